@@ -2,31 +2,12 @@
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type * as Option from "effect/Option"
-import type * as Redacted from "effect/Redacted"
 import { Backend } from "./Backend.ts"
 import { makeLink } from "./internal/server/Link.ts"
 import { makeAsks, makeProjects, makeTaskControl } from "./internal/server/others.ts"
 import { makeSessions } from "./internal/server/sessions.ts"
 import { makeWatching } from "./internal/server/watch.ts"
-
-/** A server, and what to authenticate with. */
-export interface ServerTarget {
-  /** Such as `http://127.0.0.1:4096`. */
-  readonly url: string
-  readonly token: Redacted.Redacted
-  readonly version: string
-}
-
-/** Which server, and how it is found again. */
-export interface ServerOptions {
-  /** The server as it was found. */
-  readonly server: ServerTarget
-  /** Finds it again when it does not answer: one that was started again has another port and another token. */
-  readonly locate?: Effect.Effect<Option.Option<ServerTarget>>
-  /** How long it may be away, in milliseconds; 30 s by default. */
-  readonly patience?: number
-}
+import type { ServerOptions } from "./ServerOptions.ts"
 
 /** The sessions of a server. What this process began goes on when the layer closes. */
 export const layer = (options: ServerOptions): Layer.Layer<Backend, never, HttpClient.HttpClient> =>

@@ -95,12 +95,14 @@ const sessions = (make: MakeBackend): void => {
         projects.agent(directory, "exploer"),
         projects.modelFor(directory, { model: { providerID: "no", modelID: "such" }, agent: "build" })
       ], (effect) =>
-        Effect.flip<unknown, { readonly _tag: string; readonly reason?: string; readonly message: string }, never>(
+        Effect.flip<
+          unknown,
+          { readonly _tag: string; readonly reason?: string | undefined; readonly message: string },
+          never
+        >(
           effect
         ))
-      expect(refused.map(({ _tag, reason }) =>
-        reason === undefined ? _tag : `${_tag} ${reason}`
-      )).toEqual([
+      expect(refused.map(({ _tag, reason }) => reason === undefined ? _tag : `${_tag} ${reason}`)).toEqual([
         "AgentNotFound",
         "SessionNotFound",
         "CommandNotFound",

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import type { BackendError } from "../../BackendError.ts"
-import type { ServerOptions, ServerTarget } from "../../ServerBackend.ts"
+import type { ServerOptions, ServerTarget } from "../../ServerOptions.ts"
 import { failure, isProblem, type Loss, lossOf, ofProblem } from "./failure.ts"
 
 /** How long a server may be away, in milliseconds: it is started again meanwhile, or never. */

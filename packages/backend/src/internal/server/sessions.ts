@@ -19,7 +19,14 @@ const pageSize = 500
 const isBlank = (text: string | undefined): boolean => text === undefined || text.trim() === ""
 
 /** A prompt as it is sent; undefined where there is nothing in it. */
-const payloadOf = ({ command, key: _, parts = [], text, words = "", ...answering }: NewPrompt): Prompt | undefined => {
+const payloadOf = ({ command, parts = [], text, words = "", ...prompt }: NewPrompt): Prompt | undefined => {
+  const { agent, budget, model, unattended } = prompt
+  const answering = {
+    ...(agent === undefined ? {} : { agent }),
+    ...(budget === undefined ? {} : { budget }),
+    ...(model === undefined ? {} : { model }),
+    ...(unattended === undefined ? {} : { unattended })
+  }
   if (command !== undefined) return { ...answering, command, parts, ...(text === undefined ? {} : { text }) }
   if (!isBlank(words)) return { ...answering, words, parts, ...(text === undefined ? {} : { text }) }
   const [first, ...rest] = [...(text === undefined || isBlank(text) ? [] : [{ type: "text", text } as const]), ...parts]
@@ -51,77 +58,85 @@ const makePrompt = ({ call }: Link, settled: Settled) =>
       turn: settled(
         id,
         call("may be sent again", ({ sessions }) =>
-          sessions.turn({ path: { id, message: messageID }, urlParams: unattended(prompt) }))
+          sessions.turn({ path: { id, message: messageID }, urlParams: waiting(prompt) }))
       )
     } satisfies Prompted
   })
 
-const unattended = ({ unattended: until }: Pick<NewPrompt, "unattended">) =>
+const waiting = ({ unattended: until }: Pick<NewPrompt, "unattended">) =>
   until === undefined ? {} : { unattended: "true" } as const
 
-/** Makes them. */
-export const makeSessions = ({ caughtUp }: ServerWatching, link: Link): Sessions => {
+/** The root sessions, read in pages. */
+const makeList = ({ call }: Link): Sessions["list"] => ({ limit = usual, projectID } = {}) =>
+  Effect.gen(function*() {
+    const found: Array<ListedSession> = []
+    let cursor: string | undefined
+    do {
+      const { items, next } = yield* call("may be sent again", ({ sessions }) =>
+        sessions.list({
+          urlParams: {
+            limit: Math.min(pageSize, limit - found.length),
+            ...(projectID === undefined ? {} : { projectID }),
+            ...(cursor === undefined ? {} : { cursor })
+          }
+        }))
+      found.push(...items)
+      cursor = next
+    } while (cursor !== undefined && found.length < limit)
+    return found
+  })
+
+type Reading = "list" | "get" | "ids" | "children" | "messages"
+type Working = "prompt" | "stop" | "resume" | "rest" | "summarized" | "leave"
+
+const makeReading = (link: Link): Pick<Sessions, Reading> => ({
+  list: makeList(link),
+  get: (id) => link.call("may be sent again", ({ sessions }) => sessions.get({ path: { id } })),
+  ids: (of, start, limit) =>
+    link.call(
+      "may be sent again",
+      ({ server }) => Effect.map(server.ids({ urlParams: { of, start, limit } }), ({ items }) => items)
+    ),
+  children: (id) =>
+    link.call(
+      "may be sent again",
+      ({ sessions }) => Effect.map(sessions.children({ path: { id } }), ({ items }) => items)
+    ),
+  messages: (id) =>
+    link.call(
+      "may be sent again",
+      ({ sessions }) => Effect.map(sessions.messages({ path: { id }, urlParams: {} }), ({ items }) => items)
+    )
+})
+
+const makeChanging = ({ call }: Link): Omit<Sessions, Reading | Working> => ({
+  create: (options) => call("is sent once", ({ sessions }) => sessions.create({ payload: options })),
+  rename: (id, title) =>
+    call("may be sent again", ({ sessions }) => Effect.asVoid(sessions.change({ path: { id }, payload: { title } }))),
+  remove: (id) => call("may be sent again", ({ sessions }) => sessions.remove({ path: { id } })),
+  fork: (id, messageID) =>
+    call(
+      "is sent once",
+      ({ sessions }) => sessions.fork({ path: { id }, payload: messageID === undefined ? {} : { messageID } })
+    ),
+  compact: (id) => call("is sent once", ({ sessions }) => sessions.compact({ path: { id } })),
+  summarize: (id) => call("is sent once", ({ sessions }) => sessions.summarize({ path: { id } })),
+  setMode: (id, mode) =>
+    call(
+      "may be sent again",
+      ({ sessions }) =>
+        Effect.flatMap(sessions.change({ path: { id }, payload: { mode } }), ({ rootID }) =>
+          sessions.get({ path: { id: rootID } }))
+    )
+})
+
+const makeWorking = ({ caughtUp }: ServerWatching, link: Link): Pick<Sessions, Working> => {
   const { call } = link
   const settled: Settled = (id, effect) => Effect.onExit(effect, () => caughtUp(id))
   const prompt = makePrompt(link, settled)
   /** The sessions whose prompts nobody attends: nobody does either while they come to rest. */
   const alone = new Set<SessionID>()
-
-  const list: Sessions["list"] = ({ limit = usual, projectID } = {}) =>
-    Effect.gen(function*() {
-      const found: Array<ListedSession> = []
-      let cursor: string | undefined
-      do {
-        const { items, next } = yield* call("may be sent again", ({ sessions }) =>
-          sessions.list({
-            urlParams: {
-              limit: Math.min(pageSize, limit - found.length),
-              ...(projectID === undefined ? {} : { projectID }),
-              ...(cursor === undefined ? {} : { cursor })
-            }
-          }))
-        found.push(...items)
-        cursor = next
-      } while (cursor !== undefined && found.length < limit)
-      return found
-    })
-
   return {
-    list,
-    create: (options) => call("is sent once", ({ sessions }) => sessions.create({ payload: options })),
-    get: (id) => call("may be sent again", ({ sessions }) => sessions.get({ path: { id } })),
-    ids: (of, start, limit) =>
-      call(
-        "may be sent again",
-        ({ server }) => Effect.map(server.ids({ urlParams: { of, start, limit } }), ({ items }) => items)
-      ),
-    children: (id) =>
-      call(
-        "may be sent again",
-        ({ sessions }) => Effect.map(sessions.children({ path: { id } }), ({ items }) => items)
-      ),
-    messages: (id) =>
-      call(
-        "may be sent again",
-        ({ sessions }) => Effect.map(sessions.messages({ path: { id }, urlParams: {} }), ({ items }) => items)
-      ),
-    rename: (id, title) =>
-      call("may be sent again", ({ sessions }) => Effect.asVoid(sessions.change({ path: { id }, payload: { title } }))),
-    remove: (id) => call("may be sent again", ({ sessions }) => sessions.remove({ path: { id } })),
-    fork: (id, messageID) =>
-      call(
-        "is sent once",
-        ({ sessions }) => sessions.fork({ path: { id }, payload: messageID === undefined ? {} : { messageID } })
-      ),
-    compact: (id) => call("is sent once", ({ sessions }) => sessions.compact({ path: { id } })),
-    summarize: (id) => call("is sent once", ({ sessions }) => sessions.summarize({ path: { id } })),
-    setMode: (id, mode) =>
-      call(
-        "may be sent again",
-        ({ sessions }) =>
-          Effect.flatMap(sessions.change({ path: { id }, payload: { mode } }), ({ rootID }) =>
-            sessions.get({ path: { id: rootID } }))
-      ),
     prompt: (id, asked) =>
       Effect.suspend(() => {
         if (asked.unattended === "tree") alone.add(id)
@@ -149,3 +164,10 @@ export const makeSessions = ({ caughtUp }: ServerWatching, link: Link): Sessions
     leave: () => Effect.succeed([])
   }
 }
+
+/** Makes them. */
+export const makeSessions = (watching: ServerWatching, link: Link): Sessions => ({
+  ...makeReading(link),
+  ...makeChanging(link),
+  ...makeWorking(watching, link)
+})

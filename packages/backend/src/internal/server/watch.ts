@@ -142,7 +142,7 @@ export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpCl
         ).pipe(
           // Who has not heard by then is not connected, and hears that.
           Effect.timeoutOption(link.patience),
-          Effect.ignore
+          Effect.ignoreLogged
         )
       )
   }
