@@ -1,4 +1,4 @@
-/** Decides what an agent's definition holds. */
+/** Defines what an agent's definition contains. */
 import * as Schema from "effect/Schema"
 import { Budget } from "./Budget.ts"
 import { JsonSchema } from "./JsonSchema.ts"
@@ -20,22 +20,22 @@ export const AgentInfo = Schema.Struct({
   variant: Schema.optional(Schema.String),
   temperature: Schema.optional(Schema.Number),
   topP: Schema.optional(Schema.Number),
-  /** Its system prompt. `{task_description}` in it is what it was called for: the task's description, or a root's title. */
+  /** Its system prompt. `{task_description}` in it is replaced by the task's description, or a root's title. */
   prompt: Schema.optional(Schema.String),
-  /** `replace`: its prompt is all that it is told; role, working rules, instructions and environment are left out. */
+  /** `replace`: its prompt is the whole system prompt, without role, working rules, instructions and environment. */
   promptMode: Schema.optional(Schema.Literal("replace")),
   /** The agent's own rules, over the defaults. */
   permission: Ruleset,
-  /** What holds for it and everything below it; where absent, the `deny` rules of `permission`. */
+  /** The ceiling for it and everything below it; by default the `deny` rules of `permission`. */
   ceiling: Schema.optional(Ruleset),
   steps: Schema.optional(Schema.Positive.pipe(Schema.int())),
   timeout: Schema.optional(Schema.Positive),
   maxRetries: Schema.optional(Schema.NonNegativeInt),
-  /** What each of its tasks may use, with everything below it. */
+  /** The budget of each of its tasks, with everything below it. */
   budget: Schema.optional(Budget),
-  /** `worktree`: its tasks work apart from their caller, each in a git worktree of its own. */
+  /** `worktree`: each of its tasks works in its own git worktree. */
   isolation: Schema.optional(Schema.Literal("worktree")),
-  /** The form of its answers, which then are JSON; what a prompt asks for itself counts before it. */
+  /** The schema of its answers, which are then JSON; a schema in the prompt takes precedence. */
   output: Schema.optional(JsonSchema),
   hidden: Schema.Boolean,
   color: Schema.optional(Schema.String),

@@ -1,4 +1,4 @@
-/** Decides how a whole tree of sessions is written as one JSON document, to be kept or taken elsewhere. */
+/** Defines how a whole tree of sessions is written as one JSON document, as a backup or to move it. */
 import * as Schema from "effect/Schema"
 import { SessionID } from "./Id.ts"
 import { InboxRow } from "./InboxRow.ts"
@@ -8,18 +8,18 @@ import { Part } from "./Part.ts"
 import { SessionInfo } from "./SessionInfo.ts"
 import { Todo } from "./Todo.ts"
 
-/** What an archive calls itself. */
+/** The format name in an archive. */
 export const format = "skein-archive"
 
-/** The version of archives that this version writes; it reads this one and all before. */
+/** The version of new archives; all versions up to this one can be read. */
 export const version = 1
 
-/** A session with what belongs to it alone. */
+/** A session with its own rows. */
 export const ArchivedSession = Schema.Struct({
   info: SessionInfo,
-  /** In the order of the conversation, which is that of their ids; the parts of each likewise. */
+  /** In the order of the conversation, which is that of their ids, with the parts of each in the same order. */
   messages: Schema.Array(Schema.Struct({ info: Message, parts: Schema.Array(Part) })),
-  /** What nobody has read yet. */
+  /** Unread inbox rows. */
   inbox: Schema.Array(InboxRow),
   todos: Schema.Array(Todo)
 })

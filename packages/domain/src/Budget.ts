@@ -1,4 +1,4 @@
-/** Decides what work may use, and how much of that is used. */
+/** Defines budgets, and how much of a budget is used. */
 import * as BigDecimal from "effect/BigDecimal"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
@@ -9,7 +9,7 @@ const count = Schema.Positive.pipe(Schema.int())
 
 const isDecimal = /^\d+(\.\d+)?$/
 
-/** An amount of USD above nothing, as an exact decimal such as `0.50`. */
+/** An amount of USD above zero, as an exact decimal such as `0.50`. */
 const isDollars = (text: string): boolean =>
   text.length <= 30 && isDecimal.test(text) && Option.exists(BigDecimal.fromString(text), BigDecimal.isPositive)
 
@@ -19,34 +19,34 @@ const Dollars = Schema.String.pipe(
   })
 )
 
-/** What a tree of work may use; what is absent has no bound. */
+/** A budget for a tree of work; an absent field is unlimited. */
 export const Budget = Schema.Struct({
-  /** Of all model requests, input and output together. */
+  /** The tokens of all model requests, input and output together. */
   tokens: Schema.optional(count),
   usd: Schema.optional(Dollars),
   /** Model requests. */
   steps: Schema.optional(count),
-  /** Time at work, in milliseconds; waiting for a person does not count. */
+  /** Working time, in milliseconds; waiting for a person does not count. */
   time: Schema.optional(count),
-  /** Tasks that are started. */
+  /** Started tasks. */
   tasks: Schema.optional(count)
 })
 /** The type of a budget. */
 export interface Budget extends Schema.Schema.Type<typeof Budget> {}
 
-/** Whether a value is a budget: amounts above nothing, and nothing else. */
+/** Whether a value is a budget: only amounts above zero. */
 export const isBudget = (value: unknown): value is Budget =>
   Either.isRight(Schema.decodeUnknownEither(Budget, { onExcessProperty: "error" })(value))
 
-/** One of the things that a budget can bound. */
+/** A field that a budget can limit. */
 export type Bound = keyof Budget
 
 /** All of them. */
 export const bounds: ReadonlyArray<Bound> = ["tokens", "usd", "steps", "time", "tasks"]
 
-/** What a session and all below it have used of a budget, since it was set. */
+/** The usage of a session and everything below it since the budget was set. */
 export const Spent = Schema.Struct({
-  /** `unknown` after a request whose model does not say what it used. */
+  /** `unknown` after a request whose model does not report its usage. */
   tokens: Schema.Union(Schema.Literal("unknown"), Schema.NonNegativeInt),
   usd: Cost,
   steps: Schema.NonNegativeInt,
@@ -54,7 +54,7 @@ export const Spent = Schema.Struct({
   time: Schema.NonNegative,
   tasks: Schema.NonNegativeInt
 })
-/** The type of what is used. */
+/** The type of this usage. */
 export interface Spent extends Schema.Schema.Type<typeof Spent> {}
 
 /** A budget in use. */
@@ -67,7 +67,7 @@ export const Account = Schema.Struct({
 /** The type of a budget in use. */
 export interface Account extends Schema.Schema.Type<typeof Account> {}
 
-/** A budget of which nothing is used yet. */
+/** A budget without any usage. */
 export const open = (limit: Budget, since: number): Account => ({
   limit,
   spent: { tokens: 0, usd: "0", steps: 0, time: 0, tasks: 0 },

@@ -1,4 +1,4 @@
-/** Decides what can be configured. Durations are milliseconds, and may be written as `30m`. */
+/** Defines the config. Durations are milliseconds, and may be written as `30m`. */
 import * as Schema from "effect/Schema"
 import { AgentMode } from "./AgentInfo.ts"
 import { Budget } from "./Budget.ts"
@@ -15,39 +15,39 @@ const ModelName = Schema.String.pipe(
 
 const HttpUrl = Schema.String.pipe(Schema.pattern(/^https?:\/\//, { message: () => "an http(s) URL" }))
 
-/** What one answer of a model may hold; one that holds more ends as an error, and nothing of it is run. */
+/** The maximum size of one model answer; a larger one is an error, and none of its calls runs. */
 export const AnswerBounds = Schema.Struct({
   calls: count,
   /** Characters of text and reasoning together. */
   text: count,
   /** Characters of the arguments of all calls together. */
   arguments: count,
-  /** Levels of objects and lists in the arguments of a call. */
+  /** Levels of nested objects and lists in the arguments of a call. */
   nesting: count.pipe(Schema.lessThanOrEqualTo(500))
 })
 /** The type of the bounds of an answer. */
 export interface AnswerBounds extends Schema.Schema.Type<typeof AnswerBounds> {}
 
-/** How many of a thing there may be; see `defaults` in core's Config for what holds without a value. */
+/** Limits; for their defaults see `defaults` in core's Config. */
 export const Limits = Schema.Struct({
-  /** The deepest level at which a session may be: sessions there are not offered `task`. */
+  /** The maximum depth of sessions: those at this depth are not offered `task`. */
   subagent_depth: Schema.NonNegativeInt,
-  /** Subagents that run at once below one root. */
+  /** The maximum number of parallel subagents below one root. */
   concurrency: count,
-  /** Subagents that run at once in the process. */
+  /** The maximum number of parallel subagents in the process. */
   process_concurrency: count,
-  /** Requests that are sent at once to one model with one key; as many as `process_concurrency` where absent. */
+  /** The maximum number of parallel requests to one model with one key; by default `process_concurrency`. */
   requests: count,
-  /** Tasks that one turn of a root may start, at all levels together. */
+  /** The maximum number of tasks that one turn of a root may start, at all levels together. */
   max_tasks: count,
-  /** Model requests that a subagent may make in a turn, where its definition names no `steps`. */
+  /** The maximum number of model requests of a subagent in a turn, unless its definition has `steps`. */
   subagent_steps: count,
   answer: AnswerBounds
 })
 /** The type of the limits. */
 export interface Limits extends Schema.Schema.Type<typeof Limits> {}
 
-/** How long a model request may take to connect, to say its first word, and to be silent. */
+/** The time limits of a model request: to connect, to the first word, and between words. */
 export const Deadlines = Schema.Struct({
   connect: Milliseconds,
   first_event: Milliseconds,
@@ -56,7 +56,7 @@ export const Deadlines = Schema.Struct({
 /** The type of the deadlines. */
 export interface Deadlines extends Schema.Schema.Type<typeof Deadlines> {}
 
-/** How a failed model request is tried again; `max_retry_after` caps what a `retry-after` header asks for. */
+/** How to retry a failed model request; `max_retry_after` caps the delay in a `retry-after` header. */
 export const Retry = Schema.Struct({
   attempts: count,
   base: Milliseconds,
@@ -66,18 +66,18 @@ export const Retry = Schema.Struct({
 /** The type of the retry settings. */
 export interface Retry extends Schema.Schema.Type<typeof Retry> {}
 
-/** Whether conversations are shortened by themselves, and from which share on of what their model reads. */
+/** Whether conversations are compacted automatically, and at which share of their model's context. */
 export const Compaction = Schema.Struct({
   auto: Schema.Boolean,
   threshold: Schema.Positive.pipe(Schema.lessThanOrEqualTo(1))
 })
-/** The type of the settings of compaction. */
+/** The type of the compaction settings. */
 export interface Compaction extends Schema.Schema.Type<typeof Compaction> {}
 
-/** A budget as config has it. */
+/** A budget in the config. */
 const BudgetConfig = Schema.Struct({ ...Budget.fields, time: Schema.optional(Milliseconds) })
 
-/** What config may say of a model. */
+/** The settings of a model. */
 export const ModelConfig = Schema.Struct({
   name: Schema.optional(Schema.String),
   limit: Schema.optional(Schema.Struct({ context: count, output: count })),
@@ -87,23 +87,23 @@ export const ModelConfig = Schema.Struct({
   )
 })
 
-/** What config may say of a provider. */
+/** The settings of a provider. */
 export const ProviderConfig = Schema.Struct({
-  /** The API of a provider of your own; `openai-compatible` where absent. */
+  /** The API of a custom provider; `openai-compatible` by default. */
   type: Schema.optional(Schema.Literal("openai", "openai-compatible", "anthropic", "google")),
   base_url: Schema.optional(HttpUrl),
   api: Schema.optional(Schema.Literal("chat", "responses")),
   /** The name of the environment variable that holds the key. */
   key_env: Schema.optional(Schema.NonEmptyString),
   headers: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.String })),
-  /** What `limits.requests` is for each model of this provider. */
+  /** `limits.requests` for each model of this provider. */
   max_requests: Schema.optional(count),
   models: Schema.optional(Schema.Record({ key: Schema.String, value: ModelConfig }))
 })
 /** The type of a provider's settings. */
 export interface ProviderConfig extends Schema.Schema.Type<typeof ProviderConfig> {}
 
-/** Where traces, metrics and logs are sent, by OTLP over HTTP: the base URL, and headers such as a key. */
+/** Where to send traces, metrics and logs by OTLP over HTTP: the base URL, and headers such as a key. */
 export const TelemetryConfig = Schema.Struct({
   endpoint: Schema.optional(HttpUrl),
   headers: Schema.optional(Schema.Record({ key: Schema.NonEmptyString, value: Schema.String }))
@@ -118,7 +118,7 @@ const AgentColor = Schema.String.pipe(
   })
 )
 
-/** What config may say of an agent; the same keys as an agent's file. */
+/** The settings of an agent; the same keys as in an agent's file. */
 export const AgentConfig = Schema.Struct({
   description: Schema.optional(Schema.String),
   mode: Schema.optional(AgentMode),
@@ -126,9 +126,9 @@ export const AgentConfig = Schema.Struct({
   variant: Schema.optional(Schema.String),
   temperature: Schema.optional(Schema.Number),
   topP: Schema.optional(Schema.Number),
-  /** `{task_description}` in it is what the agent was called for: the task's description, or the title of a session that is no task. */
+  /** `{task_description}` in it is replaced by the task's description, or the title of a session that is not a task. */
   prompt: Schema.optional(Schema.String),
-  /** `replace`: the prompt is all that the agent is told, without role, working rules, instructions and environment. */
+  /** `replace`: the prompt is the whole system prompt, without role, working rules, instructions and environment. */
   prompt_mode: Schema.optional(Schema.Literal("replace")),
   permission: Schema.optional(PermissionConfig),
   ceiling: Schema.optional(PermissionConfig),
@@ -137,7 +137,7 @@ export const AgentConfig = Schema.Struct({
   maxRetries: Schema.optional(Schema.NonNegativeInt),
   budget: Schema.optional(BudgetConfig),
   isolation: Schema.optional(Schema.Literal("worktree")),
-  /** The form of its answers, as a JSON Schema. */
+  /** The JSON Schema of its answers. */
   output: Schema.optional(JsonSchema),
   hidden: Schema.optional(Schema.Boolean),
   color: Schema.optional(AgentColor),
@@ -149,33 +149,33 @@ export const AgentConfig = Schema.Struct({
 /** The type of an agent's settings. */
 export interface AgentConfig extends Schema.Schema.Type<typeof AgentConfig> {}
 
-/** What config may say of a command; the same keys as a command's file, whose text is the template. */
+/** The settings of a command; the same keys as in a command's file, whose text is the template. */
 export const CommandConfig = Schema.Struct({
-  /** What the prompt is made of: `$ARGUMENTS`, `$1` and so on, `` !`shell` ``, `@file`. */
+  /** The template of the prompt: `$ARGUMENTS`, `$1` and so on, `` !`shell` ``, `@file`. */
   template: Schema.NonEmptyString,
   description: Schema.optional(Schema.String),
-  /** Who works on it. */
+  /** The agent that answers. */
   agent: Schema.optional(Schema.NonEmptyString),
   model: Schema.optional(ModelName),
-  /** Whether it runs as a subagent with a context of its own; where absent, it does if its agent is a subagent. */
+  /** Whether it runs as a subagent with its own context; by default it does if its agent is a subagent. */
   subtask: Schema.optional(Schema.Boolean)
 })
 /** The type of a command's settings. */
 export interface CommandConfig extends Schema.Schema.Type<typeof CommandConfig> {}
 
-/** One file of config; every key may be left out. */
+/** A config file; every key is optional. */
 export const ConfigInfo = Schema.Struct({
   $schema: Schema.optional(Schema.String),
-  /** The model of agents that name none. */
+  /** The model of agents without their own. */
   model: Schema.optional(ModelName),
-  /** The model of small jobs: titles and summaries. */
+  /** The model for small jobs: titles and summaries. */
   small_model: Schema.optional(ModelName),
   /** Whether a model summarises the session after each turn that changed files, with one more request. */
   summaries: Schema.optional(Schema.Boolean),
   /** The agent of a new session. */
   default_agent: Schema.optional(Schema.NonEmptyString),
   permission: Schema.optional(PermissionConfig),
-  /** Files that every agent reads besides AGENTS.md: paths, also with `*` and `**`, from where the config file lies. */
+  /** Files that every agent reads besides AGENTS.md: paths relative to the config file, `*` and `**` included. */
   instructions: Schema.optional(Schema.Array(Schema.NonEmptyString)),
   agent: Schema.optional(Schema.Record({ key: Schema.NonEmptyString, value: AgentConfig })),
   /** Prompts with a name, for `skein run --command`. */
@@ -184,27 +184,27 @@ export const ConfigInfo = Schema.Struct({
   limits: Schema.optional(
     Schema.partial(Schema.Struct({ ...Limits.fields, answer: Schema.partial(AnswerBounds) }))
   ),
-  /** What each new session at a root may use, with everything below it. */
+  /** The budget of each new root session, with everything below it. */
   budget: Schema.optional(BudgetConfig),
   deadlines: Schema.optional(Schema.partial(Deadlines)),
   retry: Schema.optional(Schema.partial(Retry)),
   compaction: Schema.optional(Schema.partial(Compaction)),
   telemetry: Schema.optional(TelemetryConfig),
-  /** Whether commands of `bash` run in a sandbox: where there is one (`auto`, the usual), in one or not at all, or never. */
+  /** Whether commands of `bash` run in a sandbox: if there is one (`auto`, the default), only in one, or never. */
   sandbox: Schema.optional(Schema.Literal("auto", "on", "off")),
   /** Whether commands in a sandbox may use the network. */
   sandbox_network: Schema.optional(Schema.Boolean),
-  /** `always`: a person is asked before commands run in the sandbox too. */
+  /** `always`: a person is asked before sandboxed commands run, too. */
   sandbox_ask: Schema.optional(Schema.Literal("auto", "always")),
-  /** Paths that commands in the sandbox may read besides the project, the system and toolchains: absolute, or with `~/`. */
+  /** Paths that sandboxed commands may read besides the project, the system and toolchains: absolute, or with `~/`. */
   sandbox_read: Schema.optional(
     Schema.Array(
       Schema.String.pipe(Schema.pattern(/^(?:\/|~(?:\/|$))/, { message: () => "an absolute path, or one with ~/" }))
     )
   ),
-  /** Names of environment variables that commands may see besides the usual ones. */
+  /** Names of environment variables that commands may see besides the default ones. */
   sandbox_env: Schema.optional(Schema.Array(Schema.NonEmptyString)),
-  /** Variables that commands of `bash` and hooks see besides. */
+  /** Additional variables for commands of `bash` and for hooks. */
   env: Schema.optional(
     Schema.Record({
       key: Schema.String.pipe(
@@ -215,7 +215,7 @@ export const ConfigInfo = Schema.Struct({
   ),
   /** Commands that run on events, and may block or change them. */
   hooks: Schema.optional(HooksConfig),
-  /** The same for commands that are written for Claude Code, as its settings have them. */
+  /** Hooks in the format of Claude Code's settings. */
   claude_hooks: Schema.optional(ClaudeHooksConfig)
 })
 /** The type of config. */

@@ -1,4 +1,4 @@
-/** Owns the events of the Bus, which CLI, server and hooks share. */
+/** Defines the events of the Bus, which CLI, server and hooks share. */
 import * as Schema from "effect/Schema"
 import { EventID, MessageID, PartID, PermissionID, RunID, SessionID } from "./Id.ts"
 import { ErrorInfo, Message } from "./Message.ts"
@@ -23,7 +23,7 @@ const task = {
 }
 const settled = { ...task, durationMs: Schema.Number, outcome: Outcome, usage: Usage }
 
-/** One tool call of a subagent, for those who watch it. */
+/** One tool call of a subagent, for watchers. */
 export const SummaryRow = Schema.Struct({
   id: PartID,
   tool: Schema.String,
@@ -35,14 +35,14 @@ export const SummaryRow = Schema.Struct({
 /** The type of such a row. */
 export interface SummaryRow extends Schema.Schema.Type<typeof SummaryRow> {}
 
-/** A question for permission as it is shown to a person. */
+/** A permission question, as shown to a person. */
 export const PermissionRequest = Schema.Struct({
   id: PermissionID,
   sessionID: SessionID,
   rootID: SessionID,
   /** The call that asks. */
   partID: Schema.optional(PartID),
-  /** The names of the agents that lead to the one that asks. */
+  /** The names of the agents from the root to the one that asks. */
   path: Schema.Array(Schema.String),
   permission: Schema.String,
   patterns: Schema.Array(Schema.String),
@@ -50,7 +50,7 @@ export const PermissionRequest = Schema.Struct({
   always: Schema.Array(Schema.String),
   metadata: Metadata
 })
-/** The type of a question for permission. */
+/** The type of a permission question. */
 export interface PermissionRequest extends Schema.Schema.Type<typeof PermissionRequest> {}
 
 /** A person's answer: this once, from now on, or no. */
@@ -64,7 +64,7 @@ export const QuestionRequest = Schema.Struct({
   id: PartID,
   sessionID: SessionID,
   rootID: SessionID,
-  /** The names of the agents that lead to the one that asks. */
+  /** The names of the agents from the root to the one that asks. */
   path: Schema.Array(Schema.String),
   question: Schema.String,
   /** The options to choose from. The person may always answer in other words. */
@@ -88,7 +88,7 @@ export const properties = {
   "session.updated": Schema.Struct({ info: SessionInfo }),
   /** A session was deleted. */
   "session.deleted": Schema.Struct({ info: SessionInfo }),
-  /** What the session does now: busy, queued, waiting, retrying, compacting or idle. */
+  /** The status of the session: busy, queued, waiting, retrying, compacting or idle. */
   "session.status": Schema.Struct({ status: SessionStatus }),
   /** The turn ended, and nothing runs in the session. */
   "session.idle": Schema.Struct({}),
@@ -97,18 +97,18 @@ export const properties = {
   /** A message was created or changed. */
   "message.updated": Schema.Struct({ info: Message }),
   /**
-   * A part as it is now. Replace the part with this, and append its deltas, to have its exact content after each event.
-   * When a try fails, its texts are published as empty before the next try. Ignore a part that stays empty.
+   * The current state of a part. Replace the part with this, and append its deltas, to have its exact content after
+   * each event. When a try fails, its texts are published as empty before the next try. Ignore a part that stays empty.
    */
   "message.part.updated": Schema.Struct({ part: Part }),
-  /** Text to append to the part, or to start a part that is not known yet. */
+  /** Text to append to the part, or to start an unknown part. */
   "message.part.delta": Schema.Struct({
     messageID: MessageID,
     partID: PartID,
     field: Schema.Literal("text", "reasoning"),
     delta: Schema.String
   }),
-  /** A conversation was shortened: what models are sent of it begins with this message. Both sizes are estimates. */
+  /** A conversation was compacted: models read it from this message on. Both sizes are estimates. */
   "session.compacted": Schema.Struct({
     messageID: MessageID,
     auto: Schema.Boolean,
@@ -123,12 +123,12 @@ export const properties = {
     message: Schema.optional(Schema.String),
     /** Nobody answered: the call was stopped first. */
     withdrawn: Schema.optional(Schema.Literal(true)),
-    /** Of `always`: whether it holds for this tree of sessions, or for the project. */
+    /** For `always`: whether it applies to this tree of sessions, or to the project. */
     scope: Schema.optional(Schema.Literal("tree", "project"))
   }),
   /** An agent asks a person a question. */
   "question.asked": QuestionRequest,
-  /** `answers` are labels of options, or words of the person's own. */
+  /** `answers` are labels of options, or the person's own words. */
   "question.replied": Schema.Struct({ id: PartID, reply: QuestionReply, answers: Schema.Array(Schema.String) }),
   /** A command became a prompt of this session. */
   "command.executed": Schema.Struct({ name: Schema.String, arguments: Schema.String }),
@@ -164,8 +164,8 @@ export type EventType = keyof typeof properties
 export type EventProperties<T extends EventType> = typeof properties[T]["Type"]
 
 /**
- * An event: `timestamp` is in milliseconds since 1970. One that is kept has a `seq` once it is stored: the events of a tree
- * are numbered from 1, without a gap.
+ * An event; `timestamp` is in milliseconds since 1970. A stored event has a `seq`: the events of a tree are numbered
+ * from 1, without a gap.
  */
 export type Event<T extends EventType = EventType> = {
   readonly [K in T]: {
@@ -181,5 +181,5 @@ export type Event<T extends EventType = EventType> = {
   }
 }[T]
 
-/** Kinds that live on the bus only: they are not kept in the event log. */
+/** Ephemeral kinds: published on the bus, and not stored in the event log. */
 export const ephemeral: ReadonlySet<EventType> = new Set(["session.status", "message.part.delta"])

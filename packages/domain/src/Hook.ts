@@ -1,19 +1,19 @@
-/** Decides what hooks are told and what they may answer: the JSON of shell hooks, and the types of those of a program. */
+/** Defines the payloads of hooks and their answers: the JSON of shell hooks, and the types for hooks of a program. */
 import * as Schema from "effect/Schema"
 import { PermissionRequest } from "./Event.ts"
 import { SessionID } from "./Id.ts"
 
-/** What every hook is told. */
+/** The fields of every payload. */
 const place = {
   sessionID: SessionID,
   rootID: SessionID,
-  /** The names of the agents from the root to the one that this is about. */
+  /** The names of the agents from the root to the one of the event. */
   path: Schema.Array(Schema.String),
   /** The session's working directory, absolute. */
   cwd: Schema.String
 }
 
-/** How something ended: what it said, or the message of the error, which `failed` tells apart. */
+/** How something ended: its text, or the message of its error if `failed`. */
 const end = { output: Schema.String, failed: Schema.optional(Schema.Literal(true)) }
 
 /** The id that the model gave a call. */
@@ -21,38 +21,38 @@ const callID = Schema.optional(Schema.String)
 
 const call = { tool: Schema.String, input: Schema.Unknown, callID }
 
-/** `input` holds the arguments of the call that asks, where there is one. */
+/** `input` holds the arguments of the call that asks, if there is one. */
 const question = { tool: Schema.String, request: PermissionRequest, input: Schema.optional(Schema.Unknown), callID }
 
 const payload = <E extends string, F extends Schema.Struct.Fields>(event: E, fields: F) =>
   Schema.Struct({ event: Schema.Literal(event), ...place, ...fields })
 
-/** What is told at each event. */
+/** The payload of each event. */
 export const hookPayloads = {
   /**
-   * The first prompt of a session at the root since this process opened it: a new session (`startup`), or one with messages
-   * (`resume`). Also sent after its conversation was shortened (`compact`).
+   * The first prompt of a root session since this process opened it: a new session (`startup`), or one with messages
+   * (`resume`). Also sent after compaction (`compact`).
    */
   SessionStart: payload("SessionStart", { source: Schema.Literal("startup", "resume", "compact") }),
-  /** This process closes a session at the root that it has prompted. Someone can resume the session later. */
+  /** This process closes a root session that it has prompted. The session can be resumed later. */
   SessionEnd: payload("SessionEnd", {}),
-  /** A prompt of a session at the root, before it is stored. */
+  /** A prompt of a root session, before it is stored. */
   UserPromptSubmit: payload("UserPromptSubmit", { prompt: Schema.String }),
-  /** A call as the model wrote it, before it is checked; `input` is a string where it is no JSON. */
+  /** A call as the model wrote it, before it is checked; `input` is a string if it is not JSON. */
   PreToolUse: payload("PreToolUse", call),
-  /** A call needs consent, and no rule gives it. */
+  /** A call needs permission, and no rule grants it. */
   PermissionRequest: payload("PermissionRequest", question),
   /** A call has ended or failed. A denied call was not made, and has no such event. */
   PostToolUse: payload("PostToolUse", { ...call, ...end }),
   /** A subagent begins to work. */
   SubagentStart: payload("SubagentStart", { prompt: Schema.String }),
-  /** A run of a subagent is about to end; `again` where it has gone on because a hook of this event wanted it. */
+  /** A run of a subagent is about to end; `again` if a hook of this event has already continued it. */
   SubagentStop: payload("SubagentStop", { ...end, again: Schema.optional(Schema.Literal(true)) }),
-  /** A turn of a session at the root has ended; `again` where that turn began because a hook of this event wanted it. */
+  /** A turn of a root session has ended; `again` if a hook of this event started that turn. */
   Stop: payload("Stop", { ...end, again: Schema.optional(Schema.Literal(true)) }),
-  /** A conversation is about to be shortened: by itself (`auto`), or because somebody asked for it. */
+  /** A conversation is about to be compacted: automatically (`auto`), or on request. */
   PreCompact: payload("PreCompact", { trigger: Schema.Literal("auto", "manual") }),
-  /** A person is needed: a question waits, or is refused since nobody can be asked. */
+  /** A person is needed: a question is open, or is denied because nobody can be asked. */
   Notification: payload("Notification", question)
 }
 
@@ -68,7 +68,7 @@ export const hookAliases = {
   "tool.execute.after": "PostToolUse"
 } as const satisfies Readonly<Record<string, HookEvent>>
 
-/** A name by which an event can be listened to. */
+/** A name under which you can listen to an event. */
 export type HookName = HookEvent | keyof typeof hookAliases
 
 /** The event that a name stands for. */
@@ -79,7 +79,7 @@ export type HookEventOf<N extends HookName> = N extends keyof typeof hookAliases
 export const hookEventOf = (name: HookName): HookEvent =>
   name in hookAliases ? hookAliases[name as keyof typeof hookAliases] : name as HookEvent
 
-/** What a hook of this event is told. */
+/** The payload of a hook of this event. */
 export type HookPayload<E extends HookEvent = HookEvent> = (typeof hookPayloads)[E]["Type"]
 
 const reason = Schema.optional(Schema.String)
@@ -96,16 +96,16 @@ const endsTurn = { endsTurn: Schema.optional(Schema.Literal(true)) }
 
 const onlyListens = answer(["allow"], {})
 
-/** What a hook of each event may answer; to answer nothing is to have no opinion. */
+/** The possible answers of a hook for each event; an empty answer means no opinion. */
 export const hookAnswers = {
-  /** `context` goes to the model with the prompt. */
+  /** The model reads `context` with the prompt. */
   SessionStart: answer(["allow"], context),
   SessionEnd: onlyListens,
-  /** `deny`: the prompt is not taken; `context` goes to the model with it. */
+  /** `deny`: the prompt is refused. The model reads `context` with the prompt. */
   UserPromptSubmit: answer(["allow", "deny"], context),
   /**
-   * `deny`: the call is not made; `ask`: not without a person's consent; `input` takes the place of the call's; with
-   * `consent` nobody is asked, and what rules deny stays denied. The model reads `context` below the result.
+   * `deny`: the call is not made; `ask`: a person must consent; `input` replaces the arguments; `consent`: nobody is
+   * asked, and what rules deny stays denied. The model reads `context` below the result.
    */
   PreToolUse: answer(["allow", "deny", "ask"], {
     ...context,
@@ -114,15 +114,15 @@ export const hookAnswers = {
     consent: Schema.optional(Schema.Literal(true))
   }),
   /**
-   * `allow` and `deny` settle the question; `ask` leaves it to a person. With `allow`, `input` takes the place of the call's
-   * arguments, and the rules decide on them anew.
+   * `allow` and `deny` answer the question; `ask` leaves it to a person. With `allow`, `input` replaces the arguments
+   * of the call, which the rules check again.
    */
   PermissionRequest: answer(["allow", "deny", "ask"], { ...endsTurn, input: Schema.optional(Schema.Unknown) }),
-  /** `output` takes the place of the call's; `deny`: the model reads the reason in its place. */
+  /** `output` replaces the call's output; `deny`: the model reads the reason instead. */
   PostToolUse: answer(["allow", "deny"], { ...endsTurn, output: Schema.optional(Schema.String) }),
   /** The subagent reads `context` with its prompt. */
   SubagentStart: answer(["allow"], context),
-  /** `deny`: the subagent goes on, with the reason as its prompt, where its turn has ended well. */
+  /** `deny`: the subagent continues with the reason as its prompt, if its turn has ended well. */
   SubagentStop: answer(["allow", "deny"], {}),
   /** `deny`: another turn begins, with the reason as its prompt. */
   Stop: answer(["allow", "deny"], {}),
@@ -130,5 +130,5 @@ export const hookAnswers = {
   Notification: onlyListens
 } satisfies Readonly<Record<HookEvent, unknown>>
 
-/** What a hook of this event may answer. */
+/** The answer of a hook of this event. */
 export type HookAnswer<E extends HookEvent = HookEvent> = (typeof hookAnswers)[E]["Type"]

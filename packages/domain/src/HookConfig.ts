@@ -1,8 +1,8 @@
-/** Decides how shell hooks are written in config: one command an entry, or nested under a matcher as Claude Code has it. */
+/** Defines shell hooks in the config: one command per entry, or nested under a matcher as in Claude Code. */
 import * as Schema from "effect/Schema"
 import { millisecondsUpTo } from "./Milliseconds.ts"
 
-/** Names of tools, or of agents where an event is not about a call, with `|` between them; `*` and `?` are wildcards. */
+/** Names of tools, or of agents if the event is not about a call, with `|` between them; `*` and `?` are wildcards. */
 const HookMatcher = Schema.String.pipe(
   Schema.pattern(/^(?:[\w*?-]+(?:\|[\w*?-]+)*)?$/, {
     message: () => "names with | between them, in which * and ? are wildcards, such as bash|edit or mcp_*"
@@ -11,10 +11,10 @@ const HookMatcher = Schema.String.pipe(
 
 const command = Schema.String.pipe(
   Schema.pattern(/\S/, { message: () => "a command line" }),
-  Schema.annotations({ description: "A command line; one that begins with ./ or ../ lies beside the config file." })
+  Schema.annotations({ description: "A command line; one that begins with ./ or ../ is relative to the config file." })
 )
 
-/** The longest time that a hook can be given: an hour. */
+/** The maximum time limit of a hook: an hour. */
 const longest = 3_600
 
 /** A command of the nested form; its `timeout` is in seconds, as in Claude Code. */
@@ -30,7 +30,7 @@ const NestedHook = Schema.Struct({
 
 /** A shell hook, or several under one matcher; `timeout` is in milliseconds. */
 export const HookConfig = Schema.Struct({
-  /** Everything where absent or empty. */
+  /** Matches everything if absent or empty. */
   matcher: Schema.optional(HookMatcher),
   command: Schema.optional(command),
   timeout: Schema.optional(millisecondsUpTo(longest * 1_000, "an hour")),
@@ -66,7 +66,7 @@ export const HooksConfig = Schema.Struct({
 /** The type of the shell hooks. */
 export interface HooksConfig extends Schema.Schema.Type<typeof HooksConfig> {}
 
-/** A hook as Claude Code has it. */
+/** A hook in the format of Claude Code. */
 export const ClaudeHook = NestedHook
 /** The type of such a hook. */
 export interface ClaudeHook extends Schema.Schema.Type<typeof ClaudeHook> {}
@@ -74,14 +74,14 @@ export interface ClaudeHook extends Schema.Schema.Type<typeof ClaudeHook> {}
 const claudeList = Schema.optional(
   Schema.Array(
     Schema.Struct({
-      /** Names with `|` between them, or a regular expression; everything where absent, empty or `*`. */
+      /** Names with `|` between them, or a regular expression; matches everything if absent, empty or `*`. */
       matcher: Schema.optional(Schema.String.pipe(Schema.maxLength(1_000))),
       hooks: Schema.Array(ClaudeHook)
     })
   )
 )
 
-/** Hooks that are written for Claude Code, by its events: they are told in its words, and answer in them. */
+/** Hooks in the format of Claude Code, by its events: their payloads and answers have its format too. */
 export const ClaudeHooksConfig = Schema.Struct({
   SessionStart: claudeList,
   SessionEnd: claudeList,

@@ -1,8 +1,7 @@
 /**
- * Decides how everything is named: branded ids that sort in the order they were made.
- *
- * An id is a prefix and 22 characters of lower-case base 32: ten of milliseconds, four of a counter that grows inside
- * one millisecond, eight of chance. Ids made by one `Ids` service ascend strictly, even when the clock goes back.
+ * Defines ids: branded texts that sort in the order of their creation. An id is a prefix and 22 characters of
+ * lower-case base 32: ten for milliseconds, four for a counter within one millisecond, and eight random ones. Ids of
+ * one `Ids` service ascend strictly, even when the clock goes back.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -33,12 +32,12 @@ export const PartID = id("prt", "PartID")
 /** The type of a part's id. */
 export type PartID = typeof PartID.Type
 
-/** Names one run of a task: each resume of the same task has a run of its own. */
+/** Names one run of a task: each resume of a task is a new run. */
 export const RunID = id("run", "RunID")
 /** The type of a run's id. */
 export type RunID = typeof RunID.Type
 
-/** Names a question for permission. */
+/** Names a permission question. */
 export const PermissionID = id("per", "PermissionID")
 /** The type of a permission question's id. */
 export type PermissionID = typeof PermissionID.Type
@@ -76,7 +75,7 @@ const base32 = (value: number, length: number): string => {
   return text
 }
 
-/** The time in an id, in milliseconds; 0 where there is none. */
+/** The time in an id, in milliseconds; 0 if there is none. */
 const timeOf = (made: string): number => {
   let time = 0
   for (const digit of made.slice(made.indexOf("_") + 1).slice(0, 10)) {
@@ -89,20 +88,20 @@ const counterLimit = 32 ** 4
 const chanceLimit = 32 ** 8
 const seed = Random.nextIntBetween(0, 2 ** 31)
 
-/** An id that sorts before all that are made from this time on, and after those that were made before it. */
+/** An id that sorts before all ids made from this time on, and after earlier ones. */
 export const earliest = <Prefix extends keyof ByPrefix>(prefix: Prefix, time: number) =>
   `${prefix}_${base32(time, 10)}${base32(0, 12)}` as ByPrefix[Prefix]
 
 /** Makes ids from Clock and Random; one service per process keeps them ascending. */
 export class Ids extends Context.Tag("@skein/domain/Id")<Ids, {
-  /** Makes the next id with this prefix, greater than every id that this service made before. */
+  /** Makes the next id with this prefix, greater than every earlier id of this service. */
   readonly make: <Prefix extends keyof ByPrefix>(prefix: Prefix) => Effect.Effect<ByPrefix[Prefix]>
-  /** The same outside of Effect, for callbacks: `now` is what a Clock says, in milliseconds since 1970. */
+  /** The same outside Effect, for callbacks: `now` is the time of a Clock, in milliseconds since 1970. */
   readonly unsafeMake: <Prefix extends keyof ByPrefix>(prefix: Prefix, now: number) => ByPrefix[Prefix]
-  /** From now on all ids are greater than this one, which another process may have made, whatever its clock said. */
+  /** Makes all later ids greater than this one, which another process may have made with another clock. */
   readonly after: (id: string) => void
 }>() {
-  /** Ids that ascend from the layer's own counter; their chance is seeded from Random when the layer is built. */
+  /** Ids that ascend from the layer's own counter; their random part is seeded from Random when the layer is built. */
   static readonly layer: Layer.Layer<Ids> = Layer.effect(
     Ids,
     Effect.map(Effect.all([seed, seed]), ([high, low]) => {
@@ -122,7 +121,7 @@ export class Ids extends Context.Tag("@skein/domain/Id")<Ids, {
       }
       const after = (other: string) => {
         const time = timeOf(other)
-        // One millisecond more: how far the counter of the other process was is not worth reading.
+        // One millisecond more, because reading the counter of the other process is not worth it.
         if (time >= last) {
           last = time + 1
           count = 0

@@ -1,26 +1,26 @@
-/** Decides what waits for a session: prompts, steers and notifications, kept until a turn has taken them. */
+/** Defines inbox rows: prompts, messages and notifications that wait until a turn takes them. */
 import * as Schema from "effect/Schema"
 import { MessageID, RunID, SessionID } from "./Id.ts"
 import { ModelRef } from "./Model.ts"
 import { PartInput } from "./Part.ts"
 
 /**
- * Something to be read by a session at its next step boundary. `id` is the id of the message that it becomes, unless
- * a younger message is there by then. A `note` asks for no answer: it waits until something else makes the session work. A
- * `stop` is for the process that runs the session, and becomes no message.
+ * A row that a session reads at its next step. `id` is the id of the message that it becomes, unless there is a younger
+ * message by then. A `note` needs no answer: it waits until something else starts the loop. A `stop` is for the process
+ * that runs the session, and becomes no message.
  */
 export const InboxRow = Schema.Struct({
   id: MessageID,
   sessionID: SessionID,
   kind: Schema.Literal("prompt", "steer", "notification", "note", "stop"),
-  /** Put there by another process than the one that runs the session. */
+  /** Stored by another process than the one that runs the session. */
   foreign: Schema.optional(Schema.Literal(true)),
-  /** Of a `stop`: the run to stop, and why. */
+  /** For a `stop`: the run to stop, and why. */
   stop: Schema.optional(Schema.Struct({ runID: RunID, reason: Schema.optional(Schema.String) })),
-  /** The run that this tells of: at most one row in a session's life for each run. */
+  /** The run that this reports: at most one row per run in a session's life. */
   runID: Schema.optional(RunID),
   parts: Schema.Array(PartInput),
-  /** Set where another agent wrote it, and no person. */
+  /** Set if an agent wrote it, and not a person. */
   from: Schema.optional(Schema.Literal("agent")),
   agent: Schema.optional(Schema.String),
   model: Schema.optional(ModelRef),

@@ -1,8 +1,10 @@
-/** Decides which JSON Schemas Skein reads: draft 2020-12 and what is the same in draft 7, each whole in itself. */
+/**
+ * Defines which JSON Schemas Skein reads: self-contained ones of draft 2020-12, and of draft 7 where it is the same.
+ */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 
-/** A JSON Schema as it is written. */
+/** A JSON Schema as written. */
 export interface JsonSchema {
   readonly [keyword: string]: unknown
 }
@@ -50,7 +52,7 @@ const keywords = {
   oneOf: several,
   not: inner,
   if: inner,
-  // oxlint-disable-next-line unicorn/no-thenable -- JSON Schema calls it so, and nobody awaits it
+  // oxlint-disable-next-line unicorn/no-thenable -- the keyword of JSON Schema; nothing awaits it
   then: inner,
   else: inner,
   properties: byName,
@@ -86,12 +88,12 @@ const keywords = {
   contentMediaType: text
 }
 
-/** The fields of a schema can only be told apart by its syntax: as a type, it refers to itself. */
+/** The fields of a schema differ only in syntax: as a type, it refers to itself. */
 const Nested: Schema.Schema<JsonSchema> = Schema.make<JsonSchema>(
   Schema.Struct(keywords).ast
 )
 
-/** A JSON Schema that refers to nothing outside of itself. */
+/** A JSON Schema without outside references. */
 export const JsonSchema: Schema.Schema<JsonSchema> = Schema.make<JsonSchema>(
   Schema.Struct({ $schema: text, $id: text, ...keywords }).ast
 )

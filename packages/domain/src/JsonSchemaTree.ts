@@ -1,4 +1,4 @@
-/** A JSON Schema as the tree of schemas that it is: how they are all changed, and whether their references lead anywhere. */
+/** Walks a JSON Schema as a tree of schemas: transforms all of them, and checks its references. */
 import * as Option from "effect/Option"
 import type { JsonSchema } from "./JsonSchema.ts"
 
@@ -8,7 +8,7 @@ const values = new Set(["default", "examples", "enum", "const", "required", "dep
 const isSchema = (value: unknown): value is JsonSchema =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** The schemas directly inside of one, by the pointer that leads from it to them. */
+/** The schemas directly inside a schema, by the pointer from it to them. */
 const inside = (schema: JsonSchema): ReadonlyArray<readonly [path: ReadonlyArray<string>, value: unknown]> =>
   Object.entries(schema).flatMap(([key, value]) => {
     if (values.has(key)) return []
@@ -17,7 +17,7 @@ const inside = (schema: JsonSchema): ReadonlyArray<readonly [path: ReadonlyArray
     return isSchema(value) || typeof value === "boolean" ? [[[key], value]] : []
   })
 
-/** Changes a schema and all inside of it, from the outside in; what is no schema stays as it is. */
+/** Transforms a schema and all schemas inside it, outermost first; other values stay unchanged. */
 export const mapSchemas = (schema: JsonSchema, change: (schema: JsonSchema) => JsonSchema): JsonSchema => {
   const changed: Record<string, unknown> = { ...change(schema) }
   for (const [[key = "", name], value] of inside(changed)) {
@@ -50,10 +50,10 @@ const refsOf = (value: unknown): ReadonlyArray<string> =>
 
 const decodePointer = Option.liftThrowable(decodeURIComponent)
 
-/** What the top of a schema must have one of, so that it says what a value is. */
+/** The top of a schema must have one of these, so that it describes a value. */
 const saysWhat = ["type", "anyOf", "oneOf", "$ref"]
 
-/** What is wrong with a schema besides its keywords: what it does not say, and references that lead nowhere. */
+/** What is wrong with a schema besides its keywords: what it does not say, and broken references. */
 export const faultOf = (schema: JsonSchema): string | undefined => {
   if (!saysWhat.some((key) => key in schema)) return `it must say what a value is, with one of ${saysWhat.join(", ")}`
   const known = new Set(pointersOf(schema, "#"))

@@ -1,4 +1,4 @@
-/** Decides what a message is: what was asked, or what a model answered. */
+/** Defines messages: the prompts, and the answers of models. */
 import * as Schema from "effect/Schema"
 import { MessageID, SessionID } from "./Id.ts"
 import { ModelRef } from "./Model.ts"
@@ -19,7 +19,7 @@ export const UserMessage = Schema.Struct({
   id: MessageID,
   sessionID: SessionID,
   role: Schema.Literal("user"),
-  /** Set where another agent wrote the message: the prompt of a task, or a message to it. */
+  /** Set if an agent wrote the message: the prompt of a task, or a message to it. */
   from: Schema.optional(Schema.Literal("agent")),
   agent: Schema.String,
   model: Schema.optional(ModelRef),
@@ -33,7 +33,7 @@ export const UserMessage = Schema.Struct({
 /** The type of a user message. */
 export interface UserMessage extends Schema.Schema.Type<typeof UserMessage> {}
 
-/** A model's message: one step. */
+/** A model's message, which is one step. */
 export const AssistantMessage = Schema.Struct({
   id: MessageID,
   sessionID: SessionID,

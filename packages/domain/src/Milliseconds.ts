@@ -1,4 +1,4 @@
-/** Decides how a time is written in config and in the arguments of tools: a number of milliseconds, or text such as `30m`. */
+/** Defines times in config and in the arguments of tools: a number of milliseconds, or text such as `30m`. */
 import * as Schema from "effect/Schema"
 import { longestTime, parseTime } from "./TimeText.ts"
 
@@ -17,7 +17,7 @@ export const millisecondsUpTo = (most: number, mostText: string) => {
       )
     ).annotations({ description }),
     Schema.Number.pipe(Schema.int(), Schema.between(1, most)),
-    // What was checked before has a value.
+    // The check above guarantees a value.
     {
       strict: true,
       decode: (time) => typeof time === "number" ? time : parseTime(time) ?? most,
@@ -26,5 +26,5 @@ export const millisecondsUpTo = (most: number, mostText: string) => {
   )
 }
 
-/** A time that a timer can wait for. */
+/** A time that fits into a timer. */
 export const Milliseconds = millisecondsUpTo(longestTime, "24 days")

@@ -1,4 +1,4 @@
-/** Decides how a task can end, and what is stored of each of its runs. */
+/** Defines how a task can end, and what is stored of each run. */
 import * as Schema from "effect/Schema"
 import { Budget } from "./Budget.ts"
 import { PartID, RunID, SessionID } from "./Id.ts"
@@ -9,19 +9,19 @@ import { Usage } from "./Usage.ts"
 const base = {
   taskID: SessionID,
   runID: RunID,
-  /** The conclusion where the task completed, else what there was of one; empty where there was nothing. */
+  /** The conclusion if the task completed, else the partial result; empty if there is none. */
   text: Schema.String,
-  /** Of the task's session and everything below it, in this run. */
+  /** The usage of the task's session and everything below it, in this run. */
   usage: Usage,
   durationMs: Schema.Number,
-  /** What a task left that worked in a worktree of its own; absent where it changed nothing. */
+  /** The worktree of an isolated task; absent if it changed nothing. */
   worktree: Schema.optional(
     Schema.Struct({
       branch: Schema.String,
       directory: Schema.String,
       /** Commits since the task began. */
       commits: Schema.Number,
-      /** Files with changes that are not committed. */
+      /** Files with uncommitted changes. */
       uncommitted: Schema.Number,
       diffStat: Schema.String
     })
@@ -32,29 +32,29 @@ const base = {
 export const Completed = Schema.Struct({ ...base, status: Schema.Literal("completed") })
 /** The model ended without any text. */
 export const Empty = Schema.Struct({ ...base, status: Schema.Literal("empty"), finish: FinishReason })
-/** The task could not go on. */
+/** The task failed. */
 export const Failed = Schema.Struct({
   ...base,
   status: Schema.Literal("failed"),
   error: Schema.Struct({ tag: Schema.String, message: Schema.String })
 })
-/** Somebody ended the task. */
+/** The task was stopped. */
 export const Stopped = Schema.Struct({ ...base, status: Schema.Literal("stopped"), by: Schema.String })
-/** The task ran longer than it may. */
+/** The task exceeded a time limit. */
 export const TimedOut = Schema.Struct({
   ...base,
   status: Schema.Literal("timed_out"),
-  /** Which clock ran out, and after how many milliseconds. */
+  /** Which time limit it exceeded, and after how many milliseconds. */
   which: Schema.Literal("timeout", "idle"),
   after: Schema.Number
 })
-/** The task used up what it was given. */
+/** The task exhausted its budget. */
 export const BudgetExhausted = Schema.Struct({
   ...base,
   status: Schema.Literal("budget_exhausted"),
   which: Schema.Literal("steps", "tokens", "usd", "time", "tasks")
 })
-/** A person rejected what the task asked for. */
+/** A person rejected a request of the task. */
 export const Denied = Schema.Struct({ ...base, status: Schema.Literal("denied"), permission: Schema.String })
 /** The process that ran the task died, and the work could not be continued. */
 export const Lost = Schema.Struct({ ...base, status: Schema.Literal("lost") })
@@ -94,21 +94,21 @@ export const TaskRun = Schema.Struct({
   taskID: SessionID,
   parentID: SessionID,
   rootID: SessionID,
-  /** The tool part of the call that asked for this run, if a call did. */
+  /** The tool part of the call that requested this run, if a call did. */
   partID: Schema.optional(PartID),
   agent: Schema.String,
   description: Schema.String,
   prompt: Schema.String,
   background: Schema.Boolean,
-  /** What the run may use, with all below it. */
+  /** The budget of the run, with everything below it. */
   budget: Schema.optional(Budget),
-  /** Whether the task's session is removed once the outcome was read. */
+  /** Whether the task's session is deleted once the outcome was read. */
   cleanup: Schema.optional(Schema.Literal("keep", "delete")),
-  /** How long it may take, in milliseconds; as its agent says where absent. */
+  /** The time limit, in milliseconds; by default that of its agent. */
   timeout: Schema.optional(Schema.Number),
-  /** The ceilings from above as they were when it was asked for; those that forbid nothing are left out. */
+  /** The ceilings from above when it was requested; those that forbid nothing are left out. */
   ceilings: Schema.optional(Schema.Array(Ruleset)),
-  /** What the task had used before this run; absent where that is nothing. */
+  /** The usage of the task before this run; absent if there was none. */
   before: Schema.optional(Usage),
   /** Who stopped it, and why. */
   stop: Schema.optional(Schema.Struct({ by: Schema.String, reason: Schema.optional(Schema.String) })),

@@ -1,4 +1,4 @@
-/** Decides what a message is made of: parts, and the states of a tool call. */
+/** Defines the parts of messages, and the states of a tool call. */
 import * as Schema from "effect/Schema"
 import { MessageID, PartID, SessionID } from "./Id.ts"
 import { ErrorInfo, FinishReason } from "./Message.ts"
@@ -23,7 +23,7 @@ export const TextPart = Schema.Struct({
 /** The type of a text part. */
 export interface TextPart extends Schema.Schema.Type<typeof TextPart> {}
 
-/** What a model thought aloud before it answered. */
+/** Reasoning of a model before its answer. */
 export const ReasoningPart = Schema.Struct({
   ...base,
   type: Schema.Literal("reasoning"),
@@ -35,7 +35,7 @@ export const ReasoningPart = Schema.Struct({
 /** The type of a reasoning part. */
 export interface ReasoningPart extends Schema.Schema.Type<typeof ReasoningPart> {}
 
-/** A file given to the model; `url` is a `data:` URL or names a file. */
+/** A file for the model; `url` is a `data:` URL or names a file. */
 export const FilePart = Schema.Struct({
   ...base,
   type: Schema.Literal("file"),
@@ -46,7 +46,7 @@ export const FilePart = Schema.Struct({
 /** The type of a file part. */
 export interface FilePart extends Schema.Schema.Type<typeof FilePart> {}
 
-/** The model asked for a call; nothing has run. `input` is the text that the model wrote. */
+/** The model requested a call, and nothing has run. `input` is the text that the model wrote. */
 export const ToolPending = Schema.Struct({ status: Schema.Literal("pending"), input: Schema.String })
 /** The type of a pending tool state. */
 export interface ToolPending extends Schema.Schema.Type<typeof ToolPending> {}
@@ -62,7 +62,7 @@ export const ToolRunning = Schema.Struct({
 /** The type of a running tool state. */
 export interface ToolRunning extends Schema.Schema.Type<typeof ToolRunning> {}
 
-/** A file that a tool hands to the model. */
+/** A file that a tool returns to the model. */
 export const Attachment = Schema.Struct({
   mime: Schema.String,
   filename: Schema.optional(Schema.String),
@@ -84,7 +84,7 @@ export const ToolCompleted = Schema.Struct({
 /** The type of a completed tool state. */
 export interface ToolCompleted extends Schema.Schema.Type<typeof ToolCompleted> {}
 
-/** The call ended without a result: refused, failed, or cut off. */
+/** The call ended without a result: it was refused, failed, or was interrupted. */
 export const ToolFailed = Schema.Struct({
   status: Schema.Literal("error"),
   input: Schema.Unknown,
@@ -95,17 +95,17 @@ export const ToolFailed = Schema.Struct({
 /** The type of a failed tool state. */
 export interface ToolFailed extends Schema.Schema.Type<typeof ToolFailed> {}
 
-/** A call goes from `pending` to `running` to `completed` or `error`, and never back. */
+/** A call moves from `pending` to `running` to `completed` or `error`, and never back. */
 export const ToolState = Schema.Union(ToolPending, ToolRunning, ToolCompleted, ToolFailed)
 /** The type of a tool state. */
 export type ToolState = typeof ToolState.Type
 
-/** What may happen to a call after a crash: run again, compare first, or never run again. */
+/** What recovery does with a call after a crash: run it again, check its effect first, or never run it again. */
 export const EffectClass = Schema.Literal("safe", "verify", "never")
 /** The type of an effect class. */
 export type EffectClass = typeof EffectClass.Type
 
-/** What was about to be done, stored before it was done. */
+/** What is about to be done, stored before it begins. */
 export const Intent = Schema.Struct({
   effect: EffectClass,
   /** A hash of the tool's name and its canonical arguments. */
@@ -116,7 +116,7 @@ export const Intent = Schema.Struct({
 /** The type of an intent. */
 export interface Intent extends Schema.Schema.Type<typeof Intent> {}
 
-/** A tool call of a model and its state. `callID` is the model's name for it, unique only in its message. */
+/** A tool call of a model and its state. `callID` is the model's id for it, unique only in its message. */
 export const ToolPart = Schema.Struct({
   ...base,
   type: Schema.Literal("tool"),
@@ -130,7 +130,7 @@ export const ToolPart = Schema.Struct({
 /** The type of a tool part. */
 export interface ToolPart extends Schema.Schema.Type<typeof ToolPart> {}
 
-/** A subagent that a user or a command asked for: it runs without asking the model. */
+/** A subagent that a user or a command requested: it runs without asking the model. */
 export const SubtaskPart = Schema.Struct({
   ...base,
   type: Schema.Literal("subtask"),
@@ -158,7 +158,7 @@ export const StepFinishPart = Schema.Struct({
 /** The type of a step-finish part. */
 export interface StepFinishPart extends Schema.Schema.Type<typeof StepFinishPart> {}
 
-/** A model request failed and is tried again at `next`, in milliseconds since 1970. */
+/** A model request failed and is retried at `next`, in milliseconds since 1970. */
 export const RetryPart = Schema.Struct({
   ...base,
   type: Schema.Literal("retry"),
@@ -170,8 +170,8 @@ export const RetryPart = Schema.Struct({
 export interface RetryPart extends Schema.Schema.Type<typeof RetryPart> {}
 
 /**
- * What was said before this is sent to models as the summary in this message; `auto` if nobody asked for it.
- * The messages from `keptFrom` on are sent as they are; none before this one where it is absent.
+ * The summary in this message replaces earlier messages in requests; `auto` if nobody requested it. The messages from
+ * `keptFrom` on are sent unchanged; if absent, none before this one is.
  */
 export const CompactionPart = Schema.Struct({
   ...base,
@@ -203,7 +203,7 @@ export const Part = Schema.Union(
 /** The type of a part. */
 export type Part = typeof Part.Type
 
-/** What a caller may put into a prompt: ids are given when it is stored. */
+/** A part of a prompt, which gets its id when it is stored. */
 export const PartInput = Schema.Union(
   TextPart.omit("id", "sessionID", "messageID", "partial", "metadata", "time"),
   FilePart.omit("id", "sessionID", "messageID"),
@@ -213,7 +213,7 @@ export const PartInput = Schema.Union(
 /** The type of a part of a prompt. */
 export type PartInput = typeof PartInput.Type
 
-/** A message with its parts, in the order in which they were made. */
+/** A message with its parts, in the order of creation. */
 export interface MessageWithParts<out M = import("./Message.ts").Message> {
   readonly info: M
   readonly parts: ReadonlyArray<Part>

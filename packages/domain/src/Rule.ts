@@ -1,4 +1,4 @@
-/** Decides how a permission is written down: rules, sets of rules, and the shape they have in config. */
+/** Defines permission rules, sets of rules, and their form in the config. */
 import * as Schema from "effect/Schema"
 
 /** What a rule does with a call that it matches. */
@@ -17,8 +17,8 @@ export const Ruleset = Schema.Array(Rule)
 export type Ruleset = typeof Ruleset.Type
 
 /**
- * Rules as config writes them: `{ "edit": "deny", "bash": { "*": "ask", "git status": "allow" } }`, one action for all, or
- * the rules themselves. Only the last can say everything: rules of several files keep their order in no object.
+ * Rules in the config: `{ "edit": "deny", "bash": { "*": "ask", "git status": "allow" } }`, one action for all, or a
+ * list of rules. Only the list keeps the order of rules from several files.
  */
 export const PermissionConfig = Schema.Union(
   Action,
@@ -31,7 +31,7 @@ export const PermissionConfig = Schema.Union(
 /** The type of rules in config. */
 export type PermissionConfig = typeof PermissionConfig.Type
 
-/** Turns rules from config into a ruleset, in the order in which they are written. */
+/** Turns rules from the config into a ruleset, in the order in which they are written. */
 export const fromConfig = (config: PermissionConfig): Ruleset => {
   if (typeof config === "string") return [{ permission: "*", pattern: "*", action: config }]
   if (isRuleset(config)) return config

@@ -1,4 +1,4 @@
-/** Decides what is known of a session. */
+/** Defines the stored data of a session. */
 import * as Schema from "effect/Schema"
 import { Account } from "./Budget.ts"
 import { MessageID, SessionID } from "./Id.ts"
@@ -7,15 +7,15 @@ import { ModelRef } from "./Model.ts"
 import { Ruleset } from "./Rule.ts"
 import { Usage } from "./Usage.ts"
 
-/** The version of the shape in which sessions, messages and parts are stored. */
+/** The version of the format of stored sessions, messages and parts. */
 export const version = 1
 
-/** The summary of a session, in a few lines that a model wrote. */
+/** The summary of a session, a few lines that a model wrote. */
 export const SessionSummary = Schema.Struct({
   text: Schema.NonEmptyString,
-  /** The files that the session and those below it changed, as they named them, the latest change last; the last 100. */
+  /** The files that the session and those below it changed, as they named them, latest change last; the last 100. */
   files: Schema.Array(Schema.String),
-  /** The last message of the session that it covers. */
+  /** The last message that it covers. */
   until: MessageID,
   /** When it was written, in milliseconds since 1970. */
   time: Schema.Number
@@ -23,25 +23,25 @@ export const SessionSummary = Schema.Struct({
 /** The type of a summary. */
 export interface SessionSummary extends Schema.Schema.Type<typeof SessionSummary> {}
 
-/** A turn as it is stored: what a crash left without an end goes on when the session is next taken up. */
+/** A turn as stored. If a crash left it without an end, it continues when the session is next resumed. */
 export const SessionTurn = Schema.Struct({
   began: Schema.Number,
-  /** Its first message; absent where it was stopped before it had one. */
+  /** Its first message; absent if it was stopped before it had one. */
   first: Schema.optional(MessageID),
-  /** Absent while it is under way. */
+  /** Absent while the turn is open. */
   ended: Schema.optional(
     Schema.Struct({
       at: Schema.Number,
       how: Schema.Literal("completed", "denied", "steps", "stopped", "failed"),
-      /** Of a turn that is being stopped: calls of it may still be open. */
+      /** Set while the turn is being stopped: calls of it may still be open. */
       unclosed: Schema.optional(Schema.Literal(true)),
       error: Schema.optional(Schema.Struct({ tag: Schema.String, message: Schema.String })),
-      /** The budget that was used up, where that is the error. */
+      /** The exhausted budget, if that is the error. */
       which: Schema.optional(Schema.Literal("steps", "tokens", "usd", "time"))
     })
   )
 })
-/** The type of a turn as it is stored. */
+/** The type of a stored turn. */
 export interface SessionTurn extends Schema.Schema.Type<typeof SessionTurn> {}
 
 /** One conversation: a working directory, a current agent, one parent at most. Times are milliseconds since 1970. */
@@ -53,25 +53,27 @@ export const SessionInfo = Schema.Struct({
   depth: Schema.NonNegativeInt,
   projectID: Schema.String,
   directory: Schema.String,
-  /** Set where the session works in a worktree of its own: then `directory` is in it. */
+  /** Set if the session works in its own worktree, which contains `directory`. */
   worktree: Schema.optional(Schema.Struct({ root: Schema.String, branch: Schema.String })),
   title: Schema.String,
   summary: Schema.optional(SessionSummary),
   agent: Schema.String,
-  /** Of a root: how much its tree may do without a question. */
+  /** For a root: how much its tree may do without asking. */
   mode: Schema.optional(Mode),
   /** In the mode `plan`: the agent that works again when the mode ends. */
   agentBefore: Schema.optional(Schema.String),
   model: Schema.optional(ModelRef),
-  /** The system prompt that it has instead of the one of its agent, for as long as that is the agent. */
+  /** A system prompt that replaces that of its agent, while that is the agent. */
   prompt: Schema.optional(Schema.Struct({ agent: Schema.String, text: Schema.String })),
   /** The session's own rules, which it and everything below it cannot exceed. */
   permission: Ruleset,
-  /** `own`: of this session's requests; `subtree`: of it and everything below it, children that were deleted included. */
+  /**
+   * `own`: the usage of this session's requests; `subtree`: of it and everything below it, deleted children included.
+   */
   usage: Schema.Struct({ own: Usage, subtree: Usage }),
-  /** What it and everything below it may use, and have used of that. */
+  /** The budget of it and everything below it, and its usage. */
   budget: Schema.optional(Account),
-  /** The turn that is under way, or the last one; a stop is told here before anything is stopped. */
+  /** The open turn, or the last one; a stop is stored here before anything stops. */
   turn: Schema.optional(SessionTurn),
   version: Schema.Int,
   time: Schema.Struct({
@@ -83,7 +85,9 @@ export const SessionInfo = Schema.Struct({
 /** The type of a session's data. */
 export interface SessionInfo extends Schema.Schema.Type<typeof SessionInfo> {}
 
-/** What a session is doing: nothing, waiting for a slot, working, being summarised, waiting for budget, or waiting before it tries a request again. */
+/**
+ * The status of a session: idle, queued for a slot, busy, compacting, waiting for budget, or waiting before a retry.
+ */
 export const SessionStatus = Schema.Union(
   Schema.Struct({ type: Schema.Literal("idle") }),
   Schema.Struct({ type: Schema.Literal("queued"), position: Schema.NonNegativeInt }),
@@ -91,7 +95,7 @@ export const SessionStatus = Schema.Union(
   Schema.Struct({ type: Schema.Literal("compacting") }),
   Schema.Struct({
     type: Schema.Literal("waiting"),
-    /** The budget of which others hold what it needs. */
+    /** The exhausted field of the budget, which running requests and tasks may release. */
     which: Schema.Literal("tokens", "usd", "steps"),
     message: Schema.String
   }),

@@ -1,7 +1,7 @@
-/** Decides what a todo of a session is. */
+/** Defines the todos of a session. */
 import * as Schema from "effect/Schema"
 
-/** One thing that an agent plans to do. */
+/** A step that an agent plans. */
 export const Todo = Schema.Struct({
   content: Schema.NonEmptyString,
   status: Schema.Literal("pending", "in_progress", "completed", "cancelled"),

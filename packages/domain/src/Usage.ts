@@ -1,4 +1,4 @@
-/** Decides how work is counted: tokens, cost, steps and tool calls, and how counts add up. */
+/** Defines usage: tokens, cost, steps and tool calls, and how to add them up. */
 import * as BigDecimal from "effect/BigDecimal"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -16,7 +16,7 @@ export const Tokens = Schema.Struct({
 /** The type of token counts. */
 export interface Tokens extends Schema.Schema.Type<typeof Tokens> {}
 
-/** A cost in USD: an exact decimal such as `0.000125`, or `unknown` where a price is not known. */
+/** A cost in USD: an exact decimal such as `0.000125`, or `unknown` if a price is not known. */
 export const Cost = Schema.Union(
   Schema.Literal("unknown"),
   Schema.String.pipe(Schema.pattern(/^\d+(\.\d+)?$/, {
@@ -27,27 +27,27 @@ export const Cost = Schema.Union(
 /** The type of a cost. */
 export type Cost = typeof Cost.Type
 
-/** What a session, a task or a subtree has used. */
+/** The usage of a session, a task or a subtree. */
 export const Usage = Schema.Struct({
   tokens: Tokens,
   cost: Cost,
-  /** Model requests that finished. */
+  /** Finished model requests. */
   steps: Count,
   /** Tool calls that ran or were refused. */
   toolCalls: Count,
-  /** Tool calls that a permission kept from running. */
+  /** Tool calls that a permission denied. */
   blockedToolCalls: Count
 })
 /** The type of usage. */
 export interface Usage extends Schema.Schema.Type<typeof Usage> {}
 
-/** No tokens at all. */
+/** No tokens. */
 export const noTokens: Tokens = { input: 0, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0 }
 
-/** Nothing used: the neutral element of `add`. */
+/** No usage: the neutral element of `add`. */
 export const none: Usage = { tokens: noTokens, cost: "0", steps: 0, toolCalls: 0, blockedToolCalls: 0 }
 
-/** Adds two costs; what is unknown stays unknown. */
+/** Adds two costs; an unknown cost makes the sum unknown. */
 export const addCost = (a: Cost, b: Cost): Cost => {
   if (a === "unknown" || b === "unknown") return "unknown"
   if (a === "0") return b
@@ -126,7 +126,7 @@ export const plainDecimal = (value: BigDecimal.BigDecimal): string => {
   return `${text.slice(0, -scale)}.${text.slice(-scale)}`
 }
 
-/** What was used between two counts of the same thing. */
+/** The usage between two measurements. */
 export const since = (before: Usage, after: Usage): Usage => ({
   tokens: {
     input: after.tokens.input - before.tokens.input,

@@ -13,7 +13,7 @@ const ascending = (ids: ReadonlyArray<string>): boolean =>
   ids.every((id, i) => i === 0 || body(ids[i - 1] ?? "") < body(id))
 
 describe("ids", () => {
-  it.effect("ascend whatever the clock does and whatever they name", () =>
+  it.effect("ascend with any clock and any prefix", () =>
     Effect.gen(function*() {
       const ids = yield* Ids
       let seen = ""
@@ -25,7 +25,7 @@ describe("ids", () => {
       }))
     }).pipe(Effect.provide(Ids.layer)))
 
-  it.effect("ascend through 100,000 in one millisecond", () =>
+  it.effect("ascend for 100,000 in one millisecond", () =>
     Effect.gen(function*() {
       const ids = yield* Ids
       const made = Array.from({ length: 100_000 }, () => ids.unsafeMake("evt", 1_000))
@@ -45,7 +45,7 @@ describe("ids", () => {
       expect(body(ids.unsafeMake("evt", 6)) > body(last)).toBe(true)
     }).pipe(Effect.provide(Ids.layer)))
 
-  it.effect("sort by the time at which they were made", () =>
+  it.effect("sort by the time of their creation", () =>
     Effect.gen(function*() {
       const ids = yield* Ids
       const first = yield* ids.make("msg")
@@ -56,7 +56,7 @@ describe("ids", () => {
       expect([third, first, second].toSorted()).toEqual([first, second, third])
     }).pipe(Effect.provide(Ids.layer)))
 
-  it.effect("are greater than those of another process that they come after, whatever either clock says", () =>
+  it.effect("are greater than an observed id of another process, whatever either clock says", () =>
     Effect.gen(function*() {
       const other = yield* Effect.provide(Ids, Ids.layer)
       const time = FastCheck.integer({ min: 0, max: 20 })
@@ -71,7 +71,7 @@ describe("ids", () => {
       }))
     }))
 
-  it.effect("can be told from those of an earlier millisecond, however many were made in it", () =>
+  it.effect("can be compared with those of an earlier millisecond, however many were made in it", () =>
     Effect.gen(function*() {
       const ids = yield* Ids
       const before = Array.from({ length: 50 }, () => ids.unsafeMake("msg", 999))
@@ -80,7 +80,7 @@ describe("ids", () => {
       expect([...before, after].filter((id) => id < border)).toEqual(before)
     }).pipe(Effect.provide(Ids.layer)))
 
-  it.effect("are the same from the same seed and clock", () => {
+  it.effect("repeat with the same seed and clock", () => {
     const some = Effect.gen(function*() {
       const ids = yield* Ids
       return yield* Effect.forEach(
@@ -97,7 +97,7 @@ describe("ids", () => {
     })
   })
 
-  it("say what they must look like", () => {
+  it("describe their format", () => {
     const decode = Schema.decodeUnknownEither(SessionID)
     expect(decode("ses_0123")).toMatchObject({ _tag: "Right" })
     for (const wrong of ["", "ses_", "msg_0123", "ses_A", "ses_01/../x", "4b5f7c1e-0000-4000-8000-000000000000", 7]) {

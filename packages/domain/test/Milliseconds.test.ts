@@ -44,7 +44,7 @@ describe("a time", () => {
     }
   )
 
-  it("says what it may be", () => {
+  it("describes its format", () => {
     expect(() => Schema.decodeUnknownSync(millisecondsUpTo(600_000, "10 minutes"))("11m")).toThrow(
       `a whole number of milliseconds or a time such as "90s" or "30m", at most 10 minutes`
     )

@@ -11,7 +11,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as FastCheck from "effect/FastCheck"
 import * as Schema from "effect/Schema"
 
-/** Every shape that is kept in storage. */
+/** Every stored schema. */
 const stored: ReadonlyArray<readonly [string, Schema.Schema.AnyNoContext]> = [
   ["SessionInfo", SessionInfo],
   ["UserMessage", UserMessage],
@@ -28,21 +28,21 @@ const stored: ReadonlyArray<readonly [string, Schema.Schema.AnyNoContext]> = [
 
 const keep = { onExcessProperty: "preserve" } as const
 
-/** A value as it lies in storage, which knows no infinite numbers. */
+/** A value as it is stored, without infinite numbers. */
 const json = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (_, each) => (typeof each === "number" && !Number.isFinite(each) ? 1 : each)))
 
-/** What a newer version could have written: a field that this one does not know, in the row and in all that it holds. */
+/** A row of a newer version: an unknown field, at every level. */
 const newer = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(newer)
   if (typeof value !== "object" || value === null) return value
-  // The keys of `tools` are names of tools: none of them is unknown.
+  // The keys of `tools` are names of tools, so none of them is unknown.
   const fields = Object.entries(value).map(([key, each]) => [key, key === "tools" ? each : newer(each)] as const)
   return { ...Object.fromEntries(fields), fromTheFuture: { kept: ["1", true] } }
 }
 
 describe.each(stored)("%s", (_, schema) => {
-  it("is read as it was written, unknown fields included, at every depth", () => {
+  it("is read as it was written, with unknown fields at every depth", () => {
     FastCheck.assert(
       FastCheck.property(Arbitrary.make(schema), (value) => {
         const row = newer(json(Schema.encodeSync(schema)(value)))
@@ -57,7 +57,7 @@ describe.each(stored)("%s", (_, schema) => {
 describe("a tool state", () => {
   const decode = Schema.decodeUnknownEither(ToolState)
 
-  it("is one of four, each with what it needs", () => {
+  it("is one of four, each with its own fields", () => {
     const time = { start: 1, end: 2 }
     const good = [
       { status: "pending", input: "{" },

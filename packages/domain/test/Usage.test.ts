@@ -25,7 +25,7 @@ const usage: FastCheck.Arbitrary<Usage> = FastCheck.record({
 const holds = <T>(arbitrary: FastCheck.Arbitrary<T>, check: (value: T) => void) =>
   FastCheck.assert(FastCheck.property(arbitrary, check))
 
-/** A decimal as a whole number of its smallest digits, as a child would add it up. */
+/** A decimal as a whole number of its smallest digits, for an independent sum. */
 const digits = (value: string): bigint => {
   const [whole = "0", rest = ""] = value.split(".")
   return BigInt(whole + rest.padEnd(18, "0"))
@@ -41,14 +41,14 @@ describe("costs", () => {
     })
   })
 
-  it("stay unknown once a part of them is unknown", () => {
+  it("stay unknown once one summand is unknown", () => {
     holds(cost, (other) => {
       expect(addCost("unknown", other)).toBe("unknown")
       expect(addCost(other, "unknown")).toBe("unknown")
     })
   })
 
-  it("are written without an exponent and without zeros at the end", () => {
+  it("are written without an exponent and without trailing zeros", () => {
     holds(FastCheck.tuple(known, known), ([a, b]) => {
       expect(addCost(a, b)).toMatch(/^(0|[1-9]\d*)(\.\d*[1-9])?$/)
     })
@@ -58,7 +58,7 @@ describe("costs", () => {
 describe("the cost of tokens", () => {
   const price = { input: "3", output: "15", cacheRead: "0.3", cacheWrite: "3.75" }
 
-  it("is exact, and counts what was cached at its own price", () => {
+  it("is exact, with the price of cached tokens", () => {
     const used = { ...noTokens, input: 1_000, output: 10, cacheRead: 600, cacheWrite: 100 }
     // 300 x 3 + 600 x 0.3 + 100 x 3.75 + 10 x 15, for a million each
     expect(costOf(used, price)).toBe("0.001605")
@@ -69,20 +69,20 @@ describe("the cost of tokens", () => {
     expect(costOf({ ...noTokens, output: 100, reasoning: 90 }, price)).toBe(costOf({ ...noTokens, output: 100 }, price))
   })
 
-  it("is unknown without a price, and with an unknown price of something that was used", () => {
+  it("is unknown without a price, and with an unknown price of used tokens", () => {
     expect(costOf({ ...noTokens, input: 1 }, undefined)).toBe("unknown")
     expect(costOf(noTokens, undefined)).toBe("unknown")
     expect(costOf({ ...noTokens, output: 1 }, { input: "1", output: "unknown" })).toBe("unknown")
     expect(costOf({ ...noTokens, input: 1 }, { input: "1", output: "unknown" })).toBe("0.000001")
   })
 
-  it("is 0 for a model that costs nothing", () => {
+  it("is 0 for a free model", () => {
     expect(costOf({ ...noTokens, input: 5, output: 5 }, { input: "0", output: "0" })).toBe("0")
   })
 })
 
 describe("usage", () => {
-  it("adds up in any order, and nothing changes nothing", () => {
+  it("adds up in any order, with a neutral element", () => {
     holds(FastCheck.tuple(usage, usage, usage), ([a, b, c]) => {
       expect(add(a, b)).toEqual(add(b, a))
       expect(add(add(a, b), c)).toEqual(add(a, add(b, c)))
@@ -90,14 +90,14 @@ describe("usage", () => {
     })
   })
 
-  it("since a moment is what was added after it", () => {
+  it("since a measurement is what was added after it", () => {
     holds(FastCheck.tuple(usage, usage), ([before, more]) => {
       const got = since(before, add(before, more))
       expect(got).toEqual({ ...more, cost: before.cost === "unknown" ? "unknown" : more.cost })
     })
   })
 
-  it("can be stored whatever was added and taken away", () => {
+  it("can be stored after any additions and subtractions", () => {
     const decode = Schema.decodeUnknownSync(Usage)
     holds(FastCheck.tuple(usage, usage), ([a, b]) => {
       expect(decode(add(a, b))).toEqual(add(a, b))

@@ -1,4 +1,4 @@
-/** What every bus must do: the tests that each implementation of Bus runs. */
+/** The tests that every implementation of Bus must pass. */
 import { describe, expect, it } from "@effect/vitest"
 import { Bus, type BusFilter } from "@skein/core/Bus"
 import type { Event } from "@skein/domain/Event"
@@ -13,7 +13,7 @@ import * as Stream from "effect/Stream"
 
 const session = (name: string) => `ses_${name}` as SessionID
 
-/** An event of a session: the n-th that a test tells. */
+/** The n-th event of a test, of a session. */
 const event = (n: number, of: { readonly session: string; readonly root?: string }): Event => ({
   id: `evt_${String(n).padStart(6, "0")}` as EventID,
   type: "session.idle",
@@ -26,22 +26,22 @@ const event = (n: number, of: { readonly session: string; readonly root?: string
 
 const numbers = (events: Iterable<Event>): ReadonlyArray<number> => Array.from(events, (each) => each.timestamp)
 
-const heardBy = Effect.fnUntraced(function*(filter: BusFilter) {
+const receivedBy = Effect.fnUntraced(function*(filter: BusFilter) {
   const bus = yield* Bus
-  const heard: Array<Event> = []
-  yield* bus.listen(filter, (each) => heard.push(each))
-  return heard
+  const received: Array<Event> = []
+  yield* bus.listen(filter, (each) => received.push(each))
+  return received
 })
 
-/** What listeners are told, and in which order. */
+/** What listeners receive, and in which order. */
 const listeners = (layer: Layer.Layer<Bus>): void => {
-  it.scoped("tells each listener what it asked for: a session, a tree, or all", () =>
+  it.scoped("sends each listener what it requested: a session, a tree, or everything", () =>
     Effect.gen(function*() {
       const bus = yield* Bus
       const [one, tree, all] = yield* Effect.all([
-        heardBy({ sessionID: session("child") }),
-        heardBy({ rootID: session("root") }),
-        heardBy({ all: true })
+        receivedBy({ sessionID: session("child") }),
+        receivedBy({ rootID: session("root") }),
+        receivedBy({ all: true })
       ])
       bus.publish(event(1, { session: "root" }))
       bus.publish(event(2, { session: "child", root: "root" }))
@@ -50,47 +50,47 @@ const listeners = (layer: Layer.Layer<Bus>): void => {
       expect([one, tree, all].map(numbers)).toEqual([[2], [1, 2, 4], [1, 2, 3, 4]])
     }).pipe(Effect.provide(layer)))
 
-  it.scoped("has told everybody when publish returns, in the order of publishing", () =>
+  it.scoped("has called every listener when publish returns, in the order of publishing", () =>
     Effect.gen(function*() {
       const bus = yield* Bus
-      const heard = yield* heardBy({ all: true })
+      const received = yield* receivedBy({ all: true })
       for (let n = 1; n <= 1_000; n++) {
         bus.publish(event(n, { session: `s${n % 7}` }))
-        if (heard.length !== n) expect(heard).toHaveLength(n)
+        if (received.length !== n) expect(received).toHaveLength(n)
       }
-      expect(numbers(heard)).toEqual(Array.from({ length: 1_000 }, (_, i) => i + 1))
+      expect(numbers(received)).toEqual(Array.from({ length: 1_000 }, (_, i) => i + 1))
     }).pipe(Effect.provide(layer)))
 
-  it.effect("tells nobody whose scope is closed, and goes on for the others", () =>
+  it.effect("calls no listener whose scope is closed, and continues for the others", () =>
     Effect.scoped(Effect.gen(function*() {
       const bus = yield* Bus
       const scope = yield* Scope.make()
-      const gone = yield* Scope.extend(heardBy({ sessionID: session("s") }), scope)
-      const stays = yield* heardBy({ sessionID: session("s") })
+      const gone = yield* Scope.extend(receivedBy({ sessionID: session("s") }), scope)
+      const stays = yield* receivedBy({ sessionID: session("s") })
       bus.publish(event(1, { session: "s" }))
       yield* Scope.close(scope, Exit.void)
       bus.publish(event(2, { session: "s" }))
       expect([gone, stays].map(numbers)).toEqual([[1], [1, 2]])
     })).pipe(Effect.provide(layer)))
 
-  it.effect("says whether anybody would hear a delta", () =>
+  it.effect("says whether anyone would receive a delta", () =>
     Effect.gen(function*() {
       const bus = yield* Bus
       const of = { sessionID: session("child"), rootID: session("root") }
       expect(bus.hasDeltaListeners(of)).toBe(false)
       for (const filter of [{ sessionID: of.sessionID }, { rootID: of.rootID }, { all: true as const }]) {
-        yield* Effect.scoped(Effect.map(heardBy(filter), () => expect(bus.hasDeltaListeners(of)).toBe(true)))
+        yield* Effect.scoped(Effect.map(receivedBy(filter), () => expect(bus.hasDeltaListeners(of)).toBe(true)))
         expect(bus.hasDeltaListeners(of)).toBe(false)
       }
       yield* Effect.scoped(
-        Effect.map(heardBy({ sessionID: session("root") }), () => expect(bus.hasDeltaListeners(of)).toBe(false))
+        Effect.map(receivedBy({ sessionID: session("root") }), () => expect(bus.hasDeltaListeners(of)).toBe(false))
       )
     }).pipe(Effect.provide(layer)))
 }
 
-/** Who gets the pieces of growing text, and whom the bus waits for. */
+/** Who receives deltas, and whom the bus waits for. */
 const deltas = (layer: Layer.Layer<Bus>): void => {
-  it.scoped("leaves out the pieces of growing text where they are not wanted, and says whether anybody wants them", () =>
+  it.scoped("leaves out deltas for listeners without them, and says whether anyone receives them", () =>
     Effect.gen(function*() {
       const bus = yield* Bus
       const of = { sessionID: session("s"), rootID: session("s") }
@@ -100,12 +100,12 @@ const deltas = (layer: Layer.Layer<Bus>): void => {
         properties: { messageID: "msg_1" as MessageID, partID: "prt_1" as PartID, field: "text", delta: "a" }
       }
       const without = yield* Effect.all([
-        heardBy({ sessionID: of.sessionID, deltas: false }),
-        heardBy({ rootID: of.rootID, deltas: false }),
-        heardBy({ all: true, deltas: false })
+        receivedBy({ sessionID: of.sessionID, deltas: false }),
+        receivedBy({ rootID: of.rootID, deltas: false }),
+        receivedBy({ all: true, deltas: false })
       ])
       expect(bus.hasDeltaListeners(of)).toBe(false)
-      const all = yield* heardBy({ all: true })
+      const all = yield* receivedBy({ all: true })
       expect(bus.hasDeltaListeners(of)).toBe(true)
       bus.publish(delta)
       bus.publish(event(2, { session: "s" }))
@@ -113,17 +113,17 @@ const deltas = (layer: Layer.Layer<Bus>): void => {
       expect(numbers(all)).toEqual([1, 2])
     }).pipe(Effect.provide(layer)))
 
-  it.scoped("holds back what publishes while a listener is full, and then lets one after the other go", () =>
+  it.scoped("delays publishers while a listener is full, and then continues one after the other", () =>
     Effect.gen(function*() {
       const bus = yield* Bus
       const room = yield* Effect.makeLatch()
-      const heard: Array<Event> = []
+      const received: Array<Event> = []
       let isFull = false
       const pressure = { isFull: () => isFull, relieved: Effect.zipRight(room.await, room.close) }
       yield* bus.listen(
         { all: true },
         (each) => {
-          heard.push(each)
+          received.push(each)
           isFull = true
         },
         pressure
@@ -133,24 +133,24 @@ const deltas = (layer: Layer.Layer<Bus>): void => {
       const waiting = yield* Effect.forkAll([2, 3].map(publish))
       const settle = Effect.repeatN(Effect.yieldNow(), 10)
       yield* settle
-      expect(numbers(heard)).toEqual([1])
+      expect(numbers(received)).toEqual([1])
       isFull = false
       yield* room.open
       yield* settle
-      expect(numbers(heard)).toEqual([1, 2])
+      expect(numbers(received)).toEqual([1, 2])
       isFull = false
       yield* room.open
       yield* Fiber.join(waiting)
-      expect(numbers(heard)).toEqual([1, 2, 3])
+      expect(numbers(received)).toEqual([1, 2, 3])
     }).pipe(Effect.provide(layer)))
 
-  it.scoped("lets nobody overtake those who wait for room, and goes on without one that gives up", () =>
+  it.scoped("lets nobody overtake waiting publishers, and skips an interrupted one", () =>
     Effect.gen(function*() {
       const bus = yield* Bus
       const room = yield* Effect.makeLatch()
-      const heard: Array<Event> = []
+      const received: Array<Event> = []
       let isFull = true
-      yield* bus.listen({ all: true }, (each) => heard.push(each), { isFull: () => isFull, relieved: room.await })
+      yield* bus.listen({ all: true }, (each) => received.push(each), { isFull: () => isFull, relieved: room.await })
       const publish = (n: number) => bus.whenRoom(Effect.sync(() => bus.publish(event(n, { session: "s" }))))
       const settle = Effect.repeatN(Effect.yieldNow(), 10)
       const first = yield* Effect.fork(publish(1))
@@ -160,16 +160,16 @@ const deltas = (layer: Layer.Layer<Bus>): void => {
       yield* Fiber.interrupt(abandoned)
       isFull = false
       yield* room.open
-      // There is room, but those who wait have not continued yet.
+      // There is room, but the waiting publishers have not continued yet.
       yield* publish(4)
       yield* Fiber.joinAll([first, third])
-      expect(numbers(heard)).toEqual([1, 3, 4])
+      expect(numbers(received)).toEqual([1, 3, 4])
     }).pipe(Effect.provide(layer)))
 }
 
-/** What streams give, and when they end. */
+/** What streams emit, and when they end. */
 const streams = (layer: Layer.Layer<Bus>): void => {
-  it.scoped("streams the events from the subscription on", () =>
+  it.scoped("streams the events after the subscription", () =>
     Effect.gen(function*() {
       const bus = yield* Bus
       bus.publish(event(1, { session: "s" }))
@@ -179,14 +179,14 @@ const streams = (layer: Layer.Layer<Bus>): void => {
       expect(numbers(yield* Stream.runCollect(Stream.take(stream, 3)))).toEqual([2, 3, 4])
     }).pipe(Effect.provide(layer)))
 
-  it.scoped("ends the stream of one who reads too slowly, after all that it could hold, and stalls nobody", () =>
+  it.scoped("ends the stream of a slow reader after its buffered events, and blocks nobody", () =>
     Effect.gen(function*() {
       const bus = yield* Bus
-      const heard = yield* heardBy({ all: true })
+      const received = yield* receivedBy({ all: true })
       const slow = yield* bus.subscribe({ all: true }, { capacity: 8 })
       const quick = yield* bus.subscribe({ all: true }, { capacity: 64 })
       for (let n = 1; n <= 20; n++) bus.publish(event(n, { session: "s" }))
-      expect(heard).toHaveLength(20)
+      expect(received).toHaveLength(20)
       const got: Array<Event> = []
       const error = yield* Effect.flip(Stream.runForEach(slow, (each) => Effect.sync(() => got.push(each))))
       expect(error).toMatchObject({ _tag: "BusOverflow", capacity: 8 })
@@ -195,7 +195,7 @@ const streams = (layer: Layer.Layer<Bus>): void => {
       expect(Chunk.size(yield* Stream.runCollect(Stream.take(quick, 20)))).toBe(20)
     }).pipe(Effect.provide(layer)))
 
-  it.scoped("holds exactly as many events as it says, again and again", () =>
+  it.scoped("buffers exactly its capacity of events, repeatedly", () =>
     Effect.gen(function*() {
       const bus = yield* Bus
       const stream = yield* bus.subscribe({ all: true }, { capacity: 2 })
@@ -213,7 +213,7 @@ const streams = (layer: Layer.Layer<Bus>): void => {
     }).pipe(Effect.provide(layer)))
 }
 
-/** Registers the tests of a bus with vitest. Every test has a bus of its own. */
+/** Registers the tests of a bus with vitest. Every test has its own bus. */
 export const busSuite = (name: string, layer: Layer.Layer<Bus>): void => {
   describe(`Bus ${name}`, () => {
     listeners(layer)

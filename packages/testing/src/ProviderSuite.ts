@@ -1,4 +1,4 @@
-/** What every provider must do: the tests that each implementation of Provider runs. */
+/** The tests that every implementation of Provider must pass. */
 import { describe, expect, it } from "@effect/vitest"
 import { type LanguageModel, type ModelEvent, type ModelRequest, Provider } from "@skein/core/Provider"
 import { SessionID } from "@skein/domain/Id"
@@ -11,7 +11,7 @@ import { none as noFiber } from "effect/FiberId"
 import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 
-/** A way to models, whose default model answers a plain question with some text. */
+/** The access to models, whose default model answers a plain question with some text. */
 export interface ProviderBackend<E = never> {
   readonly name: string
   readonly layer: Layer.Layer<Provider, E>
@@ -34,7 +34,7 @@ const defaultModel = Effect.gen(function*() {
   return yield* provider.resolve(yield* provider.defaultModel)
 })
 
-/** Asks a model; events that come after its end are told apart. */
+/** Asks a model; marks events that come after the end. */
 const ask = Effect.fnUntraced(function*(model: LanguageModel, request = question) {
   const events: Array<ModelEvent> = []
   const late: Array<ModelEvent> = []
@@ -47,7 +47,7 @@ const ask = Effect.fnUntraced(function*(model: LanguageModel, request = question
   return { events, late }
 })
 
-/** What is wrong with the order of some events: each piece of text stands between its start and its end. */
+/** What is wrong with the order of these events: each piece of text must be between its start and its end. */
 const disorder = (events: ReadonlyArray<ModelEvent>): string | undefined => {
   const open = new Set<string>()
   for (const event of events) {
@@ -67,7 +67,7 @@ const textOf = (events: ReadonlyArray<ModelEvent>): string =>
 /** Registers the tests of a provider with vitest. */
 export const providerSuite = <E>({ layer, name }: ProviderBackend<E>): void => {
   describe(`Provider ${name}`, () => {
-    it.live("has a default model, and a list that is sorted", () =>
+    it.live("has a default model, and a sorted list", () =>
       Effect.gen(function*() {
         const provider = yield* Provider
         const names = (yield* provider.list).map(formatRef)
@@ -77,7 +77,7 @@ export const providerSuite = <E>({ layer, name }: ProviderBackend<E>): void => {
         expect(model.limitKey).not.toBe("")
       }).pipe(Effect.provide(layer)))
 
-    it.live("refuses a provider that it does not have, and names it", () =>
+    it.live("refuses an unknown provider, and names it", () =>
       Effect.gen(function*() {
         const provider = yield* Provider
         const error = yield* Effect.flip(provider.resolve({ providerID: "no-such-provider", modelID: "m" }))
@@ -85,7 +85,7 @@ export const providerSuite = <E>({ layer, name }: ProviderBackend<E>): void => {
         expect(error.message).toContain("no-such-provider")
       }).pipe(Effect.provide(layer)))
 
-    it.live("tells what a model says in order: connected first, finish last, text between its start and its end", () =>
+    it.live("emits events in order: connected first, finish last, text between its start and its end", () =>
       Effect.gen(function*() {
         const { events } = yield* ask(yield* defaultModel)
         expect(events.map((event) => event.type).indexOf("connected")).toBe(0)
@@ -96,14 +96,14 @@ export const providerSuite = <E>({ layer, name }: ProviderBackend<E>): void => {
         expect(textOf(events).trim()).not.toBe("")
       }).pipe(Effect.provide(layer)))
 
-    it.live("counts tokens, or says that it cannot", () =>
+    it.live("counts tokens, or reports that it cannot", () =>
       Effect.gen(function*() {
         const last = (yield* ask(yield* defaultModel)).events.at(-1)
         const tokens = last?.type === "finish" ? last.tokens : "no finish"
         if (tokens !== undefined) expect(Schema.is(Tokens)(tokens)).toBe(true)
       }).pipe(Effect.provide(layer)))
 
-    it.live("answers several at once, without mixing them", () =>
+    it.live("answers several requests in parallel, without mixing them", () =>
       Effect.gen(function*() {
         const model = yield* defaultModel
         const all = yield* Effect.all([ask(model), ask(model), ask(model)], { concurrency: "unbounded" })
@@ -113,7 +113,7 @@ export const providerSuite = <E>({ layer, name }: ProviderBackend<E>): void => {
         }
       }).pipe(Effect.provide(layer)))
 
-    it.live("says nothing more when its request is interrupted, and can be asked again", () =>
+    it.live("emits nothing more when its request is interrupted, and can be asked again", () =>
       Effect.gen(function*() {
         const model = yield* defaultModel
         const connected = Deferred.unsafeMake<void>(noFiber)

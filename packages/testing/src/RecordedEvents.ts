@@ -1,4 +1,4 @@
-/** Owns what a test heard: keeps the events of the bus from the moment on at which it began to listen. */
+/** Records the events of the bus for a test, from the moment on at which it subscribes. */
 import { Bus, type BusFilter } from "@skein/core/Bus"
 import type { Event, EventType } from "@skein/domain/Event"
 import * as Deferred from "effect/Deferred"
@@ -6,13 +6,13 @@ import * as Effect from "effect/Effect"
 import { none as noFiber } from "effect/FiberId"
 import type * as Scope from "effect/Scope"
 
-/** Events that were heard, and a way to wait for more. */
+/** Recorded events, and a way to wait for more. */
 export interface RecordedEvents {
-  /** All so far, in the order in which they were told. */
+  /** All events so far, in the order of publishing. */
   readonly all: ReadonlyArray<Event>
-  /** Those of one type so far. */
+  /** The events of one type so far. */
   readonly of: <T extends EventType>(type: T) => ReadonlyArray<Event<T>>
-  /** Ends with the first event of a type that fits, be it heard already or still to come. */
+  /** Waits for the first matching event of a type, recorded already or still to come. */
   readonly first: <T extends EventType>(type: T, fits?: (event: Event<T>) => boolean) => Effect.Effect<Event<T>>
 }
 
@@ -21,7 +21,7 @@ interface Waiting {
   readonly found: Deferred.Deferred<Event>
 }
 
-/** Records events until the scope closes: of everything, where no filter says otherwise. */
+/** Records events until the scope closes: all events, unless a filter is given. */
 export const record = (filter: BusFilter = { all: true }): Effect.Effect<RecordedEvents, never, Bus | Scope.Scope> =>
   Effect.gen(function*() {
     const bus = yield* Bus

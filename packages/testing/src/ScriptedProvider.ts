@@ -1,4 +1,4 @@
-/** Owns the model that answers by script: by agent and by step, with latencies and faults, and without a network. */
+/** A model that answers from a script: by agent and by step, with latencies and faults, without a network. */
 import { type LanguageModel, ModelError, type ModelEvent, type ModelRequest, Provider } from "@skein/core/Provider"
 import type { FinishReason } from "@skein/domain/Message"
 import { formatRef, type ModelInfo } from "@skein/domain/Model"
@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import { checkRequest } from "./internal/checkRequest.ts"
 
-/** A call that a scripted model asks for; `raw` takes the place of `input` for arguments that are no JSON. */
+/** A scripted call; `raw` replaces `input` for arguments that are not JSON. */
 export interface ScriptedCall {
   readonly tool: string
   readonly input?: unknown
@@ -15,22 +15,22 @@ export interface ScriptedCall {
   readonly id?: string
 }
 
-/** What a scripted model does in one step. Delays are in milliseconds of the Clock. */
+/** One step of a scripted model. Delays are in milliseconds of the Clock. */
 export interface ScriptedStep {
   readonly text?: string
   readonly reasoning?: string
   readonly calls?: ReadonlyArray<ScriptedCall>
   readonly finish?: FinishReason
   readonly tokens?: Partial<Tokens>
-  /** How long it is until the model accepts the request, until its first word, and between two words. */
+  /** The delay until the model accepts the request, until its first word, and between two words. */
   readonly delay?: { readonly connect?: number; readonly first?: number; readonly between?: number }
-  /** The step fails with this after it has said what it says. */
+  /** The step fails with this after its content. */
   readonly fails?: ModelError
-  /** The step says what it says and then nothing, for ever. */
+  /** The step emits its content and then hangs. */
   readonly hangs?: boolean
-  /** In how many pieces the text comes; one where absent. */
+  /** The number of pieces of the text; one if absent. */
   readonly pieces?: number
-  /** The step says all that it says, whatever cap the request has: as a provider that ignores `max_tokens`. */
+  /** The step ignores the request's cap, as a provider does that ignores `max_tokens`. */
   readonly ignoresCap?: boolean
 }
 
@@ -39,15 +39,15 @@ export type Script =
   | ReadonlyArray<ScriptedStep | string>
   | ((request: ModelRequest) => ScriptedStep | string | Effect.Effect<ScriptedStep | string>)
 
-/** Says something and ends. */
+/** Answers with text and ends. */
 export const text = (words: string, more: Omit<ScriptedStep, "text"> = {}): ScriptedStep => ({ ...more, text: words })
 
-/** Asks for calls of one tool. */
+/** Calls one tool, once or several times. */
 export const call = (tool: string, ...inputs: ReadonlyArray<unknown>): ScriptedStep => ({
   calls: inputs.map((input) => ({ tool, input }))
 })
 
-/** Asks for a task of each agent at the same time: `tasks({ explore: "Find the entry" })`. */
+/** Starts a task of each agent in parallel: `tasks({ explore: "Find the entry" })`. */
 export const tasks = (...prompts: ReadonlyArray<Readonly<Record<string, string>>>): ScriptedStep => ({
   calls: prompts.flatMap((each) =>
     Object.entries(each).map(([agent, prompt]) => ({
@@ -67,7 +67,10 @@ const mayPass: ReadonlySet<ModelError["reason"]> = new Set([
   "empty_response"
 ])
 
-/** Fails the request, after what `more` says: `fault("rate_limit", { retryAfter: 2_000 })`, `fault("network", {}, { text: "so far" })`. */
+/**
+ * Fails the request after the content in `more`: `fault("rate_limit", { retryAfter: 2_000 })`, `fault("network", {}, {
+ * text: "so far" })`.
+ */
 export const fault = (
   reason: ModelError["reason"],
   details: Partial<Pick<ModelError, "retryable" | "message" | "status" | "retryAfter" | "finish">> = {},
@@ -77,7 +80,7 @@ export const fault = (
   fails: new ModelError({ reason, retryable: mayPass.has(reason), message: `scripted ${reason}`, ...details })
 })
 
-/** What was said last to the session that asks, for scripts that are functions. */
+/** The last text in the request, for scripts that are functions. */
 export const lastText = (request: ModelRequest): string => {
   const message = request.messages.findLast((each) => each.role === "user")
   return message?.role === "user" ? message.content.map((part) => (part.type === "text" ? part.text : "")).join("") : ""
@@ -87,7 +90,7 @@ const scriptedModel: ModelInfo = { providerID: "scripted", modelID: "model", pri
 
 const usual: Tokens = { input: 10, output: 5, reasoning: 0, cacheRead: 0, cacheWrite: 0 }
 
-/** What the hidden agents answer where a test does not say. */
+/** The default answers of the hidden agents. */
 const hidden: Readonly<Record<string, Script>> = {
   title: ["A title"],
   summary: ["A summary"],
@@ -106,7 +109,7 @@ const pieces = (words: string, count: number): ReadonlyArray<string> => {
   return Array.from({ length: Math.ceil(words.length / size) }, (_, i) => words.slice(i * size, (i + 1) * size))
 }
 
-/** What is left of an answer that is longer than its request allows: a part of its text, none of its calls. */
+/** What is left of an answer that exceeds the cap of its request: a part of its text, and none of its calls. */
 const capped = (step: ScriptedStep, { maxOutputTokens: cap }: ModelRequest): ScriptedStep => {
   const tokens = { ...usual, ...step.tokens }
   if (cap === undefined || tokens.output <= cap || step.ignoresCap === true) return step
@@ -154,24 +157,25 @@ const say = Effect.fnUntraced(function*(step: ScriptedStep, emit: (event: ModelE
   })
 })
 
-/** A scripted provider, and what it has seen. */
+/** A scripted provider, and what it has recorded. */
 export interface Scripted {
   readonly layer: Layer.Layer<Provider>
   /** The one model of the layer; several make a provider with `Provider.layerModels([a.model, b.model])`. */
   readonly model: LanguageModel
   /** The requests so far, in order. */
   readonly requests: ReadonlyArray<ModelRequest>
-  /** How many requests are under way now, and how many there were at once at most. */
+  /** The number of open requests: now, and the maximum so far. */
   readonly open: { readonly now: number; readonly most: number }
 }
 
 /**
- * Makes a provider of one model, `scripted/model` unless `info` names it otherwise, that goes by these scripts. A script is
- * found by the names of the agents from the root to the one that asks: the longest end of that path that has a script
- * counts (`build/lead/explore`, then `lead/explore`, then `explore`), and `*` answers for all others. Each session goes
- * through each script by itself: one step for each request, a retry included. Titles go by the script `title`, summaries of
- * sessions by `summary` and those of conversations by `compaction`, which need not be there. Requests are refused as a strict provider would: each call needs its one result, roles alternate, ids and names are proper.
- * An answer that reports more output tokens than the request's `maxOutputTokens` is cut there and ends with `length`.
+ * Makes a provider of one model, `scripted/model` unless `info` names it otherwise, that follows these scripts. A
+ * script is found by the agents from the root to the one that asks: the longest matching end of that path wins
+ * (`build/lead/explore`, then `lead/explore`, then `explore`), and `*` answers for all others. Each session uses each
+ * script independently: one step for each request, retries included. Titles use the script `title`, summaries of
+ * sessions `summary` and those of conversations `compaction`, all optional. Requests are checked as a strict provider
+ * would: each call needs exactly one result, roles alternate, ids and names are valid. An answer that reports more
+ * output tokens than the request's `maxOutputTokens` is cut there and ends with `length`.
  */
 export const make = (scripts: Readonly<Record<string, Script>>, info: Partial<ModelInfo> = {}): Scripted => {
   const requests: Array<ModelRequest> = []
@@ -233,5 +237,5 @@ export const make = (scripts: Readonly<Record<string, Script>>, info: Partial<Mo
   return { layer: Provider.layerModels([model]), model, requests, open }
 }
 
-/** The layer alone, for tests that ask nothing of the script afterwards. */
+/** Only the layer, for tests that do not need the record. */
 export const layer = (scripts: Readonly<Record<string, Script>>): Layer.Layer<Provider> => make(scripts).layer

@@ -1,4 +1,4 @@
-/** What every storage must do: the tests that each backend of SessionStorage runs. */
+/** The tests that every backend of SessionStorage must pass. */
 import { describe, it } from "@effect/vitest"
 import type { SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
@@ -19,9 +19,12 @@ import * as Workspace from "./Workspace.ts"
 /** A backend of SessionStorage. */
 export interface StorageBackend {
   readonly name: string
-  /** Storage of its own in this directory, which is new for each test. */
+  /** A separate storage in this directory, which is new for each test. */
   readonly layer: (directory: string) => Layer.Layer<SessionStorage, StorageError>
-  /** Whether a later layer in the same directory finds what was stored: each test then also runs opened anew for each step. */
+  /**
+   * Whether a later layer in the same directory finds the stored data: each test then also runs with a new layer for
+   * each step.
+   */
   readonly lasts: boolean
 }
 

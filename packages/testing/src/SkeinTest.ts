@@ -1,4 +1,4 @@
-/** The composition root of tests: all of Skein in memory, around models that go by a script. */
+/** The composition root of tests: all of Skein in memory, with scripted models. */
 import { Agent } from "@skein/core/Agent"
 import type { CommandSource } from "@skein/core/Command"
 import { type Hook, Hooks } from "@skein/core/Hooks"
@@ -16,25 +16,25 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Scripted from "./ScriptedProvider.ts"
 
-/** What a test may choose besides the script. */
+/** The options of a test besides the script. */
 export interface SkeinTestOptions {
-  /** Agents beside the built-in ones, or in the place of those of the same name. */
+  /** Agents besides the built-in ones; they replace those of the same name. */
   readonly agents?: ReadonlyArray<AgentInfo>
-  /** Rules for all agents, under the rules of each. */
+  /** Rules for all agents, below the rules of each. */
   readonly rules?: PermissionConfig
-  /** Tools beside `task`. */
+  /** Tools besides `task`. */
   readonly tools?: ReadonlyArray<AnyTool>
   readonly config?: ConfigInfo
   readonly hooks?: ReadonlyArray<Hook>
-  /** How questions for permission are met; `nobody` where absent: what would be asked is denied. */
+  /** How to answer permission questions; by default `nobody`, which denies them. */
   readonly asks?: PermissionOptions["asks"]
-  /** Where commands are found besides those that are built in; nowhere where absent. */
+  /** Where to find more commands; nowhere by default. */
   readonly commands?: CommandSource
-  /** What agents are told besides their own prompts; nothing where absent. */
+  /** Instructions for all agents; none by default. */
   readonly instructions?: Layer.Layer<Instructions>
-  /** What lasts; memory where absent. */
+  /** Durable storage; in memory by default. */
   readonly storage?: Layer.Layer<SessionStorage>
-  /** How this stack is known to others on the same storage, and what it knows of them. */
+  /** The identity of this stack for others on the same storage. */
   readonly owner?: Layer.Layer<Owner>
 }
 
@@ -62,7 +62,7 @@ export const layer = (
 const isMade = (scripts: Scripts): scripts is Pick<Scripted.Scripted, "layer"> =>
   "layer" in scripts && Layer.isLayer(scripts.layer)
 
-/** What a test says of an agent; a subagent without rules of its own where it says nothing. */
+/** The options of an agent; by default a subagent without rules of its own. */
 export interface TestAgent extends Partial<Omit<AgentInfo, "name" | "permission" | "ceiling">> {
   readonly permission?: PermissionConfig
   readonly ceiling?: PermissionConfig
@@ -80,10 +80,13 @@ export const agent = (name: string, { ceiling, permission, ...info }: TestAgent 
   ...(ceiling === undefined ? {} : { ceiling: fromConfig(ceiling) })
 })
 
-/** What a tool of a test is given, unless it has parameters of its own. */
+/** The arguments of a test's tool, unless it has its own parameters. */
 export type TestInput = Readonly<Record<string, unknown>>
 
-/** A tool that takes any arguments, needs no permission, and answers with a text: `tool("echo", ({ words }) => Effect.succeed(String(words)))`. */
+/**
+ * A tool that accepts any arguments, needs no permission, and returns a text: `tool("echo", ({ words }) =>
+ * Effect.succeed(String(words)))`.
+ */
 export const tool = (
   name: string,
   run: (input: TestInput, context: ToolContext) => Effect.Effect<string, ToolError>,

@@ -1,4 +1,4 @@
-/** Owns the real files of a test: a directory with what the test needs in it, gone with the scope. */
+/** Real files for a test: a directory that is removed with the scope. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
@@ -8,51 +8,54 @@ import * as NodePaths from "node:path"
 import { type Change, changesBetween, type Entry, put, snapshot } from "./internal/workspace/files.ts"
 import { makeGit } from "./internal/workspace/git.ts"
 
-/** What a workspace has at a path: a text, bytes, either of them with more said of it, or a link to somewhere. */
+/** An entry of a workspace: text, bytes, either of them with options, or a link. */
 export type WorkspaceEntry = Entry
 
-/** What a workspace has, by paths below its directory, with `/` between the names. One that ends with `/` is an empty directory. */
+/**
+ * The entries of a workspace by their relative paths, with `/` as the separator. A path that ends with `/` is an empty
+ * directory.
+ */
 export type WorkspaceFiles = Readonly<Record<string, WorkspaceEntry>>
 
-/** How a file differs from what was there at first. */
+/** How a file differs from its initial state. */
 export type WorkspaceChange = Change
 
-/** Something could not be done with the files of a workspace; the message says what, where, and why. */
+/** An operation on the files of a workspace failed; the message says what, where, and why. */
 export class WorkspaceError extends Schema.TaggedError<WorkspaceError>()("WorkspaceError", {
   directory: Schema.String,
   message: Schema.String
 }) {}
 
 /**
- * A directory for one test. Paths are those below it; one that leads out is refused. There is no such thing in memory: the
- * tools that matter most (bash, grep, git) are programs, which see the real files alone.
+ * A directory for one test. Paths are relative to it; one that leads out is refused. There is no in-memory version,
+ * because the most important tools (bash, grep, git) are programs, which see only real files.
  */
 export interface Workspace {
-  /** Absolute, and without links on the way. */
+  /** Absolute, without links on the way. */
   readonly directory: string
-  /** The absolute path of something in it. */
+  /** The absolute path of an entry. */
   readonly at: (...path: ReadonlyArray<string>) => string
   /** A file as text. */
   readonly read: (path: string) => Effect.Effect<string, WorkspaceError>
   /** A file as bytes. */
   readonly bytes: (path: string) => Effect.Effect<Uint8Array, WorkspaceError>
-  /** Puts these in it, in the place of what was there before. */
+  /** Writes these entries, and replaces existing ones. */
   readonly write: (files: WorkspaceFiles) => Effect.Effect<void, WorkspaceError>
-  /** Removes a file, or a directory with all that is in it; what is not there is no error. */
+  /** Removes a file, or a directory with its content; a missing one is no error. */
   readonly remove: (path: string) => Effect.Effect<void, WorkspaceError>
-  /** Files that are not what they were when the workspace was made (bytes, executable or not, target), sorted by path; none in `.git`. */
+  /** Files that differ from their initial state (bytes, executable bit, target), sorted by path; none in `.git`. */
   readonly changes: Effect.Effect<ReadonlyArray<WorkspaceChange>, WorkspaceError>
-  /** Runs git in it, without any config but the repository's own; gives its output without space at the ends. */
+  /** Runs git in it, with only the repository's config; returns the trimmed output. */
   readonly git: (...args: ReadonlyArray<string>) => Effect.Effect<string, WorkspaceError>
 }
 
-/** What a workspace is besides its files. */
+/** The options of a workspace. */
 export interface WorkspaceOptions {
-  /** It is a git repository, on the branch `main`, whose first commit has all files; the commit has the same id each time. */
+  /** Makes it a git repository, on the branch `main`, whose first commit has all files, with the same id each time. */
   readonly git?: boolean
 }
 
-/** Makes a workspace in the directory for temporary files. */
+/** Creates a workspace in the directory for temporary files. */
 export const make = (
   files: WorkspaceFiles = {},
   options: WorkspaceOptions = {}

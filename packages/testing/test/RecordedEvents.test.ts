@@ -9,7 +9,7 @@ import * as TestClock from "effect/TestClock"
 const layer = SkeinTest.layer({ build: [{ text: "done", delay: { first: 1_000 } }] })
 
 describe("recorded events", () => {
-  it.scoped("are those from now on, of what was asked for", () =>
+  it.scoped("start at the subscription, and match the filter", () =>
     Effect.gen(function*() {
       const before = yield* Session.create({ directory: "/work" })
       const [all, one] = yield* Effect.all([record(), record({ sessionID: before.id })])
@@ -20,7 +20,7 @@ describe("recorded events", () => {
       expect(all.of("session.deleted")).toEqual([])
     }).pipe(Effect.provide(layer)))
 
-  it.scoped("can be waited for, also where they came already", () =>
+  it.scoped("can be awaited, even if they were already published", () =>
     Effect.gen(function*() {
       const events = yield* record()
       const { id } = yield* Session.create({ directory: "/work", title: "t" })

@@ -25,22 +25,22 @@ const request = (path: string, more: Partial<ModelRequest> = {}, session = "ses_
   ...more
 })
 
-/** What a model says, each with its time; or how it fails. */
+/** The events of a model, each with its time; or its error. */
 const ask = Effect.fnUntraced(function*(script: Scripted.Scripted, asked: ModelRequest) {
   const clock = yield* Effect.clock
-  const heard: Array<readonly [number, ModelEvent]> = []
+  const recorded: Array<readonly [number, ModelEvent]> = []
   const end = yield* Effect.either(
-    script.model.stream(asked, (event) => heard.push([clock.unsafeCurrentTimeMillis(), event]))
+    script.model.stream(asked, (event) => recorded.push([clock.unsafeCurrentTimeMillis(), event]))
   )
-  const text = heard.flatMap(([, event]) => event.type === "text-delta" ? [event.delta] : []).join("")
-  return { heard, text, error: Either.isLeft(end) ? end.left : undefined, at: yield* Clock.currentTimeMillis }
+  const text = recorded.flatMap(([, event]) => event.type === "text-delta" ? [event.delta] : []).join("")
+  return { recorded, text, error: Either.isLeft(end) ? end.left : undefined, at: yield* Clock.currentTimeMillis }
 })
 
 const texts = (script: Scripted.Scripted, ...asked: ReadonlyArray<ModelRequest>) =>
   Effect.map(Effect.forEach(asked, (each) => ask(script, each)), (all) => all.map((each) => each.text))
 
 describe("a script", () => {
-  it.effect("is found by the longest end of the path of agents", () => {
+  it.effect("is found by the longest matching end of the agent path", () => {
     const script = Scripted.make({ worker: ["w"], "lead/worker": ["lw"], "build/lead/worker": ["blw"], "*": ["any"] })
     return Effect.gen(function*() {
       const paths = ["worker", "plan/worker", "plan/lead/worker", "build/lead/worker", "build"]
@@ -48,7 +48,7 @@ describe("a script", () => {
     })
   })
 
-  it.effect("goes on step by step for each session by itself, and repeats its last step", () => {
+  it.effect("advances step by step for each session separately, and repeats its last step", () => {
     const script = Scripted.make({ build: ["one", Scripted.text("two")] })
     return Effect.gen(function*() {
       const [a, b] = [request("build"), request("build", {}, "ses_2")]
@@ -70,7 +70,7 @@ describe("a script", () => {
     })
   })
 
-  it.effect("that is missing is an error that names those that there are", () =>
+  it.effect("that is missing is an error with the existing names", () =>
     Effect.gen(function*() {
       const { error } = yield* ask(Scripted.make({ build: ["x"] }), request("lead/worker"))
       expect(error).toMatchObject({ reason: "invalid_request", retryable: false })
@@ -94,13 +94,13 @@ describe("a script", () => {
 })
 
 describe("a step", () => {
-  it.effect("takes the time that it says", () =>
+  it.effect("takes the given time", () =>
     Effect.gen(function*() {
       const step = { text: "abcdef", pieces: 3, delay: { connect: 100, first: 20, between: 7 } }
       const fiber = yield* Effect.fork(ask(Scripted.make({ build: [step] }), request("build")))
       yield* TestClock.adjust("1 minute")
-      const { heard } = yield* Fiber.join(fiber)
-      expect(heard.map(([at, event]) => [at, event.type])).toEqual([
+      const { recorded } = yield* Fiber.join(fiber)
+      expect(recorded.map(([at, event]) => [at, event.type])).toEqual([
         [100, "connected"],
         [120, "text-start"],
         [120, "text-delta"],
@@ -111,18 +111,18 @@ describe("a step", () => {
       ])
     }))
 
-  it.effect("asks for calls, with arguments that need not be JSON", () =>
+  it.effect("makes calls, with arguments that need not be JSON", () =>
     Effect.gen(function*() {
       const step = { calls: [{ tool: "bash", input: { command: "ls" } }, { tool: "bash", raw: "{\"comm", id: "mine" }] }
-      const { heard } = yield* ask(Scripted.make({ build: [step] }), request("build"))
-      expect(heard.slice(1).map(([, event]) => event)).toMatchObject([
+      const { recorded } = yield* ask(Scripted.make({ build: [step] }), request("build"))
+      expect(recorded.slice(1).map(([, event]) => event)).toMatchObject([
         { type: "tool-call", id: "call_0", name: "bash", input: "{\"command\":\"ls\"}" },
         { type: "tool-call", id: "mine", name: "bash", input: "{\"comm" },
         { type: "finish", finish: "tool-calls" }
       ])
     }))
 
-  it.effect("can fail after it said something, as retryable as such an error is", () =>
+  it.effect("can fail after some content, as retryable as such an error is", () =>
     Effect.gen(function*() {
       const script = Scripted.make({
         build: [
@@ -142,10 +142,10 @@ describe("a step", () => {
         { reason: "auth", retryable: true }
       ])
       expect(asked[0]?.text).toBe("so far")
-      expect(asked[0]?.heard.some(([, event]) => event.type === "finish")).toBe(false)
+      expect(asked[0]?.recorded.some(([, event]) => event.type === "finish")).toBe(false)
     }))
 
-  it.effect("can say something and then nothing, until it is interrupted", () => {
+  it.effect("can hang after some content, until it is interrupted", () => {
     const script = Scripted.make({ build: [{ text: "so far", hangs: true }] })
     return Effect.gen(function*() {
       const fibers = yield* Effect.all([
@@ -232,7 +232,7 @@ describe("a request that a strict provider refuses", () => {
       }))
   }
 
-  it.effect("is not refused where all is as it should be", () =>
+  it.effect("is not refused if it is valid", () =>
     Effect.gen(function*() {
       const messages: ReadonlyArray<PromptMessage> = [
         { role: "system", content: "x" },

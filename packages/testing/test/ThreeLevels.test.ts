@@ -1,7 +1,7 @@
 import { expect, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 
-/** The example of the README; that it is typed and run as it stands is for the tests of the whole. */
+/** The example of the README; the whole-program tests check that it is typed and runs. */
 const example = /```ts\n([\s\S]*?)```/.exec(readFileSync(new URL("../README.md", import.meta.url), "utf8"))?.[1] ?? ""
 
 it("shows how to test a tree of three levels in fewer than 15 lines", () => {

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { existsSync, lstatSync, readlinkSync, realpathSync, writeFileSync } from "node:fs"
 
 describe("a workspace", () => {
-  it.scoped("has the files that it was made with, and is gone with the scope", () =>
+  it.scoped("contains the given files, and is removed with the scope", () =>
     Effect.gen(function*() {
       const directory = yield* Effect.scoped(Effect.gen(function*() {
         const place = yield* Workspace.make({
@@ -30,7 +30,7 @@ describe("a workspace", () => {
       expect(existsSync(directory)).toBe(false)
     }))
 
-  it.scoped("tells what changed, by what files are", () =>
+  it.scoped("reports changes of file contents and kinds", () =>
     Effect.gen(function*() {
       const place = yield* Workspace.make({
         "same.txt": "same",
@@ -58,14 +58,14 @@ describe("a workspace", () => {
         { path: "script.sh", change: "changed" },
         { path: "turned.txt", change: "changed" }
       ])
-      // Written over, a link is no way to what it leads to.
+      // An overwritten link no longer leads to its target.
       yield* place.write({ "turned.txt": "mine" })
       expect(yield* place.read("same.txt")).toBe("same")
     }))
 
-  it.scoped("is a repository where that is wanted, the same each time, and untouched by whose machine it is on", () =>
+  it.scoped("is a repository on request, identical each time, and independent of the machine", () =>
     Effect.gen(function*() {
-      // As in a hook of git, where all that git does would be done to another repository.
+      // As in a git hook, where git would change another repository.
       vi.stubEnv("GIT_DIR", "/nowhere/.git")
       yield* Effect.addFinalizer(() => Effect.sync(() => vi.unstubAllEnvs()))
       const files = { "a.txt": "a\n", "skipped.log": "x", ".gitignore": "*.log\n" }
@@ -82,7 +82,7 @@ describe("a workspace", () => {
       expect(yield* (yield* Workspace.make({}, { git: true })).git("rev-list", "--count", "HEAD")).toBe("1")
     }))
 
-  it.scoped("says what could not be done, and where", () =>
+  it.scoped("reports what could not be done, and where", () =>
     Effect.gen(function*() {
       const place = yield* Workspace.make({ "a/b.txt": "b" })
       const { directory } = place

@@ -1,9 +1,9 @@
-/** What a strict provider refuses: a request whose conversation does not hold together. */
+/** Checks requests as a strict provider does: refuses an inconsistent conversation. */
 import type { ModelRequest, PromptMessage, ToolCallContent } from "@skein/core/Provider"
 
 const toolName = /^[a-zA-Z0-9_-]{1,64}$/
 
-/** Whether all texts are proper Unicode; the input of a call goes out as JSON, which can escape what is not. */
+/** Whether all texts are valid Unicode; the input of a call is sent as JSON, which can escape other characters. */
 const isWellFormed = (value: unknown): boolean => {
   let all = true
   JSON.stringify(value, (key, each: unknown) => {
@@ -50,7 +50,7 @@ const wrongMessage = (
   return callsOf(message).map((call) => wrongCall(call, ids)).find((wrong) => wrong !== undefined)
 }
 
-/** Says what is wrong with a request; undefined where a strict provider would take it. */
+/** Returns what is wrong with a request; undefined if a strict provider accepts it. */
 export const checkRequest = ({ messages, tools }: ModelRequest): string | undefined => {
   const ids = new Set<string>()
   for (const [i, message] of messages.entries()) {

@@ -1,10 +1,10 @@
-/** The port as functions of its service, and what a test of it is. */
+/** The port as functions of its service, and the type of its tests. */
 import { SessionStorage, type Write } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 
-/** Runs an effect on the storage under test; a backend that lasts may be opened anew for each call. */
+/** Runs an effect on the storage under test; a durable backend may be opened again for each call. */
 type Use = <A, E>(effect: Effect.Effect<A, E, SessionStorage>) => Effect.Effect<A, E | StorageError>
 
 /** Tests by name. */
@@ -30,13 +30,13 @@ export const {
 } = Effect
   .serviceFunctions(SessionStorage)
 
-/** Commits, for lists of commits as well. */
+/** Commits, which accept lists of commits as well. */
 export const commit = (writes: ReadonlyArray<Write>) => commitWith(writes)
 
-/** The roots of trees in which something is under way. */
+/** The roots of trees with unfinished work. */
 export const unfinished = Effect.flatMap(SessionStorage, (storage) => storage.unfinished)
 
-/** What waits for a session. */
+/** The inbox of a session. */
 export const inbox = (...args: Parameters<typeof inboxOf>) => Effect.map(inboxOf(...args), ({ rows }) => rows)
 
 /** Commits one after the other. */

@@ -1,4 +1,4 @@
-/** Tests of commits: whole or not at all, in order, and each for itself. */
+/** Tests of commits: atomic, in order, and independent of each other. */
 import { expect } from "@effect/vitest"
 import type { Write } from "@skein/core/SessionStorage"
 import type { TaskRun } from "@skein/domain/Outcome"
@@ -23,7 +23,7 @@ import { event, ids, inboxRow, message, part, run, session, write } from "./rows
 
 /** The tests. */
 export const commits: Tests = {
-  "makes all changes of a commit or none": Effect.fnUntraced(function*(use) {
+  "stores all changes of a commit or none": Effect.fnUntraced(function*(use) {
     yield* use(commit([write.session(session("root")), write.inbox(inboxRow("root", "a", "a"))]))
     const refused = commit([
       write.session(session("root", { title: "changed" })),
@@ -42,7 +42,7 @@ export const commits: Tests = {
     expect(yield* use(inbox(ids.ses("root")))).toEqual([inboxRow("root", "a", "a")])
   }),
 
-  "refuses what belongs to nothing": Effect.fnUntraced(function*(use) {
+  "refuses rows without their parent row": Effect.fnUntraced(function*(use) {
     yield* use(commit([write.session(session("root"))]))
     const orphans: ReadonlyArray<Write> = [
       write.session(session("child", { parent: "stranger" })),
@@ -55,7 +55,7 @@ export const commits: Tests = {
     for (const orphan of orphans) expect(yield* use(reasonOf(commit([orphan])))).toBe("constraint")
   }),
 
-  "takes what a row belongs to from the same commit, wherever it stands there": Effect.fnUntraced(function*(use) {
+  "accepts a row's parent anywhere in the same commit": Effect.fnUntraced(function*(use) {
     const children = Array.from({ length: 70 }, (_, index) => session(`c${index}`, { parent: "root" }))
     yield* use(commit([
       write.part(part("c0", "a", "a")),
@@ -67,7 +67,7 @@ export const commits: Tests = {
     expect((yield* use(messages(ids.ses("c0")))).rows.flatMap((row) => row.parts)).toEqual([part("c0", "a", "a")])
   }),
 
-  "makes commits in the order in which they were asked for": Effect.fnUntraced(function*(use) {
+  "stores commits in the order of the requests": Effect.fnUntraced(function*(use) {
     yield* use(commit([write.session(session("root"))]))
     const titles = Array.from({ length: 1_500 }, (_, index) => `${index}`)
     yield* use(Effect.forEach(
@@ -80,7 +80,7 @@ export const commits: Tests = {
     expect((yield* use(events({ after: 0 }))).map((logged) => logged.event.id)).toEqual(titles.map(ids.evt))
   }),
 
-  "lets a refused commit fail alone among those that are made with it": Effect.fnUntraced(function*(use) {
+  "lets a refused commit fail alone in its group": Effect.fnUntraced(function*(use) {
     yield* use(commit([write.session(session("root"))]))
     const names = ["a", "b", "c", "d"]
     const results = yield* use(Effect.forEach(
@@ -92,7 +92,7 @@ export const commits: Tests = {
     expect((yield* use(messages(ids.ses("root")))).rows.map((row) => row.info.id)).toEqual(["a", "b", "d"].map(ids.msg))
   }),
 
-  "says that commits are stored in their order, each before it ends, and nothing of one that is refused": Effect
+  "reports stored commits in order, each before it ends, and none that is refused": Effect
     .fnUntraced(function*(use) {
       yield* use(commit([write.session(session("root"))]))
       const said: Array<string> = []
@@ -115,7 +115,7 @@ export const commits: Tests = {
       expect(ended.toSorted()).toEqual(["a", "b", "c", "refused"])
     }),
 
-  "keeps a settled run settled, in a later commit and in one beside it": Effect.fnUntraced(function*(use) {
+  "keeps a settled run settled, in a later commit and in a concurrent one": Effect.fnUntraced(function*(use) {
     yield* use(commit([write.session(session("root"))]))
     const running: TaskRun = { ...run("a", "root"), state: "running" }
     const settled: TaskRun = { ...running, state: "settled" }
@@ -128,7 +128,7 @@ export const commits: Tests = {
     expect((yield* use(runs({}))).rows).toEqual([again])
   }),
 
-  "stores all that a hundred sessions commit at once": Effect.fnUntraced(function*(use) {
+  "stores everything that a hundred sessions commit concurrently": Effect.fnUntraced(function*(use) {
     const names = Array.from({ length: 100 }, (_, index) => `s${index}`)
     yield* use(Effect.forEach(names, (name) =>
       Effect.forEach([0, 1, 2, 3, 4, 5], (step) =>
@@ -146,7 +146,7 @@ export const commits: Tests = {
     expect(log.every(({ position }, index) => position > (log[index - 1]?.position ?? 0))).toBe(true)
   }),
 
-  "makes a commit that was asked for though its asker is interrupted": Effect.fnUntraced(function*(use) {
+  "stores a requested commit even if the caller is interrupted": Effect.fnUntraced(function*(use) {
     yield* use(Effect.gen(function*() {
       const asked = yield* Deferred.make<void>()
       const fiber = yield* Effect.fork(

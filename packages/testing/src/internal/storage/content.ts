@@ -1,4 +1,4 @@
-/** Tests of what is stored: rows come back as they were put. */
+/** Tests of stored content: rows are read as they were written. */
 import { expect } from "@effect/vitest"
 import type { SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
@@ -25,7 +25,7 @@ const withUnknown = <A>(row: A): A => ({ ...row, later: { than: ["this", "versio
 
 /** The tests. */
 export const content: Tests = {
-  "gives back what was stored, and replaces it by a row of the same id": Effect.fnUntraced(function*(use) {
+  "returns what was stored, and replaces it by a row with the same id": Effect.fnUntraced(function*(use) {
     const first = session("root", { title: "first", model: { providerID: "openai", modelID: "gpt" } })
     const summary = { text: "Renamed a.\nOpen: b.", files: ["src/a.ts"], until: ids.msg("a"), time: 5 }
     const second = session("root", { title: "second", summary })
@@ -49,7 +49,7 @@ export const content: Tests = {
     expect(yield* use(runOf(ids.run("a")))).toEqual(Option.some(run("a", "root", { state: "settled" })))
   }),
 
-  "has nothing where nothing was stored": Effect.fnUntraced(function*(use) {
+  "returns nothing if nothing was stored": Effect.fnUntraced(function*(use) {
     yield* use(commit([]))
     expect(yield* use(sessionOf(ids.ses("none")))).toEqual(Option.none())
     expect(yield* use(runOf(ids.run("none")))).toEqual(Option.none())
@@ -61,7 +61,7 @@ export const content: Tests = {
     }
   }),
 
-  "keeps fields that it does not know": Effect.fnUntraced(function*(use) {
+  "keeps unknown fields": Effect.fnUntraced(function*(use) {
     const rows = {
       session: withUnknown(session("root")),
       message: withUnknown(message("root", "a")),
@@ -90,14 +90,14 @@ export const content: Tests = {
     expect(yield* read).toEqual(rows)
   }),
 
-  "keeps every text as it is": Effect.fnUntraced(function*(use) {
+  "keeps every text unchanged": Effect.fnUntraced(function*(use) {
     const texts = ["", "\0", "\ud800 alone", "🧵 \u202e", "'); DROP TABLE part; --", "x".repeat(1_000_000)]
     const stored = texts.map((text, index) => part("root", "a", `t${index}`, text))
     yield* use(commit([write.session(session("root")), write.message(message("root", "a")), ...stored.map(write.part)]))
     expect((yield* use(messages(ids.ses("root")))).rows[0]?.parts).toEqual(stored)
   }),
 
-  "gives a long session whole": Effect.fnUntraced(function*(use) {
+  "returns a long session completely": Effect.fnUntraced(function*(use) {
     const names = Array.from({ length: 1_100 }, (_, index) => `${index}`).toSorted()
     yield* use(commit([
       write.session(session("root")),

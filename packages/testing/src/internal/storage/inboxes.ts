@@ -1,4 +1,4 @@
-/** Tests of the inbox: what waits is told once, in order, and never again. */
+/** Tests of the inbox: each row is delivered once, in order. */
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { commit, commitEach, inbox, messages, reasonOf, type Tests } from "./access.ts"
@@ -6,7 +6,7 @@ import { ids, inboxRow, message, session, write } from "./rows.ts"
 
 /** The tests. */
 export const inboxes: Tests = {
-  "gives what waits for a session, oldest first, until it is taken": Effect.fnUntraced(function*(use) {
+  "returns the inbox of a session, oldest first, until a row is taken": Effect.fnUntraced(function*(use) {
     yield* use(commit([
       write.session(session("root")),
       write.session(session("other")),
@@ -25,7 +25,7 @@ export const inboxes: Tests = {
     expect(yield* use(inbox(ids.ses("other")))).toEqual([inboxRow("other", "c")])
   }),
 
-  "tells of a run once in its life, also when it was taken": Effect.fnUntraced(function*(use) {
+  "reports a run once, even after its row was taken": Effect.fnUntraced(function*(use) {
     yield* use(commit([write.session(session("root")), write.session(session("other"))]))
     yield* use(commit([write.inbox(inboxRow("root", "a", "run"))]))
     expect(yield* use(reasonOf(commit([write.inbox(inboxRow("root", "b", "run"))])))).toBe("constraint")
@@ -36,7 +36,7 @@ export const inboxes: Tests = {
     expect(yield* use(inbox(ids.ses("root")))).toEqual([inboxRow("root", "e", "next")])
   }),
 
-  "keeps one of two rows for a run that are put at once": Effect.fnUntraced(function*(use) {
+  "keeps one of two concurrent rows for a run": Effect.fnUntraced(function*(use) {
     yield* use(commit([write.session(session("root"))]))
     const results = yield* use(Effect.forEach(
       ["a", "b"],
@@ -47,7 +47,7 @@ export const inboxes: Tests = {
     expect(yield* use(inbox(ids.ses("root")))).toEqual([inboxRow("root", "a", "run")])
   }),
 
-  "lets one of two takers have a row, and undoes what the other did with it": Effect.fnUntraced(function*(use) {
+  "lets one of two takers have a row, and undoes the commit of the other": Effect.fnUntraced(function*(use) {
     yield* use(commit([write.session(session("root")), write.inbox(inboxRow("root", "a", "run"))]))
     const results = yield* use(Effect.forEach(
       ["x", "y"],
@@ -59,7 +59,7 @@ export const inboxes: Tests = {
     expect((yield* use(messages(ids.ses("root")))).rows.map((row) => row.info.id)).toEqual([ids.msg("x")])
   }),
 
-  "refuses to take what does not wait there": Effect.fnUntraced(function*(use) {
+  "refuses to take a row that is not in the inbox": Effect.fnUntraced(function*(use) {
     yield* use(commit([
       write.session(session("root")),
       write.session(session("other")),
@@ -70,7 +70,7 @@ export const inboxes: Tests = {
     expect(yield* use(inbox(ids.ses("root")))).toEqual([inboxRow("root", "a")])
   }),
 
-  "replaces a row that waits, and leaves one that was taken taken": Effect.fnUntraced(function*(use) {
+  "replaces an unread row, and keeps a taken one taken": Effect.fnUntraced(function*(use) {
     yield* use(commitEach(
       [write.session(session("root")), write.inbox(inboxRow("root", "a", "run")), write.inbox(inboxRow("root", "b"))],
       [write.taken("root", "b")],
@@ -80,7 +80,7 @@ export const inboxes: Tests = {
     expect(yield* use(inbox(ids.ses("root")))).toEqual([inboxRow("root", "a", "next"), inboxRow("root", "c", "run")])
   }),
 
-  "takes a row in the commit that puts it": Effect.fnUntraced(function*(use) {
+  "takes a row in the commit that stores it": Effect.fnUntraced(function*(use) {
     yield* use(commit([
       write.session(session("root")),
       write.inbox(inboxRow("root", "a", "run")),

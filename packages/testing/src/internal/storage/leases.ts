@@ -1,4 +1,4 @@
-/** Tests of who holds a tree: one at a time, and nobody else changes it. */
+/** Tests of leases: one holder at a time, and only the holder changes a tree. */
 import { expect } from "@effect/vitest"
 import type { Lease, StoredLease, Write } from "@skein/core/SessionStorage"
 import * as Effect from "effect/Effect"
@@ -19,7 +19,7 @@ const renew = (held: Lease, length: number): Write => ({ _tag: "Renew", lease: h
 const release = (held: Lease): Write => ({ _tag: "Release", lease: held })
 const begin = commit([write.session(session("root"))])
 const stored = lease(ids.ses("root"))
-/** How it is held now; its end differs with the clock of each backend. */
+/** The current lease without its end, which depends on the clock of each backend. */
 const heldBy = (owner: string | undefined, epoch: number) => ({
   owner,
   epoch,
@@ -31,7 +31,7 @@ const titled = (title: string) => write.session(session("root", { title }))
 
 /** The tests. */
 export const leases: Tests = {
-  "knows nobody who holds a tree at first, and nothing of a tree that is not there": Effect.fnUntraced(function*(use) {
+  "has no holder at first, and no lease of an unknown tree": Effect.fnUntraced(function*(use) {
     yield* use(begin)
     expect(yield* use(stored)).toEqual(Option.some(free))
     expect(yield* use(lease(ids.ses("nowhere")))).toEqual(Option.none())
@@ -40,12 +40,12 @@ export const leases: Tests = {
     ).toBe("held")
   }),
 
-  "lets a process take hold with the first commit of a tree": Effect.fnUntraced(function*(use) {
+  "lets a process acquire a tree with its first commit": Effect.fnUntraced(function*(use) {
     yield* use(commit([hold("a", free, 10_000), write.session(session("root"))]))
     expect(yield* use(stored)).toEqual(Option.some(heldBy("a", 1)))
   }),
 
-  "counts how long a tree is held on its own clock, from the commit on": Effect.fnUntraced(function*(use) {
+  "counts the lease by its own clock, from the commit on": Effect.fnUntraced(function*(use) {
     yield* use(commitEach([write.session(session("root"))], [hold("a", free, 3_600_000)]))
     const first = yield* use(found)
     expect(first.left).toBeGreaterThan(3_500_000)
@@ -59,7 +59,7 @@ export const leases: Tests = {
     expect((yield* use(found)).left).toBe(0)
   }),
 
-  "lets one of two take hold who found the same": Effect.fnUntraced(function*(use) {
+  "lets one of two acquire the same free tree": Effect.fnUntraced(function*(use) {
     yield* use(begin)
     const results = yield* use(Effect.forEach(
       ["a", "b"],
@@ -69,18 +69,18 @@ export const leases: Tests = {
     expect(results.toSorted()).toEqual(["held", "none"])
   }),
 
-  "takes over only from what was found": Effect.fnUntraced(function*(use) {
+  "allows a takeover only from the expected lease": Effect.fnUntraced(function*(use) {
     yield* use(commitEach([write.session(session("root"))], [hold("a", free, 10_000)]))
     const first = yield* use(found)
     yield* use(commit([renew(of("a", 1), 20_000)]))
-    // It has shown that it lives.
+    // The renewal shows that the holder is alive.
     expect(yield* use(reasonOf(commit([hold("b", first, 30_000)])))).toBe("held")
     yield* use(commit([hold("b", yield* use(found), 30_000)]))
     expect(yield* use(stored)).toEqual(Option.some(heldBy("b", 2)))
     expect(yield* use(reasonOf(commit([renew(of("a", 1), 40_000)])))).toBe("held")
   }),
 
-  "makes nothing of a commit whose maker no longer holds the tree": Effect.fnUntraced(function*(use) {
+  "refuses the commit of a process that no longer holds the tree": Effect.fnUntraced(function*(use) {
     yield* use(commitEach([write.session(session("root"))], [hold("a", free, 10_000)]))
     yield* use(commit([fence(of("a", 1)), titled("by a")]))
     yield* use(commit([hold("b", yield* use(found), 20_000)]))
@@ -93,7 +93,7 @@ export const leases: Tests = {
     expect((yield* use(sessions({}))).rows).toEqual([])
   }),
 
-  "refuses only whose tree it is, of commits that are made at once": Effect.fnUntraced(function*(use) {
+  "refuses only the commits to that tree, among concurrent ones": Effect.fnUntraced(function*(use) {
     yield* use(commitEach(
       [write.session(session("root")), write.session(session("other", { rootID: ids.ses("other") }))],
       [hold("a", free, 10_000)]
@@ -111,18 +111,18 @@ export const leases: Tests = {
     expect((yield* use(sessions({}))).rows.map(({ title }) => title)).toEqual(["mine", "mine"])
   }),
 
-  "lets go, and the next holder has the next epoch": Effect.fnUntraced(function*(use) {
+  "releases a tree, and the next holder has the next epoch": Effect.fnUntraced(function*(use) {
     yield* use(commitEach([write.session(session("root"))], [hold("a", free, 10_000)]))
     yield* use(commit([fence(of("a", 1)), titled("last words"), release(of("a", 1))]))
     expect(yield* use(stored)).toEqual(Option.some({ ...free, epoch: 1 }))
     expect(yield* use(reasonOf(commit([fence(of("a", 1)), titled("after that")])))).toBe("held")
-    // Letting go of what one does not hold is nothing.
+    // Releasing a tree that is not held does nothing.
     yield* use(commit([hold("b", { ...free, epoch: 1 }, 20_000)]))
     yield* use(commit([release(of("a", 1))]))
     expect(yield* use(stored)).toEqual(Option.some(heldBy("b", 2)))
   }),
 
-  "keeps who holds a tree when its session is put again": Effect.fnUntraced(function*(use) {
+  "keeps the lease when the session is stored again": Effect.fnUntraced(function*(use) {
     yield* use(commitEach([write.session(session("root"))], [hold("a", free, 10_000)], [titled("again")]))
     expect(yield* use(stored)).toEqual(Option.some(heldBy("a", 1)))
   })

@@ -1,4 +1,4 @@
-/** Tests of lists, and of what goes when a session is deleted. */
+/** Tests of lists, and of what a deletion removes. */
 import { expect } from "@effect/vitest"
 import type { Approval } from "@skein/core/SessionStorage"
 import type { Todo } from "@skein/domain/Todo"
@@ -63,7 +63,7 @@ export const lists: Tests = {
     expect(yield* use(idsOf({ rootID: ids.ses("b") }))).toEqual([])
   }),
 
-  "finds ids by how they begin": Effect.fnUntraced(function*(use) {
+  "finds ids by their prefix": Effect.fnUntraced(function*(use) {
     yield* use(commit([
       write.session(session("ab1")),
       write.session(session("ab2", { parent: "ab1" })),
@@ -78,7 +78,7 @@ export const lists: Tests = {
     expect(yield* use(storedIDs("sessions", ids.ses("ab"), 2))).toEqual(ses("ab1", "ab2"))
     expect(yield* use(storedIDs("sessions", ids.ses("ab2"), 2))).toEqual(ses("ab2"))
     expect(yield* use(storedIDs("sessions", ids.ses("b"), 2))).toEqual([])
-    // A root is no task, and a task with two runs is one.
+    // A root is not a task, and a task with two runs is one task.
     expect(yield* use(storedIDs("tasks", ids.ses("a"), 9))).toEqual(ses("ab2", "abz"))
     expect(yield* use(storedIDs("runs", ids.run("r"), 9))).toEqual(["r1", "r2"].map(ids.run))
   }),
@@ -103,7 +103,7 @@ export const lists: Tests = {
     expect(yield* use(approvals("other"))).toEqual([approval("c", 1, "other")])
   }),
 
-  "keeps approvals of a tree apart from those of its project, as long as there is the tree": Effect.fnUntraced(
+  "keeps approvals of a tree separate from those of its project, while the tree exists": Effect.fnUntraced(
     function*(use) {
       const approval = (id: string, created: number, root?: string): Approval => ({
         id,
@@ -115,7 +115,7 @@ export const lists: Tests = {
       })
       const put = (each: Approval) => ({ _tag: "Approval", approval: each }) as const
       const all = [approval("a", 1, "one"), approval("b", 2), approval("c", 3, "two")] as const
-      // What it belongs to may come after it.
+      // The row that it belongs to may come after it.
       yield* use(commit([...all.map(put), write.session(session("one")), write.session(session("two"))]))
       yield* use(commit([write.session(session("below", { parent: "one" }))]))
       expect(yield* use(approvals("project"))).toEqual(all)
@@ -142,7 +142,7 @@ export const lists: Tests = {
     expect(yield* use(todos(sessionID))).toEqual(list.slice(1))
   }),
 
-  "deletes a session with all that is below it and belongs to it": Effect.fnUntraced(function*(use) {
+  "deletes a session with everything below it and all its rows": Effect.fnUntraced(function*(use) {
     const tree = ["root", "child", "grandchild", "sibling"]
     yield* use(commit([
       write.session(session("root")),
@@ -180,7 +180,7 @@ export const lists: Tests = {
     )
   }),
 
-  "keeps nothing of a deleted session for one that is put in its place": Effect.fnUntraced(function*(use) {
+  "keeps nothing of a deleted session for a new one with its id": Effect.fnUntraced(function*(use) {
     yield* use(commitEach(
       [write.session(session("root")), write.message(message("root", "a")), write.inbox(inboxRow("root", "b", "run"))],
       [

@@ -1,4 +1,4 @@
-/** Tests of the log of events. */
+/** Tests of the event log. */
 import { expect } from "@effect/vitest"
 import type { Places } from "@skein/core/LoggedEvent"
 import * as Effect from "effect/Effect"
@@ -11,7 +11,7 @@ const idsOf = (filter: Parameters<typeof events>[0]) =>
 
 /** The tests. */
 export const logs: Tests = {
-  "gives events after a place, of one tree, and not more than asked for": Effect.fnUntraced(function*(use) {
+  "returns events after a position, of one tree, up to the limit": Effect.fnUntraced(function*(use) {
     yield* use(commitEach(
       [idle("root", "1"), idle("child", "2", "root")],
       [idle("other", "3")],
@@ -33,7 +33,7 @@ export const logs: Tests = {
     expect(yield* use(idsOf({ after: last ?? 0 }))).toEqual([])
   }),
 
-  "gives the place in the log of each event that a commit has put there": Effect.fnUntraced(function*(use) {
+  "returns the position of each event of a commit": Effect.fnUntraced(function*(use) {
     const names = Array.from({ length: 70 }, (_, index) => `${index}`)
     const groups = [["a"], ["b", "c"], [], ["d"]].map((each) => each.map((name) => idle("root", name)))
     const together = yield* use(Effect.forEach(groups, commit, { concurrency: "unbounded" }))
@@ -51,7 +51,7 @@ export const logs: Tests = {
     expect(placeOf.size).toBe(names.length + 5)
   }),
 
-  "gives a long log whole": Effect.fnUntraced(function*(use) {
+  "returns a long log completely": Effect.fnUntraced(function*(use) {
     const names = Array.from({ length: 1_201 }, (_, index) => `${index}`)
     yield* use(commit(names.map((name) => idle("root", name))))
     expect(yield* use(idsOf({ after: 0 }))).toEqual(names.map(ids.evt))
@@ -66,7 +66,7 @@ export const logs: Tests = {
     ])
   }),
 
-  "keeps nothing of events that live on the bus only": Effect.fnUntraced(function*(use) {
+  "does not store ephemeral events": Effect.fnUntraced(function*(use) {
     yield* use(commit([
       write.event(event("root", "1", "session.status", { status: { type: "idle" } })),
       write.event(
@@ -82,7 +82,7 @@ export const logs: Tests = {
     expect(yield* use(idsOf({ after: 0 }))).toEqual([ids.evt("3")])
   }),
 
-  "shows an updated row as it is now, and leaves out what is gone": Effect.fnUntraced(function*(use) {
+  "shows an updated row in its current state, and leaves out deleted ones": Effect.fnUntraced(function*(use) {
     const info = session("root", { title: "old" })
     yield* use(commit([
       write.session(info),

@@ -1,4 +1,4 @@
-/** Tests of the numbers of events: each tree counts its own, without a gap. */
+/** Tests of event numbers: each tree counts its own, without a gap. */
 import { expect } from "@effect/vitest"
 import type { Event } from "@skein/domain/Event"
 import * as Effect from "effect/Effect"
@@ -9,7 +9,7 @@ const idle = (of: string, name: string, root?: string) => write.event(event(of, 
 
 const old = (of: string, name: string) => write.event({ ...event(of, name, "session.idle", {}), timestamp: 0 } as Event)
 
-/** The events of a tree after one of its numbers, with their numbers. */
+/** The events of a tree after a number, with their numbers. */
 const numbered = (root: string, after = 0, limit?: number) =>
   Effect.map(
     events({ rootID: ids.ses(root), after, ...(limit === undefined ? {} : { limit }) }),
@@ -37,7 +37,7 @@ export const numbers: Tests = {
     ])
   }),
 
-  "gives the events of a tree after one of its numbers": Effect.fnUntraced(function*(use) {
+  "returns the events of a tree after one of its numbers": Effect.fnUntraced(function*(use) {
     yield* use(commitEach([idle("a", "1"), idle("b", "2"), idle("b", "3")], [idle("a", "4"), idle("b", "5")]))
     expect(yield* use(numbered("b", 1))).toEqual([[2, "evt_3"], [3, "evt_5"]])
     expect(yield* use(numbered("b", 1, 1))).toEqual([[2, "evt_3"]])
@@ -46,7 +46,7 @@ export const numbers: Tests = {
     expect(yield* use(numbered("stranger"))).toEqual([])
   }),
 
-  "leaves no gap where many trees commit at once": Effect.fnUntraced(function*(use) {
+  "leaves no gap when many trees commit concurrently": Effect.fnUntraced(function*(use) {
     const trees = upTo(40).map((tree) => `t${tree}`)
     yield* use(
       Effect.forEach(trees, (tree) =>
@@ -61,7 +61,7 @@ export const numbers: Tests = {
     for (const tree of trees) expect((yield* use(numbered(tree))).map(([seq]) => seq)).toEqual(upTo(15))
   }),
 
-  "leaves no gap for an event that was there before": Effect.fnUntraced(function*(use) {
+  "leaves no gap for an event that was already stored": Effect.fnUntraced(function*(use) {
     yield* use(commit([idle("a", "1"), idle("b", "2")]))
     const names = upTo(70).map((name) => `n${name}`)
     const places = yield* use(
@@ -74,7 +74,7 @@ export const numbers: Tests = {
     expect(yield* use(numbered("b"))).toEqual([[1, "evt_2"], [2, "evt_3"]])
   }),
 
-  "leaves no gap for a commit that is refused": Effect.fnUntraced(function*(use) {
+  "leaves no gap for a refused commit": Effect.fnUntraced(function*(use) {
     yield* use(commit([write.session(session("a"))]))
     const bad = (name: string) => commit([idle("a", name), write.message(message("stranger", name))])
     expect(yield* use(reasonOf(bad("1")))).toBe("constraint")
@@ -83,8 +83,8 @@ export const numbers: Tests = {
     expect(yield* use(numbered("a"))).toEqual([[1, "evt_2"], [2, "evt_4"]])
   }),
 
-  "goes on from the last number after events were forgotten": Effect.fnUntraced(function*(use) {
-    // What rests loses all its events, what is at work is bounded.
+  "continues from the last number after events were pruned": Effect.fnUntraced(function*(use) {
+    // An idle tree loses all its events, and an active one is limited.
     yield* use(commit([
       ...["rests", "works"].map((name) => write.session(session(name))),
       write.run(run("a", "works", { rootID: ids.ses("works") })),
@@ -97,7 +97,7 @@ export const numbers: Tests = {
     expect(yield* use(numbered("works"))).toEqual([[3, "evt_w3"], [4, "evt_w4"]])
   }),
 
-  "goes on from the last number after a session or its whole tree was deleted": Effect.fnUntraced(function*(use) {
+  "continues from the last number after a session or its whole tree was deleted": Effect.fnUntraced(function*(use) {
     yield* use(commit([
       write.session(session("a")),
       write.session(session("ax", { parent: "a" })),
@@ -108,7 +108,7 @@ export const numbers: Tests = {
     yield* use(commit([write.delete("ax"), idle("ax", "4", "a")]))
     expect(yield* use(numbered("a"))).toEqual([[1, "evt_1"], [4, "evt_4"]])
     yield* use(commit([idle("a", "5"), write.delete("a"), idle("a", "6")]))
-    // A number that was given is never given again, though nobody can read its event any more.
+    // A number is never assigned again, even if its event can no longer be read.
     expect((yield* use(numbered("a"))).at(-1)).toEqual([6, "evt_6"])
   })
 }

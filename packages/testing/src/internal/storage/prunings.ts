@@ -1,4 +1,4 @@
-/** Tests of forgetting old events. */
+/** Tests of pruning. */
 import { expect } from "@effect/vitest"
 import type { Event } from "@skein/domain/Event"
 import type { Part } from "@skein/domain/Part"
@@ -25,7 +25,7 @@ const call = (of: string, status: "running" | "error"): Part => ({
 
 /** The tests. */
 export const prunings: Tests = {
-  "forgets events from before a time, and gives no number of theirs again": Effect.fnUntraced(function*(use) {
+  "prunes events before a time, and never assigns their numbers again": Effect.fnUntraced(function*(use) {
     yield* use(commit([
       write.session(session("root", updated(20))),
       at(10, "root", "1"),
@@ -41,18 +41,18 @@ export const prunings: Tests = {
     expect((yield* use(events({ after: 0 })))[0]).toEqual(third)
     expect(yield* use(prune({ before: 100, restingSince: 21 }))).toBe(2)
     expect(yield* use(left)).toEqual([])
-    // An id that was forgotten may come again; a place in the log never does.
+    // A pruned id may be stored again; a position never repeats.
     yield* use(commit([at(30, "root", "1")]))
     expect((yield* use(events({ after: (third?.position ?? 0) + 1 }))).length).toBe(1)
   }),
 
-  "keeps what comes after an event that is not old": Effect.fnUntraced(function*(use) {
+  "keeps events after a recent one": Effect.fnUntraced(function*(use) {
     yield* use(commit([at(1, "a", "1"), at(50, "a", "2"), at(2, "a", "3")]))
     expect(yield* use(prune({ before: 10, restingSince: 100 }))).toBe(1)
     expect(yield* use(left)).toEqual([ids.evt("2"), ids.evt("3")])
   }),
 
-  "forgets no more than was asked for, the oldest first": Effect.fnUntraced(function*(use) {
+  "prunes at most the requested number, oldest first": Effect.fnUntraced(function*(use) {
     const names = Array.from({ length: 1_300 }, (_, index) => `${index}`)
     yield* use(commit(names.map((name) => at(1, "root", name))))
     expect(yield* use(prune({ before: 10, restingSince: 10, limit: 700, dryRun: true }))).toBe(700)
@@ -61,7 +61,7 @@ export const prunings: Tests = {
     expect(yield* use(prune({ before: 10, restingSince: 10 }))).toBe(600)
   }),
 
-  "keeps the events of trees that are at work": Effect.fnUntraced(function*(use) {
+  "keeps the events of active trees": Effect.fnUntraced(function*(use) {
     const trees = ["rested", "changed", "calls", "ran", "runs"]
     yield* use(commit([
       ...trees.map((name) => write.session(session(name, updated(5)))),
@@ -80,7 +80,7 @@ export const prunings: Tests = {
     expect(yield* use(left)).toEqual(["calls", "runs"].map(ids.evt))
   }),
 
-  "bounds what a tree has, also one that is at work, and takes the oldest first": Effect.fnUntraced(function*(use) {
+  "limits the events of every tree, active ones too, oldest first": Effect.fnUntraced(function*(use) {
     const names = Array.from({ length: 1_200 }, (_, index) => `${index}`)
     yield* use(commit([
       write.session(session("root", updated(50))),

@@ -1,4 +1,4 @@
-/** Rows to store: each function fills in what the test does not care about. */
+/** Rows to store: each function fills in the fields that the test does not care about. */
 import type { Write } from "@skein/core/SessionStorage"
 import type { Event, EventProperties, EventType } from "@skein/domain/Event"
 import { EventID, MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
@@ -18,7 +18,7 @@ export const ids = {
   evt: (name: string) => EventID.make(`evt_${name}`)
 }
 
-/** A session; a root unless a parent is named. */
+/** A session; a root unless a parent is given. */
 export const session = (
   name: string,
   { parent, root, ...rest }: Partial<SessionInfo> & { readonly parent?: string; readonly root?: string } = {}
@@ -56,7 +56,7 @@ export const part = (sessionName: string, messageName: string, name: string, tex
   text
 })
 
-/** A run of the task whose session is named. */
+/** A run of this task. */
 export const run = (name: string, task: string, rest: Partial<TaskRun> = {}): TaskRun => ({
   id: ids.run(name),
   taskID: ids.ses(task),
@@ -71,7 +71,7 @@ export const run = (name: string, task: string, rest: Partial<TaskRun> = {}): Ta
   ...rest
 })
 
-/** A row of an inbox. */
+/** An inbox row. */
 export const inboxRow = (sessionName: string, name: string, runName?: string): InboxRow => ({
   id: ids.msg(name),
   sessionID: ids.ses(sessionName),
@@ -81,7 +81,7 @@ export const inboxRow = (sessionName: string, name: string, runName?: string): I
   time: { created: 1 }
 })
 
-/** An event of a session whose root is itself unless another is named. */
+/** An event of a session, which is its own root unless another is given. */
 export const event = <T extends EventType>(
   sessionName: string,
   name: string,
@@ -89,7 +89,7 @@ export const event = <T extends EventType>(
   properties: EventProperties<T>,
   root = sessionName
 ): Event =>
-  // One kind and its properties, which the union cannot see to belong together.
+  // One kind and its properties, which the type of the union cannot relate.
   ({
     id: ids.evt(name),
     type,

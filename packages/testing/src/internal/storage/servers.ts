@@ -1,4 +1,4 @@
-/** Tests of what servers ask of storage: where the log begins and ends, what is unfinished, and which prompts came before. */
+/** Tests of the reads for servers: the range of the log, unfinished trees, and receipts. */
 import { expect } from "@effect/vitest"
 import { type Receipt, receiptLifetime } from "@skein/core/Receipt"
 import type { Write } from "@skein/core/SessionStorage"
@@ -31,7 +31,7 @@ const receipt = (key: string, of: string, created = 1): Receipt => ({
 
 const store = (row: Receipt): Write => ({ _tag: "Receipt", receipt: row })
 
-/** A session whose last turn is as given. */
+/** A session whose last turn is the given one. */
 const inTurn = (name: string, ended?: "stopped" | "completed", unclosed?: true) =>
   write.session(session(name, {
     turn: {
@@ -42,7 +42,7 @@ const inTurn = (name: string, ended?: "stopped" | "completed", unclosed?: true) 
 
 /** The tests. */
 export const servers: Tests = {
-  "tells where the log of a tree begins and ends": Effect.fnUntraced(function*(use) {
+  "returns the range of a tree's log": Effect.fnUntraced(function*(use) {
     expect(yield* use(eventRange(ids.ses("a")))).toEqual({ first: 1, last: 0 })
     yield* use(commitEach(
       [write.session(session("a")), idle("a", "1"), idle("b", "2")],
@@ -56,13 +56,13 @@ export const servers: Tests = {
     expect(yield* use(eventRange(ids.ses("a")))).toEqual({ first: 4, last: 3 })
   }),
 
-  "tells where the log of all trees begins and ends": Effect.fnUntraced(function*(use) {
+  "returns the range of the whole log": Effect.fnUntraced(function*(use) {
     yield* use(commitEach([idle("a", "1"), idle("b", "2")], [idle("a", "3")]))
     const { first, last } = yield* use(eventRange())
     expect(last - first).toBe(2)
   }),
 
-  "finds the trees that have something to continue": Effect.fnUntraced(function*(use) {
+  "finds the trees with unfinished work": Effect.fnUntraced(function*(use) {
     yield* use(commit([
       inTurn("open"),
       inTurn("ended", "completed"),
@@ -88,7 +88,7 @@ export const servers: Tests = {
     )
   }),
 
-  "keeps receipts for a day, and none of a session that is gone": Effect.fnUntraced(function*(use) {
+  "keeps receipts for a day, and none of a deleted session": Effect.fnUntraced(function*(use) {
     yield* use(commitEach(
       [write.session(session("a")), write.session(session("b"))],
       [store(receipt("one", "a")), store(receipt("two", "b"))]
@@ -106,7 +106,7 @@ export const servers: Tests = {
     expect(yield* use(reasonOf(commit([store(receipt("four", "nobody"))])))).toBe("constraint")
   }),
 
-  "lists the sessions that come after one": Effect.fnUntraced(function*(use) {
+  "lists the sessions after a given one": Effect.fnUntraced(function*(use) {
     const at = (updated: number) => ({ time: { created: 1, updated } })
     yield* use(commit([
       write.session(session("a", at(2))),

@@ -1,30 +1,30 @@
-/** Puts files into a directory, and tells how they changed. */
+/** Writes files into a directory, and reports how they changed. */
 import { createHash } from "node:crypto"
 import * as NodeFs from "node:fs"
 import * as NodePaths from "node:path"
 
-/** What there is at a path. */
+/** The entry at a path. */
 export type Entry =
   | string
   | Uint8Array
   | { readonly content: string | Uint8Array; readonly executable?: boolean }
   | { readonly link: string }
 
-/** How a file differs from what was there before. */
+/** How a file differs from its earlier state. */
 export interface Change {
-  /** With `/` between the names. */
+  /** With `/` as the separator. */
   readonly path: string
   readonly change: "added" | "changed" | "removed"
 }
 
-/** Puts an entry at an absolute path, with the directories above it; a path that ends with `/` is a directory. */
+/** Writes an entry at an absolute path, with the directories above it; a path that ends with `/` is a directory. */
 export const put = (file: string, entry: Entry): void => {
   if (file.endsWith("/")) {
     NodeFs.mkdirSync(file, { recursive: true })
     return
   }
   NodeFs.mkdirSync(NodePaths.dirname(file), { recursive: true })
-  // What was there may be a link, which would be written through.
+  // The existing entry may be a link, and writing would follow it.
   NodeFs.rmSync(file, { force: true })
   if (typeof entry === "object" && "link" in entry) {
     NodeFs.symlinkSync(entry.link, file)
@@ -37,19 +37,19 @@ export const put = (file: string, entry: Entry): void => {
   if (executable === true) NodeFs.chmodSync(file, 0o755)
 }
 
-/** What each file is, by its path. */
+/** The state of each file, by its path. */
 export type Snapshot = ReadonlyMap<string, string>
 
 const printOf = (file: string): string => {
   const stat = NodeFs.lstatSync(file)
   if (stat.isSymbolicLink()) return `link ${NodeFs.readlinkSync(file)}`
-  // Others, such as pipes, may have no end.
+  // Reading others, such as pipes, may never end.
   if (!stat.isFile()) return "special"
   const hash = createHash("sha256").update(NodeFs.readFileSync(file)).digest("hex")
   return `${(stat.mode & 0o111) === 0 ? "file" : "program"} ${hash}`
 }
 
-/** Looks at all files below a directory but those of git; links are not followed. */
+/** Reads the state of all files below a directory, except those of git, without following links. */
 export const snapshot = (directory: string): Snapshot => {
   const found = new Map<string, string>()
   const visit = (below: string): void => {

@@ -1,9 +1,9 @@
-/** Runs git in a directory as nobody in particular: what is configured on the machine, or set by a hook, does not count. */
+/** Runs git in a directory as a fixed user, without the machine's config and a hook's variables. */
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import { execFile } from "node:child_process"
 
-/** Who commits, and when: commits of the same files have the same id. */
+/** The author and the date of commits, so that commits of the same files have the same id. */
 const somebody = { NAME: "Somebody", EMAIL: "somebody@example.org", DATE: "2025-01-01T00:00:00Z" }
 
 const identity = Object.fromEntries(
