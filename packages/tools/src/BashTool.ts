@@ -105,7 +105,8 @@ export const makeBash: Effect.Effect<
   const decided = new WeakMap<BashInput, Decided>()
   // Loaded at first use: the program starts without a parser.
   const loaded = Effect.promise(() => import("./internal/bash/bashAsks.ts"))
-  const look = makeRepositories(yield* environment)
+  const variables = yield* environment
+  const look = makeRepositories(variables)
 
   return define<BashInput>({
     name: "bash",
@@ -120,7 +121,7 @@ export const makeBash: Effect.Effect<
       const { bashAsks } = yield* loaded
       const { call, known } = askedOf(input)
       const limits = yield* shell.limits
-      const needed = yield* bashAsks({ paths, look }, call, caller)
+      const needed = yield* bashAsks({ paths, look, programPath: variables["PATH"] }, call, caller)
       const grants = new Grants()
       const asks = limits === undefined ? needed.asks : confinedAsks(needed.asks, input.needs ?? [], limits, grants)
       const isPrivate = (path: string) => limits?.isPrivate(path) === true

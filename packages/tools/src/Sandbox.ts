@@ -24,7 +24,7 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
   static readonly trial = (environment: SandboxOptions["environment"]): Effect.Effect<void, SandboxError> =>
     Effect.flatMap(
       Effect.promise(() => import("./internal/sandbox/bwrapTrial.ts")),
-      ({ bwrapTrial }) => Effect.mapError(bwrapTrial(environment), (why) => new SandboxError({ message: why }))
+      ({ bwrapTrial }) => Effect.mapError(bwrapTrial({ environment }), (why) => new SandboxError({ message: why }))
     )
 
   /** Nothing is confined. */

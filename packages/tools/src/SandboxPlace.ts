@@ -28,10 +28,14 @@ export interface SandboxPlace {
 export interface SandboxOptions {
   /** Whether commands may use the network. */
   readonly network: boolean
+  /** The project: its own programs confine nothing. Absolute. */
+  readonly directory?: string
   /** Where Skein keeps its files: commands can read the long outputs in it. Absolute. */
   readonly dataDirectory: string
   /** Files that no command may change wherever they lie, such as scripts that run outside of the sandbox; absolute. */
   readonly fixed?: ReadonlyArray<string>
+  /** A file of the program that runs, where it is not this one: packages in the project that it is made of are kept. */
+  readonly installed?: string
   /** Files and directories of Skein's own besides that, such as its database, wherever they lie: no command sees them. */
   readonly own?: ReadonlyArray<string>
   /** Paths that commands may read besides the system and toolchains; absolute, or with `~/`. */

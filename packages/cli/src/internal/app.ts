@@ -271,6 +271,7 @@ const shell = ({ directory, settings: { sandbox = "auto", sandbox_network: netwo
       sandbox: typeof confined === "function"
         ? confined({
           ...at,
+          directory,
           network,
           asks: settings.sandbox_ask === "always",
           read: settings.sandbox_read ?? [],

@@ -15,6 +15,7 @@ import { withRepositories } from "./repositoryRisks.ts"
 import { takeApart } from "./takeApart.ts"
 import { touch } from "./touch.ts"
 import type { Touched } from "./touched.ts"
+import { withTreePrograms } from "./treePrograms.ts"
 
 interface BashCall {
   readonly command: string
@@ -63,14 +64,20 @@ export interface BashAsks {
 
 /** Decides that for one call. */
 export const bashAsks = Effect.fnUntraced(function*(
-  { look, paths }: { readonly paths: typeof Paths.Service; readonly look: LookAtRepository },
+  { look, paths, programPath }: {
+    readonly paths: typeof Paths.Service
+    readonly look: LookAtRepository
+    /** Where a command looks for programs. */
+    readonly programPath?: string | undefined
+  },
   call: BashCall,
   caller: ToolCaller
 ) {
   const read = takeApart(call.command)
   const metadata = { command: call.command, description: call.description }
   const places: Places = yield* makePlaces(paths, call, caller, read.moves ?? { to: [], sure: false })
-  const parts = yield* withRepositories(read, places, caller.directory, look)
+  const known = withTreePrograms(read, places, caller.directory, programPath)
+  const parts = yield* withRepositories(known, places, caller.directory, look)
   const touched = yield* touch(places, parts, {
     reading: caller.reading ?? readingByDefault,
     editing: caller.editing ?? (() => "allow")

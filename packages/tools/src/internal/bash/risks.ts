@@ -87,6 +87,9 @@ const readingBuiltins = new Set(
   wait`.split(/\s+/)
 )
 
+/** Whether the shell runs this itself, whatever programs there are. */
+export const isBuiltin = (name: string): boolean => inert.has(name) || readingBuiltins.has(name)
+
 /** jq reads modules from wherever its program says. */
 const jqRisk = (args: ReadonlyArray<Argument>): Risk =>
   args.some(({ text }) => /\b(?:import|include)\b/.test(text)) ? "jq may read modules from elsewhere" : undefined

@@ -7,6 +7,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process"
 import { stat } from "node:fs"
 import type { Readable } from "node:stream"
 import { StringDecoder } from "node:string_decoder"
+import { ownProgram } from "../ownPrograms.ts"
 import { guard } from "../process/processGuard.ts"
 import { signalGroup } from "../processes.ts"
 
@@ -99,7 +100,7 @@ export const runGit = (run: GitRun): Effect.Effect<GitEnd, GitNotStarted> =>
   Effect.flatMap(
     Effect.try({
       try: () =>
-        spawn("git", run.args, {
+        spawn(ownProgram("git", run.environment["PATH"], run.directory), run.args, {
           cwd: run.directory,
           env: run.environment,
           stdio: ["ignore", "pipe", "pipe"],

@@ -4,9 +4,11 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as NodeFs from "node:fs"
 import { basename, dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
 import * as NodeOwner from "../../NodeOwner.ts"
 import { SandboxError } from "../../SandboxError.ts"
 import type { SandboxLimits, SandboxOptions, SandboxPlace } from "../../SandboxPlace.ts"
+import { ownProgram } from "../ownPrograms.ts"
 import { attempt } from "../processes.ts"
 import { aftermath } from "./aftermath.ts"
 import { type ApprovedPlaces, approvedPlaces } from "./approvedPlaces.ts"
@@ -14,6 +16,7 @@ import { bwrapArguments, type Confinement } from "./bwrapArguments.ts"
 import { makeBwrapPlace } from "./bwrapPlace.ts"
 import { bwrapTrial } from "./bwrapTrial.ts"
 import { type Guarded, guardedPlaces, isOfProject, protectedAtTop, watchedAtTop } from "./guardedPlaces.ts"
+import { installedPackages } from "./installedProgram.ts"
 import { makeMaskedFiles } from "./maskedFiles.ts"
 import { openSockets } from "./openSockets.ts"
 import { makePlaceholders } from "./placeholders.ts"
@@ -45,7 +48,7 @@ type Changing = Pick<Confinement, "pinned" | "readable" | "reopened" | "writable
 
 /** Makes it, or fails where bubblewrap cannot be used. */
 export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
-  const strength = yield* Effect.mapError(bwrapTrial(options.environment), unusable)
+  const strength = yield* Effect.mapError(bwrapTrial(options), unusable)
   const owner = yield* Effect.provide(Owner, NodeOwner.layer)
   const place = yield* Effect.mapError(
     makeBwrapPlace(options.dataDirectory, owner),
@@ -68,6 +71,8 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
     program: real(process.execPath)
   })
   const maskedFiles = makeMaskedFiles()
+  // The next start of Skein runs what lies there.
+  const installed = [...installedPackages(options.installed ?? fileURLToPath(import.meta.url)), real(process.execPath)]
   if (home !== undefined) {
     const configs = [join(config ?? home, "git", "config"), join(home, ".gitconfig")]
     yield* Effect.try({
@@ -108,7 +113,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
       const own = ownPlaces.filter((path) =>
         isOpen(path) && isThere(path) && ![directory, ...approved, ...reached].some((each) => isIn(each, path))
       )
-      const fixed = (options.fixed ?? []).filter(isFile).map(real).filter(isOpen)
+      const fixed = [...(options.fixed ?? []).filter(isFile).map(real), ...installed].filter(isOpen)
       return {
         writable,
         readable: [
@@ -223,7 +228,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
     const all = [...seen, ...changes.writable, directory, ...(credentials && home !== undefined ? [home] : [])]
     const { emptied, hidden, replaced, shown } = yield* hiding(directory, guarded, all, given)
     return [
-      "bwrap",
+      ownProgram("bwrap", options.environment["PATH"], directory),
       ...bwrapArguments({
         ...changes,
         strength,

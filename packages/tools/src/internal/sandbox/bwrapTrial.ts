@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import { execFile } from "node:child_process"
 import type { SandboxOptions } from "../../SandboxPlace.ts"
+import { ownProgram } from "../ownPrograms.ts"
 import { worldOf } from "./bwrapArguments.ts"
 
 /**
@@ -19,16 +20,18 @@ const patience = 5_000
 /** Processes are numbered anew in a sandbox: the first shell has a small number. */
 const proof = ["sh", "-c", "echo \"sandboxed $$\""]
 
+type TrialOptions = Pick<SandboxOptions, "directory" | "environment">
+
 interface Failure {
   readonly why: string
   /** Whether less might work. */
   readonly isRefused: boolean
 }
 
-const attempt = (flags: ReadonlyArray<string>, environment: SandboxOptions["environment"]) =>
+const attempt = (flags: ReadonlyArray<string>, { directory = "/", environment }: TrialOptions) =>
   Effect.async<ReadonlyArray<string>, Failure>((resume) => {
     const child = execFile(
-      "bwrap",
+      ownProgram("bwrap", environment["PATH"], directory),
       [...flags, "--die-with-parent", ...worldOf({ system: ["/"], links: [], isRoot: true }), "--", ...proof],
       { env: { PATH: environment["PATH"] ?? "" }, timeout: patience, killSignal: "SIGKILL" },
       (error, out, complaints) => {
@@ -48,8 +51,8 @@ const attempt = (flags: ReadonlyArray<string>, environment: SandboxOptions["envi
   })
 
 /** The flags that stand before all others; fails with why it cannot be used. */
-export const bwrapTrial = (environment: SandboxOptions["environment"]): Effect.Effect<ReadonlyArray<string>, string> =>
-  attempt(strengths[0], environment).pipe(
-    Effect.catchIf(({ isRefused }) => isRefused, () => attempt(strengths[1], environment)),
+export const bwrapTrial = (options: TrialOptions): Effect.Effect<ReadonlyArray<string>, string> =>
+  attempt(strengths[0], options).pipe(
+    Effect.catchIf(({ isRefused }) => isRefused, () => attempt(strengths[1], options)),
     Effect.mapError(({ why }) => why)
   )

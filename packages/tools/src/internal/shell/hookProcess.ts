@@ -10,6 +10,7 @@ import { stat } from "node:fs"
 import type { Readable } from "node:stream"
 import type { Processes } from "../../Processes.ts"
 import type { Tracked } from "../../Tracked.ts"
+import { ownProgram } from "../ownPrograms.ts"
 import { processGroup } from "../process/processGroup.ts"
 
 /** A hook could not be started, or said more than anybody reads. */
@@ -67,7 +68,7 @@ const notStarted = (directory: string, error: NodeJS.ErrnoException) =>
 const start = (run: HookRun, tracked: Tracked, clock: Clock.Clock) =>
   Effect.try({
     try: () => {
-      const child = spawn("sh", ["-c", run.command], {
+      const child = spawn(ownProgram("sh", run.environment["PATH"], run.directory), ["-c", run.command], {
         cwd: run.directory,
         env: { ...run.environment, ...tracked.environment },
         stdio: ["pipe", "pipe", "pipe"],

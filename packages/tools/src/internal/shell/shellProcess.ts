@@ -8,6 +8,7 @@ import { spawn } from "node:child_process"
 import { stat } from "node:fs"
 import type { Readable } from "node:stream"
 import type { Tracked } from "../../Tracked.ts"
+import { ownProgram } from "../ownPrograms.ts"
 import { type ProcessGroup, processGroup } from "../process/processGroup.ts"
 import { inheritedFiles } from "./inheritedFiles.ts"
 
@@ -39,9 +40,10 @@ export interface ShellProcess {
  * `cat`, both streams through the same: they stay in order. `cat` outlives the signals, to hand on the last words. It is
  * outside of what confines a command, for all in there ends with the command; what that complains of is read as well.
  */
-const wrapped = "exec 3> >(trap \"\" TERM INT HUP; exec cat); exec \"$@\" >&3 2>&1 3>&-"
+const wrapped = (cat: string) =>
+  `exec 3> >(trap "" TERM INT HUP; exec '${cat.replaceAll("'", String.raw`'\''`)}'); exec "$@" >&3 2>&1 3>&-`
 
-const shells = { bash: wrapped, sh: "exec \"$@\" 2>&1" } as const
+const shells = { bash: wrapped, sh: () => "exec \"$@\" 2>&1" } as const
 
 /** What to run, where, and what it may see. */
 export interface ShellStart {
@@ -58,10 +60,15 @@ export interface ShellStart {
 /** Closes what this process was started with: through it a command could write where it may not. */
 const closing = (files: ReadonlyArray<number>): string => files.map((file) => `exec ${file}>&-; `).join("")
 
-const lineOf = (shell: keyof typeof shells, { command, confined, words }: ShellStart): [string, Array<string>] => {
+const lineOf = (
+  shell: keyof typeof shells,
+  { command, confined, directory, environment, words }: ShellStart
+): [string, Array<string>] => {
+  const own = (name: string) => ownProgram(name, environment["PATH"], directory)
   // Other shells than bash know no file by a number of two digits.
   const files = inheritedFiles().filter((file) => shell === "bash" || file < 10)
-  return [shell, ["-c", closing(files) + shells[shell], shell, ...confined, shell, "-c", command, shell, ...words]]
+  const line = closing(files) + shells[shell](own("cat"))
+  return [own(shell), ["-c", line, shell, ...confined, own(shell), "-c", command, shell, ...words]]
 }
 
 /** The pieces of a stream as they come; what it was not asked for stays in the pipe, so that its writer waits. */

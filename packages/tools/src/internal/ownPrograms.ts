@@ -1,0 +1,52 @@
+/**
+ * Finds the programs that Skein runs itself, such as bash, git and bubblewrap. The PATH may name directories of the project
+ * first, as it does below `npx`: what lies there anybody may have put there who may change the project.
+ */
+import * as NodeFs from "node:fs"
+import { delimiter, isAbsolute, join } from "node:path"
+import { attempt } from "./processes.ts"
+import { isIn } from "./sandbox/within.ts"
+
+const real = (path: string): string => attempt(() => NodeFs.realpathSync(path), path)
+
+const isProgram = (path: string): boolean =>
+  attempt(() => {
+    NodeFs.accessSync(path, NodeFs.constants.X_OK)
+    return NodeFs.statSync(path).isFile()
+  }, false)
+
+const entriesOf = (path: string | undefined): ReadonlyArray<string> => (path ?? "").split(delimiter)
+
+/** Whether a directory of programs belongs to a project: it depends on where one stands, or lies in the tree. */
+const isOfProject = (entry: string, tree: string): boolean =>
+  !isAbsolute(entry) || /\/node_modules\/\.bin\/?$/.test(entry) || isIn(real(entry), tree) || isIn(entry, tree)
+
+/** How to run a program that is not one of the project in this directory: its path where the PATH names the project. */
+export const ownProgram = (name: string, path: string | undefined, directory: string): string => {
+  if (process.platform === "win32") return name
+  const tree = real(directory)
+  const entries = entriesOf(path)
+  const others = entries.filter((entry) => entry !== "" && !isOfProject(entry, tree))
+  if (others.length === entries.length || path === undefined) return name
+  // Where there is none, nothing else is run in its place.
+  return others.map((entry) => join(entry, name)).find(isProgram) ?? `/nowhere/${name}`
+}
+
+/** Where in a project a program lies that a shell would run by its name, standing in one of these directories of it. */
+export const programInTree = (
+  name: string,
+  path: string | undefined,
+  tree: string,
+  directories: ReadonlyArray<string>
+): string | undefined => {
+  const top = real(tree)
+  for (const entry of entriesOf(path)) {
+    const places = isAbsolute(entry) ? [entry] : directories.map((each) => join(each, entry === "" ? "." : entry))
+    const programs = places.map((each) => join(each, name)).filter(isProgram)
+    if (programs.length === 0) continue
+    const ofTree = programs.find((each) => isIn(each, top) || isIn(real(each), top))
+    if (ofTree !== undefined) return ofTree
+    if (isAbsolute(entry)) return undefined
+  }
+  return undefined
+}
