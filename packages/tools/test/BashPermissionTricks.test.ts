@@ -139,6 +139,16 @@ describeDecisions("variables that tools go by, and values that may be more than 
   "FOO=x make"
 ])
 
+describeDecisions("words that the shell would join with what stands before them", "ask", [
+  "cat < !<(ls)",
+  "cat < a.txt<(ls)",
+  "cat <<< a<(ls)",
+  "ls > x<(ls)",
+  "ls 2>/dev/null<(ls)",
+  "nice -n ~ ls",
+  "timeout ~ ls"
+])
+
 /** Rules of somebody who lets a model change the tree, but for some of it. */
 const rules = [
   ...defaultRules,

@@ -5,7 +5,7 @@
 import * as NodeFs from "node:fs"
 import { delimiter, isAbsolute, join } from "node:path"
 import { attempt } from "./processes.ts"
-import { isIn } from "./sandbox/within.ts"
+import { isIn } from "./within.ts"
 
 const real = (path: string): string => attempt(() => NodeFs.realpathSync(path), path)
 

@@ -211,6 +211,7 @@ class SecondReader {
 
   #command(): void {
     const words: Array<string | undefined> = []
+    let isAssigned = false
     for (;;) {
       this.#blanks()
       this.#comment()
@@ -231,6 +232,8 @@ class SecondReader {
           this.#forLoop()
           return
         }
+        // Behind an assignment no word is one of the grammar.
+        if (skipped.has(source) && isAssigned) this.#giveUp()
         if (skipped.has(source)) {
           // Behind a pipe it is a program.
           if (source === "time" && /\|&?\s*$/.test(this.#text.slice(0, from))) this.#giveUp()
@@ -241,6 +244,7 @@ class SecondReader {
         if (/^[A-Za-z_]\w*\[[^\]]*$/.test(source)) this.#giveUp()
         if (/^[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=/.test(source)) {
           if (/=(?:\\\n)*$/.test(source) && this.#is("(")) this.#giveUp()
+          isAssigned = true
           continue
         }
         this.#blanks()

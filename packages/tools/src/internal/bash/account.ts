@@ -29,6 +29,10 @@ const operation = /^(?::?[-=+?]|##?|%%?|\/[/#%]?|:|\^\^?|,,?|[@*])$/
 
 const isText = (node: SyntaxNode | undefined): boolean => node?.type === "Word" || node?.type === "Assignment"
 
+/** Whether a node ends with a word, so that what follows without a blank would belong to that. */
+const endsInWord = (node: SyntaxNode | undefined): boolean =>
+  isText(node) || node?.type === "Redirect" || node?.type === "HereString" || node?.type === "HereDoc"
+
 const isQuoted = (place: Place): boolean => place === "quoted" || place === "bracedQuoted" || place === "document"
 
 const compiled = new Map<string, RegExp>()
@@ -134,7 +138,7 @@ class Account {
     for (const [n, part] of parts.entries()) {
       this.#gap(at, part.pos, gaps[n] ?? "")
       const before = parts[n - 1]
-      if (isText(before) && isText(part) && gaps[n] !== "\\| ") this.#hold(this.#isApart(at, part.pos), part.pos)
+      if (endsInWord(before) && isText(part) && gaps[n] !== "\\| ") this.#hold(this.#isApart(at, part.pos), part.pos)
       // Digits right before a redirection are its descriptor.
       const joined = /^(?:\\\n)*$/.test(this.#text.slice(at, part.pos))
       if (before?.type === "Word" && joined && "operator" in part) {

@@ -62,7 +62,7 @@ export const skipOptions = (args: ReadonlyArray<Argument>, leading: Leading): nu
     if (!/^-./.test(text)) return at
     const takes = text.startsWith("--") ? longTakes(text, leading) : shortTakes(text, leading)
     if (takes === undefined) return undefined
-    if (args.slice(at, at + takes).some((each) => !each.fixed)) return undefined
+    if (args.slice(at, at + takes).some(({ fixed, tilde }) => !fixed || tilde)) return undefined
     at += takes
   }
   return Math.min(at, args.length)

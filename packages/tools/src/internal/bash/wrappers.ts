@@ -19,7 +19,7 @@ const from = (args: ReadonlyArray<Argument>, at: number, sets: ReadonlyArray<Arg
 /** A wrapper with options, so many words of its own, and then the command. */
 const wrapper = (leading: Leading, own = 0): Unwrap => (args) => {
   const at = skipOptions(args, leading)
-  if (at === undefined || args.slice(at, at + own).some(({ fixed }) => !fixed)) return "unclear"
+  if (at === undefined || args.slice(at, at + own).some(({ fixed, tilde }) => !fixed || tilde)) return "unclear"
   return from(args, at + own)
 }
 

@@ -5,8 +5,8 @@
 import * as NodeFs from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
 import { attempt } from "../processes.ts"
+import { isIn } from "../within.ts"
 import { aside } from "./aside.ts"
-import { isIn } from "./within.ts"
 
 /** What a new repository may say in its config: nothing of it names a program. */
 const harmless =

@@ -2,7 +2,7 @@
 import * as NodeFs from "node:fs"
 import { dirname, join } from "node:path"
 import { attempt } from "../processes.ts"
-import { isIn } from "./within.ts"
+import { isIn } from "../within.ts"
 
 /** What may be changed, and what in it may not. */
 export interface ApprovedPlaces {

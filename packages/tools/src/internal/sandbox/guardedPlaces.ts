@@ -3,8 +3,8 @@ import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
 import * as NodePath from "node:path"
+import { between, isIn } from "../within.ts"
 import { nestedRepositories } from "./nestedRepositories.ts"
-import { between, isIn } from "./within.ts"
 
 /** Directories of which everything is kept; those that are missing are watched for. */
 const directories = [".skein", ".opencode", ".claude", ".vscode", ".idea"]

@@ -2,8 +2,8 @@
 import * as NodeFs from "node:fs"
 import { basename, dirname, join, resolve } from "node:path"
 import { attempt } from "../processes.ts"
+import { isIn } from "../within.ts"
 import type { World } from "./bwrapArguments.ts"
-import { isIn } from "./within.ts"
 
 /** The system. What other users of the machine could not read is hidden in it. */
 const system = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/snap"]
