@@ -202,7 +202,7 @@ describe("doctor", () => {
   it("finds everything in order, and says of a key only whether it is there", async () => {
     const place = world()
     const secret = "sk-live-abcdefghijklmnop"
-    const { value } = await json(place, ["doctor"], { OPENAI_API_KEY: secret })
+    const { value } = await json(place, ["doctor"], { OPENAI_API_KEY: secret, GEMINI_API_KEY: secret })
     expect(value.ok).toBe(true)
     const names = new Set(value.checks.map(({ name }: { readonly name: string }) => name))
     expect(names).toEqual(
@@ -212,9 +212,12 @@ describe("doctor", () => {
     expect(value.checks).toContainEqual(
       expect.objectContaining({ name: "key", state: "ok", detail: "openai: OPENAI_API_KEY is set" })
     )
+    expect(value.checks).toContainEqual(
+      expect.objectContaining({ name: "key", detail: "google: GEMINI_API_KEY is set" })
+    )
     const { code, stdout } = await place.run(["doctor"])
     expect(code).toBe(0)
-    expect(stdout).toMatch(/^ok +key +not set: OPENAI_API_KEY, DEEPSEEK_API_KEY, /m)
+    expect(stdout).toMatch(/^ok +key +not set: OPENAI_API_KEY, ANTHROPIC_API_KEY, /m)
   })
 
   it("exits with 1 where something that cannot be done without is broken, and says how to mend it", async () => {

@@ -1,8 +1,7 @@
 /** Explains why a provider cannot be used, without sending a request. */
 import { sessionVendor } from "@skein/core/ModelSize"
 import type { ProviderConfig } from "@skein/domain/ConfigInfo"
-import { builtIn } from "./internal/builtIn.ts"
-import { keyNamesOf } from "./internal/providerKey.ts"
+import { builtIn, keyNamesOf } from "./BuiltIn.ts"
 
 /**
  * Why a provider cannot be used; undefined if it can. `own` are the ids of the program's own vendors, which are always

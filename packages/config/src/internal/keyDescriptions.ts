@@ -53,7 +53,7 @@ export const keyDescriptions: Readonly<Record<string, string>> = {
   "command.NAME.model": "The model that runs it.",
   "command.NAME.subtask": "Whether it runs as a task. By default it does when its agent is a subagent.",
   provider: "Providers of models by name.",
-  "provider.NAME.type": "The preset that a provider of your own starts from.",
+  "provider.NAME.type": "The API of a provider of your own. `openai-compatible` if absent.",
   "provider.NAME.base_url": "The address of its API.",
   "provider.NAME.api": "OpenAI's API to use: `chat` or `responses`.",
   "provider.NAME.key_env": "The environment variable that holds the key.",

@@ -3,7 +3,7 @@ import type { ProviderConfig } from "@skein/domain/ConfigInfo"
 import type { ConfigError } from "effect/ConfigError"
 import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
-import { builtIn } from "./builtIn.ts"
+import { keyNamesOf } from "../BuiltIn.ts"
 import { keyFrom } from "./environment.ts"
 
 /** The variable that holds a provider's key, or that should hold it, and the key if it is set. */
@@ -11,10 +11,6 @@ export interface ProviderKey {
   readonly name: string | undefined
   readonly key: Redacted.Redacted | undefined
 }
-
-/** The variables that may hold a provider's key: the one in the config, else those that are known. */
-export const keyNamesOf = (id: string, config: ProviderConfig | undefined): ReadonlyArray<string> =>
-  config?.key_env === undefined ? builtIn[id]?.keyNames ?? [] : [config.key_env]
 
 /** The first key that is set, and its variable; the first variable if none is. */
 export const findKey = (

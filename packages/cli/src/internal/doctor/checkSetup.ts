@@ -2,8 +2,8 @@
 import { DataDirs } from "@skein/config/DataDirs"
 import { defaults } from "@skein/core/Config"
 import type { ProviderConfig } from "@skein/domain/ConfigInfo"
+import { builtIn, keyNamesOf } from "@skein/provider/BuiltIn"
 import { keyNames } from "@skein/provider/DefaultModel"
-import { presets } from "@skein/provider/OpenAiCompatible"
 import { isPostgres, place } from "@skein/storage/PostgresUrl"
 import { environment } from "@skein/tools/Environment"
 import * as Effect from "effect/Effect"
@@ -71,21 +71,19 @@ export const checkConfined = (directory: string | undefined) =>
     return { ...found, essential: settings.sandbox === "on" }
   })
 
-/** What there is to say of the key of a provider, or the name of the variable that is not set. */
+/** What there is to say of the key of a provider, or the names of the variables of which none is set. */
 const keyCheck = (
   id: string,
   config: ProviderConfig | undefined,
   variables: Readonly<Record<string, string | undefined>>
 ): Check | string => {
-  const preset = Object.entries(presets).find(([name]) => name === id)?.[1]
-  const name = config?.key_env ?? (id === "openai" ? "OPENAI_API_KEY" : preset?.keyName)
-  const base = { name: "key", essential: false } as const
-  if (name === undefined) return { ...base, state: "ok", detail: `${id}: needs none` }
-  if ((variables[name] ?? "").trim() !== "") return { ...base, state: "ok", detail: `${id}: ${name} is set` }
-  const isKeyless = preset !== undefined && "keyless" in preset
-  return isKeyless
-    ? { ...base, state: "ok", detail: `${id}: ${name} is not set, and not needed` }
-    : name
+  const names = keyNamesOf(id, config)
+  const base = { name: "key", state: "ok", essential: false } as const
+  if (names.length === 0) return { ...base, detail: `${id}: needs none` }
+  const set = names.find((name) => (variables[name] ?? "").trim() !== "")
+  if (set !== undefined) return { ...base, detail: `${id}: ${set} is set` }
+  const unset = names.join(" or ")
+  return builtIn[id]?.keyless === true ? { ...base, detail: `${id}: ${unset} is not set, and not needed` } : unset
 }
 
 /** The keys: whether there is one, and never what it is. */
@@ -98,7 +96,7 @@ export const checkKeys = (directory: string | undefined) =>
       (): Pick<Settled, "settings"> => ({ settings: defaults })
     )
     const configs = settings.provider ?? {}
-    const ids = new Set(["openai", ...Object.keys(presets), ...Object.keys(configs)])
+    const ids = new Set([...Object.keys(builtIn), ...Object.keys(configs)])
     const found = [...ids].map((id) => keyCheck(id, configs[id], variables))
     const checks = found.filter((check) => typeof check !== "string")
     const unset = found.filter((check) => typeof check === "string")

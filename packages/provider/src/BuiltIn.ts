@@ -1,8 +1,9 @@
-/** The providers that need no setting but a key. */
-import * as Anthropic from "../Anthropic.ts"
-import * as Google from "../Google.ts"
-import * as OpenAi from "../OpenAi.ts"
-import { type Preset, presets } from "../OpenAiCompatible.ts"
+/** The providers that need no setting but a key, and the variables that hold the keys of all providers. */
+import type { ProviderConfig } from "@skein/domain/ConfigInfo"
+import * as Anthropic from "./Anthropic.ts"
+import * as Google from "./Google.ts"
+import * as OpenAi from "./OpenAi.ts"
+import { type Preset, presets } from "./OpenAiCompatible.ts"
 
 /** What is known of a provider before its client is loaded. */
 export interface BuiltIn {
@@ -33,3 +34,7 @@ export const builtIn: Readonly<Record<string, BuiltIn>> = {
   google: { ...Google.variables, defaultModel: Google.defaultModel.modelID },
   ...Object.fromEntries(fromPresets)
 }
+
+/** The variables that may hold a provider's key: the one in the config, else those that are known. */
+export const keyNamesOf = (id: string, config: ProviderConfig | undefined): ReadonlyArray<string> =>
+  config?.key_env === undefined ? builtIn[id]?.keyNames ?? [] : [config.key_env]
