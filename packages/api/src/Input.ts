@@ -164,7 +164,7 @@ export const replay = {
   headers: Schema.Struct({ "last-event-id": Schema.optional(Schema.String) })
 }
 
-/** What makes a prompt safe to send twice. */
+/** What makes a request safe to send twice. */
 export const idempotency = Schema.Struct({
   "idempotency-key": Schema.optional(
     Schema.String.pipe(Schema.pattern(/^[\x21-\x7e]{1,255}$/, { message: () => "1 to 255 visible ASCII characters" }))

@@ -90,8 +90,8 @@ export const Stopped = Schema.Struct({ outcomes: Schema.Array(Outcome) })
 
 /** What became of a message to a task: a task at work reads it, an idle one begins a run. */
 export const Told = Schema.Union(
-  Schema.Struct({ status: Schema.Literal("steered") }),
-  Schema.Struct({ status: Schema.Literal("accepted"), taskID: SessionID, runID: RunID })
+  Schema.Struct({ status: Schema.Literal("steered"), messageID: MessageID }),
+  Schema.Struct({ status: Schema.Literal("accepted"), messageID: MessageID, taskID: SessionID, runID: RunID })
 )
 
 /** The outcomes of tasks that have settled, and the tasks that have not. */

@@ -81,8 +81,11 @@ const reading = [
 ] as const
 
 const writing = [
-  HttpApiEndpoint.post("create", "/v1/sessions").setPayload(CreateSession).addSuccess(created)
-    .annotateContext(about("Creates a root session")),
+  HttpApiEndpoint.post("create", "/v1/sessions").setHeaders(idempotency).setPayload(CreateSession).addSuccess(created)
+    .annotateContext(about(
+      "Creates a root session",
+      "Sent again with the same `Idempotency-Key` within 24 hours, it creates nothing and answers with the same session."
+    )),
   HttpApiEndpoint.patch("change", "/v1/sessions/:id").setPath(id).setPayload(ChangeSession).addSuccess(SessionInfo)
     .annotateContext(about(
       "Changes the title of a session, or the mode of the tree that it is in",

@@ -5,11 +5,12 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { TaskRun } from "@skein/domain/Outcome"
 import * as Schema from "effect/Schema"
-import { StopTask, TaskMessage, WaitForTasks } from "./Input.ts"
+import { idempotency, StopTask, TaskMessage, WaitForTasks } from "./Input.ts"
 import { Stopped, Task, Told, Waited } from "./Output.ts"
 
 const id = Schema.Struct({ id: Schema.String })
-const about = (summary: string) => OpenApi.annotations({ summary })
+const about = (summary: string, description?: string) =>
+  OpenApi.annotations({ summary, ...(description === undefined ? {} : { description }) })
 
 /** Tasks: runs of subagents. */
 export class TaskRoutes extends HttpApiGroup.make("tasks")
@@ -27,8 +28,12 @@ export class TaskRoutes extends HttpApiGroup.make("tasks")
       .annotateContext(about("Stops a task; its partial work comes back"))
   )
   .add(
-    HttpApiEndpoint.post("message", "/v1/tasks/:id/message").setPath(id).setPayload(TaskMessage).addSuccess(Told)
-      .annotateContext(about("Tells a task something: at work it reads that at its next step, else it starts again"))
+    HttpApiEndpoint.post("message", "/v1/tasks/:id/message").setPath(id).setHeaders(idempotency)
+      .setPayload(TaskMessage).addSuccess(Told)
+      .annotateContext(about(
+        "Tells a task something: at work it reads that at its next step, else it starts again",
+        "Sent again with the same `Idempotency-Key` within 24 hours, it tells nothing and answers with the same ids."
+      ))
   )
   .add(
     HttpApiEndpoint.post("promote", "/v1/tasks/:id/promote").setPath(id).addSuccess(HttpApiSchema.NoContent)

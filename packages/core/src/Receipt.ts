@@ -1,17 +1,21 @@
-/** Receipts of prompts. A client that sends a prompt twice gets the same ids, and the session is prompted once. */
-import type { MessageID, SessionID } from "@skein/domain/Id"
+/** The outcome of a request that a client may send twice: the second time, it gets the same ids, and nothing is done. */
+import type { SessionID } from "@skein/domain/Id"
 
-/** A prompt that was stored with an idempotency key. */
+/** A request that was carried out under a key of its sender. */
 export interface Receipt {
-  /** The idempotency key, which the client chooses. */
+  /** What the sender calls the request. */
   readonly key: string
-  /** A digest of the request: the same key with another request is an error. */
+  /** A digest of all that was sent: a key stands for one request. */
   readonly digest: string
   readonly sessionID: SessionID
-  readonly messageID: MessageID
+  /** What the sender was answered, in words of whoever stored it: the id of a message, or several ids. */
+  readonly result: string
   /** In milliseconds since 1970. */
   readonly created: number
 }
+
+/** A request that is to leave a receipt. */
+export type Keyed = Pick<Receipt, "key" | "digest">
 
 /** How long receipts are kept, in milliseconds. */
 export const receiptLifetime = 24 * 60 * 60_000

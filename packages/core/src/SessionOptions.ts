@@ -4,6 +4,7 @@ import type { Mode } from "@skein/domain/Mode"
 import type { ModelRef } from "@skein/domain/Model"
 import type { Ruleset } from "@skein/domain/Rule"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
+import type { Keyed } from "./Receipt.ts"
 
 /** The options of a new session. */
 export interface SessionOptions {
@@ -24,6 +25,8 @@ export interface SessionOptions {
   readonly permission?: Ruleset
   /** What it may use, with everything below it, until you set another budget; by default `budget` of the config. */
   readonly budget?: Budget
+  /** Stored with the session, for senders who may send the request twice; see `SessionStorage.receipt`. */
+  readonly receipt?: Keyed
 }
 
 /** The options of a child session. */

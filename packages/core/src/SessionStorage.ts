@@ -70,7 +70,7 @@ export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<Se
   readonly events: (filter: EventFilter) => Effect.Effect<ReadonlyArray<LoggedEvent>, StorageError>
   /** The range of stored events: of a tree by `seq`, or, if you name none, of all trees by `position`. */
   readonly eventRange: (rootID?: SessionID) => Effect.Effect<EventRange, StorageError>
-  /** The prompt that was stored with a key; none once its receipt has expired. */
+  /** The request that was carried out with a key; none once its receipt has expired. */
   readonly receipt: (key: string) => Effect.Effect<Option.Option<Receipt>, StorageError>
   /**
    * The roots of trees with unfinished work: an open turn, an unsettled run, or a message that needs an answer.

@@ -1,13 +1,14 @@
 /** What callers ask of tasks, and what they get back. */
 import type { Budget } from "@skein/domain/Budget"
 import type { SummaryRow } from "@skein/domain/Event"
-import type { PartID, RunID, SessionID } from "@skein/domain/Id"
+import type { MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
 import type { ModelRef } from "@skein/domain/Model"
 import type { Outcome } from "@skein/domain/Outcome"
 import type { Ruleset } from "@skein/domain/Rule"
 import type { Usage } from "@skein/domain/Usage"
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
+import type { Keyed } from "./Receipt.ts"
 import type { StorageError } from "./StorageError.ts"
 
 /** What a caller wants done. */
@@ -80,6 +81,14 @@ export interface Accepted {
   readonly status: "accepted"
   readonly taskID: SessionID
   readonly runID: RunID
+}
+
+/** How a message to a task is kept. */
+export interface MessageOptions {
+  /** Stored with the message, for senders who may send it twice: its result is the id of the message, and that of the run that it begins. */
+  readonly receipt?: Keyed
+  /** Is called once the message is durable. */
+  readonly onStored?: (id: MessageID) => void
 }
 
 /** Which task is meant, and who asks: only the session that started a task may control it. */

@@ -14,6 +14,7 @@ import type { StorageError } from "./StorageError.ts"
 import type { TaskRefused } from "./TaskError.ts"
 import type {
   Accepted,
+  MessageOptions,
   StartedTask,
   TaskName,
   TaskProgress,
@@ -25,6 +26,7 @@ import type {
 
 export type {
   Accepted,
+  MessageOptions,
   StartedTask,
   TaskName,
   TaskProgress,
@@ -77,7 +79,8 @@ export class Tasks extends Context.Tag("@skein/core/Tasks")<Tasks, {
    */
   readonly message: (
     task: TaskName,
-    message: string
+    message: string,
+    options?: MessageOptions
   ) => Effect.Effect<"steered" | Accepted, TaskRefused | StorageError>
   /** Ends the runs of a task: its work is interrupted, it may conclude in one step, and its partial work comes back. */
   readonly stop: (

@@ -11,7 +11,7 @@ import type { AgentNotFound } from "./Agent.ts"
 import type { HookRefused } from "./HookError.ts"
 import type { ProjectUnavailable } from "./Project.ts"
 import type { ModelError, ModelUnavailable } from "./Provider.ts"
-import type { Receipt } from "./Receipt.ts"
+import type { Keyed } from "./Receipt.ts"
 import type {
   BudgetExhausted,
   BudgetInvalid,
@@ -42,7 +42,7 @@ export interface PromptOptions {
   /** The command that the prompt came from: published as `command.executed`. */
   readonly command?: EventProperties<"command.executed">
   /** The receipt to store with the prompt, for clients that may send it twice; see `SessionStorage.receipt`. */
-  readonly receipt?: Pick<Receipt, "key" | "digest">
+  readonly receipt?: Keyed
   /** Called with the id of the prompt's message once the prompt is durable, before it is answered. */
   readonly onStored?: (id: MessageID) => void
   /**

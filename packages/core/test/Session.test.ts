@@ -61,7 +61,7 @@ describe("a session", () => {
         key: "k",
         digest: "d",
         sessionID: id,
-        messageID: stored[0]
+        result: stored[0]
       })
       expect((yield* Session.prompt(id, "Again")).text).toBe("ok")
       const refused = Session.prompt(id, "  ", {

@@ -23,7 +23,7 @@ const stack = (storage = SessionStorage.layerMemory) =>
 /** A tree with a task in it. */
 const tree = Effect.gen(function*() {
   const api = yield* client
-  const { id } = yield* api.sessions.create({ payload: { directory, title: "T" } })
+  const { id } = yield* api.sessions.create({ headers: {}, payload: { directory, title: "T" } })
   yield* Session.prompt(SessionID.make(id), "Go")
   return id
 })

@@ -75,7 +75,7 @@ describe("the program of a server", () => {
 /** A session that has not changed for so many days. */
 const aged = Effect.fnUntraced(function*(days: number, at = directory) {
   const api = yield* client
-  const { id } = yield* api.sessions.create({ payload: { directory } })
+  const { id } = yield* api.sessions.create({ headers: {}, payload: { directory } })
   const archive = JSON.parse((yield* send(`/v1/sessions/${id}/export`)).text)
   archive.sessions[0].info.time.updated -= days * day
   yield* api.sessions.remove({ path: { id } })

@@ -26,16 +26,16 @@ describe("the mode of a session", () => {
     Effect.gen(function*() {
       const api = yield* client
       for (const mode of Mode.literals) {
-        const { id } = yield* api.sessions.create({ payload: { directory, mode } })
+        const { id } = yield* api.sessions.create({ headers: {}, payload: { directory, mode } })
         const wanted = { mode, agent: mode === "plan" ? "plan" : "build" }
         expect(yield* api.sessions.get({ path: { id } })).toMatchObject(wanted)
         expect(yield* api.sessions.tree({ path: { id } })).toMatchObject({ sessions: [wanted] })
         const { items } = yield* api.sessions.list({ urlParams: {} })
         expect(items.find((each) => each.id === id)).toMatchObject(wanted)
       }
-      const usual = yield* api.sessions.create({ payload: { directory } })
+      const usual = yield* api.sessions.create({ headers: {}, payload: { directory } })
       expect((yield* api.sessions.get({ path: { id: usual.id } })).mode).toBe("ask")
-      const planning = yield* api.sessions.create({ payload: { directory, agent: "plan" } })
+      const planning = yield* api.sessions.create({ headers: {}, payload: { directory, agent: "plan" } })
       expect((yield* api.sessions.get({ path: { id: planning.id } })).mode).toBe("plan")
       expect((yield* post("/v1/sessions", { directory, mode: "yolo" })).status).toBe(400)
     }).pipe(provide))
@@ -43,7 +43,7 @@ describe("the mode of a session", () => {
   it.live("changes at any time, which an event tells; `plan` brings its agent, and leaving it the agent before", () =>
     Effect.gen(function*() {
       const api = yield* client
-      const { id } = yield* api.sessions.create({ payload: { directory, agent: "coordinator" } })
+      const { id } = yield* api.sessions.create({ headers: {}, payload: { directory, agent: "coordinator" } })
       const events = yield* follow(id)
       const told = (mode: Mode) => events.first("session.updated", ({ properties }) => properties.info.mode === mode)
       const path = { id }
@@ -66,7 +66,7 @@ describe("the mode of a session", () => {
       )
       const server = serving({ build: [Scripted.call("change", {}), "done"] }, { tools: [asking], storage })
       const { id } = yield* Effect.provide(
-        Effect.flatMap(client, (api) => api.sessions.create({ payload: { directory, mode: "auto" } })),
+        Effect.flatMap(client, (api) => api.sessions.create({ headers: {}, payload: { directory, mode: "auto" } })),
         server
       )
       yield* Effect.gen(function*() {

@@ -99,7 +99,7 @@ describe("a request", () => {
   it.live("that is not JSON is refused: a browser can send such a request without asking first", () =>
     Effect.gen(function*() {
       const api = yield* client
-      const { id } = yield* api.sessions.create({ payload: { directory: process.cwd() } })
+      const { id } = yield* api.sessions.create({ headers: {}, payload: { directory: process.cwd() } })
       const body = JSON.stringify({ text: "Go" })
       const types = [
         "text/plain",
@@ -123,7 +123,7 @@ describe("a request", () => {
   it.live("with a method that a route does not have changes nothing", () =>
     Effect.gen(function*() {
       const api = yield* client
-      const { id } = yield* api.sessions.create({ payload: { directory: process.cwd() } })
+      const { id } = yield* api.sessions.create({ headers: {}, payload: { directory: process.cwd() } })
       for (
         const path of [
           `/v1/sessions/${id}/prompt`,
@@ -151,7 +151,7 @@ describe("a request", () => {
         expect((yield* send(`/v1/permissions/${id}?projectID=x`, { method: "DELETE" })).status, id).toBe(404)
       }
       const api = yield* client
-      const { id } = yield* api.sessions.create({ payload: { directory: process.cwd() } })
+      const { id } = yield* api.sessions.create({ headers: {}, payload: { directory: process.cwd() } })
       // A session at the root is no task.
       for (const action of ["stop", "promote"]) expect((yield* post(`/v1/tasks/${id}/${action}`, {})).status).toBe(404)
       for (const path of ["/v1/%", "/v1/sessions/%E0%A4%A", "//v1/sessions", "/v1/sessions/../asks/", "/v1/./x"]) {
@@ -166,7 +166,7 @@ describe("a body", () => {
   it.live("of the wrong form gets a problem that says where, and never a stack", () =>
     Effect.gen(function*() {
       const api = yield* client
-      const { id } = yield* api.sessions.create({ payload: { directory: process.cwd() } })
+      const { id } = yield* api.sessions.create({ headers: {}, payload: { directory: process.cwd() } })
       const bodies: ReadonlyArray<readonly [path: string, body: unknown, status: number]> = [
         ["/v1/sessions", "", 400],
         ["/v1/sessions", "{", 400],

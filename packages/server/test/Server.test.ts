@@ -1,12 +1,15 @@
 /** Proves the way of a prompt through the server: created, prompted, asked, answered, read. */
 import { describe, expect, it } from "@effect/vitest"
 import { Session } from "@skein/core/Session"
+import { SessionStorage } from "@skein/core/SessionStorage"
 import { PermissionID, SessionID } from "@skein/domain/Id"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { follow } from "./support/events.ts"
 import { client, post, send, serving } from "./support/server.ts"
@@ -21,7 +24,7 @@ describe("a session over HTTP", () => {
   it.live("is created, prompted, asks a person at depth 2, and answers", () =>
     Effect.gen(function*() {
       const api = yield* client
-      const session = yield* api.sessions.create({ payload: { directory, title: "T" } })
+      const session = yield* api.sessions.create({ headers: {}, payload: { directory, title: "T" } })
       expect(session).toMatchObject({ directory, projectID: directory, title: "T", agent: "build" })
       const events = yield* follow(session.id)
       const accepted = yield* api.sessions.prompt({
@@ -65,7 +68,7 @@ describe("a session over HTTP", () => {
   it.live("answers a prompt with its turn to who waits", () =>
     Effect.gen(function*() {
       const api = yield* client
-      const { id } = yield* api.sessions.create({ payload: { directory } })
+      const { id } = yield* api.sessions.create({ headers: {}, payload: { directory } })
       const turn = yield* api.sessions.prompt({
         path: { id },
         urlParams: { wait: "true" },
@@ -80,7 +83,7 @@ describe("a session over HTTP", () => {
       const began = yield* Deferred.make<void>()
       yield* Effect.gen(function*() {
         const api = yield* client
-        const { id } = yield* api.sessions.create({ payload: { directory } })
+        const { id } = yield* api.sessions.create({ headers: {}, payload: { directory } })
         const waiting = yield* Effect.fork(post(`/v1/sessions/${id}/prompt?wait=true`, { text: "Go" }))
         yield* Deferred.await(began)
         yield* Fiber.interrupt(waiting)
@@ -98,7 +101,7 @@ describe("a session over HTTP", () => {
       const api = yield* client
       const made: Array<string> = []
       for (const title of ["a", "b", "c"]) {
-        made.push((yield* api.sessions.create({ payload: { directory, title } })).id)
+        made.push((yield* api.sessions.create({ headers: {}, payload: { directory, title } })).id)
       }
       const first = yield* api.sessions.list({ urlParams: { limit: 2 } })
       expect(first.items.map(({ title }) => title)).toEqual(["c", "b"])
@@ -113,7 +116,7 @@ describe("a session over HTTP", () => {
   it.live("is renamed, copied and deleted", () =>
     Effect.gen(function*() {
       const api = yield* client
-      const { id } = yield* api.sessions.create({ payload: { directory } })
+      const { id } = yield* api.sessions.create({ headers: {}, payload: { directory } })
       yield* Session.prompt(SessionID.make(id), "Go")
       expect((yield* api.sessions.change({ path: { id }, payload: { title: "New" } })).title).toBe("New")
       const copy = yield* api.sessions.fork({ path: { id }, payload: {} })
@@ -128,7 +131,7 @@ describe("a prompt that is sent twice with one Idempotency-Key", () => {
   it.live("prompts once, and gets the same id each time, also when both come at once", () =>
     Effect.gen(function*() {
       const api = yield* client
-      const { id } = yield* api.sessions.create({ payload: { directory } })
+      const { id } = yield* api.sessions.create({ headers: {}, payload: { directory } })
       const path = `/v1/sessions/${id}/prompt`
       const once = (body: unknown) => post(path, body, { "idempotency-key": "k1" })
       const both = yield* Effect.all([once({ text: "Go" }), once({ text: "Go" })], { concurrency: 2 })
@@ -143,6 +146,84 @@ describe("a prompt that is sent twice with one Idempotency-Key", () => {
       const messages = yield* api.sessions.messages({ path: { id }, urlParams: {} })
       expect(messages.items.filter(({ info }) => info.role === "user").map(({ info }) => info.id)).toEqual([first])
     }).pipe(Effect.provide(serving({ "*": ["ok"] }))))
+})
+
+describe("a request that is sent twice with one Idempotency-Key", () => {
+  const key = (name: string) => ({ "idempotency-key": name })
+
+  it.live("creates one session, also where both come at once, and after a restart", () =>
+    Effect.gen(function*() {
+      const storage = Layer.succeed(
+        SessionStorage,
+        Context.get(yield* Layer.build(SessionStorage.layerMemory), SessionStorage)
+      )
+      const server = serving({ "*": ["ok"] }, { storage })
+      const create = (body: unknown) => post("/v1/sessions", body, key("c"))
+      const id = yield* Effect.gen(function*() {
+        const both = yield* Effect.all([create({ directory }), create({ directory })], { concurrency: 2 })
+        expect(both.map(({ status }) => status)).toEqual([201, 201])
+        const [first, second] = both.map(({ json }) => json()["id"])
+        expect(second).toBe(first)
+        // What was refused leaves nothing behind.
+        expect((yield* post("/v1/sessions", { directory: "relative" }, key("d"))).status).toBe(422)
+        expect((yield* post("/v1/sessions", { directory }, key("d"))).status).toBe(201)
+        return String(first)
+      }).pipe(Effect.provide(server))
+      yield* Effect.gen(function*() {
+        expect((yield* create({ directory })).json()).toMatchObject({ id })
+        for (const other of [{ directory, title: "T" }, { directory: "/" }]) {
+          expect((yield* create(other)).json()).toMatchObject({ status: 409, type: "urn:skein:IdempotencyKeyReused" })
+        }
+        // A key stands for one request, whatever its route.
+        expect((yield* post(`/v1/sessions/${id}/prompt`, { text: "Go" }, key("c"))).status).toBe(409)
+        const api = yield* client
+        expect((yield* api.sessions.list({ urlParams: {} })).items).toHaveLength(2)
+      }).pipe(Effect.provide(server))
+    }).pipe(Effect.scoped))
+
+  it.live("tells a task once: while it works, and when the message begins a run, also after a restart", () =>
+    Effect.gen(function*() {
+      const storage = Layer.succeed(
+        SessionStorage,
+        Context.get(yield* Layer.build(SessionStorage.layerMemory), SessionStorage)
+      )
+      const mayEnd = yield* Deferred.make<void>()
+      const server = serving({
+        build: [Scripted.tasks({ worker: "Work" }), "done"],
+        worker: () => Effect.as(Deferred.await(mayEnd), "worked")
+      }, { storage, agents: [SkeinTest.agent("worker")] })
+      const tell = (task: string, name: string, message: string) =>
+        post(`/v1/tasks/${task}/message`, { message }, key(name))
+      const { accepted, id, steered, task } = yield* Effect.gen(function*() {
+        const api = yield* client
+        const { id } = yield* api.sessions.create({ headers: {}, payload: { directory } })
+        const events = yield* follow(id)
+        yield* api.sessions.prompt({ path: { id }, urlParams: {}, headers: {}, payload: { text: "Go" } })
+        const { sessionID: task } = yield* events.first("subagent.created")
+        const steered = yield* tell(task, "s", "Look left")
+        expect(steered.json()).toMatchObject({ status: "steered", messageID: expect.stringMatching(/^msg_/) })
+        expect((yield* tell(task, "s", "Look left")).json()).toEqual(steered.json())
+        yield* Deferred.succeed(mayEnd, undefined)
+        yield* events.first("session.idle", ({ sessionID }) => sessionID === id)
+        const both = yield* Effect.all([tell(task, "a", "More"), tell(task, "a", "More")], { concurrency: 2 })
+        const [accepted] = both
+        expect(both[1]?.json()).toEqual(accepted?.json())
+        expect(accepted?.json()).toMatchObject({ status: "accepted", runID: expect.stringMatching(/^run_/) })
+        yield* api.tasks.wait({ payload: { tasks: [task] } })
+        return { id, task, steered, accepted }
+      }).pipe(Effect.scoped, Effect.provide(server))
+      yield* Effect.gen(function*() {
+        expect((yield* tell(task, "s", "Look left")).json()).toEqual(steered.json())
+        expect((yield* tell(task, "a", "More")).json()).toEqual(accepted?.json())
+        expect((yield* tell(task, "a", "Less")).status).toBe(409)
+        const api = yield* client
+        expect((yield* api.tasks.get({ path: { id: task } })).runs).toHaveLength(2)
+        const { items } = yield* api.sessions.messages({ path: { id: task }, urlParams: {} })
+        const said = items.flatMap(({ parts }) => parts.flatMap((part) => part.type === "text" ? [part.text] : []))
+        for (const text of ["Look left", "More"]) expect(said.filter((each) => each === text), text).toHaveLength(1)
+        expect((yield* api.sessions.get({ path: { id } })).status.type).toBe("idle")
+      }).pipe(Effect.provide(server))
+    }).pipe(Effect.scoped))
 })
 
 describe("an answer to a question", () => {
@@ -161,8 +242,8 @@ describe("the events of all trees", () => {
     Effect.gen(function*() {
       const api = yield* client
       const events = yield* follow()
-      const a = yield* api.sessions.create({ payload: { directory } })
-      const b = yield* api.sessions.create({ payload: { directory } })
+      const a = yield* api.sessions.create({ headers: {}, payload: { directory } })
+      const b = yield* api.sessions.create({ headers: {}, payload: { directory } })
       const created = yield* Stream.runCollect(Stream.take(events.stored, 2))
       const [first, second] = [...created]
       expect([first?.event.sessionID, second?.event.sessionID]).toEqual([a.id, b.id])

@@ -18,7 +18,7 @@ describe("waiting for tasks", () => {
       const mayEnd = yield* Deferred.make<void>()
       yield* Effect.gen(function*() {
         const api = yield* client
-        const { id } = yield* api.sessions.create({ payload: { directory } })
+        const { id } = yield* api.sessions.create({ headers: {}, payload: { directory } })
         const events = yield* follow(id)
         yield* api.sessions.prompt({ path: { id }, urlParams: {}, headers: {}, payload: { text: "Go" } })
         const { sessionID: task } = yield* events.first("subagent.created")
@@ -50,7 +50,7 @@ describe("what a tree has used", () => {
   it.live("is told in all, and by agent", () =>
     Effect.gen(function*() {
       const api = yield* client
-      const { id } = yield* api.sessions.create({ payload: { directory } })
+      const { id } = yield* api.sessions.create({ headers: {}, payload: { directory } })
       yield* Session.prompt(SessionID.make(id), "Go")
       const cost = yield* api.sessions.cost({ path: { id } })
       expect(cost).toMatchObject({ own: { steps: 2 }, subtree: { steps: 4 } })
@@ -78,7 +78,7 @@ describe("what was allowed by hand three times", () => {
   it.live("is proposed as a rule", () =>
     Effect.gen(function*() {
       const api = yield* client
-      const { id } = yield* api.sessions.create({ payload: { directory } })
+      const { id } = yield* api.sessions.create({ headers: {}, payload: { directory } })
       const events = yield* follow(id)
       const suggestions = Effect.map(
         api.permissions.suggestions({ urlParams: { projectID: directory } }),

@@ -1,7 +1,7 @@
 /** Decides how to find stored rows. */
 import { type Receipt, receiptLifetime } from "@skein/core/Receipt"
 import type { Approval, SessionStorage, StoredLease } from "@skein/core/SessionStorage"
-import type { MessageID, SessionID } from "@skein/domain/Id"
+import type { SessionID } from "@skein/domain/Id"
 import { InboxRow } from "@skein/domain/InboxRow"
 import { TaskRun } from "@skein/domain/Outcome"
 import { SessionInfo } from "@skein/domain/SessionInfo"
@@ -132,7 +132,7 @@ interface ReceiptRow {
   readonly receipt_key: string
   readonly digest: string
   readonly session_id: SessionID
-  readonly message_id: MessageID
+  readonly message_id: string
   readonly created: number
 }
 
@@ -148,7 +148,7 @@ const makeReceipt = (read: Select): Port["receipt"] => (key) =>
           key: receipt_key,
           digest,
           sessionID: session_id,
-          messageID: message_id,
+          result: message_id,
           created: Number(created)
         }))
     ))

@@ -122,12 +122,12 @@ export const approval = table<Approval>("approval", ["id"], {
   created: (row) => row.created
 })
 
-/** Receipts of prompts. */
+/** Receipts of requests. The column of the result is as old as receipts, when all of them were of prompts. */
 export const receipt = table<Receipt>("receipt", ["receipt_key"], {
   receipt_key: (row) => row.key,
   digest: (row) => row.digest,
   session_id: (row) => row.sessionID,
-  message_id: (row) => row.messageID,
+  message_id: (row) => row.result,
   created: (row) => row.created
 })
 

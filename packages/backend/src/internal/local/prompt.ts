@@ -7,7 +7,7 @@ import { Session } from "@skein/core/Session"
 import { PromptInvalid } from "@skein/core/SessionError"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { PromptOptions } from "@skein/core/Turn"
-import type { MessageID, SessionID } from "@skein/domain/Id"
+import { MessageID, type SessionID } from "@skein/domain/Id"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -83,7 +83,7 @@ const storedBefore = Effect.fnUntraced(function*(id: SessionID, key: string, pro
       message: `The key ${key} was sent with another prompt within 24 hours. Make a new key for each prompt.`
     })
   }
-  return receipt.messageID
+  return MessageID.make(receipt.result)
 })
 
 /** Makes the function that prompts; what it begins goes on in the scope. */

@@ -71,7 +71,7 @@ const store = Effect.fnUntraced(function*(
     ...(receipt === undefined
       ? []
       : [
-        { _tag: "Receipt", receipt: { ...receipt, sessionID: row.sessionID, messageID: row.id, created: now } } as const
+        { _tag: "Receipt", receipt: { ...receipt, sessionID: row.sessionID, result: row.id, created: now } } as const
       ]),
     ...(command === undefined ? [] : [journal.fact(live.info, "command.executed", wellFormed(command))])
   ])

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
 import { Config } from "../../Config.ts"
 import { Journal } from "../../Journal.ts"
+import type { Entry } from "../../JournalEntry.ts"
 import { Leases } from "../../Leases.ts"
 import { Projects } from "../../Projects.ts"
 import type { ChildOptions, SessionOptions } from "../../SessionOptions.ts"
@@ -53,7 +54,13 @@ export const createSession = Effect.fn("Session.create")(function*(options: Sess
     version,
     time: { created: now, updated: now }
   }
-  const storing = leases.begin(id, (hold) => journal.commit([{ _tag: "Session", info, isNew: true }, hold]))
+  const receipts: ReadonlyArray<Entry> = options.receipt === undefined
+    ? []
+    : [{ _tag: "Receipt", receipt: { ...options.receipt, sessionID: id, result: id, created: now } }]
+  const storing = leases.begin(
+    id,
+    (hold) => journal.commit([{ _tag: "Session", info, isNew: true }, ...receipts, hold])
+  )
   // What is stored is also in memory. Before that, an interruption leaves nothing.
   const live = yield* Effect.uninterruptible(Effect.zipRight(storing, table.add(info, undefined)))
   live.markRecovered()

@@ -15,7 +15,7 @@ import type { Entry } from "../../JournalEntry.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
 import { TaskRefused } from "../../TaskError.ts"
-import type { Accepted, TaskName, TaskStatus, TaskWait, TaskWaited } from "../../TaskRequest.ts"
+import type { Accepted, MessageOptions, TaskName, TaskStatus, TaskWait, TaskWaited } from "../../TaskRequest.ts"
 import type { Live } from "../live/Live.ts"
 import type { RunningTask, StopRequest } from "../live/Live.ts"
 import { storeFirst } from "../live/recordStop.ts"
@@ -90,7 +90,11 @@ const status = Effect.fnUntraced(
 )
 
 /** Has a task read its inbox: the current run reads it, or, if no run will, a new one starts. */
-const deliver = Effect.fnUntraced(function*(parent: Live, child: Live) {
+const deliver = Effect.fnUntraced(function*(
+  parent: Live,
+  child: Live,
+  also: (run: TaskRun) => ReadonlyArray<Entry> = () => []
+) {
   const storage = yield* SessionStorage
   const [task] = unsettled(parent, child)
   // A run that was asked to stop only concludes, and one that settles reads nothing more: a new run follows it.
@@ -102,10 +106,15 @@ const deliver = Effect.fnUntraced(function*(parent: Live, child: Live) {
   const [last] = (yield* storage.runs({ taskID: child.info.id })).rows.slice(-1)
   // A run that its call has yet to continue after a crash will read it.
   if (task === undefined && last !== undefined && last.state !== "settled") return "steered" as const
-  const { row: { id: runID, taskID } } = yield* startForMessages(parent, {
-    agent: child.info.agent,
-    description: last?.description ?? child.info.title
-  }, child)
+  const { row: { id: runID, taskID } } = yield* startForMessages(
+    parent,
+    {
+      agent: child.info.agent,
+      description: last?.description ?? child.info.title
+    },
+    child,
+    also
+  )
   return { status: "accepted", taskID, runID } satisfies Accepted
 })
 
@@ -124,7 +133,21 @@ const steer = (
   time: { created: now }
 })
 
-const sendMessage = Effect.fnUntraced(function*({ byUser = true, ...name }: TaskName, message: string) {
+/** The receipt of a message, which names the run that it begins once there is one. */
+const receiptOf = (
+  { onStored: _, receipt }: MessageOptions,
+  { id, sessionID, time: { created } }: InboxRow,
+  run?: TaskRun
+): ReadonlyArray<Entry> => {
+  const result = run === undefined ? id : `${id} ${run.id}`
+  return receipt === undefined ? [] : [{ _tag: "Receipt", receipt: { ...receipt, sessionID, result, created } }]
+}
+
+const sendMessage = Effect.fnUntraced(function*(
+  { byUser = true, ...name }: TaskName,
+  message: string,
+  options: MessageOptions
+) {
   const journal = yield* Journal
   const ids = yield* Ids
   if (message.trim() === "") return yield* refuse("bad_message", "task_message.message must be a non-empty string")
@@ -140,9 +163,10 @@ const sendMessage = Effect.fnUntraced(function*({ byUser = true, ...name }: Task
   })
   const now = yield* Clock.currentTimeMillis
   const row = steer(child.info.id, ids.unsafeMake("msg", now), message, now, byUser)
-  yield* journal.commit([{ _tag: "Inbox", row }])
+  yield* journal.commit([{ _tag: "Inbox", row }, ...receiptOf(options, row)])
+  options.onStored?.(row.id)
   child.inbox.push(row)
-  return yield* deliver(parent, child)
+  return yield* deliver(parent, child, (run) => receiptOf(options, row, run))
 }, Effect.uninterruptible)
 
 /** Delivers a message from another process to a task that runs here, once. */
@@ -290,8 +314,12 @@ export const makeControl = (context: Context.Context<TaskServices>, recover: Rec
     Effect.provide(Effect.zipRight(ready(task.parentID, recover), promote(task)), context),
   status: (of: Parameters<typeof status>[0]): Effect.Effect<ReadonlyArray<TaskStatus>, TaskRefused | StorageError> =>
     Effect.provide(status(of), context),
-  message: (task: TaskName, text: string): Effect.Effect<Accepted | "steered", TaskRefused | StorageError> =>
-    inTree(task.parentID, (parent) => Effect.zipRight(recover(parent), sendMessage(task, text))).pipe(
+  message: (
+    task: TaskName,
+    text: string,
+    options: MessageOptions = {}
+  ): Effect.Effect<Accepted | "steered", TaskRefused | StorageError> =>
+    inTree(task.parentID, (parent) => Effect.zipRight(recover(parent), sendMessage(task, text, options))).pipe(
       Effect.provide(context)
     ),
   stop: (

@@ -142,7 +142,7 @@ export const openRun = Effect.fnUntraced(function*(
   request: TaskRequest,
   reservation: Reservation,
   begin: (task: RunningTask) => Effect.Effect<void>,
-  also: ReadonlyArray<Entry>
+  also: (run: TaskRun) => ReadonlyArray<Entry>
 ) {
   const ids = yield* Ids
   const journal = yield* Journal
@@ -186,7 +186,7 @@ export const openRun = Effect.fnUntraced(function*(
       journal.fact(info, "subagent.created", facts),
       ...(background ? [journal.fact(info, "background_task.started", facts)] : []),
       ...counted,
-      ...also
+      ...also(row)
     ]
     return Effect.tapErrorCause(journal.commit(writes), () => giveBack)
   })

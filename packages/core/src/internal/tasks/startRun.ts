@@ -62,7 +62,7 @@ const endReservation = (parent: Live, reservation: Reservation): void => {
 export const startRun = Effect.fnUntraced(function*(
   request: TaskRequest,
   progress: TaskProgress | undefined,
-  also: ReadonlyArray<Entry> = []
+  also: (run: TaskRun) => ReadonlyArray<Entry> = () => []
 ) {
   const checked = yield* checkTask(request)
   const uncount = yield* inProject(checked.parent, countSpawn(checked.parent))
@@ -161,7 +161,12 @@ const leave = (parent: Live, task: RunningTask): Effect.Effect<void, never, Task
 
 /** Starts a background run for messages to a task that does not run. */
 export const startForMessages = Effect.fnUntraced(
-  function*(parent: Live, { agent, description }: Pick<TaskRun, "agent" | "description">, live: Live) {
+  function*(
+    parent: Live,
+    { agent, description }: Pick<TaskRun, "agent" | "description">,
+    live: Live,
+    also: (run: TaskRun) => ReadonlyArray<Entry> = () => []
+  ) {
     const rows = live.inbox.takeIf(isSteer)
     const now = yield* Clock.currentTimeMillis
     const taken = rows.map(({ id, sessionID }): Entry => ({ _tag: "InboxTaken", id, sessionID, at: now }))
@@ -178,7 +183,7 @@ export const startForMessages = Effect.fnUntraced(
       byUser: true
     }
     return yield* Effect.onError(
-      startRun(request, undefined, taken),
+      startRun(request, undefined, (run) => [...taken, ...also(run)]),
       () => Effect.sync(() => live.inbox.putBack(rows))
     )
   }

@@ -4,6 +4,7 @@ import { problem } from "@skein/api/Problem"
 import { Answerer } from "@skein/core/Answerer"
 import { type PersonPrompt, type PromptFailure, promptWith } from "@skein/core/PersonPrompt"
 import { turnAnswering } from "@skein/core/PromptedTurn"
+import type { Keyed } from "@skein/core/Receipt"
 import { Session, type Turn } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { PromptOptions } from "@skein/core/Turn"
@@ -11,10 +12,9 @@ import { MessageID, type SessionID } from "@skein/domain/Id"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { createHash } from "node:crypto"
 import { ServerState } from "../ServerState.ts"
+import { once } from "./once.ts"
 import { asProblem } from "./toProblem.ts"
 
 /** A prompt that is stored. */
@@ -32,21 +32,18 @@ interface Sent {
   readonly key: string | undefined
 }
 
-const digestOf = ({ id, prompt }: Sent): string =>
-  createHash("sha256").update(JSON.stringify([id, prompt])).digest("hex")
-
 const typedOf = (prompt: Prompt): PersonPrompt =>
   "words" in prompt || "command" in prompt
     ? prompt
     : { parts: "text" in prompt ? [{ type: "text", text: prompt.text }] : prompt.parts }
 
-const optionsOf = ({ key, prompt }: Sent, digest: string): PromptOptions => {
+const optionsOf = ({ prompt }: Sent, receipt: Keyed | undefined): PromptOptions => {
   const { agent, budget, model } = prompt
   return {
     ...(agent === undefined ? {} : { agent }),
     ...(model === undefined ? {} : { model }),
     ...(budget === undefined ? {} : { budget }),
-    ...(key === undefined ? {} : { receipt: { key, digest } })
+    ...(receipt === undefined ? {} : { receipt })
   }
 }
 
@@ -55,7 +52,7 @@ export const attended = <A, E, R>(rootID: SessionID, isAttended: boolean, effect
   isAttended ? effect : Effect.scoped(Effect.zipRight(Answerer.set(rootID, "nobody"), effect))
 
 /** Begins the prompt, which goes on whether or not its client waits; ends once it is stored. */
-const begin = Effect.fnUntraced(function*(sent: Sent) {
+const begin = Effect.fnUntraced(function*(sent: Sent, receipt: Keyed | undefined) {
   const session = yield* Session
   const { scope, turns } = yield* ServerState
   const stored = yield* Deferred.make<MessageID, PromptFailure>()
@@ -67,7 +64,7 @@ const begin = Effect.fnUntraced(function*(sent: Sent) {
     turns.set(id, turn)
     Deferred.unsafeDone(stored, Effect.succeed(id))
   }
-  const options = { ...optionsOf(sent, digestOf(sent)), onStored }
+  const options = { ...optionsOf(sent, receipt), onStored }
   const prompting = promptWith(sent.id, typedOf(sent.prompt), options, (found) => notes = found).pipe(
     Effect.onExit((exit) =>
       Effect.sync(() => {
@@ -84,45 +81,13 @@ const begin = Effect.fnUntraced(function*(sent: Sent) {
   return { messageID: yield* Deferred.await(stored), notes } satisfies Stored
 })
 
-const reused = problem(
-  409,
-  "IdempotencyKeyReused",
-  "This Idempotency-Key was sent with another prompt within 24 hours. Make a new key for each prompt."
-)
-
-/** The message that a prompt became that was sent before. */
-const sentBefore = Effect.fnUntraced(function*(key: string, digest: string) {
-  const storage = yield* SessionStorage
-  const receipt = Option.getOrUndefined(yield* asProblem(storage.receipt(key)))
-  if (receipt !== undefined && receipt.digest !== digest) return yield* Effect.fail(reused)
-  return receipt === undefined ? undefined : { messageID: receipt.messageID, notes: [] } satisfies Stored
-})
-
 /** Stores a prompt, unless it was stored before. */
-export const submit = Effect.fnUntraced(function*(sent: Sent) {
-  const { key } = sent
-  if (key === undefined) return yield* asProblem(begin(sent))
-  const { storing } = yield* ServerState
-  const digest = digestOf(sent)
-  for (;;) {
-    const other = storing.get(key)
-    if (other !== undefined) {
-      yield* Deferred.await(other)
-      continue
-    }
-    const mine = yield* Deferred.make<void>()
-    // Somebody else may have been quicker meanwhile.
-    if (storing.has(key)) continue
-    storing.set(key, mine)
-    return yield* Effect.flatMap(
-      sentBefore(key, digest),
-      (before) => before === undefined ? asProblem(begin(sent)) : Effect.succeed(before)
-    ).pipe(Effect.ensuring(Effect.sync(() => {
-      storing.delete(key)
-      Deferred.unsafeDone(mine, Exit.void)
-    })))
-  }
-})
+export const submit = (sent: Sent) =>
+  once(
+    { key: sent.key, content: [sent.id, sent.prompt] },
+    (receipt) => asProblem(begin(sent, receipt)),
+    ({ result }): Effect.Effect<Stored> => Effect.succeed({ messageID: MessageID.make(result), notes: [] })
+  )
 
 /** The turn that answered a message which nobody waited for. A process before this one may have begun it. */
 const answeredTurn = Effect.fnUntraced(function*(id: SessionID, messageID: MessageID) {

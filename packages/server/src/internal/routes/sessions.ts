@@ -15,6 +15,7 @@ import { pendingAsks } from "./asks.ts"
 import { checkDirectory } from "./checkDirectory.ts"
 import { costOf } from "./cost.ts"
 import { findSession, listed } from "./find.ts"
+import { once } from "./once.ts"
 import { attended, findMessage, shownTurn, submit, turnOf } from "./prompt.ts"
 import { asProblem, type ServiceError } from "./toProblem.ts"
 
@@ -86,21 +87,26 @@ const tree = Effect.fnUntraced(function*(id: string) {
   }
 })
 
-const create = Effect.fnUntraced(function*(
-  { agent, directory, mode, model, title }: typeof CreateSession.Type
-) {
-  const session = yield* Session
-  const { options } = yield* ServerState
-  const place = yield* checkDirectory(directory)
-  return yield* asProblem(session.create({
-    directory: place,
-    projectID: yield* options.projectOf(place),
-    ...(agent === undefined ? {} : { agent }),
-    ...(mode === undefined ? {} : { mode }),
-    ...(model === undefined ? {} : { model }),
-    ...(title === undefined ? {} : { title })
-  }))
-})
+const create = (payload: typeof CreateSession.Type, key: string | undefined) =>
+  once(
+    { key, content: ["create", payload] },
+    Effect.fnUntraced(function*(receipt) {
+      const session = yield* Session
+      const { options } = yield* ServerState
+      const { agent, directory, mode, model, title } = payload
+      const place = yield* checkDirectory(directory)
+      return yield* asProblem(session.create({
+        directory: place,
+        projectID: yield* options.projectOf(place),
+        ...(agent === undefined ? {} : { agent }),
+        ...(mode === undefined ? {} : { mode }),
+        ...(model === undefined ? {} : { model }),
+        ...(title === undefined ? {} : { title }),
+        ...(receipt === undefined ? {} : { receipt })
+      }))
+    }),
+    ({ sessionID }) => asProblem(findSession(sessionID))
+  )
 
 /** Changes the title of a session, and the mode of its tree. */
 const change = Effect.fnUntraced(function*(id: string, { mode, title }: typeof ChangeSession.Type) {
@@ -158,7 +164,7 @@ export const sessionRoutes = HttpApiBuilder.group(Api, "sessions", (handlers) =>
         return { rootID, seq: (yield* asProblem(storage.eventRange(rootID))).last }
       }))
     .handleRaw("events", () => answeredBefore)
-    .handle("create", ({ payload }) => create(payload))
+    .handle("create", ({ headers, payload }) => create(payload, headers["idempotency-key"]))
     .handle("change", ({ path, payload }) => change(path.id, payload))
     .handle("remove", ({ path }) => withSession(path.id, (session, id) => session.remove(id)))
     .handle("prompt", ({ headers, path, payload, urlParams }) =>

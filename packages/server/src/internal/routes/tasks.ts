@@ -2,12 +2,16 @@
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import { Api } from "@skein/api/Api"
 import type { WaitForTasks } from "@skein/api/Input"
+import type { Told } from "@skein/api/Output"
 import { problem } from "@skein/api/Problem"
+import type { Receipt } from "@skein/core/Receipt"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { Tasks } from "@skein/core/Tasks"
+import { MessageID, RunID } from "@skein/domain/Id"
 import { groupBy } from "effect/Array"
 import * as Effect from "effect/Effect"
 import { findSession } from "./find.ts"
+import { once } from "./once.ts"
 import { asProblem } from "./toProblem.ts"
 
 const noTask = (id: string) => problem(404, "TaskNotFound", `There is no task ${id.slice(0, 100)}.`)
@@ -31,6 +35,38 @@ const show = Effect.fnUntraced(function*(id: string) {
   const [status] = yield* asProblem(tasks.status({ parentID, taskID }))
   return { taskID, parentID, rootID: last.rootID, agent: last.agent, runs, doing: status?.doing ?? "" }
 })
+
+/** The answer to a message, from its receipt: the ids of the message, and of the run that it began. */
+const toldBefore = ({ result, sessionID: taskID }: Receipt): typeof Told.Type => {
+  const [message = "", run] = result.split(" ")
+  const messageID = MessageID.make(message)
+  return run === undefined
+    ? { status: "steered", messageID }
+    : { status: "accepted", messageID, taskID, runID: RunID.make(run) }
+}
+
+interface Message {
+  readonly id: string
+  readonly message: string
+  readonly key: string | undefined
+}
+
+const tell = ({ id, key, message }: Message) =>
+  once(
+    { key, content: ["message", id, message] },
+    Effect.fnUntraced(function*(receipt) {
+      const tasks = yield* Tasks
+      const task = yield* findTask(id)
+      let messageID: MessageID | undefined
+      const onStored = (stored: MessageID) => void (messageID = stored)
+      const told = yield* asProblem(
+        tasks.message(task, message, { onStored, ...(receipt === undefined ? {} : { receipt }) })
+      )
+      if (messageID === undefined) return yield* Effect.dieMessage("A message was told that is not stored")
+      return told === "steered" ? { status: told, messageID } as const : { ...told, messageID }
+    }),
+    (receipt) => Effect.succeed(toldBefore(receipt))
+  )
 
 /** Waits for tasks, whichever sessions started them. */
 const wait = Effect.fnUntraced(function*({ tasks: ids, timeout }: typeof WaitForTasks.Type) {
@@ -66,13 +102,10 @@ export const taskRoutes = HttpApiBuilder.group(Api, "tasks", (handlers) =>
         const by = { by: "the user", ...(reason === undefined ? {} : { reason }) }
         return { outcomes: yield* asProblem(tasks.stop(task, by)) }
       }))
-    .handle("message", ({ path, payload }) =>
-      Effect.gen(function*() {
-        const tasks = yield* Tasks
-        const told = yield* asProblem(tasks.message(yield* findTask(path.id), payload.message))
-        return told === "steered" ? { status: told } as const : told
-      }))
-    .handle("wait", ({ payload }) => wait(payload))
+    .handle("message", ({ headers, path, payload }) =>
+      tell({ id: path.id, key: headers["idempotency-key"], message: payload.message }))
+    .handle("wait", ({ payload }) =>
+      wait(payload))
     .handle("promote", ({ path }) =>
       Effect.gen(function*() {
         const tasks = yield* Tasks

@@ -25,7 +25,7 @@ const receipt = (key: string, of: string, created = 1): Receipt => ({
   key,
   digest: `of ${key}`,
   sessionID: ids.ses(of),
-  messageID: ids.msg(key),
+  result: ids.msg(key),
   created
 })
 

@@ -1,0 +1,66 @@
+/** Carries out what clients may send twice: once for each key, also where both come at the same time, or after a restart. */
+import { type Problem, problem } from "@skein/api/Problem"
+import type { Keyed, Receipt } from "@skein/core/Receipt"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as FiberId from "effect/FiberId"
+import * as Option from "effect/Option"
+import { createHash } from "node:crypto"
+import { ServerState } from "../ServerState.ts"
+import { asProblem } from "./toProblem.ts"
+
+/** A request, and what its client calls it if it may send it again. */
+interface Sent {
+  readonly key: string | undefined
+  /** All that was sent, and where to. */
+  readonly content: unknown
+}
+
+const reused = problem(
+  409,
+  "IdempotencyKeyReused",
+  "This Idempotency-Key was sent with another request within 24 hours. Make a new key for each request."
+)
+
+const receiptFor = Effect.fnUntraced(function*({ digest, key }: Keyed) {
+  const storage = yield* SessionStorage
+  const receipt = Option.getOrUndefined(yield* asProblem(storage.receipt(key)))
+  if (receipt !== undefined && receipt.digest !== digest) return yield* Effect.fail(reused)
+  return receipt
+})
+
+/** Waits until nobody else carries out a request of this key, and keeps others from it meanwhile. */
+const alone = <A, E, R>(key: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | ServerState> =>
+  Effect.flatMap(ServerState, ({ storing }) => {
+    const take: Effect.Effect<Deferred.Deferred<void>> = Effect.suspend(() => {
+      const other = storing.get(key)
+      if (other !== undefined) return Effect.zipRight(Deferred.await(other), take)
+      const mine = Deferred.unsafeMake<void>(FiberId.none)
+      storing.set(key, mine)
+      return Effect.succeed(mine)
+    })
+    return Effect.acquireUseRelease(Effect.interruptible(take), () => effect, (mine) =>
+      Effect.sync(() => {
+        storing.delete(key)
+        Deferred.unsafeDone(mine, Exit.void)
+      }))
+  })
+
+/** Carries it out by `first`, which stores the receipt; if that was done before, `again` makes the answer from the receipt. */
+export const once = <A, E extends Problem, R, E2 extends Problem, R2>(
+  { content, key }: Sent,
+  first: (keyed: Keyed | undefined) => Effect.Effect<A, E, R>,
+  again: (receipt: Receipt) => Effect.Effect<A, E2, R2>
+): Effect.Effect<A, E | E2 | Problem, R | R2 | ServerState | SessionStorage> => {
+  if (key === undefined) return first(undefined)
+  const keyed = { key, digest: createHash("sha256").update(JSON.stringify(content)).digest("hex") }
+  return alone(
+    key,
+    Effect.flatMap(
+      receiptFor(keyed),
+      (receipt): Effect.Effect<A, E | E2, R | R2> => receipt === undefined ? first(keyed) : again(receipt)
+    )
+  )
+}
