@@ -8,7 +8,7 @@ export interface Receipt {
   /** A digest of all that was sent: a key stands for one request. */
   readonly digest: string
   readonly sessionID: SessionID
-  /** What the sender was answered, in words of whoever stored it: the id of a message, or several ids. */
+  /** What the sender got: one id, or several with a space between them. */
   readonly result: string
   /** In milliseconds since 1970. */
   readonly created: number

@@ -135,7 +135,7 @@ const steer = (
 
 /** The receipt of a message, which names the run that it begins once there is one. */
 const receiptOf = (
-  { onStored: _, receipt }: MessageOptions,
+  { receipt }: MessageOptions,
   { id, sessionID, time: { created } }: InboxRow,
   run?: TaskRun
 ): ReadonlyArray<Entry> => {
