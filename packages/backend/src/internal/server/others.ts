@@ -44,7 +44,8 @@ export const makeTaskControl = ({ call }: Link): TaskControl => ({
         tasks.stop({ path: { id }, payload: reason === undefined ? {} : { reason } }),
         ({ outcomes }) => outcomes
       )),
-  message: (id, message) => call("is sent once", ({ tasks }) => tasks.message({ path: { id }, payload: { message } })),
+  message: (id, message) =>
+    call("is sent once", ({ tasks }) => tasks.message({ path: { id }, headers: {}, payload: { message } })),
   promote: (id) => call("may be sent again", ({ tasks }) => tasks.promote({ path: { id } })),
   wait: (id, timeout) => call("may be sent again", ({ tasks }) => tasks.wait({ payload: { tasks: [id], timeout } }))
 })

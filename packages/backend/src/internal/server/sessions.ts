@@ -110,7 +110,7 @@ const makeReading = (link: Link): Pick<Sessions, Reading> => ({
 })
 
 const makeChanging = ({ call }: Link): Omit<Sessions, Reading | Working> => ({
-  create: (options) => call("is sent once", ({ sessions }) => sessions.create({ payload: options })),
+  create: (options) => call("is sent once", ({ sessions }) => sessions.create({ headers: {}, payload: options })),
   rename: (id, title) =>
     call("may be sent again", ({ sessions }) => Effect.asVoid(sessions.change({ path: { id }, payload: { title } }))),
   remove: (id) => call("may be sent again", ({ sessions }) => sessions.remove({ path: { id } })),
