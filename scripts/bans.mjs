@@ -15,7 +15,8 @@ export const bans = [
   {
     uses: ["Date.now", "new Date()"],
     why: "reads a clock that a test cannot set",
-    mend: "Read effect/Clock or effect/DateTime"
+    mend: "Read effect/Clock or effect/DateTime",
+    allow: ["packages/web/src/state/clock.ts"]
   },
   {
     uses: ["Math.random"],
@@ -32,7 +33,11 @@ export const bans = [
     uses: ["setTimeout()", "setInterval()", "setImmediate()", "node:timers", "node:timers/promises"],
     why: "outlives its scope and ignores the test clock",
     mend: "Use Effect.sleep, Effect.timeout or a Schedule",
-    allow: ["packages/core/src/internal/fairScheduler.ts", "packages/core/src/MonotonicClock.ts"]
+    allow: [
+      "packages/core/src/internal/fairScheduler.ts",
+      "packages/core/src/MonotonicClock.ts",
+      "packages/web/src/state/clock.ts"
+    ]
   },
   {
     uses: ["Queue.unbounded", "PubSub.unbounded"],

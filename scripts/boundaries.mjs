@@ -21,6 +21,7 @@ import { isNode, walk } from "./syntax.mjs"
 const arrow = {
   domain: [],
   view: ["domain", "api"],
+  web: ["domain", "api", "view"],
   core: ["domain"],
   tools: ["domain", "core"],
   provider: ["domain", "core"],

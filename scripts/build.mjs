@@ -10,6 +10,7 @@ import { parseSync } from "oxc-parser"
 import { bundleDir, bundleEntry, bundleScript, codeCache, root, thirdPartyFile } from "./layout.mjs"
 import { leanerLibraries } from "./leanerLibraries.mjs"
 import { thirdParties } from "./licences.mjs"
+import { pageDir, writePage } from "./webPage.mjs"
 
 const cli = join(root, "packages", "cli")
 
@@ -44,6 +45,7 @@ const common = {
 
 /** Writes the modules and the licences of what they hold, and returns the names of the files. */
 const writeModules = async () => {
+  const page = await writePage()
   const { metafile } = await esbuild.build({
     ...common,
     outExtension: { ".js": ".mjs" },
@@ -62,10 +64,11 @@ const writeModules = async () => {
   const used = Object.values(metafile.outputs).flatMap(({ inputs }) =>
     Object.entries(inputs).flatMap(([file, { bytesInOutput }]) => bytesInOutput > 0 ? [file] : [])
   )
-  writeFileSync(thirdPartyFile, thirdParties(used))
+  writeFileSync(thirdPartyFile, thirdParties([...used, ...page]))
   return [
     ...Object.keys(metafile.outputs).map((path) => relative(bundleDir, join(root, path))),
-    basename(thirdPartyFile)
+    basename(thirdPartyFile),
+    basename(pageDir)
   ]
 }
 

@@ -25,12 +25,14 @@ export const builtIn = { "@skein/storage": ["@effect/sql-sqlite-node"] }
 
 /**
  * Whether what is published of a package has this dependency in it, so that it need not be installed beside it. The program
- * is one bundle.
+ * is one bundle, and the page another one.
  * @param {string} name
  * @param {string} dependency
  */
 export const isBuiltIn = (name, dependency) =>
-  name === "skein" ? dependency !== "@skein/testing" : builtIn[name]?.includes(dependency) === true
+  name === "skein" || name === "@skein/web"
+    ? dependency !== "@skein/testing"
+    : builtIn[name]?.includes(dependency) === true
 
 /** @param {string} directory @returns {Manifest} */
 const readManifest = (directory) => JSON.parse(readFileSync(join(directory, "package.json"), "utf8"))

@@ -20,6 +20,11 @@ export const ListedSession = Schema.Struct({ ...SessionInfo.fields, status: Sess
 /** The type of a listed session. */
 export interface ListedSession extends Schema.Schema.Type<typeof ListedSession> {}
 
+/** A root session, and whether anything in its tree is under way or was cut off. */
+export const RootSession = Schema.Struct({ ...ListedSession.fields, unfinished: Schema.Boolean })
+/** The type of a listed root session. */
+export interface RootSession extends Schema.Schema.Type<typeof RootSession> {}
+
 /** A message with its parts. */
 export const MessageWithParts = Schema.Struct({ info: Message, parts: Schema.Array(Part) })
 

@@ -16,6 +16,7 @@ import {
   pageOf,
   Position,
   Rested,
+  RootSession,
   Tree,
   Turn
 } from "./Output.ts"
@@ -36,7 +37,7 @@ const waiting = Schema.Struct({ unattended: flag })
 const reading = [
   HttpApiEndpoint.get("list", "/v1/sessions")
     .setUrlParams(Schema.Struct({ ...page, projectID: Schema.optional(Schema.String) }))
-    .addSuccess(pageOf(ListedSession))
+    .addSuccess(pageOf(RootSession))
     .annotateContext(about("Lists the root sessions, newest change first")),
   HttpApiEndpoint.get("get", "/v1/sessions/:id").setPath(id).addSuccess(ListedSession)
     .annotateContext(about("Reads a session")),

@@ -14,6 +14,7 @@ import { Feeds } from "./internal/events/Feeds.ts"
 import { makeHandler } from "./internal/http/app.ts"
 import { makeGate } from "./internal/http/gate.ts"
 import { listen } from "./internal/http/listen.ts"
+import { makePage } from "./internal/http/page.ts"
 import { makeLogins } from "./internal/login/Logins.ts"
 import { makeTokenCheck } from "./internal/login/token.ts"
 import { leaveAll, resumeAll } from "./internal/recover.ts"
@@ -51,14 +52,16 @@ const make = (options: ServerOptions) =>
     })
     const handler = yield* Effect.provideService(makeHandler, ServerState, state)
     const streams = yield* Effect.provideService(makeStreams, Scope.Scope, scope)
+    const page = makePage(options.page ?? new Map())
     const gate = makeGate({
       hostname: options.hostname,
       port: listening.port,
       publicPaths,
+      isPage: page.has,
       isAuthentic: (request) => checkToken(request) || logins.has(request)
     })
     listening.answer(gate, (request, response) => {
-      if (!streams(request, response)) handler(request, response)
+      if (!page.answer(request, response) && !streams(request, response)) handler(request, response)
     })
     if (options.resume) yield* Effect.forkIn(resumeAll, scope)
     const host = isIPv6(options.hostname) ? `[${options.hostname}]` : options.hostname

@@ -1,6 +1,7 @@
 /** Decides what a server is started with. */
 import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
+import type { Page } from "./Page.ts"
 import type { ServerHost } from "./ServerHost.ts"
 
 /** What a server is started with. */
@@ -20,6 +21,8 @@ export interface ServerOptions {
   readonly host?: ServerHost
   /** Where logins are kept, so that they outlive the server; in memory only where absent. */
   readonly loginFile?: string
+  /** The page; none where absent. */
+  readonly page?: Page
 }
 
 /** The largest body of a request, in bytes. */

@@ -21,6 +21,7 @@ import { forgetDaily } from "../prune/daily.ts"
 import { version } from "../version.ts"
 import { alreadyServed, runningServer } from "./control.ts"
 import { makeHost } from "./host.ts"
+import { readPage } from "./page.ts"
 import { serverFile } from "./serverPlace.ts"
 import { tokenFor } from "./token.ts"
 
@@ -64,6 +65,7 @@ export const startServer = Effect.fnUntraced(function*(flags: ServeFlags) {
   yield* holdAlone(file)
   // No single project decides what all of them share.
   const { settings } = yield* ConfigFiles.load({ directory: home, whyNot: yield* providerCheck })
+  const page = yield* readPage
   const serving = Layer.unwrapEffect(Effect.map(makeHost, (host) =>
     Server.layer({
       hostname,
@@ -73,6 +75,7 @@ export const startServer = Effect.fnUntraced(function*(flags: ServeFlags) {
       projectOf,
       resume: !flags["no-resume"],
       host,
+      page,
       loginFile: file.replace(/json$/, "logins")
     }))).pipe(Layer.provide(isolation), Layer.provide(manyServices("person", settings)))
   const context = yield* Layer.build(Layer.provideMerge(serving, storage))

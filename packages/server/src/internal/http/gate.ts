@@ -14,6 +14,8 @@ export interface GateOptions {
   readonly isAuthentic: (request: IncomingMessage) => boolean
   /** The paths that need neither. */
   readonly publicPaths: ReadonlySet<string>
+  /** Whether a request is for a file of the page: it needs neither, and may come by a link from elsewhere. */
+  readonly isPage: (request: IncomingMessage) => boolean
 }
 
 const loopback = new Set(["127.0.0.1", "localhost", "[::1]"])
@@ -51,14 +53,16 @@ const bodyProblem = ({ headers, url }: IncomingMessage): Problem | undefined => 
 }
 
 /** Makes the gate; it gives what is wrong with a request, or nothing. */
-export const makeGate = ({ hostname, isAuthentic, port, publicPaths }: GateOptions) => {
+export const makeGate = ({ hostname, isAuthentic, isPage, port, publicPaths }: GateOptions) => {
   const hosts = new Set([...hostsOf(hostname)].map((host) => `${host}:${port}`))
   if (port === 80) { for (const host of hostsOf(hostname)) hosts.add(host) }
 
   const isForeign = (request: IncomingMessage, host: string): boolean => {
     const { origin, "sec-fetch-site": site } = request.headers
     if (origin !== undefined && origin !== `http://${host}`) return true
-    return site !== undefined && site !== "same-origin" && site !== "none"
+    // A link or a bookmark that opens the page loads nothing into another site.
+    const isOpened = request.headers["sec-fetch-dest"] === "document" && isPage(request)
+    return site !== undefined && site !== "same-origin" && site !== "none" && !isOpened
   }
 
   return (request: IncomingMessage): Problem | undefined => {
@@ -68,7 +72,8 @@ export const makeGate = ({ hostname, isAuthentic, port, publicPaths }: GateOptio
     const { url = "" } = request
     if (!/^\/(?!\/)/.test(url)) return problem(400, "BadRequest", "Send the path alone in the request line.")
     const end = url.indexOf("?")
-    if (!publicPaths.has(end < 0 ? url : url.slice(0, end)) && !isAuthentic(request)) return tokenProblem()
+    const isOpen = publicPaths.has(end < 0 ? url : url.slice(0, end)) || isPage(request)
+    if (!isOpen && !isAuthentic(request)) return tokenProblem()
     return bodyProblem(request)
   }
 }

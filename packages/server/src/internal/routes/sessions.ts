@@ -48,7 +48,11 @@ const list = Effect.fnUntraced(function*(
     ...(after === undefined ? {} : { after }),
     ...(projectID === undefined ? {} : { projectID })
   }))
-  const items = yield* Effect.forEach(rows.slice(0, limit), listed)
+  const unfinished = new Set(yield* asProblem(storage.unfinished))
+  const items = yield* Effect.forEach(
+    rows.slice(0, limit),
+    (info) => Effect.map(listed(info), (session) => ({ ...session, unfinished: unfinished.has(info.id) }))
+  )
   const last = items.at(-1)
   return rows.length > limit && last !== undefined
     ? { items, next: sessionCursor.write({ updated: last.time.updated, id: last.id }) }

@@ -1,0 +1,19 @@
+/** Shows in a text what would hide or reorder it: who is asked about a command has to see all of it. */
+
+/** Controls, invisible and reordering characters, halves of characters, fillers and variation selectors. */
+const unseen =
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115F\u1160\u3164\uFFA0]|[\u17B4\u17B5]|\u034F|[\uFE00-\uFE0E]|[\u{E0100}-\u{E01EF}]/gu
+
+/** Spaces that look like plain ones and are none. */
+const spaces = /[^\P{Zs} ]/gu
+
+const named = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
+
+/** The text with such characters as `\u{202e}`; line breaks and tabs stay. */
+export const visible = (text: string): string =>
+  text.replaceAll("\r\n", "\n")
+    .replace(unseen, (character) => character === "\n" || character === "\t" ? character : named(character))
+    .replace(spaces, named)
+
+/** The same in one line. */
+export const visibleLine = (text: string): string => visible(text).replace(/[\n\t]+/g, " ")

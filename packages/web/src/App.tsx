@@ -1,0 +1,50 @@
+/** Puts the page together: the bar, the problem of the moment, and the view of the route. */
+import { useSignalEffect } from "@preact/signals"
+import { Bar } from "./parts/Bar.tsx"
+import { Problem } from "./parts/Notices.tsx"
+import { announced } from "./state/actions.ts"
+import { current } from "./state/current.ts"
+import { HomeStore } from "./state/HomeStore.ts"
+import { login } from "./state/login.ts"
+import { route } from "./state/route.ts"
+import { TreeStore } from "./state/TreeStore.ts"
+import { Home } from "./views/Home.tsx"
+import { Login } from "./views/Login.tsx"
+import { NewSession } from "./views/NewSession.tsx"
+import { SessionPage } from "./views/SessionPage.tsx"
+
+const Content = () => {
+  const store = current.value
+  const { value: to } = route
+  if (login.value === "out") return <Login />
+  if (store instanceof HomeStore) return to.page === "new" ? <NewSession store={store} /> : <Home store={store} />
+  if (store instanceof TreeStore && to.page === "session") {
+    return <SessionPage key={store.id} store={store} route={to} />
+  }
+  return <p class="notice" role="status">Loading</p>
+}
+
+const StoreProblem = () => {
+  const problem = current.value?.problem.value
+  return problem === undefined ? null : <Problem text={problem} />
+}
+
+/** The whole page. */
+export const App = () => {
+  useSignalEffect(() => {
+    const store = current.value
+    const asks = store === undefined ? 0 : (store.revision.value, store.asks.all.length)
+    document.title = `${asks > 0 ? `(${asks}) ` : ""}Skein`
+  })
+  return (
+    <>
+      <a class="skip" href="#content" target="_self">Skip to content</a>
+      <Bar />
+      <main id="content" data-scroller tabIndex={-1}>
+        <StoreProblem />
+        <Content />
+      </main>
+      <p class="unseen" role="status" aria-live="polite">{announced.value}</p>
+    </>
+  )
+}

@@ -1,0 +1,49 @@
+/** Draws the bar on top: the way home, where one is, and how the connection is. */
+import { connection, current } from "../state/current.ts"
+import { login } from "../state/login.ts"
+import { route } from "../state/route.ts"
+import type { Connection } from "../state/stream.ts"
+import { TreeStore } from "../state/TreeStore.ts"
+
+const words: Record<Connection, string> = {
+  connecting: "Connecting",
+  live: "Live",
+  stale: "Stale",
+  reconnecting: "Reconnecting",
+  disconnected: "Disconnected",
+  closed: "Disconnected"
+}
+
+const hints: Partial<Record<Connection, string>> = {
+  stale: "nothing was heard for 20 seconds; what you see may be old",
+  reconnecting: "what you see may be old",
+  disconnected: "the server does not answer; what you see may be old. It is tried again every few seconds"
+}
+
+const Badge = () => {
+  const state = connection.value
+  return (
+    <p class={`badge ${state}`} role="status" title={hints[state]}>
+      <span class="dot" aria-hidden="true" />
+      {words[state]}
+    </p>
+  )
+}
+
+const Crumb = () => {
+  const store = current.value
+  if (!(store instanceof TreeStore)) return null
+  void store.revision.value
+  return <span class="crumb">{store.tree?.root.title ?? "Session"}</span>
+}
+
+/** The bar. */
+export const Bar = () => (
+  <header class="bar">
+    <a class="home" href="/" aria-current={route.value.page === "home" ? "page" : undefined}>Skein</a>
+    <Crumb />
+    <span class="grow" />
+    {login.value === "in" && <a class="button" href="/s/new">New session</a>}
+    {login.value === "in" && <Badge />}
+  </header>
+)

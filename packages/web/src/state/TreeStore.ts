@@ -1,0 +1,99 @@
+/** Owns what is known of one tree: a snapshot, and the events after it. */
+import { signal } from "@preact/signals"
+import type { Tree } from "@skein/api/Output"
+import type { Event } from "@skein/domain/Event"
+import type { MessageWithParts } from "@skein/domain/Part"
+import { AgentTree } from "@skein/view/AgentTree"
+import { PendingAsks } from "@skein/view/PendingAsks"
+import { Transcripts } from "@skein/view/Transcripts"
+import { confirm, reconcile } from "./actions.ts"
+import { ask, messageOf } from "./api.ts"
+import { coalesce } from "./clock.ts"
+import { EventConnection } from "./stream.ts"
+
+/** One tree. */
+export class TreeStore {
+  /** Grows with each change that is to be drawn. */
+  readonly revision = signal(0)
+  /** Grows with each change of the transcript that is read. */
+  readonly said = signal(0)
+  readonly problem = signal<string | undefined>(undefined)
+  readonly asks = new PendingAsks()
+  readonly transcripts = new Transcripts()
+  readonly connection: EventConnection
+  readonly id: string
+  tree: AgentTree | undefined
+  /** The session whose transcript is read. */
+  #reading: string | undefined
+  readonly readingProblem = signal<string | undefined>(undefined)
+  readonly #draw = coalesce(() => this.revision.value++)
+  readonly #drawSaid = coalesce(() => this.said.value++)
+
+  constructor(id: string) {
+    this.id = id
+    this.connection = new EventConnection({
+      prepare: (ended) => this.#load(ended),
+      opened: () => this.#reread(),
+      wants: () => true,
+      see: (event) => this.#see(event),
+      refused: ({ message }) => this.problem.value = message
+    })
+  }
+
+  /** Reads the transcript of a session from now on, and no other. */
+  read(sessionID: string | undefined): void {
+    if (sessionID === this.#reading) return
+    if (this.#reading !== undefined) this.transcripts.close(this.#reading)
+    this.#reading = sessionID
+    this.readingProblem.value = undefined
+    this.#reread()
+  }
+
+  /** Ends it. */
+  close(): void {
+    this.connection.close()
+  }
+
+  async #load(ended: AbortSignal): Promise<string> {
+    const snapshot = await ask<typeof Tree.Type>("GET", `/v1/sessions/${this.id}/tree`, { signal: ended })
+    this.tree = AgentTree.of(snapshot)
+    this.asks.replace(snapshot.asks)
+    this.transcripts.forgetGrowing()
+    reconcile((about) => !snapshot.asks.some(({ id }) => id === about) && !this.#works(about))
+    this.#draw()
+    return `/v1/sessions/${this.id}/events?from=${snapshot.seq}`
+  }
+
+  #works(about: string): boolean {
+    const state = this.tree?.node(about)?.state.type
+    return state !== undefined && state !== "settled" && state !== "idle"
+  }
+
+  #reread(): void {
+    const id = this.#reading
+    if (id === undefined || this.connection.state.value !== "live") return
+    void this.#readMessages(id)
+  }
+
+  async #readMessages(id: string): Promise<void> {
+    try {
+      const { items } = await ask<{ readonly items: ReadonlyArray<MessageWithParts> }>(
+        "GET",
+        `/v1/sessions/${id}/messages`
+      )
+      if (this.#reading !== id) return
+      this.transcripts.open(id, items)
+      this.readingProblem.value = undefined
+    } catch (error) {
+      if (this.#reading === id) this.readingProblem.value = messageOf(error)
+    }
+    this.#drawSaid()
+  }
+
+  #see(event: Event): void {
+    confirm(event)
+    this.asks.see(event)
+    if (this.transcripts.see(event)) this.#drawSaid()
+    if (this.tree?.see(event) === true) this.#draw()
+  }
+}

@@ -1,0 +1,53 @@
+/** Asks the server: with the cookie and the key, in JSON, and with an error that says what is wrong. */
+import { forget, key } from "./login.ts"
+
+/** The server refused, or did not answer (status 0). */
+export class RequestFailed extends Error {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+/** The headers that each request carries. */
+export const headers = (): Record<string, string> => ({ "skein-key": key() ?? "" })
+
+/** What is wrong, as the server says it. */
+export const refusal = async (response: Response): Promise<RequestFailed> => {
+  if (response.status === 401) forget()
+  const problem = await response.json().catch(() => ({})) as { readonly detail?: string }
+  return new RequestFailed(response.status, problem.detail ?? `The server answered with ${response.status}.`)
+}
+
+/** How a request is sent. */
+export interface Sent {
+  readonly body?: unknown
+  readonly signal?: AbortSignal
+  /** Makes it safe to send again. */
+  readonly idempotencyKey?: string
+}
+
+/** Sends a request, and reads what it is answered with. */
+export const ask = async <A>(method: "GET" | "POST", path: string, sent: Sent = {}): Promise<A> => {
+  const { body, idempotencyKey, signal } = sent
+  const response = await fetch(path, {
+    method,
+    headers: {
+      ...headers(),
+      ...(method === "POST" ? { "content-type": "application/json" } : {}),
+      ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey })
+    },
+    ...(method === "POST" ? { body: JSON.stringify(body ?? {}) } : {}),
+    ...(signal === undefined ? {} : { signal })
+  }).catch(() => {
+    throw new RequestFailed(0, "The server does not answer.")
+  })
+  if (!response.ok) throw await refusal(response)
+  const text = await response.text()
+  return (text === "" ? undefined : JSON.parse(text)) as A
+}
+
+/** What is said of an error. */
+export const messageOf = (error: unknown): string => error instanceof Error ? error.message : String(error)

@@ -1,0 +1,103 @@
+/** Proves what the page is made of, how it is served, and that a browser shows a session with it. */
+import { gzipSync } from "node:zlib"
+import { afterEach, describe, expect, it } from "vitest"
+import { buildPage } from "../scripts/webPage.mjs"
+import { accessibilityProblems, withBrowser } from "./support/browser.ts"
+import { sandbox } from "./support/cli.ts"
+import { startServer } from "./support/server.ts"
+
+const open: Array<() => void | Promise<unknown>> = []
+afterEach(async () => {
+  for (const close of open.splice(0).toReversed()) await close()
+})
+
+const serve = async () => {
+  const place = sandbox()
+  open.push(place.remove)
+  const server = await startServer(place)
+  open.push(async () => {
+    server.child.kill("SIGKILL")
+    await server.ended
+  })
+  return { ...server, place }
+}
+
+/** The most that the first load may be, in bytes, compressed by gzip. */
+const mostBytes = 60_000
+
+describe("the page", () => {
+  it("is at most 60 KB to load, and names no other origin", async () => {
+    const { files } = await buildPage()
+    const sizes = [...files].map(([name, content]) => [name, gzipSync(content, { level: 9 }).length] as const)
+    expect(sizes.reduce((sum, [, size]) => sum + size, 0), JSON.stringify(sizes)).toBeLessThanOrEqual(mostBytes)
+    const html = Buffer.from(files.get("index.html") ?? []).toString("utf8")
+    const urls = [...html.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url]) => url)
+    expect(urls).toHaveLength(3)
+    for (const url of urls) expect(url).toMatch(/^\/assets\/\w+-\w+\.(js|css|svg)$/)
+    const code = Buffer.concat([...files.values()]).toString("utf8")
+    expect(code).not.toMatch(/\beval\(|new Function\(|document\.write|url\(["']?https?:/)
+  })
+
+  it("is served to everybody, compressed, with a policy that lets nothing else run", async () => {
+    const { url } = await serve()
+    const index = await fetch(url)
+    expect(index.status).toBe(200)
+    expect(index.headers.get("content-security-policy")).toMatch(
+      /default-src 'none'.*script-src 'self'.*frame-ancestors 'none'/
+    )
+    expect(index.headers.get("cache-control")).toBe("no-cache")
+    const html = await index.text()
+    const script = /src="([^"]+)"/.exec(html)?.[1] ?? ""
+    const loaded = await fetch(`${url}${script}`, { headers: { "accept-encoding": "br, gzip" } })
+    expect(loaded.headers.get("content-encoding")).toBe("br")
+    expect(loaded.headers.get("content-type")).toBe("text/javascript; charset=utf-8")
+    expect(loaded.headers.get("cache-control")).toContain("immutable")
+    const plain = await fetch(`${url}${script}`, { headers: { "accept-encoding": "br;q=0, gzip;q=0" } })
+    expect(plain.headers.get("content-encoding")).toBeNull()
+    expect(await plain.text()).toBe(await loaded.text())
+    const etag = index.headers.get("etag") ?? ""
+    expect((await fetch(url, { headers: { "if-none-match": etag } })).status).toBe(304)
+    const head = await fetch(url, { method: "HEAD" })
+    expect([head.status, await head.text()]).toEqual([200, ""])
+    // Every session and agent has a URL, which a link elsewhere may open; nothing else may be loaded from there.
+    const linked = (path: string, dest: string) =>
+      fetch(`${url}${path}`, { headers: { "sec-fetch-site": "cross-site", "sec-fetch-dest": dest } })
+    expect(await (await linked("/s/ses_1/tree/ses_2", "document")).text()).toBe(html)
+    expect((await linked(script, "script")).status).toBe(403)
+    expect((await linked("/v1/sessions", "document")).status).toBe(403)
+    for (const path of ["/s/../etc", "/s/a/b/c/d", "/assets/none.js", "/page/index.html"]) {
+      expect((await fetch(`${url}${path}`)).status, path).toBe(401)
+    }
+  })
+})
+
+withBrowser((tabs) => {
+  it("a browser logs in by the code, begins a session, and sees it through", async () => {
+    const { line, place, send } = await serve()
+    const { context, page, problems } = await tabs.open()
+    await page.goto(line)
+    await page.getByText("No sessions yet").waitFor()
+    expect(page.url()).not.toContain("code")
+    expect(await accessibilityProblems(page)).toEqual([])
+    await page.getByRole("link", { name: "New session" }).first().click()
+    await page.getByLabel("Directory on the machine of the server").fill(place.project)
+    await page.getByLabel("Prompt").fill("Survey this project")
+    await page.getByRole("button", { name: "Begin" }).click()
+    await page.getByRole("treeitem", { name: /^.+, build, done$/ }).waitFor()
+    await page.getByText("Live", { exact: true }).waitFor()
+    expect(await accessibilityProblems(page)).toEqual([])
+    // A second tab of the same browser has the login as well; another browser does not.
+    const second = await context.newPage()
+    await second.goto(page.url())
+    await second.getByRole("treeitem", { name: /, build, done$/ }).waitFor()
+    const stranger = await tabs.open()
+    await stranger.page.goto(page.url())
+    await stranger.page.getByRole("heading", { name: "Log in" }).waitFor()
+    expect(await accessibilityProblems(stranger.page)).toEqual([])
+    const { json } = await send("/v1/login/code", {})
+    await stranger.page.getByLabel("URL or code").fill(json.code)
+    await stranger.page.getByRole("button", { name: "Log in" }).click()
+    await stranger.page.getByRole("treeitem", { name: /, build, done$/ }).waitFor()
+    expect([problems, stranger.problems]).toEqual([[], []])
+  })
+})
