@@ -9,6 +9,7 @@ import { environment } from "./Environment.ts"
 import { confinedAsks, Grants, readsOnly } from "./internal/bash/confinedAsks.ts"
 import { confinedHint } from "./internal/bash/confinedHint.ts"
 import { makeRepositories } from "./internal/bash/repository.ts"
+import { makeTrackedNames } from "./internal/bash/trackedNames.ts"
 import { refusal, refuse } from "./internal/refusal.ts"
 import { Paths } from "./Paths.ts"
 import { Shell } from "./Shell.ts"
@@ -107,6 +108,7 @@ export const makeBash: Effect.Effect<
   const loaded = Effect.promise(() => import("./internal/bash/bashAsks.ts"))
   const variables = yield* environment
   const look = makeRepositories(variables)
+  const tracked = makeTrackedNames(variables)
 
   return define<BashInput>({
     name: "bash",
@@ -121,7 +123,7 @@ export const makeBash: Effect.Effect<
       const { bashAsks } = yield* loaded
       const { call, known } = askedOf(input)
       const limits = yield* shell.limits
-      const needed = yield* bashAsks({ paths, look, programPath: variables["PATH"] }, call, caller)
+      const needed = yield* bashAsks({ paths, look, tracked, programPath: variables["PATH"] }, call, caller)
       const grants = new Grants()
       const asks = limits === undefined ? needed.asks : confinedAsks(needed.asks, input.needs ?? [], limits, grants)
       const isPrivate = (path: string) => limits?.isPrivate(path) === true

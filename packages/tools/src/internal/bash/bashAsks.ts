@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import { resolve } from "node:path"
 import type { Paths } from "../../Paths.ts"
 import { asRules, changeAsks, lookAsks } from "../asks.ts"
+import { withGitReads } from "./gitReads.ts"
 import { offersFor } from "./offers.ts"
 import type { Parts } from "./parts.ts"
 import { makePlaces, type Places } from "./places.ts"
@@ -15,6 +16,7 @@ import { withRepositories } from "./repositoryRisks.ts"
 import { takeApart } from "./takeApart.ts"
 import { touch } from "./touch.ts"
 import type { Touched } from "./touched.ts"
+import type { TrackedNames } from "./trackedNames.ts"
 import { withTreePrograms } from "./treePrograms.ts"
 
 interface BashCall {
@@ -64,9 +66,10 @@ export interface BashAsks {
 
 /** Decides that for one call. */
 export const bashAsks = Effect.fnUntraced(function*(
-  { look, paths, programPath }: {
+  { look, paths, programPath, tracked }: {
     readonly paths: typeof Paths.Service
     readonly look: LookAtRepository
+    readonly tracked: TrackedNames
     /** Where a command looks for programs. */
     readonly programPath?: string | undefined
   },
@@ -77,11 +80,10 @@ export const bashAsks = Effect.fnUntraced(function*(
   const metadata = { command: call.command, description: call.description }
   const places: Places = yield* makePlaces(paths, call, caller, read.moves ?? { to: [], sure: false })
   const known = withTreePrograms(read, places, caller.directory, programPath)
-  const parts = yield* withRepositories(known, places, caller.directory, look)
-  const touched = yield* touch(places, parts, {
-    reading: caller.reading ?? readingByDefault,
-    editing: caller.editing ?? (() => "allow")
-  })
+  const reading = caller.reading ?? readingByDefault
+  const checked = yield* withRepositories(known, places, caller.directory, look)
+  const { parts, read: shown } = yield* withGitReads(checked, places, caller.directory, tracked, reading)
+  const touched = yield* touch(places, parts, { reading, editing: caller.editing ?? (() => "allow") })
   const changed = [...touched.changed.values()]
   const outside = [...touched.outside.values()].filter(({ real }) => !touched.changed.has(real))
   const external = outside.flatMap((target) =>
@@ -89,8 +91,8 @@ export const bashAsks = Effect.fnUntraced(function*(
       permission === "external_directory"
     )
   )
-  const reads = [...touched.read]
-  const searched = [...touched.searched].filter((path) => !touched.read.has(path))
+  const reads = [...new Set([...touched.read, ...shown])]
+  const searched = [...touched.searched].filter((path) => !reads.includes(path))
   const asks = [
     ...external,
     ...(changed.length === 0 ? [] : changeAsks(changed, { metadata })),

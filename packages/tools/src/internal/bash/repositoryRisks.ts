@@ -1,17 +1,15 @@
 /** Adds to the calls of git in a line why git would run programs of the repositories that they work in. */
 import * as Effect from "effect/Effect"
 import { resolve } from "node:path"
-import { gitCall, runsHooks } from "./gitCall.ts"
+import { type GitCall, gitCall, runsHooks } from "./gitCall.ts"
 import type { Invocation, Parts } from "./parts.ts"
 import type { Places } from "./places.ts"
 import type { LookAtRepository, RepositoryRisk, RepositoryUse } from "./repository.ts"
 import { plainWord, spelled } from "./words.ts"
 
-/** What a call of git asks of the repositories that it may stand in. */
-const usesOf = (places: Places, top: string, invocation: Invocation) =>
+/** The directories in which a call of git may work. */
+export const gitDirectories = (places: Places, top: string, call: GitCall) =>
   Effect.gen(function*() {
-    const call = gitCall(invocation.args)
-    if (call.known === undefined) return []
     let directories = places.directories.map((each) => each === "" ? top : each)
     for (const { text } of call.directories) {
       const next: Array<string> = []
@@ -25,14 +23,23 @@ const usesOf = (places: Places, top: string, invocation: Invocation) =>
       }
       directories = next
     }
-    const named = call.known.call.named.filter(({ kind, operand }) => kind === "remote" && operand)
-    const talks = call.known.table.operands.includes("remote") && !/^(?:remote)$/.test(call.sub ?? "")
-    return directories.map((directory) => ({
+    return directories
+  })
+
+/** What a call of git asks of the repositories that it may stand in. */
+const usesOf = (places: Places, top: string, invocation: Invocation) => {
+  const call = gitCall(invocation.args)
+  const { known } = call
+  if (known === undefined) return Effect.succeed([])
+  const named = known.call.named.filter(({ kind, operand }) => kind === "remote" && operand)
+  const talks = known.table.operands.includes("remote") && !/^(?:remote)$/.test(call.sub ?? "")
+  return Effect.map(gitDirectories(places, top, call), (directories) =>
+    directories.map((directory): RepositoryUse => ({
       directory,
       hooks: runsHooks(call),
       remote: talks ? named[0]?.text ?? "default" : undefined
-    }))
-  })
+    })))
+}
 
 /** Adds that; the directory of the session is `top`. */
 export const withRepositories = Effect.fnUntraced(function*(

@@ -1,0 +1,84 @@
+/** Lists the names of the files that a repository tracks, or has ever tracked: git shows what is in them. */
+import * as Effect from "effect/Effect"
+import { relative, resolve } from "node:path"
+import { runGit } from "../git/gitProcess.ts"
+import { shellEnvironment } from "../shell/shellEnvironment.ts"
+
+/** How long a history may take to be listed, the first time and after each change. */
+const patience = "2 seconds"
+
+/** The most repositories that are remembered. */
+const mostKnown = 50
+
+interface Known {
+  readonly tips: ReadonlyArray<string>
+  readonly names: ReadonlySet<string>
+}
+
+/** Files as paths from a directory; `undefined` where there are too many commits to look through. */
+export type TrackedNames = (
+  options: {
+    /** Where git works. */
+    readonly directory: string
+    /** What the paths count from, absolute. */
+    readonly top: string
+    /** Whether those of all commits count, and not only what is tracked now. */
+    readonly ever: boolean
+  }
+) => Effect.Effect<ReadonlyArray<string> | undefined>
+
+const lines = (text: string): ReadonlyArray<string> => text.split("\n").filter((line) => line !== "")
+
+/** Makes it; what was found of a repository counts until its branches change. */
+export const makeTrackedNames = (environment: Readonly<Record<string, string | undefined>>): TrackedNames => {
+  const variables = { ...shellEnvironment(environment, []), GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" }
+  const known = new Map<string, Known>()
+
+  const git = (directory: string, args: ReadonlyArray<string>) =>
+    runGit({
+      args: ["-c", "core.quotePath=false", "-c", "log.showSignature=false", ...args],
+      directory,
+      environment: variables
+    })
+      .pipe(
+        Effect.map(({ code, stdout }) => code === 0 ? stdout : undefined),
+        Effect.catchAll(() => Effect.succeed(undefined))
+      )
+
+  /** The names of all commits that can be reached, also of those that only the reflog knows. */
+  const everOf = Effect.fnUntraced(function*(directory: string) {
+    const before = known.get(directory)
+    const tips = lines((yield* git(directory, ["rev-list", "--all", "--reflog", "--no-walk"])) ?? "")
+    if (tips.length === 0) return new Set<string>()
+    if (before !== undefined && before.tips.join() === tips.join()) return before.names
+    const old = before === undefined ? [] : ["--not", ...before.tips]
+    const listed = yield* git(directory, [
+      ...["log", "--all", "--reflog", "--format=", "--name-only", "--no-renames", "-m", "--no-ext-diff", "-z"],
+      ...old
+    ])
+    if (listed === undefined) return undefined
+    const names = new Set([...before?.names ?? [], ...listed.split("\0").filter((name) => name !== "")])
+    if (known.size >= mostKnown) known.clear()
+    known.set(directory, { tips, names })
+    return names
+  })
+
+  return ({ directory, ever, top }) =>
+    Effect.gen(function*() {
+      const place = (yield* git(directory, ["rev-parse", "--show-toplevel"]))?.replace(/\n$/, "")
+      // Without a tree of files, or without a repository, nothing is shown by a name of the project.
+      if (place === undefined) return []
+      const now = (yield* git(place, ["ls-files", "-z"]))?.split("\0") ?? []
+      const names = new Set(now.filter((name) => name !== ""))
+      if (ever) {
+        const all = yield* Effect.timeoutTo(everOf(place), {
+          duration: patience,
+          onSuccess: (found) => found,
+          onTimeout: () => undefined
+        })
+        if (all === undefined) return undefined
+        for (const name of all) names.add(name)
+      }
+      return [...names].map((name) => relative(top, resolve(place, name)))
+    })
+}
