@@ -82,7 +82,7 @@ export const bashAsks = Effect.fnUntraced(function*(
   const known = withTreePrograms(read, places, caller.directory, programPath)
   const reading = caller.reading ?? readingByDefault
   const checked = yield* withRepositories(known, places, caller.directory, look)
-  const { parts, read: shown } = yield* withGitReads(checked, places, caller.directory, tracked, reading)
+  const { parts, read: byGit } = yield* withGitReads(checked, places, caller.directory, tracked, reading)
   const touched = yield* touch(places, parts, { reading, editing: caller.editing ?? (() => "allow") })
   const changed = [...touched.changed.values()]
   const outside = [...touched.outside.values()].filter(({ real }) => !touched.changed.has(real))
@@ -91,7 +91,7 @@ export const bashAsks = Effect.fnUntraced(function*(
       permission === "external_directory"
     )
   )
-  const reads = [...new Set([...touched.read, ...shown])]
+  const reads = [...new Set([...touched.read, ...byGit])]
   const searched = [...touched.searched].filter((path) => !reads.includes(path))
   const asks = [
     ...external,

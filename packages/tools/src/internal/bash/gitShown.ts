@@ -62,7 +62,8 @@ export const shownBy = ({ args, call, program, risk }: Invocation): Shown | unde
   const { directories, sub = "" } = gitCall(args)
   const operands = call.operands.map(({ text }) => text)
   if (!isShown(sub, call.options, operands)) return undefined
-  const inside = (text: string) => /^:/.test(text) ? text : posix.join(...directories.map((each) => each.text), text)
+  const inside = (text: string) =>
+    text.startsWith(":") ? text : posix.join(...directories.map((each) => each.text), text)
   const end = args.findIndex(({ text }) => text === "--")
   const behind = end < 0 ? [] : args.slice(end + 1).map(({ text }) => text)
   const before = operands.slice(sub === "grep" && !call.options.includes("-e") ? 1 : 0, operands.length - behind.length)
