@@ -13,7 +13,7 @@ import { isBuiltIn } from "./release/packages.mjs"
 import { isNode, walk } from "./syntax.mjs"
 
 /**
- * The arrow: domain <- core <- {tools, provider, offline, storage, config, cluster} <- {server, cli}. `api` stands on domain,
+ * The arrow: domain <- core <- {tools, provider, offline, storage, config, cluster, mcp} <- {server, cli}. `api` stands on domain,
  * `client` and `view` on api, `backend` on core and client. `testing` stands beside the second group, and nothing but
  * tests imports it.
  * @type {Readonly<Record<string, ReadonlyArray<string>>>}
@@ -29,6 +29,7 @@ const arrow = {
   storage: ["domain", "core"],
   config: ["domain", "core"],
   cluster: ["domain", "core"],
+  mcp: ["domain", "core"],
   testing: ["domain", "core"],
   api: ["domain"],
   client: ["domain", "api"],
@@ -49,6 +50,7 @@ const arrow = {
     "storage",
     "config",
     "cluster",
+    "mcp",
     "server"
   ]
 }

@@ -6,6 +6,7 @@ const core = "effect/dist/esm/internal/core.js"
 const fiberRefs = "effect/dist/esm/internal/fiberRefs.js"
 const fiberRuntime = "effect/dist/esm/internal/fiberRuntime.js"
 const tracer = "effect/dist/esm/internal/tracer.js"
+const mcpShims = "@modelcontextprotocol/client/dist/shimsNode.mjs"
 const openAi = "@ai-sdk/openai/dist/index.mjs"
 const providerUtils = "@ai-sdk/provider-utils/dist/index.mjs"
 
@@ -14,6 +15,8 @@ const providerUtils = "@ai-sdk/provider-utils/dist/index.mjs"
  * @type {ReadonlyArray<readonly [file: string, text: RegExp, instead: string]>}
  */
 const leaner = [
+  // A checker of JSON Schema with everything it knows, for answers of MCP tools: nobody asks for it.
+  [mcpShims, /import \{ n as AjvJsonSchemaValidator \} from "[^"]*";/, "const AjvJsonSchemaValidator = undefined;"],
   // zod imported as one object, of which nothing can be left out, has messages in fifty languages. As a namespace it is the
   // same, at a third of the size.
   [openAi, /import \{ z \} from "zod\/v4";/g, "import * as z from \"zod/v4\";"],

@@ -14,7 +14,7 @@ const sentenceLimit = 35
 const paragraphLimit = 90
 
 /** Packages whose sources are held against the list of calques. */
-const sources = ["cli", "config", "core", "domain", "offline", "provider", "storage", "testing", "tools"]
+const sources = ["cli", "config", "core", "domain", "mcp", "offline", "provider", "storage", "testing", "tools"]
 
 /** What stands for one word, and what stands for none. @param {string} text */
 const plain = (text) =>

@@ -33,7 +33,7 @@ import * as TaskControl from "./TaskControl.ts"
 import { Tasks } from "./Tasks.ts"
 import { TaskTool } from "./TaskTool.ts"
 import { TodoList } from "./TodoList.ts"
-import { type AnyTool, SharedTools, Tools } from "./Tool.ts"
+import { type AnyTool, noSource, SharedTools, Tools, type ToolSource } from "./Tool.ts"
 
 /** What the sessions of a project have. Everything but the provider has a default without disk or network. */
 export interface ProjectOptions {
@@ -41,6 +41,8 @@ export interface ProjectOptions {
   readonly provider: Layer.Layer<Provider, unknown, unknown>
   /** The tools besides `task`; none by default. */
   readonly tools?: Effect.Effect<ReadonlyArray<AnyTool>, never, unknown>
+  /** Tools that come and go, such as those of MCP servers; none by default. */
+  readonly toolSource?: Effect.Effect<ToolSource, never, unknown>
   /** Where isolated tasks work. By default such tasks are refused. */
   readonly isolation?: Layer.Layer<Isolation>
   /** Settings, or a layer that can find them. */
@@ -126,13 +128,18 @@ type ProjectKeys = "provider" | "config" | "hooks"
 type ProjectNeeds<O> =
   | Exclude<NeedsOf<Of<O, "provider" | "hooks">>, Config | ProcessServices>
   | NeedsOf<Of<O, "config">>
-  | Exclude<NeedsOf<Of<O, "tools">>, ProcessServices | Exclude<ProjectServices, Tools> | Scope>
+  | Exclude<NeedsOf<Of<O, "tools" | "toolSource">>, ProcessServices | Exclude<ProjectServices, Tools> | Scope>
 
 /** Options whose layers need nothing from outside: those of `Only`, for the code that builds the graph. */
 interface Settled {
   readonly provider: Layer.Layer<Provider, never, Config | ProcessServices>
   readonly tools?: Effect.Effect<
     ReadonlyArray<AnyTool>,
+    never,
+    ProcessServices | Exclude<ProjectServices, Tools> | Scope
+  >
+  readonly toolSource?: Effect.Effect<
+    ToolSource,
     never,
     ProcessServices | Exclude<ProjectServices, Tools> | Scope
   >
@@ -152,7 +159,7 @@ const configOf = (config: ConfigInfo | Layer.Layer<Config> = {}): Layer.Layer<Co
 
 /** All of a project but its settings. */
 const projectOver = (options: SettledProject) =>
-  Tools.layerOver(options.tools ?? Effect.succeed([])).pipe(
+  Tools.layerOver(options.tools ?? Effect.succeed([]), options.toolSource ?? Effect.succeed(noSource)).pipe(
     Layer.provideMerge(Layer.mergeAll(
       options.provider,
       options.hooks ?? Hooks.layerNoop,

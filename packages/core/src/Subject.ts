@@ -25,6 +25,8 @@ export interface Subject {
 export interface Caller {
   readonly name: string
   readonly permission: string
+  /** Whether nobody knows what a call changes. */
+  readonly opaque?: boolean
 }
 
 /** The call that a question is for. */

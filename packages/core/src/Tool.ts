@@ -138,6 +138,10 @@ export interface Tool<Input> {
   /** The arguments; each field carries a description for the model. */
   // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
   readonly parameters: Schema.Schema<Input, any>
+  /** The JSON Schema of the arguments that models see, word for word; by default, it is made from `parameters`. */
+  readonly inputSchema?: Readonly<Record<string, unknown>>
+  /** Whether nobody knows what a call changes: such a tool is neither offered nor run where edits are denied. */
+  readonly opaque?: boolean
   /** The arguments to hide from a caller that may not use them; none by default. */
   readonly hides?: (caller: ToolCaller) => Effect.Effect<ReadonlyArray<string>, StorageError>
   /** What to do with a call that a crash interrupted. */
@@ -176,12 +180,32 @@ export const define = <Input>(
   }
 ): Tool<Input> => ({ ...tool, permission: tool.permission ?? tool.name, waits: tool.waits ?? false })
 
+/** Tools that come and go while a project is open, such as those of MCP servers. */
+export interface ToolSource {
+  /**
+   * Run before the first model request of each turn: ends when the tools are known, or when the source no longer wants
+   * to keep the turn waiting.
+   */
+  readonly ready: Effect.Effect<void>
+  /** The tools that there are now, sorted by name; the same array until they change. */
+  readonly current: () => ReadonlyArray<AnyTool>
+}
+
+const nothing: ReadonlyArray<AnyTool> = []
+
+/** A source without tools. */
+export const noSource: ToolSource = { ready: Effect.void, current: () => nothing }
+
 /** Tools by their names. */
 export interface ToolRegistry {
   /** All tools, sorted by name. */
   readonly all: () => ReadonlyArray<AnyTool>
   /** The tool of exactly this name. */
   readonly get: (name: string) => AnyTool | undefined
+  /** Run before the first model request of each turn: waits for tools that are about to come. */
+  readonly ready: Effect.Effect<void>
+  /** The tools that may come and go between turns: a turn is offered those that it began with. */
+  readonly passing: () => ReadonlyArray<AnyTool>
   /** Adds a tool until the scope closes; the later of two with one name wins. */
   readonly register: (tool: AnyTool) => Effect.Effect<void, never, Scope.Scope>
 }
@@ -193,11 +217,21 @@ export class Tools extends Context.Tag("@skein/core/Tool")<Tools, ToolRegistry>(
     tools: Effect.Effect<ReadonlyArray<AnyTool>, never, R>
   ): Layer.Layer<Tools, never, Exclude<R, Scope.Scope>> => Layer.scoped(Tools, Effect.map(tools, makeRegistry))
 
-  /** A registry over the tools that all projects share; a project's own tool overrides a shared one. */
-  static readonly layerOver = <R = never>(
-    tools: Effect.Effect<ReadonlyArray<AnyTool>, never, R>
-  ): Layer.Layer<Tools, never, SharedTools | Exclude<R, Scope.Scope>> =>
-    Layer.scoped(Tools, Effect.zipWith(SharedTools, tools, (shared, own) => over(shared, makeRegistry(own))))
+  /**
+   * A registry over the tools that all projects share, and over those of a source; a project's own tool overrides a shared
+   * one, and both override one of the source.
+   */
+  static readonly layerOver = <R = never, R2 = never>(
+    tools: Effect.Effect<ReadonlyArray<AnyTool>, never, R>,
+    source: Effect.Effect<ToolSource, never, R2>
+  ): Layer.Layer<Tools, never, SharedTools | Exclude<R | R2, Scope.Scope>> =>
+    Layer.scoped(
+      Tools,
+      Effect.gen(function*() {
+        const shared = yield* SharedTools
+        return over(yield* source, shared, makeRegistry(yield* tools))
+      })
+    )
 }
 
 /** The tools that all projects of a process have, such as `task`. */
@@ -210,6 +244,12 @@ export class SharedTools extends Context.Tag("@skein/core/Tool/SharedTools")<Sha
 }
 
 const sort = (tools: Iterable<AnyTool>) => [...tools].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+
+/** Nothing comes or goes by itself. */
+const fixed: Pick<ToolRegistry, "passing" | "ready"> = {
+  ready: noSource.ready,
+  passing: noSource.current
+}
 
 const makeRegistry = (initial: ReadonlyArray<AnyTool>): ToolRegistry => {
   // All tools added under each name; the last one wins.
@@ -230,22 +270,25 @@ const makeRegistry = (initial: ReadonlyArray<AnyTool>): ToolRegistry => {
   return {
     all: () => sorted ??= sort([...byName.values()].flatMap((each) => each.slice(-1))),
     get: (name) => byName.get(name)?.at(-1),
+    ...fixed,
     register: (tool) => Effect.asVoid(Effect.acquireRelease(change(() => put(tool)), () => change(() => take(tool))))
   }
 }
 
-const over = (shared: ToolRegistry, own: ToolRegistry): ToolRegistry => {
-  let merged: { readonly of: readonly [unknown, unknown]; readonly all: ReadonlyArray<AnyTool> } | undefined
+const over = (source: ToolSource, shared: ToolRegistry, own: ToolRegistry): ToolRegistry => {
+  let merged: { readonly of: ReadonlyArray<unknown>; readonly all: ReadonlyArray<AnyTool> } | undefined
   return {
     all: () => {
-      // Each registry returns the same array until it changes.
-      const of = [shared.all(), own.all()] as const
-      if (merged?.of[0] !== of[0] || merged.of[1] !== of[1]) {
+      // Each of them returns the same array until it changes.
+      const of = [source.current(), shared.all(), own.all()]
+      if (merged === undefined || of.some((each, at) => merged?.of[at] !== each)) {
         merged = { of, all: sort(new Map(of.flat().map((tool) => [tool.name, tool])).values()) }
       }
       return merged.all
     },
-    get: (name) => own.get(name) ?? shared.get(name),
+    get: (name) => own.get(name) ?? shared.get(name) ?? source.current().find((tool) => tool.name === name),
+    ready: source.ready,
+    passing: source.current,
     register: own.register
   }
 }

@@ -4,6 +4,7 @@ import { AgentMode } from "./AgentInfo.ts"
 import { Budget } from "./Budget.ts"
 import { ClaudeHooksConfig, HooksConfig } from "./HookConfig.ts"
 import { JsonSchema } from "./JsonSchema.ts"
+import { McpServerConfig } from "./McpConfig.ts"
 import { Milliseconds } from "./Milliseconds.ts"
 import { PermissionConfig } from "./Rule.ts"
 import { Price } from "./Usage.ts"
@@ -181,6 +182,8 @@ export const ConfigInfo = Schema.Struct({
   /** Prompts with a name, for `skein run --command`. */
   command: Schema.optional(Schema.Record({ key: Schema.NonEmptyString, value: CommandConfig })),
   provider: Schema.optional(Schema.Record({ key: Schema.NonEmptyString, value: ProviderConfig })),
+  /** MCP servers by name, whose tools agents have. */
+  mcp: Schema.optional(Schema.Record({ key: Schema.NonEmptyString, value: McpServerConfig })),
   limits: Schema.optional(
     Schema.partial(Schema.Struct({ ...Limits.fields, answer: Schema.partial(AnswerBounds) }))
   ),

@@ -7,7 +7,7 @@ import type { Owner } from "@skein/core/Owner"
 import type { PermissionOptions } from "@skein/core/Permission"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import * as Skein from "@skein/core/Skein"
-import { type AnyTool, define, type Tool, type ToolContext, type ToolError } from "@skein/core/Tool"
+import { type AnyTool, define, type Tool, type ToolContext, type ToolError, type ToolSource } from "@skein/core/Tool"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
 import { fromConfig, type PermissionConfig } from "@skein/domain/Rule"
@@ -24,6 +24,8 @@ export interface SkeinTestOptions {
   readonly rules?: PermissionConfig
   /** Tools besides `task`. */
   readonly tools?: ReadonlyArray<AnyTool>
+  /** Tools that come and go; none where absent. */
+  readonly toolSource?: ToolSource
   readonly config?: ConfigInfo
   readonly hooks?: ReadonlyArray<Hook>
   /** How to answer permission questions; by default `nobody`, which denies them. */
@@ -50,6 +52,7 @@ export const layer = (
     provider: isMade(scripts) ? scripts.layer : Scripted.layer(scripts),
     agents: Agent.layerWith(options.agents ?? [], fromConfig(options.rules ?? {})),
     tools: Effect.succeed(options.tools ?? []),
+    ...(options.toolSource === undefined ? {} : { toolSource: Effect.succeed(options.toolSource) }),
     permission: { asks: options.asks ?? "nobody" },
     config: options.config ?? {},
     hooks: options.hooks === undefined ? Hooks.layerNoop : Hooks.layer(options.hooks),

@@ -41,6 +41,7 @@ import { statSync } from "node:fs"
 import { join } from "node:path"
 import { Stdio } from "../Stdio.ts"
 import { UsageError } from "../UsageError.ts"
+import { McpLoader } from "./mcp/McpLoader.ts"
 import { providerCheck, providers } from "./providers.ts"
 import { hideConfigured } from "./Redaction.ts"
 
@@ -155,6 +156,7 @@ const projectOptions = Effect.fnUntraced(function*(
   tell?: (line: string) => void
 ) {
   const processes = yield* Processes
+  const mcp = yield* McpLoader
   const variables = yield* environment
   const store = yield* SessionStorage
   const isAuto = (rootID: SessionID) =>
@@ -174,6 +176,7 @@ const projectOptions = Effect.fnUntraced(function*(
   return {
     provider: providers,
     tools: BuiltinTools.tools,
+    toolSource: mcp.open(directory, settings.mcp),
     isolation: Layer.succeed(Isolation, yield* Isolation),
     config: Layer.succeed(Config, { settings, origins }),
     agents: Agent.layer(agents, permission, broken),
@@ -257,7 +260,10 @@ const place = Effect.zipWith(
 
 /** What the tools of all projects share. */
 const machine = Layer.unwrapEffect(
-  Effect.map(place, (at) => Layer.merge(BuiltinTools.layerMachine(at), Worktrees.layer(at)))
+  Effect.map(
+    place,
+    (at) => Layer.merge(Layer.provideMerge(McpLoader.layer, BuiltinTools.layerMachine(at)), Worktrees.layer(at))
+  )
 )
 
 const shell = ({ directory, settings: { sandbox = "auto", sandbox_network: network = false, ...settings } }: Settled) =>

@@ -22,6 +22,9 @@ import {
 /** Whether these are commands that would run unasked. */
 export const holdsCommands = (top: string | undefined): boolean => top === "hooks" || top === "claude_hooks"
 
+/** Whether this is an MCP server, which runs a program or says where requests go. */
+export const isServer = ([top]: ReadonlyArray<string>): boolean => top === "mcp"
+
 /** Whether a value of a project's file is nothing for a project, whatever it is: hooks are commands that would run unasked. */
 export const isIgnored = ([top, , key, ...rest]: ReadonlyArray<string>): boolean =>
   top === "telemetry"
@@ -29,12 +32,15 @@ export const isIgnored = ([top, , key, ...rest]: ReadonlyArray<string>): boolean
   || top === "sandbox_read"
   || top === "sandbox_env"
   || holdsCommands(top)
+  || top === "mcp"
   || (top === "provider" && (key === "headers" || (rest.length === 0 && (key === "base_url" || key === "key_env"))))
 
 /** What such a value would do. */
 const reach = ([top]: ReadonlyArray<string>): string =>
   holdsCommands(top)
     ? "run commands of its own"
+    : top === "mcp"
+    ? "start MCP servers"
     : top === "env"
     ? "set variables of commands"
     : top === "sandbox_read" || top === "sandbox_env"
@@ -126,7 +132,19 @@ export interface Admitted {
   readonly widenings: ReadonlyArray<Widening>
 }
 
-const isWrittenOut = (written: unknown): boolean => !/\{(?:env|file):/.test(JSON.stringify(written) ?? "")
+/** Whether a person who reads it knows what it does. Of servers the names of variables say enough: what they hold goes there. */
+const isWrittenOut = (written: unknown, path: ReadonlyArray<string>): boolean =>
+  !(isServer(path) ? /\{file:/ : /\{(?:env|file):/).test(JSON.stringify(written) ?? "")
+
+/** Whether a server is only turned off, which restricts. */
+const isOff = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && Reflect.get(value, "enabled") === false
+
+/** A server of a project: nobody believes what it says of itself, nor what the project says of it. */
+const distrusted = (server: SourcedLeaf): SourcedLeaf => {
+  const { read_only: _, ...rest } = Object(server.value)
+  return { ...server, value: { ...rest, trust_hints: false } }
+}
 
 const listOf = (value: unknown): ReadonlyArray<unknown> => Array.isArray(value) ? value : []
 
@@ -157,7 +175,7 @@ export const admit = (
     isTrustable = true
   ): boolean => {
     const written = shown ?? value
-    const isSeen = isWrittenOut(written)
+    const isSeen = isWrittenOut(written, path)
     const widening = {
       path,
       origin,
@@ -172,6 +190,7 @@ export const admit = (
   }
 
   const mayStay = (node: SourcedLeaf, path: ReadonlyArray<string>): boolean => {
+    if (isServer(path) && isOff(node.value)) return true
     if (isIgnored(path)) return counts(path, node, `a project's file may not ${reach(path)}`)
     const granted = grantedLess(path, node, user)
     if (granted !== undefined) {
@@ -186,6 +205,7 @@ export const admit = (
     if (node.kind === "rules") return node
     if (node.kind === "leaf") {
       if (!mayStay(node, path)) return undefined
+      if (isServer(path)) return distrusted(node)
       return holdsCommands(path[0]) ? behind(at(user, "leaf", path), node) : node
     }
     const kept = [...node.entries].flatMap(([key, value]) => {

@@ -70,7 +70,7 @@ export const holdsRules = (path: ReadonlyArray<string>): boolean =>
 /** Whether the object at a path is one value, and not keys of config: what is laid over it takes its place. */
 export const isWhole = (path: ReadonlyArray<string>): boolean =>
   (path.length === 3 && path[0] === "agent" && path[2] === "output")
-  || (path.length === 2 && path[0] === "command")
+  || (path.length === 2 && (path[0] === "command" || path[0] === "mcp"))
 
 /** Config that somebody has as a value, with one origin for all of it. */
 export const fromInfo = (info: ConfigInfo, origin: Origin): SourcedRecord => {

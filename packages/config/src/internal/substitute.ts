@@ -6,7 +6,7 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import { dirname, join, relative, resolve, sep } from "node:path"
 import type { Fault, Located, LocatedEntry, LocatedText } from "./located.ts"
-import { isIgnored, refusesFile, refusesVariable } from "./projectTrust.ts"
+import { isIgnored, isServer, refusesFile, refusesVariable } from "./projectTrust.ts"
 import { readText } from "./readText.ts"
 import { holdsRules, isWhole } from "./sourced.ts"
 
@@ -28,6 +28,8 @@ export const substitute = Effect.fnUntraced(function*(tree: Located, source: Con
 
   const fill = Effect.fnUntraced(function*(node: LocatedText, path: ReadonlyArray<string>) {
     const open: LocatedText = { ...node, open: true }
+    // What servers are told is filled in when they start: one that lacks something stops only itself.
+    if (isServer(path)) return { ...open, value: placedFiles(node.value, source) }
     if (source.project !== undefined && isIgnored(path)) return open
     const fault = (at: Located["at"], message: string): Fault => ({ at, key: path.join("."), message })
     let value = ""
@@ -77,6 +79,13 @@ export const substitute = Effect.fnUntraced(function*(tree: Located, source: Con
 const mayBeLeftOut = (path: ReadonlyArray<string>): boolean =>
   path.at(-2) !== "price"
   && path.every((_, index) => !holdsRules(path.slice(0, index + 1)) && !isWhole(path.slice(0, index + 1)))
+
+/** Files named from where the file of config lies, by their whole paths. */
+const placedFiles = (text: string, { home, path }: ConfigSource): string =>
+  text.replaceAll(placeholder, (whole, kind: string, name: string) => {
+    if (kind !== "file") return whole
+    return `{file:${/^~(?=\/|$)/.test(name) ? join(home, name.slice(1)) : resolve(dirname(path), name)}}`
+  })
 
 interface Unfilled {
   /** Not allowed here, rather than not possible. */

@@ -3,7 +3,7 @@ import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import { createHash } from "node:crypto"
 import { dirname, isAbsolute, join, relative, resolve } from "node:path"
-import { holdsCommands, type Widening } from "./projectTrust.ts"
+import { holdsCommands, isServer, type Widening } from "./projectTrust.ts"
 
 /** Where a project lies: its git root, if it has one, and the directory that is worked in. */
 export interface ProjectPlace {
@@ -37,8 +37,11 @@ const wordsOf = (line: string): ReadonlyArray<string> =>
     word !== ""
   )
 
-/** The files of the project that hooks name, with what they hold: who trusts a command has trusted what it runs. */
-const filesOf = Effect.fnUntraced(function*({ origin, value }: Widening, { directory, root }: ProjectPlace) {
+const isScript = /\.(?:[cm]?[jt]sx?|py|sh|bash|rb|pl|php|lua|jar|ps1)$/i
+
+/** The files of the project that hooks and servers name, with what they hold: who trusts a command has trusted what it runs. */
+const filesOf = Effect.fnUntraced(function*(widening: Widening, { directory, root }: ProjectPlace) {
+  const { origin, value } = widening
   const fs = yield* FileSystem.FileSystem
   const folder = dirname(origin.name)
   const bounds = root ?? folder
@@ -49,7 +52,10 @@ const filesOf = Effect.fnUntraced(function*({ origin, value }: Widening, { direc
   )
   const found = yield* Effect.forEach([...paths].toSorted(), (path) =>
     fs.stat(path).pipe(
-      Effect.filterOrFail(({ type }) => type === "File"),
+      // What a server works on may change; what it is must not.
+      Effect.filterOrFail(({ mode, type }) =>
+        type === "File" && (!isServer(widening.path) || (mode & 0o111) !== 0 || isScript.test(path))
+      ),
       Effect.zipRight(fs.readFile(path)),
       Effect.map((bytes) => [[relative(bounds, path), sha256(bytes)] as const]),
       // What cannot be read cannot be run either; when it is there one day, it is something else.
@@ -61,6 +67,6 @@ const filesOf = Effect.fnUntraced(function*({ origin, value }: Widening, { direc
 /** The hash of a value in its place, by which it is trusted. */
 export const digestOf = (widening: Widening, place: ProjectPlace) =>
   Effect.map(
-    holdsCommands(widening.path[0]) ? filesOf(widening, place) : Effect.succeed([]),
+    holdsCommands(widening.path[0]) || isServer(widening.path) ? filesOf(widening, place) : Effect.succeed([]),
     (files) => sha256(JSON.stringify([widening.origin.name, widening.path, widening.written, files]))
   )

@@ -86,7 +86,7 @@ const schemaOf = (tool: AnyTool, hidden: ReadonlyArray<string>): Record<string, 
   schemas.set(tool, ofTool)
   const known = ofTool.get(key)
   if (known !== undefined) return known
-  const { $schema: _, ...all } = closed({ ...JSONSchema.make(tool.parameters) })
+  const { $schema: _, ...all } = tool.inputSchema ?? closed({ ...JSONSchema.make(tool.parameters) })
   const made = hidden.length === 0 ? all : {
     ...all,
     properties: Object.fromEntries(
@@ -120,9 +120,28 @@ export const describeAll = Effect.fnUntraced(function*(tools: ReadonlyArray<AnyT
   return described
 })
 
-/** The tools with at least one call that may be permitted, as a model sees them. */
-export const offer = Effect.fnUntraced(function*(live: Live, subject: Subject, model: ModelRef) {
+const passingOf = new WeakMap<Live, ReadonlySet<AnyTool>>()
+
+/**
+ * The tools of a turn. Those that may come and go are the ones that the turn began with: to change them in its middle
+ * would make the model read the whole conversation anew.
+ */
+const toolsOfTurn = Effect.fnUntraced(function*(live: Live, isFirst: boolean) {
   const tools = yield* Tools
+  const known = isFirst ? undefined : passingOf.get(live)
+  if (known === undefined) {
+    yield* tools.ready
+    passingOf.set(live, new Set(tools.passing()))
+    return tools.all()
+  }
+  const passing = new Set(tools.passing())
+  const stays = tools.all().filter((tool) => !passing.has(tool))
+  return [...stays, ...known].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+})
+
+/** The tools with at least one call that may be permitted, as a model sees them. */
+export const offer = Effect.fnUntraced(function*(live: Live, subject: Subject, model: ModelRef, isFirst: boolean) {
+  const tools = yield* toolsOfTurn(live, isFirst)
   const permission = yield* Permission
-  return yield* describeAll(tools.all().filter((tool) => permission.offered(subject, tool)), callerOf(live, model))
+  return yield* describeAll(tools.filter((tool) => permission.offered(subject, tool)), callerOf(live, model))
 })

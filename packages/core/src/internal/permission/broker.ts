@@ -41,8 +41,12 @@ const denied = (ask: PermissionAsk, by: PermissionDenied["by"], endsTurn: boolea
   new PermissionDenied({ permission: ask.permission, patterns: ask.patterns, by, endsTurn, message })
 
 /** The refusal by rules: what in the call they deny. */
-const forbidden = (ask: PermissionAsk, { forbids, onlyReads = false }: Partial<Verdict>) => {
+const forbidden = (ask: PermissionAsk, tool: Caller, { forbids, onlyReads = false }: Partial<Verdict>) => {
   const what = `${ask.permission} (${(forbids ?? ask.patterns).join(", ")})`
+  if (onlyReads && tool.opaque === true) {
+    const words = `Permission denied: ${tool.name} may change files, and edits are denied here.`
+    return denied(ask, "rule", false, words)
+  }
   if (ask.permission === "bash_write") {
     return denied(ask, "rule", false, `Permission denied: ${what}. Edits are denied here: leave "write" out of needs.`)
   }
@@ -147,7 +151,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
     const unlessDenied = (subject: Subject, tool: Caller, ask: PermissionAsk) =>
       Effect.flatMap(
         weigh(subject, tool, ask),
-        (verdict) => verdict.action === "deny" ? forbidden(ask, verdict) : Effect.void
+        (verdict) => verdict.action === "deny" ? forbidden(ask, tool, verdict) : Effect.void
       )
 
     const settle = Effect.fnUntraced(function*(
@@ -159,7 +163,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
       const verdict = yield* weigh(subject, tool, ask)
       const { action, lasts } = verdict
       if (action === "allow") return verdict.by ?? "rule"
-      if (action === "deny") return yield* forbidden(ask, verdict)
+      if (action === "deny") return yield* forbidden(ask, tool, verdict)
       const before = call?.resumes === true
         ? yield* Effect.provideService(
           askedBefore(subject.session.rootID, call.partID, ask),

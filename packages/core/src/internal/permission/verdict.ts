@@ -194,6 +194,10 @@ const nothingOf = (rules: Ruleset, { name, permission }: Caller): boolean => {
   return found
 }
 
+/** Whether a tool changes nobody knows what, and edits are denied. */
+export const isClosedTo = (subject: Subject, tool: Caller): boolean => tool.opaque === true && readsOnly(subject)
+
 /** Whether any call of a tool may ever be permitted. */
 export const isOffered = (subject: Subject, tool: Caller): boolean =>
-  !nothingOf(subject.rules, tool) && !subject.ceilings.some((ceiling) => nothingOf(ceiling, tool))
+  !isClosedTo(subject, tool) && !nothingOf(subject.rules, tool) &&
+  !subject.ceilings.some((ceiling) => nothingOf(ceiling, tool))

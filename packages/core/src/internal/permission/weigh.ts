@@ -8,7 +8,16 @@ import type { StorageError } from "../../StorageError.ts"
 import type { Caller, Subject } from "../../Subject.ts"
 import type { Allowance, PermissionAsk } from "../../Tool.ts"
 import { isApproved } from "./approvals.ts"
-import { asksOnlyBy, byOtherWords, byRules, isDefault, mustRead, readsOnly, restrictsBash } from "./verdict.ts"
+import {
+  asksOnlyBy,
+  byOtherWords,
+  byRules,
+  isClosedTo,
+  isDefault,
+  mustRead,
+  readsOnly,
+  restrictsBash
+} from "./verdict.ts"
 
 /** What is decided of a call. */
 export interface Verdict {
@@ -60,7 +69,7 @@ export const weigh = <E = StorageError>(
     const onlyPerson = ask.protected === true || ask.insists === true
     const lasts = !onlyPerson && ask.unclear !== true && ask.permission !== "doom_loop" && inOtherWords !== "ask"
     const asks = Effect.succeed<Verdict>({ action: "ask", lasts })
-    if (ask.permission === "bash_write" && readsOnly(subject)) {
+    if ((ask.permission === "bash_write" && readsOnly(subject)) || isClosedTo(subject, tool)) {
       return Effect.succeed<Verdict>({ action: "deny", lasts, onlyReads: true })
     }
     if (strictest === "deny") {

@@ -37,6 +37,8 @@ interface Making {
   readonly agent: AgentInfo
   /** The agent's own prompt. */
   readonly own: string | undefined
+  /** Whether this is the first step of the turn. */
+  readonly isFirst: boolean
   readonly instructions: string | undefined
   /** Whether this is the last step that the agent may make. */
   readonly last: boolean
@@ -109,13 +111,15 @@ const askPaid = Effect.fnUntraced(function*(
 
 /** Makes the step with one model. Tools are withheld at the agent's last step, and if the user withheld them. */
 const attempt = Effect.fnUntraced(function*(making: Making, ref: ModelRef) {
-  const { last, live, subject, user, structuredOutput } = making
+  const { isFirst, last, live, subject, user, structuredOutput } = making
   const provider = yield* Provider
   const model = yield* provider.resolve(ref)
   const refusal = unpriced(live.budget, model.info)
   if (refusal !== undefined) return yield* refusal
   const answer = structuredOutput === undefined ? [] : yield* describeAll([structuredOutput.tool], callerOf(live, ref))
-  const work = last ? [] : (yield* offer(live, subject, ref)).filter((tool) => user.tools?.[tool.name] !== false)
+  const work = last
+    ? []
+    : (yield* offer(live, subject, ref, isFirst)).filter((tool) => user.tools?.[tool.name] !== false)
   const tools = [...work, ...answer]
   const offered = tools.map((tool) => tool.name)
   const start = startWith(making, ref, offered)
@@ -178,7 +182,19 @@ export const modelStep = Effect.fnUntraced(function*(
     }
     : undefined
   return yield* firstAnswer(
-    { live, user, subject, structuredOutput, agent, own, instructions, last, limit, closing },
+    {
+      live,
+      user,
+      subject,
+      structuredOutput,
+      agent,
+      own,
+      isFirst: stepInTurn === 0,
+      instructions,
+      last,
+      limit,
+      closing
+    },
     refs
   )
 })

@@ -98,7 +98,7 @@ const stepOf = Effect.fnUntraced(
   function*(live: Live, message: Answer, structuredOutput: StructuredOutput | undefined) {
     const { finish = "tool-calls", modelID, providerID } = message.info
     const model = { providerID, modelID }
-    const tools = yield* offer(live, yield* subjectOf(live), model)
+    const tools = yield* offer(live, yield* subjectOf(live), model, true)
     const offered = [
       ...tools.map(({ name }) => name),
       ...(structuredOutput === undefined ? [] : [structuredOutput.tool.name])

@@ -1,0 +1,34 @@
+/** What MCP servers need of the machine that they run on, as ports: the package starts no process by itself. */
+import type * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type { Readable, Writable } from "node:stream"
+
+/** A program that runs. */
+export interface Launched {
+  readonly stdin: Writable
+  readonly stdout: Readable
+  readonly stderr: Readable
+  /** Ends when it has ended, and says how, as in `exit code 1`. */
+  readonly ended: Effect.Effect<string>
+}
+
+/** What to run. */
+export interface LaunchOptions {
+  readonly command: readonly [string, ...ReadonlyArray<string>]
+  /** Absolute. */
+  readonly directory: string
+  /** The variables that config sets for it; the host adds what every program needs, and no credentials. */
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/** The machine, as servers need it. */
+export interface McpHost {
+  /** The version of the program, which servers are told. */
+  readonly version: string
+  /** All variables of this process, for those that config names as `${NAME}` or `{env:NAME}`. */
+  readonly variables: Readonly<Record<string, string | undefined>>
+  /** The text of a file that the user's own config names as `{file:PATH}`. */
+  readonly readText: (path: string) => Effect.Effect<string, { readonly message: string }>
+  /** Starts a program; when the scope closes, nothing of it is left. */
+  readonly launch: (options: LaunchOptions) => Effect.Effect<Launched, { readonly message: string }, Scope.Scope>
+}

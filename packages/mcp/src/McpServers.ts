@@ -1,0 +1,59 @@
+/** Owns the MCP servers of a process: each runs once for a project, for as long as that needs it. */
+import type { ToolSource } from "@skein/core/Tool"
+import type { McpServerConfig } from "@skein/domain/McpConfig"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as RcMap from "effect/RcMap"
+import type * as Scope from "effect/Scope"
+import { makeServer } from "./internal/server/Server.ts"
+import { makeServerTools } from "./internal/tools/serverTools.ts"
+import type { McpHost } from "./McpHost.ts"
+
+/** The servers of a project. */
+export interface ProjectServers {
+  /** Where the project is, absolute. */
+  readonly directory: string
+  /** Its servers by their names. */
+  readonly servers: Readonly<Record<string, McpServerConfig>>
+}
+
+/** A server is the same where its name, its directory and all that config says of it are the same. */
+const keyOf = (name: string, directory: string, config: McpServerConfig): string =>
+  JSON.stringify([name, directory, config])
+
+const makeServers = (host: McpHost) =>
+  Effect.gen(function*() {
+    const running = yield* RcMap.make({
+      lookup: (key: string) => {
+        const [name, directory, config] = JSON.parse(key) as [string, string, McpServerConfig]
+        return makeServer({ name, directory, config, host })
+      }
+    })
+    return McpServers.of({
+      open: Effect.fn("McpServers.open")(function*({ directory, servers }: ProjectServers) {
+        const wanted = Object.entries(servers).filter(([, config]) => config.enabled !== false)
+          .toSorted(([a], [b]) => (a < b ? -1 : 1))
+        const opened = yield* Effect.forEach(
+          wanted,
+          ([name, config]) => RcMap.get(running, keyOf(name, directory, config))
+        )
+        return {
+          ready: Effect.forEach(opened, ({ ready }) => ready, { concurrency: "unbounded", discard: true }),
+          current: makeServerTools(opened)
+        } satisfies ToolSource
+      })
+    })
+  })
+
+/** The servers. */
+export class McpServers extends Context.Tag("@skein/mcp/McpServers")<McpServers, {
+  /**
+   * The tools of a project's servers, until the scope closes. A server starts with the first turn, is shared by all who
+   * open the same one for the same directory, and is started again when it ends.
+   */
+  readonly open: (project: ProjectServers) => Effect.Effect<ToolSource, never, Scope.Scope>
+}>() {
+  /** Servers on this machine. */
+  static readonly layer = (host: McpHost): Layer.Layer<McpServers> => Layer.scoped(McpServers, makeServers(host))
+}

@@ -1,0 +1,17 @@
+/** A server that was reached, and what it has. */
+import type { Client, Tool } from "@modelcontextprotocol/client"
+import type * as Effect from "effect/Effect"
+import type { ServerFailed } from "./ServerFailed.ts"
+
+/** A server that was reached. */
+export interface Connection {
+  readonly client: Client
+  /** Ends when it is not there any more, and says why. */
+  readonly ended: Effect.Effect<string>
+  /** The same, once it has ended. */
+  readonly whyEnded: () => string | undefined
+  /** Ends when it says that something in its lists has changed since the last time. */
+  readonly changed: Effect.Effect<void>
+  /** Its tools now. */
+  readonly tools: Effect.Effect<ReadonlyArray<Tool>, ServerFailed>
+}

@@ -1,0 +1,108 @@
+/** One server from its first use to the end of its scope: reached in the background, and reached again when it ends. */
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { type ReadTool, readTools } from "../listing/readTools.ts"
+import { connect, type Target } from "./connect.ts"
+import type { Connection } from "./Connection.ts"
+import { ServerFailed } from "./ServerFailed.ts"
+
+/** How it stands with a server. */
+type ServerState =
+  | { readonly _tag: "Idle" }
+  | { readonly _tag: "Starting" }
+  | { readonly _tag: "Ready"; readonly connection: Connection }
+  | { readonly _tag: "Failed"; readonly message: string }
+
+/** A server. */
+export interface Server {
+  readonly target: Target
+  readonly state: () => ServerState
+  /** Its tools as it last listed them: those of a server that is started again stay. */
+  readonly tools: () => ReadonlyArray<ReadTool>
+  /**
+   * Starts it if nobody has done so yet, and waits until it is there or has failed: no longer than its `startup_timeout`
+   * after its start.
+   */
+  readonly ready: Effect.Effect<void>
+}
+
+/** How long the first request of a session waits for a server, in milliseconds. */
+const startupTimeout = 5_000
+
+/** How long it is left alone after it failed, in milliseconds: at first, and at most. */
+const pause = { shortest: 1_000, longest: 300_000 } as const
+
+/** How long a list is left alone after it was read, in milliseconds, however often it changes. */
+const breath = 1_000
+
+/** How long it must have been there for its next failure to count as the first one, in milliseconds. */
+const steady = 60_000
+
+/** Makes a server; it starts with its first use. */
+export const makeServer = (target: Target): Effect.Effect<Server, never, Scope.Scope> =>
+  Effect.gen(function*() {
+    const scope = yield* Effect.scope
+    const needed = yield* Deferred.make<void>()
+    const settled = yield* Deferred.make<void>()
+    let state: ServerState = { _tag: "Idle" }
+    let tools: ReadonlyArray<ReadTool> = []
+    let startedAt: number | undefined
+
+    const become = (next: ServerState) =>
+      Effect.suspend(() => {
+        state = next
+        return next._tag === "Starting" ? Effect.void : Deferred.succeed(settled, undefined)
+      })
+
+    const say = (message: string, what: string) =>
+      Effect.annotateLogs(Effect.logWarning(message, what), { directory: target.directory })
+
+    const refresh = Effect.fnUntraced(function*(connection: Connection) {
+      const found = readTools(yield* connection.tools)
+      tools = found.tools
+      yield* become({ _tag: "Ready", connection })
+      for (const note of found.notes) yield* say(`The MCP server ${target.name}`, note)
+    })
+
+    /** As long as it is there. Fails with why it is not there any more. */
+    const live = Effect.scoped(Effect.gen(function*() {
+      yield* become({ _tag: "Starting" })
+      const connection = yield* connect(target)
+      yield* refresh(connection)
+      return yield* Effect.raceFirst(
+        Effect.flatMap(connection.ended, (message) => new ServerFailed({ message })),
+        Effect.forever(Effect.zipRight(connection.changed, Effect.zipLeft(refresh(connection), Effect.sleep(breath))))
+      )
+    }))
+
+    const again = (failures: number): Effect.Effect<never> =>
+      Effect.gen(function*() {
+        const began = yield* Clock.currentTimeMillis
+        // In a fiber of its own: Effect forgets an interruption that arrives while a finalizer waits, and would go on here.
+        const { message } = yield* Effect.flip(Effect.raceFirst(live, Effect.never))
+        const wasSteady = (yield* Clock.currentTimeMillis) - began >= steady
+        const count = wasSteady ? 0 : failures
+        yield* become({ _tag: "Failed", message })
+        yield* say(`The MCP server ${target.name} cannot be used`, message)
+        yield* Effect.sleep(Math.min(pause.shortest * 2 ** count, pause.longest))
+        return yield* again(count + 1)
+      })
+
+    // Forked here and not by who needs it first: it outlives that session, and everything that the session runs with.
+    yield* Effect.forkIn(Effect.interruptible(Effect.zipRight(Deferred.await(needed), again(0))), scope)
+
+    const ready = Effect.gen(function*() {
+      if (startedAt === undefined) {
+        startedAt = yield* Clock.currentTimeMillis
+        yield* Deferred.succeed(needed, undefined)
+      }
+      const waited = (yield* Clock.currentTimeMillis) - startedAt
+      const left = (target.config.startup_timeout ?? startupTimeout) - waited
+      if (left > 0) yield* Effect.timeoutOption(Deferred.await(settled), Duration.millis(left))
+    })
+
+    return { target, state: () => state, tools: () => tools, ready }
+  })

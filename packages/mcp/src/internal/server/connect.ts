@@ -1,0 +1,128 @@
+/** Reaches a server and agrees with it on a revision of the protocol: 2026-07-28 where it knows that, else 2025-11-25 or older. */
+import { Client, type ClientOptions, type Transport } from "@modelcontextprotocol/client"
+import type { McpServerConfig } from "@skein/domain/McpConfig"
+import * as Effect from "effect/Effect"
+import * as ExecutionStrategy from "effect/ExecutionStrategy"
+import * as Exit from "effect/Exit"
+import * as Queue from "effect/Queue"
+import * as Scope from "effect/Scope"
+import { pathToFileURL } from "node:url"
+import type { McpHost } from "../../McpHost.ts"
+import { makeStdioTransport } from "../stdio/stdioTransport.ts"
+import type { Connection } from "./Connection.ts"
+import { wordsOf } from "./failure.ts"
+import { fillIn } from "./fillIn.ts"
+import { ServerFailed } from "./ServerFailed.ts"
+
+/** How long a server may take to say which revision it speaks, in milliseconds: an old one may not answer at all. */
+const probe = 3_000
+
+/** How long it may take to be there, in milliseconds; what waits for it waits no longer than `startup_timeout`. */
+const longestStart = 120_000
+
+/** How long it may take to list what it has, in milliseconds. */
+const longestList = 60_000
+
+/** What to reach, and from where. */
+export interface Target {
+  readonly name: string
+  /** The directory of the project, absolute. */
+  readonly directory: string
+  readonly config: McpServerConfig
+  readonly host: McpHost
+}
+
+type Command = readonly [string, ...ReadonlyArray<string>]
+
+/** Nobody checks what a tool answers against its own words: models read it as text. */
+const anything: NonNullable<ClientOptions["jsonSchemaValidator"]> = {
+  getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined })
+}
+
+const failed = (cause: unknown) => new ServerFailed({ message: wordsOf(cause) })
+
+/** The client, and what hears that a list has changed. */
+const makeClient = ({ directory, host }: Target, changes: Queue.Queue<void>, mode: "auto" | "legacy"): Client => {
+  const onChanged = () => {
+    Queue.unsafeOffer(changes, undefined)
+  }
+  const each = { autoRefresh: false, debounceMs: 0, onChanged }
+  const client = new Client({ name: "skein", version: host.version }, {
+    capabilities: { roots: {} },
+    jsonSchemaValidator: anything,
+    versionNegotiation: { mode, probe: { timeoutMs: probe } },
+    listChanged: { tools: each }
+  })
+  client.setRequestHandler("roots/list", () => ({ roots: [{ uri: pathToFileURL(directory).href, name: "project" }] }))
+  return client
+}
+
+const connected = (client: Client, transport: Transport) =>
+  Effect.zipRight(
+    Effect.addFinalizer(() => Effect.promise(() => client.close())),
+    Effect.tryPromise({
+      try: (signal) => client.connect(transport, { signal, timeout: longestStart }),
+      catch: failed
+    })
+  )
+
+/** Starts a program and speaks with it. */
+const overStdio = Effect.fnUntraced(function*(
+  target: Target,
+  command: Command,
+  changes: Queue.Queue<void>,
+  mode: "auto" | "legacy"
+) {
+  const client = makeClient(target, changes, mode)
+  const { config, directory, host } = target
+  const launched = yield* Effect.mapError(
+    host.launch({ command, directory, environment: config.env ?? {} }),
+    ({ message }) => new ServerFailed({ message })
+  )
+  const { ended, transport, whyEnded } = yield* makeStdioTransport(launched)
+  const gone = Effect.flatMap(ended, (message) => new ServerFailed({ message }))
+  yield* Effect.raceFirst(connected(client, transport), gone)
+  return { client, ended, whyEnded }
+})
+
+/**
+ * Tries it in a scope of its own. Some old servers end when they are asked what they do not know: these are started again,
+ * and asked in the old way.
+ */
+const overStdioEither = (target: Target, command: Command, changes: Queue.Queue<void>) =>
+  Effect.gen(function*() {
+    const outer = yield* Effect.scope
+    const inner = yield* Scope.fork(outer, ExecutionStrategy.sequential)
+    return yield* overStdio(target, command, changes, "auto").pipe(
+      Scope.extend(inner),
+      Effect.catchAll(() =>
+        Effect.zipRight(Scope.close(inner, Exit.void), overStdio(target, command, changes, "legacy"))
+      )
+    )
+  })
+
+/** Reaches a server; when the scope closes, nothing of it is left. */
+export const connect = (given: Target): Effect.Effect<Connection, ServerFailed, Scope.Scope> =>
+  Effect.gen(function*() {
+    // One change or many: the lists are read once.
+    const changes = yield* Queue.sliding<void>(1)
+    const config = yield* fillIn(given.config, given.host)
+    const target = { ...given, config }
+    const { command } = config
+    const [program, ...words] = command ?? []
+    if (program === undefined) return yield* new ServerFailed({ message: "it has no command" })
+    const { client, ended, whyEnded } = yield* overStdioEither(target, [program, ...words], changes)
+    return {
+      client,
+      ended,
+      whyEnded,
+      changed: Queue.take(changes),
+      tools: client.getServerCapabilities()?.tools === undefined ? Effect.succeed([]) : Effect.map(
+        Effect.tryPromise({
+          try: (signal) => client.listTools(undefined, { signal, timeout: longestList, cacheMode: "refresh" }),
+          catch: failed
+        }),
+        ({ tools }) => tools
+      )
+    }
+  })

@@ -1,0 +1,11 @@
+/** Says what is wrong with a server in words that a person can act on. */
+import { cleanLine } from "../cleanText.ts"
+
+/** The longest such words. */
+const longest = 500
+
+/** What an error says, made fit to be shown. */
+export const wordsOf = (cause: unknown): string => {
+  const { message } = cause instanceof Error ? cause : new Error(String(cause))
+  return cleanLine(message, longest)
+}

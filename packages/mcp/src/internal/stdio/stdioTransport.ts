@@ -1,0 +1,131 @@
+/** Speaks MCP with a program over its standard streams: one message a line, at most so many at a time. */
+import { parseJSONRPCMessage, serializeMessage, type Transport } from "@modelcontextprotocol/client"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import type { Launched } from "../../McpHost.ts"
+import { cleanLine } from "../cleanText.ts"
+import { longestFrame, makeFrames } from "./frames.ts"
+import { pieces } from "./pieces.ts"
+
+/** How much a server may send in the time of a window; it then waits, and nobody else. */
+const window = { millis: 50, messages: 1_000, bytes: 4 * 1024 * 1024 } as const
+
+/** How many bytes wait for a server that does not read. */
+const mostUnsent = 16 * 1024 * 1024
+
+/** How much of what a server writes to its standard error is kept, in characters. */
+const lastWords = 2_000
+
+/** A transport, and how it ended. */
+export interface StdioTransport {
+  readonly transport: Transport
+  /** Ends when nothing comes from the server any more, and says why. */
+  readonly ended: Effect.Effect<string>
+  /** Why it has ended, before anybody is told that it has. */
+  readonly whyEnded: () => string | undefined
+}
+
+/** What the SDK recognises a transport of this kind by: it then takes a server that does not know a method for an old one. */
+interface StdioShaped extends Transport {
+  readonly pid: null
+  readonly stderr: null
+}
+
+const endOfWords = (stream: Launched["stderr"]): () => string => {
+  let words = ""
+  stream.on("data", (bytes: Buffer) => {
+    words = `${words}${bytes.toString("utf8")}`.slice(-lastWords)
+  })
+  return () => cleanLine(words, lastWords)
+}
+
+/** What a client acts on that it did not ask for. */
+const heard = /^notifications\/(?:progress$|cancelled$|tools\/|prompts\/|resources\/|tasks|subscriptions|elicitation)/
+
+/** Whether nobody listens for a notification: a server may send many, such as its logs. */
+const isUnheard = (message: unknown): boolean => {
+  if (typeof message !== "object" || message === null || "id" in message) return false
+  return "method" in message && typeof message.method === "string" && !heard.test(message.method)
+}
+
+/** Reads a server's messages until it ends, and lets no server that sends without end keep everybody else waiting. */
+const readAll = Effect.fnUntraced(function*(launched: Launched, take: (line: string) => void) {
+  const frames = makeFrames()
+  const next = pieces(launched.stdout)
+  let since = yield* Clock.currentTimeMillis
+  let messages = 0
+  let bytes = 0
+  for (;;) {
+    const piece = yield* next
+    if (Option.isNone(piece)) return undefined
+    const lines = frames.push(piece.value)
+    if (lines === undefined) return `it sent a message of more than ${longestFrame / 1024 / 1024} MB`
+    bytes += piece.value.length
+    for (const line of lines) {
+      take(line)
+      messages++
+      if (messages < window.messages && bytes < window.bytes) continue
+      const spent = (yield* Clock.currentTimeMillis) - since
+      if (spent < window.millis) yield* Effect.sleep(window.millis - spent)
+      since = yield* Clock.currentTimeMillis
+      messages = 0
+      bytes = 0
+    }
+  }
+})
+
+const sendTo = ({ stdin }: Launched, isOver: () => boolean): Transport["send"] => (message) =>
+  new Promise((resolve, reject) => {
+    if (isOver()) reject(new Error("the server has ended"))
+    else if (stdin.writableLength > mostUnsent) reject(new Error("the server does not read what it is sent"))
+    else {
+      stdin.write(serializeMessage(message), (error) => {
+        if (error) reject(error)
+        else resolve()
+      })
+    }
+  })
+
+/** Makes the transport of a program that runs. */
+export const makeStdioTransport = (launched: Launched): Effect.Effect<StdioTransport, never, Scope.Scope> =>
+  Effect.gen(function*() {
+    const ended = yield* Deferred.make<string>()
+    const words = endOfWords(launched.stderr)
+    let whyEnded: string | undefined
+    const finish = (how: string) =>
+      Effect.suspend(() => {
+        if (whyEnded !== undefined) return Effect.void
+        const said = words()
+        whyEnded = said === "" ? how : `${how}; its last words: ${said}`
+        return Effect.zipRight(Deferred.succeed(ended, whyEnded), Effect.sync(() => transport.onclose?.()))
+      })
+    const transport: StdioShaped = {
+      pid: null,
+      stderr: null,
+      start: () => Promise.resolve(),
+      send: sendTo(launched, () => whyEnded !== undefined),
+      // The program ends with the scope.
+      close: () => Effect.runPromise(finish("it was closed"))
+    }
+    const take = (line: string): void => {
+      // Servers write logs where they must not; such a line is no message, and costs nothing.
+      if (whyEnded !== undefined || !line.startsWith("{")) return
+      const message = Either.try(() => {
+        const json: unknown = JSON.parse(line)
+        return isUnheard(json) ? undefined : parseJSONRPCMessage(json)
+      })
+      if (Either.isLeft(message)) transport.onerror?.(new Error("a message that is no JSON-RPC"))
+      else if (message.right !== undefined) transport.onmessage?.(message.right)
+    }
+    yield* readAll(launched, take).pipe(
+      Effect.flatMap((fault) =>
+        fault === undefined ? Effect.flatMap(launched.ended, (how) => finish(`it ended with ${how}`)) : finish(fault)
+      ),
+      Effect.forkScoped
+    )
+    return { transport, ended: Deferred.await(ended), whyEnded: () => whyEnded }
+  })

@@ -1,0 +1,65 @@
+/** Turns what a server's tool answers into what a model reads: text, and images as attachments. */
+import type { CallToolResult } from "@modelcontextprotocol/client"
+import type { Attachment } from "@skein/domain/Part"
+import { cleanLine, cleanText } from "../cleanText.ts"
+
+/** Images that models take. */
+const images = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"])
+
+/** How many images there may be, and how long all of them, in characters of base64. */
+const most = { images: 20, length: 8 * 1024 * 1024 } as const
+
+/** An answer as the model reads it. */
+export interface Answer {
+  readonly text: string
+  readonly attachments: ReadonlyArray<Attachment>
+}
+
+type Block = CallToolResult["content"][number]
+
+const sizeOf = (base64: string): string => `${Math.ceil((base64.length * 3) / 4 / 1024)} KB`
+
+/** Makes it of the blocks of an answer. */
+export const answerOf = (content: ReadonlyArray<Block>, structured?: unknown): Answer => {
+  const texts: Array<string> = []
+  const attachments: Array<Attachment> = []
+  let length = 0
+  const attach = (mime: string, data: string, what: string) => {
+    const base64 = data.replaceAll(/\s/g, "")
+    const isImage = images.has(mime) && /^[A-Za-z0-9+/]+={0,2}$/.test(base64)
+    if (!isImage) texts.push(`[${what} of type ${cleanLine(mime, 100)}, ${sizeOf(data)}: it cannot be shown]`)
+    else if (attachments.length >= most.images || length + base64.length > most.length) {
+      texts.push(`[${what}, ${sizeOf(data)}: left out, the images are too many or too large]`)
+    } else {
+      length += base64.length
+      attachments.push({ mime, url: `data:${mime};base64,${base64}` })
+    }
+  }
+  for (const block of content) {
+    switch (block.type) {
+      case "text":
+        texts.push(cleanText(block.text))
+        break
+      case "image":
+      case "audio":
+        attach(block.mimeType, block.data, block.type)
+        break
+      case "resource_link":
+        texts.push(`[resource ${cleanLine(block.uri, 500)}: ${cleanLine(block.description ?? block.name, 500)}]`)
+        break
+      case "resource": {
+        const { resource } = block
+        const uri = cleanLine(resource.uri, 500)
+        if ("text" in resource) texts.push(`[resource ${uri}]\n${cleanText(resource.text)}`)
+        else attach(resource.mimeType ?? "", resource.blob, `resource ${uri}`)
+        break
+      }
+      default:
+        texts.push("[content of a kind that is not known here]")
+    }
+  }
+  if (texts.length === 0 && attachments.length === 0 && structured !== undefined) {
+    texts.push(cleanText(JSON.stringify(structured, undefined, 2)))
+  }
+  return { text: texts.join("\n"), attachments }
+}

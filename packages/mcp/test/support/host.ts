@@ -1,0 +1,71 @@
+/** A machine for MCP servers in tests: programs are started plainly, and counted. */
+import type { Launched, McpHost } from "@skein/mcp/McpHost"
+import { McpServers, type ProjectServers } from "@skein/mcp/McpServers"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { spawn } from "node:child_process"
+import { tmpdir } from "node:os"
+import { fileURLToPath } from "node:url"
+
+const script = fileURLToPath(new URL("./server.mjs", import.meta.url))
+
+/** The command of a server that misbehaves in this way. */
+export const fake = (how: string): readonly [string, ...ReadonlyArray<string>] => [process.execPath, script, how]
+
+/** A machine, and the processes that were started on it. */
+export interface TestHost {
+  readonly host: McpHost
+  readonly pids: () => ReadonlyArray<number>
+}
+
+/** Makes one. */
+export const testHost = (more: Partial<McpHost> = {}): TestHost => {
+  const pids: Array<number> = []
+  const launch: McpHost["launch"] = ({ command: [program, ...words], directory, environment }) =>
+    Effect.acquireRelease(
+      Effect.map(Deferred.make<string>(), (ended) => {
+        const child = spawn(program, words, {
+          cwd: directory,
+          env: { PATH: process.env["PATH"], ...environment },
+          stdio: ["pipe", "pipe", "pipe"]
+        })
+        if (child.pid !== undefined) pids.push(child.pid)
+        child.stdin.on("error", () => {})
+        child.once("error", (error) => Deferred.unsafeDone(ended, Effect.succeed(error.message)))
+        child.once("exit", (code, signal) => Deferred.unsafeDone(ended, Effect.succeed(`exit code ${code ?? signal}`)))
+        const launched: Launched = {
+          stdin: child.stdin,
+          stdout: child.stdout,
+          stderr: child.stderr,
+          ended: Deferred.await(ended)
+        }
+        return { child, launched }
+      }),
+      ({ child, launched }) =>
+        Effect.suspend(() => {
+          child.kill("SIGKILL")
+          return launched.ended
+        })
+    ).pipe(Effect.map(({ launched }) => launched))
+  return {
+    host: {
+      version: "0.0.0",
+      variables: {},
+      readText: (path) => Effect.fail({ message: `${path} is not there` }),
+      launch,
+      ...more
+    },
+    pids: () => pids
+  }
+}
+
+/** The tools of these servers, on such a machine. */
+export const open = (servers: ProjectServers["servers"], { host } = testHost()) =>
+  Effect.gen(function*() {
+    const context = yield* Layer.build(McpServers.layer(host))
+    return yield* Effect.provide(
+      Effect.flatMap(McpServers, (service) => service.open({ directory: tmpdir(), servers })),
+      context
+    )
+  })

@@ -1,0 +1,128 @@
+/** Owns programs that run beside sessions and talk over their standard streams, such as MCP servers. */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as FiberId from "effect/FiberId"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import { type ChildProcess, spawn } from "node:child_process"
+import { stat } from "node:fs"
+import type { Readable, Writable } from "node:stream"
+import { processGroup } from "./internal/process/processGroup.ts"
+import { shellEnvironment } from "./internal/shell/shellEnvironment.ts"
+import type { Processes } from "./Processes.ts"
+import type { Tracked } from "./Tracked.ts"
+
+/** A program could not be started. */
+export class ServerNotStarted extends Schema.TaggedError<ServerNotStarted>()("ServerNotStarted", {
+  message: Schema.String
+}) {}
+
+/** What to run, and where. */
+export interface ServerStart {
+  /** The program and its arguments; no shell is involved. */
+  readonly command: readonly [string, ...ReadonlyArray<string>]
+  /** Absolute. */
+  readonly directory: string
+  /** The variables that it sees besides the few that programs need; see `baseEnvironment`. */
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/** A program that runs. */
+export interface ServerProcess {
+  readonly stdin: Writable
+  readonly stdout: Readable
+  readonly stderr: Readable
+  /** Ends when it has ended, and says how, as in `exit code 1`. */
+  readonly ended: Effect.Effect<string>
+}
+
+/** How long it may take to end once its input is closed. */
+const grace = "500 millis"
+
+/** Where programs keep what is theirs; the tools that start servers go by them. */
+const places = ["XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"]
+
+/** What of this process's environment such programs see: what every program needs, and nothing that looks like a secret. */
+export const baseEnvironment = (
+  environment: Readonly<Record<string, string | undefined>>
+): Readonly<Record<string, string>> => shellEnvironment(environment, places)
+
+const endOf = (code: number | null, signal: string | null): string =>
+  signal === null ? `exit code ${code ?? "unknown"}` : `signal ${signal}`
+
+const reasonOf = (program: string, directory: string, error: NodeJS.ErrnoException) =>
+  Effect.async<never, ServerNotStarted>((resume) => {
+    stat(directory, (missing) => {
+      const message = missing !== null
+        ? `the directory ${directory} is gone`
+        : error.code === "ENOENT"
+        ? `there is no program ${program}; install it, or correct the command`
+        : error.code === "EACCES"
+        ? `${program} may not be run; check its mode`
+        : error.message
+      resume(new ServerNotStarted({ message }))
+    })
+  })
+
+const spawned = ({ command: [program, ...words], directory, environment }: ServerStart, tracked: Tracked) =>
+  Effect.flatMap(
+    Effect.try({
+      try: () =>
+        spawn(program, words, {
+          cwd: directory,
+          env: { ...environment, ...tracked.environment },
+          stdio: ["pipe", "pipe", "pipe"],
+          detached: true
+        }),
+      catch: (cause) => new ServerNotStarted({ message: cause instanceof Error ? cause.message : String(cause) })
+    }),
+    (child) =>
+      Effect.async<
+        { readonly child: ChildProcess & { readonly pid: number }; readonly ended: Deferred.Deferred<string> },
+        ServerNotStarted
+      >((resume) => {
+        const ended = Deferred.unsafeMake<string>(FiberId.none)
+        child.once("exit", (code, signal) => Deferred.unsafeDone(ended, Effect.succeed(endOf(code, signal))))
+        child.on("error", (error) => resume(reasonOf(program, directory, error)))
+        child.once("spawn", () => {
+          // A process that was spawned has a number.
+          resume(Effect.succeed({ child: child as ChildProcess & { readonly pid: number }, ended }))
+        })
+      })
+  )
+
+/**
+ * Starts a program in a process group of its own. When the scope closes, its input is closed; it then has half a second to
+ * end, and all that it started is ended with it.
+ */
+export const start = (
+  processes: Pick<typeof Processes.Service, "track">,
+  program: ServerStart
+): Effect.Effect<ServerProcess, ServerNotStarted, Scope.Scope> =>
+  Effect.gen(function*() {
+    const tracked = yield* processes.track
+    const clock = yield* Effect.clock
+    const { server } = yield* Effect.acquireRelease(
+      Effect.map(spawned(program, tracked), ({ child, ended }) => {
+        const { pid, stderr, stdin, stdout } = child
+        tracked.started(pid)
+        // What breaks a stream also ends the process, which says why.
+        for (const stream of [stdin, stdout, stderr]) stream?.on("error", () => {})
+        return {
+          group: processGroup({ pid, mark: tracked.mark, ended: Deferred.await(ended), clock }),
+          ended,
+          // All three are pipes.
+          server: { stdin, stdout, stderr, ended: Deferred.await(ended) } as ServerProcess
+        }
+      }),
+      ({ ended, group, server: { stderr, stdin, stdout } }) =>
+        Effect.gen(function*() {
+          stdin.end()
+          yield* Effect.timeoutOption(Effect.interruptible(Deferred.await(ended)), grace)
+          yield* group.stop
+          yield* group.kill
+          for (const stream of [stdin, stdout, stderr]) stream.destroy()
+        })
+    )
+    return server
+  })

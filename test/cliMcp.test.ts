@@ -1,0 +1,97 @@
+/** The built program with MCP servers, as its config names them. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterEach, expect, it, vi } from "vitest"
+import { type Sandbox, sandbox } from "./support/cli.ts"
+import { type Llm, type LlmRequest, startLlm } from "./support/llm.ts"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const cleanup: Array<() => unknown> = []
+afterEach(async () => {
+  for (const each of cleanup.splice(0).toReversed()) await each()
+})
+
+const server = fileURLToPath(new URL("../packages/mcp/test/support/server.mjs", import.meta.url))
+
+/** A model that calls a tool once, and then says what came of it. */
+const calling = (tool: string) => ({ last, messages }: LlmRequest) =>
+  messages.length > 2 ? `told: ${last}` : { calls: [{ tool, args: { words: "hello" } }] }
+
+interface World {
+  readonly llm: Llm
+  readonly place: Sandbox
+  readonly notes: string
+  readonly own: (config: object) => void
+}
+
+const world = async (tool: string, files: Readonly<Record<string, string>> = {}): Promise<World> => {
+  const llm = await startLlm(calling(tool))
+  const place = sandbox({ llm: llm.url, files })
+  cleanup.push(llm.close, place.remove)
+  return {
+    llm,
+    place,
+    notes: join(place.home, "notes"),
+    own: (config) => {
+      const path = join(place.home, "config", "skein", "skein.json")
+      mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(path, JSON.stringify(config))
+    }
+  }
+}
+
+const notesIn = (path: string): ReadonlyArray<{ readonly started?: number; readonly directory?: string }> =>
+  readFileSync(path, "utf8").trim().split("\n").map((line) => JSON.parse(line))
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+it("a tool of a server from the user's config is offered, called under the rules, and ends with the run", async () => {
+  const { llm, notes, own, place } = await world("mcp_fake_echo")
+  own({
+    mcp: { fake: { command: ["node", server], env: { NOTES: notes } } },
+    permission: { "mcp_*": "allow" }
+  })
+  const { code, stderr, stdout } = await place.run(["run", "-m", "openai/m", "go"])
+  expect({ code, stdout, stderr }).toEqual({
+    code: 0,
+    stdout: "told: told: hello (call)\n",
+    stderr: "> mcp_fake_echo words=hello\n"
+  })
+  expect(llm.requests[0]?.tools).toContain("mcp_fake_echo")
+  const [{ directory = "", started = 0 } = {}] = notesIn(notes)
+  expect(directory).toBe(place.project)
+  expect(isAlive(started)).toBe(false)
+})
+
+it("a tool of a server needs permission", async () => {
+  const { notes, own, place } = await world("mcp_fake_echo")
+  own({ mcp: { fake: { command: ["node", server], env: { NOTES: notes } } } })
+  const { code, stdout } = await place.run(["run", "-m", "openai/m", "go"])
+  expect(code).toBe(3)
+  expect(stdout).toContain("told: Permission denied")
+  expect(readFileSync(notes, "utf8")).not.toContain("tools/call")
+})
+
+it("credentials of the environment reach no server unless its config names them", async () => {
+  const { own, place } = await world("mcp_fake_echo")
+  own({
+    mcp: {
+      fake: { command: ["node", server, "environment"], env: { NAMED: "${A_TOKEN}", OTHER: "${NOT_SET:-fallback}" } }
+    },
+    permission: { "mcp_*": "allow" }
+  })
+  const { stdout } = await place.run(["run", "-m", "openai/m", "go"], {
+    env: { A_TOKEN: "value-of-a-token", B_TOKEN: "other-secret-value", B_PLAIN: "plain-value" }
+  })
+  expect(stdout).toContain("\"NAMED\":\"")
+  expect(stdout).toContain("\"OTHER\":\"fallback\"")
+  for (const absent of ["other-secret-value", "plain-value", "sk-test-0123456789"]) expect(stdout).not.toContain(absent)
+})
