@@ -35,7 +35,7 @@ const arrow = {
   client: ["domain", "api"],
   backend: ["domain", "core", "api", "client"],
   tui: ["domain", "view", "backend"],
-  server: ["domain", "core", "api", "tools", "provider", "offline", "storage", "config", "cluster"],
+  server: ["domain", "core", "api", "view", "tools", "provider", "offline", "storage", "config", "cluster"],
   cli: [
     "domain",
     "core",

@@ -2,7 +2,7 @@
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import { Account } from "@skein/domain/Budget"
 import { PermissionRequest, QuestionRequest } from "@skein/domain/Event"
-import { MessageID, RunID, SessionID } from "@skein/domain/Id"
+import { MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
 import { AssistantMessage, Message } from "@skein/domain/Message"
 import { ModelInfo, ModelRef } from "@skein/domain/Model"
 import { Outcome, TaskRun } from "@skein/domain/Outcome"
@@ -77,6 +77,43 @@ export const Tree = Schema.Struct({
   tasks: Schema.Array(TaskRun),
   asks: Schema.Array(Ask)
 }).annotations({ identifier: "Tree" })
+
+/** A stretch of time of an agent: what it did then, or waited for. Times are milliseconds since 1970. */
+export const Span = Schema.Struct({
+  id: Schema.String,
+  /** `tasks`: it waited for tasks of its own. `slot`, `budget`, `retry`, `person`: for one of these. */
+  kind: Schema.Literal("model", "tool", "tasks", "slot", "budget", "retry", "person"),
+  start: Schema.Number,
+  /** Absent while it goes on. */
+  end: Schema.optional(Schema.Number),
+  label: Schema.String
+})
+/** The type of a span. */
+export interface Span extends Schema.Schema.Type<typeof Span> {}
+
+const ShownCall = Schema.Struct({ tool: Schema.String, title: Schema.String })
+
+/** What an agent of a tree has done. */
+export const AgentHistory = Schema.Struct({
+  sessionID: SessionID,
+  /** The model that answered last. */
+  model: Schema.optional(ModelRef),
+  /** The calls that run. */
+  calls: Schema.Array(Schema.Struct({ id: PartID, ...ShownCall.fields })),
+  /** The call that began last. */
+  last: Schema.optional(ShownCall),
+  /** By their beginning. */
+  spans: Schema.Array(Span)
+})
+/** The type of such a history. */
+export interface AgentHistory extends Schema.Schema.Type<typeof AgentHistory> {}
+
+/** When each agent of a tree did what, after the event `seq`. */
+export const TreeTimeline = Schema.Struct({
+  rootID: SessionID,
+  seq: Schema.NonNegativeInt,
+  sessions: Schema.Array(AgentHistory)
+}).annotations({ identifier: "TreeTimeline" })
 
 /** A task with all of its runs. */
 export const Task = Schema.Struct({

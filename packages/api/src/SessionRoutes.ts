@@ -18,6 +18,7 @@ import {
   Rested,
   RootSession,
   Tree,
+  TreeTimeline,
   Turn
 } from "./Output.ts"
 
@@ -56,6 +57,12 @@ const reading = [
     .annotateContext(about(
       "Reads the whole tree that a session is in",
       "A snapshot, with the `seq` that it stands for. Read the events after that `seq` to keep it up to date."
+    )),
+  HttpApiEndpoint.get("timeline", "/v1/sessions/:id/timeline").setPath(id).addSuccess(TreeTimeline)
+    .annotateContext(about(
+      "Reads when each agent of the tree did what",
+      "Spans of work and of waiting, the model that answered last, and the calls that run. The events after its `seq` "
+        + "keep it up to date."
     )),
   HttpApiEndpoint.get("position", "/v1/sessions/:id/position").setPath(id).addSuccess(Position)
     .annotateContext(about("Tells the `seq` of the last event of the tree that a session is in")),
@@ -118,12 +125,13 @@ const writing = [
     .annotateContext(about("Has a model summarise what became of a session"))
 ] as const
 
-const [list, get, children, messages, todos, cost, tree, position, turn, rest, events] = reading
+const [list, get, children, messages, todos, cost, tree, timeline, position, turn, rest, events] = reading
 const [create, change, remove, prompt, interrupt, resume, fork, compact, summarize] = writing
 
 /** Sessions: conversations and the trees that they are in. */
 export class SessionRoutes extends HttpApiGroup.make("sessions")
-  .add(list).add(get).add(children).add(messages).add(todos).add(cost).add(tree).add(position).add(turn).add(rest)
+  .add(list).add(get).add(children).add(messages).add(todos).add(cost).add(tree).add(timeline).add(position).add(turn)
+  .add(rest)
   .add(events)
   .add(create).add(change).add(remove).add(prompt).add(interrupt).add(resume).add(fork).add(compact).add(summarize)
   .annotateContext(OpenApi.annotations({ description: "Conversations, and the trees that they are in" }))

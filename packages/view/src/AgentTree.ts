@@ -1,5 +1,5 @@
 /** Gathers from events, or from a snapshot and the events after it, what each agent of a tree is doing. */
-import type { Tree } from "@skein/api/Output"
+import type { AgentHistory, Tree } from "@skein/api/Output"
 import type { Event, EventProperties } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import type { Message } from "@skein/domain/Message"
@@ -72,6 +72,16 @@ export class AgentTree {
   /** The name of the task that a session works on; undefined where it is the root, or not known. */
   taskOf(id: SessionID): string | undefined {
     return id === this.root.id ? undefined : this.#nodes.get(id)?.title
+  }
+
+  /** Takes in what an agent did before: what events have told since is newer. */
+  recall({ calls, last, model, sessionID }: AgentHistory): void {
+    const node = this.#nodes.get(sessionID)
+    if (node === undefined) return
+    node.model ??= model
+    node.lastCall ??= last
+    if (node.state.type === "settled") return
+    for (const { id, title, tool } of calls) if (!node.calls.has(id)) node.calls.set(id, { title, tool })
   }
 
   /** Takes an event in; says whether anything that is shown has changed. */

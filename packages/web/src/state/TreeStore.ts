@@ -1,10 +1,11 @@
 /** Owns what is known of one tree: a snapshot, and the events after it. */
 import { signal } from "@preact/signals"
-import type { Tree } from "@skein/api/Output"
+import type { Tree, TreeTimeline } from "@skein/api/Output"
 import type { Event } from "@skein/domain/Event"
 import type { MessageWithParts } from "@skein/domain/Part"
 import { AgentTree } from "@skein/view/AgentTree"
 import { PendingAsks } from "@skein/view/PendingAsks"
+import { Timeline } from "@skein/view/Timeline"
 import { Transcripts } from "@skein/view/Transcripts"
 import { confirm, reconcile } from "./actions.ts"
 import { ask, messageOf } from "./api.ts"
@@ -23,6 +24,7 @@ export class TreeStore {
   readonly connection: EventConnection
   readonly id: string
   tree: AgentTree | undefined
+  timeline = new Timeline()
   /** The session whose transcript is read. */
   #reading: string | undefined
   readonly readingProblem = signal<string | undefined>(undefined)
@@ -61,7 +63,16 @@ export class TreeStore {
     this.transcripts.forgetGrowing()
     reconcile((about) => !snapshot.asks.some(({ id }) => id === about) && !this.#works(about))
     this.#draw()
-    return `/v1/sessions/${this.id}/events?from=${snapshot.seq}`
+    const history = await ask<typeof TreeTimeline.Type>("GET", `/v1/sessions/${this.id}/timeline`, { signal: ended })
+    const timeline = new Timeline()
+    for (const each of history.sessions) {
+      this.tree?.recall(each)
+      for (const span of each.spans) timeline.put(each.sessionID, span)
+    }
+    this.timeline = timeline
+    this.#draw()
+    // What both show already comes once more, and does no harm.
+    return `/v1/sessions/${this.id}/events?from=${Math.min(snapshot.seq, history.seq)}`
   }
 
   #works(about: string): boolean {
@@ -94,6 +105,7 @@ export class TreeStore {
     confirm(event)
     this.asks.see(event)
     if (this.transcripts.see(event)) this.#drawSaid()
-    if (this.tree?.see(event) === true) this.#draw()
+    const isLonger = this.timeline.see(event)
+    if (this.tree?.see(event) === true || isLonger) this.#draw()
   }
 }

@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals"
 
 /** The views of a session. */
-export const views = ["tree", "transcript"] as const
+export const views = ["tree", "timeline", "transcript"] as const
 /** The name of a view. */
 export type View = typeof views[number]
 

@@ -8,6 +8,7 @@ import { pathOf, type Route, type View, views } from "../state/route.ts"
 import type { TreeStore } from "../state/TreeStore.ts"
 import { nameOf } from "../state/wishes.ts"
 import { Actions } from "./Actions.tsx"
+import { TimelineView } from "./TimelineView.tsx"
 import { TranscriptView } from "./TranscriptView.tsx"
 import { TreeView } from "./TreeView.tsx"
 
@@ -16,7 +17,7 @@ interface Props {
   readonly route: Extract<Route, { readonly page: "session" }>
 }
 
-const names: Record<View, string> = { tree: "Tree", transcript: "Transcript" }
+const names: Record<View, string> = { tree: "Tree", timeline: "Timeline", transcript: "Transcript" }
 
 const Tabs = ({ node, session, view }: { readonly session: string; readonly view: View; readonly node: string }) => (
   <nav class="tabs" aria-label="Views">
@@ -61,6 +62,7 @@ export const SessionPage = ({ route, store }: Props) => {
               focusMessage={() => field.current?.focus()}
             />
           )}
+          {view === "timeline" && <TimelineView store={store} selected={node.id} />}
           {view === "transcript" && <TranscriptView store={store} node={node} />}
         </div>
         {hasBoth && (

@@ -17,6 +17,7 @@ import { costOf } from "./cost.ts"
 import { findSession, listed } from "./find.ts"
 import { once } from "./once.ts"
 import { attended, findMessage, shownTurn, submit, turnOf } from "./prompt.ts"
+import { readTimeline } from "./timeline.ts"
 import { asProblem, type ServiceError } from "./toProblem.ts"
 
 /** How many items a part of a list has where nothing is said. */
@@ -161,6 +162,7 @@ export const sessionRoutes = HttpApiBuilder.group(Api, "sessions", (handlers) =>
       }))
     .handle("cost", ({ path }) => costOf(path.id))
     .handle("tree", ({ path }) => tree(path.id))
+    .handle("timeline", ({ path }) => readTimeline(path.id))
     .handle("position", ({ path }) =>
       Effect.gen(function*() {
         const storage = yield* SessionStorage

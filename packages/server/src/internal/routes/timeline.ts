@@ -1,0 +1,57 @@
+/** Reads when each agent of a tree did what: from messages, runs and the questions in the log. */
+import type { AgentHistory, Span } from "@skein/api/Output"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import type { SessionID } from "@skein/domain/Id"
+import type { TaskRun } from "@skein/domain/Outcome"
+import type { MessageWithParts } from "@skein/domain/Part"
+import { Timeline } from "@skein/view/Timeline"
+import * as Effect from "effect/Effect"
+import { findSession } from "./find.ts"
+import { asProblem } from "./toProblem.ts"
+
+/** How many sessions are read at once. */
+const readers = 4
+
+const asking = ["permission.asked", "permission.replied", "question.asked", "question.replied"] as const
+
+const spanOfQueue = ({ id, state, time }: TaskRun): ReadonlyArray<Span> => {
+  const end = time.started ?? time.settled
+  if (state !== "queued" && end === time.created) return []
+  const start = time.created
+  return [{ id: `slot-${id}`, kind: "slot", start, ...(end === undefined ? {} : { end }), label: "waits for a slot" }]
+}
+
+const callsOf = (messages: ReadonlyArray<MessageWithParts>): Pick<AgentHistory, "calls" | "last" | "model"> => {
+  const calls: Array<AgentHistory["calls"][number]> = []
+  let last: AgentHistory["last"]
+  let model: AgentHistory["model"]
+  for (const { info, parts } of messages) {
+    if (info.role === "assistant") model = { providerID: info.providerID, modelID: info.modelID }
+    for (const part of parts) {
+      if (part.type !== "tool" || part.state.status === "pending") continue
+      const title = "title" in part.state ? part.state.title ?? "" : ""
+      last = { tool: part.tool, title }
+      if (part.state.status === "running") calls.push({ id: part.id, tool: part.tool, title })
+    }
+  }
+  return { calls, ...(last === undefined ? {} : { last }), ...(model === undefined ? {} : { model }) }
+}
+
+/** The timeline of the tree that a session is in. Events after its `seq` may already be in it, and do no harm. */
+export const readTimeline = Effect.fnUntraced(function*(id: string) {
+  const storage = yield* SessionStorage
+  const { rootID } = yield* asProblem(findSession(id))
+  const { last: seq } = yield* asProblem(storage.eventRange(rootID))
+  const { rows: sessions } = yield* asProblem(storage.sessions({ rootID }))
+  const { rows: runs } = yield* asProblem(storage.runs({ rootID }))
+  const timeline = new Timeline()
+  for (const run of runs) for (const span of spanOfQueue(run)) timeline.put(run.taskID, span)
+  for (const { event } of yield* asProblem(storage.events({ after: 0, rootID, types: asking }))) timeline.see(event)
+  const read = Effect.fnUntraced(function*(sessionID: SessionID) {
+    const { rows } = yield* asProblem(storage.messages(sessionID))
+    for (const { info, parts } of rows) timeline.read(info, parts)
+    return { sessionID, ...callsOf(rows) }
+  })
+  const known = yield* Effect.forEach(sessions, (session) => read(session.id), { concurrency: readers })
+  return { rootID, seq, sessions: known.map((each) => ({ ...each, spans: timeline.of(each.sessionID) })) }
+})

@@ -1,0 +1,162 @@
+/** Gathers from events when each agent did what: spans of work and of waiting, for lanes beside each other. */
+import type { Span } from "@skein/api/Output"
+import type { Event } from "@skein/domain/Event"
+import type { Message } from "@skein/domain/Message"
+import type { Part } from "@skein/domain/Part"
+import type { SessionStatus } from "@skein/domain/SessionInfo"
+
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+
+/** When an id was made, in milliseconds since 1970: its first ten digits after the prefix. */
+export const timeOfID = (id: string): number => {
+  let time = 0
+  for (const digit of id.slice(id.indexOf("_") + 1).slice(0, 10)) {
+    time = time * 32 + Math.max(0, alphabet.indexOf(digit))
+  }
+  return time
+}
+
+/** A message as a span: the time in which a model answered. */
+const spanOfMessage = (info: Message): Span | undefined =>
+  info.role === "user" ? undefined : {
+    id: info.id,
+    kind: "model",
+    start: info.time.created,
+    ...(info.time.completed === undefined ? {} : { end: info.time.completed }),
+    label: info.modelID
+  }
+
+/** A part as a span, where it took time of its own. */
+const spanOfPart = (part: Part): Span | undefined => {
+  if (part.type === "retry") {
+    const start = Math.min(timeOfID(part.id), part.next)
+    return { id: part.id, kind: "retry", start, end: part.next, label: part.error.message.slice(0, 200) }
+  }
+  if (part.type !== "tool" || !("time" in part.state) || part.state.time === undefined) return undefined
+  const { state, tool } = part
+  const title = "title" in state ? state.title ?? "" : ""
+  return {
+    id: part.id,
+    kind: tool === "task" ? "tasks" : "tool",
+    start: part.state.time.start,
+    ..."end" in part.state.time ? { end: part.state.time.end } : {},
+    label: `${tool} ${title}`.trim().slice(0, 200)
+  }
+}
+
+/** What an agent waits for by its status. */
+const waitOf = (status: SessionStatus): Pick<Span, "kind" | "label"> | undefined => {
+  switch (status.type) {
+    case "queued":
+      return { kind: "slot", label: "waits for a slot" }
+    case "waiting":
+      return { kind: "budget", label: status.message.slice(0, 200) }
+    default:
+      return undefined
+  }
+}
+
+/** A question has the id of the call that asks, which has a span of its own. */
+const askID = (id: string): string => `ask-${id}`
+
+/** The spans of one agent. */
+class Lane {
+  readonly spans = new Map<string, Span>()
+  /** The wait that its status tells of. */
+  wait: string | undefined
+  #sorted: ReadonlyArray<Span> | undefined
+
+  put(span: Span | undefined): boolean {
+    if (span === undefined) return false
+    this.spans.set(span.id, span)
+    this.#sorted = undefined
+    return true
+  }
+
+  end(id: string | undefined, at: number): boolean {
+    const span = id === undefined ? undefined : this.spans.get(id)
+    return span !== undefined && span.end === undefined && this.put({ ...span, end: Math.max(at, span.start) })
+  }
+
+  endAll(at: number): boolean {
+    let changed = false
+    for (const id of this.spans.keys()) changed = this.end(id, at) || changed
+    return changed
+  }
+
+  get sorted(): ReadonlyArray<Span> {
+    return this.#sorted ??= [...this.spans.values()].toSorted((a, b) => a.start - b.start)
+  }
+}
+
+/** When the agents of one tree did what. */
+export class Timeline {
+  readonly #lanes = new Map<string, Lane>()
+
+  /** The spans of an agent, by their beginning. One without an end goes on. */
+  of(sessionID: string): ReadonlyArray<Span> {
+    return this.#lanes.get(sessionID)?.sorted ?? []
+  }
+
+  /** How many spans there are. */
+  get size(): number {
+    let size = 0
+    for (const { spans } of this.#lanes.values()) size += spans.size
+    return size
+  }
+
+  /** Takes in a span that was read. */
+  put(sessionID: string, span: Span): void {
+    this.#lane(sessionID).put(span)
+  }
+
+  /** Takes in a message that was read, with its parts. */
+  read(info: Message, parts: ReadonlyArray<Part>): void {
+    const lane = this.#lane(info.sessionID)
+    lane.put(spanOfMessage(info))
+    for (const part of parts) lane.put(spanOfPart(part))
+  }
+
+  /** Takes an event in; says whether a span has changed. */
+  see(event: Event): boolean {
+    const lane = this.#lane(event.sessionID)
+    const { timestamp } = event
+    switch (event.type) {
+      case "message.updated":
+        return lane.put(spanOfMessage(event.properties.info))
+      case "message.part.updated":
+        return lane.put(spanOfPart(event.properties.part))
+      case "permission.asked":
+      case "question.asked": {
+        const label = "permission" in event.properties ? event.properties.permission : "question"
+        return lane.put({ id: askID(event.properties.id), kind: "person", start: timestamp, label })
+      }
+      case "permission.replied":
+      case "question.replied":
+        return lane.end(askID(event.properties.id), timestamp)
+      case "session.status":
+        return this.#wait(lane, event.properties.status, timestamp)
+      case "session.idle":
+      case "subagent.completed":
+      case "subagent.failed":
+        return lane.endAll(timestamp)
+      default:
+        return false
+    }
+  }
+
+  #wait(lane: Lane, status: SessionStatus, now: number): boolean {
+    const wait = waitOf(status)
+    const open = lane.wait === undefined ? undefined : lane.spans.get(lane.wait)
+    if (wait !== undefined && open?.kind === wait.kind && open.end === undefined) return false
+    const ended = lane.end(lane.wait, now)
+    lane.wait = wait === undefined ? undefined : `${wait.kind}-${now}`
+    return (lane.wait !== undefined && wait !== undefined && lane.put({ ...wait, id: lane.wait, start: now })) || ended
+  }
+
+  #lane(sessionID: string): Lane {
+    const lane = this.#lanes.get(sessionID) ?? new Lane()
+    this.#lanes.set(sessionID, lane)
+    return lane
+  }
+}
