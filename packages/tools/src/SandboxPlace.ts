@@ -20,6 +20,8 @@ export interface SandboxPlace {
   readonly network?: boolean
   /** Whether it sees the home, the agent that holds keys, and what is asked for before it is read. */
   readonly credentials?: boolean
+  /** Told before the command starts what it does not see and might look for: a sentence for the model. */
+  readonly say?: (note: string) => Effect.Effect<void>
   /** Told, when the scope closes, what it has done that could only be undone: sentences for the model, which the log has as well. */
   readonly tell?: (note: string) => Effect.Effect<void>
 }
@@ -50,6 +52,8 @@ export interface SandboxOptions {
     /** Bytes in /tmp and the home. */
     readonly files?: number
   }
+  /** How much of a tree is checked for files that rules hide, where that differs from the usual; the rest is hidden. */
+  readonly checked?: { readonly directories?: number; readonly files?: number; readonly unchecked?: number }
   /** Where `bwrap` is looked for. */
   readonly environment: Readonly<Record<string, string | undefined>>
 }

@@ -106,7 +106,7 @@ describe.skipIf(!works)("a sandboxed command (needs bubblewrap)", () => {
         expect(yield* run("cat .env", { reads: rules, credentials: true })).toEqual({ code: 0, output: "text of .env" })
         expect(yield* run("cat secrets/deep/key", { reads: rules, credentials: true })).not.toMatchObject({ code: 0 })
       }).pipe(Effect.provide(layerIn(top)))
-      expect(fs.readFileSync(at("p/a/.env"), "utf8")).toBe("text of packages/a/.env")
+      expect(fs.readFileSync(at("packages/a/.env"), "utf8")).toBe("text of packages/a/.env")
     })))
 
   it.live("finds config without the credentials in it", () =>
@@ -184,6 +184,44 @@ describe.skipIf(!works)("a sandboxed command (needs bubblewrap)", () => {
         expect(count((yield* run(line, { network: true })).output)).toBe(
           fs.readFileSync("/proc/net/dev", "utf8").split("\n").filter((each) => each.includes(":")).length
         )
+      }).pipe(Effect.provide(layerIn(top)))
+    })))
+
+  it.live("cannot give a hidden file another name by moving a directory above it", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { at, run, top } = yield* homely
+      for (const name of ["conf/deep/secret", "conf/other", "keys/a/b"]) {
+        fs.mkdirSync(path.dirname(at(name)), { recursive: true })
+        fs.writeFileSync(at(name), "SECRET")
+      }
+      const hidden = { reads: reads({ "conf/deep/secret": "deny", "keys/a": "ask" }) }
+      yield* Effect.gen(function*() {
+        for (const line of ["mv conf x", "mv conf/deep x", "mv conf/deep/secret x", "mv keys x", "mv keys/a x"]) {
+          expect(yield* run(line, hidden), line).not.toMatchObject({ code: 0 })
+        }
+        expect(yield* run("mv conf/other conf/more && ls conf", hidden)).toEqual({ code: 0, output: "deep\nmore\n" })
+      }).pipe(Effect.provide(layerIn(top)))
+    })))
+
+  it.live("does not see directories that were too many to be checked, and is told so", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { at, run, top } = yield* homely
+      for (const name of ["a/b/.env", "c/d/.env", "e/.env"]) {
+        fs.mkdirSync(path.dirname(at(name)), { recursive: true })
+        fs.writeFileSync(at(name), "SECRET")
+      }
+      const notes: Array<string> = []
+      const say = (note: string) => Effect.sync(() => notes.push(note))
+      const isHidden = (file: string): Action => file.endsWith(".env") ? "ask" : "allow"
+      const line = "find . -name .env -exec cat {} +; ls a c e"
+      yield* Effect.gen(function*() {
+        expect((yield* run(line, { reads: isHidden, say })).output).not.toContain("SECRET")
+        // Those deeper than the first level were not checked.
+        expect(notes).toEqual([expect.stringContaining("does not see a/b, c/d")])
+      }).pipe(Effect.provide(layerIn(top, { checked: { directories: 4 } })))
+      yield* Effect.gen(function*() {
+        expect((yield* run(line, { reads: isHidden, say })).output).not.toContain("SECRET")
+        expect(notes).toHaveLength(1)
       }).pipe(Effect.provide(layerIn(top)))
     })))
 })

@@ -3,7 +3,7 @@ import { Owner } from "@skein/core/Owner"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as NodeFs from "node:fs"
-import { basename, dirname, join } from "node:path"
+import { basename, dirname, join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import * as NodeOwner from "../../NodeOwner.ts"
 import { SandboxError } from "../../SandboxError.ts"
@@ -70,7 +70,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
     read: options.read ?? [],
     program: real(process.execPath)
   })
-  const maskedFiles = makeMaskedFiles()
+  const maskedFiles = makeMaskedFiles(options.checked)
   // The next start of Skein runs what lies there.
   const installed = [...installedPackages(options.installed ?? fileURLToPath(import.meta.url)), real(process.execPath)]
   if (home !== undefined) {
@@ -175,6 +175,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
         const hidden = [
           ...masked.files,
           ...masked.directories,
+          ...masked.unchecked,
           ...machine.hidden.filter((path) => !isIn(directory, path)),
           ...own,
           ...(credentials ? [] : hiddenHome(home, directory))
@@ -188,6 +189,9 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
             !hidden.includes(path) && !inEmptied(path) && !approved.includes(path)
           )
         return {
+          // Moved away with a directory above it, a file could have a name by which it may be read.
+          pinned: [...masked.files, ...masked.directories].flatMap((path) => between(path, directory)),
+          unchecked: masked.unchecked,
           emptied,
           shown: [spill, ...machine.toolchains].filter((path) => inEmptied(path) && isThere(path)),
           replaced: cleanCopies(place.beside, copied),
@@ -226,11 +230,13 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
       ...(onlyReads && directory !== "/" ? [directory] : [])
     ]
     const all = [...seen, ...changes.writable, directory, ...(credentials && home !== undefined ? [home] : [])]
-    const { emptied, hidden, replaced, shown } = yield* hiding(directory, guarded, all, given)
+    const { emptied, hidden, pinned, replaced, shown, unchecked } = yield* hiding(directory, guarded, all, given)
+    if (unchecked.length > 0) yield* given.say?.(tooLarge(unchecked, directory)) ?? Effect.void
     return [
       ownProgram("bwrap", options.environment["PATH"], directory),
       ...bwrapArguments({
         ...changes,
+        pinned: [...new Set([...changes.pinned, ...(onlyReads ? [] : pinned)])],
         strength,
         network: options.network || network,
         ...(directory === "/" ? { system: ["/"], links: [] } : { system: machine.system, links: machine.links }),
@@ -268,6 +274,12 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
   const watch = makeWatchBounds({ ...usualBounds(), ...options.bounds }, [place.temporary, place.home])
   return { confine, limits, watch }
 })
+
+const tooLarge = (unchecked: ReadonlyArray<string>, directory: string): string => {
+  const named = unchecked.slice(0, 3).map((path) => relative(directory, path)).join(", ")
+  const more = unchecked.length > 3 ? ` and ${unchecked.length - 3} others` : ""
+  return `The project has too many directories to check for files that must not be read. This command does not see ${named}${more}.`
+}
 
 /** Where names are watched for: protected ones at the top of the tree, and files of Skein's own that are not there yet. */
 const watchedPlaces = (directory: string, names: ReadonlyArray<string>, own: ReadonlyArray<string>) => {

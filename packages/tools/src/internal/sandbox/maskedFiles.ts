@@ -6,8 +6,17 @@ import { attempt } from "../processes.ts"
 /** Where nobody looks: packages of others, and what git keeps. */
 const passed = new Set(["node_modules", ".git", ".hg", ".svn", "__pycache__", ".venv", "target"])
 
-/** The most directories that are read, and the most files that can be hidden. */
-const bounds = { directories: 5_000, files: 1_000 } as const
+/** How much of a tree is checked. */
+export interface MaskBounds {
+  /** The most directories that are read. */
+  readonly directories: number
+  /** The most files that are hidden one by one. */
+  readonly files: number
+  /** The most directories that are hidden because nobody has checked them. */
+  readonly unchecked: number
+}
+
+const usual: MaskBounds = { directories: 20_000, files: 1_000, unchecked: 200 }
 
 /** No file has this name: a rule that forbids it forbids everything in the directory. */
 const anything = "\u0001"
@@ -22,15 +31,16 @@ interface Listed {
 export interface Masked {
   readonly files: ReadonlyArray<string>
   readonly directories: ReadonlyArray<string>
-  /** Whether all of the tree was looked at. */
-  readonly whole: boolean
+  /** Directories of which not all was checked: they are to be hidden as well. */
+  readonly unchecked: ReadonlyArray<string>
 }
 
 /** Remembers what lies in directories as long as they do not change: this happens before each command. */
-export const makeMaskedFiles = (): (
+export const makeMaskedFiles = (given: Partial<MaskBounds> = {}): (
   directory: string,
   readAction: (path: string) => boolean
 ) => Masked => {
+  const bounds = { ...usual, ...given }
   const known = new Map<string, Listed>()
   const list = (path: string): Listed => {
     const changed = attempt(() => NodeFs.statSync(path).mtimeMs, -1)
@@ -49,17 +59,23 @@ export const makeMaskedFiles = (): (
   return (directory, readAction) => {
     const files: Array<string> = []
     const directories: Array<string> = []
+    const unchecked: Array<string> = []
     let level: ReadonlyArray<string> = [""]
     let looked = 0
     while (level.length > 0) {
       const next: Array<string> = []
       for (const below of level) {
-        if (++looked > bounds.directories || files.length > bounds.files) return { files, directories, whole: false }
-        const found = list(join(directory, below))
-        for (const name of found.files) {
-          const path = `${below}${name}`
-          if (!readAction(path)) files.push(join(directory, path))
+        if (++looked > bounds.directories) {
+          unchecked.push(below)
+          continue
         }
+        const found = list(join(directory, below))
+        const hidden = found.files.map((name) => `${below}${name}`).filter((path) => !readAction(path))
+        if (below !== "" && files.length + hidden.length > bounds.files) {
+          unchecked.push(below)
+          continue
+        }
+        files.push(...hidden.map((path) => join(directory, path)))
         for (const name of found.directories) {
           const path = `${below}${name}/`
           if (readAction(path + anything)) next.push(path)
@@ -68,6 +84,16 @@ export const makeMaskedFiles = (): (
       }
       level = next
     }
-    return { files, directories, whole: true }
+    return { files, directories, unchecked: fewer(unchecked, bounds.unchecked).map((path) => join(directory, path)) }
   }
+}
+
+/** At most so many directories that hold all of these: each costs a mount. */
+const fewer = (paths: ReadonlyArray<string>, most: number): ReadonlyArray<string> => {
+  const names = paths.map((path) => path.split("/").filter((name) => name !== ""))
+  for (let depth = Math.max(0, ...names.map(({ length }) => length)); depth > 0; depth--) {
+    const tops = new Set(names.map((each) => each.slice(0, depth).join("/")))
+    if (tops.size <= most || depth === 1) return [...tops]
+  }
+  return []
 }

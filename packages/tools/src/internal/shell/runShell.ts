@@ -8,6 +8,7 @@ import * as Option from "effect/Option"
 import { constants } from "node:os"
 import type { Processes } from "../../Processes.ts"
 import type { Sandbox } from "../../Sandbox.ts"
+import type { SandboxPlace } from "../../SandboxPlace.ts"
 import type { ShellCommand, ShellEnd } from "../../ShellCommand.ts"
 import { freeBytes } from "./freeBytes.ts"
 import { outputBuffer } from "./outputBuffer.ts"
@@ -50,7 +51,7 @@ interface Place {
 const run = Effect.fnUntraced(function*(
   { credentials, environment, fs, processes, sandbox }: Place,
   command: ShellCommand,
-  tell: (note: string) => Effect.Effect<void>
+  { say, tell }: Required<Pick<SandboxPlace, "say" | "tell">>
 ) {
   const buffer = outputBuffer()
   const writer = yield* makeSpillWriter(fs, command.spill)
@@ -61,6 +62,7 @@ const run = Effect.fnUntraced(function*(
       approved: command.approved ?? [],
       reached: command.reached ?? [],
       readOnly: command.readOnly ?? false,
+      say,
       tell
     }),
     ({ message }) => new NotStarted({ code: undefined, reason: message })
@@ -115,10 +117,11 @@ const run = Effect.fnUntraced(function*(
 export const runShell = (place: Place, command: ShellCommand): Effect.Effect<ShellEnd, NotStarted> =>
   Effect.suspend(() => {
     const notes: Array<string> = []
+    const say = (note: string) => Effect.sync(() => notes.push(`[Sandbox: ${note}]`))
     const tell = (note: string) =>
       Effect.sync(() => notes.push(`[${note} Tell the user, who can look at it and put it back.]`))
     return Effect.map(
-      Effect.scoped(run(place, command, tell)),
+      Effect.scoped(run(place, command, { say, tell })),
       (end) => notes.length === 0 ? end : { ...end, output: [end.output.trimEnd(), ...notes].join("\n") }
     )
   })
