@@ -98,11 +98,14 @@ const writeScript = async () => {
     format: "cjs",
     // Node reads it faster, one byte for each character.
     charset: "ascii",
+    // A script does not know where it lies; what it is given to load modules with does.
+    define: { ...common.define, "import.meta.url": "__skeinURL" },
     logOverride: { "empty-import-meta": "error" },
     write: false
   })
   const source = outputFiles?.[0]?.text ?? ""
-  writeFileSync(bundleScript, `(function (require, __import, __skeinPrompts) {${throughLoader(source)}})\n`)
+  const url = "const __skeinURL = require(\"node:url\").pathToFileURL(require.resolve(\"./skein.cjs\")).href;"
+  writeFileSync(bundleScript, `(function (require, __import, __skeinPrompts) {${url}${throughLoader(source)}})\n`)
 }
 
 const compileAhead = () => {
