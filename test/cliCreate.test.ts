@@ -69,11 +69,11 @@ describe("skein agents create", () => {
       code: 2,
       stderr: "skein: --name: there is an agent build already (built in). Choose another name.\n"
     })
-    expect(await create("--name", "../up")).toMatchObject({ code: 2, stderr: expect.stringContaining("is no name") })
+    expect(await create("--name", "../up")).toMatchObject({ code: 2, stderr: expect.stringContaining("is not a valid agent name") })
     expect(llm.requests).toEqual([])
     const there = await create("--name", "odd")
     expect(there.code).toBe(2)
-    expect(there.stderr).toContain(`${join(project, ".skein/agent/odd.md")} is there already, and is not written over.`)
+    expect(there.stderr).toContain(`${join(project, ".skein/agent/odd.md")} already exists.`)
     expect(readFileSync(join(project, ".skein/agent/odd.md"), "utf8")).toContain("mine")
     const none = await run(["agents", "create", "-m", "offline/survey", "it"])
     expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining("is no AI and cannot design an agent") })
@@ -100,7 +100,7 @@ describe("skein init", () => {
     expect(JSON.parse(stdout)).toMatchObject({ title: "Skein config", properties: { instructions: {} } })
     expect(await run(["config"])).toMatchObject({ code: 0, stderr: "" })
     writeFileSync(join(project, "skein.json"), "{ \"model\": \"openai/m\" }")
-    expect(await run(["init"])).toMatchObject({ code: 2, stderr: expect.stringContaining("is there already") })
+    expect(await run(["init"])).toMatchObject({ code: 2, stderr: expect.stringContaining("already exists") })
     expect(readFileSync(join(project, "skein.json"), "utf8")).toContain("openai/m")
   })
 

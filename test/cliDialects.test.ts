@@ -66,9 +66,9 @@ it("a project for OpenCode has its agents, its rules, its prompts and its instru
   expect(last!.last).toContain("src/count.js:1 counts ducks")
   expect((await run(["config"])).stderr).toBe("skein: 3 notes on files of other tools: `skein config --notes`\n")
   expect(await notes(run)).toEqual([
-    "note opencode.jsonc:6:3 theme: Skein has no use for it",
+    "note opencode.jsonc:6:3 theme: Skein ignores it",
     "note opencode.jsonc:15:3 mcp: these MCP servers are not read yet, and agents have none of their tools",
-    "note opencode.jsonc:11:7 permission: the rule for \"git push*\" counts, though a wider one follows it"
+    "note opencode.jsonc:11:7 permission: the rule for \"git push*\" applies, although a wider one follows it"
   ])
 })
 
@@ -98,7 +98,7 @@ it("a project for Claude Code has its agents, its rules, and CLAUDE.md with what
   expect(reviewer!.tools.toSorted()).toEqual(["glob", "grep", "read"])
   expect(last!.last).toContain("src/honk.js:1 is fine")
   expect(await notes(run)).toEqual([
-    "note .claude/settings.json:8:3 includeCoAuthoredBy: Skein has no use for it",
+    "note .claude/settings.json:8:3 includeCoAuthoredBy: Skein ignores it",
     expect.stringContaining("permission.bash.npm run lint is ignored: a project's file may not allow"),
     expect.stringContaining("permission.bash.npm run test * is ignored"),
     expect.stringContaining("env.NODE_ENV is ignored: a project's file may not set variables of commands")

@@ -114,7 +114,7 @@ it("a task for an agent whose file cannot be used says what is wrong with the fi
   }, llm.url)
   const ran = await run(["run", "--auto", "-m", "openai/m", "start"])
   expect(ran.stdout).toMatch(
-    /Unknown agent type: locked is not a valid agent type: its file cannot be used\.\n.*locked\.md:3:1: .*restrictions: what this restricts is not understood/
+    /Unknown agent type: locked is not a valid agent type: its file cannot be used\.\n.*locked\.md:3:1: .*restrictions: this restriction is not understood/
   )
 })
 

@@ -176,6 +176,6 @@ it("hooks of a project do not run, and it is said that they do not", async () =>
   expect(stderr).toContain("6 values wait for trust")
   expect(existsSync(join(place.project, "PWNED"))).toBe(false)
   expect((await place.run(["config", "--notes"])).stdout).toContain(
-    "hooks.SessionStart is ignored: a project's file may not run commands of its own; if you want it, say `skein trust"
+    "hooks.SessionStart is ignored: a project's file may not run commands; if you want it, run `skein trust"
   )
 })

@@ -1,4 +1,4 @@
-/** Decides what the agents are: the built-in ones as config changes them, and those that config adds. */
+/** Builds the agents: the built-in ones with the changes of the config, and those that the config adds. */
 import { Agent, builtins, defaultRules } from "@skein/core/Agent"
 import { Config, defaults, type Settings } from "@skein/core/Config"
 import { nearest } from "@skein/core/Nearest"
@@ -18,22 +18,24 @@ import { isAgentName, namesForAgents } from "./internal/agentName.ts"
 import { narrow, within } from "./internal/narrow.ts"
 import { isForeignFile } from "./internal/places.ts"
 
-/** The agents of a process, and the rules that hold for all of them: the arguments of `Agent.layer`. */
+/** The agents of a process, and the rules for all of them: the arguments of `Agent.layer`. */
 export interface Agents {
   readonly agents: ReadonlyArray<AgentInfo>
   readonly permission: Ruleset
-  /** The agents that there would be if their files could be used, and what is wrong with these. */
+  /** The agents whose files cannot be used, and why. */
   readonly broken: ReadonlyArray<{ readonly name: string; readonly message: string }>
-  /** The agent of a new session: the configured one, or another where that is none and no file of Skein asks for it. */
+  /**
+   * The agent of a new session: the configured one, or another if that does not exist and no file of Skein names it.
+   */
   readonly defaultAgent: string
-  /** What does not count, and why. */
+  /** What is ignored, and why. */
   readonly warnings: ReadonlyArray<ConfigIssue>
 }
 
 /**
- * Puts the agents of config over the built-in ones. What a built-in agent denies, and its ceiling, stay whatever config
- * says; `origins` are those of the config, for messages and for the origin of each agent; of `unusable` agents there are
- * files that cannot be used.
+ * Lays the agents of the config over the built-in ones. The denials and the ceiling of a built-in agent stay whatever
+ * the config says. `origins` are those of the config, for messages and for the origin of each agent; `unusable` are
+ * agents whose files cannot be used.
  */
 export const agentsFrom = (
   settings: Settings,
@@ -53,24 +55,24 @@ export const agentsFrom = (
     const config = configured.get(name) ?? {}
     const path = `agent.${name}`
     const before = issues.length
-    if (!isAgentName(name)) report(path, `${JSON.stringify(name)} is no name for an agent; ${namesForAgents}`)
+    if (!isAgentName(name)) report(path, `${JSON.stringify(name)} is not a valid agent name; ${namesForAgents}`)
     const builtin = known.get(name)
     const why = broken.get(name)
-    // An agent that works behind the scenes is not the one that another tool's file means.
+    // A hidden agent is not the one that another tool's file means.
     const isOther = builtin?.hidden === true && why?.every(({ kind }) => kind !== undefined) === true
     if ((why !== undefined && !isOther) || config.disable === true) return []
     const model = config.model === undefined ?
       builtin?.model ?? [] :
       toModels(
         config.model,
-        (text) => report(`${path}.model`, `${path}.model: ${JSON.stringify(text)} is no model; write provider/model`)
+        (text) => report(`${path}.model`, `${path}.model: ${JSON.stringify(text)} is not a model; write provider/model`)
       )
     const fault = config.output === undefined ? undefined : faultOf(config.output)
     if (fault !== undefined) report(`${path}.output`, `${path}.output: ${fault}`)
     const base = builtin?.permission ?? []
     const own = ownRules(config, [...defaultRules, ...permission, ...base])
     const ceiling = ceilingOf(config, builtin)
-    // What is wrong in the file of an agent takes only that agent away.
+    // A fault in an agent's file disables only that agent.
     const wrong = issues.slice(before)
     if (wrong.length > 0 && wrong.every(({ file }) => file.endsWith(".md"))) {
       broken.set(name, wrong)
@@ -78,13 +80,13 @@ export const agentsFrom = (
       return []
     }
     return [{
-      // Only what is there may be copied: an absent field of config must not hide the built-in one.
+      // Copies only present fields: an absent field of the config must not hide the built-in one.
       ...builtin,
       ...fields(config),
       name,
       mode: config.mode ?? builtin?.mode ?? "all",
       model,
-      // Rules for all agents stand before an agent's own, where a built-in `allow` would lift what they take away.
+      // Rules for all agents come before an agent's own, where a built-in `allow` would lift their denials.
       permission: base.length === 0 ? own : [...base, ...narrow(base, [...permission, ...own])],
       ...(ceiling === undefined ? {} : { ceiling }),
       hidden: config.hidden ?? builtin?.hidden ?? false,
@@ -101,7 +103,7 @@ export const agentsFrom = (
     const origin = place(originOf(origins, "default_agent"))
     const issue = { ...origin, key: "default_agent", message: fault }
     if (isForeignFile(origin.file)) warnings.push({ ...issue, kind: "note" })
-    // A flag names itself.
+    // A flag is its own origin.
     else issues.push(origin.file.startsWith("--") ? issue : { ...issue, message: `default_agent: ${fault}` })
   }
   const isAsked = (origins["default_agent"] ?? "default") !== "default" && warnings.length === 0
@@ -116,7 +118,7 @@ export const agentsFrom = (
     })
 }
 
-/** Who begins where nobody is asked for: the built-in agent, or the first that people may choose. */
+/** The agent of a new session if the config names none: the built-in one, or the first primary one. */
 const otherDefault = (agents: ReadonlyArray<AgentInfo>): string => {
   const primary = agents.filter(({ hidden, mode }) => !hidden && mode !== "subagent")
   const found = primary.find(({ name }) => name === defaults.default_agent)
@@ -126,7 +128,7 @@ const otherDefault = (agents: ReadonlyArray<AgentInfo>): string => {
   return found?.name ?? defaults.default_agent
 }
 
-/** The agents of config over those that Skein brings. */
+/** The agents of the config over the built-in ones. */
 export const layer: Layer.Layer<Agent, ConfigError, Config> = Layer.unwrapEffect(
   Effect.flatMap(
     Config,
@@ -161,16 +163,16 @@ const toModels = (model: string | ReadonlyArray<string>, bad: (text: string) => 
     return ref === undefined ? [] : [ref]
   })
 
-/** Tools that go by the permission of another: who is allowed that one has them all. */
+/** Tools with the permission of another tool: whoever has that permission has them all. */
 const families: Readonly<Record<string, ReadonlyArray<string>>> = {
   edit: ["write", "patch"],
   task: ["task_status", "task_message", "task_stop", "task_wait"]
 }
 
-/** Permissions that are no tools: a list of tools says nothing of them. */
+/** Permissions that are not tools: a list of tools does not affect them. */
 const toolless = ["external_directory", "doom_loop", "task_model", "task_agent"]
 
-/** What an agent's config says of permission; `before` is what holds without it, which a list of tools falls back to. */
+/** The rules in an agent's config; `before` are the rules without it, which a list of tools falls back to. */
 const ownRules = (config: AgentConfig, before: Ruleset): Ruleset => {
   const listed = [
     ...(config.allowedTools === undefined ? [] : only(config.allowedTools, before)),
@@ -185,7 +187,7 @@ const only = (tools: ReadonlyArray<string>, before: Ruleset): Ruleset => {
     tools.map((tool) => Object.keys(families).find((key) => families[key]?.includes(tool) === true) ?? tool)
   )
   const members = [...keys].flatMap((key) => families[key] ?? [])
-  // A rule for everything is none for a tool by name, and must not become one here.
+  // A catch-all is not a rule for a tool's name, and must not become one here.
   const named = before.filter(({ permission }) => permission !== "*")
   return [
     { permission: "*", pattern: "*", action: "deny" },
@@ -224,7 +226,7 @@ const faultOfDefault = (
 ): string | undefined => {
   const chosen = (origins["default_agent"] ?? "default") !== "default"
   const agent = agents.find((each) => each.name === name)
-  // Where config does not ask for it, another one begins.
+  // If no config names it, another agent is used.
   if (!chosen) return undefined
   if (agent?.mode === "subagent") return `${name} is a subagent; the default agent must be primary, or of mode all`
   if (agent !== undefined) return undefined

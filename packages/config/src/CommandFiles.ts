@@ -1,4 +1,4 @@
-/** Owns which commands files define: finds them around a directory, reads them, and decides which one of a name counts. */
+/** Finds the command files for a directory, reads them, and decides which one of a name wins. */
 import type { CommandInfo, CommandList } from "@skein/core/Command"
 import type { Settings } from "@skein/core/Config"
 import type { CommandConfig } from "@skein/domain/ConfigInfo"
@@ -16,20 +16,20 @@ import { parseForeign } from "./internal/foreignSource.ts"
 import { listMarkdown, outside } from "./internal/markdownFiles.ts"
 import { isThere, placesOf } from "./internal/places.ts"
 
-/** Commands with what is said in their files and does not count. */
+/** Commands, and warnings about ignored parts of their files. */
 export interface LoadedCommands extends CommandList {
   readonly warnings: ReadonlyArray<ConfigIssue>
 }
 
-/** What the config of the process says of commands. */
+/** The commands in the config of the process. */
 export interface CommandSettings {
   readonly settings: Pick<Settings, "command" | "provider">
   readonly origins: Readonly<Record<string, string>>
-  /** Which providers' models files of other programs may name; where absent, those of any. */
+  /** The providers whose models files of other programs may name; any if absent. */
   readonly whyNot?: ProviderCheck
 }
 
-/** Commands that are written for one program, in one directory. */
+/** Commands for one program, in one directory. */
 interface Home {
   readonly directories: ReadonlyArray<string>
   readonly foreign?: Foreign
@@ -42,10 +42,10 @@ const homesIn = (place: string): ReadonlyArray<Home> => [
 ]
 
 /**
- * Reads the commands that hold for a directory. Of several with one name the nearest counts: those of the directory before
- * those above it, the project's before the user's; in one directory skein.json before `.skein/command`, that before
- * OpenCode's, that before Claude Code's. One of Skein that is written wrong counts as well: it is told, and nothing takes its
- * place. One of another tool that cannot be used is left out, with a warning.
+ * Reads the commands for a directory. Of several with one name the nearest wins: the directory before those above it,
+ * the project before the user; in one directory skein.json before `.skein/command`, then OpenCode, then Claude Code. A
+ * broken command of Skein wins as well: it is reported, and nothing replaces it. An unusable command of another tool is
+ * left out, with a warning.
  */
 export const load = Effect.fn("CommandFiles.load")(function*(directory: string, config: CommandSettings) {
   const dirs = yield* DataDirs
@@ -77,7 +77,7 @@ export const load = Effect.fn("CommandFiles.load")(function*(directory: string, 
     keep([...own.values()])
   })
 
-  /** Those that can be used or belong to Skein; of the others it is said that they are left out. */
+  /** Keeps usable commands and those of Skein; warns about the others. */
   const keep = (contents: ReadonlyArray<CommandContent>) => {
     for (const content of contents) {
       const isLeftOut = Either.isLeft(content.said) && content.said.left.every(({ kind }) => kind !== undefined)
@@ -96,7 +96,7 @@ export const load = Effect.fn("CommandFiles.load")(function*(directory: string, 
 
   yield* readPlace(places.user, [{ directories: [join(places.user, "command")] }])
   for (const place of places.project) yield* readPlace(place, homesIn(place), places.root ?? place)
-  // What is said elsewhere than in these places, such as by a program that embeds Skein, stands over all.
+  // Commands from elsewhere, such as an embedding program, override all others.
   const elsewhere = settled.filter((each) => !found.includes(each))
   return settle([...found, ...elsewhere], warnings)
 })
@@ -107,12 +107,12 @@ const twice = (name: string, path: string, before: CommandContent): CommandConte
   said: Either.left([{
     file: path,
     key: `command.${name}`,
-    message: `the command ${JSON.stringify(name)} stands in ${before.origin} already; rename one of them`
+    message: `the command ${JSON.stringify(name)} is defined in ${before.origin} as well; rename one of them`
   }]),
   warnings: []
 })
 
-/** The commands of `skein.json`, which were checked when it was read. */
+/** The commands of `skein.json`, which were validated when it was read. */
 const configured = ({ origins, settings }: CommandSettings): ReadonlyArray<CommandContent> =>
   Object.entries(settings.command ?? {}).map(([name, said]) => ({
     name,
@@ -121,14 +121,14 @@ const configured = ({ origins, settings }: CommandSettings): ReadonlyArray<Comma
     warnings: []
   }))
 
-/** The commands of OpenCode's own file. */
+/** The commands in OpenCode's config file. */
 const readOpenCode = Effect.fnUntraced(function*(place: string, whyNot: WhyNot) {
   const contents: Array<CommandContent> = []
   for (const directory of [place, join(place, ".opencode")]) {
     for (const file of [join(directory, "opencode.json"), join(directory, "opencode.jsonc")]) {
       if (!(yield* isThere(file))) continue
       const parsed = yield* parseForeign(file)
-      // What else is wrong with it is for those to say who read all of it.
+      // Other faults in it are reported by the reader of the whole file.
       if ("content" in parsed) continue
       const commands = parsed.tree.entries.find(({ key }) => key === "command")?.value
       if (commands?.kind !== "object") continue

@@ -1,26 +1,26 @@
-/** Decides how config is shown: each value with its origin, and nothing that may be a secret. */
+/** Formats config for display: each value with its origin, and without secrets. */
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
 import type { LoadedConfig } from "./ConfigFiles.ts"
 import { type ConfigEntry, entriesOf, fromInfo } from "./internal/sourced.ts"
 
-/** A value as it is shown. */
+/** A value for display. */
 export interface ConfigRow {
-  /** The keys that lead to it, joined by dots: `limits.concurrency`. */
+  /** Its keys, joined by dots: `limits.concurrency`. */
   readonly path: string
   readonly value: unknown
   /** `file:line`, the name of a flag, or `default`. */
   readonly origin: string
 }
 
-/** The merged config as it is shown. */
+/** The merged config for display. */
 export interface ConfigDescription {
-  /** All values, the defaults too, by path; rules of one path are in the order in which they apply. */
+  /** All values, defaults included, by path; rules of one path are in the order in which they apply. */
   readonly rows: ReadonlyArray<ConfigRow>
-  /** The whole as one JSON value. */
+  /** Everything as one JSON value. */
   readonly json: Readonly<Record<string, unknown>>
 }
 
-/** Describes loaded config. What came from `{env:…}` or `{file:…}` is shown as it is written, headers not at all. */
+/** Describes loaded config. Values from `{env:…}` or `{file:…}` are shown as written, and headers not at all. */
 export const describeConfig = (
   { entries, settings }: Pick<LoadedConfig, "entries" | "settings">
 ): ConfigDescription => {
@@ -43,7 +43,7 @@ export const describeConfig = (
 const shownValue = ({ path, shown, value }: ConfigEntry): unknown => {
   if (shown !== undefined) return shown
   const key = path[0] === "telemetry" ? path[1] : path[0] === "provider" ? path[2] : undefined
-  // A variable may be a key.
+  // A variable may contain a key.
   if (path[0] === "env" && /KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH/i.test(path[1] ?? "")) return "(hidden)"
   if (key === "headers" && typeof value === "string") return "(hidden)"
   if (key === "base_url" || key === "endpoint") return String(value).replace(/\/\/[^/@]*@/, "//(hidden)@")

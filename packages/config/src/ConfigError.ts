@@ -1,12 +1,12 @@
-/** Decides how mistakes in config are reported: what is wrong, in which file and line, and how to fix it. */
+/** Reports mistakes in config: what is wrong, in which file and line, and how to fix it. */
 import type * as Arr from "effect/Array"
 import * as Schema from "effect/Schema"
 
-/** Something in a file of config that is wrong, or that does not count. */
+/** A fault in a config file, or an ignored part of it. */
 export const ConfigIssue = Schema.Struct({
   /** The file, or another origin, such as the name of a flag. */
   file: Schema.String,
-  /** Counted from 1; absent where it is about the file as a whole. */
+  /** Counted from 1; absent if it concerns the whole file. */
   line: Schema.optional(Schema.Number),
   /** Counted from 1. */
   column: Schema.optional(Schema.Number),
@@ -14,24 +14,24 @@ export const ConfigIssue = Schema.Struct({
   key: Schema.optional(Schema.String),
   message: Schema.String,
   /**
-   * What kind of remark this is, where it is no mistake: a `note` on a file of another tool, a file of another tool that is
-   * `left_out`, a `restriction` in such a file that could not be read, or a value that waits for `trust`.
+   * The kind of a remark that is not a mistake: a `note` on a file of another tool, such a file that is `left_out`, an
+   * unreadable `restriction` in such a file, or a value that needs `trust`.
    */
   kind: Schema.optional(Schema.Literal("note", "left_out", "restriction", "trust"))
 })
 /** The type of an issue. */
 export interface ConfigIssue extends Schema.Schema.Type<typeof ConfigIssue> {}
 
-/** Writes an issue as `file:line:column: message`. */
+/** Formats an issue as `file:line:column: message`. */
 export const formatIssue = ({ column, file, line, message }: ConfigIssue): string =>
   `${[file, line, column].filter((part) => part !== undefined).join(":")}: ${message}`
 
-/** The config cannot be used; the message holds all issues, one a line. */
+/** The config cannot be used; the message lists all issues, one per line. */
 export class ConfigError extends Schema.TaggedError<ConfigError>()("ConfigError", {
   issues: Schema.NonEmptyArray(ConfigIssue),
   message: Schema.String
 }) {
-  /** An error of these issues. */
+  /** The error of these issues. */
   static readonly of = (issues: Arr.NonEmptyReadonlyArray<ConfigIssue>): ConfigError => {
     const lines = issues.map(formatIssue).join("\n")
     return new ConfigError({

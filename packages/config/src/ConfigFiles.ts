@@ -1,4 +1,4 @@
-/** Owns what the files of config say: finds them, reads them, and merges them into the settings of this process. */
+/** Finds and reads the config files, and merges them into the settings of this process. */
 import type * as FileSystem from "@effect/platform/FileSystem"
 import { Config, defaults, type Settings, settle } from "@skein/core/Config"
 import type { ConfigInfo, ProviderConfig } from "@skein/domain/ConfigInfo"
@@ -25,41 +25,44 @@ import {
 } from "./internal/sourced.ts"
 import type { TrustItem } from "./TrustItem.ts"
 
-/** Why the models of a provider cannot be used, such as for want of a key; undefined where they can. `config` is what its user says of it. */
+/**
+ * Why the models of a provider cannot be used, such as a missing key; undefined if they can. `config` is the user's
+ * config.
+ */
 export type ProviderCheck = (providerID: string, config: ProviderConfig | undefined) => string | undefined
 
-/** Where to look, and what stands over all that is found. */
+/** Where to look, and the overrides. */
 export interface ConfigOptions {
   /** The working directory of the session. */
   readonly directory: string
-  /** What the command line says; `origin` names it, as in `--concurrency`. */
+  /** The settings of the command line; `origin` is the flag, such as `--concurrency`. */
   readonly overrides?: { readonly info: ConfigInfo; readonly origin: string }
-  /** Which providers' models files of other programs may name; where absent, those of any. */
+  /** The providers whose models files of other programs may name; any if absent. */
   readonly whyNot?: ProviderCheck
 }
 
-/** The merged config of some files. */
+/** The merged config of several files. */
 export interface LoadedConfig {
   readonly settings: Settings
   /** The origin of every value by its path, as `file:line`, the name of a flag, or `default`. */
   readonly origins: Readonly<Record<string, string>>
   /** Every value that a file or a flag sets, in order. */
   readonly entries: ReadonlyArray<ConfigEntry>
-  /** What a project's files say that does not count, and why. */
+  /** Ignored values of a project's files, and why. */
   readonly warnings: ReadonlyArray<ConfigIssue>
-  /** The agents whose files cannot be used, and why: there is no agent of that name. */
+  /** The agents whose files cannot be used, and why; they do not exist. */
   readonly broken: ReadonlyArray<BrokenAgent>
-  /** What a project's files say that counts only if it is trusted; see `Trust`. */
+  /** Values of a project's files that need trust; see `Trust`. */
   readonly widenings: ReadonlyArray<TrustItem>
-  /** The files that were read; the later ones win. */
+  /** The files that were read; later ones override earlier ones. */
   readonly files: ReadonlyArray<string>
 }
 
 /**
- * Reads the config that holds for a directory: the user's, then that of each directory from the top of the tree down, then
- * the overrides, each over those before it. In one directory skein.json stands over the files of agents. A file of another
- * tool lifts nothing that a file before it denies or asks about. Fails with everything that is wrong in all files of config of Skein at once. A file of an agent that is wrong takes only that agent
- * away, and a file of another tool never makes it fail.
+ * Reads the config for a directory: the user's, then that of each directory from the top of the tree down, then the
+ * overrides, each over the previous ones. In one directory skein.json overrides agent files. A file of another tool
+ * lifts no denial or question of an earlier file. Fails with all mistakes in Skein's config files at once. A fault in
+ * an agent's file disables only that agent, and a file of another tool never causes a failure.
  */
 export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptions) {
   const dirs = yield* DataDirs
@@ -73,7 +76,7 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
         const readForeign = yield* Effect.promise(() => foreignReaders[program]())
         contents.push({ broken: [], ...(yield* readForeign(source, whyNot)), files: [path], layer: program })
       }
-      // Most starts find nothing, and then need neither a parser nor the schema.
+      // Usually there are no files, and then neither a parser nor the schema is needed.
       if (place.agents.length > 0) {
         const { readAgents } = yield* Effect.promise(() => import("./internal/agentFiles.ts"))
         const { foreign, ...agents } = yield* readAgents(place.agents, { home: dirs.home, whyNot, project, seen })
@@ -90,7 +93,7 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
   const own = found.user === undefined ? [] : yield* read(found.user, () => undefined)
   const whyNot: WhyNot = (providerID) => {
     const mine = own.map(({ tree }) => at(tree, "record", ["provider", providerID])).find((each) => each !== undefined)
-    // What was checked against the schema is of its type.
+    // The schema validated it, so it has that type.
     return options.whyNot?.(providerID, mine === undefined ? undefined : toValue(mine) as ProviderConfig)
   }
   const others = yield* Effect.forEach(found.project, (place) => read(place, whyNot, found.root ?? place.directory))
@@ -118,7 +121,7 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
   const merged = withoutAgents([project.tree, over].reduce(merge, user), new Set(broken.map(({ name }) => name)))
   const entries = entriesOf(merged)
   return {
-    // What is merged of checked parts, key by key, is of the same type again.
+    // Merging validated parts key by key keeps the type.
     settings: settle(toValue(merged) as ConfigInfo),
     origins: {
       ...Object.fromEntries(entriesOf(fromInfo(defaults, { name: "default" })).map(originOf)),
@@ -145,7 +148,7 @@ const foreignReaders = {
 interface PlaceContent extends Pick<LoadedConfig, "broken" | "files" | "warnings"> {
   readonly tree: SourcedRecord
   readonly issues: ReadonlyArray<ConfigIssue>
-  /** Which files of another tool it comes from. */
+  /** The other tool that this part comes from. */
   readonly layer?: "claude" | "opencode" | "agents"
 }
 
@@ -155,7 +158,7 @@ const unreadServers = (file: string): ConfigIssue => ({
   kind: "note"
 })
 
-/** What is said elsewhere of an agent whose file cannot be used makes none of it. */
+/** Config elsewhere for an agent with an unusable file does not create the agent. */
 const withoutAgents = (tree: SourcedRecord, names: ReadonlySet<string>): SourcedRecord => {
   const agents = at(tree, "record", ["agent"])
   if (agents === undefined || names.size === 0) return tree
@@ -165,9 +168,9 @@ const withoutAgents = (tree: SourcedRecord, names: ReadonlySet<string>): Sourced
 
 const originOf = ({ origin, path }: ConfigEntry) => [path.join("."), origin] as const
 
-/** What the files of config said when this process began. */
+/** The content of the config files at the start of this process. */
 export class ConfigFiles extends Context.Tag("@skein/config/ConfigFiles")<ConfigFiles, LoadedConfig>() {
-  /** The settings of this process, from files, and how they came about. */
+  /** The settings of this process from files, and their origins. */
   static readonly layer = (
     options: ConfigOptions
   ): Layer.Layer<Config | ConfigFiles, ConfigError, DataDirs | FileSystem.FileSystem> =>

@@ -1,16 +1,16 @@
-/** Decides what an editor is told about `skein.json`. */
+/** The JSON Schema of `skein.json` for editors. */
 import { ConfigInfo } from "@skein/domain/ConfigInfo"
 import * as Effect from "effect/Effect"
 import { keyDescriptions } from "./internal/keyDescriptions.ts"
 
 /** The JSON Schema (draft 7) of `skein.json`, with a description of each key. */
 export const jsonSchema: Effect.Effect<Readonly<Record<string, unknown>>> = Effect.map(
-  // Only programs that print the schema need to load what makes it.
+  // Loaded only to print the schema.
   Effect.promise(() => import("effect/JSONSchema")),
   (JSONSchema) => ({ ...describe(openPatterns(JSONSchema.make(ConfigInfo))), title: "Skein config" })
 )
 
-// Any string may hold `{env:X}` or `{file:p}`, and what that stands for no editor can check.
+// Any string may contain `{env:X}` or `{file:p}`, whose value an editor cannot check.
 const openPatterns = (schema: object): object =>
   Object.fromEntries(
     Object.entries(schema).map(([key, value]: readonly [string, unknown]) => [
@@ -25,7 +25,7 @@ const openPatterns = (schema: object): object =>
     ])
   )
 
-/** Gives each key its description; the names of agents, commands, providers and models are NAME in a path. */
+/** Adds the description of each key; NAME in a path stands for the name of an agent, command, provider or model. */
 const describe = (schema: object, path = ""): object => {
   const below = (key: string) => path === "" ? key : `${path}.${key}`
   const each = (values: object, pathOf: (name: string) => string) =>

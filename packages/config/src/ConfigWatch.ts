@@ -1,4 +1,4 @@
-/** Owns that config is read again where its files change, for programs that run for long. */
+/** Reads config again when its files change, for long-running programs. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
@@ -13,28 +13,28 @@ import { recording } from "./internal/recording.ts"
 /** How often the files are polled, in milliseconds. A change counts once it has been stable for one poll. */
 export const interval = 1_000
 
-/** What the files say, or what is wrong with them. */
+/** The content of the files, or their errors. */
 export type Read = Either.Either<LoadedConfig, ConfigError>
 
 interface Watched {
   readonly read: Read
-  /** What was looked at for it, whether or not it is there. */
+  /** The paths that were checked for it, existing or not. */
   readonly paths: ReadonlySet<string>
-  /** How that stood when it was read. */
+  /** Their state when it was read. */
   readonly stood: string
 }
 
 interface Watching {
   readonly watched: Watched
-  /** How files stood at the last look. */
+  /** The state of files at the last poll. */
   readonly seen: string
-  /** What was told last. */
+  /** The last emitted content. */
   readonly last: string
 }
 
 type NextRead = Effect.Effect<readonly [Read, Watching], never, DataDirs | FileSystem.FileSystem>
 
-/** How files stand: what is there, when it was changed, how long it is. Looking costs a call for each and reads nothing. */
+/** The state of files: whether they exist, their times and sizes. This takes one call per file and reads nothing. */
 const standing = Effect.fnUntraced(function*(paths: ReadonlySet<string>) {
   const fs = yield* FileSystem.FileSystem
   const lines: Array<string> = []
@@ -57,7 +57,7 @@ const readAll = Effect.fnUntraced(function*(options: ConfigOptions, known: Reado
   const before = yield* standing(known)
   const paths = new Set<string>()
   const read = yield* Effect.either(Effect.provideService(load(options), FileSystem.FileSystem, recording(fs, paths)))
-  // What changed while it was read is read once more.
+  // Changes during the read are read again.
   const isStill = before === (yield* standing(known)) && [...paths].every((path) => known.has(path))
   return { read, paths, stood: isStill ? yield* standing(paths) : "" } satisfies Watched
 })
@@ -67,7 +67,7 @@ const fingerprint = (read: Read): string =>
     Either.isLeft(read) ? read.left.issues : [read.right.settings, read.right.entries, read.right.warnings]
   )
 
-/** What the files say at first, and again each time that they have changed and say something else. */
+/** Emits the content of the files at first, and again whenever it changes. */
 export const watch = (
   options: ConfigOptions
 ): Stream.Stream<Read, never, DataDirs | FileSystem.FileSystem> => {
@@ -80,7 +80,7 @@ export const watch = (
           : Effect.flatMap(readAll(options, watched.paths), (read) => step(read, last))
     )
 
-  /** Tells what was read where it is something else. */
+  /** Emits the content if it differs from the last one. */
   const step = (watched: Watched, last: string): NextRead => {
     const words = fingerprint(watched.read)
     const state = { watched, seen: watched.stood, last: words }
@@ -98,24 +98,24 @@ export const watch = (
   )
 }
 
-/** What the files say, and the wait for what they say next. */
+/** The content of the files, and an effect that waits for the next one. */
 export interface ConfigVersion {
   readonly config: LoadedConfig
-  /** Ends when the files say something else that can be used. A mistake is logged, and waited out. */
+  /** Waits for the next usable content. A mistake is logged, and waiting continues. */
   readonly next: Effect.Effect<ConfigVersion>
 }
 
-/** The config of a directory now, and each time that its files have changed. It is watched as long as the scope lasts. */
+/** The config of a directory, and its later versions. The files are watched until the scope closes. */
 export const follow = Effect.fnUntraced(function*(options: ConfigOptions) {
   const context = yield* Effect.context<DataDirs | FileSystem.FileSystem>()
   const pull = yield* Stream.toPull(watch(options))
-  // The files are watched for ever.
+  // The stream of changes never ends.
   const read = Effect.orElse(Effect.map(Effect.provide(pull, context), Chunk.unsafeHead), () => Effect.never)
   const next: Effect.Effect<ConfigVersion> = Effect.flatMap(
     read,
     Either.match({
       onLeft: ({ message }) =>
-        Effect.logError("The config was changed and cannot be used; what held before holds on", message).pipe(
+        Effect.logError("The changed config cannot be used; the previous one stays", message).pipe(
           Effect.annotateLogs({ directory: options.directory }),
           Effect.zipRight(Effect.suspend(() => next))
         ),

@@ -1,4 +1,4 @@
-/** Owns where Skein keeps its files: the XDG base directories, and what lies in them. */
+/** Decides where Skein keeps its files: in the XDG base directories. */
 import * as Env from "effect/Config"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -7,36 +7,36 @@ import * as Option from "effect/Option"
 import { userInfo } from "node:os"
 import { isAbsolute, join, resolve } from "node:path"
 
-/** Where the files of this user are; all paths are absolute, and nothing is made before it is needed. */
+/** The directories of this user; all paths are absolute, and nothing is created before it is needed. */
 export class DataDirs extends Context.Tag("@skein/config/DataDirs")<DataDirs, {
   /** The user's home directory. */
   readonly home: string
   /** The user's config: `$XDG_CONFIG_HOME/skein`. */
   readonly config: string
-  /** What must not be lost: `$XDG_DATA_HOME/skein`. */
+  /** Data that must not be lost: `$XDG_DATA_HOME/skein`. */
   readonly data: string
-  /** What can be made again: `$XDG_CACHE_HOME/skein`. */
+  /** Data that can be recreated: `$XDG_CACHE_HOME/skein`. */
   readonly cache: string
-  /** What is worth keeping but not carrying along, such as logs: `$XDG_STATE_HOME/skein`. */
+  /** Data that is specific to this machine, such as logs: `$XDG_STATE_HOME/skein`. */
   readonly state: string
   /**
-   * The SQLite file: `--db`, `SKEIN_DB`, or `skein.db` in `data`. `:memory:` stays as it is, and so does a URL, which may have a
-   * password in it.
+   * The SQLite file: `--db`, `SKEIN_DB`, or `skein.db` in `data`. `:memory:` stays unchanged, and so does a URL, which
+   * may contain a password.
    */
   readonly database: string
-  /** Texts that were too long for a model, in a directory for each session. */
+  /** Long texts, in a directory per session. */
   readonly spill: string
-  /** The URL, process and token of each running server, in a file for each database. */
+  /** The URL, process and token of each running server, in a file per database. */
   readonly servers: string
   /** The git worktrees of isolated tasks. */
   readonly worktrees: string
 }>() {
-  /** The directories that the environment asks for; `database` is what `--db` says. */
+  /** The directories according to the environment; `database` is the value of `--db`. */
   static readonly layer = (options: { readonly database?: string } = {}): Layer.Layer<DataDirs> =>
     Layer.effect(DataDirs, make(options))
 }
 
-// An empty variable counts as unset, as the XDG specification has it.
+// An empty variable counts as unset, as in the XDG specification.
 const variable = (name: string) =>
   Env.nonEmptyString(name).pipe(
     Env.option,
@@ -44,13 +44,13 @@ const variable = (name: string) =>
     Effect.orDieWith((error) => new Error(`The environment cannot be read: ${String(error)}`))
   )
 
-// Without $HOME the account says where it is; an account without an entry has no home but the root.
+// Without $HOME the user database is used; an account without an entry has the home `/`.
 const accountHome = Effect.orElseSucceed(Effect.try(() => resolve(userInfo().homedir || "/")), () => "/")
 
 const make = Effect.fnUntraced(function*(options: { readonly database?: string }) {
   const home = (yield* variable("HOME")) ?? (yield* accountHome)
   const base = (name: string, otherwise: string) =>
-    // The specification has relative paths ignored: they would move with the working directory.
+    // The specification ignores relative paths, which would depend on the working directory.
     Effect.map(variable(name), (path) =>
       join(path !== undefined && isAbsolute(path) ? path : join(home, otherwise), "skein"))
   const data = yield* base("XDG_DATA_HOME", ".local/share")

@@ -1,4 +1,4 @@
-/** Decides what those who write hooks are told: the JSON Schemas of what hooks read and answer. */
+/** The JSON Schemas of the input and output of hooks, for their authors. */
 import { hookAnswers, type HookEvent, hookEvents, hookPayloads } from "@skein/domain/Hook"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
@@ -6,11 +6,11 @@ import type * as Schema from "effect/Schema"
 /** A JSON Schema (draft 7). */
 type JsonSchemaOf = Readonly<Record<string, unknown>>
 
-/** What a hook of each event is told on its standard input, and what it may answer on its standard output. */
+/** The standard input and the standard output of a hook for each event. */
 export const jsonSchemas: Effect.Effect<
   Readonly<Record<HookEvent, { readonly payload: JsonSchemaOf; readonly answer: JsonSchemaOf }>>
 > = Effect.map(
-  // Only programs that print the schemas need to load what makes them.
+  // Loaded only to print the schemas.
   Effect.promise(() => import("effect/JSONSchema")),
   (JSONSchema) => {
     const titled = (schema: Schema.Schema.All, title: string): JsonSchemaOf => ({
@@ -19,8 +19,8 @@ export const jsonSchemas: Effect.Effect<
     })
     return Object.fromEntries(
       hookEvents.map((event) => [event, {
-        payload: titled(hookPayloads[event], `What a ${event} hook is told`),
-        answer: titled(hookAnswers[event], `What a ${event} hook may answer`)
+        payload: titled(hookPayloads[event], `The input of a ${event} hook`),
+        answer: titled(hookAnswers[event], `The output of a ${event} hook`)
       }])
     ) as Record<HookEvent, { readonly payload: JsonSchemaOf; readonly answer: JsonSchemaOf }>
   }

@@ -1,4 +1,7 @@
-/** Owns which files tell agents how to work somewhere: AGENTS.md and CLAUDE.md up the tree, and those that config names. */
+/**
+ * Finds and reads the instruction files for a directory: AGENTS.md and CLAUDE.md up the tree, and those that the config
+ * names.
+ */
 import * as FileSystem from "@effect/platform/FileSystem"
 import { Instructions } from "@skein/core/Instructions"
 import * as TimedCache from "@skein/core/TimedCache"
@@ -14,22 +17,22 @@ import { outside } from "./internal/markdownFiles.ts"
 import { isThere, placesOf } from "./internal/places.ts"
 import { readText } from "./internal/readText.ts"
 
-/** How much is read, in characters: of one file, of all together, and how deep files may include others. */
+/** The maximum characters of one file and of all together, and the maximum depth of includes. */
 export const bounds = { file: 40_000, all: 120_000, depth: 5 } as const
 
-/** In each directory the first of these counts. */
+/** In each directory, the first existing one is used. */
 const names = ["AGENTS.md", "CLAUDE.md", join(".claude", "CLAUDE.md")] as const
 
-/** How long what was read holds, in milliseconds. */
+/** How long the content is cached, in milliseconds. */
 const fresh = 5_000
 
 /** The instructions of a directory. */
 export interface LoadedInstructions {
-  /** What stands in the system prompt; undefined where there are none. */
+  /** The text for the system prompt; undefined if there is none. */
   readonly text: string | undefined
-  /** The files that it is made of, in its order. */
+  /** The files that it consists of, in order. */
   readonly files: ReadonlyArray<string>
-  /** What of them is not read, or not all of it, and why. */
+  /** The files that are not read, or not completely, and why. */
   readonly warnings: ReadonlyArray<ConfigIssue>
 }
 
@@ -39,7 +42,7 @@ interface Section {
 }
 
 const heading =
-  "What this project and its user ask of everybody who works here. Where two of these disagree, the later one counts."
+  "Instructions of this project and its user for everyone who works here. If two of them contradict each other, follow the later one."
 
 const shown = ({ path, text }: Section, directory: string): string => {
   const below = relative(directory, path)
@@ -49,13 +52,13 @@ const shown = ({ path, text }: Section, directory: string): string => {
   }\n</instructions>`
 }
 
-/** Reads the instructions that hold in a directory; `named` are whole paths, with or without wildcards, as config has them. */
+/** Reads the instructions for a directory; `named` are absolute paths from the config, wildcards included. */
 export const load = Effect.fn("InstructionFiles.load")(function*(directory: string, named: ReadonlyArray<string>) {
   const fs = yield* FileSystem.FileSystem
   const dirs = yield* DataDirs
   const places = yield* placesOf(directory, dirs.config)
   const here = places.project.at(-1) ?? directory
-  // Without a git root nobody knows where the project begins.
+  // Without a git root the top of the project is unknown.
   const project = places.root ?? here
   const sections: Array<Section> = []
   const warnings: Array<ConfigIssue> = []
@@ -68,7 +71,7 @@ export const load = Effect.fn("InstructionFiles.load")(function*(directory: stri
         warnings.push({ file: path, ...(line === undefined ? {} : { line }), message })
       }
       const real = yield* Effect.orElseSucceed(fs.realPath(path), () => path)
-      // What includes itself, and what two files include, is told once.
+      // A file is included once, even if it includes itself or two files include it.
       if (seen.has(real)) return
       seen.add(real)
       const isTheirs = !relative(project, path).startsWith("..")
@@ -91,7 +94,7 @@ export const load = Effect.fn("InstructionFiles.load")(function*(directory: stri
       for (const { line, name } of includesOf(text)) {
         const included = name.startsWith("~/") ? join(dirs.home, name.slice(2)) : join(dirname(path), name)
         const target = name.startsWith("/") ? name : included
-        // What looks like an include may be a package or somebody's name.
+        // This may be a package name or a person's name instead of an include.
         const info = yield* Effect.option(fs.stat(target))
         if (info._tag === "None" || info.value.type !== "File") continue
         if (isTheirs && relative(project, target).startsWith("..")) {
@@ -113,7 +116,7 @@ export const load = Effect.fn("InstructionFiles.load")(function*(directory: stri
   }
   for (const pattern of named) {
     const found = yield* filesOf(pattern)
-    if (found.length === 0) warnings.push({ file: pattern, message: "no file is named so (instructions)" })
+    if (found.length === 0) warnings.push({ file: pattern, message: "no file matches (instructions)" })
     for (const path of found) yield* add(path, 0)
   }
   return {
@@ -125,7 +128,7 @@ export const load = Effect.fn("InstructionFiles.load")(function*(directory: stri
   } satisfies LoadedInstructions
 })
 
-/** Instructions from files, read again when they were read some seconds ago: who changes them need not begin anew. */
+/** Instructions from files, read again after some seconds, so that changes need no restart. */
 export const layer = (
   named: ReadonlyArray<string>
 ): Layer.Layer<Instructions, never, DataDirs | FileSystem.FileSystem> =>

@@ -1,4 +1,7 @@
-/** Decides how files are written that Skein makes for its user: agents and the first skein.json. None that is there is written over. */
+/**
+ * Writes the files that Skein creates for its user: agents and the first skein.json. Existing files are never
+ * overwritten.
+ */
 import * as FileSystem from "@effect/platform/FileSystem"
 import type { AgentMode } from "@skein/domain/AgentInfo"
 import * as Effect from "effect/Effect"
@@ -6,13 +9,13 @@ import * as Schema from "effect/Schema"
 import { dirname } from "node:path"
 import { reason } from "./internal/readText.ts"
 
-/** A file could not be made. */
+/** A file could not be created. */
 export class FileNotMade extends Schema.TaggedError<FileNotMade>()("FileNotMade", {
   path: Schema.String,
   message: Schema.String
 }) {}
 
-/** What a new agent's file says. */
+/** The content of a new agent's file. */
 export interface AgentText {
   readonly description: string
   readonly mode: AgentMode
@@ -21,14 +24,14 @@ export interface AgentText {
 
 /** The text of an agent's file. */
 export const agentText = ({ description, mode, prompt }: AgentText): string =>
-  // A text in quotes, as JSON has it, is YAML whatever stands in it. What a model wrote must not reach for files or secrets.
+  // A JSON string is valid YAML. Text from a model must not refer to files or secrets.
   `---\ndescription: ${inert(JSON.stringify(description.replaceAll(/\s+/g, " ").trim()))}\nmode: ${mode}\n---\n\n${
     inert(prompt.trim())
   }\n`
 
 const inert = (text: string): string => text.replaceAll(/\{(?=(?:env|file):)/g, "{ ")
 
-/** Makes a file, and the directories that it lies in; one that is there stays as it is. */
+/** Creates a file and its directories; an existing file stays unchanged. */
 export const makeFile = Effect.fn("NewFile.makeFile")(function*(path: string, text: string) {
   const fs = yield* FileSystem.FileSystem
   yield* Effect.mapError(
@@ -40,7 +43,7 @@ export const makeFile = Effect.fn("NewFile.makeFile")(function*(path: string, te
       new FileNotMade({
         path,
         message: error._tag === "SystemError" && error.reason === "AlreadyExists"
-          ? `${path} is there already, and is not written over. Remove it first, or choose another name.`
+          ? `${path} already exists. Remove it first, or choose another name.`
           : `${path} cannot be written: ${reason(error)}.`
       })
   )

@@ -1,11 +1,11 @@
-/** Decides how much is said of what does not count: one line with counts, and aloud only what somebody must know. */
+/** Decides how to report ignored config: one line with counts, and only important remarks in full. */
 import type { ConfigIssue } from "./ConfigError.ts"
 
-/** What is said, and what is not said. */
+/** The report. */
 export interface Summary {
-  /** What is said in full: restrictions that could not be read, and what is wrong in files of Skein. */
+  /** Remarks in full: unreadable restrictions, and faults in Skein's files. */
   readonly loud: ReadonlyArray<ConfigIssue>
-  /** The rest in one line, by kind; undefined where there is nothing else. */
+  /** The other remarks in one line, by kind; undefined if there are none. */
   readonly line: string | undefined
 }
 
@@ -15,10 +15,7 @@ const kinds = [
   ["trust", "value waits for trust (`skein trust`)", "values wait for trust (`skein trust`)"]
 ] as const
 
-/**
- * Sums up remarks on config. `isBrief` is for those who came for something else: what is wrong in files of Skein and takes
- * nothing away is counted as well.
- */
+/** Summarises remarks on config. `isBrief` also counts, instead of showing, harmless faults in Skein's files. */
 export const summarise = (issues: ReadonlyArray<ConfigIssue>, isBrief = false): Summary => {
   const others = isBrief ? issues.filter(({ kind }) => kind === undefined).length : 0
   const counts = [

@@ -1,4 +1,4 @@
-/** Owns which skills folders define: finds them around a directory, reads them, and decides which one of a name counts. */
+/** Finds the skill folders for a directory, reads them, and decides which one of a name wins. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import type { SkillInfo, SkillList } from "@skein/core/Skill"
 import * as Effect from "effect/Effect"
@@ -10,12 +10,12 @@ import { outside } from "./internal/markdownFiles.ts"
 import { isThere, placesOf } from "./internal/places.ts"
 import type { SkillContent } from "./internal/skillFile.ts"
 
-/** Skills with what is said in their files and does not count. */
+/** Skills, and warnings about ignored parts of their files. */
 export interface LoadedSkills extends SkillList {
   readonly warnings: ReadonlyArray<ConfigIssue>
 }
 
-/** Where skills of other tools lie, from what counts least. */
+/** The directories of other tools' skills, lowest priority first. */
 const foreignHomes = [
   join(".agents", "skills"),
   join(".claude", "skills"),
@@ -23,14 +23,14 @@ const foreignHomes = [
   join(".opencode", "skills")
 ]
 
-/** How deep folders of skills may lie in folders of others. */
+/** The maximum depth of skill folders inside other folders. */
 const deepest = 4
 
 /**
- * Reads the skills that hold for a directory: folders with a `SKILL.md`. Of several with one name the nearest counts: those
- * of the directory before those above it, the project's before the user's, and in one directory `.skein/skills` before those
- * of OpenCode, Claude Code and `.agents`. One of Skein that is written wrong counts as well: it is told, and nothing takes
- * its place. One of another tool that cannot be used is left out, with a warning.
+ * Reads the skills for a directory: folders with a `SKILL.md`. Of several with one name the nearest wins: the directory
+ * before those above it, the project before the user, and in one directory `.skein/skills` before those of OpenCode,
+ * Claude Code and `.agents`. A broken skill of Skein wins as well: it is reported, and nothing replaces it. An unusable
+ * skill of another tool is left out, with a warning.
  */
 export const load = Effect.fn("SkillFiles.load")(function*(directory: string) {
   const dirs = yield* DataDirs
@@ -68,7 +68,7 @@ export const load = Effect.fn("SkillFiles.load")(function*(directory: string) {
   return settle(found, warnings)
 })
 
-/** The folders with a `SKILL.md`; below one of them there is no other. */
+/** The folders with a `SKILL.md`; they contain no further skills. */
 const foldersIn = Effect.fnUntraced(function*(home: string, depth: number) {
   const fs = yield* FileSystem.FileSystem
   const found: Array<{ readonly folder: string; readonly name: string }> = []
@@ -88,7 +88,7 @@ const foldersIn = Effect.fnUntraced(function*(home: string, depth: number) {
 const second = ({ name, origin }: SkillContent, before: SkillContent): ConfigIssue => ({
   file: origin,
   key: "name",
-  message: `this skill is left out: ${JSON.stringify(name)} stands in ${before.origin} already; rename one of them`,
+  message: `this skill is left out: ${JSON.stringify(name)} is defined in ${before.origin} as well; rename one of them`,
   kind: "left_out"
 })
 
@@ -98,7 +98,7 @@ const twice = ({ name, origin }: SkillContent, before: SkillContent): SkillConte
   said: Either.left([{
     file: origin,
     key: "name",
-    message: `the skill ${JSON.stringify(name)} stands in ${before.origin} already; rename one of them`
+    message: `the skill ${JSON.stringify(name)} is defined in ${before.origin} as well; rename one of them`
   }]),
   warnings: []
 })

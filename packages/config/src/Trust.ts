@@ -1,4 +1,4 @@
-/** Owns what its user trusts of a project's files: each value by itself, exactly as it stands there. */
+/** Owns which values of a project's files the user trusts: each value separately, exactly as written. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { resolve } from "node:path"
@@ -21,7 +21,7 @@ const gone = ({ digest, file, key, since, value }: Trusted): TrustItem => ({
   since
 })
 
-/** What the files of a directory's project want trusted, and what was trusted in it that does not stand there any more. */
+/** The values of a directory's project that need trust, and trusted ones that no longer exist. */
 export const review = Effect.fn("Trust.review")(function*(directory: string) {
   const { config, data } = yield* DataDirs
   const { widenings } = yield* load({ directory })
@@ -33,7 +33,7 @@ export const review = Effect.fn("Trust.review")(function*(directory: string) {
   return [...widenings, ...past.map(gone)] satisfies ReadonlyArray<TrustItem>
 })
 
-/** Trusts values by their ids; fails, and trusts nothing, where one of them is not there to be trusted. */
+/** Trusts values by their ids; fails, and trusts nothing, if one of them cannot be trusted. */
 export const allow = Effect.fn("Trust.allow")(function*(directory: string, ids: ReadonlyArray<string>) {
   const { data } = yield* DataDirs
   const { widenings } = yield* load({ directory })
@@ -52,14 +52,14 @@ export const allow = Effect.fn("Trust.allow")(function*(directory: string, ids: 
   const before = yield* readTrusted(data)
   const added = chosen.map(({ digest, file, key, value }): Trusted => ({ digest, file, key, value, since }))
   yield* writeTrusted(data, [
-    // What stood in the same place before is not wanted any more.
+    // The earlier value in the same place is no longer needed.
     ...before.filter((each) => !added.some(({ file, key }) => each.file === file && each.key === key)),
     ...added
   ])
   return chosen
 })
 
-/** Takes trust back by ids, wherever the values stand; fails, and changes nothing, where one is not trusted. */
+/** Revokes trust by ids, wherever the values are; fails, and changes nothing, if one is not trusted. */
 export const revoke = Effect.fn("Trust.revoke")(function*(ids: ReadonlyArray<string>) {
   const { data } = yield* DataDirs
   const before = yield* readTrusted(data)

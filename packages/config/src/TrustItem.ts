@@ -1,17 +1,17 @@
-/** A value of a project's file that counts only if it is trusted. */
+/** Values of a project's files that need trust. */
 
-/** A value of a project's file that counts only if it is trusted. */
+/** A value of a project's file that needs trust. */
 export interface TrustItem {
-  /** The beginning of the hash of the value, of where it stands and, of hooks, of the files that they name. */
+  /** The beginning of the hash of the value, of its place and, for hooks, of the files that they name. */
   readonly id: string
   readonly digest: string
   /** The path of the key, such as `provider.openai.base_url`. */
   readonly key: string
-  /** What the file says. */
+  /** The value in the file. */
   readonly value: unknown
   readonly file: string
   readonly line?: number
-  /** `changed` since something else in its place was trusted; `fixed` where it cannot be trusted; `gone` where it stands no more. */
+  /** `changed`: another value in its place was trusted; `fixed`: it cannot be trusted; `gone`: it no longer exists. */
   readonly state: "trusted" | "untrusted" | "changed" | "fixed" | "gone"
   /** When it was trusted, in milliseconds since 1970. */
   readonly since?: number

@@ -6,7 +6,7 @@ import { builtins } from "@skein/core/Agent"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { join } from "node:path"
-import { loadFiles, loadIn, remarks, told, workspace } from "./workspace.ts"
+import { formatIssue, loadFiles, loadIn, remarks, workspace } from "./workspace.ts"
 
 const own = "home/.config/skein/agent"
 const skein = "project/.skein/agent"
@@ -18,11 +18,11 @@ const agentsOf = (files: Parameters<typeof workspace>[0], options?: Parameters<t
     ...loaded,
     root,
     agents: settings.agent ?? {},
-    warnings: warnings.map((issue) => told(root, issue))
+    warnings: warnings.map((issue) => formatIssue(root, issue))
   }))
 
 layer(NodeFileSystem.layer)("agents from files", (it) => {
-  it.scoped("have keys in front matter and the text below as prompt, and the path as name", () =>
+  it.scoped("have keys in front matter, the text below as the prompt, and the path as the name", () =>
     Effect.gen(function*() {
       const { agents, files, origins, root, warnings } = yield* agentsOf({
         [`${skein}/team/review.md`]:
@@ -55,7 +55,7 @@ layer(NodeFileSystem.layer)("agents from files", (it) => {
       expect(warnings).toEqual([])
     }))
 
-  it.scoped("stand below skein.json of their place, and over all that is farther away", () =>
+  it.scoped("are overridden by skein.json of the same directory, and override everything farther away", () =>
     Effect.gen(function*() {
       const { agents } = yield* agentsOf({
         [`${own}/a.md`]: "---\nsteps: 1\ntimeout: 1\nvariant: u\ncolor: red\n---\nuser file",
@@ -67,7 +67,7 @@ layer(NodeFileSystem.layer)("agents from files", (it) => {
       expect(agents["a"]).toEqual({ steps: 1, timeout: 2, variant: "top", color: "cyan", prompt: "near file" })
     }))
 
-  it.scoped("of Skein take the place of those of OpenCode, and these of those of Claude Code", () =>
+  it.scoped("of Skein replace those of OpenCode, which replace those of Claude Code", () =>
     Effect.gen(function*() {
       const { agents } = yield* agentsOf({
         [`${claude}/a.md`]: "---\nmaxTurns: 3\n---\nclaude",
@@ -80,7 +80,7 @@ layer(NodeFileSystem.layer)("agents from files", (it) => {
       expect(agents).toEqual({ a: { prompt: "skein" }, b: { prompt: "opencode" } })
     }))
 
-  it.scoped("of a project may take away and choose, not allow, nor read what is secret", () =>
+  it.scoped("of a project can restrict and choose, but not allow, nor read secrets", () =>
     Effect.gen(function*() {
       const files = {
         [`${skein}/a.md`]: "---\npermission:\n  bash: allow\n  edit: deny\n---\nSay {env:SECRET}",
@@ -91,14 +91,14 @@ layer(NodeFileSystem.layer)("agents from files", (it) => {
       yield* fs.symlink(join(root, "outside.md"), join(root, skein, "b.md"))
       const { settings, warnings } = yield* loadIn(root, { env: { SECRET: "s3cret" } })
       expect(settings.agent).toEqual({ a: { permission: [{ permission: "edit", pattern: "*", action: "deny" }] } })
-      expect(warnings.map((issue) => told(root, issue))).toEqual([
+      expect(warnings.map((issue) => formatIssue(root, issue))).toEqual([
         `${skein}/b.md this agent is ignored: a project's file may not read files outside of the project`,
-        `${skein}/a.md:6:1 agent.a.prompt is ignored: a project's file may not put environment variables into what a model reads ({env:SECRET})`,
+        `${skein}/a.md:6:1 agent.a.prompt is ignored: a project's file may not put environment variables into text for models ({env:SECRET})`,
         `${skein}/a.md:3 agent.a.permission.bash is ignored: a project's file may not allow; it may be trusted`
       ])
     }))
 
-  it.scoped("of the user's own may use the environment, and allow", () =>
+  it.scoped("of the user may use the environment, and allow", () =>
     Effect.gen(function*() {
       const { agents } = yield* agentsOf({
         [`${own}/a.md`]: "---\npermission: { bash: allow }\n---\nSay {env:WORD}"
@@ -109,7 +109,7 @@ layer(NodeFileSystem.layer)("agents from files", (it) => {
       })
     }))
 
-  it.scoped("of Claude Code have their tools and models as far as Skein has them, and the rest is told", () =>
+  it.scoped("of Claude Code keep the tools and models that Skein has, and the rest is reported", () =>
     Effect.gen(function*() {
       const { agents, warnings } = yield* agentsOf({
         [`${claude}/a.md`]:
@@ -130,14 +130,14 @@ layer(NodeFileSystem.layer)("agents from files", (it) => {
         }
       })
       expect(warnings).toEqual([
-        `${claude}/a.md:4:1 tools: "Bash(git log, git diff)" is a part of a tool, which is not given; use permission in skein.json`,
+        `${claude}/a.md:4:1 tools: "Bash(git log, git diff)" is only a part of a tool, which is not allowed; use permission in skein.json`,
         `${claude}/a.md:4:1 tools: Skein has no tool "NotebookEdit"`,
-        `${claude}/a.md:7:1 memory: Skein has no use for it`,
+        `${claude}/a.md:7:1 memory: Skein ignores it`,
         `${claude}/b.md:3:1 disallowedTools: "Bash(rm:*)" is a part of a tool, and all of "bash" is denied; use permission in skein.json`
       ])
     }))
 
-  it.scoped("of OpenCode may turn tools on and off, and have its names for keys", () =>
+  it.scoped("of OpenCode may turn tools on and off, and use its key names", () =>
     Effect.gen(function*() {
       const { agents, warnings } = yield* agentsOf({
         [`${openCode}/agent/a.md`]:
@@ -149,12 +149,12 @@ layer(NodeFileSystem.layer)("agents from files", (it) => {
         "sub/b": { allowedTools: ["read"] }
       })
       expect(warnings).toEqual([
-        `${openCode}/agent/a.md:9:1 options: Skein has no use for it`,
+        `${openCode}/agent/a.md:9:1 options: Skein ignores it`,
         `${openCode}/agent/a.md:10:1 color: Skein has no colour "primary"`
       ])
     }))
 
-  it.scoped("are read once where links lead in circles", () =>
+  it.scoped("are read once if links are cyclic", () =>
     Effect.gen(function*() {
       const root = yield* workspace({ [`${skein}/z/a.md`]: "text" })
       const fs = yield* FileSystem.FileSystem
@@ -164,7 +164,7 @@ layer(NodeFileSystem.layer)("agents from files", (it) => {
       expect(Object.keys(settings.agent ?? {})).toEqual(["z/a"])
     }))
 
-  it.scoped("tell their origin", () =>
+  it.scoped("report their origin", () =>
     Effect.gen(function*() {
       const { origins, root, settings } = yield* loadFiles({ [`${skein}/a.md`]: "---\ndescription: A\n---\nText" })
       const { agents } = Either.getOrThrow(agentsFrom(settings, builtins, origins))
@@ -179,33 +179,33 @@ layer(NodeFileSystem.layer)("agents from files", (it) => {
       ":3:1 unknown key \"step\" in agent.a; did you mean \"steps\"?"
     ],
     [
-      "a value of another kind",
+      "a value of another type",
       "---\nmode: sub\n---\n",
       ":2:7 agent.a.mode must be \"primary\", \"subagent\" or \"all\", found \"sub\"; did you mean \"subagent\"?"
     ],
     ["no value", "---\nsteps:\n---\n", ":2:7 agent.a.steps must be a number, found null"],
-    ["a key twice", "---\nsteps: 1\nsteps: 2\n---\n", ":3:1 the key \"steps\" stands in line 2 already; keep one"],
+    ["a key twice", "---\nsteps: 1\nsteps: 2\n---\n", ":3:1 the key \"steps\" is also in line 2; keep one"],
     [
       "front matter without an end",
       "---\nsteps: 1\n",
       ":1:1 the front matter does not end; close it with a line of ---"
     ],
     [
-      "front matter that is no object",
+      "front matter that is not an object",
       "---\n- a\n---\n",
       ":2:1 the front matter must be keys with values, such as description: text"
     ],
     [
       "no YAML",
       "---\nsteps: 1\ndescription: a: b\n---\n",
-      ":3:14 no valid YAML: Nested mappings are not allowed in compact mappings"
+      ":3:14 invalid YAML: Nested mappings are not allowed in compact mappings"
     ],
     [
       "references",
       "---\ndescription: &a x\nvariant: *a\n---\n",
       ":3:10 references to other values (*name) are not read; write the value, or put it in quotes"
     ],
-    ["a name that is no text", "---\nname: 1\n---\n", ":2:7 name must be a string"],
+    ["a name that is not text", "---\nname: 1\n---\n", ":2:7 name must be a string"],
     [
       "two prompts",
       "---\nprompt: a\n---\nb",
@@ -213,9 +213,9 @@ layer(NodeFileSystem.layer)("agents from files", (it) => {
     ],
     ["nothing", " \n", " this is empty; write front matter, a prompt, or both"],
     ["bytes that are not UTF-8", new Uint8Array([65, 10, 0xff]), ":2 this is not UTF-8; save it in that encoding"],
-    ["too much", "x".repeat(10 * 1024 * 1024), " it is too large: 10240 KiB, and 1024 KiB is the most"]
+    ["too much", "x".repeat(10 * 1024 * 1024), " it is too large: 10240 KiB; the limit is 1024 KiB"]
   ])(
-    "cannot be used and stop nothing else, with file and line: %s",
+    "are disabled, and do not affect others, with file and line: %s",
     ([, content, expected]) =>
       Effect.gen(function*() {
         const files = {
@@ -232,7 +232,7 @@ layer(NodeFileSystem.layer)("agents from files", (it) => {
       })
   )
 
-  it.scoped("cannot be used where a directory has the name of a file, and where two have one name", () =>
+  it.scoped("are disabled if a directory has the name of a file, or two have the same name", () =>
     Effect.gen(function*() {
       expect(
         yield* remarks({
@@ -242,19 +242,19 @@ layer(NodeFileSystem.layer)("agents from files", (it) => {
           [`${claude}/c.md`]: "---\ntools: 1\nmodle: x\n---"
         })
       ).toEqual([
-        `${skein}/b.md the agent "a" stands in ${skein}/a.md already; rename one of them`,
+        `${skein}/b.md the agent "a" is defined in ${skein}/a.md as well; rename one of them`,
         `${skein}/x.md this is a directory, and must be a file`,
-        `note ${claude}/c.md:3:1 modle: Skein has no use for it`,
-        `restriction ${claude}/c.md:2:1 the agent "c" is left out: tools: what this restricts is not understood`
+        `note ${claude}/c.md:3:1 modle: Skein ignores it`,
+        `restriction ${claude}/c.md:2:1 the agent "c" is left out: tools: this restriction is not understood`
       ])
     }))
 
-  it.scoped("of a name that the agents of Skein may not have cannot be used", () =>
+  it.scoped("with a name that is invalid in Skein are disabled", () =>
     Effect.map(
       remarks({ [`${skein}/a.md`]: "---\nname: a*\n---\n" }),
       (found) =>
         expect(found).toEqual([
-          `${skein}/a.md:2:1 "a*" is no name for an agent; use up to 128 characters in one line, without * and ?`
+          `${skein}/a.md:2:1 "a*" is not a valid agent name; use up to 128 characters in one line, without * and ?`
         ])
     ))
 })

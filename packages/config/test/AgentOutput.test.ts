@@ -6,7 +6,7 @@ import { jsonSchema } from "@skein/config/ConfigSchema"
 import { builtins } from "@skein/core/Agent"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import { loadFiles, mistakes, told, userFile } from "./workspace.ts"
+import { formatIssue, loadFiles, mistakes, userFile } from "./workspace.ts"
 
 const file = "project/skein.json"
 const output = {
@@ -19,7 +19,7 @@ const output = {
 const withOutput = (form: unknown) => ({ agent: { finder: { output: form } } })
 
 layer(NodeFileSystem.layer)("the output of an agent", (it) => {
-  it.scoped("is taken whole from the project's file, or the user's, and shown as one value", () =>
+  it.scoped("is taken as a whole from the project's file, or the user's, and shown as one value", () =>
     Effect.gen(function*() {
       const user = { type: "object", properties: { other: { type: "string" } }, title: "The user's" }
       const loaded = yield* loadFiles({ [userFile]: withOutput(user), [file]: withOutput(output) })
@@ -31,7 +31,7 @@ layer(NodeFileSystem.layer)("the output of an agent", (it) => {
     }))
 
   it.scoped.each<[string, string, ReadonlyArray<string>]>([
-    ["a type that there is not", "{ \"type\": \"strng\" }", [
+    ["an unknown type", "{ \"type\": \"strng\" }", [
       "4:15 agent.finder.output.type must be \"object\", \"array\", \"string\", \"number\", \"integer\", \"boolean\", \"null\" or a list (each \"object\", \"array\", \"string\", \"number\", \"integer\", \"boolean\" or \"null\"), found \"strng\"; did you mean \"string\"?"
     ]],
     [
@@ -41,53 +41,53 @@ layer(NodeFileSystem.layer)("the output of an agent", (it) => {
         "4:47 unknown key \"typ\" in agent.finder.output.items.anyOf.0; did you mean \"type\"?"
       ]
     ],
-    ["a list of names that is none", "{ \"type\": \"object\", \"required\": \"file\" }", [
+    ["an invalid list of names", "{ \"type\": \"object\", \"required\": \"file\" }", [
       "4:37 agent.finder.output.required must be a list (each a string), found \"file\""
     ]],
-    ["a pattern that is none", "{ \"type\": \"string\", \"pattern\": \"(\" }", [
+    ["an invalid pattern", "{ \"type\": \"string\", \"pattern\": \"(\" }", [
       "4:36 agent.finder.output.pattern must be a regular expression, found \"(\""
     ]],
     ["a text", "\"string\"", ["4:5 agent.finder.output must be an object, found \"string\""]],
     ["a reference to elsewhere", "{ \"$ref\": \"https://x.example\" }", [
       "4:15 agent.finder.output.$ref must be a place in this schema, such as \"#/$defs/name\", found \"https://x.example\""
     ]]
-  ])("that is no JSON Schema is told of with file, line and column: %s", ([, form, expected]) =>
+  ])("that is not a JSON Schema is reported with file, line and column: %s", ([, form, expected]) =>
     Effect.map(
       mistakes({ [file]: `{"agent":\n{"finder":\n{"output":\n    ${form}\n}}}` }),
       (found) => expect(found).toEqual(expected.map((each) => `${file}:${each}`))
     ))
 
   it.scoped.each([
-    ["a reference that leads nowhere", { $ref: "#/$defs/x" }, "\"#/$defs/x\" leads to no schema in it"],
+    ["a broken reference", { $ref: "#/$defs/x" }, "\"#/$defs/x\" does not refer to a schema in it"],
     [
-      "a reference to what is no schema",
+      "a reference to something that is not a schema",
       { type: "object", properties: { a: { $ref: "#/properties" } } },
-      "\"#/properties\" leads to no schema in it"
+      "\"#/properties\" does not refer to a schema in it"
     ],
     [
-      "what does not say what a value is",
+      "a schema that describes no value",
       { properties: {} },
-      "it must say what a value is, with one of type, anyOf, oneOf, $ref"
+      "it must describe a value with one of type, anyOf, oneOf, $ref"
     ]
   ])("is refused with file and line: %s", ([, form, fault]) =>
     Effect.gen(function*() {
       const { origins, root, settings } = yield* loadFiles({ [file]: withOutput(form) })
       const result = agentsFrom(settings, builtins, origins)
-      expect(Either.isLeft(result) ? result.left.issues.map((issue) => told(root, issue)) : []).toEqual([
+      expect(Either.isLeft(result) ? result.left.issues.map((issue) => formatIssue(root, issue)) : []).toEqual([
         `${file}:4 agent.finder.output: ${fault}`
       ])
     }))
 
-  it.scoped("may hold no environment variables where a project sets it, for a model reads it", () =>
+  it.scoped("may not contain environment variables in a project's file, because a model reads it", () =>
     Effect.map(
       mistakes({ [file]: withOutput({ type: "object", description: "{env:SECRET}" }) }, { env: { SECRET: "s" } }),
       (found) =>
         expect(found).toEqual([
-          `${file}:6:24 {env:SECRET}: a project's file may not put environment variables into what a model reads`
+          `${file}:6:24 {env:SECRET}: a project's file may not put environment variables into text for models`
         ])
     ))
 
-  it.effect("is known to editors", () =>
+  it.effect("is described for editors", () =>
     Effect.map(jsonSchema, (schema) => {
       const { $defs, properties } = schema as { $defs: object; properties: { agent: object } }
       expect($defs).toMatchObject({

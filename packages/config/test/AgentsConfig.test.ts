@@ -18,7 +18,7 @@ const wrong = (config: ConfigInfo, origins: Readonly<Record<string, string>> = {
     onRight: () => []
   })
 
-/** What the rules of an agent, as core puts them together, say of a call; and its ceiling. */
+/** The rules of an agent, combined as in core, for a call; and its ceiling. */
 const decisions = (config: ConfigInfo, name: string) =>
   Effect.gen(function*() {
     const service = yield* Agent
@@ -30,11 +30,11 @@ const decisions = (config: ConfigInfo, name: string) =>
     }
   }).pipe(Effect.provide(Layer.provide(layer, Config.layer(config))))
 
-it("leaves the built-in agents as they are where config says nothing", () => {
+it("leaves the built-in agents unchanged without config", () => {
   expect(agentsOf({})).toEqual(builtins)
 })
 
-it("changes the fields of a built-in agent that config names, and no others", () => {
+it("changes only the configured fields of a built-in agent", () => {
   const before = builtins.find(({ name }) => name === "explore")
   const after = agentOf({ agent: { explore: { model: "a/b/c", temperature: 0, steps: 9, maxRetries: 2 } } }, "explore")
   expect(after).toEqual({
@@ -47,7 +47,7 @@ it("changes the fields of a built-in agent that config names, and no others", ()
   })
 })
 
-it("adds agents, of mode all where config names none", () => {
+it("adds agents, of mode all by default", () => {
   const config: ConfigInfo = {
     agent: {
       review: {
@@ -80,14 +80,14 @@ it("adds agents, of mode all where config names none", () => {
   expect(agentOf(config, "sub")).toMatchObject({ mode: "subagent", hidden: true })
 })
 
-it("removes what is disabled", () => {
+it("removes disabled agents", () => {
   const names = agentsOf({ agent: { general: { disable: true }, mine: { disable: true } } }).map(({ name }) => name)
   expect(names).not.toContain("general")
   expect(names).not.toContain("mine")
   expect(names).toContain("explore")
 })
 
-it("says where an agent comes from", () => {
+it("reports the origin of an agent", () => {
   const { agents } = Either.getOrThrow(
     agentsFrom(settle({ agent: { mine: { prompt: "x" }, build: { steps: 1 } } }), builtins, {
       "agent.mine.prompt": "/p/skein.json:3",
@@ -99,7 +99,7 @@ it("says where an agent comes from", () => {
   expect(agents.find(({ name }) => name === "plan")?.origin).toBe("built in")
 })
 
-it("tells everything that is wrong, with file and line", () => {
+it("reports all mistakes, with file and line", () => {
   expect(wrong(
     {
       default_agent: "biuld",
@@ -107,9 +107,9 @@ it("tells everything that is wrong, with file and line", () => {
     },
     { default_agent: "/p/skein.json:2", "agent.b.model": "/p/skein.json:5" }
   )).toEqual([
-    "config: \"a*\" is no name for an agent; use up to 128 characters in one line, without * and ?",
-    "/p/skein.json:5: agent.b.model: \"gpt\" is no model; write provider/model",
-    "config: agent.c.model: \"/x\" is no model; write provider/model",
+    "config: \"a*\" is not a valid agent name; use up to 128 characters in one line, without * and ?",
+    "/p/skein.json:5: agent.b.model: \"gpt\" is not a model; write provider/model",
+    "config: agent.c.model: \"/x\" is not a model; write provider/model",
     "/p/skein.json:2: default_agent: there is no agent \"biuld\"; did you mean \"build\"?"
   ])
 })
@@ -124,7 +124,7 @@ it("refuses a default agent that cannot be one", () => {
     ])
 })
 
-it("begins with another agent where the usual one is not there, and with what another tool's file says only where that is one", () => {
+it("uses another agent if the default one is missing, and another tool's choice only if it exists", () => {
   const chosen = (config: ConfigInfo, origins: Readonly<Record<string, string>> = {}) => {
     const { defaultAgent, warnings } = Either.getOrThrow(agentsFrom(settle(config), builtins, origins))
     return [defaultAgent, ...warnings.map(({ message }) => message)]
@@ -139,7 +139,7 @@ it("begins with another agent where the usual one is not there, and with what an
   ])
 })
 
-it.effect("applies top-level rules to every agent, under the rules of each", () =>
+it.effect("applies top-level rules to every agent, below the rules of each", () =>
   Effect.gen(function*() {
     const config: ConfigInfo = {
       permission: { bash: "allow", read: "deny", webfetch: "allow" },
@@ -149,7 +149,7 @@ it.effect("applies top-level rules to every agent, under the rules of each", () 
     expect([build.says("bash"), build.says("read"), build.says("edit")]).toEqual(["allow", "deny", "ask"])
     const mine = yield* decisions(config, "mine")
     expect([mine.says("bash"), mine.says("webfetch")]).toEqual(["allow", "deny"])
-    // What the built-in definition allows must not lift it.
+    // The built-in definition must not lift it.
     expect((yield* decisions(config, "explore")).says("read")).toBe("deny")
   }))
 
@@ -201,7 +201,7 @@ it.effect("never widens the ceiling of a built-in agent", () =>
     expect((yield* decisions(config, "other")).hands("edit")).toBe("deny")
   }))
 
-it.effect("denies all but the allowed tools, which keep what holds for them", () =>
+it.effect("denies all but the allowed tools, which keep their other rules", () =>
   Effect.gen(function*() {
     const agent = yield* decisions({
       permission: { bash: { "rm *": "deny" } },
@@ -215,7 +215,7 @@ it.effect("denies all but the allowed tools, which keep what holds for them", ()
       "deny",
       "allow"
     ])
-    // Writing goes by the permission to edit.
+    // Writing uses the permission to edit.
     expect(agent.says("edit")).toBe("ask")
     expect([agent.says("grep"), agent.says("webfetch"), agent.says("task")]).toEqual(["deny", "deny", "deny"])
     expect([agent.offers("webfetch"), agent.offers("bash"), agent.says("external_directory")]).toEqual([
@@ -223,11 +223,11 @@ it.effect("denies all but the allowed tools, which keep what holds for them", ()
       true,
       "ask"
     ])
-    // It is a denial like others: it holds below the agent too.
+    // It is a denial like others, so it applies below the agent too.
     expect([agent.hands("webfetch"), agent.hands("read")]).toEqual(["deny", "allow"])
   }))
 
-it.effect("takes a tool for its whole family, and no rule for everything for one by name", () =>
+it.effect("applies a tool's list entry to its whole family, and no catch-all to a tool by name", () =>
   Effect.gen(function*() {
     const config: ConfigInfo = {
       permission: { edit: "allow", patch: "ask" },
@@ -238,7 +238,7 @@ it.effect("takes a tool for its whole family, and no rule for everything for one
     expect(agentOf(config, "a")?.permission.map(({ permission }) => permission)).not.toContain("write")
   }))
 
-it.effect("denies the denied tools, whatever else is said", () =>
+it.effect("denies the denied tools, whatever other rules say", () =>
   Effect.gen(function*() {
     const agent = yield* decisions({
       agent: { a: { allowedTools: ["read", "bash"], deniedTools: ["bash"], permission: { bash: "allow" } } }
@@ -246,7 +246,7 @@ it.effect("denies the denied tools, whatever else is said", () =>
     expect([agent.says("bash"), agent.says("read")]).toEqual(["deny", "allow"])
   }))
 
-it.effect("lets an agent start the allowed agents only", () =>
+it.effect("lets an agent start only the allowed agents", () =>
   Effect.gen(function*() {
     const config: ConfigInfo = {
       permission: { task: { "risky": "ask" } },
@@ -268,7 +268,7 @@ it.effect("lets an agent start the allowed agents only", () =>
     expect([c.says("task", "explore"), c.says("task", "general"), c.says("bash")]).toEqual(["allow", "deny", "deny"])
   }))
 
-it.effect("fails as a layer with what is wrong", () =>
+it.effect("fails as a layer with the mistakes", () =>
   Effect.gen(function*() {
     const error = yield* Effect.flip(decisions({ agent: { a: { model: "gpt" } } }, "a"))
     expect(error).toMatchObject({ _tag: "ConfigError", message: expect.stringContaining("write provider/model") })

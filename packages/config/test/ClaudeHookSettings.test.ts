@@ -6,11 +6,11 @@ import * as Trust from "@skein/config/Trust"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import { join } from "node:path"
-import { loadIn, told, workspace } from "./workspace.ts"
+import { formatIssue, loadIn, workspace } from "./workspace.ts"
 
 const file = "project/.claude/settings.json"
 
-/** Which of these hooks are used before and after all that may be is trusted, and what is said of them. */
+/** The hooks before and after trusting everything that can be trusted, and the messages. */
 const read = Effect.fnUntraced(function*(hooks: unknown) {
   const root = yield* workspace({ [file]: { hooks }, "project/guard.sh": "exit 0\n" })
   const { settings, warnings, widenings } = yield* loadIn(root)
@@ -23,7 +23,7 @@ const read = Effect.fnUntraced(function*(hooks: unknown) {
     root,
     before: settings.claude_hooks,
     after: (yield* loadIn(root)).settings.claude_hooks,
-    said: warnings.map((issue) => told(root, issue)).filter((line) => !line.includes("it may be trusted"))
+    said: warnings.map((issue) => formatIssue(root, issue)).filter((line) => !line.includes("it may be trusted"))
       .map((line) => line.replace(/^[^ ]* /, ""))
   }
 })
@@ -31,14 +31,14 @@ const read = Effect.fnUntraced(function*(hooks: unknown) {
 const command = (line: string, more = {}) => ({ type: "command", command: line, ...more })
 
 layer(NodeFileSystem.layer)("env in settings.json of Claude Code", (it) => {
-  it.scoped("sets variables of commands, once each is trusted", () =>
+  it.scoped("sets variables for commands, once each is trusted", () =>
     Effect.gen(function*() {
       const root = yield* workspace({ [file]: { env: { NODE_ENV: "test", DEBUG: 1, "not a name": "x", LIST: [] } } })
       const { settings, warnings, widenings } = yield* loadIn(root)
       expect(settings.env).toBeUndefined()
       expect(widenings.map(({ key }) => key)).toEqual(["env.NODE_ENV", "env.DEBUG"])
-      const lines = warnings.map((issue) => told(root, issue))
-      expect(lines.filter((line) => line.includes("is no variable")).length).toBe(2)
+      const lines = warnings.map((issue) => formatIssue(root, issue))
+      expect(lines.filter((line) => line.includes("is not a variable")).length).toBe(2)
       expect(lines.join("\n")).toContain("a project's file may not set variables of commands")
       yield* Trust.allow(join(root, "project"), widenings.map(({ id }) => id)).pipe(
         Effect.provide(DataDirs.layer()),
@@ -50,7 +50,7 @@ layer(NodeFileSystem.layer)("env in settings.json of Claude Code", (it) => {
 
 layer(NodeFileSystem.layer)("modes in settings.json of Claude Code", (it) => {
   it.scoped.each([["acceptEdits"], ["bypassPermissions"], ["dontAsk"]])(
-    "loosen nothing, which is said: %s",
+    "loosen nothing, which is reported: %s",
     ([mode]) =>
       Effect.gen(function*() {
         const root = yield* workspace({ [file]: { permissions: { defaultMode: mode } } })
@@ -63,7 +63,7 @@ layer(NodeFileSystem.layer)("modes in settings.json of Claude Code", (it) => {
 })
 
 layer(NodeFileSystem.layer)("hooks in settings.json of Claude Code", (it) => {
-  it.scoped("do not count unless they are trusted", () =>
+  it.scoped("are ignored unless they are trusted", () =>
     Effect.gen(function*() {
       const PreToolUse = [{
         matcher: "Edit|Write",
@@ -74,13 +74,13 @@ layer(NodeFileSystem.layer)("hooks in settings.json of Claude Code", (it) => {
       expect(before).toBeUndefined()
       expect(after).toEqual({ PreToolUse, Stop })
       expect(said).toEqual([])
-      // Who trusts a command has trusted the script that it runs, however its place is written.
+      // Trusting a command includes the script that it runs, however its path is written.
       const fs = yield* FileSystem.FileSystem
       yield* fs.writeFileString(join(root, "project/guard.sh"), "touch pwned\n")
       expect((yield* loadIn(root)).settings.claude_hooks).toEqual({ Stop })
     }))
 
-  it.scoped("are not run where the file says so", () =>
+  it.scoped("do not run if the file disables them", () =>
     Effect.gen(function*() {
       const load = Effect.fnUntraced(function*(disableAllHooks: unknown) {
         const root = yield* workspace({ [file]: { disableAllHooks, hooks: { Stop: [{ hooks: [command("a")] }] } } })
@@ -90,7 +90,7 @@ layer(NodeFileSystem.layer)("hooks in settings.json of Claude Code", (it) => {
       expect(yield* load(false)).toEqual(["claude_hooks.Stop"])
     }))
 
-  it.scoped("are told of once where they cannot be run, and the others are run", () =>
+  it.scoped("are reported once if they cannot run, and the others run", () =>
     Effect.gen(function*() {
       const { after, said } = yield* read({
         SessionEnd: [{ hooks: [command("a")] }],
@@ -110,12 +110,12 @@ layer(NodeFileSystem.layer)("hooks in settings.json of Claude Code", (it) => {
       })
       expect(said).toEqual([
         "hooks.Wonder: Skein does not know this event, and does not run its hooks",
-        "hooks.Stop: a hook of the type prompt is not run: Skein runs commands",
-        "hooks.Stop: its timeout is no number of seconds up to 3600, so it has 60",
+        "hooks.Stop: a hook of the type prompt does not run: Skein runs only commands",
+        "hooks.Stop: its timeout is not a number of seconds up to 3600, so it has 60",
         "hooks.Stop.async: Skein does not know it; the hook runs without it",
-        "hooks.Stop: its matcher is no text, so its hooks are not run",
-        "hooks.Stop: this is no object with a list of hooks, and is not run",
-        "hooks.Notification: these must be a list, and are not run"
+        "hooks.Stop: its matcher is not text, so its hooks do not run",
+        "hooks.Stop: this is not an object with a list of hooks, and does not run",
+        "hooks.Notification: these must be a list, and do not run"
       ])
     }))
 })

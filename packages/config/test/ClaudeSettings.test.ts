@@ -2,7 +2,7 @@ import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { expect, layer } from "@effect/vitest"
 import { fromConfig } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
-import { loadFiles, remarks, told, type workspace } from "./workspace.ts"
+import { formatIssue, loadFiles, remarks, type workspace } from "./workspace.ts"
 
 const file = "project/.claude/settings.json"
 
@@ -12,11 +12,11 @@ const read = (files: Parameters<typeof workspace>[0]) =>
       `${action} ${permission} ${pattern}`
     ),
     settings,
-    warnings: warnings.map((issue) => told(root, issue))
+    warnings: warnings.map((issue) => formatIssue(root, issue))
   }))
 
 layer(NodeFileSystem.layer)("settings.json of Claude Code", (it) => {
-  it.scoped("forbids and has asked what it forbids and has asked there, whatever it allows", () =>
+  it.scoped("denies and asks as it does there, whatever it allows", () =>
     Effect.gen(function*() {
       const { rules } = yield* read({
         [file]: {
@@ -62,7 +62,7 @@ layer(NodeFileSystem.layer)("settings.json of Claude Code", (it) => {
       ])
     }))
 
-  it.scoped("is of a project, whose rules do not allow, and says what else is not honoured", () =>
+  it.scoped("in a project cannot allow, and other ignored parts are reported", () =>
     Effect.gen(function*() {
       const { rules, settings, warnings } = yield* read({
         [file]: JSON.stringify(
@@ -85,7 +85,7 @@ layer(NodeFileSystem.layer)("settings.json of Claude Code", (it) => {
       expect(settings.default_agent).toBe("plan")
       expect(warnings).toEqual([
         `${file}:11:3 permissions.additionalDirectories: allow external_directory in your own skein.json`,
-        `${file}:18:2 statusLine: Skein has no use for it`,
+        `${file}:18:2 statusLine: Skein ignores it`,
         expect.stringContaining(`${file}:5 permission.bash.npm run lint is ignored: a project's file may not allow`)
       ])
     }))
@@ -94,25 +94,25 @@ layer(NodeFileSystem.layer)("settings.json of Claude Code", (it) => {
     ["a misspelt key", "{ \"permission\": { \"deny\": [\"Bash\"] } }", ["deny bash *"], []],
     ["a misspelt list", "{ \"permissions\": { \"denny\": [\"Bash\"] } }", ["deny bash *"], []],
     ["one rule instead of a list", "{ \"permissions\": { \"deny\": \"Bash\" } }", ["deny bash *"], []],
-    ["a rule that is none", "{ \"permissions\": { \"deny\": [\"Bash(rm\"] } }", [], [
-      "restriction FILE:1:29 permissions.deny: \"Bash(rm\" is no rule; write Tool or Tool(what), such as \"Read(./.env)\""
+    ["an invalid rule", "{ \"permissions\": { \"deny\": [\"Bash(rm\"] } }", [], [
+      "restriction FILE:1:29 permissions.deny: \"Bash(rm\" is not a rule; write Tool or Tool(what), such as \"Read(./.env)\""
     ]],
-    ["a rule that allows and is none", "{ \"permissions\": { \"allow\": [7] } }", [], [
-      "note FILE:1:30 permissions.allow: 7 is no rule; write Tool or Tool(what), such as \"Read(./.env)\""
+    ["an invalid allow rule", "{ \"permissions\": { \"allow\": [7] } }", [], [
+      "note FILE:1:30 permissions.allow: 7 is not a rule; write Tool or Tool(what), such as \"Read(./.env)\""
     ]],
     ["an unknown key", "{ \"permissions\": { \"comment\": \"x\" }, \"theme\": \"dark\" }", [], [
-      "note FILE:1:20 permissions.comment: Skein has no use for it",
-      "note FILE:1:38 theme: Skein has no use for it"
+      "note FILE:1:20 permissions.comment: Skein ignores it",
+      "note FILE:1:38 theme: Skein ignores it"
     ]],
     ["an unknown restriction", "{ \"permissions\": { \"forbiddenPaths\": [\"x\"] } }", ["ask * *"], [
-      "restriction FILE:1:20 permissions.forbiddenPaths: what this restricts is not understood, so that everything asks; write it as permission in skein.json"
+      "restriction FILE:1:20 permissions.forbiddenPaths: this restriction is not understood, so every call asks; write it as permission in skein.json"
     ]],
-    ["rules that are none", "{ \"permissions\": \"strict\" }", ["ask * *"], [
-      "restriction FILE:1:18 permissions: what this restricts is not understood, so that everything asks; write it as permission in skein.json"
+    ["invalid rules", "{ \"permissions\": \"strict\" }", ["ask * *"], [
+      "restriction FILE:1:18 permissions: this restriction is not understood, so every call asks; write it as permission in skein.json"
     ]],
     ["a list of settings", "[]", [], ["restriction FILE:1:1 this file is left out: it must be an object"]],
     ["no JSON", "{", [], ["restriction FILE:1:2 this file is left out: expected a closing brace"]]
-  ])("stops nothing where it is written otherwise: %s", ([, content, rules, expected]) =>
+  ])("stops nothing if it is written differently: %s", ([, content, rules, expected]) =>
     Effect.gen(function*() {
       expect((yield* read({ [file]: content })).rules).toEqual(rules)
       expect(yield* remarks({ [file]: content })).toEqual(expected.map((message) => message.replace("FILE", file)))

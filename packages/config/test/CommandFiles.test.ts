@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import { join } from "node:path"
 import { loadIn, workspace } from "./workspace.ts"
 
-/** The commands of a directory of a workspace, with paths below that. */
+/** The commands of a directory of a workspace, with relative paths. */
 const commandsIn = Effect.fnUntraced(function*(root: string, at = "project") {
   const config = yield* loadIn(root, { at })
   const loaded = yield* load(join(root, at), config).pipe(
@@ -53,7 +53,7 @@ layer(NodeFileSystem.layer)("CommandFiles", (it) => {
       ])
     }))
 
-  it.scoped("takes the nearest of one name, and tells which it hides", () =>
+  it.scoped("uses the nearest of one name, and reports which ones it hides", () =>
     Effect.gen(function*() {
       const { hidden, names } = yield* commandsOf({
         "home/.config/skein/command/a.md": "user",
@@ -79,7 +79,7 @@ layer(NodeFileSystem.layer)("CommandFiles", (it) => {
       })
     }))
 
-  it.scoped("says of each file that is written wrong what, where, and how to mend it; the others stay", () =>
+  it.scoped("reports each broken file with its place and a fix; the others still work", () =>
     Effect.gen(function*() {
       const skein = "project/.skein/command"
       const { broken, names } = yield* commandsOf({
@@ -107,24 +107,24 @@ layer(NodeFileSystem.layer)("CommandFiles", (it) => {
       ])
       expect(Object.fromEntries(broken)).toEqual({
         typo: `${skein}/typo.md:3:1: unknown key "modle" in command.typo; did you mean "model"?`,
-        yaml: expect.stringMatching(/^project\/\.skein\/command\/yaml\.md:\d+:\d+: no valid YAML: /),
+        yaml: expect.stringMatching(/^project\/\.skein\/command\/yaml\.md:\d+:\d+: invalid YAML: /),
         open: `${skein}/open.md:1:1: the front matter does not end; close it with a line of ---`,
         list: `${skein}/list.md:2:1: the front matter must be keys with values, such as description: text`,
         kind: [
           `${skein}/kind.md:2:10: command.kind.subtask must be true or false, found "maybe"`,
           `${skein}/kind.md:3:8: command.kind.model must be a model as provider/model, such as openai/gpt-5, found "gpt"`
         ].join("\n"),
-        empty: `${skein}/empty.md:4:1: there is no template; write below the front matter what is to be prompted`,
+        empty: `${skein}/empty.md:4:1: there is no template; write the prompt below the front matter`,
         double: `${skein}/double.md:2:1: the text below the front matter is the template; keep one of them`,
-        same: `${skein}/same.md:3:1: the key "agent" stands in line 2 already; keep one`,
+        same: `${skein}/same.md:3:1: the key "agent" is also in line 2; keep one`,
         "line\nbreak":
-          `${skein}/line\nbreak.md:1:1: "line\\nbreak" is no name for a command; use up to 128 characters in one line`,
-        huge: `${skein}/huge.md: it is too large: 1025 KiB, and 1024 KiB is the most`,
+          `${skein}/line\nbreak.md:1:1: "line\\nbreak" is not a valid command name; use up to 128 characters in one line`,
+        huge: `${skein}/huge.md: it is too large: 1025 KiB; the limit is 1024 KiB`,
         latin: `${skein}/latin.md:2: this is not UTF-8; save it in that encoding`
       })
     }))
 
-  it.scoped("reads what is written for other programs, and notes what means nothing here", () =>
+  it.scoped("reads commands of other programs, and notes ignored parts", () =>
     Effect.gen(function*() {
       const file = "project/.claude/commands/c.md"
       const { commands, warnings } = yield* commandsOf({
@@ -135,11 +135,11 @@ layer(NodeFileSystem.layer)("CommandFiles", (it) => {
       expect(commands[0]?.model).toEqual({ providerID: "session", modelID: "large" })
       expect(warnings).toEqual([
         `${file}:2:1: allowed-tools: a command allows nothing here; use permission in skein.json`,
-        `${file}:6:1: foo: Skein has no use for it`
+        `${file}:6:1: foo: Skein ignores it`
       ])
     }))
 
-  it.scoped("does not follow a project's links out of it, and ends where links go round in circles", () =>
+  it.scoped("does not follow a project's links out of it, and ends if links are cyclic", () =>
     Effect.gen(function*() {
       const fs = yield* FileSystem.FileSystem
       const root = yield* workspace({

@@ -48,7 +48,7 @@ layer(NodeFileSystem.layer)("describeConfig", (it) => {
       expect(json).toMatchObject({ limits: { ...defaults.limits, concurrency: 2 } })
     }))
 
-  it.scoped("shows a default that follows another value as it is", () =>
+  it.scoped("shows a default that follows another value correctly", () =>
     Effect.gen(function*() {
       const { json, rows } = describeConfig(
         yield* loadFiles({ [userFile]: { limits: { process_concurrency: 5 } } })
@@ -57,7 +57,7 @@ layer(NodeFileSystem.layer)("describeConfig", (it) => {
       expect(json).toMatchObject({ limits: { requests: 5 } })
     }))
 
-  it.scoped("shows no secret, in rows or JSON, and leaves the settings as they are", () =>
+  it.scoped("shows no secret, in rows or JSON, and does not change the settings", () =>
     Effect.gen(function*() {
       const loaded = yield* loadFiles({
         [userFile]: {

@@ -4,7 +4,7 @@ import * as FileSystem from "@effect/platform/FileSystem"
 import { expect, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { join } from "node:path"
-import { loadIn, mistakes, told, userFile, workspace } from "./workspace.ts"
+import { formatIssue, loadIn, mistakes, userFile, workspace } from "./workspace.ts"
 
 const file = "project/skein.json"
 
@@ -14,30 +14,34 @@ layer(NodeFileSystem.layer)("ConfigError", (it) => {
 
   says("points at a syntax error", "{\n  \"model\": \"a/b\"\n  \"limits\": {}\n}", [`${file}:3:3 expected a comma`])
   says("points at single quotes", "{ 'model': 1 }", [
-    `${file}:1:3 this is no JSON value; strings and keys need double quotes`
+    `${file}:1:3 this is not a JSON value; strings and keys need double quotes`
   ])
   says("points at an unclosed brace", "{\n  \"limits\": {\n", [`${file}:3:1 expected a closing brace`])
   says("refuses text after the end", "{}\n{}", [`${file}:2:1 expected nothing after the closing brace`])
-  says("refuses a key that is written twice", "{\n  \"model\": \"a/b\",\n  \"model\": \"a/c\"\n}", [
-    `${file}:3:3 the key "model" stands in line 2 already; keep one`
+  says("refuses a repeated key", "{\n  \"model\": \"a/b\",\n  \"model\": \"a/c\"\n}", [
+    `${file}:3:3 the key "model" is also in line 2; keep one`
   ])
   says("refuses a number without bounds", "{\"agent\": {\"a\": {\"topP\": 1e999}}}", [
     `${file}:1:26 this number is too large`
   ])
-  says("refuses what is no object", "[1]", [`${file}:1:1 the config must be an object, found a list`])
+  says("refuses a config that is not an object", "[1]", [`${file}:1:1 the config must be an object, found a list`])
 
-  says("suggests what a misspelt key may be", "{\n  \"limts\": {},\n  \"agent\": { \"a\": {\n    \"top_p\": 1 } }\n}", [
-    `${file}:2:3 unknown key "limts"; did you mean "limits"?`,
-    `${file}:4:5 unknown key "top_p" in agent.a; did you mean "topP"?`
-  ])
-  says("names the keys that there are where none is near", { retry: { zzzzzz: 1 } }, [
+  says(
+    "suggests a correction for a misspelt key",
+    "{\n  \"limts\": {},\n  \"agent\": { \"a\": {\n    \"top_p\": 1 } }\n}",
+    [
+      `${file}:2:3 unknown key "limts"; did you mean "limits"?`,
+      `${file}:4:5 unknown key "top_p" in agent.a; did you mean "topP"?`
+    ]
+  )
+  says("lists the known keys if none is near", { retry: { zzzzzz: 1 } }, [
     `${file}:3:5 unknown key "zzzzzz" in retry; known keys: attempts, base, max_delay, max_retry_after`
   ])
   says("treats names from prototypes as unknown keys", "{\"__proto__\": {}, \"toString\": 1}", [
     expect.stringContaining("1:2 unknown key \"__proto__\""),
     expect.stringContaining("1:19 unknown key \"toString\"")
   ] as ReadonlyArray<string>)
-  says("says what was found and what is allowed", {
+  says("reports the value and the expected ones", {
     model: 5,
     limits: { concurrency: "many", max_tasks: 0, subagent_depth: 1.5, process_concurrency: null },
     agent: { a: { hidden: "yes", deniedTools: "bash", mode: "sub" }, b: [] },
@@ -54,13 +58,13 @@ layer(NodeFileSystem.layer)("ConfigError", (it) => {
     `${file}:15:10 agent.b must be an object, found a list`,
     `${file}:19:23 provider.p.max_requests must be a positive number, found 0`
   ])
-  says("says what a price looks like", {
+  says("describes the form of a price", {
     provider: { p: { models: { a: { price: 3 }, b: { price: { input: 3, output: "1" } } } } }
   }, [
     expect.stringContaining("price must be an object such as {\"input\": \"0.15\", \"output\": \"0.6\"}, in USD"),
     expect.stringContaining("input must be \"unknown\" or a decimal number of USD in quotes, such as \"0.15\", found 3")
   ] as ReadonlyArray<string>)
-  says("says what a model and an address look like", {
+  says("describes the form of a model and of an address", {
     model: "gpt",
     agent: { a: { model: ["a/b", "gpt"] } },
     provider: { a: { base_url: "models.example", models: { m: { limit: { context: 1 } } } } }
@@ -70,7 +74,7 @@ layer(NodeFileSystem.layer)("ConfigError", (it) => {
     `${file}:13:19 provider.a.base_url must be an http(s) URL, found "models.example"`,
     `${file}:16:20 provider.a.models.m.limit lacks "output"`
   ])
-  says("suggests what a misspelt action may be", { permission: { edit: "alow", bash: { "git *": "dney" } } }, [
+  says("suggests a correction for a misspelt action", { permission: { edit: "alow", bash: { "git *": "dney" } } }, [
     `${file}:3:13 permission.edit must be "allow", "ask", "deny" or an object, found "alow"; did you mean "allow"?`,
     `${file}:5:16 permission.bash.git * must be "allow", "ask" or "deny", found "dney"; did you mean "deny"?`
   ])
@@ -78,7 +82,7 @@ layer(NodeFileSystem.layer)("ConfigError", (it) => {
     `${file}:3:5 a key in agent must be a non empty string, found ""`
   ])
 
-  says("says which variable and which file are missing", {
+  says("reports missing variables and files", {
     model: "a/{env:NO_SUCH}",
     agent: { a: { prompt: "{file:gone.md}", color: "{env:}" } }
   }, [
@@ -87,15 +91,15 @@ layer(NodeFileSystem.layer)("ConfigError", (it) => {
     `${file}:6:16 {env:}: name the environment variable`
   ])
 
-  it.scoped("does not tell a secret that has the wrong shape", () =>
+  it.scoped("does not reveal a secret of the wrong form", () =>
     Effect.gen(function*() {
       const found = yield* mistakes({ [userFile]: { model: "{env:KEY}" } }, { env: { KEY: "s3cret" } })
       expect(found).toEqual([
-        `${userFile}:2:12 model must be a model as provider/model, such as openai/gpt-5, found what "{env:KEY}" stands for`
+        `${userFile}:2:12 model must be a model as provider/model, such as openai/gpt-5, found the value of "{env:KEY}"`
       ])
     }))
 
-  it.scoped("tells the mistakes of all files together", () =>
+  it.scoped("reports the mistakes of all files together", () =>
     Effect.gen(function*() {
       const root = yield* workspace({
         [userFile]: { modle: "a/b" },
@@ -116,11 +120,11 @@ layer(NodeFileSystem.layer)("ConfigError", (it) => {
     Effect.gen(function*() {
       const found = yield* mistakes({ "project/skein.json": {}, "project/skein.jsonc": {} })
       expect(found).toEqual([
-        "project/skein.jsonc there is a skein.json beside it; keep one of the two, so that nobody reads the wrong one"
+        "project/skein.jsonc there is also a skein.json; keep only one of them"
       ])
     }))
 
-  it.scoped("refuses a directory of that name", () =>
+  it.scoped("refuses a directory with that name", () =>
     Effect.gen(function*() {
       const found = yield* mistakes({ "project/skein.json/file": "" })
       expect(found).toEqual([`${file} this is a directory, and must be a file`])
@@ -132,10 +136,10 @@ layer(NodeFileSystem.layer)("ConfigError", (it) => {
       const fs = yield* FileSystem.FileSystem
       yield* fs.symlink("/dev/zero", join(root, file))
       const error = yield* Effect.flip(loadIn(root))
-      expect(error.issues.map((issue) => told(root, issue))).toEqual([`${file} this is no regular file`])
+      expect(error.issues.map((issue) => formatIssue(root, issue))).toEqual([`${file} this is not a regular file`])
     }))
 
-  it.scoped("says that a file may not be read", () =>
+  it.scoped("reports an unreadable file", () =>
     Effect.gen(function*() {
       const root = yield* workspace({ [file]: {} })
       const real = yield* FileSystem.FileSystem
@@ -147,18 +151,20 @@ layer(NodeFileSystem.layer)("ConfigError", (it) => {
         }),
         Effect.flip
       )
-      expect(error.issues.map((issue) => told(root, issue))).toEqual([
-        `${file} cannot be read: it may not be read; check its mode and owner`
+      expect(error.issues.map((issue) => formatIssue(root, issue))).toEqual([
+        `${file} cannot be read: permission denied; check its mode and owner`
       ])
     }))
 
   says("refuses a file of more than a megabyte", `{"model": "a/${"b".repeat(1024 * 1024)}"}`, [
-    `${file} it is too large: 1025 KiB, and 1024 KiB is the most`
+    `${file} it is too large: 1025 KiB; the limit is 1024 KiB`
   ])
-  says("refuses what is not UTF-8", new Uint8Array([0x7b, 0x0a, 0xff, 0x7d]), [
+  says("refuses text that is not UTF-8", new Uint8Array([0x7b, 0x0a, 0xff, 0x7d]), [
     `${file}:2 this is not UTF-8; save it in that encoding`
   ])
   const tooDeep = `${file} this is nested more than 100 levels deep`
-  says("refuses what is nested without end", "[".repeat(300_000), [tooDeep])
-  says("refuses what only a walk over it would not survive", `${"[".repeat(1_500)}${"]".repeat(1_500)}`, [tooDeep])
+  says("refuses deeply nested values", "[".repeat(300_000), [tooDeep])
+  says("refuses values that only a recursive reader cannot handle", `${"[".repeat(1_500)}${"]".repeat(1_500)}`, [
+    tooDeep
+  ])
 })

@@ -11,7 +11,7 @@ import { join } from "node:path"
 import { loadFiles, loadIn, userFile, workspace } from "./workspace.ts"
 
 layer(NodeFileSystem.layer)("ConfigFiles", (it) => {
-  it.scoped("without files gives the defaults, after looking only", () =>
+  it.scoped("returns the defaults without files, after only checking for them", () =>
     Effect.gen(function*() {
       const root = yield* workspace({})
       const calls: Array<string> = []
@@ -39,7 +39,7 @@ layer(NodeFileSystem.layer)("ConfigFiles", (it) => {
       expect(origins["limits.concurrency"]).toBe(`${root}/project/skein.jsonc:4`)
     }))
 
-  it.scoped("reads how many requests there may be at once, for all models and for those of a provider", () =>
+  it.scoped("reads the maximum number of parallel requests, for all models and for those of a provider", () =>
     Effect.gen(function*() {
       const { settings } = yield* loadFiles({
         [userFile]: { limits: { requests: 8 } },
@@ -48,13 +48,13 @@ layer(NodeFileSystem.layer)("ConfigFiles", (it) => {
       expect(settings).toMatchObject({ limits: { requests: 8 }, provider: { openai: { max_requests: 3 } } })
     }))
 
-  it.scoped("takes an empty file for an empty object", () =>
+  it.scoped("treats an empty file as an empty object", () =>
     Effect.gen(function*() {
       const { settings } = yield* loadFiles({ "project/skein.json": "  // nothing yet\n" })
       expect(settings).toEqual(defaults)
     }))
 
-  it.scoped("lets the nearer file win, and tells where each value comes from", () =>
+  it.scoped("lets the nearer file override, and reports the origin of each value", () =>
     Effect.gen(function*() {
       const { files, origins, root, settings } = yield* loadFiles({
         [userFile]: { small_model: "a/user", model: "a/user", limits: { concurrency: 1, max_tasks: 3 } },
@@ -77,7 +77,7 @@ layer(NodeFileSystem.layer)("ConfigFiles", (it) => {
       })
     }))
 
-  it.scoped("looks no further up than the git root", () =>
+  it.scoped("searches no further up than the git root", () =>
     Effect.gen(function*() {
       const { settings } = yield* loadFiles({
         "skein.json": { model: "a/outside" },
@@ -86,7 +86,7 @@ layer(NodeFileSystem.layer)("ConfigFiles", (it) => {
       expect(settings.model).toBeUndefined()
     }))
 
-  it.scoped("takes a .git file, as worktrees have it, for a git root", () =>
+  it.scoped("accepts a .git file, as in worktrees, as a git root", () =>
     Effect.gen(function*() {
       const { settings } = yield* loadFiles({
         "project/skein.json": { model: "a/outside" },
@@ -95,7 +95,7 @@ layer(NodeFileSystem.layer)("ConfigFiles", (it) => {
       expect(settings.model).toBeUndefined()
     }))
 
-  it.scoped("looks up to the top of the file system where there is no git root", () =>
+  it.scoped("searches up to the top of the file system without a git root", () =>
     Effect.gen(function*() {
       const { settings } = yield* loadFiles({ "skein.json": { model: "a/above" }, "plain/sub/file": "" }, {
         at: "plain/sub"
@@ -103,7 +103,7 @@ layer(NodeFileSystem.layer)("ConfigFiles", (it) => {
       expect(settings.model).toBe("a/above")
     }))
 
-  it.scoped("follows a linked directory into the tree that it lies in", () =>
+  it.scoped("follows a linked directory into the tree of its target", () =>
     Effect.gen(function*() {
       const root = yield* workspace({ "project/skein.json": { model: "a/real" }, "project/sub/file": "" })
       const fs = yield* FileSystem.FileSystem
@@ -119,7 +119,7 @@ layer(NodeFileSystem.layer)("ConfigFiles", (it) => {
       expect(settings.model).toBe("a/xdg")
     }))
 
-  it.scoped("reads the user's own file once, as the user's, where it lies in the project too", () =>
+  it.scoped("reads the user's own file once, as the user's, if it is in the project too", () =>
     Effect.gen(function*() {
       const root = yield* workspace({
         "project/skein.json": { permission: { bash: "allow" } },
@@ -151,7 +151,7 @@ layer(NodeFileSystem.layer)("ConfigFiles", (it) => {
       })
     }))
 
-  it.scoped("appends rules in the order in which they are written, the nearer file's last", () =>
+  it.scoped("appends rules in their order, the nearer file's last", () =>
     Effect.gen(function*() {
       const { origins, root, settings } = yield* loadFiles({
         [userFile]:
@@ -183,7 +183,7 @@ layer(NodeFileSystem.layer)("ConfigFiles", (it) => {
       expect(settings.agent?.["a"]?.permission).toEqual([rule])
     }))
 
-  it.scoped("puts what the command line says over all files", () =>
+  it.scoped("lets the command line override all files", () =>
     Effect.gen(function*() {
       const { origins, settings } = yield* loadFiles({
         [userFile]: { model: "a/user", permission: { bash: "deny" } },
@@ -202,14 +202,14 @@ layer(NodeFileSystem.layer)("ConfigFiles", (it) => {
       ])
     }))
 
-  it.scoped("leaves $schema to editors", () =>
+  it.scoped("ignores $schema", () =>
     Effect.gen(function*() {
       const { origins, settings } = yield* loadFiles({ "project/skein.json": { $schema: "./schema.json" } })
       expect(settings).toEqual(defaults)
       expect(origins["$schema"]).toBeUndefined()
     }))
 
-  it.scoped("puts environment variables and files into strings, once", () =>
+  it.scoped("substitutes environment variables and files in strings, once", () =>
     Effect.gen(function*() {
       const { settings } = yield* loadFiles({
         [userFile]: {
@@ -228,7 +228,7 @@ layer(NodeFileSystem.layer)("ConfigFiles", (it) => {
       expect(settings.provider?.["mine"]?.base_url).toBe("https://models.example/v1")
     }))
 
-  it.scoped("gives Config and ConfigFiles as a layer", () =>
+  it.scoped("provides Config and ConfigFiles as a layer", () =>
     Effect.gen(function*() {
       const root = yield* workspace({ "project/skein.json": { model: "a/b", permission: "allow" } })
       const context = ConfigFiles.layer({ directory: join(root, "project") }).pipe(

@@ -2,7 +2,7 @@ import { expect, it } from "@effect/vitest"
 import { jsonSchema } from "@skein/config/ConfigSchema"
 import * as Effect from "effect/Effect"
 
-it.effect("tells an editor the keys, their values, and that there are no others", () =>
+it.effect("describes the keys and their values, and allows no others", () =>
   Effect.gen(function*() {
     expect(yield* jsonSchema).toMatchObject({
       $schema: "http://json-schema.org/draft-07/schema#",
@@ -23,7 +23,7 @@ it.effect("tells an editor the keys, their values, and that there are no others"
     })
   }))
 
-it.effect("lets variables stand where a pattern is asked for", () =>
+it.effect("allows variables in place of a pattern", () =>
   Effect.gen(function*() {
     const { properties } = yield* jsonSchema
     const pattern = new RegExp(Object(properties).model.pattern)

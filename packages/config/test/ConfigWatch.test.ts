@@ -21,62 +21,65 @@ const dirs = (root: string) =>
     Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["HOME", join(root, "home")]])))
   )
 
-/** A project that is watched. */
+/** A watched project. */
 const watched = Effect.fnUntraced(function*(files: Parameters<typeof workspace>[0]) {
   const root = yield* workspace(files)
   const fs = yield* FileSystem.FileSystem
-  const told = yield* Queue.bounded<ConfigWatch.Read>(16)
+  const versions = yield* Queue.bounded<ConfigWatch.Read>(16)
   yield* Effect.forkScoped(
-    Stream.runForEach(ConfigWatch.watch({ directory: join(root, "project") }), (read) => Queue.offer(told, read)).pipe(
-      Effect.provide(dirs(root))
-    )
+    Stream.runForEach(ConfigWatch.watch({ directory: join(root, "project") }), (read) => Queue.offer(versions, read))
+      .pipe(
+        Effect.provide(dirs(root))
+      )
   )
   const write = (path: string, text: string) => fs.writeFileString(join(root, path), text)
-  return { root, told, write, fs, first: yield* Queue.take(told) }
+  return { root, versions, write, fs, first: yield* Queue.take(versions) }
 })
 
-/** Lets time go on until something is told. */
-const next = (told: Queue.Dequeue<ConfigWatch.Read>) =>
+/** Lets time pass until a new version arrives. */
+const next = (versions: Queue.Dequeue<ConfigWatch.Read>) =>
   Effect.raceFirst(
-    Queue.take(told),
+    Queue.take(versions),
     Effect.forever(Effect.zipRight(TestClock.adjust(ConfigWatch.interval), Effect.yieldNow()))
   )
 
 const steps = (read: ConfigWatch.Read) => Either.map(read, ({ settings }) => settings.agent?.["a"]?.steps)
 
 layer(NodeFileSystem.layer)("ConfigWatch", (it) => {
-  it.scoped("tells what the files say at first, and each time that they say something else", () =>
+  it.scoped("emits the content of the files at first, and whenever it changes", () =>
     Effect.gen(function*() {
-      const { first, fs, root, told, write } = yield* watched({ "project/skein.json": { agent: { a: { steps: 1 } } } })
+      const { first, fs, root, versions, write } = yield* watched({
+        "project/skein.json": { agent: { a: { steps: 1 } } }
+      })
       expect(steps(first)).toEqual(Either.right(1))
       yield* write("project/skein.json", "{ \"agent\": { \"a\": { \"steps\": 22 } } }")
-      expect(steps(yield* next(told))).toEqual(Either.right(22))
-      // A file that was not there, in a directory that was not there.
+      expect(steps(yield* next(versions))).toEqual(Either.right(22))
+      // A new file in a new directory.
       yield* fs.makeDirectory(join(root, "project/.skein/agent"), { recursive: true })
       yield* write("project/.skein/agent/b.md", "Hello")
-      const more = yield* next(told)
+      const more = yield* next(versions)
       expect(Either.map(more, ({ settings }) => settings.agent?.["b"])).toEqual(Either.right({ prompt: "Hello" }))
       yield* fs.remove(join(root, "project/skein.json"))
-      expect(steps(yield* next(told))).toEqual(Either.right(undefined))
+      expect(steps(yield* next(versions))).toEqual(Either.right(undefined))
     }))
 
-  it.scoped("tells of mistakes, of their end, and of files that others name", () =>
+  it.scoped("emits mistakes, their corrections, and changes of included files", () =>
     Effect.gen(function*() {
-      const { first, told, write } = yield* watched({
+      const { first, versions, write } = yield* watched({
         "project/skein.json": { agent: { a: { prompt: "{file:p.txt}" } } },
         "project/p.txt": "one"
       })
       const prompt = (read: ConfigWatch.Read) => Either.map(read, ({ settings }) => settings.agent?.["a"]?.prompt)
       expect(prompt(first)).toEqual(Either.right("one"))
       yield* write("project/p.txt", "two and more")
-      expect(prompt(yield* next(told))).toEqual(Either.right("two and more"))
+      expect(prompt(yield* next(versions))).toEqual(Either.right("two and more"))
       yield* write("project/skein.json", "{ \"agnet\": {} }")
-      expect(yield* next(told)).toMatchObject({ _tag: "Left", left: { message: expect.stringContaining("agnet") } })
+      expect(yield* next(versions)).toMatchObject({ _tag: "Left", left: { message: expect.stringContaining("agnet") } })
       yield* write("project/skein.json", "{}")
-      expect(prompt(yield* next(told))).toEqual(Either.right(undefined))
+      expect(prompt(yield* next(versions))).toEqual(Either.right(undefined))
     }))
 
-  it.scoped("gives a version for each change, and none for a mistake, which it logs", () =>
+  it.scoped("emits a version for each change, and none for a mistake, which it logs", () =>
     Effect.gen(function*() {
       const root = yield* workspace({ "project/skein.json": { agent: { a: { steps: 1 } } } })
       const fs = yield* FileSystem.FileSystem

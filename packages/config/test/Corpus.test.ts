@@ -1,4 +1,4 @@
-/** Proves what is read of files as people have them: test/fixtures has them by dialect, and what is made of each in `expected`. */
+/** Tests real files of other tools: test/fixtures has them by dialect, and the results in `expected`. */
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { expect, layer } from "@effect/vitest"
 import { agentsFrom } from "@skein/config/AgentsConfig"
@@ -9,7 +9,7 @@ import * as Either from "effect/Either"
 import { readdirSync, readFileSync } from "node:fs"
 import { extname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { loadFiles, told, type workspace } from "./workspace.ts"
+import { formatIssue, loadFiles, type workspace } from "./workspace.ts"
 
 const fixtures = fileURLToPath(new URL("fixtures", import.meta.url))
 
@@ -25,16 +25,16 @@ const filesIn = (directory: string): ReadonlyArray<string> =>
 
 const read = (files: Parameters<typeof workspace>[0]) =>
   Effect.map(loadFiles(files, { providers: ["openai"] }), ({ origins, root, settings, warnings }) => {
-    // What is read must also make agents.
+    // The result must also be valid for agents.
     Either.getOrThrow(agentsFrom(settings, builtins, origins))
     return {
       settings,
-      warnings: warnings.map((issue) => told(root, issue).replace(/; (?:it may be trusted|put it into).*$/, "")),
+      warnings: warnings.map((issue) => formatIssue(root, issue).replace(/; (?:it may be trusted|put it into).*$/, "")),
       root
     }
   })
 
-/** Rules in a line each, which is how people read them. */
+/** Rules, one per line. */
 const brief = (value: unknown): unknown =>
   Array.isArray(value) && value.length > 0 && value.every(isRule)
     ? value.map(({ action, pattern, permission }) => `${action} ${permission} ${pattern}`)
@@ -48,7 +48,7 @@ const expected = (name: string): unknown => JSON.parse(readFileSync(join(fixture
 
 layer(NodeFileSystem.layer)("the corpus", (it) => {
   it.scoped.each(["skein", "opencode", "claude"] as const)(
-    "of agents for %s is read as it is expected",
+    "of agents for %s is read as expected",
     (dialect) =>
       Effect.gen(function*() {
         const names = filesIn(dialect)
@@ -67,7 +67,7 @@ layer(NodeFileSystem.layer)("the corpus", (it) => {
   )
 
   it.scoped.each(filesIn("opencode-json"))(
-    "of opencode.json is read as it is expected: %s",
+    "of opencode.json is read as expected: %s",
     (name) =>
       Effect.gen(function*() {
         const text = readFileSync(join(fixtures, "opencode-json", name), "utf8")
@@ -91,7 +91,7 @@ layer(NodeFileSystem.layer)("the corpus", (it) => {
       })
   )
 
-  it.scoped("is read the same with the line ends of Windows and a byte order mark", () =>
+  it.scoped("is read the same with CRLF line ends and a byte order mark", () =>
     Effect.gen(function*() {
       for (const dialect of ["skein", "opencode", "claude"] as const) {
         const { settings } = yield* read(

@@ -11,7 +11,7 @@ const dirs = (env: Readonly<Record<string, string>>, options?: { readonly databa
     Effect.withConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(env))))
   )
 
-it.effect("keeps to the home directory where nothing else is said", () =>
+it.effect("are in the home directory by default", () =>
   Effect.gen(function*() {
     expect(yield* dirs({ HOME: "/h" })).toEqual({
       home: "/h",
@@ -26,7 +26,7 @@ it.effect("keeps to the home directory where nothing else is said", () =>
     })
   }))
 
-it.effect("goes where the XDG variables point, unless they are empty or relative", () =>
+it.effect("follow the XDG variables, unless they are empty or relative", () =>
   Effect.gen(function*() {
     const found = yield* dirs({
       HOME: "/h",
@@ -44,7 +44,7 @@ it.effect("goes where the XDG variables point, unless they are empty or relative
     })
   }))
 
-it.effect("takes the database from --db, then SKEIN_DB", () =>
+it.effect("use the database of --db, then SKEIN_DB", () =>
   Effect.gen(function*() {
     const env = { HOME: "/h", SKEIN_DB: "/e/x.db" }
     expect((yield* dirs(env)).database).toBe("/e/x.db")
@@ -54,7 +54,7 @@ it.effect("takes the database from --db, then SKEIN_DB", () =>
     expect((yield* dirs({ ...env, SKEIN_DB: "postgres://db/name" })).database).toBe("postgres://db/name")
   }))
 
-it.effect("is at home where the account is, without a HOME", () =>
+it.effect("use the home of the account without HOME", () =>
   Effect.gen(function*() {
     for (const env of [{}, { HOME: "" }]) {
       const { database, home } = yield* dirs(env)

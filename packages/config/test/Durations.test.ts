@@ -7,7 +7,7 @@ import { loadFiles, mistakes, userFile } from "./workspace.ts"
 const minutes = 60_000
 
 layer(NodeFileSystem.layer)("durations in config", (it) => {
-  it.scoped("are milliseconds, or text such as 30m, wherever a time is set", () =>
+  it.scoped("are milliseconds, or text such as 30m, for every time", () =>
     Effect.gen(function*() {
       const { settings } = yield* loadFiles({
         [userFile]: {
@@ -28,7 +28,7 @@ layer(NodeFileSystem.layer)("durations in config", (it) => {
       })
     }))
 
-  it.scoped("of a project only lower the user's, however they are written", () =>
+  it.scoped("of a project only lower the user's, in any notation", () =>
     Effect.gen(function*() {
       const { settings, warnings } = yield* loadFiles({
         [userFile]: { budget: { time: "30m" } },
@@ -43,7 +43,7 @@ layer(NodeFileSystem.layer)("durations in config", (it) => {
       expect(lower.settings.budget).toEqual({ time: 90_000 })
     }))
 
-  it.scoped("that make no sense are errors with file and line", () =>
+  it.scoped("that are invalid are errors with file and line", () =>
     Effect.gen(function*() {
       const issues = yield* mistakes({
         "project/skein.json":
@@ -60,7 +60,7 @@ layer(NodeFileSystem.layer)("durations in config", (it) => {
       ])
     }))
 
-  it.effect("are told to editors as a number or a text", () =>
+  it.effect("are described to editors as a number or text", () =>
     Effect.gen(function*() {
       const { properties } = yield* jsonSchema
       const { anyOf, description } = Object(properties).deadlines.properties.idle

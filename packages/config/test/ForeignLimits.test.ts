@@ -1,4 +1,4 @@
-/** Proves that no way of writing a restriction in another tool's agent loosens it: the agent may not run commands, or is not there. */
+/** No form of a restriction in another tool's agent loosens it: the agent may not run commands, or does not exist. */
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { expect, layer } from "@effect/vitest"
 import { agentsFrom } from "@skein/config/AgentsConfig"
@@ -58,7 +58,7 @@ layer(NodeFileSystem.layer)("a restriction of another tool's agent", (it) => {
     ...openCode.map((front) => [".opencode/agent", front] as const),
     ...claude.slice(0, 4).map((front) => [".claude/agents/deep/below", front] as const)
   ]
-  it.scoped.each(written)("in %s holds: %s", ([home, front]) =>
+  it.scoped.each(written)("in %s applies: %s", ([home, front]) =>
     Effect.gen(function*() {
       for (const name of ["a", "build"]) {
         const root = yield* workspace({ [`project/${home}/${name}.md`]: `---\nname: ${name}\n${front}\n---\nWork.` })

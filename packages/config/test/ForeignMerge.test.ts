@@ -1,4 +1,4 @@
-/** Proves that of several files of a project none of another tool lifts what another one restricts. */
+/** With several files of a project, no file of another tool lifts a restriction of another file. */
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { expect, layer } from "@effect/vitest"
 import { agentsFrom } from "@skein/config/AgentsConfig"
@@ -14,7 +14,7 @@ const local = "project/.claude/settings.local.json"
 const openCode = "project/opencode.json"
 const deniesCurl = { permissions: { deny: ["Bash(curl:*)"] } }
 
-/** What a command may do: for all agents, and for the agent `a` where there is one. */
+/** What a command may do: for all agents, and for the agent `a` if it exists. */
 const decide = (files: Parameters<typeof workspace>[0], command: string, at = "project") =>
   Effect.map(loadFiles(files, { at }), (loaded) => {
     const found = Either.getOrThrow(agentsFrom(loaded.settings, builtins, loaded.origins, loaded.broken))
@@ -59,7 +59,7 @@ layer(NodeFileSystem.layer)("several files of other tools", (it) => {
       "ask"
     ],
     [
-      "what neither of them restricts",
+      "a command that neither of them restricts",
       {
         [userFile]: { permission: { bash: "allow" } },
         [settings]: { permissions: { ask: ["Bash(git push:*)"] } },
@@ -88,7 +88,7 @@ layer(NodeFileSystem.layer)("several files of other tools", (it) => {
       "ask"
     ],
     [
-      "settings that nobody understands under what OpenCode allows",
+      "unreadable settings under what OpenCode allows",
       {
         [userFile]: { permission: { bash: "allow" } },
         [settings]: { permissions: "strict" },
@@ -125,7 +125,7 @@ layer(NodeFileSystem.layer)("several files of other tools", (it) => {
       "deny"
     ],
     [
-      "skein.json, which is ours and may say otherwise",
+      "skein.json, which may override",
       {
         [settings]: deniesCurl,
         "project/skein.json": { permission: { bash: "ask" } }
@@ -168,7 +168,7 @@ layer(NodeFileSystem.layer)("several files of other tools", (it) => {
       "deny"
     ],
     [
-      "tools of an agent of Claude Code, which OpenCode has without limits",
+      "tools of an agent of Claude Code that OpenCode does not limit",
       {
         "project/.claude/agents/a.md": "---\nname: a\ntools: Read\n---\nx",
         "project/.opencode/agent/a.md": "---\ndescription: y\n---\ny"
@@ -186,7 +186,7 @@ layer(NodeFileSystem.layer)("several files of other tools", (it) => {
       "deny"
     ],
     [
-      "tools that opencode.json takes from an agent with a file",
+      "tools that opencode.json denies to an agent with a file",
       {
         [openCode]: { agent: { a: { tools: { bash: false } } } },
         "project/.opencode/agent/a.md": "---\ntools:\n  write: false\n---\ny"
@@ -194,13 +194,13 @@ layer(NodeFileSystem.layer)("several files of other tools", (it) => {
       "ls",
       "deny"
     ]
-  ])("holds for an agent too: %s", ([, files, command, expected]) =>
+  ])("applies to an agent too: %s", ([, files, command, expected]) =>
     Effect.gen(function*() {
       const at = Object.keys(files).some((path) => path.startsWith("project/app/")) ? "project/app" : "project"
       expect((yield* decide(files, command, at)).agent).toBe(expected)
     }))
 
-  it.scoped("leaves out an agent whose limits in one of two files are not understood", () =>
+  it.scoped("drops an agent with unreadable limits in one of two files", () =>
     Effect.gen(function*() {
       const { broken, warnings } = yield* loadFiles({
         "project/.claude/agents/a.md": "---\nname: a\ntools: 3\n---\nx",

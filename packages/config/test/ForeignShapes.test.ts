@@ -1,4 +1,6 @@
-/** Proves what becomes of each shape in which people write files for other tools: silent, noted, left out, and never a run that is refused. */
+/**
+ * The result of each form that people use in files of other tools: silent, noted, left out, and never a refused run.
+ */
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { expect, layer } from "@effect/vitest"
 import { agentsFrom } from "@skein/config/AgentsConfig"
@@ -18,7 +20,7 @@ import { loadIn, notIn, workspace } from "./workspace.ts"
 
 const shapes: ReadonlyArray<Shape> = [...agents, ...commands, ...configs]
 
-/** What becomes of the files, in one line: `silent`, or how many remarks of each kind. */
+/** The result of the files, in one line: `silent`, or the number of remarks of each kind. */
 const resultOf = Effect.fnUntraced(function*({ files }: Shape) {
   const root = yield* workspace(
     Object.fromEntries(Object.entries(files).map(([path, content]) => [`project/${path}`, content]))
@@ -55,8 +57,8 @@ const resultOf = Effect.fnUntraced(function*({ files }: Shape) {
   }
 })
 
-layer(NodeFileSystem.layer)("shapes of other tools' files", (it) => {
-  it.effect("are at least 250, each with a name of its own", () =>
+layer(NodeFileSystem.layer)("forms of other tools' files", (it) => {
+  it.effect("are at least 250, with unique names", () =>
     Effect.sync(() => {
       expect(shapes.length).toBeGreaterThanOrEqual(250)
       expect(new Set(shapes.map(({ what }) => what)).size).toBe(shapes.length)

@@ -3,7 +3,7 @@ import { jsonSchemas } from "@skein/config/HookSchema"
 import { hookEvents } from "@skein/domain/Hook"
 import * as Effect from "effect/Effect"
 
-it.effect("tells for every event what a hook reads, and what it may answer", () =>
+it.effect("describes the input and output of a hook for every event", () =>
   Effect.gen(function*() {
     const schemas = yield* jsonSchemas
     expect(Object.keys(schemas)).toEqual([...hookEvents])

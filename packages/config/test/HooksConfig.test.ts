@@ -2,10 +2,10 @@ import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { expect, layer } from "@effect/vitest"
 import { describeConfig } from "@skein/config/ConfigDescription"
 import * as Effect from "effect/Effect"
-import { loadFiles, mistakes, told, userFile } from "./workspace.ts"
+import { formatIssue, loadFiles, mistakes, userFile } from "./workspace.ts"
 
 layer(NodeFileSystem.layer)("hooks in config", (it) => {
-  it.scoped("are read in both shapes, with commands beside the file in their place, and shown as they are written", () =>
+  it.scoped("are read in both forms, with commands relative to the file, and shown as written", () =>
     Effect.gen(function*() {
       const hooks = {
         PreToolUse: [
@@ -35,7 +35,7 @@ layer(NodeFileSystem.layer)("hooks in config", (it) => {
       expect(describeConfig(loaded).json).toMatchObject({ hooks })
     }))
 
-  it.scoped("of a project do not count, and nothing is put into them", () =>
+  it.scoped("of a project are ignored, and nothing is substituted in them", () =>
     Effect.gen(function*() {
       const mine = [{ command: "/usr/bin/true" }]
       const { root, settings, warnings } = yield* loadFiles({
@@ -43,13 +43,13 @@ layer(NodeFileSystem.layer)("hooks in config", (it) => {
         "project/skein.json": { hooks: { PreToolUse: [{ command: "touch PWNED {env:NO_SUCH_VARIABLE}" }], Stop: [] } }
       })
       expect(settings.hooks).toEqual({ PreToolUse: mine })
-      expect(warnings.map((issue) => told(root, issue))).toEqual([
-        "project/skein.json:3 hooks.PreToolUse is ignored: a project's file may not run commands of its own, nor can {env:…} and {file:…} be trusted; put it into your own config if you want it",
-        "project/skein.json:8 hooks.Stop is ignored: a project's file may not run commands of its own; it may be trusted"
+      expect(warnings.map((issue) => formatIssue(root, issue))).toEqual([
+        "project/skein.json:3 hooks.PreToolUse is ignored: a project's file may not run commands, nor can {env:…} and {file:…} be trusted; put it into your own config if you want it",
+        "project/skein.json:8 hooks.Stop is ignored: a project's file may not run commands; it may be trusted"
       ])
     }))
 
-  it.scoped("that are mistaken are told with their place", () =>
+  it.scoped("with mistakes are reported with their place", () =>
     Effect.gen(function*() {
       const wrong = (hooks: object) => mistakes({ [userFile]: JSON.stringify({ hooks }) })
       const at = (key: string) => new RegExp(`skein.json:1:\\d+ .*${key}`)

@@ -8,7 +8,7 @@ import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/TestClock"
 import { join } from "node:path"
-import { loadFiles, told, workspace } from "./workspace.ts"
+import { formatIssue, loadFiles, workspace } from "./workspace.ts"
 
 const home = (root: string) =>
   Effect.withConfigProvider(ConfigProvider.fromMap(new Map([["HOME", join(root, "home")]])))
@@ -20,7 +20,7 @@ const readIn = (root: string, at = "project", named: ReadonlyArray<string> = [])
     Effect.map(({ files, text, warnings }) => ({
       text,
       files: files.map((path) => path.replace(`${root}/`, "")),
-      warnings: warnings.map((issue) => told(root, issue))
+      warnings: warnings.map((issue) => formatIssue(root, issue))
     }))
   )
 
@@ -28,7 +28,7 @@ const read = (files: Parameters<typeof workspace>[0], at?: string, named?: Reado
   Effect.flatMap(workspace(files), (root) => readIn(root, at, named))
 
 layer(NodeFileSystem.layer)("instructions", (it) => {
-  it.scoped("are the user's, then those up the tree from its top, AGENTS.md before CLAUDE.md, then those that config names", () =>
+  it.scoped("are the user's, then those from the top of the tree down, AGENTS.md before CLAUDE.md, then the configured ones", () =>
     Effect.gen(function*() {
       const { files, text, warnings } = yield* read(
         {
@@ -53,7 +53,7 @@ layer(NodeFileSystem.layer)("instructions", (it) => {
         "project/docs/b.md",
         "project/docs/deep/a.md"
       ])
-      expect(text).toContain("later one counts.\n\n<instructions from=")
+      expect(text).toContain("the later one.\n\n<instructions from=")
       expect(text).toContain(
         "/AGENTS.md\">\nUse tabs.\nAlways.\n</instructions>\n\n<instructions from=\"../CLAUDE.md\">\nUse"
       )
@@ -61,7 +61,7 @@ layer(NodeFileSystem.layer)("instructions", (it) => {
       expect(warnings).toEqual([])
     }))
 
-  it.scoped("are found by whatever wildcards, whose names no regular expression would get done with", () =>
+  it.scoped("are found by any wildcards, even ones that would stall a regular expression", () =>
     Effect.gen(function*() {
       const long = "a".repeat(200)
       const { files } = yield* read({ [`docs/${long}`]: "A", [`docs/${long}.md`]: "B" }, "", [
@@ -70,7 +70,7 @@ layer(NodeFileSystem.layer)("instructions", (it) => {
       expect(files).toEqual([`docs/${long}.md`])
     }))
 
-  it.scoped("are none where there are no files, and only those of the directory where there is no git root", () =>
+  it.scoped("are none without files, and only those of the directory without a git root", () =>
     Effect.gen(function*() {
       expect((yield* read({})).text).toBeUndefined()
       expect((yield* read({ "AGENTS.md": "above", "plain/AGENTS.md": "here" }, "plain")).files).toEqual([
@@ -78,7 +78,7 @@ layer(NodeFileSystem.layer)("instructions", (it) => {
       ])
     }))
 
-  it.scoped("include what CLAUDE.md names with @, each file once, also in a circle, and nothing that is shown as code", () =>
+  it.scoped("include the files that CLAUDE.md names with @, each once, cyclic or not, and nothing in code", () =>
     Effect.gen(function*() {
       const { files, warnings } = yield* read({
         "project/CLAUDE.md":
@@ -105,7 +105,7 @@ layer(NodeFileSystem.layer)("instructions", (it) => {
       expect((yield* read({ ...chain, "project/AGENTS.md": "@0.md" })).files).toEqual(["project/AGENTS.md"])
     }))
 
-  it.scoped("of a project do not lead out of it, by links nor by includes, nor to what may hold secrets", () =>
+  it.scoped("of a project do not lead out of it, by links or includes, nor to secrets", () =>
     Effect.gen(function*() {
       const root = yield* workspace({
         "secret.md": "secret",
@@ -127,7 +127,7 @@ layer(NodeFileSystem.layer)("instructions", (it) => {
       ])
     }))
 
-  it.scoped("are cut where they are long, in one file and in all, and that is said to the model and to people", () =>
+  it.scoped("are truncated if they are long, each and in total, and models and people learn that", () =>
     Effect.gen(function*() {
       const { text = "", warnings } = yield* read({
         "project/AGENTS.md": "a".repeat(50_000),
@@ -144,7 +144,7 @@ layer(NodeFileSystem.layer)("instructions", (it) => {
       ])
     }))
 
-  it.scoped("that cannot be read are told with the reason, and the others hold", () =>
+  it.scoped("that are unreadable are reported with the reason, and the others apply", () =>
     Effect.gen(function*() {
       const { files, warnings } = yield* read(
         {
@@ -159,14 +159,14 @@ layer(NodeFileSystem.layer)("instructions", (it) => {
       expect(files).toEqual(["project/a/b/c/AGENTS.md"])
       expect(warnings).toEqual([
         "project/AGENTS.md:2 these instructions are not read: this is not UTF-8; save it in that encoding",
-        "project/a/AGENTS.md these instructions are not read: it is too large: 1025 KiB, and 1024 KiB is the most",
+        "project/a/AGENTS.md these instructions are not read: it is too large: 1025 KiB; the limit is 1024 KiB",
         "project/a/b/AGENTS.md these instructions are not read: this is a directory, and must be a file",
         "project/absent.md these instructions are not read: cannot be read: there is no such file",
-        "project/none/*.md no file is named so (instructions)"
+        "project/none/*.md no file matches (instructions)"
       ])
     }))
 
-  it.scoped("of config are paths from where its file lies, those of the project behind the user's, and stay in the project", () =>
+  it.scoped("of config are paths relative to its file, those of the project after the user's, and stay in the project", () =>
     Effect.gen(function*() {
       const { root, settings, warnings } = yield* loadFiles({
         "home/.config/skein/skein.json": { instructions: ["mine.md", "~/all.md"] },
@@ -179,7 +179,7 @@ layer(NodeFileSystem.layer)("instructions", (it) => {
         "project/CONTRIBUTING.md",
         "project/docs/*.md"
       ])
-      expect(warnings.map((issue) => told(root, issue))).toEqual([
+      expect(warnings.map((issue) => formatIssue(root, issue))).toEqual([
         "project/skein.json:2 instructions: \"../out.md\" is ignored: a project's file may not read files outside of the project",
         "project/skein.json:2 instructions: \".git/config\" is ignored: a project's file may not read this file, which may hold secrets"
       ])

@@ -4,7 +4,7 @@ import { defaultRules } from "@skein/core/Agent"
 import { evaluate } from "@skein/core/Ruleset"
 import { fromConfig } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
-import { loadFiles, remarks, told, type workspace } from "./workspace.ts"
+import { formatIssue, loadFiles, remarks, type workspace } from "./workspace.ts"
 
 const file = "project/opencode.json"
 const hidden = "project/.opencode/opencode.jsonc"
@@ -15,12 +15,12 @@ const read = (files: Parameters<typeof workspace>[0], providers?: ReadonlyArray<
     ({ root, settings, warnings, ...loaded }) => ({
       ...loaded,
       settings,
-      warnings: warnings.map((issue) => told(root, issue))
+      warnings: warnings.map((issue) => formatIssue(root, issue))
     })
   )
 
 layer(NodeFileSystem.layer)("opencode.json", (it) => {
-  it.scoped("gives agents, models and rules in its newer shape", () =>
+  it.scoped("defines agents, models and rules in its newer form", () =>
     Effect.gen(function*() {
       const { settings, warnings } = yield* read({
         [file]: {
@@ -71,7 +71,7 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
       expect(warnings).toEqual([])
     }))
 
-  it.scoped("gives modes as primary agents, and tools as rules, in its older shape", () =>
+  it.scoped("defines modes as primary agents, and tools as rules, in its older form", () =>
     Effect.gen(function*() {
       const { settings, warnings } = yield* read({
         [file]: {
@@ -92,7 +92,7 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
       expect(warnings).toEqual([])
     }))
 
-  it.scoped("has what it denies denied, whichever of its versions reads the order of rules", () =>
+  it.scoped("denies what any of its versions denies, despite their different order of rules", () =>
     Effect.gen(function*() {
       const { settings, warnings } = yield* read({
         [file]: {
@@ -109,13 +109,13 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
         { permission: "edit", pattern: "*", action: "deny" }
       ])
       expect(warnings).toEqual([
-        `${file}:4:7 permission: the rule for "git push *" counts, though a wider one follows it`,
-        `${file}:3:5 permission: the rule for "bash" counts, though a wider one follows it`,
-        `${file}:8:5 permission: the rule for "webfetch" counts, though a wider one follows it`
+        `${file}:4:7 permission: the rule for "git push *" applies, although a wider one follows it`,
+        `${file}:3:5 permission: the rule for "bash" applies, although a wider one follows it`,
+        `${file}:8:5 permission: the rule for "webfetch" applies, although a wider one follows it`
       ])
     }))
 
-  it.scoped("leaves only what it turns on where it turns all off, and of that what holds without it", () =>
+  it.scoped("keeps only what it turns on if it turns everything off, with the other rules", () =>
     Effect.gen(function*() {
       const { settings } = yield* read({ [file]: { tools: { "*": false, read: true, webfetch: true } } })
       const of = (permission: string, pattern: string) =>
@@ -124,7 +124,7 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
         .toEqual(["allow", "ask", "ask", "deny", "deny"])
     }))
 
-  it.scoped("takes a model whose provider cannot be used for a wish, also where the environment names it", () =>
+  it.scoped("treats a model of an unusable provider as a preference, even from the environment", () =>
     Effect.gen(function*() {
       const loaded = yield* loadFiles({
         [file]: {
@@ -141,11 +141,11 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
         ["note", "agent.a.model"],
         ["note", "agent.b.model"]
       ])
-      // What a variable holds is not shown.
+      // The value of a variable is not shown.
       expect(JSON.stringify(loaded.warnings)).not.toContain("zed")
     }))
 
-  it.scoped("says what of it cannot be honoured, with its line", () =>
+  it.scoped("reports ignored parts with their line", () =>
     Effect.gen(function*() {
       const { settings, warnings } = yield* read({
         [file]: JSON.stringify(
@@ -163,14 +163,14 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
       expect(settings.model).toBeUndefined()
       expect(settings.agent).toEqual({ a: { model: "session/small" } })
       expect(warnings).toEqual([
-        `${file}:2:2 theme: Skein has no use for it`,
+        `${file}:2:2 theme: Skein ignores it`,
         `${file}:3:2 mcp: these MCP servers are not read yet, and agents have none of their tools`,
-        `${file}:12:2 instructions: https://example.com/rules.md is not fetched; put the text into a file of the project`,
+        `${file}:12:2 instructions: https://example.com/rules.md is not fetched; copy the text into a file of the project`,
         `${file}:18:4 agent.a.color: Skein has no colour "accent"`
       ])
     }))
 
-  it.scoped("stands below the files of agents and skein.json, and opencode.json below .opencode/opencode.jsonc", () =>
+  it.scoped("is overridden by agent files and skein.json, and opencode.json by .opencode/opencode.jsonc", () =>
     Effect.gen(function*() {
       const { files, settings } = yield* read({
         [file]: {
@@ -197,7 +197,7 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
       ])
     }))
 
-  it.scoped("has modes in files as well, which agents of the same name replace", () =>
+  it.scoped("defines modes in files as well, which agents of the same name replace", () =>
     Effect.gen(function*() {
       const { settings } = yield* read({
         "project/.opencode/mode/ask.md": "---\ntools:\n  edit: false\n---\nYou answer.",
@@ -212,7 +212,7 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
       })
     }))
 
-  it.scoped("is of a project: it does not allow, and reads no secrets", () =>
+  it.scoped("in a project cannot allow, and reads no secrets", () =>
     Effect.gen(function*() {
       const { settings, warnings } = yield* read({
         [file]:
@@ -228,42 +228,42 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
 
   it.scoped.each<[string, string | Uint8Array, ReadonlyArray<string>]>([
     ["rules under a misspelt key", "{ \"permissions\": { \"bash\": \"deny\" } }", []],
-    ["a key of its own", "{ \"reference\": {}, \"subagent_depth\": 2 }", [
-      "note FILE:1:3 reference: Skein has no use for it",
-      "note FILE:1:20 subagent_depth: Skein has no use for it"
+    ["an unused key", "{ \"reference\": {}, \"subagent_depth\": 2 }", [
+      "note FILE:1:3 reference: Skein ignores it",
+      "note FILE:1:20 subagent_depth: Skein ignores it"
     ]],
     [
       "a misspelt key of an agent",
       "{ \"agent\": { \"a\": { \"promt\": \"x\" } } }",
-      ["note FILE:1:21 agent.a.promt: Skein has no use for it"]
+      ["note FILE:1:21 agent.a.promt: Skein ignores it"]
     ],
     [
-      "a rule that is none",
+      "an invalid rule",
       "{ \"permission\": { \"bash\": { \"*\": \"perhaps\" } } }",
-      ["note FILE:1:19 bash: \"perhaps\" is no action, and read as \"deny\""]
+      ["note FILE:1:19 bash: \"perhaps\" is not an action, and is read as \"deny\""]
     ],
     ["one name twice", "{ \"agent\": { \"a\": {} },\n\"mode\": { \"a\": {} } }", []],
-    ["an agent that is none", "{ \"agent\": { \"a\": 1 } }", [
-      "restriction FILE:1:14 the agent \"a\" is left out: agent.a: this is no object"
+    ["an invalid agent", "{ \"agent\": { \"a\": 1 } }", [
+      "restriction FILE:1:14 the agent \"a\" is left out: agent.a: this is not an object"
     ]],
-    ["rules that are none", "{ \"permission\": 3 }", [
-      "restriction FILE:1:3 permission: what this restricts is not understood, so that everything asks; write it as permission in skein.json"
+    ["invalid rules", "{ \"permission\": 3 }", [
+      "restriction FILE:1:3 permission: this restriction is not understood, so every call asks; write it as permission in skein.json"
     ]],
-    ["agents that are none", "{ \"agent\": [1] }", [
-      "note FILE:1:3 agent: this is no object with a key for each agent"
+    ["invalid agents", "{ \"agent\": [1] }", [
+      "note FILE:1:3 agent: this is not an object with a key for each agent"
     ]],
     ["a list", "[]", ["restriction FILE:1:1 this file is left out: it must be an object"]],
     ["no JSON", "{ \"model\": }", ["restriction FILE:1:12 this file is left out: expected a value"]],
-    ["rules in no JSON", "{ \"permission\": { \"bash\": \"deny\" }, }x", [
-      "restriction FILE:1:38 this file cannot be read: this is no JSON value; strings and keys need double quotes; it may hold rules, so everything asks until you correct it"
+    ["rules in invalid JSON", "{ \"permission\": { \"bash\": \"deny\" }, }x", [
+      "restriction FILE:1:38 this file cannot be read: this is not a JSON value; strings and keys need double quotes; it may hold rules, so every call asks until you fix it"
     ]],
     ["a key twice", "{ \"model\": \"a/b\",\n\"model\": \"c/d\" }", [
-      "note FILE:2:1 the key \"model\" stands in line 1 already; keep one"
+      "note FILE:2:1 the key \"model\" is also in line 1; keep one"
     ]],
     ["too much", `{ "username": "${"x".repeat(1024 * 1024)}" }`, [
-      "restriction FILE this file cannot be read: it is too large: 1025 KiB, and 1024 KiB is the most; it may hold rules, so everything asks until you correct it"
+      "restriction FILE this file cannot be read: it is too large: 1025 KiB; the limit is 1024 KiB; it may hold rules, so every call asks until you fix it"
     ]]
-  ])("stops nothing where it is written otherwise: %s", ([, content, expected]) =>
+  ])("stops nothing if it is written differently: %s", ([, content, expected]) =>
     Effect.map(
       remarks({ [file]: content }),
       (found) => expect(found).toEqual(expected.map((message) => message.replace("FILE", file)))
@@ -277,13 +277,13 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
       ["project/.claude/settings.json", "{ \"hooks\": { \"PreToolUse\": [ }", true],
       ["project/.claude/settings.json", "{ \"theme\": }", false]
     ] as const
-  )("in %s that cannot be read, %s: everything asks is %s", ([path, content, asks]) =>
+  )("in %s that is unreadable, %s: every call asks is %s", ([path, content, asks]) =>
     Effect.gen(function*() {
       const { settings } = yield* loadFiles({ [path]: content })
       expect(settings.permission).toEqual(asks ? [{ permission: "*", pattern: "*", action: "ask" }] : undefined)
     }))
 
-  it.scoped("has everything asked for where what it restricts is not understood", () =>
+  it.scoped("makes every call ask if a restriction is not understood", () =>
     Effect.gen(function*() {
       const { settings } = yield* loadFiles({ [file]: { permission: "as usual", tools: { edit: false } } })
       expect(settings.permission).toEqual([

@@ -31,7 +31,7 @@ const skill = (description: string, more = "") =>
   `---\ndescription: ${description}\n${more}---\nHow to ${description}.\n`
 
 layer(NodeFileSystem.layer)("SkillFiles", (it) => {
-  it.scoped("reads folders with a SKILL.md, the nearest of each name, and tells which it hides", () =>
+  it.scoped("reads folders with a SKILL.md, the nearest of each name, and reports which ones it hides", () =>
     Effect.gen(function*() {
       const root = yield* workspace({
         "home/.config/skein/skills/release/SKILL.md": skill("user"),
@@ -74,11 +74,11 @@ layer(NodeFileSystem.layer)("SkillFiles", (it) => {
       const file = "project/sub/.claude/skills/near/SKILL.md"
       expect(warnings).toEqual([
         `${file}:3:1: allowed-tools: a skill allows nothing here; use permission in skein.json`,
-        `${file}:4:1: model: Skein has no use for it`
+        `${file}:4:1: model: Skein ignores it`
       ])
     }))
 
-  it.scoped("says of each that is written wrong what, where, and how to mend it; the others stay", () =>
+  it.scoped("reports each broken file with its place and a fix; the others still work", () =>
     Effect.gen(function*() {
       const at = (name: string) => `project/.skein/skills/${name}/SKILL.md`
       const root = yield* workspace({
@@ -102,11 +102,11 @@ layer(NodeFileSystem.layer)("SkillFiles", (it) => {
           `${at("typo")}:2:1: skill lacks "description"`
         ].join("\n"),
         none: `${at("none")}:1:1: skill lacks "description"`,
-        yaml: expect.stringMatching(/yaml\/SKILL\.md:\d+:\d+: no valid YAML: /),
+        yaml: expect.stringMatching(/yaml\/SKILL\.md:\d+:\d+: invalid YAML: /),
         empty: `${at("empty")}:4:1: there is no text below the front matter`,
         name: `${at("name")}:2:7: skill.name must be up to 128 characters in one line, found "a\\nb"`,
-        huge: `${at("huge")}: it is too large: 1025 KiB, and 1024 KiB is the most`,
-        fine2: `${at("twin2")}: the skill "fine2" stands in ${at("twin")} already; rename one of them`
+        huge: `${at("huge")}: it is too large: 1025 KiB; the limit is 1024 KiB`,
+        fine2: `${at("twin2")}: the skill "fine2" is defined in ${at("twin")} as well; rename one of them`
       })
     }))
 

@@ -26,7 +26,7 @@ const as = <A, E, R>(root: string, effect: Effect.Effect<A, E, R>) =>
     Effect.withConfigProvider(ConfigProvider.fromMap(new Map([["HOME", join(root, "home")]])))
   )
 
-/** What counts and what does not, after everything with these keys was trusted. */
+/** The effective and the untrusted values, after everything with these keys was trusted. */
 const trusting = Effect.fnUntraced(function*(root: string, ...keys: ReadonlyArray<string>) {
   const { widenings } = yield* loadIn(root)
   const ids = widenings.filter(({ key }) => keys.includes(key)).map(({ id }) => id)
@@ -38,7 +38,7 @@ const untrusted = ({ widenings }: Effect.Effect.Success<ReturnType<typeof loadIn
   widenings.filter(({ state }) => state !== "trusted").map(({ key, state }) => `${key} ${state}`)
 
 layer(NodeFileSystem.layer)("Trust", (it) => {
-  it.scoped("lets each value count by itself, and nothing beside it", () =>
+  it.scoped("applies to each value separately, and nothing else", () =>
     Effect.gen(function*() {
       const root = yield* workspace({ [file]: wide, "project/guard.sh": "exit 0\n" })
       const before = yield* loadIn(root)
@@ -53,7 +53,7 @@ layer(NodeFileSystem.layer)("Trust", (it) => {
       ])
       expect(before.warnings.map(({ message }) => message)).toContainEqual(
         expect.stringMatching(
-          /^summaries is ignored: .*; if you want it, say `skein trust allow [0-9a-f]{12}`, or put it into your own config$/
+          /^summaries is ignored: .*; if you want it, run `skein trust allow [0-9a-f]{12}`, or put it into your own config$/
         )
       )
       const some = yield* trusting(root, "permission.bash.npm test", "hooks.PreToolUse")
@@ -72,7 +72,7 @@ layer(NodeFileSystem.layer)("Trust", (it) => {
       })
     }))
 
-  it.scoped("ends with one byte of the value, or of a file of the project that a hook names", () =>
+  it.scoped("ends with one byte of the value, or of a project file that a hook names", () =>
     Effect.gen(function*() {
       const root = yield* workspace({ [file]: wide, "project/guard.sh": "exit 0\n" })
       const fs = yield* FileSystem.FileSystem
@@ -92,14 +92,14 @@ layer(NodeFileSystem.layer)("Trust", (it) => {
       const after = yield* loadIn(root)
       expect(after.settings.provider?.["mine"]).toEqual({})
       expect(after.settings.hooks).toBeUndefined()
-      // What is on another line now is what it was.
+      // A value that moved to another line is unchanged.
       expect(after.settings.summaries).toBe(true)
       expect(after.warnings.map(({ message }) => message)).toContainEqual(
         expect.stringMatching(/^hooks.PreToolUse is ignored: .*; it has changed since you trusted it/)
       )
     }))
 
-  it.scoped("goes on while a hook writes its log, and ends when that is also what it runs", () =>
+  it.scoped("continues while a hook writes its log, and ends if the log is also what it runs", () =>
     Effect.gen(function*() {
       const root = yield* workspace({
         [file]: {
@@ -115,7 +115,7 @@ layer(NodeFileSystem.layer)("Trust", (it) => {
       expect(untrusted(yield* loadIn(root))).toEqual(["hooks.Notification changed"])
     }))
 
-  it.scoped("ends with a file that was not there when a hook was trusted", () =>
+  it.scoped("ends with a new file that did not exist when a hook was trusted", () =>
     Effect.gen(function*() {
       const root = yield* workspace({
         [file]: { hooks: { Stop: [{ command: "sh tools/bell.sh" }] } },
@@ -128,7 +128,7 @@ layer(NodeFileSystem.layer)("Trust", (it) => {
       expect(untrusted(yield* loadIn(root))).toEqual(["hooks.Stop changed"])
     }))
 
-  it.scoped("puts hooks of a project behind the user's", () =>
+  it.scoped("runs hooks of a project after the user's", () =>
     Effect.gen(function*() {
       const mine = { command: "/usr/bin/true" }
       const root = yield* workspace({
@@ -153,7 +153,7 @@ layer(NodeFileSystem.layer)("Trust", (it) => {
       ])
     }))
 
-  it.scoped("is for one place: the same file elsewhere is asked for", () =>
+  it.scoped("is for one place: the same file elsewhere needs trust again", () =>
     Effect.gen(function*() {
       const root = yield* workspace({ [file]: wide, "other/skein.json": wide, "other/.git/HEAD": "" })
       yield* trusting(root, "summaries")
@@ -161,7 +161,7 @@ layer(NodeFileSystem.layer)("Trust", (it) => {
       expect((yield* loadIn(root, { at: "other" })).settings.summaries).toBeUndefined()
     }))
 
-  it.scoped("is refused for what is not there any more, or is not seen", () =>
+  it.scoped("is refused for a value that no longer exists, or is not shown", () =>
     Effect.gen(function*() {
       const root = yield* workspace({ [file]: { summaries: true, telemetry: { endpoint: "http://{env:HOST}" } } })
       const { widenings } = yield* loadIn(root)
@@ -172,7 +172,7 @@ layer(NodeFileSystem.layer)("Trust", (it) => {
       expect(untrusted(yield* loadIn(root))).toEqual(["summaries untrusted", "telemetry.endpoint fixed"])
     }))
 
-  it.scoped("is taken back, also where its value is gone", () =>
+  it.scoped("can be revoked, even if its value no longer exists", () =>
     Effect.gen(function*() {
       const root = yield* workspace({ [file]: { summaries: true, limits: { concurrency: 99 } } })
       const fs = yield* FileSystem.FileSystem
@@ -188,7 +188,7 @@ layer(NodeFileSystem.layer)("Trust", (it) => {
       expect((yield* Effect.flip(as(root, Trust.revoke(["0123456789ab"])))).message).toContain("Nothing with the id")
     }))
 
-  it.scoped("is nothing where its file cannot be read, and only its user can read that", () =>
+  it.scoped("is empty if its file is unreadable, and only its user can read the file", () =>
     Effect.gen(function*() {
       const root = yield* workspace({ [file]: { summaries: true } })
       const fs = yield* FileSystem.FileSystem

@@ -1,4 +1,4 @@
-/** A home, a project and an environment on disk, for as long as a test lasts. */
+/** A home, a project and an environment on disk, for the duration of a test. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import type { ConfigIssue } from "@skein/config/ConfigError"
 import { load, type ProviderCheck } from "@skein/config/ConfigFiles"
@@ -8,10 +8,10 @@ import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import { dirname, join } from "node:path"
 
-/** Where the user's file lies in a workspace. */
+/** The user's config file in a workspace. */
 export const userFile = "home/.config/skein/skein.json"
 
-/** Makes these files (an object is written as JSON) and gives the directory; `project` is a git repository. */
+/** Writes these files (an object as JSON) and returns the directory; `project` is a git repository. */
 export const workspace = Effect.fnUntraced(function*(files: Readonly<Record<string, string | Uint8Array | object>>) {
   const fs = yield* FileSystem.FileSystem
   const root = yield* Effect.flatMap(fs.makeTempDirectoryScoped({ prefix: "skein-config-" }), fs.realPath)
@@ -29,13 +29,13 @@ export const workspace = Effect.fnUntraced(function*(files: Readonly<Record<stri
   return root
 })
 
-/** There are these providers and no others, but for those that the user has set up. */
+/** Only these providers exist, besides those that the user has configured. */
 export const notIn = (providers: ReadonlyArray<string>): ProviderCheck => (providerID, config) =>
   config !== undefined || providers.includes(providerID)
     ? undefined
     : `there is no provider ${JSON.stringify(providerID)}`
 
-/** Loads the config that holds for a directory of a workspace. */
+/** Loads the config for a directory of a workspace. */
 export const loadIn = (
   root: string,
   options: {
@@ -56,34 +56,34 @@ export const loadIn = (
     )
   )
 
-/** Makes files and loads the config of the project. */
+/** Writes files and loads the config of the project. */
 export const loadFiles = (
   files: Parameters<typeof workspace>[0],
   options: Parameters<typeof loadIn>[1] = {}
 ) => Effect.flatMap(workspace(files), (root) => Effect.map(loadIn(root, options), (loaded) => ({ root, ...loaded })))
 
-/** What is wrong with files, with paths below the workspace: `project/skein.json:2:3 message`. */
+/** The faults of files, with paths relative to the workspace: `project/skein.json:2:3 message`. */
 export const mistakes = (files: Parameters<typeof workspace>[0], options: Parameters<typeof loadIn>[1] = {}) =>
   Effect.flatMap(workspace(files), (root) =>
     Effect.map(
       Effect.flip(loadIn(root, options)),
-      ({ issues }) => issues.map((issue) => told(root, issue))
+      ({ issues }) => issues.map((issue) => formatIssue(root, issue))
     ))
 
-/** What is said of files of which nothing makes the config fail: agents that cannot be used, then all warnings with their kind. */
+/** The remarks on files without failures: unusable agents, then all warnings with their kind. */
 export const remarks = (files: Parameters<typeof workspace>[0], options: Parameters<typeof loadIn>[1] = {}) =>
   Effect.map(loadFiles(files, options), ({ broken, root, warnings }) => [
     ...broken.flatMap(({ issues }) =>
-      issues.filter(({ kind }) => kind === undefined).map((issue) => told(root, issue))
+      issues.filter(({ kind }) => kind === undefined).map((issue) => formatIssue(root, issue))
     ),
-    ...warnings.map((issue) => `${issue.kind ?? "-"} ${told(root, issue)}`)
+    ...warnings.map((issue) => `${issue.kind ?? "-"} ${formatIssue(root, issue)}`)
   ])
 
-/** An issue as one line; how it may be trusted is told by Trust.test.ts. */
-export const told = (root: string, { column, file, line, message }: ConfigIssue): string =>
+/** An issue as one line, without the advice on trust, which Trust.test.ts tests. */
+export const formatIssue = (root: string, { column, file, line, message }: ConfigIssue): string =>
   `${[file, line, column].filter((part) => part !== undefined).join(":")} ${message}`
     .replaceAll(`${root}/`, "")
     .replace(
-      /if you want it, say `skein trust allow [0-9a-f]{12}`, or put it into your own config$/,
+      /if you want it, run `skein trust allow [0-9a-f]{12}`, or put it into your own config$/,
       "it may be trusted"
     )

@@ -179,7 +179,7 @@ describe("a prompt of an agent whose definition has an output", () => {
       const { id } = yield* root({ agent: "finder" })
       expect(yield* Effect.flip(Session.prompt(id, "?"))).toMatchObject({
         _tag: "OutputInvalid",
-        message: "The output of the agent finder is no form: \"#/$defs/x\" leads to no schema in it."
+        message: "The output of the agent finder is no form: \"#/$defs/x\" does not refer to a schema in it."
       })
     }).pipe(withAgents({ finder: ["never"] }, { ...finder, output: { $ref: "#/$defs/x" } })))
 })

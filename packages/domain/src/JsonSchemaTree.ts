@@ -55,10 +55,10 @@ const saysWhat = ["type", "anyOf", "oneOf", "$ref"]
 
 /** What is wrong with a schema besides its keywords: what it does not say, and broken references. */
 export const faultOf = (schema: JsonSchema): string | undefined => {
-  if (!saysWhat.some((key) => key in schema)) return `it must say what a value is, with one of ${saysWhat.join(", ")}`
+  if (!saysWhat.some((key) => key in schema)) return `it must describe a value with one of ${saysWhat.join(", ")}`
   const known = new Set(pointersOf(schema, "#"))
   const lost = refsOf(schema).find((ref) =>
     !known.has(Option.getOrElse(decodePointer(ref), () => ref).replace(/^#\/$/, "#"))
   )
-  return lost === undefined ? undefined : `${JSON.stringify(lost)} leads to no schema in it`
+  return lost === undefined ? undefined : `${JSON.stringify(lost)} does not refer to a schema in it`
 }

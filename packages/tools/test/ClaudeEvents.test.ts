@@ -74,7 +74,7 @@ describe("a hook that answers with what has no effect", () => {
       const { at, hooks, log, logged } = yield* world({ PermissionRequest: run(answer) })
       expect(yield* logged(hooks.permissionRequest(at, bash, request, call))).toEqual({ allows: true })
       yield* logged(hooks.permissionRequest(at, bash, request, call))
-      expect(log.filter((line) => line.endsWith("means nothing here: updatedPermissions.")).length).toBe(1)
+      expect(log.filter((line) => line.endsWith("has no meaning here: updatedPermissions.")).length).toBe(1)
     }))
 })
 

@@ -287,7 +287,7 @@ describe("what other events answer", () => {
       const { at, hooks, log, logged, shown } = yield* world({ PreToolUse: run(answer), SubagentStop: run("exit 2") })
       yield* logged(hooks.preToolUse(at, bash, {}))
       yield* logged(hooks.preToolUse(at, bash, {}))
-      expect(log.filter((line) => line.includes("means nothing here")).length).toBe(1)
+      expect(log.filter((line) => line.includes("has no meaning here")).length).toBe(1)
       expect(log.join()).toMatch(/brandNew, newer/)
       expect(shown.filter((line) => line.endsWith(": look out")).length).toBe(2)
     }))

@@ -1,4 +1,4 @@
-/** Reads one file of an agent of Skein: front matter and prompt to the same tree as `agent.NAME` in skein.json gives. */
+/** Reads an agent file of Skein: converts front matter and prompt to the same tree as `agent.NAME` in skein.json. */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { ConfigIssue } from "../ConfigError.ts"
@@ -12,16 +12,16 @@ import { type ConfigSource, substitute } from "./substitute.ts"
 
 /** A file of an agent. */
 export interface AgentSource extends ConfigSource {
-  /** The agent's name, where the front matter has none. */
+  /** The agent's name, unless the front matter has one. */
   readonly name: string
 }
 
-/** What such a file says, and of which agent. */
+/** The content of such a file, and its agent. */
 export interface AgentContent extends ConfigContent {
   readonly name: string
 }
 
-/** Reads a file and reports all that is wrong with it. */
+/** Reads a file and reports all its faults. */
 export const readAgentFile = Effect.fnUntraced(function*(source: AgentSource) {
   const failed = (...issues: ReadonlyArray<ConfigIssue>): AgentContent => ({
     ...onlyIssues(source.path, issues),
@@ -59,7 +59,7 @@ export const readAgentFile = Effect.fnUntraced(function*(source: AgentSource) {
     wrong.push({
       at: named?.at ?? start,
       key: "name",
-      message: `${JSON.stringify(name)} is no name for an agent; ${namesForAgents}`
+      message: `${JSON.stringify(name)} is not a valid agent name; ${namesForAgents}`
     })
   }
   const entries = tree.entries.filter(({ key }) => key !== "name")
@@ -82,7 +82,7 @@ export const readAgentFile = Effect.fnUntraced(function*(source: AgentSource) {
   return { ...content, name } satisfies AgentContent
 })
 
-/** The document of config that says this of an agent. */
+/** The config document for this agent. */
 export const agentTree = (name: string, entries: ReadonlyArray<LocatedEntry>, at: Place): Located =>
   under("agent", under(name, { kind: "object", at, entries }))
 

@@ -1,4 +1,6 @@
-/** Finds and reads the agents of one place, such as the user's directory or that of a project. Loaded only where there are any. */
+/**
+ * Finds and reads the agents of one place, such as the user's directory or a project's. Loaded only if there are any.
+ */
 import * as Effect from "effect/Effect"
 import type { ConfigIssue } from "../ConfigError.ts"
 import { type AgentContent, readAgentFile } from "./agentFile.ts"
@@ -9,17 +11,17 @@ import { listMarkdown, outside } from "./markdownFiles.ts"
 import { limitsOf, mergeForeign } from "./mergeProject.ts"
 import { at, merge, record, type SourcedRecord } from "./sourced.ts"
 
-/** An agent that cannot be used, and why. */
+/** An unusable agent, and why. */
 export interface BrokenAgent {
   readonly name: string
   readonly issues: ReadonlyArray<ConfigIssue>
 }
 
-/** What the agents of a place say. */
+/** The agents of a place. */
 interface AgentsContent {
-  /** Those of Skein. */
+  /** Skein's agents. */
   readonly tree: SourcedRecord
-  /** Those of other tools. */
+  /** Other tools' agents. */
   readonly foreign: SourcedRecord
   readonly issues: ReadonlyArray<ConfigIssue>
   readonly warnings: ReadonlyArray<ConfigIssue>
@@ -35,9 +37,9 @@ interface Surroundings {
 }
 
 /**
- * Reads all agents below these directories. An agent of a later directory takes the place of one of that name in an earlier
- * one, and one that cannot be used as well: nothing takes its place. Between other tools, the limits of both hold. `seen` are the directories that were read before, to
- * which links may lead.
+ * Reads all agents in these directories. A later agent replaces an earlier one of the same name, even if it is
+ * unusable: then there is none. Between other tools, the limits of both apply. `seen` are the directories that were
+ * read before, to which links may lead.
  */
 export const readAgents = Effect.fnUntraced(function*(homes: ReadonlyArray<AgentHome>, around: Surroundings) {
   const issues: Array<ConfigIssue> = []
@@ -73,8 +75,8 @@ export const readAgents = Effect.fnUntraced(function*(homes: ReadonlyArray<Agent
 })
 
 /**
- * An agent that another tool has as well: the later file is used, within the limits of both. If the limits of the earlier
- * one are not understood, there is no such agent.
+ * Merges an agent that another tool has as well: uses the later file, within the limits of both. If the limits of the
+ * earlier one are not understood, the agent is dropped.
  */
 const besides = (before: AgentContent, content: AgentContent): AgentContent => {
   if (before.issues.some(({ kind }) => kind === "restriction")) return before
@@ -105,7 +107,7 @@ const readHome = Effect.fnUntraced(function*(home: AgentHome, { project, seen, .
       ? yield* readAgentFile(source)
       : yield* readForeignAgent({
         ...source,
-        // The owner of these names them by themselves, wherever they lie.
+        // Their owner names these agents itself, wherever the files are.
         ...(foreign === "claude" ? { name: name.slice(name.lastIndexOf("/") + 1) } : {}),
         foreign,
         whyNot: around.whyNot,
@@ -119,7 +121,7 @@ const readHome = Effect.fnUntraced(function*(home: AgentHome, { project, seen, .
   }
   return {
     agents,
-    // Where nobody can look, nobody knows whom that concerns.
+    // If the directory cannot be read, the affected agents are unknown.
     issues: foreign === undefined ? unreadable : [],
     warnings: [
       ...warnings,
@@ -138,7 +140,7 @@ const twice = (content: AgentContent, path: string, before: AgentContent): Agent
     {
       file: path,
       key: `agent.${content.name}`,
-      message: `the agent ${JSON.stringify(content.name)} stands in ${originOf(before)} already; rename one of them`
+      message: `the agent ${JSON.stringify(content.name)} is defined in ${originOf(before)} as well; rename one of them`
     }
   ]
 })
@@ -146,6 +148,8 @@ const twice = (content: AgentContent, path: string, before: AgentContent): Agent
 const second = (name: string, path: string, before: AgentContent): ConfigIssue => ({
   file: path,
   key: `agent.${name}`,
-  message: `this agent is left out: ${JSON.stringify(name)} stands in ${originOf(before)} already; rename one of them`,
+  message: `this agent is left out: ${JSON.stringify(name)} is defined in ${
+    originOf(before)
+  } as well; rename one of them`,
   kind: "left_out"
 })

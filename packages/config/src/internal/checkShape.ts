@@ -1,11 +1,11 @@
-/** Holds a document against a schema, and tells each fault at its place and in the words of someone who writes config. */
+/** Validates a document against a schema, and reports each fault at its place in plain words. */
 import { nearest } from "@skein/core/Nearest"
 import * as Option from "effect/Option"
 import type { ParseIssue } from "effect/ParseResult"
 import * as AST from "effect/SchemaAST"
 import { type Fault, type Located, type LocatedObject, plain } from "./located.ts"
 
-/** The faults of a value, in the order in which they stand in the file. */
+/** The faults of a value, in the order of the file. */
 export const checkShape = (
   ast: AST.AST,
   node: Located,
@@ -29,7 +29,7 @@ export const checkShape = (
       const members = ast.types.filter((member) => fits(member, node))
       const found = members.map((member) => checkShape(member, node, path))
       if (found.some((faults) => faults.length === 0)) return []
-      // Where one member is of the right kind, its own faults say more than a list of all members.
+      // If one member of the union matches in kind, its own faults say more than a list of all members.
       return found.length === 1 && found[0] !== undefined ? found[0] : [fault(ast, node, path)]
     }
     case "Suspend":
@@ -140,8 +140,8 @@ const found = (node: Located): string => {
     case "array":
       return "a list"
     case "string":
-      // What was put in may be a secret, so that the file's own text is shown.
-      return node.raw === undefined ? quote(node.value) : `what ${quote(node.raw)} stands for`
+      // A substituted value may be a secret, so the file's own text is shown.
+      return node.raw === undefined ? quote(node.value) : `the value of ${quote(node.raw)}`
     default:
       return String(node.value)
   }
@@ -149,9 +149,9 @@ const found = (node: Located): string => {
 
 const quote = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
 
-/** What a schema says of the values that it takes. */
+/** The expected values of a schema, in words. */
 const described = (ast: AST.AST): string | undefined =>
-  // What Effect says of a pattern by itself is for programmers.
+  // Effect's own description of a pattern is for programmers.
   Option.getOrUndefined(Option.filter(AST.getDescriptionAnnotation(ast), (text) => !text.startsWith("a string")))
 
 const allows = (ast: AST.AST, issue?: ParseIssue): ReadonlyArray<string> => {

@@ -1,13 +1,13 @@
-/** Decides which rules of Skein a rule of Claude Code stands for, such as `Bash(npm run test:*)` or `Read(./secrets/**)`. */
+/** Translates a rule of Claude Code, such as `Bash(npm run test:*)` or `Read(./secrets/**)`, to rules of Skein. */
 import { toolsOfClaude } from "./claudeTools.ts"
 
-/** What a rule speaks of. */
+/** The subject of a rule. */
 export interface Spoken {
   readonly permission: string
   readonly pattern: string
 }
 
-/** What a rule of a tool speaks of is its permission, and some tools there have one without being anything here. */
+/** The permission of the subject of a rule. Some tools have a permission there without existing here. */
 const permissions: ReadonlyMap<string, string> = new Map([
   ...toolsOfClaude,
   ["Write", "edit"],
@@ -15,7 +15,7 @@ const permissions: ReadonlyMap<string, string> = new Map([
   ["Skill", "skill"]
 ])
 
-/** Agents that both programs bring, under the names of Skein. */
+/** Agents that both programs have, under Skein's names. */
 const agents: ReadonlyMap<string, string> = new Map([
   ["Explore", "explore"],
   ["Plan", "plan"],
@@ -24,7 +24,9 @@ const agents: ReadonlyMap<string, string> = new Map([
 
 const files = new Set(["read", "edit", "list"])
 
-/** Paths there are as in .gitignore; here `*` goes over directories. What forbids may match more, what allows may not. */
+/**
+ * Paths there are as in .gitignore; here `*` crosses directories. A denial may match more, and a permission must not.
+ */
 const pathsOf = (written: string, action: string): ReadonlyArray<string> => {
   if (written.startsWith("//")) return [flat(written.slice(1))]
   if (written.startsWith("~/")) return [flat(written)]
@@ -34,7 +36,7 @@ const pathsOf = (written: string, action: string): ReadonlyArray<string> => {
 
 const flat = (path: string): string => path.replaceAll(/\*\*\/|\*+/g, "*").replaceAll(/\*{2,}/g, "*")
 
-/** The rules that such a rule stands for; undefined where it is none. Tools that Skein does not have keep their names. */
+/** The translation of such a rule; undefined if it is invalid. Tools that Skein does not have keep their names. */
 export const claudePatterns = (rule: string, action: string): ReadonlyArray<Spoken> | undefined => {
   const [, tool, what] = /^\s*([\w*-]+)\s*(?:\(([^]*)\))?\s*$/.exec(rule) ?? []
   if (tool === undefined) return undefined

@@ -1,4 +1,4 @@
-/** Decides what the `settings.json` of Claude Code means to Skein: its rules count, the rest is noted. */
+/** Reads the `settings.json` of Claude Code: applies its rules, and notes the rest. */
 import { nearest } from "@skein/core/Nearest"
 import * as Effect from "effect/Effect"
 import type { ConfigIssue } from "../ConfigError.ts"
@@ -12,17 +12,17 @@ import { asNote, parseForeign } from "./foreignSource.ts"
 import { type Fault, type Located, type LocatedEntry, type LocatedObject, plain } from "./located.ts"
 import type { ConfigSource } from "./substitute.ts"
 
-/** From what counts least: a denial counts whatever else is said. */
+/** The lists by priority, lowest first: a denial always wins. */
 const actions = ["allow", "ask", "deny"] as const
 
 const unused: ReadonlyMap<string, string> = new Map([
   ["mcpServers", "these MCP servers are not read yet"]
 ])
 
-/** What is noted about such a file. */
+/** Notes about such a file. */
 interface Remarks {
   readonly notes: Array<Fault>
-  /** Restrictions that could not be read. */
+  /** Unreadable restrictions. */
   readonly loud: Array<Fault>
 }
 
@@ -32,11 +32,11 @@ export const readClaudeSettings = Effect.fnUntraced(function*({ path }: ConfigSo
   if ("content" in parsed) return parsed.content
   const remarks: Remarks = { notes: [...parsed.notes], loud: [] }
   const entries = settingsOf(parsed.tree, whyNot, remarks)
-  // `{env:X}` and `{file:p}` mean nothing in these files.
+  // `{env:X}` and `{file:p}` have no meaning in these files.
   const settled = (kept: ReadonlyArray<LocatedEntry>) =>
     settleContent({ tree: { ...parsed.tree, entries: kept }, faults: [], refused: [] }, path)
   const whole = settled(entries)
-  // What is wrong in hooks or variables must not take the rules away.
+  // A fault in hooks or variables must not disable the rules.
   const content = whole.issues.length === 0
     ? whole
     : settled(entries.filter(({ key }) => key !== "hooks" && key !== "env"))
@@ -62,30 +62,30 @@ const settingsOf = (tree: LocatedObject, whyNot: WhyNot, remarks: Remarks): Read
       case "$schema":
         return []
       case "model":
-        // A size is that of the session's model, which this would be.
+        // A size selects a model relative to the session's model, which is what this key sets.
         return readModel(each, whyNot, (_, message) => note(message)).filter((found) =>
           !String(plain(found.value)).startsWith("session/")
         )
       case "env":
         return isNothing(value) ? [] : variablesOf(each, noteAt)
       case "disableAllHooks":
-        if (plain(value) === true) note("the hooks of this file are not run; those of other files are")
+        if (plain(value) === true) note("the hooks of this file do not run; those of other files do")
         return []
       case "hooks":
         return isNothing(value) || hasNoHooks ? [] : claudeHooksOf(each, noteAt)
       case "permissions":
         return permissionsOf(each, remarks)
       default:
-        // Their keys are many and change; what may be rules under another name must not be passed over.
+        // It has many keys, and they change; possible rules under another name must not be ignored.
         if (isNothing(value)) return []
         if (nearest(key, ["permissions"]) !== undefined) return permissionsOf(each, remarks)
-        note(unused.get(key) ?? "Skein has no use for it")
+        note(unused.get(key) ?? "Skein ignores it")
         return []
     }
   })
 }
 
-/** Variables as config has them. */
+/** Variables in the form of Skein's config. */
 const variablesOf = (
   { at, key, value }: LocatedEntry,
   note: (at: Pick<LocatedEntry, "at" | "key">, message: string) => void
@@ -100,7 +100,7 @@ const variablesOf = (
     if (isSet && /^[A-Za-z_]\w*$/.test(each.key) && !String(set).includes("\0")) {
       return [entry(each.key, each.at, text(String(set), each.value.at))]
     }
-    note({ at: each.at, key: `env.${each.key}` }, "this is no variable with a text, and is not set")
+    note({ at: each.at, key: `env.${each.key}` }, "this is not a variable with text, and is not set")
     return []
   })
   return known.length === 0 ? [] : [entry("env", at, { ...value, entries: known })]
@@ -109,8 +109,7 @@ const variablesOf = (
 const unread = (at: Fault["at"], key: string): Fault => ({
   at,
   key,
-  message:
-    `${key}: what this restricts is not understood, so that everything asks; write it as permission in skein.json`
+  message: `${key}: this restriction is not understood, so every call asks; write it as permission in skein.json`
 })
 
 const permissionsOf = ({ at, key: top, value }: LocatedEntry, remarks: Remarks): ReadonlyArray<LocatedEntry> => {
@@ -131,7 +130,7 @@ const permissionsOf = ({ at, key: top, value }: LocatedEntry, remarks: Remarks):
     if (action !== undefined) {
       const items = each.value.kind === "array" ? each.value.items : [each.value]
       if (each.value.kind === "array" || each.value.kind === "string") lists.get(action)?.push(...items)
-      else if (action === "allow") note("this is no list of rules such as \"Bash(git status)\"")
+      else if (action === "allow") note("this is not a list of rules such as \"Bash(git status)\"")
       else {
         isUnclear = true
         remarks.loud.push(unread(each.at, path))
@@ -146,13 +145,13 @@ const permissionsOf = ({ at, key: top, value }: LocatedEntry, remarks: Remarks):
     ) {
       isUnclear = true
       remarks.loud.push(unread(each.at, path))
-    } else note("Skein has no use for it")
+    } else note("Skein ignores it")
   }
   const rules = actions.flatMap((action) =>
     (lists.get(action) ?? []).flatMap((item): ReadonlyArray<Located> => {
       const patterns = item.kind === "string" ? claudePatterns(item.value, action) : undefined
       if (patterns !== undefined) {
-        // What is not understood may restrict what is allowed here.
+        // A part that is not understood may restrict what is allowed here.
         return isUnclear && action === "allow"
           ? []
           : patterns.map(({ pattern, permission }) => rule(permission, pattern, action, item.at))
@@ -160,7 +159,7 @@ const permissionsOf = ({ at, key: top, value }: LocatedEntry, remarks: Remarks):
       const path = `${top}.${action}`
       const message = `${path}: ${
         JSON.stringify(plain(item))
-      } is no rule; write Tool or Tool(what), such as "Read(./.env)"`
+      } is not a rule; write Tool or Tool(what), such as "Read(./.env)"`
       if (action === "allow") remarks.notes.push({ at: item.at, key: path, message })
       else remarks.loud.push({ at: item.at, key: path, message })
       return []

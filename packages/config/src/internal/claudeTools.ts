@@ -1,6 +1,6 @@
-/** Knows under which names the tools of Claude Code are here. */
+/** Maps the tool names of Claude Code to those of Skein. */
 
-/** The tools that do the same, by their names there; agents name them in lists, and rules begin with them. */
+/** The equivalent tools, by their names there, as used in lists of tools and in rules. */
 export const toolsOfClaude: ReadonlyMap<string, string> = new Map([
   ["Read", "read"],
   ["Edit", "edit"],

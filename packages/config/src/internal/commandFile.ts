@@ -1,4 +1,4 @@
-/** Reads what one file of Skein says of a command: front matter and template. */
+/** Reads a command file of Skein: front matter and template. */
 import { CommandConfig } from "@skein/domain/ConfigInfo"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -10,21 +10,21 @@ import { parseFront, split } from "./frontMatter.ts"
 import { type Fault, type Located, plain } from "./located.ts"
 import { readText } from "./readText.ts"
 
-/** What is said of a command, or what is wrong with it. */
+/** The content of a command, or its faults. */
 export interface CommandContent {
   readonly name: string
-  /** Where it is written, as `file` or `file:line`. */
+  /** Its place, as `file` or `file:line`. */
   readonly origin: string
   readonly said: Either.Either<CommandConfig, ReadonlyArray<ConfigIssue>>
-  /** What is said and means nothing here. */
+  /** Ignored content. */
   readonly warnings: ReadonlyArray<ConfigIssue>
 }
 
-/** A command of Skein that is written at a place of a file. */
+/** A command of Skein in a config file. */
 const commandAt = (file: string, name: string, value: Located): CommandContent => {
   const faults: ReadonlyArray<Fault> = isName(name)
     ? checkShape(CommandConfig.ast, value, ["command", name])
-    : [{ at: value.at, message: `${JSON.stringify(name)} is no name for a command; ${namesForOthers}` }]
+    : [{ at: value.at, message: `${JSON.stringify(name)} is not a valid command name; ${namesForOthers}` }]
   return {
     name,
     origin: file,
@@ -62,7 +62,7 @@ export const readCommandFile = Effect.fnUntraced(function*(file: string, name: s
   const template = matter.body.trim()
   const at = { line: matter.lines + 1, column: 1 }
   if (template === "") {
-    return failed(issueAt({ at, message: "there is no template; write below the front matter what is to be prompted" }))
+    return failed(issueAt({ at, message: "there is no template; write the prompt below the front matter" }))
   }
   const second = tree.entries.find(({ key }) => key === "template")
   if (second !== undefined) {

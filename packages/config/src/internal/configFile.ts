@@ -1,4 +1,6 @@
-/** Reads one file of config: bytes to a checked tree of values with origins. Loaded only where there is such a file. */
+/**
+ * Reads one config file: parses it into a validated tree of values with origins. Loaded only if there is such a file.
+ */
 import { ConfigInfo } from "@skein/domain/ConfigInfo"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -13,7 +15,7 @@ import { readText } from "./readText.ts"
 import { holdsRules, isWhole, record, type Sourced, type SourcedRecord, type SourcedRule } from "./sourced.ts"
 import { type ConfigSource, substitute } from "./substitute.ts"
 
-/** The document in a file, or what keeps it from being read. */
+/** The document in a file, or why it cannot be read. */
 export const parseFile = Effect.fnUntraced(function*(path: string) {
   const text = yield* Effect.mapError(readText(path), (error): ReadonlyArray<ConfigIssue> => [{ file: path, ...error }])
   const { faults, tree } = yield* Effect.try({
@@ -23,7 +25,7 @@ export const parseFile = Effect.fnUntraced(function*(path: string) {
   return faults.length > 0 ? yield* Effect.fail(faults.map(issueIn(path))) : tree
 })
 
-/** Reads a file and reports all that is wrong with it. */
+/** Reads a file and reports all its faults. */
 export const readConfigFile = Effect.fnUntraced(function*(source: ConfigSource) {
   const parsed = yield* Effect.either(parseFile(source.path))
   return Either.isLeft(parsed)
@@ -31,7 +33,7 @@ export const readConfigFile = Effect.fnUntraced(function*(source: ConfigSource) 
     : placeInstructions(settleContent(yield* substitute(parsed.right, source), source.path), source)
 })
 
-/** Checks a document that everything has been put into, and gives each value its origin. */
+/** Validates a document after substitution, and gives each value its origin. */
 export const settleContent = (
   { faults, refused, tree: checked }: Effect.Effect.Success<ReturnType<typeof substitute>>,
   file: string
@@ -57,7 +59,7 @@ const toRecord = (
     entries.flatMap(({ at, key, value }): ReadonlyArray<readonly [string, Sourced]> => {
       const inner = [...path, key]
       const origin = { name: file, line: at.line }
-      // It tells editors which schema to use, and means nothing in merged config.
+      // Tells editors which schema to use, and has no meaning in merged config.
       if (path.length === 0 && key === "$schema") return []
       if (holdsRules(inner)) return [[key, { kind: "rules", rules: toRules(value, file, at.line) }]]
       if (value.kind === "object" && !isWhole(inner)) {
@@ -82,7 +84,7 @@ const partsOf = (value: Located): ReadonlyArray<Located> =>
     ? value.entries.flatMap((entry) => partsOf(entry.value))
     : [value]
 
-/** A value as it stands in the file, before anything was put in. */
+/** A value as written in the file, before substitution. */
 const written = (value: Located): unknown => {
   switch (value.kind) {
     case "array":

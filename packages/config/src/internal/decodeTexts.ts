@@ -1,9 +1,11 @@
-/** Turns the texts that stand for numbers, such as the time `30m`, into these numbers: whatever compares values compares numbers. */
+/**
+ * Converts texts to the numbers that they denote, such as the time `30m`, so that all later comparisons use numbers.
+ */
 import * as Schema from "effect/Schema"
 import * as AST from "effect/SchemaAST"
 import type { Located, LocatedText } from "./located.ts"
 
-/** The same document with numbers where its schema turns text into one. The document was checked before. */
+/** The same document, with numbers where its schema decodes text to a number. The document was validated before. */
 export const decodeTexts = (ast: AST.AST, node: Located): Located => {
   switch (ast._tag) {
     case "Refinement":

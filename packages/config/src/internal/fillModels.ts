@@ -1,15 +1,18 @@
-/** Fills in the names of models in another tool's file: only then it can be said whether they can be used. */
+/**
+ * Substitutes variables in model names of another tool's file, which is needed to decide whether the models can be
+ * used.
+ */
 import type * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import type { Located, LocatedEntry, LocatedObject } from "./located.ts"
 import { type ConfigSource, substitute } from "./substitute.ts"
 
-/** The objects in which there are models, or agents with models. */
+/** The objects that contain models, or agents with models. */
 const holders = new Set(["agent", "mode"])
 
 const hasBlank = (value: Located): boolean => value.kind === "string" && /\{(?:env|file):/.test(value.value)
 
-/** Puts in what stands for `{env:X}` and `{file:p}` in names of models. One that cannot be filled in stays as it is. */
+/** Substitutes `{env:X}` and `{file:p}` in model names. A name that cannot be substituted stays unchanged. */
 export const fillModels = (
   tree: LocatedObject,
   source: ConfigSource,

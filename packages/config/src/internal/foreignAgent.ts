@@ -1,4 +1,7 @@
-/** Decides what the keys of an agent of OpenCode or Claude Code mean to Skein. What means nothing here is noted; a restriction that cannot be read refuses the agent. */
+/**
+ * Translates the keys of an agent of OpenCode or Claude Code. Keys without a meaning here are noted; an unreadable
+ * restriction rejects the agent.
+ */
 import {
   actionOf,
   type Adapted,
@@ -25,7 +28,7 @@ const colors: ReadonlyMap<string, string> = new Map([
   ["orange", "yellow"]
 ])
 
-/** How a value is read that restricts nothing; undefined where it means nothing here. */
+/** Parses a value that restricts nothing; undefined if it has no meaning here. */
 type Reader = (value: Located) => Located | undefined
 
 const asText: Reader = (value) =>
@@ -72,7 +75,7 @@ const asMode: Reader = (value) =>
 
 const asIsolation: Reader = (value) => wordOf(value) === "worktree" ? text("worktree", value.at) : undefined
 
-/** What restricts nothing, by the key's word: the key here, and how its value is read. */
+/** Keys that restrict nothing, by their normalised name: Skein's key, and the parser. */
 const settings: ReadonlyMap<string, readonly [key: string, read: Reader]> = new Map([
   ["description", ["description", asText]],
   ["mode", ["mode", asMode]],
@@ -89,7 +92,7 @@ const settings: ReadonlyMap<string, readonly [key: string, read: Reader]> = new 
   ["colour", ["color", asColor]]
 ])
 
-/** What restricts, by the key's word. */
+/** Keys that restrict, by their normalised name. */
 const readers: ReadonlyMap<string, (each: LocatedEntry, from: Foreign) => Limits | undefined> = new Map([
   ["tools", readTools],
   ["allowedtools", readTools],
@@ -103,9 +106,9 @@ const readers: ReadonlyMap<string, (each: LocatedEntry, from: Foreign) => Limits
   ["permissions", (each: LocatedEntry, from: Foreign) => readPermission(each, from, false)]
 ])
 
-const noUse = "Skein has no use for it"
+const noUse = "Skein ignores it"
 
-/** Turns the keys of an agent of another tool into those of Skein. */
+/** Translates the keys of another tool's agent to Skein's. */
 export const adapt = (from: Foreign, written: ReadonlyArray<LocatedEntry>, whyNot: WhyNot): Adapted => {
   const notes: Array<Fault> = []
   const note = (at: Place, key: string, message: string) => notes.push({ at, key, message })
@@ -118,7 +121,7 @@ export const adapt = (from: Foreign, written: ReadonlyArray<LocatedEntry>, whyNo
 
   const restrict = (each: LocatedEntry, said: Limits | undefined) => {
     if (said === undefined) {
-      refuse(each.at, each.key, `${each.key}: what this restricts is not understood`)
+      refuse(each.at, each.key, `${each.key}: this restriction is not understood`)
       return
     }
     limits.push([each, said])
@@ -126,7 +129,7 @@ export const adapt = (from: Foreign, written: ReadonlyArray<LocatedEntry>, whyNo
   }
 
   const set = (key: string, each: LocatedEntry, value: Located) => {
-    if (found.has(key)) note(each.at, each.key, `${each.key}: the agent says this twice; the last one counts`)
+    if (found.has(key)) note(each.at, each.key, `${each.key}: the agent has this key twice; the last one is used`)
     found.set(key, entry(key, each.at, value))
   }
 
@@ -134,7 +137,7 @@ export const adapt = (from: Foreign, written: ReadonlyArray<LocatedEntry>, whyNo
     const { at, key, value } = each
     const word = wordOf(key)
     if (value.kind === "string" && hasBlanks(value.value) && (word !== "prompt" && word !== "description")) {
-      refuse(at, key, `${key}: ${JSON.stringify(value.value)} is a blank of a template; fill it in`)
+      refuse(at, key, `${key}: ${JSON.stringify(value.value)} is a placeholder of a template; fill it in`)
       continue
     }
     const reader = readers.get(word)
@@ -142,7 +145,7 @@ export const adapt = (from: Foreign, written: ReadonlyArray<LocatedEntry>, whyNo
     if (word === "name") {
       const name = asText(value)
       if (name !== undefined && plain(name) !== "") set("name", each, name)
-      else note(at, key, `${key}: this is no name, and that of the file is used`)
+      else note(at, key, `${key}: this is not a name, and that of the file is used`)
     } else if (word === "model") {
       for (
         const { value: model } of readModel(each, whyNot, (place, message) => note(place, key, `${key}: ${message}`))
@@ -172,7 +175,7 @@ export const adapt = (from: Foreign, written: ReadonlyArray<LocatedEntry>, whyNo
           key,
           ours === "color"
             ? `${key}: Skein has no colour ${shown(value)}`
-            : `${key}: ${shown(value)} means nothing here`
+            : `${key}: ${shown(value)} has no meaning here`
         )}
     } else if (seemsToRestrict(key) && !isNothing(value) && actionOf(value) !== "deny") restrict(each, undefined)
     else note(at, key, `${key}: ${noUse}`)
@@ -189,10 +192,10 @@ const shown = (value: Located): string => {
   return written.length > 60 ? `${written.slice(0, 60)}…` : written
 }
 
-/** All restrictions together: each of them holds, whatever the others allow. */
+/** Combines all restrictions: each of them applies, whatever the others allow. */
 const settle = (limits: ReadonlyArray<readonly [LocatedEntry, Limits]>): ReadonlyArray<LocatedEntry> => {
   const sources = limits.flatMap(([, { rules = [] }]) => rules.length === 0 ? [] : [rules])
-  // The last match counts: what one key denies or asks for stands again behind what another allows.
+  // The last match wins, so the denials and questions of one key are repeated after what another allows.
   const again = sources.length < 2 ? [] : ["ask", "deny"].flatMap((action) => sources.flat().filter(does(action)))
   const rules = [...sources.flat(), ...again]
   const given = limits.flatMap(([each, { allowed }]) => allowed === undefined ? [] : [{ at: each.at, allowed }])

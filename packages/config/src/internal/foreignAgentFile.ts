@@ -1,4 +1,4 @@
-/** Reads one file of an agent of OpenCode or Claude Code as its owner does; one that cannot be used is left out. */
+/** Reads an agent file of OpenCode or Claude Code as its owner does; an unusable one is left out. */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { ConfigIssue } from "../ConfigError.ts"
@@ -12,21 +12,21 @@ import { readMatter } from "./foreignMatter.ts"
 import { type Fault, plain } from "./located.ts"
 import { readLenient } from "./readText.ts"
 
-/** A file of an agent of another tool. */
+/** An agent file of another tool. */
 export interface ForeignAgentSource extends AgentSource {
   readonly foreign: Foreign
-  /** Whether it is a primary agent unless it says something else. */
+  /** Whether it is a primary agent by default. */
   readonly isPrimary?: true
-  /** Which providers its models may name. */
+  /** The providers that its models may use. */
   readonly whyNot: WhyNot
 }
 
-/** What such a file says; `isAgent` tells whether it is one to its owner. */
+/** The content of such a file; `isAgent` says whether its owner treats it as an agent. */
 export interface ForeignAgentContent extends AgentContent {
   readonly isAgent: boolean
 }
 
-/** Reads a file. Its issues are why it cannot be used, its warnings what means nothing here. */
+/** Reads a file. Issues say why it cannot be used; warnings list ignored content. */
 export const readForeignAgent = Effect.fnUntraced(function*(source: ForeignAgentSource) {
   const { foreign, path, whyNot } = source
   const issueAt = issueIn(path)
@@ -78,7 +78,7 @@ export const readForeignAgent = Effect.fnUntraced(function*(source: ForeignAgent
   }
   const prompt = adapted.entries.find(({ key }) => key === "prompt")
   if (prompt !== undefined && body !== "") {
-    notes.push({ at: prompt.at, key: "prompt", message: "prompt: the text below the front matter counts" })
+    notes.push({ at: prompt.at, key: "prompt", message: "prompt: the text below the front matter is used" })
   }
   const at = { line: matter.line + (/^\s*\n/.exec(matter.body)?.[0].split("\n").length ?? 1) - 1, column: 1 }
   const isModeless = !adapted.entries.some(({ key }) => key === "mode")
@@ -87,7 +87,7 @@ export const readForeignAgent = Effect.fnUntraced(function*(source: ForeignAgent
     ...adapted.entries.filter(({ key }) => key !== "name" && (key !== "prompt" || body === "")),
     ...(source.isPrimary === true && isModeless ? [entry("mode", start, text("primary", start))] : [])
   ]
-  // In what is written for other tools, `{env:X}` is a text as any other.
+  // In files of other tools, `{env:X}` is ordinary text.
   const content = settleContent({ tree: agentTree(name, entries, start), faults: [], refused: [] }, path)
   const [wrong] = content.issues
   return wrong === undefined

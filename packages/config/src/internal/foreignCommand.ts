@@ -1,4 +1,4 @@
-/** Reads commands of OpenCode and Claude Code as their owners do; one that cannot be used is left out. */
+/** Reads commands of OpenCode and Claude Code as their owners do; an unusable one is left out. */
 import { CommandConfig } from "@skein/domain/ConfigInfo"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -25,15 +25,15 @@ import { asNote } from "./foreignSource.ts"
 import { type Fault, type Located, type LocatedEntry, plain } from "./located.ts"
 import { readLenient } from "./readText.ts"
 
-/** Keys that say nothing that Skein could do, and are not worth a word. */
+/** Keys that are ignored without a note, because Skein has no equivalent. */
 const silent = new Set(["argumenthint", "disablemodelinvocation"])
 
-/** Where a command of another tool is written. */
+/** The place of another tool's command. */
 export interface ForeignCommandSource {
   readonly file: string
   readonly name: string
   readonly foreign: Foreign
-  /** Which providers its model may name. */
+  /** The providers that its model may use. */
   readonly whyNot: WhyNot
 }
 
@@ -53,7 +53,7 @@ const leftOut = (
   warnings: []
 })
 
-/** The keys of such a command as those of Skein. */
+/** The keys of such a command, translated to Skein's. */
 const adapt = ({ foreign, whyNot }: ForeignCommandSource, written: ReadonlyArray<LocatedEntry>) => {
   const notes: Array<Fault> = []
   let refused: Fault | undefined
@@ -66,18 +66,18 @@ const adapt = ({ foreign, whyNot }: ForeignCommandSource, written: ReadonlyArray
       case "template":
       case "description":
         if (words !== "") return [{ ...each, key: word, value: text(words, value.at) }]
-        if (!isNothing(value)) note("this is no text")
+        if (!isNothing(value)) note("this is not text")
         return []
       case "agent":
         if (foreign === "opencode" && words !== "") return [{ ...each, key: word, value: text(words, value.at) }]
-        note("Skein has no use for it")
+        note("Skein ignores it")
         return []
       case "subtask": {
         const action = actionOf(value)
         if (foreign === "opencode" && (action === "allow" || action === "deny")) {
           return [{ ...each, key: word, value: { kind: "boolean", at: value.at, value: action === "allow" } }]
         }
-        note("Skein has no use for it")
+        note("Skein ignores it")
         return []
       }
       case "model":
@@ -88,27 +88,30 @@ const adapt = ({ foreign, whyNot }: ForeignCommandSource, written: ReadonlyArray
         return []
       default:
         if (seemsToRestrict(key) && !isNothing(value) && actionOf(value) !== "deny") {
-          refused ??= { at, key, message: `${key}: what this restricts is not understood` }
-        } else if (!silent.has(word)) note("Skein has no use for it")
+          refused ??= { at, key, message: `${key}: this restriction is not understood` }
+        } else if (!silent.has(word)) note("Skein ignores it")
         return []
     }
   })
   return { entries, notes, refused }
 }
 
-/** A command that is written at a place of a file. */
+/** A command in a config file. */
 export const foreignCommandAt = (source: ForeignCommandSource, value: Located): CommandContent => {
   const { file, name } = source
   const issueAt = issueIn(file)
-  if (value.kind !== "object") return leftOut(source, { ...value.at, message: "it is no object with a template" })
+  if (value.kind !== "object") return leftOut(source, { ...value.at, message: "it is not an object with a template" })
   const { entries, notes, refused } = adapt(source, value.entries)
   if (refused !== undefined) return leftOut(source, issueAt(refused), "restriction")
   if (!isName(name) || hasBlanks(name)) {
-    return leftOut(source, { ...value.at, message: "this is no name for a command" })
+    return leftOut(source, { ...value.at, message: "this is not a name for a command" })
   }
   const blank = entries.find((each) => each.value.kind === "string" && hasPromptBlanks(each.value.value))
   if (blank !== undefined) {
-    return leftOut(source, issueAt({ at: blank.at, key: blank.key, message: "it is a template; fill in its blanks" }))
+    return leftOut(
+      source,
+      issueAt({ at: blank.at, key: blank.key, message: "it is a template; fill in its placeholders" })
+    )
   }
   const last = new Map(entries.map((each) => [each.key, each]))
   const tree: Located = { ...value, entries: [...last.values()] }
@@ -144,7 +147,7 @@ export const readForeignCommand = Effect.fnUntraced(function*(source: ForeignCom
     ...matter.entries.filter((each) => !others.includes(each)).map((each) => ({
       at: each.at,
       key: each.key,
-      message: "template: the text below the front matter counts"
+      message: "template: the text below the front matter is used"
     }))
   ]
   return {

@@ -1,28 +1,28 @@
-/** Decides what an agent of another tool may do: reads its lists of tools, permissions and modes, in all the shapes that people write. */
+/** Reads the limits of another tool's agent: its lists of tools, permissions and modes, in all common forms. */
 import { claudePatterns } from "./claudePatterns.ts"
 import { type Action, actionOf, type Foreign, isNothing, namesOf, rule, wordOf } from "./foreign.ts"
 import { orderRules } from "./foreignRules.ts"
 import { deniedNamed, openCodeTool, permissionNamed, toolNamed } from "./foreignTools.ts"
 import { type Fault, type Located, type LocatedEntry, type LocatedObject, plain } from "./located.ts"
 
-/** What a value says of what an agent may do. */
+/** The limits in a value. */
 export interface Limits {
   /** Rules in the order in which they apply. */
   readonly rules?: ReadonlyArray<Located>
   /** The only tools that it has. */
   readonly allowed?: ReadonlyArray<string>
-  /** Tools that it does not have. */
+  /** The tools that it does not have. */
   readonly denied?: ReadonlyArray<string>
-  /** What of the value means something else here, or nothing. */
+  /** Content with another meaning here, or none. */
   readonly notes?: ReadonlyArray<Fault>
 }
 
 const all: Limits = {}
 
-/** A list of the tools that an agent has; undefined where it cannot be read. */
+/** A list of the tools that an agent has; undefined if it is unreadable. */
 export const readTools = ({ at, key, value }: LocatedEntry, from: Foreign): Limits | undefined => {
   if (value.kind === "null") {
-    return { notes: [{ at, key, message: `${key}: nothing is named, so that it has the tools of its session` }] }
+    return { notes: [{ at, key, message: `${key}: the list is empty, so it has the tools of its session` }] }
   }
   if (value.kind === "boolean") return plain(value) === true ? all : { allowed: [] }
   if (value.kind === "object") return readSwitches(value, from)
@@ -35,11 +35,13 @@ export const readTools = ({ at, key, value }: LocatedEntry, from: Foreign): Limi
     const ours = toolNamed(tool)
     if (ours === undefined) notes.push({ at, key, message: `${key}: Skein has no tool ${JSON.stringify(tool)}` })
     else if (scope !== undefined) {
-      // The stricter reading counts: a part of a tool is not given.
+      // The stricter reading applies: a part of a tool is not granted.
       notes.push({
         at,
         key,
-        message: `${key}: ${JSON.stringify(name)} is a part of a tool, which is not given; use permission in skein.json`
+        message: `${key}: ${
+          JSON.stringify(name)
+        } is only a part of a tool, which is not allowed; use permission in skein.json`
       })
       return []
     }
@@ -48,7 +50,7 @@ export const readTools = ({ at, key, value }: LocatedEntry, from: Foreign): Limi
   return { allowed: [...new Set(allowed)], notes }
 }
 
-/** Tools that are turned on and off, as OpenCode has them. */
+/** Tools that are turned on and off, as in OpenCode. */
 const readSwitches = (value: LocatedObject, from: Foreign): Limits => {
   const lists = new Map(value.entries.map((each) => [wordOf(each.key), each]))
   const allow = lists.get("allow") ?? lists.get("allowed")
@@ -83,7 +85,7 @@ const readSwitches = (value: LocatedObject, from: Foreign): Limits => {
   }
 }
 
-/** A list of the tools that an agent does not have; undefined where it cannot be read. */
+/** A list of the tools that an agent does not have; undefined if it is unreadable. */
 export const readDenied = ({ at, key, value }: LocatedEntry): Limits | undefined => {
   if (isNothing(value)) return all
   const names = namesOf(value)
@@ -95,7 +97,7 @@ export const readDenied = ({ at, key, value }: LocatedEntry): Limits | undefined
     const ours = deniedNamed(tool)
     if (ours === undefined) notes.push({ at, key, message: `${key}: Skein has no tool ${JSON.stringify(tool)}` })
     else if (scope !== undefined) {
-      // The stricter reading counts: with a part of a tool the whole of it is taken away.
+      // The stricter reading applies: denying a part of a tool denies all of it.
       notes.push({
         at,
         key,
@@ -128,10 +130,10 @@ const openWords = new Set([
   "allow"
 ])
 
-/** An agent that changes nothing. */
+/** The rules of an agent that changes nothing. */
 const readOnly = (at: Located["at"]): Limits => ({ rules: [rule("edit", "*", "deny", at)] })
 
-/** Whether an agent only reads; undefined where it cannot be read. */
+/** Whether an agent only reads; undefined if it is unreadable. */
 export const readReadOnly = ({ value }: LocatedEntry): Limits | undefined => {
   if (isNothing(value)) return all
   const action = actionOf(value)
@@ -139,7 +141,7 @@ export const readReadOnly = ({ value }: LocatedEntry): Limits | undefined => {
   return action === "deny" ? all : undefined
 }
 
-/** A mode of permissions, by its name; undefined where it cannot be read. */
+/** A permission mode, by its name; undefined if it is unreadable. */
 export const readMode = ({ at, key, value }: LocatedEntry): Limits | undefined => {
   if (value.kind !== "string" && value.kind !== "boolean") return isNothing(value) ? all : undefined
   const word = wordOf(value)
@@ -147,13 +149,13 @@ export const readMode = ({ at, key, value }: LocatedEntry): Limits | undefined =
   if (word === "deny" || word === "none" || word === "false") return { allowed: [] }
   if (word === "ask") return { rules: [rule("*", "*", "ask", value.at)] }
   if (!openWords.has(word) && word !== "") return undefined
-  const message = `${key}: Skein has no use for it; the permissions of the session hold`
+  const message = `${key}: Skein ignores it; the permissions of the session apply`
   return word === "default" ? all : { notes: [{ at, key, message }] }
 }
 
 /**
- * What an agent is permitted: rules by tool, lists of rules as Claude Code has them, a list of tools, or one word. `isOwn`
- * tells whether the key is one that its owner knows, and then its tools may be any. Undefined where it cannot be read.
+ * The permissions of an agent: rules by tool, lists of rules as in Claude Code, a list of tools, or one word. `isOwn`
+ * says whether its owner defines the key, in which case any tool may be named. Undefined if it is unreadable.
  */
 export const readPermission = (written: LocatedEntry, from: Foreign, isOwn: boolean): Limits | undefined => {
   const { key, value } = written
@@ -172,10 +174,10 @@ export const readPermission = (written: LocatedEntry, from: Foreign, isOwn: bool
   const notes = moved.map((each): Fault => ({
     at: each.at,
     key,
-    message: `${key}: the rule for ${JSON.stringify(each.key)} counts, though a wider one follows it`
+    message: `${key}: the rule for ${JSON.stringify(each.key)} applies, although a wider one follows it`
   }))
   const rules: Array<Located> = []
-  // In lists by action what is denied is denied, wherever the list stands.
+  // In lists by action, denials win, wherever the list is.
   const entries = ordered.kind === "object" ? ordered.entries.toSorted((a, b) => rankOf(a) - rankOf(b)) : []
   for (const each of entries) {
     const found = readRule(each, isOwn, notes)
@@ -187,7 +189,7 @@ export const readPermission = (written: LocatedEntry, from: Foreign, isOwn: bool
 
 const ranks = ["allow", "ask", "deny"]
 
-/** How late a list of rules for one action counts; other keys come before them, as they stand. */
+/** The priority of a list of rules for one action; other keys come before them, in their order. */
 const rankOf = ({ at, key, value }: LocatedEntry): number =>
   value.kind === "array" ? ranks.indexOf(actionOf({ kind: "string", at, value: key }) ?? "") : -1
 
@@ -212,14 +214,14 @@ const readRule = (
   const one = (pattern: string, of: Located, place: LocatedEntry["at"]) => {
     const action = actionOf(of)
     if (action === undefined) {
-      notes.push({ at, key, message: `${key}: ${JSON.stringify(plain(of))} is no action, and read as "deny"` })
+      notes.push({ at, key, message: `${key}: ${JSON.stringify(plain(of))} is not an action, and is read as "deny"` })
     }
     return rule(name ?? key, pattern, action ?? "deny", place)
   }
   const rules = value.kind === "object"
     ? value.entries.map((inner) => one(inner.key, inner.value, inner.at))
     : [one("*", value, at)]
-  // A restriction of something that Skein does not know would restrict nothing.
+  // A restriction of something that Skein does not have would restrict nothing.
   return name === undefined && rules.some(isStrict) ? undefined : rules
 }
 

@@ -1,16 +1,16 @@
-/** Takes a Markdown file of another tool apart as its owner does: front matter that is no valid YAML is read line by line. */
+/** Splits a Markdown file of another tool as its owner does: invalid YAML front matter is read line by line. */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { text } from "./foreign.ts"
 import type { Fault, Located, LocatedEntry } from "./located.ts"
 import type { parseYaml } from "./locatedYaml.ts"
 
-/** Such a file in two. */
+/** The two parts of such a file. */
 export interface ForeignMatter {
   readonly entries: ReadonlyArray<LocatedEntry>
   readonly hasFront: boolean
   readonly body: string
-  /** The line in which the body begins. */
+  /** The first line of the body. */
   readonly line: number
   readonly notes: ReadonlyArray<Fault>
 }
@@ -18,7 +18,7 @@ export interface ForeignMatter {
 interface Parts {
   readonly front: string
   readonly body: string
-  /** How many lines stand above the front matter, and above the body. */
+  /** The number of lines above the front matter, and above the body. */
   readonly above: number
   readonly lines: number
   readonly isOpen: boolean
@@ -28,7 +28,7 @@ const start = { line: 1, column: 1 }
 
 const countLines = (part: string): number => part.split("\n").length - 1
 
-/** Front matter ends with its second line of `---`; where there is none, before the first empty line or heading. */
+/** Front matter ends with its second line of `---`; if there is none, before the first empty line or heading. */
 const split = (whole: string): Parts | undefined => {
   const open = /^\s*---[ \t]*(?:\n|$)/.exec(whole)?.[0]
   if (open === undefined) return undefined
@@ -66,7 +66,7 @@ export const readMatter = (whole: string): Effect.Effect<ForeignMatter> => {
 
 type Parse = typeof parseYaml
 
-/** A document that is nested too deeply for the parser is no valid one. */
+/** Treats a document that is nested too deeply for the parser as invalid. */
 const guarded = (parse: Parse): Parse => (document, above) =>
   Either.getOrElse(Either.try(() => parse(document, above)), () => ({
     tree: { kind: "null", at: start, value: null },
@@ -74,9 +74,9 @@ const guarded = (parse: Parse): Parse => (document, above) =>
   }))
 
 /**
- * One key after the other: a line `key: value` at the margin begins one, everything else continues the one before. Each is read
- * as YAML where that is possible, and as text where it is not. Of a key that is said twice all values are kept, for those
- * who read them to choose.
+ * Reads keys line by line: a line `key: value` at the margin starts a key, and everything else continues the previous
+ * one. Each value is read as YAML if possible, else as text. All values of a repeated key are kept, for the reader to
+ * choose.
  */
 const byLines = (front: string, above: number, parse: Parse): ReadonlyArray<LocatedEntry> => {
   const blocks: Array<{ readonly key: string; readonly line: number; readonly lines: Array<string> }> = []
@@ -100,7 +100,7 @@ const byLines = (front: string, above: number, parse: Parse): ReadonlyArray<Loca
   })
 }
 
-/** The value of a key as the text that stands there, without quotes around it and without what begins a block. */
+/** The value of a key as text, without quotes around it and without a block indicator. */
 const asText = (lines: ReadonlyArray<string>, at: Located["at"]): Located => {
   const [first = "", ...rest] = lines
   const head = first.slice(first.indexOf(":") + 1).trim().replace(/^[>|][+-]?$/, "")

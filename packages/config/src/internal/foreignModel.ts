@@ -1,9 +1,9 @@
-/** Decides which model the name of another tool stands for. */
+/** Translates a model name of another tool. */
 import type { WhyNot } from "./foreign.ts"
 import { text } from "./foreign.ts"
 import type { LocatedEntry, Place } from "./located.ts"
 
-/** Names that stand for a size: a model of that size of the vendor that the session has its model from. */
+/** Names of model sizes: a model of that size from the vendor of the session's model. */
 const sizes: ReadonlyArray<readonly [RegExp, string]> = [
   [/(?:^|[^a-z])haiku(?:[^a-z]|$)/i, "session/small"],
   [/(?:^|[^a-z])sonnet(?:[^a-z]|$)/i, "session/default"],
@@ -11,7 +11,8 @@ const sizes: ReadonlyArray<readonly [RegExp, string]> = [
 ]
 
 /**
- * Reads such a model: it is a wish. One whose provider cannot be used here is noted, and then that of the session is used.
+ * Reads such a model as a preference: if its provider cannot be used here, that is noted, and the session's model is
+ * used.
  */
 export const readModel = (
   each: LocatedEntry,
@@ -21,7 +22,7 @@ export const readModel = (
   const { at, value } = each
   if (value.kind === "null") return []
   if (value.kind !== "string") {
-    note(at, "this is no name of a model, so that the model of the session is used")
+    note(at, "this is not a model name, so the model of the session is used")
     return []
   }
   const name = value.value.trim()

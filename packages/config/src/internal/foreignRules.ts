@@ -1,4 +1,4 @@
-/** Decides in which order rules of OpenCode are read: its older versions let the longer pattern count, its newer ones the last. */
+/** Orders rules of OpenCode: its older versions let the longer pattern win, its newer ones the last. */
 import type { Located, LocatedEntry } from "./located.ts"
 import { coversAll } from "./pattern.ts"
 
@@ -12,15 +12,15 @@ const actions = (value: Located): ReadonlyArray<number> =>
 const strictest = (value: Located): number => Math.max(0, ...actions(value))
 const laxest = (value: Located): number => Math.min(2, ...actions(value))
 
-/** Rules in an order of their own, and those that had to be moved for it. */
+/** Ordered rules, and those that were moved. */
 export interface OrderedRules {
   readonly entries: ReadonlyArray<LocatedEntry>
   readonly moved: ReadonlyArray<LocatedEntry>
 }
 
 /**
- * Moves each rule behind the wider and laxer ones that follow it: `"*": "allow"` after `"git push": "deny"` lifts that in one
- * version of OpenCode, and not in another. Here the stricter reading counts.
+ * Moves each rule behind wider and more permissive ones that follow it. `"*": "allow"` after `"git push": "deny"` lifts
+ * the denial in only one of OpenCode's versions; here the stricter reading applies.
  */
 const order = (written: ReadonlyArray<LocatedEntry>): OrderedRules => {
   let entries: ReadonlyArray<LocatedEntry> = []

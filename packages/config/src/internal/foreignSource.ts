@@ -1,4 +1,7 @@
-/** Reads a JSON file of another tool as its owner does: comments, trailing commas, and of keys that stand twice the last one. */
+/**
+ * Reads a JSON file of another tool as its owner does: with comments and trailing commas, and the last value of a
+ * repeated key.
+ */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { ConfigIssue } from "../ConfigError.ts"
@@ -8,15 +11,15 @@ import { entry, text } from "./foreign.ts"
 import { type Fault, type LocatedObject, parseLenient } from "./located.ts"
 import { readLenient } from "./readText.ts"
 
-/** A remark on another tool's file, unless it is said already what kind of remark it is. */
+/** A remark on another tool's file, unless it already has a kind. */
 export const asNote = (issue: ConfigIssue): ConfigIssue => ({ kind: "note", ...issue })
 
-/** What a file that restricts something says somewhere, in either tool's words. */
+/** What a restricting file contains somewhere, in either tool's terms. */
 const restricts = /permission|"(?:deny|ask|hooks|tools|disallowed\w*)"/i
 
 const start = { line: 1, column: 1 }
 
-/** A rule by which everything asks. */
+/** A rule that makes every call ask. */
 const asking = (path: string): ConfigContent =>
   settleContent(
     {
@@ -27,7 +30,7 @@ const asking = (path: string): ConfigContent =>
     path
   )
 
-/** The document in such a file, or what stands in for it where it cannot be read: rules that nobody can read must not be dropped. */
+/** The document in such a file, or its replacement if it is unreadable: unreadable rules must not be dropped. */
 export const parseForeign = Effect.fnUntraced(function*(path: string) {
   const read = yield* Effect.either(readLenient(path))
   const isDoubtful = Either.isLeft(read) || restricts.test(read.right)
@@ -38,7 +41,7 @@ export const parseForeign = Effect.fnUntraced(function*(path: string) {
         file: path,
         ...issue,
         message: isDoubtful
-          ? `this file cannot be read: ${issue.message}; it may hold rules, so everything asks until you correct it`
+          ? `this file cannot be read: ${issue.message}; it may hold rules, so every call asks until you fix it`
           : `this file is left out: ${issue.message}`,
         kind: "restriction"
       }]

@@ -1,4 +1,4 @@
-/** Decides which tools of Skein the names in files of other tools stand for. */
+/** Maps the tool names in files of other tools to those of Skein. */
 import { toolsOfClaude } from "./claudeTools.ts"
 import { wordOf } from "./foreign.ts"
 
@@ -23,14 +23,14 @@ const tools = new Set([
   "doom_loop"
 ])
 
-/** Names of OpenCode. */
+/** Names in OpenCode. */
 const exact: ReadonlyMap<string, string> = new Map([["multiedit", "edit"], ["applypatch", "patch"]])
 
 const claude: ReadonlyMap<string, string> = new Map(
   [...toolsOfClaude].map(([name, ours]) => [name.toLowerCase(), ours])
 )
 
-/** Other names that people give the same tools. They count where something is taken away: nothing is given by a guess. */
+/** Other names that people use for the same tools. They only count in denials: nothing is granted by a guess. */
 const synonyms: ReadonlyMap<string, string> = new Map([
   ["notebookedit", "edit"],
   ["shell", "bash"],
@@ -52,20 +52,20 @@ const synonyms: ReadonlyMap<string, string> = new Map([
   ["doomloop", "doom_loop"]
 ])
 
-/** What a tool is called here; undefined where Skein has none of that name. */
+/** Skein's name of a tool; undefined if it has none of that name. */
 export const toolNamed = (name: string): string | undefined => {
   const lower = name.trim().toLowerCase()
   return claude.get(lower) ?? (tools.has(lower) ? lower : exact.get(wordOf(name)))
 }
 
-/** What a tool that is taken away is called here; undefined where Skein has none that does the same. */
+/** Skein's name of a denied tool; undefined if no tool does the same. */
 export const deniedNamed = (name: string): string | undefined => toolNamed(name) ?? synonyms.get(wordOf(name))
 
-/** What a tool of OpenCode is called here; one that Skein does not have keeps its name. */
+/** Skein's name of an OpenCode tool; an unknown tool keeps its name. */
 export const openCodeTool = (name: string): string =>
   name === "multiedit" ? "edit" : name === "apply_patch" ? "patch" : name
 
-/** The permission that a rule for a tool means: an agent that may not write may not edit. */
+/** The permission for a rule about a tool: an agent that may not write may not edit. */
 export const permissionNamed = (name: string): string | undefined => {
   const tool = deniedNamed(name)
   return tool === "write" || tool === "patch" ? "edit" : tool

@@ -1,16 +1,16 @@
-/** Takes a Markdown file with front matter apart: keys with their places, and the text below them. */
+/** Splits a Markdown file with front matter: keys with their places, and the text below them. */
 import * as Effect from "effect/Effect"
 import type { Located } from "./located.ts"
 
-/** A file in two. */
+/** The two parts of a file. */
 interface Matter {
   readonly front: string
   readonly body: string
-  /** How many lines stand above the body. */
+  /** The number of lines above the body. */
   readonly lines: number
 }
 
-/** Takes front matter and text apart; undefined where the front matter does not end. */
+/** Splits front matter and text; undefined if the front matter does not end. */
 export const split = (text: string): Matter | undefined => {
   const open = /^---[ \t]*(?:\n|$)/.exec(text)?.[0]
   if (open === undefined) return { front: "", body: text, lines: 0 }

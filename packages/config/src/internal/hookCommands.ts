@@ -1,4 +1,4 @@
-/** Decides which program the command of a hook names: one beside the config file, and never one of where a session works. */
+/** Resolves the command of a hook: relative to the config file, and never to the directory of a session. */
 import type { HookConfig } from "@skein/domain/HookConfig"
 import { dirname } from "node:path"
 
@@ -8,13 +8,16 @@ export const holdsHooks = (path: ReadonlyArray<string>): boolean => path.length 
 const quoted = (path: string): string =>
   /^[\w./@+-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`
 
-/** A command that begins with `./` or `../` is looked for beside its file: a cloned repository cannot put its own there. */
+/**
+ * Resolves a command that begins with `./` or `../` relative to its file, so that a cloned repository cannot replace
+ * it.
+ */
 const placed = <A extends { readonly command?: string | undefined }>(hook: A, file: string): A =>
   hook.command !== undefined && /^\s*\.{1,2}\//.test(hook.command)
     ? { ...hook, command: `${quoted(dirname(file))}/${hook.command.trimStart().replace(/^(?:\.\/+)+/, "")}` }
     : hook
 
-/** The hooks of an event as they are to be run; they were checked before. */
+/** The hooks of an event, ready to run; they were validated before. */
 export const besideFile = (value: unknown, file: string): ReadonlyArray<HookConfig> =>
   (value as ReadonlyArray<HookConfig>).map(({ hooks, ...entry }) => ({
     ...placed(entry, file),

@@ -1,16 +1,16 @@
-/** Decides which other files a text includes: `@path` in it, but not in what it shows as code. */
+/** Finds the files that a text includes: `@path` outside code. */
 
-/** A file that is included. */
+/** An included file. */
 export interface Include {
   readonly name: string
-  /** Where, counted from 1. */
+  /** Its place, counted from 1. */
   readonly line: number
 }
 
-/** The most that are looked for. */
+/** The maximum number of includes. */
 const most = 100
 
-/** What a text includes, in its order. */
+/** The includes of a text, in order. */
 export const includesOf = (text: string): ReadonlyArray<Include> => {
   const found: Array<Include> = []
   let fence: string | undefined
@@ -22,7 +22,7 @@ export const includesOf = (text: string): ReadonlyArray<Include> => {
     }
     if (fence !== undefined) continue
     for (const [, name = ""] of written.replaceAll(/`[^`]*`/g, " ").matchAll(/(?:^|\s)@([\w~./][^\s@]*)/g)) {
-      // A sentence may end behind the name.
+      // A full stop may follow the name.
       found.push({ name: name.replace(/[.,;:!?)\]]+$/, ""), line: index + 1 })
     }
   }

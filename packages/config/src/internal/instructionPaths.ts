@@ -1,4 +1,4 @@
-/** Decides which files the `instructions` of a config file name, and finds them. */
+/** Finds the files that the `instructions` of a config file name. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import { glob } from "@skein/core/Wildcard"
 import * as Effect from "effect/Effect"
@@ -8,13 +8,13 @@ import { refusesFile } from "./projectTrust.ts"
 import { at, record } from "./sourced.ts"
 import type { ConfigSource } from "./substitute.ts"
 
-/** How many files one pattern may name, and how many directories are looked through for it. */
+/** The maximum number of files of one pattern, and of directories searched for it. */
 const most = { files: 100, directories: 2_000 }
 
-/** Directories that no pattern looks into unless it names them. */
+/** Directories that patterns skip unless they name them. */
 const skipped = new Set(["node_modules", ".git"])
 
-/** Makes the instructions of a file whole paths; a project's may not lead out of it. */
+/** Makes the instructions of a file absolute paths; those of a project may not lead out of it. */
 export const placeInstructions = (content: ConfigContent, { home, path, project }: ConfigSource): ConfigContent => {
   const leaf = at(content.tree, "leaf", ["instructions"])
   if (leaf === undefined || !Array.isArray(leaf.value)) return content
@@ -47,7 +47,7 @@ export const placeInstructions = (content: ConfigContent, { home, path, project 
 
 const hasWildcard = (name: string): boolean => /[*?]/.test(name)
 
-/** The files that a whole path names, sorted: itself, or what its wildcards match (`**` any directories). */
+/** The files of an absolute path, sorted: itself, or the matches of its wildcards (`**` matches any directories). */
 export const filesOf = Effect.fnUntraced(function*(pattern: string) {
   const fs = yield* FileSystem.FileSystem
   if (!hasWildcard(pattern)) return [pattern]
@@ -71,7 +71,7 @@ export const filesOf = Effect.fnUntraced(function*(pattern: string) {
         const path = join(directory, each)
         if (name === "**") {
           if (each.startsWith(".") || skipped.has(each)) continue
-          // Links are not followed here: they may lead in circles.
+          // Links are not followed here, because they may be cyclic.
           const real = yield* Effect.orElseSucceed(fs.realPath(path), () => "")
           if (real.endsWith(`${sep}${each}`) && (yield* kind(path)) === "Directory") yield* walk(path, rest)
         } else if (glob(name, each) && (name.startsWith(".") || !each.startsWith("."))) yield* step(path, below)

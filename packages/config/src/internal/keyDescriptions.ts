@@ -1,6 +1,6 @@
-/** What editors and the reference say of each key of `skein.json`. NAME stands for any name. */
+/** The descriptions of all keys of `skein.json`, for editors and the reference. NAME stands for any name. */
 
-/** The units of a duration, behind what it is for. */
+/** Appends the units of a duration. */
 const duration = (text: string): string => `${text} In milliseconds, or text such as "30m".`
 
 /** The keys of a budget. */

@@ -1,4 +1,4 @@
-/** Finds the files of config that hold for a directory; where there are none it costs a few calls and reads nothing. */
+/** Finds the config files for a directory; if there are none, this takes a few calls and reads nothing. */
 import type { PlatformError } from "@effect/platform/Error"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
@@ -7,34 +7,34 @@ import type { ConfigIssue } from "../ConfigError.ts"
 import type { Foreign } from "./foreign.ts"
 import { reason } from "./readText.ts"
 
-/** Directories of agents that are written for one program. */
+/** Agent directories of one program. */
 export interface AgentHome {
   readonly directories: ReadonlyArray<string>
-  /** The program, where it is not Skein. */
+  /** The program, if it is not Skein. */
   readonly foreign?: Foreign
-  /** Whether they are primary agents unless they say something else. */
+  /** Whether they are primary agents by default. */
   readonly arePrimary?: true
 }
 
-/** A directory in which there is config. */
+/** A directory with config. */
 export interface ConfigPlace {
   readonly directory: string
   /** Its skein.json or skein.jsonc. */
   readonly file: string | undefined
-  /** Its config for other programs; the later ones win. */
+  /** Its config for other programs; later ones override earlier ones. */
   readonly foreign: ReadonlyArray<{ readonly program: Foreign; readonly path: string }>
-  /** Where its agents are; the later ones win. */
+  /** Its directories with agents; later ones override earlier ones. */
   readonly agents: ReadonlyArray<AgentHome>
   /** Its list of MCP servers. */
   readonly servers?: string
 }
 
-/** Where config is, and what keeps it from being found. */
+/** The places of config, and why some could not be checked. */
 interface ConfigFound {
   readonly user: ConfigPlace | undefined
-  /** From the top of the tree down to the directory; the later ones are nearer. */
+  /** From the top of the tree down to the directory; later ones are nearer. */
   readonly project: ReadonlyArray<ConfigPlace>
-  /** The git root; without one, each file stands for its own directory. */
+  /** The git root; without one, each file's directory is its own project. */
   readonly root: string | undefined
   readonly issues: ReadonlyArray<ConfigIssue>
 }
@@ -43,7 +43,7 @@ const names = ["skein.json", "skein.jsonc"] as const
 const claudeNames = ["settings.json", "settings.local.json"] as const
 const openCodeNames = ["opencode.json", "opencode.jsonc"] as const
 
-/** How one look goes: what cannot be looked at is kept as an issue, and counts as absent. */
+/** The options of a search: what cannot be checked is kept as an issue, and counts as absent. */
 interface Looking {
   readonly fs: FileSystem.FileSystem
   readonly issues: Array<ConfigIssue>
@@ -54,7 +54,7 @@ const makeLooking = (fs: FileSystem.FileSystem): Looking => {
   const issues: Array<ConfigIssue> = []
   const isThere = (path: string) =>
     Effect.catchAll(Effect.as(fs.stat(path), true), (error) => {
-      if (!isAbsent(error)) issues.push({ file: path, message: `cannot be looked at: ${reason(error)}` })
+      if (!isAbsent(error)) issues.push({ file: path, message: `cannot be checked: ${reason(error)}` })
       return Effect.succeed(false)
     })
   return { fs, issues, isThere }
@@ -67,7 +67,7 @@ const lookForFile = Effect.fnUntraced(function*({ isThere, issues }: Looking, pl
   if (plain && commented) {
     issues.push({
       file: join(place, names[1]),
-      message: `there is a ${names[0]} beside it; keep one of the two, so that nobody reads the wrong one`
+      message: `there is also a ${names[0]}; keep only one of them`
     })
   }
   return plain ? join(place, names[0]) : commented ? join(place, names[1]) : undefined
@@ -93,7 +93,7 @@ const lookForAgents = Effect.fnUntraced(function*(
     homes.push({ directories: [join(claude, "agents")], foreign: "claude" })
   }
   if (openCode !== undefined) {
-    // Where its older versions have agents for people.
+    // The place of primary agents in its older versions.
     const modes = yield* Effect.filter([join(openCode, "mode"), join(openCode, "modes")], isThere)
     if (modes.length > 0) homes.push({ directories: modes, foreign: "opencode", arePrimary: true })
     const directories = yield* Effect.filter([join(openCode, "agent"), join(openCode, "agents")], isThere)
@@ -103,7 +103,7 @@ const lookForAgents = Effect.fnUntraced(function*(
   return homes
 })
 
-/** What one directory of a project has. */
+/** The config of one directory of a project. */
 const lookAt = Effect.fnUntraced(function*(looking: Looking, place: string) {
   const { isThere } = looking
   const claude = join(place, ".claude")
@@ -124,10 +124,10 @@ const lookAt = Effect.fnUntraced(function*(looking: Looking, place: string) {
   } satisfies ConfigPlace
 })
 
-/** What a directory and those above it have, up to the git root. */
+/** The config of a directory and those above it, up to the git root. */
 const walk = Effect.fnUntraced(function*(looking: Looking, directory: string) {
   const project: Array<ConfigPlace> = []
-  // Links are followed first, as git does: a linked directory belongs to the tree that it lies in.
+  // Links are resolved first, as git does: a linked directory belongs to the tree of its target.
   let place = yield* Effect.orElseSucceed(looking.fs.realPath(directory), () => resolve(directory))
   for (;;) {
     const found = yield* lookAt(looking, place)
@@ -142,9 +142,9 @@ const walk = Effect.fnUntraced(function*(looking: Looking, directory: string) {
   }
 })
 
-/** What the user's directory has. */
+/** The config of the user's directory. */
 const lookAtUser = Effect.fnUntraced(function*(looking: Looking, directory: string) {
-  // Without config there is no such directory, and this costs one check.
+  // Without config this directory does not exist, and this takes one check.
   if (!(yield* looking.isThere(directory))) return undefined
   const file = yield* lookForFile(looking, directory)
   const agents = join(directory, "agent")
@@ -156,7 +156,7 @@ const lookAtUser = Effect.fnUntraced(function*(looking: Looking, directory: stri
   } satisfies ConfigPlace
 })
 
-/** The project without the user's own file, which may lie in its tree as well: it is read once, as the user's. */
+/** The project without the user's own file, which may be in its tree as well: it is read once, as the user's. */
 const withoutOwn = Effect.fnUntraced(function*(
   { fs }: Looking,
   project: ReadonlyArray<ConfigPlace>,
@@ -176,8 +176,8 @@ const withoutOwn = Effect.fnUntraced(function*(
 })
 
 /**
- * Looks in the user's directory, and from `directory` up to the git root or the top of the file system. One look after the
- * other: fibers to look at once were measured to cost three times as much as the looking.
+ * Searches the user's directory, and from `directory` up to the git root or the top of the file system. Sequentially:
+ * parallel fibers were measured to take three times as long as the search itself.
  */
 export const locateFiles = Effect.fnUntraced(function*(directory: string, userDirectory: string) {
   const looking = makeLooking(yield* FileSystem.FileSystem)
@@ -187,7 +187,7 @@ export const locateFiles = Effect.fnUntraced(function*(directory: string, userDi
   return { user, project: others, root, issues: looking.issues } satisfies ConfigFound
 })
 
-// A directory that is a file has nothing in it either.
+// A path below a file does not exist either.
 const isAbsent = (error: PlatformError): boolean =>
   error._tag === "SystemError"
   && (error.reason === "NotFound" || /^ENOTDIR\b/.test(error.description ?? ""))

@@ -1,4 +1,4 @@
-/** A JSON document in which every value knows its place. */
+/** A JSON document in which every value has its place. */
 import { type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser"
 
 /** A place in a file, counted from 1. */
@@ -7,13 +7,13 @@ export interface Place {
   readonly column: number
 }
 
-/** A string; `raw` is what is written in the file where a `{env:…}` or `{file:…}` in it was replaced. */
+/** A string; `raw` is its text in the file if a `{env:…}` or `{file:…}` in it was substituted. */
 export interface LocatedText {
   readonly kind: "string"
   readonly at: Place
   readonly value: string
   readonly raw?: string
-  /** Not replaced, because the value will not count: what it must look like cannot be checked. */
+  /** Not substituted, because the value will be ignored: its form cannot be checked. */
   readonly open?: true
 }
 
@@ -24,7 +24,7 @@ export interface LocatedEntry {
   readonly value: Located
 }
 
-/** An object, its keys in the order in which they are written. */
+/** An object, with its keys in the written order. */
 export interface LocatedObject {
   readonly kind: "object"
   readonly at: Place
@@ -38,7 +38,7 @@ interface LocatedArray {
   readonly items: ReadonlyArray<Located>
 }
 
-/** A number, `true`, `false`, or `null`; `raw` is as in a string that it was made of. */
+/** A number, `true`, `false`, or `null`; `raw` as in the string that it was decoded from. */
 interface LocatedLiteral {
   readonly kind: "number" | "boolean" | "null"
   readonly at: Place
@@ -49,7 +49,7 @@ interface LocatedLiteral {
 /** A value of a document. */
 export type Located = LocatedObject | LocatedArray | LocatedText | LocatedLiteral
 
-/** Something wrong at a place. */
+/** A fault at a place. */
 export interface Fault {
   readonly at: Place
   readonly key?: string
@@ -57,7 +57,7 @@ export interface Fault {
 }
 
 const expectations: Readonly<Record<string, string>> = {
-  InvalidSymbol: "this is no JSON value; strings and keys need double quotes",
+  InvalidSymbol: "this is not a JSON value; strings and keys need double quotes",
   InvalidNumberFormat: "this is no number",
   PropertyNameExpected: "expected a key in double quotes",
   ValueExpected: "expected a value",
@@ -74,16 +74,19 @@ const expectations: Readonly<Record<string, string>> = {
   InvalidCharacter: "control characters in a string must be escaped"
 }
 
-/** The most levels that a document may have: everything that reads one is recursive. */
+/** The maximum depth of a document, because all readers are recursive. */
 const deepest = 100
 
-/** The next level of a document; throws where there may be none. */
+/** The next level of a document; throws if it is too deep. */
 export const below = (level: number): number => {
   if (level === deepest) throw new RangeError(`nested more than ${deepest} levels deep`)
   return level + 1
 }
 
-/** Reads a document (JSON with comments and trailing commas); an empty one is an empty object. Throws where it is nested too deeply. */
+/**
+ * Reads a document (JSON with comments and trailing commas); an empty one is an empty object. Throws if it is nested
+ * too deeply.
+ */
 const parseDocument = (
   text: string
 ): { readonly tree: Located; readonly faults: ReadonlyArray<Fault>; readonly fatal?: Fault } => {
@@ -103,7 +106,7 @@ const parseDocument = (
   const root = parseTree(text, errors, { allowTrailingComma: true, allowEmptyContent: true })
   const error = errors[0]
   if (error !== undefined) {
-    // What follows the first error is guesswork of the parser.
+    // After the first error, the parser only guesses.
     const name = printParseErrorCode(error.error)
     const at = place(error.offset)
     const fatal = { at, message: expectations[name] ?? name }
@@ -114,13 +117,13 @@ const parseDocument = (
   return { tree: locate(root, place, faults, 0), faults }
 }
 
-/** Reads a document of Skein, in which nothing may be wrong. */
+/** Reads a document of Skein, which must be free of faults. */
 export const parseLocated = (text: string): { readonly tree: Located; readonly faults: ReadonlyArray<Fault> } => {
   const { fatal, faults, tree } = parseDocument(text)
   return { tree, faults: fatal === undefined ? faults : [fatal] }
 }
 
-/** Reads a document of another tool: of a key that stands twice the last value counts. */
+/** Reads a document of another tool: the last value of a repeated key wins. */
 export const parseLenient = (text: string) => {
   const { fatal, faults, tree } = parseDocument(text)
   return { tree: withoutDoubles(tree), notes: faults, ...(fatal === undefined ? {} : { fatal }) }
@@ -156,7 +159,7 @@ const locate = (node: Node, place: (offset: number) => Place, faults: Array<Faul
         const before = seen.get(key)
         const entry = { key, at: place(name.offset), value: locate(value, place, faults, below(level)) }
         if (before === undefined) seen.set(key, entry.at)
-        else faults.push({ at: entry.at, message: `the key "${key}" stands in line ${before.line} already; keep one` })
+        else faults.push({ at: entry.at, message: `the key "${key}" is also in line ${before.line}; keep one` })
         return [entry]
       })
       return { kind: "object", at, entries }

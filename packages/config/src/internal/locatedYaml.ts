@@ -1,8 +1,11 @@
-/** A YAML document in which every value knows its place, read as the same tree as JSON is. Loaded only for front matter. */
+/** Reads a YAML document into the same tree of located values as JSON. Loaded only for front matter. */
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type ParsedNode, parseDocument } from "yaml"
 import { below, type Fault, type Located, type LocatedEntry, type Place } from "./located.ts"
 
-/** Reads a document that stands below so many lines of its file; an empty one is an empty object. Throws where it is nested too deeply. */
+/**
+ * Reads a document below this many lines of its file; an empty one is an empty object. Throws if it is nested too
+ * deeply.
+ */
 export const parseYaml = (
   text: string,
   above: number
@@ -13,7 +16,7 @@ export const parseYaml = (
     return { line: Math.max(line, 1) + above, column: Math.max(col, 1) }
   }
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false })
-  // What follows the first error is guesswork of the parser.
+  // After the first error, the parser only guesses.
   const error = document.errors[0] ?? document.warnings[0]
   const faults: Array<Fault> = []
   if (error !== undefined) {
@@ -21,7 +24,7 @@ export const parseYaml = (
     const hint = error.code === "BAD_ALIAS" ? "; a value or key that begins with * needs quotes" : ""
     return {
       tree: { kind: "null", at, value: null },
-      faults: [{ at, message: `no valid YAML: ${error.message}${hint}` }]
+      faults: [{ at, message: `invalid YAML: ${error.message}${hint}` }]
     }
   }
   const root = document.contents
@@ -49,7 +52,7 @@ const locate = (
       const name = key.source ?? String(key.value)
       const before = seen.get(name)
       if (before === undefined) seen.set(name, keyAt)
-      else faults.push({ at: keyAt, message: `the key "${name}" stands in line ${before.line} already; keep one` })
+      else faults.push({ at: keyAt, message: `the key "${name}" is also in line ${before.line}; keep one` })
       // A key without a value is null, at the place of the key.
       return [{
         key: name,
@@ -67,7 +70,7 @@ const locate = (
     }
   }
   if (isAlias(node)) {
-    // A few of them can stand for more than there is memory.
+    // A few of them can expand beyond the available memory.
     faults.push({
       at,
       message: "references to other values (*name) are not read; write the value, or put it in quotes"

@@ -1,4 +1,4 @@
-/** Finds Markdown files below a directory, and says which of them a project may have. */
+/** Finds Markdown files below a directory, and decides which of them a project may use. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import { basename, join, relative, sep } from "node:path"
@@ -6,7 +6,7 @@ import type { ConfigIssue } from "../ConfigError.ts"
 import { refusesFile } from "./projectTrust.ts"
 import { reason } from "./readText.ts"
 
-/** Why a project may not have this file as a part of its config: links count as what they lead to. */
+/** Why a project may not use this file as config: links count as their targets. */
 export const outside = Effect.fnUntraced(function*(path: string, project: string) {
   const fs = yield* FileSystem.FileSystem
   const real = yield* Effect.orElseSucceed(fs.realPath(path), () => path)
@@ -15,19 +15,19 @@ export const outside = Effect.fnUntraced(function*(path: string, project: string
 })
 
 /**
- * The Markdown files below a directory, by name. Each directory is read once, under its own name rather than under that of
- * a link to it, so that links which go round in circles end.
+ * The Markdown files below a directory, by name. Each directory is read once, under its real name, so that cyclic links
+ * end.
  */
 export const listMarkdown = Effect.fnUntraced(function*(
   top: string,
   { deep, issues, seen, what }: {
-    /** Whether those in directories further down count, with the path as a part of their name. */
+    /** Whether nested directories count, with the path as a part of the name. */
     readonly deep: boolean
-    /** What such a file stands for. */
+    /** What such a file defines. */
     readonly what: string
     /** The directories that were read before. */
     readonly seen: Set<string>
-    /** Is told what cannot be read. */
+    /** Receives what cannot be read. */
     readonly issues: Array<ConfigIssue>
   }
 ) {
@@ -49,7 +49,7 @@ export const listMarkdown = Effect.fnUntraced(function*(
       for (const each of names.toSorted()) {
         if (each.startsWith(".")) continue
         const path = join(directory, each)
-        // A directory of such a name is somebody's mistake, which reading it will tell.
+        // A directory with such a name is a mistake, which reading it will report.
         if (each.endsWith(".md")) found.push({ path, name: `${name}${basename(each, ".md")}` })
         else if (deep && (yield* kind(path)) === "Directory") {
           const target = yield* Effect.orElseSucceed(fs.realPath(path), () => path)

@@ -1,18 +1,18 @@
-/** Merges what the files of a project say, so that no file of another tool lifts what a file before it restricts. */
+/** Merges the files of a project, so that no file of another tool lifts a restriction of an earlier one. */
 import { tighten } from "./narrow.ts"
 import { coversAll } from "./pattern.ts"
 import { at, merge, record, type Sourced, type SourcedLeaf, type SourcedRecord, type SourcedRule } from "./sourced.ts"
 
-/** What one source of a project says. */
+/** One source of a project's config. */
 interface ProjectPart {
   readonly tree: SourcedRecord
-  /** Which files of another tool it comes from; absent for those of Skein. */
+  /** The other tool that it comes from; absent for Skein. */
   readonly layer?: "claude" | "opencode" | "agents"
 }
 
-/** Merges the parts; the later ones stand over the earlier ones. */
+/** Merges the parts; later ones override earlier ones. */
 export const mergeProject = (parts: ReadonlyArray<ProjectPart>): SourcedRecord => {
-  // In Claude Code these hold whatever an agent says.
+  // In Claude Code these apply whatever an agent says.
   const always = parts.flatMap(({ layer, tree }) =>
     layer === "claude"
       ? (at(tree, "rules", ["permission"])?.rules ?? []).filter(({ action }) => action !== "allow")
@@ -25,7 +25,7 @@ export const mergeProject = (parts: ReadonlyArray<ProjectPart>): SourcedRecord =
   )
 }
 
-/** Lays a file of another tool over what was read before: its values count, but it restricts and never loosens. */
+/** Lays a file of another tool over earlier config: its values count, but it can only restrict. */
 export const mergeForeign = (under: SourcedRecord, over: SourcedRecord): SourcedRecord => {
   const agents = at(over, "record", ["agent"])
   const limited = agents === undefined ? over : put(
@@ -39,11 +39,11 @@ export const mergeForeign = (under: SourcedRecord, over: SourcedRecord): Sourced
   return merge(under, tightened(under, limited))
 }
 
-/** What limits an agent, of all that a file says of it. */
+/** The keys of a file that limit an agent. */
 export const limitsOf = (agent: SourcedRecord): SourcedRecord =>
   record([...agent.entries].filter(([key]) => key === "permission" || key in lists), agent.origin)
 
-/** The rules that another tool applies to all its agents stand over those of each agent. */
+/** The rules that another tool applies to all its agents override those of each agent. */
 const withinAgents = (tree: SourcedRecord, always: ReadonlyArray<SourcedRule>): SourcedRecord => {
   const agents = at(tree, "record", ["agent"])
   if (agents === undefined || always.length === 0) return tree
@@ -85,7 +85,7 @@ const put = (tree: SourcedRecord, key: string, value: Sourced): SourcedRecord =>
 const names = (leaf: Sourced | undefined): ReadonlyArray<string> | undefined =>
   leaf?.kind === "leaf" && Array.isArray(leaf.value) ? leaf.value.map(String) : undefined
 
-/** The names that both lists have. */
+/** The names in both lists. */
 export const common = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): ReadonlyArray<string> => [
   ...new Set([
     ...a.filter((name) => b.some((wide) => coversAll(wide, name))),
@@ -95,5 +95,5 @@ export const common = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): Read
 
 const union = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set([...a, ...b])]
 
-/** How two lists that limit an agent become one. */
+/** How to merge two lists that limit an agent. */
 const lists: Readonly<Record<string, typeof common>> = { allowedTools: common, allowAgents: common, deniedTools: union }

@@ -1,4 +1,4 @@
-/** Lays rules over others in such a way that nothing that the others deny is lifted. */
+/** Lays rules over others without lifting any of their denials. */
 import type { Rule } from "@skein/domain/Rule"
 import { coversAll, overlaps } from "./pattern.ts"
 
@@ -23,15 +23,15 @@ const same = (a: Region, b: Region): boolean => a.permission === b.permission &&
 const strictness = { allow: 0, ask: 1, deny: 2 } as const
 
 /**
- * The rules to append to `base`, so that what `base` denies stays denied, and the rest is as if `over` had been appended.
- * A last match can only lift a denial, so after each rule that would do so come the denials of `base` again, cut down to
- * what that rule covers, and what `base` takes out of them. Where two wildcards cut each other in a way that no wildcard
- * can say, the result is stricter than that, never laxer.
+ * The rules to append to `base`, so that its denials stay, and the rest is as if `over` had been appended. Only a last
+ * match can lift a denial, so each rule that would do so is followed by the denials of `base`, cut down to what that
+ * rule covers, and by their exceptions. If no wildcard expresses the intersection of two wildcards, the result is
+ * stricter, never more permissive.
  */
 export const narrow = <R extends Rule>(base: ReadonlyArray<R>, over: ReadonlyArray<R>): ReadonlyArray<R> =>
   over.flatMap((rule) => rule.action === "deny" ? [rule] : confine(base, rule, ({ action }) => action === "deny"))
 
-/** The rules to append to `base`, as `narrow` gives them, so that what `base` asks about is not allowed either. */
+/** The rules to append to `base`, as `narrow` returns them, so that its questions are not lifted either. */
 export const tighten = <R extends Rule>(base: ReadonlyArray<R>, over: ReadonlyArray<R>): ReadonlyArray<R> =>
   over.flatMap((rule) => {
     const isStricter = ({ action }: Rule) => strictness[action] > strictness[rule.action]
@@ -68,8 +68,8 @@ const confine = <R extends Rule>(
 }
 
 /**
- * What `base` says of one region: appended to a denial, these rules bring it back. Denials that no wildcard can cut down
- * to the region come back whole.
+ * The rules of `base` for one region: appended to a denial, they restore it there. Denials that no wildcard can cut
+ * down to the region are restored in full.
  */
 export const within = <R extends Rule>(
   base: ReadonlyArray<R>,
@@ -83,8 +83,8 @@ export const within = <R extends Rule>(
   })
 
 /**
- * What `base` says of one region, to be appended to rules that restrict it: no laxer than `base` there, and no laxer than
- * those rules elsewhere. Undefined where no wildcards can say that.
+ * The rules of `base` for one region, to append to rules that restrict it: no more permissive than `base` there, and
+ * than those rules elsewhere. Undefined if no wildcards can express that.
  */
 export const inside = <R extends Rule>(base: ReadonlyArray<R>, region: Region): ReadonlyArray<R> | undefined => {
   let found: ReadonlyArray<R> = []

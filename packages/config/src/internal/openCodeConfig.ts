@@ -1,4 +1,4 @@
-/** Decides what an `opencode.json` means to Skein, in its older shape (`mode`, `tools`) and in its newer one (`agent`, `permission`). */
+/** Reads an `opencode.json`, in its older form (`mode`, `tools`) and in its newer one (`agent`, `permission`). */
 import * as Effect from "effect/Effect"
 import type { ConfigIssue } from "../ConfigError.ts"
 import type { BrokenAgent } from "./agentFiles.ts"
@@ -25,7 +25,7 @@ import { placeInstructions } from "./instructionPaths.ts"
 import { type Fault, type Located, type LocatedEntry, type LocatedObject, plain } from "./located.ts"
 import { type ConfigSource, substitute } from "./substitute.ts"
 
-/** Keys that Skein knows of and has no use for, with what there is instead. */
+/** Keys that Skein knows and does not use, with the alternative. */
 const unused: ReadonlyMap<string, string> = new Map([
   ["provider", "set up providers under provider in skein.json, best in your own"],
   ["mcp", "these MCP servers are not read yet, and agents have none of their tools"],
@@ -50,7 +50,7 @@ const unused: ReadonlyMap<string, string> = new Map([
     "tui",
     "username",
     "watcher"
-  ].map((key) => [key, "Skein has no use for it"] as const)
+  ].map((key) => [key, "Skein ignores it"] as const)
 ])
 
 /** Reads such a file; unused keys are noted, and restrictions are applied or reported. */
@@ -62,7 +62,7 @@ export const readOpenCodeConfig = Effect.fnUntraced(function*(source: ConfigSour
   const tree = yield* fillModels(parsed.tree, source)
   const adapted = adaptConfig(tree, whyNot)
   const filled = yield* substitute({ ...tree, entries: adapted.entries }, source)
-  // What cannot be filled in is left out: the rest counts.
+  // What cannot be substituted is left out, and the rest counts.
   const content = settleContent({ ...filled, faults: [], refused: [...filled.refused, ...filled.faults] }, path)
   const placed = placeInstructions({ ...content, issues: [] }, source)
   const loud = [...adapted.loud.map(issueAt), ...content.issues].map((issue): ConfigIssue => ({
@@ -80,7 +80,7 @@ export const readOpenCodeConfig = Effect.fnUntraced(function*(source: ConfigSour
 })
 
 interface AdaptedConfig extends Omit<Adapted, "refused"> {
-  /** Restrictions that could not be read, of all agents. */
+  /** Unreadable restrictions of all agents. */
   readonly loud: ReadonlyArray<Fault>
   readonly broken: ReadonlyArray<{ readonly name: string; readonly fault: Fault }>
 }
@@ -101,7 +101,7 @@ const adaptConfig = (tree: LocatedObject, whyNot: WhyNot): AdaptedConfig => {
     switch (key) {
       case "model":
       case "small_model":
-        // A size is that of the session's model, which this would be.
+        // A size selects a model relative to the session's model, which is what this key sets.
         return readModel(each, whyNot, (_, message) => note(each, message)).filter((found) =>
           key !== "model" || !String(plain(found.value)).startsWith("session/")
         )
@@ -109,7 +109,7 @@ const adaptConfig = (tree: LocatedObject, whyNot: WhyNot): AdaptedConfig => {
         if (value.kind === "string" && value.value.trim() !== "") {
           return [{ ...each, value: text(asAgentName(value.value), value.at) }]
         }
-        note(each, "this is no name of an agent")
+        note(each, "this is not a name of an agent")
         return []
       case "instructions":
         return instructionsOf(each, (message) => note(each, message))
@@ -119,7 +119,7 @@ const adaptConfig = (tree: LocatedObject, whyNot: WhyNot): AdaptedConfig => {
           (inner, message) => note(inner, message, inner === each ? key : `compaction.${inner.key}`)
         )
       case "$schema":
-      // Commands are read by those who expand them.
+      // Commands are read by the command reader.
       case "command":
       case "agent":
       case "mode":
@@ -127,7 +127,7 @@ const adaptConfig = (tree: LocatedObject, whyNot: WhyNot): AdaptedConfig => {
       case "tools":
         return []
       default:
-        if (!seemsToRestrict(key) || isNothing(value)) note(each, "Skein has no use for it")
+        if (!seemsToRestrict(key) || isNothing(value)) note(each, "Skein ignores it")
         return []
     }
   })
@@ -148,14 +148,14 @@ const adaptConfig = (tree: LocatedObject, whyNot: WhyNot): AdaptedConfig => {
   }
 }
 
-/** The agents of both keys; one that is named in both has what both say. */
+/** The agents of both keys; an agent in both has the settings of both. */
 const agentsOf = (tree: LocatedObject, whyNot: WhyNot, notes: Array<Fault>) => {
   const broken: Array<AdaptedConfig["broken"][number]> = []
   const agents = new Map<string, LocatedEntry>()
   const parts = ["mode", "agent"].flatMap((key) =>
     tree.entries.filter((each) => each.key === key).flatMap(({ at, value }) => {
       if (value.kind === "object") return value.entries.map((each) => ({ key, each }))
-      if (!isNothing(value)) notes.push({ at, key, message: `${key}: this is no object with a key for each agent` })
+      if (!isNothing(value)) notes.push({ at, key, message: `${key}: this is not an object with a key for each agent` })
       return []
     })
   )
@@ -174,10 +174,10 @@ const agentsOf = (tree: LocatedObject, whyNot: WhyNot, notes: Array<Fault>) => {
     })
     notes.push(...adapted.notes.map(below))
     const refused = hasBlanks(name)
-      ? { at: first.each.at, key: path, message: `${path}: this is a blank of a template; fill it in` }
+      ? { at: first.each.at, key: path, message: `${path}: this is a placeholder of a template; fill it in` }
       : whole
       ? adapted.refused === undefined ? undefined : below(adapted.refused)
-      : { at: first.each.at, key: path, message: `${path}: this is no object` }
+      : { at: first.each.at, key: path, message: `${path}: this is not an object` }
     const called = asAgentName(name)
     if (refused !== undefined) {
       broken.push({
@@ -195,7 +195,7 @@ const agentsOf = (tree: LocatedObject, whyNot: WhyNot, notes: Array<Fault>) => {
   return { agents: [...agents.values()], broken }
 }
 
-/** What holds for all agents: `permission`, and behind it what `tools` turns off, so that neither lifts the other. */
+/** The rules for all agents: `permission`, and after it what `tools` turns off, so that neither lifts the other. */
 const rulesOf = (tree: LocatedObject, notes: Array<Fault>, loud: Array<Fault>): LocatedEntry | undefined => {
   const before: Array<Located> = []
   const denied: Array<Located> = []
@@ -213,8 +213,7 @@ const rulesOf = (tree: LocatedObject, notes: Array<Fault>, loud: Array<Fault>): 
       loud.push({
         at,
         key,
-        message:
-          `${key}: what this restricts is not understood, so that everything asks; write it as permission in skein.json`
+        message: `${key}: this restriction is not understood, so every call asks; write it as permission in skein.json`
       })
       continue
     }
@@ -239,7 +238,7 @@ const rulesOf = (tree: LocatedObject, notes: Array<Fault>, loud: Array<Fault>): 
 const says = (written: Located, key: string): string =>
   String(written.kind === "object" ? plain(written.entries.find((each) => each.key === key)?.value ?? written) : "")
 
-/** How a key that restricts all agents is read; an unknown one is read as nothing, and reported. */
+/** Parses a key that restricts all agents; an unknown one is treated as nothing, and reported. */
 const readerOf = ({ key, value }: LocatedEntry): typeof readTools | undefined => {
   const word = wordOf(key)
   if (key === "tools") return readTools
@@ -254,9 +253,10 @@ const instructionsOf = (each: LocatedEntry, note: (message: string) => void): Re
   const { value } = each
   const items = value.kind === "array" ? value.items : value.kind === "null" ? [] : [value]
   const kept = items.filter((item) => {
-    if (item.kind !== "string" || item.value.trim() === "") note(`${JSON.stringify(plain(item))} is no path`)
-    else if (/^https?:/i.test(item.value)) note(`${item.value} is not fetched; put the text into a file of the project`)
-    else return true
+    if (item.kind !== "string" || item.value.trim() === "") note(`${JSON.stringify(plain(item))} is not a path`)
+    else if (/^https?:/i.test(item.value)) {
+      note(`${item.value} is not fetched; copy the text into a file of the project`)
+    } else return true
     return false
   })
   return [{ ...each, value: { kind: "array", at: value.at, items: kept } }]
@@ -268,10 +268,10 @@ const compactionOf = (
 ): ReadonlyArray<LocatedEntry> => {
   const { value } = each
   if (value.kind !== "object") {
-    note(each, "Skein has no use for it")
+    note(each, "Skein ignores it")
     return []
   }
   const kept = value.entries.filter((inner) => inner.key === "auto" && inner.value.kind === "boolean")
-  for (const inner of value.entries) if (!kept.includes(inner)) note(inner, "Skein has no use for it")
+  for (const inner of value.entries) if (!kept.includes(inner)) note(inner, "Skein ignores it")
   return [{ ...each, value: { ...value, entries: kept } }]
 }

@@ -1,29 +1,29 @@
-/** Compares wildcards with each other: which covers which, and which have texts in common. */
+/** Compares wildcards: which covers which, and which overlap. */
 import { walk } from "@skein/core/Wildcard"
 
-// A trailing ` *` also covers the text without it.
+// A trailing ` *` also matches the text without it.
 const forms = (pattern: string): ReadonlyArray<string> =>
   pattern.endsWith(" *") ? [pattern, pattern.slice(0, -2)] : [pattern]
 
 /**
- * Whether everything that `narrow` matches is matched by `wide`. May say no where the answer is yes (`*?` and `?*`),
- * never the other way round.
+ * Whether `wide` matches everything that `narrow` matches. May return false for true (`*?` and `?*`), but never the
+ * reverse.
  */
 export const coversAll = (wide: string, narrow: string): boolean =>
   forms(narrow).every((form) => forms(wide).some((pattern) => glob(pattern, form)))
 
-// As a match of texts, except that a wildcard of the narrower pattern is only covered by one that is as wide.
+// Like matching a text, except that a wildcard of the narrower pattern is only covered by one that is as wide.
 const glob = (wide: string, narrow: string): boolean =>
   walk(wide, narrow, "*", (sign: string, other) => sign === other || (sign === "?" && other !== "*"))
 
-// Which directory is home is not known here, so that it may be any.
+// The home directory is unknown here, so any may be meant.
 const anywhere = (pattern: string): string => pattern.replace(/^(?:~|\$HOME)(?=\/|$)/, "*")
 
-/** Whether there may be a text that both match. */
+/** Whether some text matches both. */
 export const overlaps = (a: string, b: string): boolean =>
   forms(anywhere(a)).some((left) => forms(anywhere(b)).some((right) => meet(left, right)))
 
-// Both sides hold runs here, so `walk`, which extends the last run of one side alone, cannot decide.
+// Both sides have runs here, so `walk`, which extends the last run of one side only, cannot decide.
 const meet = (a: string, b: string): boolean => {
   // reach[j]: whether the rest of `a` from i and the rest of `b` from j can match one text.
   let below: ReadonlyArray<boolean> = []

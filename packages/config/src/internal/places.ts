@@ -1,23 +1,26 @@
-/** Finds the directories that may hold config for a working directory: the user's, and those up to the top of the project. */
+/**
+ * Finds the directories that may have config for a working directory: the user's, and those up to the top of the
+ * project.
+ */
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import { basename, dirname, join, resolve } from "node:path"
 
-/** The directories, from what counts least to what counts most. */
+/** The directories, lowest priority first. */
 interface Places {
-  /** The user's own. */
+  /** The user's directory. */
   readonly user: string
   /** From the top of the tree down to the directory. */
   readonly project: ReadonlyArray<string>
-  /** The git root; without one, each directory stands for its own. */
+  /** The git root; without one, each directory is its own project. */
   readonly root: string | undefined
 }
 
-/** Whether something is there that can be looked at. */
+/** Whether something exists there that can be read. */
 export const isThere = (path: string) =>
   Effect.flatMap(FileSystem.FileSystem, (fs) => Effect.orElseSucceed(Effect.as(fs.stat(path), true), () => false))
 
-/** Finds them; links are followed first, as git does. */
+/** Finds them, after resolving links, as git does. */
 export const placesOf = Effect.fnUntraced(function*(directory: string, user: string) {
   const fs = yield* FileSystem.FileSystem
   const project: Array<string> = []
@@ -31,6 +34,6 @@ export const placesOf = Effect.fnUntraced(function*(directory: string, user: str
   }
 })
 
-/** Whether a file of config belongs to another tool. */
+/** Whether a config file belongs to another tool. */
 export const isForeignFile = (file: string): boolean =>
   /^(?:opencode\.jsonc?|settings(?:\.local)?\.json)$/.test(basename(file))

@@ -1,6 +1,6 @@
 /**
- * Decides what a project's own files may set: they may take away, and they may choose, but they may not allow, reach for
- * secrets, run commands, or say where requests and keys go, but for what their user has trusted as it stands there.
+ * Decides what a project's own files may set: they can restrict and choose. Unless trusted exactly as written, they
+ * cannot allow, read secrets, run commands, or redirect requests and keys.
  */
 import { defaultRules } from "@skein/core/Agent"
 import { defaults } from "@skein/core/Config"
@@ -19,13 +19,13 @@ import {
   type SourcedRule
 } from "./sourced.ts"
 
-/** Whether these are commands that would run unasked. */
+/** Whether these are commands that would run without a question. */
 export const holdsCommands = (top: string | undefined): boolean => top === "hooks" || top === "claude_hooks"
 
 /** Whether this is an MCP server, which runs a program or says where requests go. */
 export const isServer = ([top]: ReadonlyArray<string>): boolean => top === "mcp"
 
-/** Whether a value of a project's file is nothing for a project, whatever it is: hooks are commands that would run unasked. */
+/** Whether a value is never for a project to set, such as hooks, which would run without a question. */
 export const isIgnored = ([top, , key, ...rest]: ReadonlyArray<string>): boolean =>
   top === "telemetry"
   || top === "env"
@@ -35,10 +35,10 @@ export const isIgnored = ([top, , key, ...rest]: ReadonlyArray<string>): boolean
   || top === "mcp"
   || (top === "provider" && (key === "headers" || (rest.length === 0 && (key === "base_url" || key === "key_env"))))
 
-/** What such a value would do. */
+/** The effect of such a value. */
 const reach = ([top]: ReadonlyArray<string>): string =>
   holdsCommands(top)
-    ? "run commands of its own"
+    ? "run commands"
     : top === "mcp"
     ? "start MCP servers"
     : top === "env"
@@ -47,13 +47,13 @@ const reach = ([top]: ReadonlyArray<string>): string =>
     ? "show commands in the sandbox more"
     : `say where ${top === "telemetry" ? "telemetry goes" : "requests and keys go"}`
 
-/** Why an environment variable may not be put into this value of a project's file. */
+/** Why this value of a project's file may not contain an environment variable. */
 export const refusesVariable = ([top, , key]: ReadonlyArray<string>): string | undefined =>
   (top === "agent" && (key === "prompt" || key === "description" || key === "output")) || top === "command"
-    ? "a project's file may not put environment variables into what a model reads"
+    ? "a project's file may not put environment variables into text for models"
     : undefined
 
-/** Why a file may not be put into a value of a project's file; `path` is where it lies below the project. */
+/** Why this value of a project's file may not contain a file; `path` is relative to the project. */
 export const refusesFile = (path: ReadonlyArray<string>): string | undefined =>
   path[0] === ".."
     ? "a project's file may not read files outside of the project"
@@ -61,7 +61,7 @@ export const refusesFile = (path: ReadonlyArray<string>): string | undefined =>
     ? "a project's file may not read this file, which may hold secrets"
     : undefined
 
-/** Whether a project wants requests that its user did not want: they cost money, and nobody at work waits for them. */
+/** Whether a project wants requests that its user did not want: they cost money, and nobody needs their answers. */
 const asksForMore = (path: ReadonlyArray<string>, { value }: SourcedLeaf, user: SourcedRecord): boolean => {
   const granted: unknown = at(user, "leaf", path)?.value
   switch (path.join(".")) {
@@ -78,7 +78,7 @@ const asksForMore = (path: ReadonlyArray<string>, { value }: SourcedLeaf, user: 
 
 const strictness: Readonly<Record<string, number>> = { off: 0, auto: 1, on: 2 }
 
-/** Whether a project wants commands to be confined less than its user has them. */
+/** Whether a project wants to sandbox commands less than its user does. */
 const loosens = (path: ReadonlyArray<string>, { value }: SourcedLeaf, user: SourcedRecord): boolean => {
   const granted: unknown = at(user, "leaf", path)?.value
   switch (path.join(".")) {
@@ -93,7 +93,7 @@ const loosens = (path: ReadonlyArray<string>, { value }: SourcedLeaf, user: Sour
   }
 }
 
-/** Whether a value is an amount of what may be used, of which a project may only take away. */
+/** Whether a value is a limit, which a project may only lower. */
 const isAmount = (path: ReadonlyArray<string>): boolean =>
   (path.length === 2 && (path[0] === "limits" || path[0] === "budget"))
   || (path.length === 3 && path[0] === "limits")
@@ -103,7 +103,7 @@ const isAmount = (path: ReadonlyArray<string>): boolean =>
 const defaultAt = (path: ReadonlyArray<string>): unknown =>
   path.reduce<unknown>((value, key) => Reflect.get(Object(value), key), defaults)
 
-/** What the user grants, where that is less than what a project wants. */
+/** The user's limit, if a project wants more. */
 const grantedLess = (path: ReadonlyArray<string>, node: Sourced, user: SourcedRecord): string | undefined => {
   if (node.kind !== "leaf" || !isAmount(path)) return undefined
   const usual = path[0] === "limits" ? defaultAt(path) : undefined
@@ -111,24 +111,24 @@ const grantedLess = (path: ReadonlyArray<string>, node: Sourced, user: SourcedRe
   return granted === undefined || Number(node.value) <= Number(granted) ? undefined : String(granted)
 }
 
-/** A value of a project's file that goes beyond what its user grants. */
+/** A value of a project's file that exceeds what its user grants. */
 export interface Widening {
   readonly path: ReadonlyArray<string>
   readonly origin: Origin
-  /** What the file says there, as it is written. */
+  /** The value as written in the file. */
   readonly written: unknown
   /** The value that would take effect. */
   readonly value: unknown
-  /** Why it does not count. */
+  /** Why it is ignored. */
   readonly why: string
   /** Whether it may count once its user trusts it. */
   readonly isTrustable: boolean
 }
 
-/** What is left of a project's config. */
+/** The usable part of a project's config. */
 export interface Admitted {
   readonly tree: SourcedRecord
-  /** What goes beyond what the user grants, trusted or not. */
+  /** Values that exceed what the user grants, trusted or not. */
   readonly widenings: ReadonlyArray<Widening>
 }
 
@@ -148,7 +148,7 @@ const distrusted = (server: SourcedLeaf): SourcedLeaf => {
 
 const listOf = (value: unknown): ReadonlyArray<unknown> => Array.isArray(value) ? value : []
 
-/** Hooks of a project stand behind the user's, and never in their place. */
+/** Hooks of a project run after the user's, and never replace them. */
 const behind = (mine: SourcedLeaf | undefined, theirs: SourcedLeaf): SourcedLeaf =>
   mine === undefined
     ? theirs
@@ -159,8 +159,8 @@ const behind = (mine: SourcedLeaf | undefined, theirs: SourcedLeaf): SourcedLeaf
     }
 
 /**
- * Takes out of a project's config what would widen the user's, but for what is trusted; what is left is made to be merged
- * over it.
+ * Removes from a project's config what would exceed the user's and is not trusted; the rest is ready to be merged over
+ * the user's.
  */
 export const admit = (
   user: SourcedRecord,
@@ -181,7 +181,7 @@ export const admit = (
       origin,
       written,
       value,
-      // The person who is asked to trust the value cannot see what they stand for.
+      // The person who is asked to trust the value cannot see their content.
       why: isSeen ? why : `${why}, nor can {env:…} and {file:…} be trusted; put it into your own config if you want it`,
       isTrustable: isTrustable && isSeen
     }
@@ -194,11 +194,11 @@ export const admit = (
     if (isIgnored(path)) return counts(path, node, `a project's file may not ${reach(path)}`)
     const granted = grantedLess(path, node, user)
     if (granted !== undefined) {
-      return counts(path, node, `a project's file may take away from what you grant (${granted}), not add to it`)
+      return counts(path, node, `a project's file can only restrict what you grant (${granted})`)
     }
     if (loosens(path, node, user)) return counts(path, node, "a project's file may not loosen the sandbox")
     return !asksForMore(path, node, user) ||
-      counts(path, node, "a project's file may not ask for requests of their own")
+      counts(path, node, "a project's file may not request additional model requests")
   }
 
   const keep = (node: Sourced, path: ReadonlyArray<string>): Sourced | undefined => {
@@ -220,8 +220,8 @@ export const admit = (
   const rulesAt = (path: ReadonlyArray<string>) => at(project, "rules", path)?.rules ?? []
 
   /**
-   * A project's `allow` can, unless it is trusted, only take back what the project itself restricts; then holds what `base`
-   * says, which is what would hold without the project. `above` are the project's rules that stand before these.
+   * Removes a project's `allow`, unless it is trusted. It can only take back the project's own restrictions, to what
+   * `base` says without the project. `above` are the project's earlier rules.
    */
   const soften = (
     path: ReadonlyArray<string>,
@@ -237,7 +237,7 @@ export const admit = (
       const lifted = restricts.filter((each) =>
         overlaps(each.permission, rule.permission) && overlaps(each.pattern, rule.pattern)
       )
-      const why = `a project's file may not allow${lifted.length === 0 ? "" : ", so that your own rules hold for this"}`
+      const why = `a project's file may not allow${lifted.length === 0 ? "" : ", so your own rules apply"}`
       const may = trusted.get(rule) ?? counts(rulePath(path, rule), { origin: rule.origin, value: rule.action }, why)
       trusted.set(rule, may)
       if (may) return [rule]
@@ -254,7 +254,8 @@ export const admit = (
     const path = ["agent", name]
     const mine = rules([...path, "permission"])
     const base = [...usual, ...mine]
-    // The user's rules for an agent stand after those for all agents, and so must what the project says to all agents.
+    // The user's rules for an agent come after those for all agents, so the project's rules for all agents must as
+    // well.
     const over = [
       ...(mine.length === 0 ? [] : soften(["permission"], base)),
       ...soften([...path, "permission"], base, rulesAt(["permission"]))

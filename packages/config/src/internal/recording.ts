@@ -1,9 +1,9 @@
-/** A file system that remembers what was asked of it. */
+/** A file system that records the requested paths. */
 import type * as FileSystem from "@effect/platform/FileSystem"
 
 const asking: ReadonlySet<PropertyKey> = new Set(["stat", "readFile", "readDirectory", "realPath"])
 
-/** The same file system; the paths of what it is asked for are put into `paths`, also where nothing is there. */
+/** The same file system; adds every requested path to `paths`, existing or not. */
 export const recording = (fs: FileSystem.FileSystem, paths: Set<string>): FileSystem.FileSystem =>
   new Proxy(fs, {
     get: (target, name, receiver): unknown => {

@@ -15,16 +15,16 @@ import { parseFront, split } from "./frontMatter.ts"
 import { type Fault, type Located, type LocatedEntry, plain } from "./located.ts"
 import { readLenient, readText } from "./readText.ts"
 
-/** What is said of a skill, or what is wrong with it. */
+/** The content of a skill, or its faults. */
 export interface SkillContent {
   readonly name: string
   readonly origin: string
   readonly said: Either.Either<Pick<SkillInfo, "description" | "text" | "folder">, ReadonlyArray<ConfigIssue>>
-  /** What is said and means nothing here. */
+  /** Ignored content. */
   readonly warnings: ReadonlyArray<ConfigIssue>
 }
 
-/** The keys of such a file; those that are facts for people are read by nobody here. */
+/** The keys of such a file; informative ones for people are ignored. */
 const Front = Schema.Struct({
   name: Schema.optional(
     Schema.String.pipe(Schema.filter(isName, { message: () => namesForOthers.replace("use ", "") }))
@@ -43,7 +43,7 @@ const start = { line: 1, column: 1 }
 const trimmed = (each: LocatedEntry): LocatedEntry =>
   each.value.kind === "string" ? { ...each, value: { ...each.value, value: each.value.value.trim() } } : each
 
-/** Reads one of Skein. */
+/** Reads a skill of Skein. */
 export const readSkillFile = Effect.fnUntraced(function*(folder: string, folderName: string) {
   const file = join(folder, "SKILL.md")
   const issueAt = issueIn(file)
@@ -87,7 +87,7 @@ export const readSkillFile = Effect.fnUntraced(function*(folder: string, folderN
 
 const grantsNothing = (key: string): string => `${key}: a skill allows nothing here; use permission in skein.json`
 
-/** Keys of other tools that say nothing that Skein could do, and are not worth a word. */
+/** Keys of other tools that are ignored without a note, because Skein has no equivalent. */
 const silent = new Set([
   "author",
   "tags",
@@ -98,12 +98,12 @@ const silent = new Set([
   "disablemodelinvocation"
 ])
 
-/** The first words of a text that are no heading. */
+/** The first paragraph of a text that is not a heading. */
 const firstParagraph = (text: string): string =>
   text.split(/\n[ \t]*\n/).map((part) => part.replaceAll(/^\s*#.*$/gm, "").trim().replaceAll(/\s+/g, " "))
     .find((part) => part !== "")?.slice(0, 1024) ?? ""
 
-/** Reads one of another tool as that does; one that cannot be used is left out. */
+/** Reads another tool's skill as that tool does; an unusable one is left out. */
 export const readForeignSkill = Effect.fnUntraced(function*(folder: string, folderName: string) {
   const file = join(folder, "SKILL.md")
   const issueAt = issueIn(file)
@@ -130,15 +130,15 @@ export const readForeignSkill = Effect.fnUntraced(function*(folder: string, fold
     } else if (word === "allowedtools" || word === "tools") {
       if (!isNothing(value)) notes.push({ at, key, message: grantsNothing(key) })
     } else if (seemsToRestrict(key) && !isNothing(value)) {
-      return leftOut(`${key}: what this restricts is not understood`, "restriction", at)
-    } else if (!known.has(key) && !silent.has(word)) notes.push({ at, key, message: `${key}: Skein has no use for it` })
+      return leftOut(`${key}: this restriction is not understood`, "restriction", at)
+    } else if (!known.has(key) && !silent.has(word)) notes.push({ at, key, message: `${key}: Skein ignores it` })
   }
   const name = words.get("name") || folderName
   const text = matter.body.trim()
   if (text === "") return leftOut("there is no text below the front matter")
   const description = words.get("description") || firstParagraph(text)
   if (hasBlanks(name) || hasBlanks(words.get("description") ?? "")) {
-    return leftOut("it is a template; fill in its blanks")
+    return leftOut("it is a template; fill in its placeholders")
   }
   if (description === "") return leftOut("it has neither a description nor a paragraph")
   const called = isName(name) ? name : folderName

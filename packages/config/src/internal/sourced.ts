@@ -1,4 +1,4 @@
-/** Config in which every value knows where it comes from: what files are turned into, merged as, and told from. */
+/** Config values with their origins, for merging and for messages. */
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
 import { fromConfig, type PermissionConfig, type Rule } from "@skein/domain/Rule"
 
@@ -26,13 +26,13 @@ interface SourcedRules {
   readonly rules: ReadonlyArray<SourcedRule>
 }
 
-/** A value that is taken as a whole; `shown` stands for it wherever it is printed. */
+/** A value without separate parts; `shown` is printed instead of it. */
 export interface SourcedLeaf {
   readonly kind: "leaf"
   readonly value: unknown
   readonly shown?: unknown
   readonly origin: Origin
-  /** A list that is put behind those that it is laid over, and not in their place. */
+  /** A list that is appended to earlier ones instead of replacing them. */
   readonly joins?: true
 }
 
@@ -43,12 +43,12 @@ export type Sourced = SourcedRecord | SourcedRules | SourcedLeaf
 export interface ConfigEntry {
   readonly path: ReadonlyArray<string>
   readonly value: unknown
-  /** What to print instead of the value: it came from the environment or from another file. */
+  /** What to print instead of the value, if it came from the environment or another file. */
   readonly shown?: unknown
   readonly origin: string
 }
 
-/** Writes an origin as `file:line`. */
+/** Formats an origin as `file:line`. */
 const formatOrigin = ({ line, name }: Origin): string => line === undefined ? name : `${name}:${line}`
 
 /** A record of these entries. */
@@ -67,12 +67,12 @@ export const holdsRules = (path: ReadonlyArray<string>): boolean =>
   (path.length === 1 && path[0] === "permission")
   || (path.length === 3 && path[0] === "agent" && (path[2] === "permission" || path[2] === "ceiling"))
 
-/** Whether the object at a path is one value, and not keys of config: what is laid over it takes its place. */
+/** Whether the object at a path is one value instead of a record of keys: a later one replaces it. */
 export const isWhole = (path: ReadonlyArray<string>): boolean =>
   (path.length === 3 && path[0] === "agent" && path[2] === "output")
   || (path.length === 2 && (path[0] === "command" || path[0] === "mcp"))
 
-/** Config that somebody has as a value, with one origin for all of it. */
+/** Config from a value, with one origin for all of it. */
 export const fromInfo = (info: ConfigInfo, origin: Origin): SourcedRecord => {
   const convert = (value: unknown, path: ReadonlyArray<string>): Sourced =>
     holdsRules(path)
@@ -90,7 +90,7 @@ export const fromInfo = (info: ConfigInfo, origin: Origin): SourcedRecord => {
   return children(info, [])
 }
 
-/** Lays `over` on `under`: records key by key, rules one after the other, all else replaced. */
+/** Lays `over` on `under`: merges records key by key, appends rules, and replaces everything else. */
 export const merge = (under: SourcedRecord, over: SourcedRecord): SourcedRecord => {
   const entries = new Map(under.entries)
   for (const [key, value] of over.entries) {
@@ -111,7 +111,7 @@ export const merge = (under: SourcedRecord, over: SourcedRecord): SourcedRecord 
 
 const listOf = (value: unknown): ReadonlyArray<unknown> => Array.isArray(value) ? value : []
 
-/** What stands at a path, if it is of this kind. */
+/** The value at a path, if it is of this kind. */
 export const at = <Kind extends Sourced["kind"]>(
   tree: SourcedRecord,
   kind: Kind,

@@ -1,4 +1,4 @@
-/** Puts environment variables and files where `{env:X}` and `{file:p}` stand for them. */
+/** Substitutes environment variables and files for `{env:X}` and `{file:p}`. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Env from "effect/Config"
 import * as Effect from "effect/Effect"
@@ -10,18 +10,18 @@ import { isIgnored, isServer, refusesFile, refusesVariable } from "./projectTrus
 import { readText } from "./readText.ts"
 import { holdsRules, isWhole } from "./sourced.ts"
 
-/** What is known of a file before it is read. */
+/** The properties of a file that are known before it is read. */
 export interface ConfigSource {
   readonly path: string
-  /** The user's home, which `~/` in `{file:…}` stands for. */
+  /** The user's home, for `~/` in `{file:…}`. */
   readonly home: string
-  /** For a project's file, the directory that the project is; a user's own file has none. */
+  /** For a project's file, the directory of the project; a user's own file has none. */
   readonly project?: string
 }
 
 const placeholder = /\{(env|file):([^{}]*)\}/g
 
-/** Replaces `{env:…}` and `{file:…}` in all strings, once: what is put in is not looked at again. */
+/** Substitutes all `{env:…}` and `{file:…}` once: substituted text is not scanned again. */
 export const substitute = Effect.fnUntraced(function*(tree: Located, source: ConfigSource) {
   const faults: Array<Fault> = []
   const refused: Array<Fault> = []
@@ -75,7 +75,7 @@ export const substitute = Effect.fnUntraced(function*(tree: Located, source: Con
   return { tree: yield* walk(tree, []), faults, refused }
 })
 
-// A rule needs its action, and a price or a form its parts: there is nothing left of them that could hold.
+// A rule needs its action, and a price or a schema its parts: without them nothing useful is left.
 const mayBeLeftOut = (path: ReadonlyArray<string>): boolean =>
   path.at(-2) !== "price"
   && path.every((_, index) => !holdsRules(path.slice(0, index + 1)) && !isWhole(path.slice(0, index + 1)))
@@ -88,7 +88,7 @@ const placedFiles = (text: string, { home, path }: ConfigSource): string =>
   })
 
 interface Unfilled {
-  /** Not allowed here, rather than not possible. */
+  /** Forbidden here, as opposed to impossible. */
   readonly refusal: boolean
   readonly message: string
 }
@@ -110,7 +110,7 @@ const content = Effect.fnUntraced(function*(name: string, source: ConfigSource) 
     ? join(source.home, name.slice(1))
     : resolve(dirname(source.path), name)
   if (source.project !== undefined) {
-    // Links are followed first: what counts is which file is read in the end.
+    // Links are resolved first: the target decides.
     const real = yield* Effect.orElseSucceed(fs.realPath(path), () => path)
     const root = yield* Effect.orElseSucceed(fs.realPath(source.project), () => source.project ?? "")
     const refusal = refusesFile(relative(root, real).split(sep))

@@ -1,11 +1,11 @@
-/** Decides what exactly is trusted: a value in a file as it is written and, of a hook, the files of the project that it names. */
+/** Decides what exactly is trusted: a value as written in its file and, for a hook, the project files that it names. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import { createHash } from "node:crypto"
 import { dirname, isAbsolute, join, relative, resolve } from "node:path"
 import { holdsCommands, isServer, type Widening } from "./projectTrust.ts"
 
-/** Where a project lies: its git root, if it has one, and the directory that is worked in. */
+/** The place of a project: its git root, if it has one, and the working directory. */
 export interface ProjectPlace {
   readonly root: string | undefined
   readonly directory: string
@@ -25,13 +25,13 @@ const textsIn = (value: unknown): ReadonlyArray<string> =>
     ? Object.values(value).flatMap(textsIn)
     : []
 
-/** What a line only writes to, such as a log: that changes whenever it runs. */
+/** Files that a command line only writes, such as a log, which changes with every run. */
 const written = />>?\s*[^\s;|&<>()]+/g
 
-/** Where the project lies, as hooks of Claude Code write it: what follows is a path in it. */
+/** The project's directory in hooks of Claude Code; a path in the project follows it. */
 const projectVariable = /"?\$(?:CLAUDE_PROJECT_DIR\b|\{CLAUDE_PROJECT_DIR\})"?\/?/g
 
-/** What may be names of files in a command line, whichever way it is quoted. */
+/** Possible file names in a command line, with any quoting. */
 const wordsOf = (line: string): ReadonlyArray<string> =>
   [line, ...line.replaceAll(written, " ").replaceAll(projectVariable, "").split(/[\s"'`;|&<>()=$]+/)].filter((word) =>
     word !== ""
@@ -39,7 +39,7 @@ const wordsOf = (line: string): ReadonlyArray<string> =>
 
 const isScript = /\.(?:[cm]?[jt]sx?|py|sh|bash|rb|pl|php|lua|jar|ps1)$/i
 
-/** The files of the project that hooks and servers name, with what they hold: who trusts a command has trusted what it runs. */
+/** The project files that hooks and servers name, with their content: trusting a command means trusting what it runs. */
 const filesOf = Effect.fnUntraced(function*(widening: Widening, { directory, root }: ProjectPlace) {
   const { origin, value } = widening
   const fs = yield* FileSystem.FileSystem
@@ -52,13 +52,13 @@ const filesOf = Effect.fnUntraced(function*(widening: Widening, { directory, roo
   )
   const found = yield* Effect.forEach([...paths].toSorted(), (path) =>
     fs.stat(path).pipe(
-      // What a server works on may change; what it is must not.
+      // The data of a server may change; its program must not.
       Effect.filterOrFail(({ mode, type }) =>
         type === "File" && (!isServer(widening.path) || (mode & 0o111) !== 0 || isScript.test(path))
       ),
       Effect.zipRight(fs.readFile(path)),
       Effect.map((bytes) => [[relative(bounds, path), sha256(bytes)] as const]),
-      // What cannot be read cannot be run either; when it is there one day, it is something else.
+      // An unreadable file cannot run either; if it becomes readable, that is a change.
       Effect.orElseSucceed(() => [])
     ))
   return found.flat()

@@ -1,4 +1,4 @@
-/** Owns the file of the user's data directory that says what was trusted. */
+/** Owns the file of trusted values in the user's data directory. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
@@ -7,7 +7,7 @@ import { dirname, join } from "node:path"
 import { TrustError } from "../TrustError.ts"
 import { reason } from "./readText.ts"
 
-/** A value that was trusted. */
+/** A trusted value. */
 const Trusted = Schema.Struct({
   /** The hash of the value in its place. */
   digest: Schema.String,
@@ -17,12 +17,12 @@ const Trusted = Schema.Struct({
   /** When it was trusted, in milliseconds since 1970. */
   since: Schema.Number
 })
-/** The type of such a value. */
+/** The type of a trusted value. */
 export interface Trusted extends Schema.Schema.Type<typeof Trusted> {}
 
 const TrustFile = Schema.parseJson(Schema.Struct({ version: Schema.Literal(1), trusted: Schema.Array(Trusted) }))
 
-/** Where the file lies. */
+/** The path of the file. */
 export const trustFile = (data: string): string => join(data, "trust.json")
 
 const unusable = (path: string, why: string) =>
@@ -31,7 +31,7 @@ const unusable = (path: string, why: string) =>
       `The trust file ${path} cannot be read, so nothing is trusted: ${why}. Fix the file, or remove it and trust again.`
   })
 
-/** Everything that was trusted, of all projects. */
+/** All trusted values, of all projects. */
 export const readTrusted = Effect.fnUntraced(function*(data: string) {
   const fs = yield* FileSystem.FileSystem
   const path = trustFile(data)
@@ -50,7 +50,7 @@ export const readTrusted = Effect.fnUntraced(function*(data: string) {
   return trusted
 })
 
-/** Puts others in the place of everything that was trusted, at once. */
+/** Replaces all trusted values atomically. */
 export const writeTrusted = Effect.fnUntraced(function*(data: string, trusted: ReadonlyArray<Trusted>) {
   const fs = yield* FileSystem.FileSystem
   const path = trustFile(data)

@@ -1,4 +1,7 @@
-/** Weighs what a project's files say beyond what their user grants against what was trusted. Loaded only where there is such a thing. */
+/**
+ * Compares values of a project that exceed what its user grants with the trusted ones. Loaded only if there are such
+ * values.
+ */
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -18,11 +21,11 @@ const adviceOf = ({ id, state }: TrustItem): string => {
     case "changed":
       return `; it has changed since you trusted it: \`skein trust allow ${id}\` trusts it as it is now`
     default:
-      return `; if you want it, say \`skein trust allow ${id}\`, or put it into your own config`
+      return `; if you want it, run \`skein trust allow ${id}\`, or put it into your own config`
   }
 }
 
-/** Says that something does not count. */
+/** Reports that a value is ignored. */
 const issueOf = (item: TrustItem, why: string): ConfigIssue => ({
   file: item.file,
   ...(item.line === undefined ? {} : { line: item.line }),
@@ -31,7 +34,7 @@ const issueOf = (item: TrustItem, why: string): ConfigIssue => ({
   kind: "trust"
 })
 
-/** The project's config with what is trusted of it, and what is not. */
+/** The project's config with its trusted values, and the untrusted ones. */
 export const weigh = Effect.fnUntraced(function*(options: {
   readonly user: SourcedRecord
   readonly project: SourcedRecord

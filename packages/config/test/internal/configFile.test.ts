@@ -15,7 +15,7 @@ vi.mock("jsonc-parser", async (original) => {
 })
 
 layer(NodeFileSystem.layer)("configFile", (it) => {
-  it.scoped("is not loaded, and no parser with it, until there is a file", () =>
+  it.scoped("is not loaded, nor is a parser, until there is a file", () =>
     Effect.gen(function*() {
       yield* loadFiles({}, { overrides: { info: { model: "a/b" }, origin: "--model" } })
       expect(loaded.parser).toBe(false)

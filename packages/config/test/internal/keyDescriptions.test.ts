@@ -22,7 +22,7 @@ const described = (schema: unknown, path: ReadonlyArray<string> = []): ReadonlyA
   ]
 }
 
-it.effect("describes every key, and no other", () =>
+it.effect("describe every key, and no other", () =>
   Effect.gen(function*() {
     const keys = described(yield* jsonSchema)
     expect(keys.flatMap(([key, description]) => description === keyDescriptions[key] ? [] : [key])).toEqual([])

@@ -10,7 +10,7 @@ const rulesOf = (permission: FastCheck.Arbitrary<string>, pattern: FastCheck.Arb
     { maxLength: 6 }
   )
 
-// Of two of these, one covers the other or they have nothing in common.
+// Any two of these are nested or disjoint.
 const tidy = rulesOf(
   FastCheck.constantFrom("*", "a", "b"),
   FastCheck.constantFrom("*", "a*", "ab*", "ab", "b", "a *", "a", "a b")
@@ -23,7 +23,7 @@ const calls = FastCheck.record({
   pattern: FastCheck.string({ unit: FastCheck.constantFrom("a", "b", " ", "/"), maxLength: 4 })
 })
 
-/** What holds when `over` is laid over `base`: its denials, and otherwise the last match of both. */
+/** The result of laying `over` on `base`: the denials of `base`, and otherwise the last match of both. */
 const wanted = (base: ReadonlyArray<Rule>, over: ReadonlyArray<Rule>, permission: string, pattern: string) =>
   evaluate(base, permission, pattern) === "deny" ? "deny" : evaluate([...base, ...over], permission, pattern)
 
@@ -37,7 +37,7 @@ it("keeps every denial of the base, and changes nothing else", () => {
   )
 })
 
-it("is never laxer than that, whatever the wildcards are", () => {
+it("is never more permissive, with any wildcards", () => {
   FastCheck.assert(
     FastCheck.property(wild, wild, calls, (base, over, { pattern, permission }) => {
       const found = evaluate([...base, ...narrow(base, over)], permission, pattern) ?? "allow"
@@ -47,7 +47,7 @@ it("is never laxer than that, whatever the wildcards are", () => {
   )
 })
 
-it("lifts neither denials nor questions where it tightens, and changes nothing else", () => {
+it("keeps denials and questions of the base when it tightens, and changes nothing else", () => {
   FastCheck.assert(
     FastCheck.property(tidy, tidy, calls, (base, over, { pattern, permission }) => {
       const before = evaluate(base, permission, pattern)
@@ -59,7 +59,7 @@ it("lifts neither denials nor questions where it tightens, and changes nothing e
   )
 })
 
-it("never loosens where it tightens, whatever the wildcards are", () => {
+it("never loosens when it tightens, with any wildcards", () => {
   FastCheck.assert(
     FastCheck.property(wild, wild, calls, (base, over, { pattern, permission }) => {
       const before = evaluate(base, permission, pattern) ?? "allow"
@@ -71,7 +71,7 @@ it("never loosens where it tightens, whatever the wildcards are", () => {
   )
 })
 
-it("appends no more than it must", () => {
+it("appends no more than necessary", () => {
   const rule = (permission: string, pattern: string, action: Action): Rule => ({ permission, pattern, action })
   const base = [rule("edit", "*", "deny"), rule("edit", "notes/*", "allow")]
   expect(narrow(base, [rule("bash", "*", "ask")])).toEqual([rule("bash", "*", "ask")])
@@ -81,7 +81,7 @@ it("appends no more than it must", () => {
   expect(narrow(base, [rule("edit", "*", "deny")])).toEqual([rule("edit", "*", "deny")])
 })
 
-it("does not know which directory is home", () => {
+it("does not assume a home directory", () => {
   const base: ReadonlyArray<Rule> = [{ permission: "read", pattern: "/home/me/*", action: "deny" }]
   const over: ReadonlyArray<Rule> = [{ permission: "read", pattern: "~/secret", action: "ask" }]
   const rules = [...base, ...narrow(base, over)].map((rule) => ({
@@ -91,7 +91,7 @@ it("does not know which directory is home", () => {
   expect(evaluate(rules, "read", "/home/me/secret")).toBe("deny")
 })
 
-it("brings back what the base says of one region", () => {
+it("restores the rules of the base for one region", () => {
   FastCheck.assert(
     FastCheck.property(tidy, calls, (base, { pattern, permission }) => {
       const rules: ReadonlyArray<Rule> = [{ permission: "*", pattern: "*", action: "deny" }, ...within(base, "a")]
@@ -102,7 +102,7 @@ it("brings back what the base says of one region", () => {
   )
 })
 
-it("brings back every denial that it cannot cut down to the region", () => {
+it("restores every denial that cannot be cut down to the region", () => {
   const base: ReadonlyArray<Rule> = [
     { permission: "*", pattern: "*", action: "ask" },
     { permission: "mcp_*_write", pattern: "*", action: "deny" }
@@ -111,7 +111,7 @@ it("brings back every denial that it cannot cut down to the region", () => {
   expect(evaluate(within(base, "mcp_a*"), "mcp_a_read", "x")).toBe("ask")
 })
 
-it("brings back what the base says of one region, no laxer than the base there nor than the restriction elsewhere", () => {
+it("restores the rules of the base for one region, no more permissive than the base there or the restriction elsewhere", () => {
   FastCheck.assert(
     FastCheck.property(wild, calls, letters, (base, { pattern, permission }, region) => {
       const over: ReadonlyArray<Rule> = [{ permission: "*", pattern: "*", action: "ask" }]
@@ -130,7 +130,7 @@ it("brings back what the base says of one region, no laxer than the base there n
   )
 })
 
-it("brings nothing back where no wildcards can say what asks", () => {
+it("restores nothing if no wildcards can express the questions", () => {
   const base: ReadonlyArray<Rule> = [
     { permission: "read", pattern: "*", action: "allow" },
     { permission: "read", pattern: "*.env", action: "ask" }

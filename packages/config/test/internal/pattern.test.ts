@@ -15,7 +15,7 @@ it("covers only what it matches", () => {
   )
 })
 
-it("covers what rules are made of", () => {
+it("covers the common forms of rules", () => {
   for (
     const [wide, narrow] of [["*", "git *"], ["git *", "git"], ["git *", "git log *"], ["a*", "a?b*"], ["~/*", "~/x"]]
   ) {
@@ -26,7 +26,7 @@ it("covers what rules are made of", () => {
   }
 })
 
-it("overlaps wherever both match a text", () => {
+it("overlaps whenever both match some text", () => {
   FastCheck.assert(
     FastCheck.property(pattern, pattern, text, (a, b, each) => {
       if (covers(a, each) && covers(b, each)) expect(overlaps(a, b)).toBe(true)
@@ -35,7 +35,7 @@ it("overlaps wherever both match a text", () => {
   )
 })
 
-it("tells what has nothing in common", () => {
+it("recognises disjoint patterns", () => {
   expect(overlaps("git *", "npm *")).toBe(false)
   expect(overlaps("a*b", "b*")).toBe(false)
   expect(overlaps("ab", "a?")).toBe(true)

@@ -6,7 +6,7 @@ import { evaluate } from "@skein/core/Ruleset"
 import { fromConfig } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
 import { join } from "node:path"
-import { loadFiles, loadIn, mistakes, told, userFile, workspace } from "../workspace.ts"
+import { formatIssue, loadFiles, loadIn, mistakes, userFile, workspace } from "../workspace.ts"
 
 const file = "project/skein.json"
 
@@ -17,7 +17,7 @@ const rulesOf = ({ settings }: Effect.Effect.Success<ReturnType<typeof loadIn>>,
 ]
 
 layer(NodeFileSystem.layer)("projectTrust", (it) => {
-  it.scoped("ignores what a project allows, and says so", () =>
+  it.scoped("ignores a project's allow rules, and reports that", () =>
     Effect.gen(function*() {
       const loaded = yield* loadFiles({
         [file]: {
@@ -25,7 +25,7 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
           agent: { review: { permission: { webfetch: "allow", read: "deny" } } }
         }
       })
-      // What holds for src/* without the project holds again: the project restricts it, and takes that back.
+      // The rules for src/* without the project apply again: the project restricts it, and takes that back.
       expect(loaded.settings.permission).toEqual([
         { permission: "edit", pattern: "*", action: "ask" },
         { permission: "edit", pattern: "src/*", action: "ask" }
@@ -34,9 +34,9 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
         { permission: "read", pattern: "*", action: "deny" }
       ])
       const reason = "is ignored: a project's file may not allow; it may be trusted"
-      expect(loaded.warnings.map((warning) => told(loaded.root, warning))).toEqual([
+      expect(loaded.warnings.map((warning) => formatIssue(loaded.root, warning))).toEqual([
         `${file}:3 permission.bash ${reason}`,
-        `${file}:6 permission.edit.src/* ${reason.replace("allow;", "allow, so that your own rules hold for this;")}`,
+        `${file}:6 permission.edit.src/* ${reason.replace("allow;", "allow, so your own rules apply;")}`,
         `${file}:12 agent.review.permission.webfetch ${reason}`
       ])
       expect(loaded.warnings[0]?.key).toBe("permission.bash")
@@ -46,8 +46,8 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
     Effect.gen(function*() {
       const wanted = yield* loadFiles({ [file]: { summaries: true } })
       expect(wanted.settings.summaries).toBeUndefined()
-      expect(wanted.warnings.map((warning) => told(wanted.root, warning))).toEqual([
-        `${file}:2 summaries is ignored: a project's file may not ask for requests of their own; it may be trusted`
+      expect(wanted.warnings.map((warning) => formatIssue(wanted.root, warning))).toEqual([
+        `${file}:2 summaries is ignored: a project's file may not request additional model requests; it may be trusted`
       ])
       const off = yield* loadFiles({ [userFile]: { summaries: true }, [file]: { summaries: false } })
       expect([off.settings.summaries, off.warnings]).toEqual([false, []])
@@ -55,12 +55,12 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       expect([both.settings.summaries, both.warnings]).toEqual([true, []])
     }))
 
-  it.scoped("lets a project confine commands more, and not less", () =>
+  it.scoped("lets a project sandbox commands more, and not less", () =>
     Effect.gen(function*() {
       const less = yield* loadFiles({ [file]: { sandbox: "off", sandbox_network: true } })
       expect([less.settings.sandbox, less.settings.sandbox_network]).toEqual([undefined, undefined])
       const reason = "is ignored: a project's file may not loosen the sandbox; it may be trusted"
-      expect(less.warnings.map((warning) => told(less.root, warning))).toEqual([
+      expect(less.warnings.map((warning) => formatIssue(less.root, warning))).toEqual([
         `${file}:2 sandbox ${reason}`,
         `${file}:3 sandbox_network ${reason}`
       ])
@@ -73,15 +73,15 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       expect([more.settings.sandbox, more.settings.sandbox_network, more.warnings]).toEqual(["on", false, []])
     }))
 
-  it.scoped("lets a project have conversations shortened later or not at all, and not sooner", () =>
+  it.scoped("lets a project compact conversations later or never, and not sooner", () =>
     Effect.gen(function*() {
       const sooner = yield* loadFiles({
         [userFile]: { compaction: { auto: false } },
         [file]: { compaction: { auto: true, threshold: 0.1 } }
       })
       expect(sooner.settings.compaction).toEqual({ auto: false, threshold: 0.9 })
-      const reason = "is ignored: a project's file may not ask for requests of their own"
-      expect(sooner.warnings.map((warning) => told(sooner.root, warning))).toEqual([
+      const reason = "is ignored: a project's file may not request additional model requests"
+      expect(sooner.warnings.map((warning) => formatIssue(sooner.root, warning))).toEqual([
         expect.stringContaining(`compaction.auto ${reason}`),
         expect.stringContaining(`compaction.threshold ${reason}`)
       ])
@@ -92,7 +92,7 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       expect([later.settings.compaction, later.warnings]).toEqual([{ auto: false, threshold: 0.6 }, []])
     }))
 
-  it.scoped("lets a project take away from what may be used, and not add to it", () =>
+  it.scoped("lets a project lower limits, and not raise them", () =>
     Effect.gen(function*() {
       const { root, settings, warnings } = yield* loadFiles({
         [userFile]: {
@@ -119,17 +119,17 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
         "agent.review.budget.steps",
         "provider.mine.max_requests"
       ])
-      expect(warnings.map((warning) => told(root, warning))[0]).toBe(
-        `${file}:3 limits.concurrency is ignored: a project's file may take away from what you grant (32), not add to it; it may be trusted`
+      expect(warnings.map((warning) => formatIssue(root, warning))[0]).toBe(
+        `${file}:3 limits.concurrency is ignored: a project's file can only restrict what you grant (32); it may be trusted`
       )
     }))
 
-  it.scoped("ignores where a project would send telemetry", () =>
+  it.scoped("ignores a project's telemetry endpoint", () =>
     Effect.gen(function*() {
       const telemetry = { endpoint: "http://collector.example", headers: { "x-key": "k" } }
       const wanted = yield* loadFiles({ [file]: { telemetry } })
       expect(wanted.settings.telemetry).toBeUndefined()
-      expect(wanted.warnings.map((warning) => told(wanted.root, warning))).toEqual([
+      expect(wanted.warnings.map((warning) => formatIssue(wanted.root, warning))).toEqual([
         `${file}:3 telemetry.endpoint is ignored: a project's file may not say where telemetry goes; it may be trusted`,
         `${file}:5 telemetry.headers.x-key is ignored: a project's file may not say where telemetry goes; it may be trusted`
       ])
@@ -140,7 +140,7 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       expect(mine.settings.telemetry).toEqual(telemetry)
     }))
 
-  it.scoped("ignores where a project would send requests and keys", () =>
+  it.scoped("ignores a project's addresses for requests and keys", () =>
     Effect.gen(function*() {
       const loaded = yield* loadFiles({
         [userFile]: { provider: { mine: { base_url: "https://models.example", key_env: "MINE" } } },
@@ -160,7 +160,7 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       })
       const reason = "is ignored: a project's file may not say where requests and keys go"
       const unseen = `${reason}, nor can {env:…} and {file:…} be trusted; put it into your own config if you want it`
-      expect(loaded.warnings.map((warning) => told(loaded.root, warning))).toEqual([
+      expect(loaded.warnings.map((warning) => formatIssue(loaded.root, warning))).toEqual([
         `${file}:4 provider.mine.base_url ${unseen}`,
         `${file}:5 provider.mine.key_env ${reason}; it may be trusted`,
         `${file}:7 provider.mine.headers.a ${unseen}`
@@ -182,7 +182,7 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       expect(loaded.warnings).toEqual([])
     }))
 
-  it.scoped("does not let a project's ask lift what the user denies", () =>
+  it.scoped("does not let a project's ask lift the user's denial", () =>
     Effect.gen(function*() {
       const loaded = yield* loadFiles({
         [userFile]: {
@@ -203,7 +203,7 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       expect(evaluate(rules, "read", "a")).toBe("ask")
     }))
 
-  it.scoped("asks where a project allows an exception to what it denies", () =>
+  it.scoped("asks if a project allows an exception to its own denial", () =>
     Effect.gen(function*() {
       const loaded = yield* loadFiles({
         [userFile]: { permission: { bash: { "git push *": "deny" } } },
@@ -212,12 +212,12 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       expect(evaluate(rulesOf(loaded), "bash", "git status")).toBe("ask")
       expect(evaluate(rulesOf(loaded), "bash", "git push -f")).toBe("deny")
       expect(evaluate(rulesOf(loaded), "bash", "ls")).toBe("deny")
-      expect(loaded.warnings.map((warning) => told(loaded.root, warning))).toEqual([
-        "project/skein.json:5 permission.bash.git * is ignored: a project's file may not allow, so that your own rules hold for this; it may be trusted"
+      expect(loaded.warnings.map((warning) => formatIssue(loaded.root, warning))).toEqual([
+        "project/skein.json:5 permission.bash.git * is ignored: a project's file may not allow, so your own rules apply; it may be trusted"
       ])
     }))
 
-  it.scoped("takes back what a project itself restricts, as far as it may be done without the project", () =>
+  it.scoped("takes back what a project itself restricts, as far as it is allowed without the project", () =>
     Effect.gen(function*() {
       const loaded = yield* loadFiles({
         [userFile]: { permission: { webfetch: "allow" }, agent: { mine: { permission: { grep: "ask" } } } },
@@ -248,7 +248,7 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       expect(of("grep", "x")).toBe("allow")
     }))
 
-  it.scoped("lets a project shorten the user's lists of tools and agents, not lengthen them", () =>
+  it.scoped("lets a project shorten the user's lists of tools and agents, not extend them", () =>
     Effect.gen(function*() {
       const { settings } = yield* loadFiles({
         [userFile]: {
@@ -267,7 +267,7 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       })
     }))
 
-  it.scoped("leaves the ceiling of the user's agents alone", () =>
+  it.scoped("does not change the ceiling of the user's agents", () =>
     Effect.gen(function*() {
       const loaded = yield* loadFiles({
         [userFile]: { agent: { mine: { permission: { bash: "deny" } } } },
@@ -278,7 +278,7 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       expect(loaded.warnings.map(({ key }) => key)).toEqual(["agent.mine.ceiling"])
     }))
 
-  it.scoped("lets a project put in its own files, and no others", () =>
+  it.scoped("lets a project include its own files, and no others", () =>
     Effect.gen(function*() {
       const root = yield* workspace({
         [file]: {
@@ -311,7 +311,7 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       )
     }))
 
-  it.scoped("keeps the environment out of what a model reads", () =>
+  it.scoped("keeps environment variables out of text for models", () =>
     Effect.gen(function*() {
       const { settings, warnings } = yield* loadFiles({
         [file]: { model: "a/{env:MODEL}", agent: { a: { prompt: "Say {env:SECRET}" } } }
@@ -321,7 +321,7 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       expect(warnings.map(({ key }) => key)).toEqual(["agent.a.prompt"])
     }))
 
-  it.scoped("fails where nothing is left without what may not be read", () =>
+  it.scoped("fails if nothing is left without the forbidden content", () =>
     Effect.gen(function*() {
       const found = yield* mistakes({
         [file]: {

@@ -1,4 +1,4 @@
-/** Agents as people write them. */
+/** Agents in the forms that people use. */
 import { claude, openCode, type Shape } from "./shape.ts"
 
 const a = { gives: "a" } as const
@@ -70,7 +70,7 @@ export const agents: ReadonlyArray<Shape> = [
   ...colors.map((color) => claude(`color ${color}`, `color: ${color}`, "silent", a)),
   claude("color of a theme", "color: accent", "1 note", a),
   openCode("color null", "color:", "1 note", a),
-  // Front matter that is no valid YAML.
+  // Invalid YAML front matter.
   claude("description with a colon", "description: Use it when: asked", "silent", a),
   claude("description with quotes and colons", "description: Use \"it\": user: \"hi\" assistant: 'ok'", "silent", a),
   claude(

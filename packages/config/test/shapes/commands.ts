@@ -1,4 +1,4 @@
-/** Commands and skills as people write them. */
+/** Commands and skills in the forms that people use. */
 import type { Shape } from "./shape.ts"
 
 const command = (what: string, content: string, result: string, names: ReadonlyArray<string> = ["c"]): Shape => ({

@@ -1,4 +1,4 @@
-/** Settings of OpenCode and Claude Code, and lists of MCP servers, as people write them. */
+/** Settings of OpenCode and Claude Code, and lists of MCP servers, in the forms that people use. */
 import type { Shape } from "./shape.ts"
 
 const everything = ["ask * *"]

@@ -1,14 +1,14 @@
-/** Declares what is written down of a shape of another tool's files. */
+/** Describes forms of other tools' files and their results. */
 
-/** Files as somebody has them, and what becomes of them. */
+/** A set of files, and the result of reading them. */
 export interface Shape {
   readonly what: string
   readonly files: Readonly<Record<string, string | Uint8Array>>
   /** `silent`, or the remarks by kind. */
   readonly result: string
-  /** An agent that there is. */
+  /** An agent that exists. */
   readonly gives?: string
-  /** An agent that there is not. */
+  /** An agent that does not exist. */
   readonly lacks?: string
   /** A rule of the agent, without its action. */
   readonly denies?: string
@@ -20,7 +20,7 @@ export interface Shape {
   readonly begins?: string
 }
 
-/** An agent of Claude Code with this in its front matter. */
+/** An agent of Claude Code with this front matter. */
 export const claude = (what: string, front: string, result: string, more: Partial<Shape> = {}): Shape => ({
   what: `agent of Claude Code: ${what}`,
   files: { ".claude/agents/a.md": `---\nname: a\n${front}\n---\nWork.\n` },
@@ -28,7 +28,7 @@ export const claude = (what: string, front: string, result: string, more: Partia
   ...more
 })
 
-/** An agent of OpenCode with this in its front matter. */
+/** An agent of OpenCode with this front matter. */
 export const openCode = (what: string, front: string, result: string, more: Partial<Shape> = {}): Shape => ({
   what: `agent of OpenCode: ${what}`,
   files: { ".opencode/agent/a.md": `---\n${front}\n---\nWork.\n` },

@@ -62,7 +62,7 @@ export const createAgent = ({ flags, operands }: CreateInput): Effect.Effect<num
     const home = flags.user ? join(dirs.config, "agent") : join(yield* projectOf(directory), ".skein", "agent")
     if (flags.name !== undefined && !name.test(flags.name)) {
       return yield* new UsageError({
-        message: `--name: ${JSON.stringify(flags.name)} is no name for an agent; use letters, digits and _ . -`
+        message: `--name: ${JSON.stringify(flags.name)} is not a valid agent name; use letters, digits and _ . -`
       })
     }
     const before = settled.agents.find((agent) => agent.name === flags.name)

@@ -70,7 +70,7 @@ const makeRemarks = ({ tell }: ClaudeHookOptions) => {
       for (const field of fresh) known.add(`${event} ${command} ${field}`)
       if (fresh.length > 0) {
         yield* Effect.logWarning(
-          `A ${event} hook (${command}) answers with what means nothing here: ${fresh.join(", ")}.`
+          `A ${event} hook (${command}) answers with what has no meaning here: ${fresh.join(", ")}.`
         )
       }
       const shown = command.slice(0, 200)
