@@ -69,7 +69,10 @@ describe("skein agents create", () => {
       code: 2,
       stderr: "skein: --name: there is an agent build already (built in). Choose another name.\n"
     })
-    expect(await create("--name", "../up")).toMatchObject({ code: 2, stderr: expect.stringContaining("is not a valid agent name") })
+    expect(await create("--name", "../up")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("is not a valid agent name")
+    })
     expect(llm.requests).toEqual([])
     const there = await create("--name", "odd")
     expect(there.code).toBe(2)

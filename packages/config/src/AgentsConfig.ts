@@ -163,7 +163,7 @@ const toModels = (model: string | ReadonlyArray<string>, bad: (text: string) => 
     return ref === undefined ? [] : [ref]
   })
 
-/** Tools with the permission of another tool: whoever has that permission has them all. */
+/** Tools with the permission of another tool: that permission grants all of them. */
 const families: Readonly<Record<string, ReadonlyArray<string>>> = {
   edit: ["write", "patch"],
   task: ["task_status", "task_message", "task_stop", "task_wait"]
