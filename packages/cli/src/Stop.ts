@@ -3,6 +3,7 @@ import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
 import { ExitCode, exitCodeOf, type SignalName, signals } from "./ExitCode.ts"
 import { Stdio } from "./Stdio.ts"
 
@@ -22,6 +23,10 @@ export class Stop extends Context.Tag("@skein/cli/Stop")<Stop, {
   readonly reason: () => StopReason | undefined
   /** Says whether somebody has told the user why already; `true` notes that it was told now. */
   readonly isReported: (now?: boolean) => boolean
+  /** Asks a function before the first signal stops the program, until the scope closes: `true` means not now. */
+  readonly onSignal: (listener: (by: SignalName) => boolean) => Effect.Effect<void, never, Scope.Scope>
+  /** Stops the program as this signal would. */
+  readonly now: (by: SignalName) => void
 }>() {
   /** Listens for the signals of the process. A second one ends it at once, whatever it is doing. */
   static readonly layer: Layer.Layer<Stop, never, Stdio> = Layer.scoped(
@@ -36,10 +41,13 @@ export class Stop extends Context.Tag("@skein/cli/Stop")<Stop, {
         stdio.hurry()
         Deferred.unsafeDone(stopped, Effect.succeed(reason))
       }
+      const listeners = new Set<(by: SignalName) => boolean>()
+      const now = (by: SignalName) =>
+        stop({ by, exitCode: exitCodeOf(by), message: `Stopped by ${by === "SIGINT" ? "Ctrl-C" : by}.` })
       const onSignal = (by: SignalName) => {
         // What has to go with the process (process groups of tools) listens for its exit.
         if (reason !== undefined) process.exit(exitCodeOf(by))
-        stop({ by, exitCode: exitCodeOf(by), message: `Stopped by ${by === "SIGINT" ? "Ctrl-C" : by}.` })
+        if (![...listeners].some((listener) => listener(by))) now(by)
       }
       const names = Object.keys(signals) as Array<SignalName>
       yield* Effect.acquireRelease(
@@ -62,7 +70,15 @@ export class Stop extends Context.Tag("@skein/cli/Stop")<Stop, {
       return {
         awaited: Deferred.await(stopped),
         reason: () => reason,
-        isReported: (now = false) => reported ||= now
+        isReported: (now = false) => reported ||= now,
+        onSignal: (listener) =>
+          Effect.asVoid(
+            Effect.acquireRelease(
+              Effect.sync(() => listeners.add(listener)),
+              () => Effect.sync(() => listeners.delete(listener))
+            )
+          ),
+        now
       }
     })
   )

@@ -1,4 +1,5 @@
 /** Finds what a shortened id means: every command takes the beginning of an id where only one id begins so. */
+import type { Backend } from "@skein/backend/Backend"
 import { notFound } from "@skein/core/SessionError"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { SessionID } from "@skein/domain/Id"
@@ -47,3 +48,13 @@ export const sessionOf = Effect.fnUntraced(function*(given: string) {
   const found = id === undefined ? Option.none() : yield* store.session(id as SessionID)
   return Option.isSome(found) ? found.value : yield* notFound(given)
 })
+
+/** The same on a backend. */
+export const sessionOn = Effect.fnUntraced(
+  function*({ sessions }: Pick<typeof Backend.Service, "sessions">, given: string) {
+    const id = mayBegin.test(given)
+      ? yield* Effect.flatMap(sessions.ids("sessions", given, looked), (ids) => only(given, ids))
+      : undefined
+    return id === undefined ? yield* notFound(given) : yield* sessions.get(id as SessionID)
+  }
+)

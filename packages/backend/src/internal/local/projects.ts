@@ -25,7 +25,14 @@ export const makeProjects = ({ given }: Local, command: typeof Command.Service):
           defaultAgent: settings.default_agent
         }))
       ),
-    agent: (directory, name) => inProject(directory, Effect.flatMap(Agent, (agents) => agents.get(name))),
+    agent: (directory, name) =>
+      Effect.mapError(
+        inProject(directory, Effect.flatMap(Agent, (agents) => agents.get(name))),
+        (error) =>
+          error._tag === "AgentNotFound" && error.fault !== undefined
+            ? { _tag: error._tag, message: error.message, reason: "broken" } as const
+            : error
+      ),
     commands: (directory) =>
       Effect.map(command.list(directory), ({ broken, commands }) => ({ items: commands, broken })),
     command: (directory, name) => command.get(directory, name),

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { NewSession, Sessions } from "../../Sessions.ts"
 import { findSession, listed } from "./find.ts"
+import { leave } from "./leave.ts"
 import type { Local } from "./Local.ts"
 import { makePrompt } from "./prompt.ts"
 
@@ -42,6 +43,6 @@ export const makeSessions = (
     resume: (id) => session.resume(id),
     rest: (id) => session.untilIdle(id),
     summarized: (id) => session.summarized(id),
-    leave: (id) => session.leave(id)
+    leave: (id) => given(leave(id))
   }
 }

@@ -34,6 +34,8 @@ class Held {
 export const watchTree = Effect.fnUntraced(function*(id: SessionID, watcher: Watcher) {
   const bus = yield* Bus
   const { rootID } = yield* findSession(id)
+  const { snapshot: show } = watcher
+  if (show === undefined) return yield* bus.listen(filterOf({ rootID }, watcher), watcher.event, watcher.pressure)
   const held = new Held()
   let since: number | undefined
   const hear = (event: Event) => {
@@ -51,7 +53,7 @@ export const watchTree = Effect.fnUntraced(function*(id: SessionID, watcher: Wat
     snapshot = yield* snapshotOf(rootID)
   }
   since = snapshot.seq
-  watcher.snapshot?.(snapshot)
+  show(snapshot)
   for (const event of held.events) hear(event)
   held.clear()
 })

@@ -77,6 +77,9 @@ export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpCl
 
   const snapshot = (id: SessionID) => link.call("may be sent again", (client) => client.sessions.tree({ path: { id } }))
 
+  const position = (id: SessionID) =>
+    link.call("may be sent again", (client) => client.sessions.position({ path: { id } }))
+
   const follow = Effect.fnUntraced(function*(rootID: SessionID, watcher: Watcher, from: number) {
     const watch = new Watch(watcher, from)
     yield* Effect.acquireRelease(
@@ -122,10 +125,12 @@ export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpCl
 
   return {
     tree: (id, watcher) =>
-      Effect.flatMap(snapshot(id), (tree) => {
-        watcher.snapshot?.(tree)
-        return Effect.asVoid(follow(tree.rootID, watcher, tree.seq))
-      }),
+      watcher.snapshot === undefined
+        ? Effect.flatMap(position(id), ({ rootID, seq }) => Effect.asVoid(follow(rootID, watcher, seq)))
+        : Effect.flatMap(snapshot(id), (tree) => {
+          watcher.snapshot?.(tree)
+          return Effect.asVoid(follow(tree.rootID, watcher, tree.seq))
+        }),
     made: (
       making: Effect.Effect<SessionInfo, BackendError>,
       watcher: Omit<Watcher, "snapshot">
@@ -134,7 +139,7 @@ export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpCl
     caughtUp: (id) =>
       Effect.suspend(() =>
         watches.size === 0 ? Effect.void : Effect.flatMap(
-          link.call("may be sent again", (client) => client.sessions.position({ path: { id } })),
+          position(id),
           ({ rootID, seq }) =>
             Effect.forEach(watches, ([watch, of]) => of === rootID ? watch.heard(seq) : Effect.void, {
               discard: true

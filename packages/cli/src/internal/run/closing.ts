@@ -10,7 +10,7 @@ const budgetFlags: Readonly<Record<string, string>> = { tokens: " --budget-token
 /** How to continue a session that did not finish. */
 const resume = ({ error, outcome, sessionID, stored }: RunResult): string => {
   if (sessionID === undefined || stored === false || outcome === "denied") return ""
-  return error?.tag === "held"
+  return error?.tag === "held" || outcome === "left"
     ? ` See its progress with \`skein sessions show ${sessionID}\`.`
     : ` Continue with \`skein sessions resume ${sessionID}${budgetFlags[error?.which ?? ""] ?? ""}\`.${
       outcome === "stopped" ? " It asks the agent to continue; stopped tasks stay stopped." : ""
@@ -49,6 +49,16 @@ const interruptedLines = ({ interrupted = [], sessionID, stored }: RunResult): R
     errorLine(`Continue with \`skein sessions resume ${sessionID}\`, or with the next prompt in this session.`)
   ]
 
+/** Which tasks a server goes on with. */
+const continuingLines = ({ continuing = [] }: RunResult): ReadonlyArray<string> =>
+  continuing.map(({ agent, description, task_id }) =>
+    errorLine(
+      `The background task ${
+        JSON.stringify(escapeLine(description))
+      } (${task_id}, ${agent}) goes on at the server. Wait for it with \`skein tasks wait ${task_id}\`.`
+    )
+  )
+
 /** The lines; none where all is well, or where nobody reads them. */
 export const closingLines = (
   result: RunResult,
@@ -65,5 +75,5 @@ export const closingLines = (
     ? []
     : [errorLine(`${escapeLine(denials.summary)}.${advice(asked)}`)]
   const failed = result.error === undefined ? [] : [errorLine(`${result.error.message}${resume(result)}`)]
-  return [...denied, ...failed, ...interruptedLines(result)]
+  return [...denied, ...failed, ...interruptedLines(result), ...continuingLines(result)]
 }

@@ -1,5 +1,7 @@
 /** Continues a session without a prompt: what a crash left, or a turn that was cut off. */
-import { answerOf, Session, type Turn } from "@skein/core/Session"
+import { Backend } from "@skein/backend/Backend"
+import type { NewPrompt, Turn } from "@skein/backend/Sessions"
+import { answerOf } from "@skein/core/Session"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { none } from "@skein/domain/Usage"
 import * as Effect from "effect/Effect"
@@ -11,8 +13,8 @@ export const continueText = "Continue where you left off."
 
 /** The answer that a session has already given. */
 const lastAnswer = Effect.fnUntraced(function*({ id }: SessionInfo) {
-  const session = yield* Session
-  const messages = yield* session.messages(id)
+  const { sessions } = yield* Backend
+  const messages = yield* sessions.messages(id)
   const last = messages.findLast(({ info }) => info.role === "assistant")
   if (last?.info.role !== "assistant") {
     return yield* new UsageError({
@@ -27,15 +29,26 @@ const lastAnswer = Effect.fnUntraced(function*({ id }: SessionInfo) {
  * Ends when the tree is idle, with the last turn of the session. If a crash left nothing, an agent whose turn did not
  * finish is asked to continue. For one that has answered, `note` says so.
  */
-export const continueSession = Effect.fnUntraced(function*(before: SessionInfo, note: (line: string) => void) {
-  const session = yield* Session
-  yield* session.resume(before.id)
-  const last = yield* session.untilIdle(before.id)
-  if (before.id !== before.rootID) yield* Effect.exit(session.untilIdle(before.rootID))
+export const continueSession = Effect.fnUntraced(function*(
+  before: SessionInfo,
+  unattended: NewPrompt["unattended"],
+  note: (line: string) => void
+) {
+  const { sessions } = yield* Backend
+  yield* sessions.resume(before.id)
+  const last = yield* sessions.rest(before.id)
+  if (before.id !== before.rootID) yield* Effect.exit(sessions.rest(before.rootID))
   if (last !== undefined) return yield* withUsage(last, before)
-  const { turn } = yield* session.get(before.id)
+  const { turn } = yield* sessions.get(before.id)
   if (turn?.ended !== undefined && turn.ended.how !== "completed") {
-    return yield* answered({ session: before, prompt: session.prompt(before.id, continueText), waits: true })
+    const prompt = Effect.flatMap(
+      sessions.prompt(before.id, {
+        parts: [{ type: "text", text: continueText }],
+        ...(unattended === undefined ? {} : { unattended })
+      }),
+      (prompted) => prompted.turn
+    )
+    return yield* answered({ session: before, prompt, waits: true })
   }
   const answer = yield* lastAnswer(before)
   note(`There was nothing to continue in ${before.id}: its last turn has ended, with this answer.`)

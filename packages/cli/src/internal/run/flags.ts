@@ -1,5 +1,6 @@
 /** The flags of the commands that prompt a session. */
 import type { Flags } from "../../CommandSpec.ts"
+import { attachFlags } from "../attach/flags.ts"
 import { verboseFlags } from "../sharedFlags.ts"
 
 /** The flags of every command that prompts a session. */
@@ -51,6 +52,7 @@ export const promptFlags = {
     completes: "file",
     description: "The database: a SQLite file or a postgres:// URL; by default SKEIN_DB"
   },
+  ...attachFlags,
   ...verboseFlags
 } as const satisfies Flags
 

@@ -1,7 +1,6 @@
 /** The format `default` on a terminal: the tree of agents as it works, the answer as it comes, questions where they come up. */
-import { Permission } from "@skein/core/Permission"
-import { Question } from "@skein/core/Question"
-import { type TaskName, Tasks } from "@skein/core/Tasks"
+import { Backend } from "@skein/backend/Backend"
+import type { SessionID } from "@skein/domain/Id"
 import type { DialogReply } from "@skein/tui/Dialog"
 import { escapeText } from "@skein/tui/Escape"
 import type { Key } from "@skein/tui/Key"
@@ -15,7 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import type { Streams } from "../../Stdio.ts"
-import type { Presenter } from "./presenter.ts"
+import type { LeavingChoice, Presenter } from "./presenter.ts"
 
 /** How long a frame stays at least, in milliseconds: twelve a second are smooth enough. */
 const pace = 84
@@ -31,7 +30,7 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
   const screen = new Screen({ write: stdio.out, columns: () => stdio.size().columns })
   const changed = yield* Effect.makeLatch()
   const answered = yield* Effect.makeLatch()
-  const promotions = yield* Queue.sliding<TaskName>(64)
+  const promotions = yield* Queue.sliding<SessionID>(64)
   const notes: Array<string> = []
   let view: LiveView | undefined
   const keyboard = stdio.keyboard()
@@ -57,15 +56,14 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
 
   const reported = (reply: DialogReply) =>
     Effect.gen(function*() {
+      const { asks } = yield* Backend
       if (reply.kind === "permission") {
         const { id, message, reply: given, scope } = reply
-        const permission = yield* Permission
-        return yield* permission.reply(id, given, { scope, ...(message === undefined ? {} : { message }) })
+        return yield* asks.reply(id, given, { scope, ...(message === undefined ? {} : { message }) })
       }
-      const questions = yield* Question
       return yield* reply.answers === undefined
-        ? questions.dismiss(reply.id)
-        : questions.reply(reply.id, reply.answers)
+        ? asks.dismiss(reply.id)
+        : asks.answer(reply.id, reply.answers)
     }).pipe(
       // Somebody else may have answered it, or its agent may be gone: then there is nothing left to answer.
       Effect.catchTags({ PermissionNotFound: () => Effect.void, QuestionNotFound: () => Effect.void }),
@@ -80,12 +78,15 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
   )
 
   const letGo = Effect.forever(
-    Effect.flatMap(Queue.take(promotions), (name) =>
-      Effect.flatMap(Tasks, (tasks) => tasks.promote(name)).pipe(
-        // It has settled meanwhile, and needs no answer.
-        Effect.catchTag("TaskRefused", () => Effect.void),
-        Effect.catchAll((error) => Effect.sync(() => view?.note(error.message)))
-      ))
+    Effect.flatMap(
+      Queue.take(promotions),
+      (taskID) =>
+        Effect.flatMap(Backend, ({ tasks }) => tasks.promote(taskID)).pipe(
+          // It has settled meanwhile, and needs no answer.
+          Effect.catchTag("TaskRefused", () => Effect.void),
+          Effect.catchAll((error) => Effect.sync(() => view?.note(error.message)))
+        )
+    )
   )
 
   yield* Effect.addFinalizer(() => Effect.sync(() => screen.close()))
@@ -132,10 +133,23 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
       view = undefined
     }
   }
+  let leaving: LeavingChoice | undefined
+  const askLeaving = (choice: LeavingChoice) => {
+    leaving = choice
+    presenter.note("The server can go on without this terminal. 1: stop the turn, 2: leave it running, Esc: stay.")
+    changed.unsafeOpen()
+  }
   const onKeys = (typed: ReadonlyArray<Key>) => {
     if (view === undefined) return
+    if (leaving !== undefined) {
+      const chosen = typed.length === 1 ? chosenBy(typed[0]) : undefined
+      if (chosen === undefined) return
+      leaving[chosen]()
+      leaving = undefined
+      return
+    }
     if (view.mayLetGo && typed.some((key) => key.type === "key" && key.name === "ctrl+b")) {
-      for (const taskID of view.waitedFor) promotions.unsafeOffer({ parentID: view.tree.root.id, taskID })
+      for (const taskID of view.waitedFor) promotions.unsafeOffer(taskID)
     }
     view.dialogs.press(typed, moment().steady)
     answered.unsafeOpen()
@@ -160,5 +174,11 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
     yield* Effect.forkScoped(replies)
     yield* Effect.forkScoped(letGo)
   })
-  return { presenter, attend, canAsk: keyboard !== undefined }
+  return { presenter, attend, canAsk: keyboard !== undefined, ...(keyboard === undefined ? {} : { askLeaving }) }
 })
+
+const chosenBy = (key: Key | undefined): keyof LeavingChoice | undefined => {
+  if (key?.type === "key") return key.name === "escape" ? "stay" : undefined
+  if (key?.type !== "text") return undefined
+  return key.text === "1" ? "stop" : key.text === "2" ? "leave" : undefined
+}

@@ -1,6 +1,6 @@
 /** Finds `/command` and `@name` in typed words that lead nowhere, before anything is stored or sent. */
 import * as FileSystem from "@effect/platform/FileSystem"
-import { Agent } from "@skein/core/Agent"
+import { Backend } from "@skein/backend/Backend"
 import { Command } from "@skein/core/Command"
 import { similar } from "@skein/core/Nearest"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
@@ -29,9 +29,9 @@ const namesBelow = (directory: string) =>
 
 /** Refuses a `/word` that is neither a command nor a path, and a path that is one typing error away from a command. */
 export const checkSlash = Effect.fnUntraced(function*(written: string, directory: string) {
-  const commands = yield* Command
+  const { projects } = yield* Backend
   if (yield* exists(`/${written}`)) return
-  const { commands: known } = yield* commands.list(directory)
+  const { items: known } = yield* projects.commands(directory)
   const meant = similar(written, known.map(({ name }) => name))
   if (meant === undefined && !commandName.test(written)) return
   return yield* new UsageError({
@@ -45,16 +45,17 @@ const isSubagent = ({ hidden, mode }: AgentInfo): boolean => !hidden && mode !==
 
 /** What is wrong with a name; undefined if it is a subagent or a file. `refuse`: it was surely meant as one of them. */
 const faultOf = Effect.fnUntraced(function*(name: string, directory: string) {
-  const agents = yield* Agent
-  if (agents.all.some((agent) => agent.name === name && isSubagent(agent))) return undefined
+  const { projects } = yield* Backend
+  const { agents } = yield* projects.agents(directory)
+  if (agents.some((agent) => agent.name === name && isSubagent(agent))) return undefined
   const home = yield* Effect.orElseSucceed(Config.withDefault(Config.string("HOME"), "~"), () => "~")
   const path = resolve(directory, name.startsWith("~/") ? join(home, name.slice(2)) : name)
   if (yield* exists(path)) return undefined
-  const broken = yield* Effect.flip(agents.get(name)).pipe(Effect.orElseSucceed(() => undefined))
-  if (broken?.fault !== undefined) return { refuse: true, says: broken.message }
+  const wrong = yield* Effect.flip(projects.agent(directory, name)).pipe(Effect.orElseSucceed(() => undefined))
+  if (wrong?.reason === "broken") return { refuse: true, says: wrong.message }
   const siblings = yield* namesBelow(dirname(path))
   const file = similar(basename(path), siblings)
-  const meant = similar(name, agents.all.filter(isSubagent).map((agent) => agent.name))
+  const meant = similar(name, agents.filter(isSubagent).map((agent) => agent.name))
     ?? (file === undefined ? undefined : join(dirname(name), file))
   // A folder that exists makes the rest of the path a file, also without an extension.
   const isFile = filePattern.test(name) || (dirname(name) !== "." && siblings.length > 0)

@@ -1,10 +1,9 @@
 /** Decides in which mode a run works: as the flags say, else as the session was left. */
-import { SessionStorage } from "@skein/core/SessionStorage"
 import { type Mode, modeOf, planAgent } from "@skein/domain/Mode"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import { UsageError } from "../../UsageError.ts"
+import type { Lookup } from "./target.ts"
 
 /** The flags that say it. */
 interface ModeFlags {
@@ -32,11 +31,9 @@ export const typedMode = ({ agent, auto, mode }: ModeFlags): Effect.Effect<Mode 
 }
 
 /** The mode of the tree that a session is in. */
-export const storedMode = Effect.fnUntraced(function*(session: SessionInfo | undefined) {
+export const storedMode = Effect.fnUntraced(function*(session: SessionInfo | undefined, { get }: Pick<Lookup, "get">) {
   if (session === undefined) return undefined
-  if (session.parentID === undefined) return modeOf(session)
-  const storage = yield* SessionStorage
-  return modeOf(Option.getOrElse(yield* storage.session(session.rootID), () => session))
+  return modeOf(session.parentID === undefined ? session : (yield* get(session.rootID)) ?? session)
 })
 
 /** The agent that works from now on where none is typed, in a session that is there or is to be made. */

@@ -22,6 +22,14 @@ export interface Presenter {
   readonly end: (result: RunResult) => void
 }
 
+/** What a person may choose who wants to end a run that a server could go on with. */
+export interface LeavingChoice {
+  readonly stop: () => void
+  readonly leave: () => void
+  /** Goes on watching. */
+  readonly stay: () => void
+}
+
 /** Writes the answer: as it is for programs, without what a terminal would obey for people. */
 export const writeAnswer = (stdio: Streams, { error, outcome, text }: RunResult): void => {
   // An answer that is stored nowhere is worth the more here.

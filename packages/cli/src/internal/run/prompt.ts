@@ -1,6 +1,7 @@
 /** What a run prompts its session with: words, what was piped in and attached, or a command. */
+import { Backend } from "@skein/backend/Backend"
+import type { NewPrompt } from "@skein/backend/Sessions"
 import { Command, type CommandRequest } from "@skein/core/Command"
-import { type PromptOptions, Session } from "@skein/core/Session"
 import type { PartInput } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
@@ -58,44 +59,49 @@ export const readPrompt = Effect.fnUntraced(function*({ flags, operands }: RunIn
 export const commandOf = Effect.fnUntraced(
   function*({ command, typed }: Asked, directory: string, note: (line: string) => void) {
     const [first = "", ...rest] = typed
-    const commands = yield* Command
+    const { projects } = yield* Backend
     if (command !== undefined) {
-      const { name } = yield* commands.get(directory, command)
+      const { name } = yield* projects.command(directory, command)
       const words = [first, ...rest]
       return { name, arguments: words.length === 1 && first === "" ? [] : words } satisfies CommandRequest
     }
     const [, written, behind = ""] = /^\/(\S+)(?:\s+([^]*))?$/.exec(first) ?? []
-    if (written === undefined || Command.matching(written, yield* commands.list(directory)).length === 0) {
+    if (written === undefined || !(yield* isCommand(written, directory))) {
       const { checkNames, checkSlash } = yield* Effect.promise(() => import("./mistyped.ts"))
       if (written !== undefined) yield* checkSlash(written, directory)
       yield* checkNames(typed.join(" "), directory, note)
       return undefined
     }
-    const { name } = yield* commands.get(directory, written)
+    const { name } = yield* projects.command(directory, written)
     const words = rest.length === 0 ? behind : behind === "" ? rest : [behind, ...rest]
     return { name, arguments: words } satisfies CommandRequest
   }
 )
+
+const isCommand = Effect.fnUntraced(function*(written: string, directory: string) {
+  const { projects } = yield* Backend
+  const { broken, items } = yield* projects.commands(directory)
+  return Command.matching(written, { commands: items, broken }).length > 0
+})
+
+/** How a prompt is answered. */
+export type Answering = Pick<NewPrompt, "agent" | "budget" | "model" | "unattended">
 
 /** Prompts a session with it. */
 export const prompt = Effect.fnUntraced(function*(
   { id }: SessionInfo,
   { files, piped, typed }: Asked,
   command: CommandRequest | undefined,
-  options: PromptOptions,
+  answering: Answering,
   note: (line: string) => void
 ) {
-  const commands = yield* Command
-  const session = yield* Session
-  const pipedParts: ReadonlyArray<PartInput> = isBlank(piped) ? [] : [{ type: "text", text: piped.toWellFormed() }]
-  if (command !== undefined) return yield* commands.run(id, command, options, [...pipedParts, ...files])
-  const words = typed.join(" ")
-  if (isBlank(words)) return yield* session.prompt(id, [...pipedParts, ...files], options)
-  // Names count where a person wrote them, and not in what a program wrote.
-  const [, ...named] = yield* commands.mentioned(id, words)
-  for (const part of named) {
-    if (part.type === "text" && /^@.+ is not attached: /.test(part.text)) note(part.text.split("\n", 1).join(""))
-  }
-  const text = [words, piped].filter((part) => !isBlank(part)).join("\n\n").toWellFormed()
-  return yield* session.prompt(id, [{ type: "text", text }, ...named, ...files], options)
+  const { sessions } = yield* Backend
+  const { notes, turn } = yield* sessions.prompt(id, {
+    ...answering,
+    ...(command === undefined ? { words: typed.join(" ") } : { command }),
+    text: piped,
+    parts: files
+  })
+  for (const line of notes) note(line)
+  return yield* turn
 })

@@ -1,5 +1,5 @@
 /** Decides what a run came to: its outcome, and the exit code that says so. */
-import type { Turn } from "@skein/core/Session"
+import type { Turn } from "@skein/backend/Sessions"
 import type { RunID, SessionID } from "@skein/domain/Id"
 import type { FinishReason } from "@skein/domain/Message"
 import { none, type Usage } from "@skein/domain/Usage"
@@ -7,7 +7,7 @@ import { ExitCode } from "../../ExitCode.ts"
 import type { StopReason } from "../../Stop.ts"
 import type { Explained } from "../explain.ts"
 
-/** A background task that continues with the next prompt or resume. */
+/** A background task that nobody waits for any longer. */
 export interface InterruptedTask {
   readonly task_id: SessionID
   readonly run_id: RunID
@@ -22,13 +22,15 @@ export interface RunResult {
   /** The answer, or what there was of one. */
   readonly text: string
   readonly finish?: FinishReason
-  readonly outcome: "completed" | "empty" | "failed" | "stopped" | "timed_out" | "budget_exhausted" | "denied"
+  readonly outcome: "completed" | "empty" | "failed" | "stopped" | "timed_out" | "budget_exhausted" | "denied" | "left"
   readonly usage: Usage
   readonly exitCode: number
   /** The database is gone, and what was stored with it. */
   readonly stored?: false
   /** What --no-wait has left. */
   readonly interrupted?: ReadonlyArray<InterruptedTask>
+  /** The background tasks that go on at a server. */
+  readonly continuing?: ReadonlyArray<InterruptedTask>
   /** How many events of progress were left out, since the output was read too slowly. */
   readonly leftOut?: number
   readonly error?: {
@@ -118,6 +120,19 @@ export const unstored = (result: RunResult, { message }: { readonly message: str
 /** The result of a run that did not wait for these tasks. */
 export const withInterrupted = (result: RunResult, interrupted: ReadonlyArray<InterruptedTask>): RunResult =>
   interrupted.length === 0 ? result : { ...result, interrupted }
+
+/** The result of a run whose background tasks go on at a server. */
+export const withContinuing = (result: RunResult, continuing: ReadonlyArray<InterruptedTask>): RunResult =>
+  continuing.length === 0 ? result : { ...result, continuing }
+
+/** The result of a run that its user left, and that a server goes on with. */
+export const ofLeaving = (known: Unfinished, { exitCode }: StopReason, url: string): RunResult => ({
+  type: "result",
+  ...known,
+  outcome: "left",
+  exitCode,
+  error: { tag: "left", message: `The turn goes on at the server ${url}.` }
+})
 
 /** The result of a run of whose events so many were left out. */
 export const withLeftOut = (result: RunResult, leftOut: number): RunResult =>

@@ -1,20 +1,20 @@
 /** Chooses how a run is shown: by its format, and by whether there is a terminal. */
-import type { Permission } from "@skein/core/Permission"
-import type { Question } from "@skein/core/Question"
-import type { Tasks } from "@skein/core/Tasks"
+import type { Backend } from "@skein/backend/Backend"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import type { Scope } from "effect/Scope"
 import type { Streams } from "../../Stdio.ts"
-import type { Presenter } from "./presenter.ts"
+import type { LeavingChoice, Presenter } from "./presenter.ts"
 
 /** How a run is shown. */
 export interface Shown {
   readonly presenter: Presenter
   /** What goes on beside the run until the scope closes. */
-  readonly attend: Effect.Effect<void, never, Permission | Question | Scope | Tasks>
+  readonly attend: Effect.Effect<void, never, Backend | Scope>
   /** Whether somebody is there who can be asked. */
   readonly canAsk: boolean
+  /** Asks whether the turn is stopped or left running, and calls one of both; absent where nobody can be asked. */
+  readonly askLeaving?: (choose: LeavingChoice) => void
 }
 
 const still = (presenter: Presenter): Shown => ({ presenter, attend: Effect.void, canAsk: false })

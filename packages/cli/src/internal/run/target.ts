@@ -1,9 +1,12 @@
 /** Decides which session a prompt goes to, and where that works. */
+import type { Backend } from "@skein/backend/Backend"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { CommandError } from "../../CommandSpec.ts"
 import { UsageError } from "../../UsageError.ts"
-import { sessionOf } from "../ids.ts"
+import { sessionOf, sessionOn } from "../ids.ts"
 import { checkDirectory, directoryOf, projectOf } from "../place.ts"
 
 /** Where a prompt goes. */
@@ -13,6 +16,30 @@ export interface Target {
   readonly directory: string
   readonly projectID: string
 }
+
+/** Looks sessions up: in the database, or on a server. */
+export interface Lookup {
+  /** The session that an id, or the beginning of one, means. */
+  readonly named: (given: string) => Effect.Effect<SessionInfo, CommandError>
+  /** The root session of a project that changed last. */
+  readonly newest: (projectID: string) => Effect.Effect<SessionInfo | undefined, CommandError>
+  readonly get: (id: SessionInfo["id"]) => Effect.Effect<SessionInfo | undefined, CommandError>
+}
+
+/** Looks them up in the database. */
+export const inStorage: Effect.Effect<Lookup, never, SessionStorage> = Effect.map(SessionStorage, (storage) => ({
+  named: (given) => Effect.provideService(sessionOf(given), SessionStorage, storage),
+  newest: (projectID) =>
+    Effect.map(storage.sessions({ projectID, roots: true, limit: 1 }), ({ rows: [newest] }) => newest),
+  get: (id) => Effect.map(storage.session(id), Option.getOrUndefined)
+}))
+
+/** Looks them up on a backend. */
+export const onBackend = (backend: typeof Backend.Service): Lookup => ({
+  named: (given) => sessionOn(backend, given),
+  newest: (projectID) => Effect.map(backend.sessions.list({ projectID, limit: 1 }), ([newest]) => newest),
+  get: (id) => backend.sessions.get(id)
+})
 
 const existing = Effect.fnUntraced(function*(session: SessionInfo, given: string | undefined) {
   if (given !== undefined && (yield* directoryOf(given)) !== session.directory) {
@@ -31,8 +58,7 @@ export const findTarget = Effect.fnUntraced(function*(flags: {
   readonly continue: boolean
   readonly fork: boolean
   readonly dir: string | undefined
-}) {
-  const storage = yield* SessionStorage
+}, { named, newest: newestOf }: Lookup) {
   if (flags.fork && flags.session === undefined && !flags.continue) {
     return yield* new UsageError({
       message: "--fork copies a session: name it with --session ID, or take the newest one with --continue."
@@ -42,12 +68,12 @@ export const findTarget = Effect.fnUntraced(function*(flags: {
     if (flags.continue) {
       return yield* new UsageError({ message: "--session and --continue exclude each other. Leave one of them out." })
     }
-    return yield* existing(yield* sessionOf(flags.session), flags.dir)
+    return yield* existing(yield* named(flags.session), flags.dir)
   }
   const directory = yield* directoryOf(flags.dir)
   const projectID = yield* projectOf(directory)
   if (!flags.continue) return { session: undefined, directory, projectID } satisfies Target
-  const { rows: [newest] } = yield* storage.sessions({ projectID, roots: true, limit: 1 })
+  const newest = yield* newestOf(projectID)
   if (newest === undefined) {
     return yield* new UsageError({
       message:

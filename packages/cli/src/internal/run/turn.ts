@@ -1,6 +1,7 @@
 /** Runs a turn to its answer, or to whatever ended it before that. */
-import { answerOf, Session, type Turn } from "@skein/core/Session"
-import { StorageError } from "@skein/core/StorageError"
+import { Backend } from "@skein/backend/Backend"
+import type { Turn } from "@skein/backend/Sessions"
+import { answerOf } from "@skein/core/Session"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { since } from "@skein/domain/Usage"
 import * as Cause from "effect/Cause"
@@ -25,16 +26,16 @@ export interface PromptRequest<E, R> {
 
 /** A turn with all that a session has used since this was known of it. */
 export const withUsage = Effect.fnUntraced(function*(turn: Turn, before: SessionInfo) {
-  const { usage } = yield* Effect.flatMap(Session, (session) => session.get(before.id))
+  const { usage } = yield* Effect.flatMap(Backend, ({ sessions }) => sessions.get(before.id))
   return { ...turn, usage: since(before.usage.subtree, usage.subtree) } satisfies Turn
 })
 
 /** Prompts a session. */
 export const answered = Effect.fnUntraced(function*<E, R>({ prompt, session: before, waits }: PromptRequest<E, R>) {
-  const session = yield* Session
+  const { sessions } = yield* Backend
   const first = yield* prompt
-  const last = waits ? (yield* session.untilIdle(before.id)) ?? first : first
-  return last === first ? first : yield* withUsage(last, before)
+  const last = waits ? (yield* sessions.rest(before.id)) ?? first : first
+  return last.info.id === first.info.id ? first : yield* withUsage(last, before)
 })
 
 /** What goes on in a session, and for how long. */
@@ -45,8 +46,8 @@ export interface TurnRequest<E, R> {
   readonly timeout: number | undefined
   /** Is called when the time has run out, before the tree is stopped. */
   readonly late: () => void
-  /** Who stops the tree, if the run is interrupted. */
-  readonly stoppedBy: () => string
+  /** Who stops the tree, if the run is interrupted; undefined if it is left running. */
+  readonly stoppedBy: () => string | undefined
   /** Receives what exists of a turn that does not finish. */
   readonly left: (unfinished: Unfinished) => void
 }
@@ -54,17 +55,18 @@ export interface TurnRequest<E, R> {
 /** Waits for the turn; undefined where the time ran out. Interruption stops the tree, and waits for that a while. */
 export const runTurn = <E, R>(
   { late, left, session: before, stoppedBy, timeout, work }: TurnRequest<E, R>
-): Effect.Effect<Turn | undefined, E, R | Scope | Session> =>
+): Effect.Effect<Turn | undefined, E, Backend | R | Scope> =>
   Effect.gen(function*() {
-    const session = yield* Session
+    const { sessions } = yield* Backend
     const began = yield* Clock.currentTimeMillis
     const turn = Effect.uninterruptibleMask((restore) =>
       Effect.flatMap(Effect.forkScoped(restore(work)), (fiber) => {
         // The storage closes after this: a prompt that is being withdrawn must have ended.
-        const stopped = Effect.zipRight(
-          Effect.exit(Effect.suspend(() => session.stop(before.rootID, stoppedBy()))),
-          Fiber.interrupt(fiber)
-        )
+        const stop = Effect.suspend(() => {
+          const by = stoppedBy()
+          return by === undefined ? Effect.void : sessions.stop(before.rootID, by)
+        })
+        const stopped = Effect.zipRight(Effect.exit(stop), Fiber.interrupt(fiber))
         return Effect.onInterrupt(
           restore(Fiber.join(fiber)),
           () => Effect.timeoutOption(Effect.disconnect(stopped), patience)
@@ -86,16 +88,19 @@ const withoutAnswer = ({ sessionID, usage }: Unfinished): Unfinished => ({
   usage
 })
 
+const isHeld = (error: unknown): boolean =>
+  typeof error === "object" && error !== null && "_tag" in error && error._tag === "StorageError"
+  && "reason" in error && error.reason === "held"
+
 /** Whether another process has taken the session over: what is said in it since is that one's. */
-const isTaken = <E>(cause: Cause.Cause<E>): boolean =>
-  Chunk.some(Cause.failures(cause), (error) => error instanceof StorageError && error.reason === "held")
+const isTaken = <E>(cause: Cause.Cause<E>): boolean => Chunk.some(Cause.failures(cause), (error) => isHeld(error))
 
 /** What a session has to show for a turn that began at this time. */
-const unfinished = (before: SessionInfo, began: number): Effect.Effect<Unfinished, never, Session> =>
+const unfinished = (before: SessionInfo, began: number): Effect.Effect<Unfinished, never, Backend> =>
   Effect.gen(function*() {
-    const session = yield* Session
-    const { usage } = yield* session.get(before.id)
-    const messages = yield* session.messages(before.id)
+    const { sessions } = yield* Backend
+    const { usage } = yield* sessions.get(before.id)
+    const messages = yield* sessions.messages(before.id)
     const last = messages.findLast(({ info }) => info.role === "assistant" && info.time.created >= began)
     const finish = last?.info.role === "assistant" ? last.info.finish : undefined
     return {
@@ -105,6 +110,6 @@ const unfinished = (before: SessionInfo, began: number): Effect.Effect<Unfinishe
       usage: since(before.usage.subtree, usage.subtree)
     }
   }).pipe(
-    // The database is gone or full, which the end of the turn tells already.
+    // The database is gone or full, or the server is away, which the end of the turn tells already.
     Effect.catchAll(() => Effect.succeed({ ...nothing, sessionID: before.id }))
   )

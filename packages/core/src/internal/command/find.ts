@@ -4,11 +4,17 @@ import { CommandInvalid, CommandNotFound } from "../../CommandError.ts"
 import type { CommandInfo, CommandList } from "../../CommandInfo.ts"
 import { nearest } from "../../Nearest.ts"
 
+/** The names of the commands, usable or not. */
+interface Names {
+  readonly commands: ReadonlyArray<{ readonly name: string }>
+  readonly broken: ReadonlyArray<{ readonly name: string }>
+}
+
 /**
  * The possible names: `git/commit` is also called `git:commit`, and `commit` if no other command is. More than one if
  * the name alone is ambiguous.
  */
-export const matching = (name: string, { broken, commands }: CommandList): ReadonlyArray<string> => {
+export const matching = (name: string, { broken, commands }: Names): ReadonlyArray<string> => {
   const names = [...new Set([...commands, ...broken].map((each) => each.name))]
   if (names.includes(name)) return [name]
   const path = name.replaceAll(":", "/")

@@ -102,6 +102,7 @@ const toProblem = (error: ServiceError) => {
     case "CommandNotFound":
       return problem(404, error._tag, error.message)
     case "AgentNotFound":
+      return problem(422, error._tag, error.message, error.fault === undefined ? {} : { reason: "broken" })
     case "BudgetInvalid":
     case "CommandInvalid":
     case "PromptInvalid":

@@ -1,0 +1,23 @@
+/** Leaves what is under way in a tree of this process, for the next prompt or resume. */
+import { Session } from "@skein/core/Session"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import type { SessionID } from "@skein/domain/Id"
+import type { TaskRun } from "@skein/domain/Outcome"
+import * as Effect from "effect/Effect"
+import { findSession } from "./find.ts"
+
+/** Whether anything of the tree is still under way: a task, news that nobody has read, or a turn that news has begun. */
+const isAtWork = Effect.fnUntraced(function*(id: SessionID) {
+  const storage = yield* SessionStorage
+  const { rootID, turn } = yield* findSession(id)
+  const { rows } = yield* storage.runs({ rootID, unsettled: true })
+  if (rows.length > 0 || (yield* storage.inbox(id)).rows.length > 0) return true
+  return turn !== undefined && turn.ended === undefined
+})
+
+/** Leaves it, and gives the background runs that are interrupted by that. */
+export const leave = Effect.fnUntraced(function*(id: SessionID) {
+  const nothing: ReadonlyArray<TaskRun> = []
+  if (!(yield* isAtWork(id))) return nothing
+  return yield* Effect.flatMap(Session, (session) => session.leave(id))
+})

@@ -1,0 +1,51 @@
+/** Decides whether a command works through a server, and loads what that needs only then. */
+import type { Backend } from "@skein/backend/Backend"
+import { DataDirs } from "@skein/config/DataDirs"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
+import { readdirSync } from "node:fs"
+import { UsageError } from "../../UsageError.ts"
+import type { Found } from "./findServer.ts"
+
+/** The flags that say it. */
+export interface AttachFlags {
+  readonly attach: string | undefined
+  readonly db: string | undefined
+}
+
+/** Whether any server of this user may run: without one, nothing of a client is loaded. */
+const mayRun = Effect.map(
+  DataDirs,
+  ({ servers }) =>
+    Either.getOrElse(Either.try(() => readdirSync(servers)), (): ReadonlyArray<string> => [])
+      .some((name) => name.endsWith(".json"))
+)
+
+const loadFinder = Effect.promise(() => import("./findServer.ts"))
+
+/** The server to work through; undefined to work in this process. `note` hears why one that runs is not used. */
+export const findServer = Effect.fnUntraced(
+  function*({ attach = "auto", db }: AttachFlags, note: (line: string) => void) {
+    if (attach === "off") return undefined
+    if (attach === "auto") {
+      if (!(yield* mayRun)) return undefined
+      return yield* Effect.flatMap(loadFinder, ({ findAuto }) => findAuto(note))
+    }
+    if (db !== undefined) {
+      return yield* new UsageError({
+        message: "--attach URL and --db exclude each other: a server has its own database. Leave one of them out."
+      })
+    }
+    return yield* Effect.flatMap(loadFinder, ({ findNamed }) => findNamed(attach))
+  }
+)
+
+/** The backend over a server that was found. */
+export const backendOf = ({ locate, server }: Found): Layer.Layer<Backend> =>
+  Layer.unwrapEffect(Effect.map(
+    Effect.promise(() =>
+      Promise.all([import("@skein/backend/ServerBackend"), import("@effect/platform/FetchHttpClient")])
+    ),
+    ([ServerBackend, FetchHttpClient]) => Layer.provide(ServerBackend.layer({ server, locate }), FetchHttpClient.layer)
+  ))

@@ -1,0 +1,116 @@
+/** Finds the server that a command works through, and makes sure that it is that server before it gets the token. */
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import type { ServerTarget } from "@skein/backend/ServerOptions"
+import * as LocalServer from "@skein/client/LocalServer"
+import * as SkeinClient from "@skein/client/SkeinClient"
+import { DataDirs } from "@skein/config/DataDirs"
+import * as Config from "effect/Config"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import { readdirSync } from "node:fs"
+import { join } from "node:path"
+import { UsageError } from "../../UsageError.ts"
+import { serverFile } from "../serve/serverPlace.ts"
+import { version } from "../version.ts"
+
+/** A server that was found, and how it is found again. */
+export interface Found {
+  readonly server: ServerTarget
+  readonly locate: Effect.Effect<Option.Option<ServerTarget>>
+}
+
+const targetOf = ({ token, url, version }: {
+  readonly token: string
+  readonly url: string
+  readonly version: string
+}): ServerTarget => ({ url, version, token: Redacted.make(token) })
+
+/** The server of the database, of whichever version; none if none runs. */
+const ofDatabase = Effect.map(
+  Effect.flatMap(serverFile, LocalServer.find),
+  Option.map(targetOf)
+).pipe(Effect.provide(FetchHttpClient.layer))
+
+/** The server of the database. `note` hears why one that runs is not used. */
+export const findAuto = Effect.fnUntraced(function*(note: (line: string) => void) {
+  const services = yield* Effect.context<Effect.Effect.Context<typeof ofDatabase>>()
+  const found = Option.getOrUndefined(yield* ofDatabase)
+  if (found === undefined) return undefined
+  if (found.version !== version) {
+    note(
+      `The server at ${found.url} has version ${found.version}, and this is ${version}: this command works by itself. `
+        + "Restart the server to attach: skein serve --stop, then skein serve --detach."
+    )
+    return undefined
+  }
+  const locate = Effect.map(ofDatabase, Option.filter((again) => again.version === version))
+  return { server: found, locate: Effect.provide(locate, services) } satisfies Found
+})
+
+const refuse = (message: string) => new UsageError({ message })
+
+/** The URL as servers write theirs. */
+const readUrl = (text: string): Effect.Effect<string, UsageError> => {
+  const url = Either.getOrUndefined(Either.try(() => new URL(text)))
+  const isServer = (url?.protocol === "http:" || url?.protocol === "https:") && url.username === "" && url.search === ""
+    && url.hash === ""
+  return isServer
+    ? Effect.succeed(text.replace(/\/+$/, ""))
+    : refuse(
+      `--attach takes auto, off, or a server's URL such as http://127.0.0.1:4096, and got ${JSON.stringify(text)}.`
+    )
+}
+
+/** What the files of this user's servers say of the one at a URL. */
+const tokenInFiles = Effect.fnUntraced(function*(url: string) {
+  const { servers } = yield* DataDirs
+  const names = Either.getOrElse(Either.try(() => readdirSync(servers)), (): ReadonlyArray<string> => [])
+  const files = yield* Effect.forEach(
+    names.filter((name) => name.endsWith(".json")),
+    (name) => LocalServer.read(join(servers, name))
+  )
+  return files.flatMap(Option.toArray).find((file) => file.url === url)?.token
+})
+
+const tokenOf = Effect.fnUntraced(function*(url: string) {
+  const named = yield* Effect.orElseSucceed(
+    Config.option(Config.nonEmptyString("SKEIN_TOKEN")),
+    () => Option.none<string>()
+  )
+  return Option.isSome(named) ? named.value : yield* tokenInFiles(url)
+})
+
+/** The server at a URL that somebody named: one that cannot be used is an error. */
+export const findNamed = Effect.fnUntraced(function*(text: string) {
+  const url = yield* readUrl(text)
+  const services = yield* Effect.context<Effect.Effect.Context<ReturnType<typeof tokenOf>>>()
+  const token = yield* tokenOf(url)
+  if (token === undefined) {
+    return yield* refuse(
+      `No token is known for the server at ${url}. Set SKEIN_TOKEN to it; \`skein serve\` keeps it in a file of its user.`
+    )
+  }
+  if (!(yield* LocalServer.isGenuine({ url, token }))) {
+    return yield* refuse(
+      `No Skein server that has the token answers at ${url}. Check the URL and SKEIN_TOKEN; the token was not sent.`
+    )
+  }
+  const client = yield* SkeinClient.make({ url, token: Redacted.make(token) })
+  const about = yield* Effect.mapError(client.server.about(), (error) =>
+    refuse(
+      `The server at ${url} does not answer as it should (${"detail" in error ? error.detail : error.message}).`
+    ))
+  if (about.version !== version) {
+    return yield* refuse(
+      `The server at ${url} has version ${about.version}, and this is ${version}. Use the same version on both sides.`
+    )
+  }
+  const server = targetOf({ url, token, version })
+  const again = Effect.map(
+    tokenOf(url),
+    (now) => Option.some(now === token ? server : targetOf({ ...server, url, token: now ?? token }))
+  )
+  return { server, locate: Effect.provide(again, services) } satisfies Found
+}, Effect.provide(FetchHttpClient.layer))

@@ -1,0 +1,67 @@
+/** Runs a turn on a server, which goes on with it when this program ends. */
+import { Backend } from "@skein/backend/Backend"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import { Stdio } from "../../Stdio.ts"
+import { Stop } from "../../Stop.ts"
+import { backendOf } from "../attach/attach.ts"
+import type { Found } from "../attach/findServer.ts"
+import { storedMode, typedMode } from "./mode.ts"
+import type { Progress } from "./progress.ts"
+import { readPrompt, type RunInput, type Silence } from "./prompt.ts"
+import { type Ground, prompted } from "./prompted.ts"
+import type { Shown } from "./shownAs.ts"
+import { findTarget, onBackend } from "./target.ts"
+
+/** The environment of a server is not this one: keys are not spoken of. */
+const ground: Ground = {
+  modelNote: (usual) => Effect.succeed(`model: ${usual} (-m chooses another)`),
+  beside: Effect.void
+}
+
+/** A terminal that is closed leaves the turn running; Ctrl-C asks, where somebody can answer. */
+const leaving = Effect.fnUntraced(function*({ server: { url } }: Found, { askLeaving }: Shown, progress: Progress) {
+  const stop = yield* Stop
+  const stdio = yield* Stdio
+  let isAsked = false
+  yield* stop.onSignal((by) => {
+    if (by === "SIGHUP") progress.goesOnAt = url
+    if (by !== "SIGINT" || isAsked || askLeaving === undefined || !stdio.isTerminal.input) return false
+    isAsked = true
+    askLeaving({
+      stop: () => stop.now(by),
+      leave: () => {
+        progress.goesOnAt = url
+        stop.now(by)
+      },
+      stay: () => isAsked = false
+    })
+    return true
+  })
+})
+
+/** Runs it, on a server that was found. */
+export const runAttached = (input: RunInput, silence: Silence, found: Found, shown: Shown, progress: Progress) =>
+  Effect.gen(function*() {
+    const { flags } = input
+    const typed = yield* typedMode(flags)
+    const reading = yield* Effect.forkScoped(readPrompt(input, silence))
+    const context = yield* Layer.build(backendOf(found))
+    return yield* Effect.provide(
+      Effect.gen(function*() {
+        const backend = yield* Backend
+        const lookup = onBackend(backend)
+        const target = yield* findTarget(flags, lookup)
+        progress.intact = backend.intact
+        progress.isAuto = (typed ?? (yield* storedMode(target.session, lookup))) === "auto"
+        shown.presenter.note(
+          `server: ${found.server.url} (its environment, config and trust apply; --attach=off works without it)`
+        )
+        if (flags.verbose) shown.presenter.note("--verbose shows no hooks here: they run at the server.")
+        yield* leaving(found, shown, progress)
+        return yield* prompted(input, { target, typed }, ground, Fiber.join(reading), shown, progress)
+      }),
+      context
+    )
+  })

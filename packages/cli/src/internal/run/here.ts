@@ -1,0 +1,73 @@
+/** Runs a turn in this process: over the database, with the config of the directory. */
+import * as LocalBackend from "@skein/backend/LocalBackend"
+import { formatIssue } from "@skein/config/ConfigError"
+import { summarise } from "@skein/config/Notes"
+import type { Hook } from "@skein/core/Hooks"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import type { AgentInfo } from "@skein/domain/AgentInfo"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import { limitsOf, services, settle } from "../app.ts"
+import { projectOf } from "../place.ts"
+import { hideConfigured } from "../Redaction.ts"
+import { telemetry } from "../telemetry/telemetry.ts"
+import { agentIn, storedMode, typedMode } from "./mode.ts"
+import { defaultNote } from "./models.ts"
+import type { Progress } from "./progress.ts"
+import { readPrompt, type RunInput, type Silence } from "./prompt.ts"
+import { type Ground, prompted } from "./prompted.ts"
+import type { Shown } from "./shownAs.ts"
+import { findTarget, inStorage } from "./target.ts"
+
+/** The agents, of which the one at the root may make only so many steps. */
+const bounded = (agents: ReadonlyArray<AgentInfo>, name: string, steps: number | undefined) =>
+  steps === undefined ? agents : agents.map((agent) => agent.name === name ? { ...agent, steps } : agent)
+
+/** While models are waited for there is time to forget what is old. */
+const forgetting = Effect.map(
+  Effect.context<Effect.Effect.Context<typeof import("../prune/daily.ts")["forgetDaily"]>>(),
+  (context) =>
+    Effect.flatMap(
+      Effect.promise(() => import("../prune/daily.ts")),
+      ({ forgetDaily }) => Effect.provide(forgetDaily, context)
+    )
+)
+
+/** Runs it, over the database. */
+export const runHere = (input: RunInput, silence: Silence, shown: Shown, progress: Progress) =>
+  Effect.gen(function*() {
+    const { flags } = input
+    const typed = yield* typedMode(flags)
+    progress.intact = (yield* SessionStorage).intact ?? Effect.void
+    const reading = yield* Effect.forkScoped(readPrompt(input, silence))
+    const lookup = yield* inStorage
+    const target = yield* findTarget(flags, lookup)
+    const settled = yield* settle(target.directory, limitsOf(flags))
+    const { line, loud } = summarise(settled.warnings, true)
+    for (const said of [...loud.map(formatIssue), ...(line === undefined ? [] : [line])]) shown.presenter.note(said)
+    const root = flags.agent ?? agentIn(typed, target.session, settled.settings.default_agent)
+    progress.isAuto = (typed ?? (yield* storedMode(target.session, lookup))) === "auto"
+    const asks = progress.isAuto ? "auto" : shown.canAsk ? "person" : "nobody"
+    yield* hideConfigured(settled.settings)
+    const watched = yield* telemetry(settled.settings.telemetry, shown.presenter.note)
+    const heard = flags.verbose
+      ? yield* Effect.map(
+        Effect.promise(() => import("./hookLines.ts")),
+        ({ withLines }) => (hooks: ReadonlyArray<Hook>) => withLines(hooks, shown.presenter.hook)
+      )
+      : undefined
+    const context = yield* Layer.build(
+      Layer.provideMerge(
+        LocalBackend.layer({ projectOf }),
+        services(settled, bounded(settled.agents, root, flags["max-steps"]), asks, heard, shown.presenter.note)
+      )
+    )
+    const ground: Ground = {
+      modelNote: (usual) => Effect.provide(defaultNote(usual), context),
+      beside: yield* Effect.provide(forgetting, context)
+    }
+    return yield* watched(
+      Effect.provide(prompted(input, { target, typed }, ground, Fiber.join(reading), shown, progress), context)
+    )
+  })

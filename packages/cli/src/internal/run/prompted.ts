@@ -1,0 +1,236 @@
+/** Runs a turn on a backend, in this process or on a server: from the session to what the turn came to. */
+import { Backend } from "@skein/backend/Backend"
+import type { BackendError } from "@skein/backend/BackendError"
+import type { NewSession, Turn } from "@skein/backend/Sessions"
+import { Failpoints } from "@skein/core/Failpoints"
+import type { AgentInfo } from "@skein/domain/AgentInfo"
+import type { Budget } from "@skein/domain/Budget"
+import type { Event } from "@skein/domain/Event"
+import type { Mode } from "@skein/domain/Mode"
+import { formatRef } from "@skein/domain/Model"
+import type { TaskRun } from "@skein/domain/Outcome"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import { formatDuration } from "@skein/view/Numbers"
+import * as Effect from "effect/Effect"
+import type { CommandError } from "../../CommandSpec.ts"
+import { Stdio } from "../../Stdio.ts"
+import { Stop, type StopReason } from "../../Stop.ts"
+import { UsageError } from "../../UsageError.ts"
+import { continueSession } from "./continueSession.ts"
+import { agentIn, storedMode } from "./mode.ts"
+import { readModel } from "./models.ts"
+import type { Presenter } from "./presenter.ts"
+import type { Progress } from "./progress.ts"
+import { type Answering, type Asked, commandOf, prompt, type RunInput } from "./prompt.ts"
+import { type InterruptedTask, nothing, ofTimeout, ofTurn, withContinuing, withInterrupted } from "./result.ts"
+import type { Shown } from "./shownAs.ts"
+import { onBackend, type Target } from "./target.ts"
+import { answered, runTurn } from "./turn.ts"
+
+/** How long a summary that is being written may take once the answer was told, in milliseconds. */
+const summaryPatience = 10_000
+
+/** Where a run works, and the mode that was typed for it. */
+export interface Place {
+  readonly target: Target
+  readonly typed: Mode | undefined
+}
+
+/** What differs between runs in this process and those on a server. */
+export interface Ground {
+  /** Says which model answers where nothing chose one. */
+  readonly modelNote: (usual: string) => Effect.Effect<string | undefined, CommandError>
+  /** What goes on beside the turn, once the session is known. */
+  readonly beside: Effect.Effect<void>
+}
+
+/** What the session may use from now on, where a flag says so; what else bounded it still does. */
+const budgetOf = (
+  { "budget-tokens": tokens, "budget-usd": usd }: RunInput["flags"],
+  before: Budget | undefined
+): { readonly budget?: Budget } =>
+  tokens === undefined && usd === undefined ? {} : {
+    budget: {
+      ...before,
+      ...(tokens === undefined ? {} : { tokens }),
+      ...(usd === undefined ? {} : { usd })
+    }
+  }
+
+const colorsOf = (agents: ReadonlyArray<AgentInfo>) =>
+  new Map(agents.flatMap(({ color, name }) => color === undefined ? [] : [[name, color] as const]))
+
+/** Refuses to prompt an agent that only other agents may start. */
+const checkPrimary = (agent: AgentInfo, agents: ReadonlyArray<AgentInfo>): Effect.Effect<void, UsageError> => {
+  if (!agent.hidden && agent.mode !== "subagent") return Effect.void
+  const primary = agents.filter(({ hidden, mode }) => !hidden && mode !== "subagent").map(({ name }) => name).toSorted()
+  return new UsageError({
+    message: `--agent: ${agent.name} is ${agent.hidden ? "an internal agent" : "a subagent"} and cannot be prompted${
+      agent.hidden ? "" : ` directly; name it in a prompt as @${agent.name}`
+    }. Primary agents: ${primary.join(", ")}.`
+  })
+}
+
+/** A copy of a session, under the title that was typed for it. */
+const forked = Effect.fnUntraced(function*(original: SessionInfo, title: string | undefined) {
+  const { sessions } = yield* Backend
+  const { id } = yield* sessions.fork(original.id)
+  if (title !== undefined) yield* sessions.rename(id, title)
+  return yield* sessions.get(id)
+})
+
+/** What is checked before anything is stored: the agent, its model, and what the prompt names. */
+const checked = Effect.fnUntraced(function*(
+  { flags }: RunInput,
+  { target, typed }: Place,
+  { modelNote }: Ground,
+  reading: Effect.Effect<Asked | undefined, CommandError>,
+  presenter: Presenter
+) {
+  const { projects } = yield* Backend
+  const { agents, defaultAgent } = yield* projects.agents(target.directory)
+  const agent = yield* projects.agent(
+    target.directory,
+    flags.agent ?? agentIn(typed, target.session, defaultAgent)
+  )
+  if (flags.agent !== undefined) yield* checkPrimary(agent, agents)
+  const model = yield* readModel(flags.model)
+  const usual = yield* projects.modelFor(target.directory, {
+    model: model ?? target.session?.model,
+    agent: agent.name
+  })
+  // The user who continues a session knows its model.
+  const isNews = usual.isUsual && usual.model !== undefined && target.session === undefined
+  const said = isNews && usual.model !== undefined ? yield* modelNote(formatRef(usual.model)) : undefined
+  const asked = yield* reading
+  const command = asked === undefined ? undefined : yield* commandOf(asked, target.directory, presenter.note)
+  return { agents, agent, defaultAgent, model, modelNote: said, asked, command }
+})
+
+/** Tells the presenter of events, and what else has to hear of them. */
+const watcherOf = Effect.fnUntraced(function*(presenter: Presenter, progress: Progress, modelNote: string | undefined) {
+  const stdio = yield* Stdio
+  const points = yield* Failpoints
+  const backend = yield* Backend
+  let note = modelNote
+  return {
+    ...(presenter.deltas ? {} : { deltas: false as const }),
+    event: (event: Event) => {
+      // By then nothing is left that could refuse what was typed.
+      if (event.type === "message.updated" && note !== undefined) {
+        presenter.note(note)
+        note = undefined
+      }
+      progress.denials.see(event)
+      if (!progress.isOver && !progress.leftOut.takes(event)) presenter.event(event)
+      points.hit("ack_sent")
+    },
+    connection: (now: "lost" | "back") => {
+      if (progress.isOver || backend.where._tag === "Local") return
+      presenter.note(
+        now === "lost"
+          ? `The connection to the server at ${backend.where.url} is lost. Looking for it; the turn goes on there.`
+          : "Connected to the server again."
+      )
+    },
+    pressure: { isFull: stdio.isFull, relieved: stdio.drained }
+  }
+})
+
+type Checked = Effect.Effect.Success<ReturnType<typeof checked>>
+
+/** The session that is prompted, whose events are told from its first on, or from now on. */
+const opened = Effect.fnUntraced(function*(
+  { flags }: RunInput,
+  { target, typed }: Place,
+  { agent, defaultAgent, model, modelNote }: Checked,
+  presenter: Presenter,
+  progress: Progress
+) {
+  const { sessions, watch } = yield* Backend
+  const watcher = yield* watcherOf(presenter, progress, modelNote)
+  const original = target.session
+  const wanted: NewSession = {
+    directory: target.directory,
+    agent: typed === "plan" ? defaultAgent : agent.name,
+    ...(typed === undefined ? {} : { mode: typed }),
+    ...(model === undefined ? {} : { model }),
+    ...(flags.title === undefined ? {} : { title: flags.title })
+  }
+  const context = yield* Effect.context<Backend>()
+  if (original === undefined) return yield* watch.made(sessions.create(wanted), watcher)
+  const begun = flags.fork
+    ? yield* watch.made(Effect.provide(forked(original, flags.title), context), watcher)
+    : original
+  if (!flags.fork) yield* watch.tree(original.id, watcher)
+  return typed === undefined ? begun : yield* sessions.setMode(begun.id, typed)
+})
+
+/** Who stopped a run, in the outcomes of its tasks. */
+const stopper = (by: StopReason["by"] | undefined): string =>
+  by === undefined ? "the time limit of the run" : by === "SIGINT" ? "the user" : by
+
+const taskOf = ({ agent, description, id, taskID }: TaskRun): InterruptedTask => ({
+  task_id: taskID,
+  run_id: id,
+  agent,
+  description
+})
+
+/** Leaves what goes on in the background: in this process it is interrupted, on a server it goes on. */
+const left = Effect.fnUntraced(function*(result: ReturnType<typeof ofTurn>, current: SessionInfo) {
+  const { sessions, tasks, where } = yield* Backend
+  const interrupted = yield* sessions.leave(current.id)
+  if (where._tag === "Local") return withInterrupted(result, interrupted.map(taskOf))
+  const runs = yield* tasks.list(current.id)
+  return withContinuing(result, runs.filter(({ state }) => state !== "settled").map(taskOf))
+})
+
+/** The turn from a session that is ready to its result. */
+export const prompted = Effect.fnUntraced(function*(
+  input: RunInput,
+  place: Place,
+  ground: Ground,
+  reading: Effect.Effect<Asked | undefined, CommandError>,
+  { attend, canAsk, presenter, presenter: { note } }: Shown,
+  progress: Progress
+) {
+  const { flags } = input
+  const backend = yield* Backend
+  const stdio = yield* Stdio
+  const stop = yield* Stop
+  const found = yield* checked(input, place, ground, reading, presenter)
+  const { agents, asked, command, model } = found
+  const current = yield* opened(input, place, found, presenter, progress)
+  progress.left = { ...nothing, sessionID: current.id }
+  progress.after = backend.sessions.summarized(current.id).pipe(
+    Effect.timeoutOption(summaryPatience),
+    Effect.catchAll((error) => Effect.logWarning("No summary", error.message))
+  )
+  presenter.begin(current, colorsOf(agents))
+  const mode = place.typed ?? (yield* storedMode(current, onBackend(backend)))
+  if (mode !== undefined && mode !== "ask") note(`mode: ${mode}`)
+  yield* attend
+  yield* Effect.forkScoped(ground.beside)
+  const unattended = canAsk || mode === "auto" ? undefined : flags["no-wait"] ? "turn" : "tree"
+  const answering: Answering = {
+    ...(flags.agent === undefined ? {} : { agent: flags.agent }),
+    ...(model === undefined ? {} : { model }),
+    ...budgetOf(flags, current.budget?.limit),
+    ...(unattended === undefined ? {} : { unattended })
+  }
+  const work: Effect.Effect<Turn, BackendError | CommandError, Backend> = asked === undefined
+    ? continueSession(current, unattended, note)
+    : answered({ session: current, prompt: prompt(current, asked, command, answering, note), waits: !flags["no-wait"] })
+  const turn = yield* runTurn({
+    session: current,
+    work,
+    timeout: flags.timeout,
+    late: stdio.hurry,
+    stoppedBy: () => progress.goesOnAt === undefined ? stopper(stop.reason()?.by) : undefined,
+    left: (unfinished) => progress.left = unfinished
+  })
+  if (turn === undefined) return ofTimeout(progress.left, formatDuration(flags.timeout ?? 0))
+  const result = ofTurn(turn, progress.denials.count)
+  return flags["no-wait"] ? yield* left(result, current) : result
+})

@@ -1,0 +1,243 @@
+/** Proves that commands work through a server as they do by themselves, and that what they began outlives them. */
+import { createHmac } from "node:crypto"
+import { readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { join } from "node:path"
+import { afterEach, describe, expect, it } from "vitest"
+import { type Ended, type Sandbox, sandbox } from "./support/cli.ts"
+import { type Llm, type Script, startLlm } from "./support/llm.ts"
+import { serversOf, startServer } from "./support/server.ts"
+import { until } from "./support/until.ts"
+
+const open: Array<() => void | Promise<unknown>> = []
+afterEach(async () => {
+  for (const close of open.splice(0).toReversed()) await close()
+})
+
+const place = (options: Parameters<typeof sandbox>[0] = {}): Sandbox => {
+  const made = sandbox(options)
+  open.push(made.remove)
+  return made
+}
+
+const serve = async (at: Sandbox, args?: ReadonlyArray<string>) => {
+  const server = await startServer(at, args)
+  open.push(async () => {
+    server.child.kill("SIGKILL")
+    await server.ended
+  })
+  return server
+}
+
+const model = async (script: Script): Promise<Llm> => {
+  const llm = await startLlm(script)
+  open.push(llm.close)
+  return llm
+}
+
+const gpt = ["-m", "openai/gpt-5"] as const
+
+/** What a run says, without what differs between any two runs. */
+const plainly = ({ code, stderr, stdout }: Ended) => {
+  const ids = new Map<string, string>()
+  const named = (text: string) =>
+    text.replaceAll(/\b(ses|msg|prt|run|per|evt)_[0-9a-z]{22}\b/g, (id, kind: string) => {
+      if (!ids.has(id)) ids.set(id, `${kind}_${ids.size}`)
+      return ids.get(id) ?? id
+    })
+  return {
+    code,
+    stdout: named(stdout),
+    stderr: named(stderr.split("\n").filter((line) => !line.startsWith("server: ")).join("\n"))
+  }
+}
+
+/** The stored events of a run and its result, without what differs between any two runs. */
+const events = ({ code, stdout }: Ended) => {
+  const lines = stdout.trim().split("\n").map((line) => JSON.parse(line))
+  const { exitCode, finish, outcome, text, error, usage } = lines.at(-1)
+  const stored = lines.slice(0, -1).filter(({ seq }) => seq !== undefined)
+  return {
+    code,
+    seqs: stored.map(({ seq }) => seq),
+    // A title is made beside the turn, and told whenever it is there.
+    types: stored.map(({ depth, type }) => `${depth} ${type}`).toSorted(),
+    result: { exitCode, finish, outcome, text, tag: error?.tag, usage }
+  }
+}
+
+const write = { tool: "write", args: { filePath: "new.txt", content: "x" } }
+
+/** The ways in which a run ends. */
+const ends: ReadonlyArray<{
+  readonly name: string
+  readonly script: Script
+  readonly args?: ReadonlyArray<string>
+  readonly signal?: NodeJS.Signals
+  readonly code: number
+}> = [
+  {
+    name: "done",
+    script: ({ messages }) =>
+      messages.some(({ role }) => role === "tool") ? "all done" : {
+        calls: [{ tool: "task", args: { description: "look", prompt: "Look", subagent_type: "explore" } }]
+      },
+    code: 0
+  },
+  { name: "failed", script: () => ({ status: 400, message: "no such thing" }), code: 1 },
+  {
+    name: "denied",
+    script: ({ messages }) => messages.some(({ role }) => role === "tool") ? "could not" : { calls: [write] },
+    code: 3
+  },
+  {
+    name: "out of budget",
+    script: () => ({ calls: [{ tool: "list", args: {} }], tokens: { input: 900, output: 900 } }),
+    args: ["--budget-tokens", "3000"],
+    code: 4
+  },
+  { name: "out of time", script: () => ({ text: "so far", hangs: true }), args: ["--timeout", "1s"], code: 4 },
+  { name: "SIGINT", script: () => ({ text: "so far", hangs: true }), signal: "SIGINT", code: 130 },
+  { name: "SIGTERM", script: () => ({ text: "so far", hangs: true }), signal: "SIGTERM", code: 143 }
+]
+
+describe("a run through a server", () => {
+  it.each(ends)(
+    "that ends $name says and exits as one in its own process does",
+    async ({ args = [], code, name, script, signal }) => {
+      const llm = await model(script)
+      const at = place({ llm: llm.url })
+      const run = async (...more: ReadonlyArray<string>) => {
+        const before = llm.requests.length
+        const running = at.start(["run", ...gpt, ...args, ...more, "Go"])
+        if (signal !== undefined) {
+          await llm.asked(before + 1)
+          await until(() => llm.open() > 0)
+          running.child.kill(signal)
+        }
+        return running.ended
+      }
+      const format = signal === undefined && name !== "denied" ? ["--format", "json"] : []
+      const alone = await run(...format)
+      await serve(at)
+      const attached = await run(...format)
+      if (format.length > 0) expect(events(attached)).toEqual(events(alone))
+      else expect(plainly(attached)).toEqual(plainly(alone))
+      if (format.length === 0) {
+        expect(attached.stderr).toMatch(
+          /^server: http:\S+ \(its environment, config and trust apply/m
+        )
+      }
+      expect(attached.code).toBe(code)
+      expect(llm.open()).toBe(0)
+    }
+  )
+})
+
+describe("a server in the middle of a run", () => {
+  it("that is killed and started again goes on with the turn, and the run ends with its answer", async () => {
+    let isCut = false
+    const llm = await model(({ user }) =>
+      user.at(-1) === "Go" && !isCut ? { text: "so far", hangs: true } : "the answer"
+    )
+    const at = place({ llm: llm.url })
+    const first = await serve(at)
+    const running = at.start(["run", ...gpt, "Go"])
+    await llm.asked(1)
+    isCut = true
+    first.child.kill("SIGKILL")
+    await first.ended
+    await until(() => /is lost/.test(running.output()))
+    await serve(at)
+    const ended = await running.ended
+    expect(ended).toMatchObject({ code: 0, stdout: "the answer\n" })
+    expect(ended.stderr).toContain("Connected to the server again.")
+  })
+
+  it("is left running by a closed terminal, and with --no-wait by a run that has its answer", async () => {
+    const { promise: later, resolve: release } = Promise.withResolvers<string>()
+    const llm = await model(({ messages, user }) => {
+      if (user[0] === "Work") return later
+      if (user.length > 1 || user[0] === "Stay") return later
+      return messages.some(({ role }) => role === "tool")
+        ? "began it"
+        : {
+          calls: [{
+            tool: "task",
+            args: { description: "work", prompt: "Work", subagent_type: "general", background: true }
+          }]
+        }
+    })
+    const at = place({ llm: llm.url })
+    const server = await serve(at)
+    const noWait = await at.run(["run", ...gpt, "--no-wait", "Begin"])
+    expect(noWait).toMatchObject({ code: 0, stdout: "began it\n" })
+    const task = /\((ses_\w+), general\) goes on at the server/.exec(noWait.stderr)?.[1] ?? ""
+    const running = at.start(["run", ...gpt, "Stay"])
+    await until(() => llm.requests.some(({ user }) => user[0] === "Stay"))
+    running.child.kill("SIGHUP")
+    const left = await running.ended
+    expect(left.code).toBe(129)
+    const session = /skein sessions show (ses_\w+)/.exec(left.stderr)?.[1] ?? ""
+    expect(left.stderr).toContain("The turn goes on at the server")
+    expect((await server.send(`/v1/sessions/${session}`)).json.status.type).toBe("busy")
+    release("done later")
+    expect(await at.run(["tasks", "wait", task])).toMatchObject({ code: 0 })
+    const rest = await server.send(`/v1/sessions/${session}/rest`)
+    expect(rest.json.turn).toMatchObject({ text: "done later" })
+  })
+})
+
+describe("the server that a command finds", () => {
+  it("has to prove that it is that server, and of this version, or is not used", async () => {
+    const at = place({ files: { "a.txt": "a" } })
+    const heard: Array<string> = []
+    const stranger = createServer((request, response) => {
+      heard.push(`${request.url} ${JSON.stringify(request.headers)}`)
+      let body = ""
+      request.on("data", (piece) => body += piece).on("end", () => {
+        const nonce = /"nonce":"(\w+)"/.exec(body)?.[1] ?? ""
+        response.setHeader("content-type", "application/json")
+        response.end(JSON.stringify({ answer: createHmac("sha256", "guess").update(nonce).digest("hex") }))
+      })
+    })
+    await new Promise<void>((resolve) => stranger.listen(0, "127.0.0.1", resolve))
+    open.push(() => void stranger.close())
+    const url = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`
+    const server = await serve(at)
+    const [name = ""] = readdirSync(serversOf(at)).filter((each) => each.endsWith(".json"))
+    const file = join(serversOf(at), name)
+    const told = JSON.parse(readFileSync(file, "utf8"))
+    const tell = (more: object) => writeFileSync(file, JSON.stringify({ ...told, ...more }))
+
+    const attach = (where: string, env: Readonly<Record<string, string>> = {}) =>
+      at.run(["run", `--attach=${where}`, "Survey"], { env })
+    // By its file, by its URL, and by its URL with a token of one's own.
+    expect(await attach(server.url)).toMatchObject({ code: 0 })
+    expect(await attach(server.url, { SKEIN_TOKEN: server.token })).toMatchObject({ code: 0 })
+    const wrong = await attach(server.url, { SKEIN_TOKEN: "f".repeat(64) })
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("the token was not sent") })
+    expect(await attach("http://127.0.0.1:1")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("No token is known")
+    })
+    expect(await attach("sometimes")).toMatchObject({ code: 2, stderr: expect.stringContaining("auto, off, or") })
+
+    tell({ url })
+    expect(await attach(url)).toMatchObject({ code: 2, stderr: expect.stringContaining("No Skein server") })
+    const alone = await at.run(["run", "Survey"])
+    expect(alone).toMatchObject({ code: 0, stderr: expect.not.stringContaining("server: ") })
+    expect(heard.length).toBeGreaterThan(1)
+    expect(heard.join()).not.toContain(server.token)
+
+    tell({ version: "0.0.1" })
+    const other = await at.run(["run", "Survey"])
+    expect(other.code).toBe(0)
+    expect(other.stderr).toContain("has version 0.0.1")
+    expect(other.stderr).not.toContain("server: ")
+
+    tell({ url: "http://127.0.0.1:1" })
+    expect(await at.run(["run", "Survey"])).toMatchObject({ code: 0, stderr: expect.not.stringContaining("server: ") })
+  })
+})
