@@ -173,14 +173,14 @@ describe("a server in the middle of a run", () => {
     const server = await serve(at)
     const noWait = await at.run(["run", ...gpt, "--no-wait", "Begin"])
     expect(noWait).toMatchObject({ code: 0, stdout: "began it\n" })
-    const task = /\((ses_\w+), general\) goes on at the server/.exec(noWait.stderr)?.[1] ?? ""
+    const task = /\((ses_\w+), general\) continues on the server/.exec(noWait.stderr)?.[1] ?? ""
     const running = at.start(["run", ...gpt, "Stay"])
     await until(() => llm.requests.some(({ user }) => user[0] === "Stay"))
     running.child.kill("SIGHUP")
     const left = await running.ended
     expect(left.code).toBe(129)
     const session = /skein sessions show (ses_\w+)/.exec(left.stderr)?.[1] ?? ""
-    expect(left.stderr).toContain("The turn goes on at the server")
+    expect(left.stderr).toContain("The turn continues on the server")
     expect((await server.send(`/v1/sessions/${session}`)).json.status.type).toBe("busy")
     release("done later")
     expect(await at.run(["tasks", "wait", task])).toMatchObject({ code: 0 })

@@ -42,12 +42,12 @@ export class Stop extends Context.Tag("@skein/cli/Stop")<Stop, {
         Deferred.unsafeDone(stopped, Effect.succeed(reason))
       }
       const listeners = new Set<(by: SignalName) => boolean>()
-      const now = (by: SignalName) =>
+      const stopBy = (by: SignalName) =>
         stop({ by, exitCode: exitCodeOf(by), message: `Stopped by ${by === "SIGINT" ? "Ctrl-C" : by}.` })
       const onSignal = (by: SignalName) => {
         // What has to go with the process (process groups of tools) listens for its exit.
         if (reason !== undefined) process.exit(exitCodeOf(by))
-        if (![...listeners].some((listener) => listener(by))) now(by)
+        if (![...listeners].some((listener) => listener(by))) stopBy(by)
       }
       const names = Object.keys(signals) as Array<SignalName>
       yield* Effect.acquireRelease(
@@ -78,7 +78,7 @@ export class Stop extends Context.Tag("@skein/cli/Stop")<Stop, {
               () => Effect.sync(() => listeners.delete(listener))
             )
           ),
-        now
+        now: stopBy
       }
     })
   )

@@ -1,5 +1,6 @@
 /** Finds the server that a command works through, and makes sure that it is that server before it gets the token. */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import type { ServerFile } from "@skein/api/ServerFile"
 import type { ServerTarget } from "@skein/backend/ServerOptions"
 import * as LocalServer from "@skein/client/LocalServer"
 import * as SkeinClient from "@skein/client/SkeinClient"
@@ -21,11 +22,11 @@ export interface Found {
   readonly locate: Effect.Effect<Option.Option<ServerTarget>>
 }
 
-const targetOf = ({ token, url, version }: {
-  readonly token: string
-  readonly url: string
-  readonly version: string
-}): ServerTarget => ({ url, version, token: Redacted.make(token) })
+const targetOf = ({ token, ...server }: Pick<ServerFile, "token" | "url" | "version">): ServerTarget => ({
+  url: server.url,
+  version: server.version,
+  token: Redacted.make(token)
+})
 
 /** The server of the database, of whichever version; none if none runs. */
 const ofDatabase = Effect.map(

@@ -1,4 +1,4 @@
-/** Runs a turn on a server, which goes on with it when this program ends. */
+/** Runs a turn on a server, which continues it when this program ends. */
 import { Backend } from "@skein/backend/Backend"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"

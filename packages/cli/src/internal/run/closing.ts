@@ -49,13 +49,13 @@ const interruptedLines = ({ interrupted = [], sessionID, stored }: RunResult): R
     errorLine(`Continue with \`skein sessions resume ${sessionID}\`, or with the next prompt in this session.`)
   ]
 
-/** Which tasks a server goes on with. */
+/** Which tasks continue on a server. */
 const continuingLines = ({ continuing = [] }: RunResult): ReadonlyArray<string> =>
   continuing.map(({ agent, description, task_id }) =>
     errorLine(
       `The background task ${
         JSON.stringify(escapeLine(description))
-      } (${task_id}, ${agent}) goes on at the server. Wait for it with \`skein tasks wait ${task_id}\`.`
+      } (${task_id}, ${agent}) continues on the server. Wait for it with \`skein tasks wait ${task_id}\`.`
     )
   )
 

@@ -136,7 +136,9 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
   let leaving: LeavingChoice | undefined
   const askLeaving = (choice: LeavingChoice) => {
     leaving = choice
-    presenter.note("The server can go on without this terminal. 1: stop the turn, 2: leave it running, Esc: stay.")
+    presenter.note(
+      "The server can continue without this terminal. 1: stop the turn, 2: leave it running, Esc: keep watching."
+    )
     changed.unsafeOpen()
   }
   const onKeys = (typed: ReadonlyArray<Key>) => {

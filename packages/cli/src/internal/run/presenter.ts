@@ -22,7 +22,7 @@ export interface Presenter {
   readonly end: (result: RunResult) => void
 }
 
-/** What a person may choose who wants to end a run that a server could go on with. */
+/** What a person may choose on Ctrl-C, where a server could continue the turn. */
 export interface LeavingChoice {
   readonly stop: () => void
   readonly leave: () => void

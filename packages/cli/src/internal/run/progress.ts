@@ -17,7 +17,7 @@ export interface Progress {
   isAuto: boolean
   /** Fails where the database is gone, and all that was stored. */
   intact: Effect.Effect<void, BackendError | StorageError>
-  /** The server that goes on with the turn, where its user left it running. */
+  /** The server that continues the turn, if the user left it running. */
   goesOnAt: string | undefined
   readonly denials: Denials
   readonly leftOut: LeftOut

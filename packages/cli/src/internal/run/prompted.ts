@@ -129,7 +129,7 @@ const watcherOf = Effect.fnUntraced(function*(presenter: Presenter, progress: Pr
       if (progress.isOver || backend.where._tag === "Local") return
       presenter.note(
         now === "lost"
-          ? `The connection to the server at ${backend.where.url} is lost. Looking for it; the turn goes on there.`
+          ? `The connection to the server at ${backend.where.url} is lost. Reconnecting; the turn continues there.`
           : "Connected to the server again."
       )
     },

@@ -7,7 +7,7 @@ import { ExitCode } from "../../ExitCode.ts"
 import type { StopReason } from "../../Stop.ts"
 import type { Explained } from "../explain.ts"
 
-/** A background task that nobody waits for any longer. */
+/** A background task that the run has left. */
 export interface InterruptedTask {
   readonly task_id: SessionID
   readonly run_id: RunID
@@ -29,7 +29,7 @@ export interface RunResult {
   readonly stored?: false
   /** What --no-wait has left. */
   readonly interrupted?: ReadonlyArray<InterruptedTask>
-  /** The background tasks that go on at a server. */
+  /** The background tasks that continue on a server. */
   readonly continuing?: ReadonlyArray<InterruptedTask>
   /** How many events of progress were left out, since the output was read too slowly. */
   readonly leftOut?: number
@@ -121,17 +121,17 @@ export const unstored = (result: RunResult, { message }: { readonly message: str
 export const withInterrupted = (result: RunResult, interrupted: ReadonlyArray<InterruptedTask>): RunResult =>
   interrupted.length === 0 ? result : { ...result, interrupted }
 
-/** The result of a run whose background tasks go on at a server. */
+/** The result of a run whose background tasks continue on a server. */
 export const withContinuing = (result: RunResult, continuing: ReadonlyArray<InterruptedTask>): RunResult =>
   continuing.length === 0 ? result : { ...result, continuing }
 
-/** The result of a run that its user left, and that a server goes on with. */
+/** The result of a run that its user left running on a server. */
 export const ofLeaving = (known: Unfinished, { exitCode }: StopReason, url: string): RunResult => ({
   type: "result",
   ...known,
   outcome: "left",
   exitCode,
-  error: { tag: "left", message: `The turn goes on at the server ${url}.` }
+  error: { tag: "left", message: `The turn continues on the server at ${url}.` }
 })
 
 /** The result of a run of whose events so many were left out. */
