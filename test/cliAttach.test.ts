@@ -156,7 +156,8 @@ describe("a server in the middle of a run", () => {
   })
 
   it("is left running by a closed terminal, and with --no-wait by a run that has its answer", async () => {
-    const { promise: later, resolve: release } = Promise.withResolvers<string>()
+    const waiting: Array<(text: string) => void> = []
+    const later = new Promise<string>((resolve) => waiting.push(resolve))
     const llm = await model(({ messages, user }) => {
       if (user[0] === "Work") return later
       if (user.length > 1 || user[0] === "Stay") return later
@@ -182,7 +183,7 @@ describe("a server in the middle of a run", () => {
     const session = /skein sessions show (ses_\w+)/.exec(left.stderr)?.[1] ?? ""
     expect(left.stderr).toContain("The turn continues on the server")
     expect((await server.send(`/v1/sessions/${session}`)).json.status.type).toBe("busy")
-    release("done later")
+    for (const answer of waiting) answer("done later")
     expect(await at.run(["tasks", "wait", task])).toMatchObject({ code: 0 })
     const rest = await server.send(`/v1/sessions/${session}/rest`)
     expect(rest.json.turn).toMatchObject({ text: "done later" })
