@@ -12,8 +12,8 @@ import { ChangedFiles } from "./internal/calls/changedFiles.ts"
 import { Transcript } from "./internal/calls/transcript.ts"
 import type { TreeLine } from "./internal/tree/treeLine.ts"
 import { treeLines } from "./internal/tree/treeLines.ts"
-import type { Style } from "./Style.ts"
-import { fit, wrap } from "./Width.ts"
+import type { Paint, Style } from "./Style.ts"
+import { fit } from "./Width.ts"
 
 /** What is to be seen: lines that stay, and those that are drawn again below them. */
 export interface View {
@@ -45,6 +45,8 @@ export interface Looks {
   /** The colours of the agents that have one. */
   readonly colors: ReadonlyMap<string, string>
   readonly hasKeys: boolean
+  /** Of a terminal session: prompts are shown, and the tree only while something works. */
+  readonly isSession?: boolean
 }
 
 /** What is seen of one run. */
@@ -59,9 +61,10 @@ export class LiveView {
   /** The calls that went on by an "always" that answered another question, and when the last one was noticed. */
   #released: { count: number; since: number | undefined } = { count: 0, since: undefined }
 
-  constructor(session: SessionInfo, now: number, looks: Looks) {
-    this.tree = new AgentTree(session, now)
-    this.transcript = new Transcript(session.id, looks.style, () => this.#columns)
+  /** `tree` is what is known of the session already. */
+  constructor(session: SessionInfo, now: number, looks: Looks, tree = new AgentTree(session, now)) {
+    this.tree = tree
+    this.transcript = new Transcript(session.id, looks.style, () => this.#columns, looks.isSession)
     this.#looks = looks
   }
 
@@ -70,6 +73,13 @@ export class LiveView {
     return this.tree.root.children.flatMap(({ background, id, state }) =>
       background || state.type === "settled" ? [] : [id]
     )
+  }
+
+  /** Whether the agent at the root works, or anything below it. */
+  get isWorking(): boolean {
+    const { state } = this.tree.root
+    return (state.type !== "idle" && state.type !== "interrupted") ||
+      this.tree.all.some((node) => node !== this.tree.root && node.state.type !== "settled" && !node.isDeleted)
   }
 
   /** Whether Ctrl+B has something to move: not while a question waits, which comes first. */
@@ -94,8 +104,13 @@ export class LiveView {
   }
 
   /** Adds a line that stays. */
-  note(line: string): void {
-    this.transcript.note(line)
+  note(line: string, paint?: Paint): void {
+    this.transcript.note(line, paint)
+  }
+
+  /** Adds lines that stay, as they are. */
+  print(lines: ReadonlyArray<string>): void {
+    this.transcript.print(lines)
   }
 
   /** What is to be seen now. */
@@ -105,14 +120,13 @@ export class LiveView {
     this.#tellReleased(steady)
     const above = this.transcript.take()
     const question = this.#question(columns, size.rows - 1 - leastTree - tail.asking, steady)
-    const growing = this.transcript.answer.growing
-    const words = growing === ""
-      ? []
-      : wrap(growing, columns - 1).slice(question.length === 0 ? -tail.alone : -tail.asking)
+    const words = this.transcript.growing(question.length === 0 ? tail.alone : tail.asking)
     const prompt = question.length === 0 ? this.#offer(columns) : question
     const running = question.length === 0 && size.rows >= 12 ? this.transcript.tail : []
     const rows = Math.max(1, size.rows - 1 - words.length - running.length - prompt.length)
-    const agents = treeLines(this.tree, { columns, rows, now }).map((line) => this.#paint(line))
+    const agents = this.#looks.isSession === true && !this.isWorking
+      ? []
+      : treeLines(this.tree, { columns, rows, now }).map((line) => this.#paint(line))
     return { above, below: [...words, ...running, ...agents, ...prompt] }
   }
 

@@ -36,7 +36,8 @@ const wordRows = ({ dialog }: DialogState, words: string, columns: number, style
   return wrap(`${label}${escapeLine(words)}▏`, columns - 2).slice(-least).map((row) => style.bold(`  ${row}`))
 }
 
-const hint = ({ choices, ignoresKeysFor, dialog, words }: DialogState): string => {
+const hint = ({ choices, dialog, ignoresKeysFor, isHeld, words }: DialogState): string => {
+  if (isHeld) return "The input holds text: Tab goes to the question, and back"
   if (words !== undefined) {
     const empty = words.trim() === "" && dialog.kind === "permission" ? " (without words it is a plain no)" : ""
     return `Enter sends it${empty}, Esc goes back`

@@ -20,12 +20,16 @@ export interface DialogState {
   readonly count: number
   /** For how many milliseconds keys do not count yet. */
   readonly ignoresKeysFor: number
+  /** Whether keys go to an input that holds text. */
+  readonly isHeld: boolean
 }
 
 /** The questions that wait for a person at the terminal. Times are milliseconds of a clock that only goes forward. */
 export class DialogQueue {
   readonly #permissions: Array<Dialog> = []
   readonly #questions: Array<Dialog> = []
+  /** Whether keys go to an input that holds text. */
+  isHeld = false
   #replies: Array<DialogReply> = []
   #current: Dialog | undefined
   #isAnswered = false
@@ -73,7 +77,8 @@ export class DialogQueue {
       words: this.#words,
       page: this.#page,
       count: this.#permissions.length + this.#questions.length,
-      ignoresKeysFor: this.#ignoresKeysFor(now)
+      ignoresKeysFor: this.#ignoresKeysFor(now),
+      isHeld: this.isHeld
     }
   }
 
@@ -88,15 +93,40 @@ export class DialogQueue {
     else this.#page = page
   }
 
-  /** Takes the keys of one read. */
-  press(keys: ReadonlyArray<Key>, now: number): void {
+  /** Takes the keys of one read; says whether they were for the question. */
+  press(keys: ReadonlyArray<Key>, now: number): boolean {
     const dialog = this.#current
-    if (dialog === undefined || this.#isAnswered) this.#typedAt = now
-    else if (this.#words !== undefined) { for (const key of keys) this.#write(key, dialog) }
-    else if (this.#ignoresKeysFor(now) > 0 || !isSelection(keys, choicesOf(dialog, this.#marked).length)) {
+    if (dialog === undefined || this.#isAnswered) {
+      this.#typedAt = now
+      return false
+    }
+    if (this.#words !== undefined) {
+      for (const key of keys) this.#write(key, dialog)
+      return true
+    }
+    if (this.#ignoresKeysFor(now) > 0 || !isSelection(keys, choicesOf(dialog, this.#marked).length)) {
       this.#typedAt = now
       this.#selected = undefined
-    } else for (const key of keys) this.#select(key, dialog)
+      return false
+    }
+    for (const key of keys) this.#select(key, dialog)
+    return true
+  }
+
+  /** Something was typed that is not for the question: it takes no keys for a while. */
+  typed(now: number): void {
+    this.#typedAt = now
+    this.#selected = undefined
+  }
+
+  /** Whether a reason or an answer is being written. */
+  get isWriting(): boolean {
+    return this.#words !== undefined
+  }
+
+  /** Whether a choice is selected. */
+  get isSelected(): boolean {
+    return this.#selected !== undefined
   }
 
   /** Nobody is there any more: what waits is answered with no, and so is what comes. */

@@ -1,7 +1,11 @@
 /** Gathers the root agent's text as it streams: complete lines to print permanently, and the line that still grows. */
 import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
+import type { Part } from "@skein/domain/Part"
 import { escapeText } from "../../Escape.ts"
+
+/** Stands behind an answer that failed and is tried again. */
+export const brokeOff = "[the answer broke off here, and begins again]"
 
 /** The words of one session. */
 export class AnswerText {
@@ -17,6 +21,9 @@ export class AnswerText {
   #lines: Array<string> = []
   /** Whether anything was printed before the present part. */
   #before = false
+  /** The messages of models, and the parts of them that are printed. */
+  readonly #answers = new Set<string>()
+  readonly #ended = new Set<string>()
 
   constructor(sessionID: SessionID) {
     this.#sessionID = sessionID
@@ -32,13 +39,23 @@ export class AnswerText {
     }
     if (event.type === "session.status" && event.properties.status.type === "retry") return this.#restart()
     if (event.type === "message.updated") {
-      const { id, time } = event.properties.info
+      const { id, role, time } = event.properties.info
+      if (role === "assistant") this.#answers.add(id)
       if (id === this.#message && "completed" in time) this.#isComplete = time.completed !== undefined
       return false
     }
-    if (event.type !== "message.part.updated") return false
-    const { part } = event.properties
-    return part.type === "text" && part.id === this.#part && part.time?.end !== undefined && this.#end()
+    return event.type === "message.part.updated" && this.#whole(event.properties.part)
+  }
+
+  /** A part as it is stored: it may hold more than the pieces that came. */
+  #whole(part: Part): boolean {
+    if (part.type !== "text" || part.time?.end === undefined || !this.#answers.has(part.messageID)) return false
+    if (part.text === "" || this.#ended.has(part.id)) return false
+    this.#ended.add(part.id)
+    this.#begin(part.messageID, part.id)
+    // Pieces may have been missed.
+    if (this.#printed === 0 || part.text.startsWith(this.#text)) this.#text = part.text
+    return this.#end()
   }
 
   /** All that was written of the last message, as `Turn.text` has it. */
@@ -88,7 +105,7 @@ export class AnswerText {
   /** A try failed: what it said will be said again. */
   #restart(): boolean {
     if (this.#text === "" || this.#isComplete) return false
-    if (this.#printed > 0) this.#lines.push("[the answer broke off here, and begins again]")
+    if (this.#printed > 0) this.#lines.push(brokeOff)
     this.#before = false
     this.#part = undefined
     this.#texts = []

@@ -4,14 +4,22 @@ import type { SessionID } from "@skein/domain/Id"
 import type { Part } from "@skein/domain/Part"
 import { formatCount, formatDuration } from "@skein/view/Numbers"
 import { failureOf } from "../../CallFailure.ts"
-import { escapeLine } from "../../Escape.ts"
+import { escapeLine, escapeText } from "../../Escape.ts"
 import type { Style } from "../../Style.ts"
-import { fit } from "../../Width.ts"
-import { AnswerText } from "./answerText.ts"
+import { fit, wrap } from "../../Width.ts"
+import { Markdown } from "../text/Markdown.ts"
+import { wrapRuns } from "../text/runs.ts"
+import { AnswerText, brokeOff } from "./answerText.ts"
 import { callLines, outputLine } from "./callLines.ts"
 
 /** How many lines of a running command are shown. */
 const tailed = 3
+
+/** How much of a growing line is laid out, in characters. */
+const longestLine = 4_000
+
+/** How many rows of a prompt are shown. */
+const mostPrompted = 40
 
 /** What the agent at the root says and does. */
 export class Transcript {
@@ -26,11 +34,17 @@ export class Transcript {
   /** What running commands have written so far, its end. */
   readonly #outputs = new Map<string, string>()
   readonly answer: AnswerText
+  readonly #markdown: Markdown
+  readonly #showsPrompts: boolean
+  /** Messages of people, and their parts that were printed. */
+  readonly #prompts = new Set<string>()
   /** The tasks whose failure was told. */
   readonly failedTasks = new Set<SessionID>()
 
-  constructor(sessionID: SessionID, style: Style, columns: () => number) {
+  constructor(sessionID: SessionID, style: Style, columns: () => number, showsPrompts = false) {
     this.#sessionID = sessionID
+    this.#markdown = new Markdown(style)
+    this.#showsPrompts = showsPrompts
     this.#style = style
     this.#columns = columns
     this.answer = new AnswerText(sessionID)
@@ -43,6 +57,10 @@ export class Transcript {
     // It goes on, and may fail for another reason.
     if (event.type === "subagent.created") this.failedTasks.delete(event.properties.task_id)
     if (event.sessionID !== this.#sessionID) return isNew
+    if (event.type === "message.updated" && event.properties.info.role === "user") {
+      if (event.properties.info.from === undefined) this.#prompts.add(event.properties.info.id)
+      return isNew
+    }
     if (event.type === "message.updated" && event.properties.info.role === "assistant") {
       const { agent, modelID, providerID } = event.properties.info
       return this.#named(`${agent} · ${providerID}/${modelID}`) || isNew
@@ -60,9 +78,14 @@ export class Transcript {
   }
 
   /** A line that stays. */
-  note(line: string): void {
+  note(line: string, paint = this.#style.dim): void {
     this.#words(this.answer.take())
-    this.#lines.push(this.#style.dim(escapeLine(line)))
+    this.#lines.push(...wrap(escapeLine(line), this.#columns() - 1).map(paint))
+  }
+
+  /** Lines that stay, as they are. */
+  print(lines: ReadonlyArray<string>): void {
+    this.#block(lines)
   }
 
   /** The lines that are complete, once. */
@@ -74,11 +97,25 @@ export class Transcript {
 
   /** Everything that is left, once. */
   finish(): ReadonlyArray<string> {
-    this.#words(this.answer.finish())
+    this.#endWords()
     return this.take()
   }
 
+  /** The last rows of the line that grows, and of what is held back until it is complete. */
+  growing(rows: number): ReadonlyArray<string> {
+    const preview = this.#markdown.preview(this.answer.growing.slice(-longestLine), this.#columns() - 1)
+    return preview.slice(-rows)
+  }
+
   #words(lines: ReadonlyArray<string>): void {
+    for (const line of lines) {
+      // Nothing that was open before is open behind it.
+      if (line === brokeOff) this.#markdown.reset()
+      this.#printed(this.#markdown.line(line, this.#columns() - 1))
+    }
+  }
+
+  #printed(lines: ReadonlyArray<string>): void {
     if (lines.length === 0) return
     // Between two texts there is a blank line already.
     if (this.#last === "calls" && lines[0] !== "") this.#lines.push("")
@@ -86,9 +123,31 @@ export class Transcript {
     this.#last = "words"
   }
 
+  /** No more follows of a text. */
+  #endWords(): void {
+    this.#words(this.answer.finish())
+    this.#printed(this.#markdown.flush(this.#columns() - 1))
+    this.#markdown.reset()
+  }
+
+  /** What a person said. */
+  #prompt(text: string): true {
+    const { bold, cyan } = this.#style
+    const lines = escapeText(text).trimEnd().split("\n").flatMap((line) =>
+      wrapRuns([{ text: line.replaceAll("\t", "  "), paint: bold }], this.#columns() - 3)
+    )
+    const shown = lines.slice(0, mostPrompted).map((line, at) => `${at === 0 ? cyan("› ") : "  "}${line}`)
+    const more = lines.length - shown.length
+    this.#endWords()
+    if (this.#last !== "nothing") this.#lines.push("")
+    this.#lines.push(...shown, ...(more > 0 ? [this.#style.dim(`  … ${more} more lines`)] : []), "")
+    this.#last = "nothing"
+    return true
+  }
+
   #block(lines: ReadonlyArray<string>): true {
     // What was said before it is complete by now.
-    this.#words(this.answer.finish())
+    this.#endWords()
     if (this.#last === "words") this.#lines.push("")
     this.#lines.push(...lines)
     this.#last = "calls"
@@ -118,6 +177,10 @@ export class Transcript {
       const taskID = failureOf(part)?.taskID
       if (taskID !== undefined) this.failedTasks.add(taskID)
       return this.#block(callLines(part, this.#columns(), this.#style))
+    }
+    if (part.type === "text" && this.#showsPrompts && this.#prompts.has(part.messageID) && part.synthetic !== true) {
+      this.#ended.add(part.id)
+      return this.#prompt(part.text)
     }
     if (part.type !== "reasoning" || part.text.trim() === "" || part.time?.end === undefined) return false
     this.#ended.add(part.id)

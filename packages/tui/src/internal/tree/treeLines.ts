@@ -85,3 +85,13 @@ export const treeLines = (tree: AgentTree, frame: Frame): ReadonlyArray<TreeLine
   const hidden = isWhole || frame.rows < 2 ? [] : all.filter((node) => !kept.has(node))
   return hidden.length === 0 ? lines : [...lines, restLine(hidden, frame)]
 }
+
+/** All agents as lines, each with its id. */
+export const agentRows = (tree: AgentTree, frame: Frame): ReadonlyArray<TreeLine & { readonly id: SessionID }> => {
+  const { all, places, root } = tree
+  const rows: Array<TreeLine & { readonly id: SessionID }> = []
+  walk(root, new Set(all), (node, branch) => {
+    rows.push({ id: node.id, ...agentLine(node, branch, places.get(node.id), frame) })
+  })
+  return rows
+}

@@ -1,0 +1,114 @@
+/** Owns a list to choose from: what is typed filters it, arrows select, Enter takes. */
+import { escapeLine } from "../../Escape.ts"
+import type { Key } from "../../Key.ts"
+import type { Style } from "../../Style.ts"
+import { fit, widthOf } from "../../Width.ts"
+import { fuzzy } from "./fuzzy.ts"
+
+/** Something to choose. */
+export interface Item {
+  readonly value: string
+  readonly label: string
+  readonly detail?: string
+}
+
+/** What a key has led to. */
+export type Picked = { readonly type: "taken"; readonly value: string } | { readonly type: "left" } | undefined
+
+/** A list. */
+export class Picker {
+  readonly title: string
+  #items: ReadonlyArray<Item>
+  #pattern = ""
+  #found: ReadonlyArray<Item>
+  #selected = 0
+
+  constructor(title: string, items: ReadonlyArray<Item>) {
+    this.title = title
+    this.#items = items
+    this.#found = items
+  }
+
+  /** Other items: what is selected stays. */
+  replace(items: ReadonlyArray<Item>): void {
+    const selected = this.#found[this.#selected]?.value
+    this.#items = items
+    this.#filter()
+    this.#selected = Math.max(0, this.#found.findIndex(({ value }) => value === selected))
+  }
+
+  get pattern(): string {
+    return this.#pattern
+  }
+
+  press(key: Key): Picked {
+    if (key.type === "text" || key.type === "paste") {
+      this.#pattern += key.text.replaceAll(/\s+/g, " ")
+      this.#filter()
+      return undefined
+    }
+    if (key.type !== "key") return undefined
+    const count = this.#found.length
+    switch (key.name) {
+      case "escape":
+      case "ctrl+c":
+        return { type: "left" }
+      case "enter": {
+        const taken = this.#found[this.#selected]
+        return taken === undefined ? undefined : { type: "taken", value: taken.value }
+      }
+      case "up":
+      case "ctrl+p":
+        this.#selected = count === 0 ? 0 : (this.#selected - 1 + count) % count
+        return undefined
+      case "down":
+      case "ctrl+n":
+      case "tab":
+        this.#selected = count === 0 ? 0 : (this.#selected + 1) % count
+        return undefined
+      case "pageUp":
+        this.#selected = Math.max(0, this.#selected - 8)
+        return undefined
+      case "pageDown":
+        this.#selected = Math.max(0, Math.min(count - 1, this.#selected + 8))
+        return undefined
+      case "backspace":
+        this.#pattern = [...this.#pattern].slice(0, -1).join("")
+        this.#filter()
+        return undefined
+      case "ctrl+u":
+        this.#pattern = ""
+        this.#filter()
+        return undefined
+      default:
+        return undefined
+    }
+  }
+
+  /** The list in at most `rows` lines. */
+  lines(columns: number, rows: number, style: Style): ReadonlyArray<string> {
+    const head = `${style.bold(style.cyan(fit(this.title, columns - 1)))}`
+    const filter = fit(`  filter: ${escapeLine(this.#pattern)}▏`, columns - 1)
+    const room = Math.max(1, rows - 3)
+    const first = Math.max(0, Math.min(this.#selected - Math.floor(room / 2), this.#found.length - room))
+    const shown = this.#found.slice(first, first + room).map((item, at) => row(item, first + at === this.#selected, columns, style))
+    const count = this.#found.length === 0
+      ? "No matches. Esc closes."
+      : `${this.#selected + 1} of ${this.#found.length} · ↑ ↓ selects, Enter takes, Esc closes`
+    return [head, filter, ...shown, style.dim(fit(`  ${count}`, columns - 1))]
+  }
+
+  #filter(): void {
+    this.#found = fuzzy(this.#pattern, this.#items, ({ detail = "", label }) => `${label} ${detail}`)
+    this.#selected = 0
+  }
+}
+
+/** An item in one line. */
+export const row = ({ detail, label }: Item, isSelected: boolean, columns: number, style: Style): string => {
+  const mark = isSelected ? "❯ " : "  "
+  const name = fit(`${mark}${escapeLine(label)}`, columns - 1)
+  const room = columns - 1 - widthOf(name) - 2
+  const painted = isSelected ? style.bold(style.cyan(name)) : name
+  return detail === undefined || detail === "" || room < 8 ? painted : `${painted}  ${style.dim(fit(escapeLine(detail), room))}`
+}

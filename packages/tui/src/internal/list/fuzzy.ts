@@ -1,0 +1,40 @@
+/** Finds what a person means by a few letters: those in order, best where they stand together or begin a word. */
+
+/** How well a text matches; undefined where it does not. */
+const score = (pattern: string, text: string): number | undefined => {
+  const lower = text.toLowerCase()
+  const whole = lower.indexOf(pattern)
+  if (whole >= 0) {
+    const isStart = whole === 0 || /[^a-z0-9]/.test(lower[whole - 1] ?? "")
+    return 1_000 + (isStart ? 200 : 0) - whole - text.length / 100
+  }
+  let at = -1
+  let points = 0
+  for (const character of pattern) {
+    const next = lower.indexOf(character, at + 1)
+    if (next < 0) return undefined
+    if (next === at + 1) points += 5
+    else if (/[^a-z0-9]/.test(lower[next - 1] ?? " ")) points += 3
+    at = next
+  }
+  return points - text.length / 100
+}
+
+/** The items that match, the best first; all of them in their order for an empty pattern. */
+export const fuzzy = <A>(
+  pattern: string,
+  items: ReadonlyArray<A>,
+  textOf: (item: A) => string,
+  limit = 200
+): ReadonlyArray<A> => {
+  const wanted = pattern.toLowerCase().replaceAll(" ", "")
+  if (wanted === "") return items.slice(0, limit)
+  return items
+    .flatMap((item, at) => {
+      const points = score(wanted, textOf(item))
+      return points === undefined ? [] : [{ item, points, at }]
+    })
+    .toSorted((a, b) => b.points - a.points || a.at - b.at)
+    .slice(0, limit)
+    .map(({ item }) => item)
+}

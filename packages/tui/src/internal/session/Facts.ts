@@ -1,0 +1,18 @@
+/** What a session knows besides its events. */
+import type { Mode } from "@skein/domain/Mode"
+
+/** Where it works and with what; what is not known yet is absent. */
+export interface Facts {
+  readonly directory: string
+  readonly branch: string | undefined
+  /** The server that holds the database; undefined in this process. */
+  readonly server: string | undefined
+  mode: Mode
+  agent: string | undefined
+  model: string | undefined
+  /** How many tokens the model takes. */
+  context: number | undefined
+  commands: ReadonlyArray<{ readonly name: string; readonly description?: string | undefined }>
+  agents: ReadonlyArray<{ readonly name: string; readonly description?: string | undefined; readonly isPrimary: boolean }>
+  files: ReadonlyArray<string> | undefined
+}

@@ -1,0 +1,458 @@
+/** Owns what a terminal session shows and what its keys do: a fold over events, keys and time. */
+import type { Event } from "@skein/domain/Event"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import type { AgentTree } from "@skein/view/AgentTree"
+import type { Dialog } from "../../Dialog.ts"
+import { isKey, type Key } from "../../Key.ts"
+import { LiveView, type Moment } from "../../LiveView.ts"
+import type { Style } from "../../Style.ts"
+import { InputLine } from "../editor/InputLine.ts"
+import { type Item, Picker } from "../list/Picker.ts"
+import type { Pager } from "../list/Pager.ts"
+import { builtins } from "./builtins.ts"
+import { Menu, typingAt } from "./completion.ts"
+import type { Facts } from "./Facts.ts"
+import type { Request } from "./Request.ts"
+import { TreeView } from "./TreeView.ts"
+import { Waiting } from "./Waiting.ts"
+
+/** For how long a second Ctrl+C quits, and a second Esc goes back, in milliseconds. */
+const twice = { quit: 2_000, back: 800 }
+
+/** A question of the program itself, or a list to choose from. */
+interface Choosing {
+  readonly picker: Picker
+  readonly taken: (value: string) => void
+}
+
+/** A session at a terminal. */
+export class SessionModel {
+  readonly style: Style
+  readonly facts: Facts
+  readonly input = new InputLine()
+  readonly waiting = new Waiting()
+  readonly #colors = new Map<string, string>()
+  #live: LiveView | undefined
+  #requests: Array<Request> = []
+  #lines: Array<string> = []
+  #choosing: Choosing | undefined
+  #menu: Menu | undefined
+  /** The text for which the menu was closed. */
+  #dismissed: string | undefined
+  #pager: Pager | undefined
+  #tree: TreeView | undefined
+  #questionHasKeys = false
+  #quitAt = Number.NEGATIVE_INFINITY
+  #backAt = Number.NEGATIVE_INFINITY
+  #wasWorking = false
+  #failed: string | undefined
+  isFocused = true
+  /** The tokens of the last request of the root: how full its context is. */
+  used: number | undefined
+  /** What is said above the input until the next key. */
+  hint = ""
+  /** Called where a pager is closed. */
+  onPagerClosed: () => void = () => undefined
+
+  constructor(style: Style, facts: Facts) {
+    this.style = style
+    this.facts = facts
+  }
+
+  get live(): LiveView | undefined {
+    return this.#live
+  }
+
+  get choosing(): Picker | undefined {
+    return this.#choosing?.picker
+  }
+
+  get menu(): Menu | undefined {
+    return this.#menu
+  }
+
+  get pager(): Pager | undefined {
+    return this.#pager
+  }
+
+  get tree(): TreeView | undefined {
+    return this.#tree
+  }
+
+  get isWorking(): boolean {
+    return this.#live?.isWorking ?? false
+  }
+
+  /** Whether the agent at the root works: then a prompt steers it. */
+  get isBusy(): boolean {
+    const type = this.#live?.tree.root.state.type
+    return type === "working" || type === "queued" || type === "retry"
+  }
+
+  /** The colours of agents. */
+  color(name: string, color: string): void {
+    this.#colors.set(name, color)
+  }
+
+  /** A session is open from now on; `tree` is what is known of it. */
+  begin(session: SessionInfo, now: number, tree?: AgentTree): void {
+    const looks = { style: this.style, colors: this.#colors, hasKeys: true, isSession: true }
+    if (this.#live !== undefined) this.#lines.push(...this.#live.finish())
+    this.#live = new LiveView(session, now, looks, tree)
+    this.#tree = undefined
+    this.#learn(session)
+  }
+
+  /** A question waits that was asked before. */
+  ask(dialog: Dialog): void {
+    this.#live?.dialogs.add(dialog)
+  }
+
+  /** No session is open: the next prompt begins one. */
+  leave(): void {
+    if (this.#live !== undefined) this.#lines.push(...this.#live.finish())
+    this.#live = undefined
+    this.used = undefined
+    this.waiting.clear()
+  }
+
+  /** Takes an event in; says whether anything that is shown may have changed. */
+  see(event: Event): boolean {
+    const live = this.#live
+    if (live === undefined) return false
+    const root = live.tree.root.id
+    const changed = live.see(event)
+    if (event.type === "permission.asked" || event.type === "question.asked") this.#notify("A question waits")
+    if (event.sessionID !== root) return changed || this.#tree !== undefined
+    if (event.type === "session.updated") this.#learn(event.properties.info)
+    if (event.type === "message.updated") {
+      const { info } = event.properties
+      if (info.role === "user") this.waiting.taken(info.id)
+      else {
+        this.facts.model = `${info.providerID}/${info.modelID}`
+        const { cacheRead, cacheWrite, input, output } = info.usage.tokens
+        if (input + output > 0) this.used = input + output + cacheRead + cacheWrite
+      }
+    }
+    if (event.type === "session.error") this.fail(event.properties.error.message)
+    this.#ended()
+    return true
+  }
+
+  /** Adds a line that stays. */
+  say(text: string, kind: "note" | "error" = "note"): void {
+    if (this.#live !== undefined && kind === "note") return this.#live.note(text)
+    for (const line of text.split("\n")) {
+      if (this.#live !== undefined) this.#live.note(line, kind === "error" ? this.style.red : undefined)
+      else this.#lines.push(kind === "error" ? this.style.red(line) : this.style.dim(line))
+    }
+  }
+
+  /** Says why something failed; once, where several say the same. */
+  fail(message: string): void {
+    if (message !== this.#failed) this.say(message, "error")
+    this.#failed = message
+  }
+
+  /** Adds lines that stay, as they are: they are escaped, and may have colours. */
+  print(lines: ReadonlyArray<string>): void {
+    if (this.#live === undefined) this.#lines.push(...lines)
+    else this.#live.print(lines)
+  }
+
+  /** Lets the person choose; `taken` gets the value. */
+  choose(title: string, items: ReadonlyArray<Item>, taken: (value: string) => void): void {
+    this.#choosing = { picker: new Picker(title, items), taken }
+  }
+
+  /** Fills the terminal with a text. */
+  page(pager: Pager | undefined): void {
+    this.#pager = pager
+  }
+
+  /** Asks for something to be done. */
+  request(request: Request): void {
+    this.#requests.push(request)
+  }
+
+  /** What is to be done, once. */
+  take(): ReadonlyArray<Request> {
+    const replies = this.#live?.dialogs.take() ?? []
+    const requests = [...replies.map((reply): Request => ({ type: "reply", reply })), ...this.#requests]
+    this.#requests = []
+    return requests
+  }
+
+  /** The lines that stay and were not shown yet, of a session that is not open any more. */
+  takeLines(): ReadonlyArray<string> {
+    const lines = this.#lines
+    this.#lines = []
+    return lines
+  }
+
+  /** Takes the keys of one read. */
+  press(read: ReadonlyArray<Key>, moment: Moment): void {
+    const keys = joined(read)
+    if (keys.some(({ type }) => type === "key" || type === "text" || type === "paste")) this.hint = ""
+    if (this.#pressQuestion(keys, moment)) return
+    for (const key of keys) {
+      if (key.type === "focus") this.isFocused = key.isFocused
+      else if (this.#pager !== undefined) this.#pressPager(key, this.#pager)
+      else if (this.#choosing !== undefined) this.#pressPicker(key, this.#choosing)
+      else if (this.#tree !== undefined) this.#pressTree(key, this.#tree)
+      else this.#pressInput(key, moment)
+    }
+    this.#complete()
+  }
+
+  /** Whether the keys were for the question that waits. */
+  #pressQuestion(keys: ReadonlyArray<Key>, { steady }: Moment): boolean {
+    const dialogs = this.#live?.dialogs
+    if (dialogs === undefined || dialogs.isEmpty || this.#pager !== undefined || this.#choosing !== undefined) return false
+    if (!this.input.isEmpty && !dialogs.isWriting && keys.length === 1 && keys[0] !== undefined && isKey(keys[0], "tab")) {
+      this.#questionHasKeys = !this.#questionHasKeys
+      dialogs.isHeld = !this.#questionHasKeys
+      return true
+    }
+    if (this.input.isEmpty) this.#questionHasKeys = false
+    const isOpen = dialogs.isWriting || this.#questionHasKeys || this.input.isEmpty
+    const [first] = keys
+    if (isOpen && first !== undefined && isKey(first, "escape") && !dialogs.isWriting && !dialogs.isSelected) return false
+    const typed = keys.filter(({ type }) => type !== "focus")
+    if (isOpen && typed.length > 0 && !typed.some((key) => isKey(key, "ctrl+c")) && dialogs.press(typed, steady)) return true
+    // What is typed stays in the input, and arrows do not go through its history while a question waits.
+    const stays = typed.some((key) => key.type === "text" || key.type === "paste")
+    if (!isOpen || stays) {
+      dialogs.typed(steady)
+      this.#questionHasKeys = false
+      return false
+    }
+    return typed.length > 0 && typed.every((key) => key.type === "key" && dialogKeys.has(key.name))
+  }
+
+  #pressPager(key: Key, pager: Pager): void {
+    if (pager.press(key) === undefined) return
+    this.#pager = undefined
+    this.onPagerClosed()
+  }
+
+  #pressPicker(key: Key, { picker, taken }: Choosing): void {
+    const picked = picker.press(key)
+    if (picked === undefined) return
+    this.#choosing = undefined
+    if (picked.type === "taken") taken(picked.value)
+  }
+
+  #pressTree(key: Key, tree: TreeView): void {
+    const done = tree.press(key)
+    if (done === undefined) return
+    if (done.type === "left") this.#tree = undefined
+    else this.request(done)
+  }
+
+  #pressInput(key: Key, moment: Moment): void {
+    if (this.#menu !== undefined && this.#pressMenu(key, this.#menu)) return
+    if (key.type !== "key") return void this.input.press(key)
+    switch (key.name) {
+      case "ctrl+c":
+        return this.#interrupt(moment)
+      case "escape":
+        return this.#escape(moment)
+      case "shift+tab":
+        return this.#nextMode()
+      case "tab":
+        return this.#send("queue")
+      case "ctrl+t":
+        return this.openTree()
+      case "ctrl+b": {
+        const tasks = this.#live?.waitedFor ?? []
+        return tasks.length > 0 ? this.request({ type: "promote", tasks }) : undefined
+      }
+      case "ctrl+g":
+        return this.request({ type: "edit", text: this.input.whole })
+      case "ctrl+r":
+        return this.#search()
+      case "ctrl+o":
+        return this.#live === undefined ? undefined : this.request({ type: "transcript", session: this.#live.tree.root.id })
+      case "ctrl+d":
+        return this.input.isEmpty ? this.request({ type: "quit" }) : void this.input.press(key)
+      case "up": {
+        const withdrawn = this.input.isEmpty ? this.waiting.withdraw() : undefined
+        return withdrawn === undefined ? void this.input.press(key) : this.input.set(withdrawn)
+      }
+      case "down":
+        return this.input.isEmpty && this.#live !== undefined && this.#live.tree.all.length > 1
+          ? this.openTree()
+          : void this.input.press(key)
+      default:
+        if (this.input.press(key) === "submit") this.#send("steer")
+    }
+  }
+
+  /** Opens the tree of agents. */
+  openTree(): void {
+    if (this.#live !== undefined) this.#tree = new TreeView(this.#live.tree)
+    else this.hint = "There are no agents yet: write a prompt first."
+  }
+
+  /** Whether the key was for the menu. */
+  #pressMenu(key: Key, menu: Menu): boolean {
+    if (key.type !== "key") return false
+    const { selected } = menu
+    switch (key.name) {
+      case "up":
+      case "down":
+        menu.move(key.name === "up" ? -1 : 1)
+        return true
+      case "escape":
+        this.#dismissed = this.input.text
+        this.#menu = undefined
+        return true
+      case "tab":
+      case "enter": {
+        if (selected === undefined) return false
+        const isWhole = menu.typing.kind === "command" && menu.typing.pattern === selected.value
+        if (key.name === "enter" && isWhole) return false
+        this.input.replace(menu.typing.from, `${menu.typing.kind === "command" ? "/" : "@"}${selected.value} `)
+        const takesMore = builtins.find(({ name }) => name === selected.value)?.takes !== undefined
+        const isBuiltin = builtins.some(({ name }) => name === selected.value)
+        if (key.name === "enter" && menu.typing.kind === "command" && isBuiltin && !takesMore) this.#send("steer")
+        return true
+      }
+      default:
+        return false
+    }
+  }
+
+  #complete(): void {
+    const { cursor, text } = this.input
+    const typing = text === this.#dismissed ? undefined : typingAt(text, cursor)
+    if (text !== this.#dismissed) this.#dismissed = undefined
+    if (typing === undefined) {
+      this.#menu = undefined
+      return
+    }
+    if (typing.kind === "name" && this.facts.files === undefined) this.request({ type: "files" })
+    if (this.#menu?.typing.pattern === typing.pattern && this.#menu.typing.kind === typing.kind) return
+    const menu = new Menu(typing, this.#candidates(typing.kind))
+    this.#menu = menu.items.length === 0 ? undefined : menu
+  }
+
+  /** Files came: the menu shows them. */
+  refreshMenu(): void {
+    this.#menu = undefined
+    this.#complete()
+  }
+
+  #candidates(kind: "command" | "name"): ReadonlyArray<Item> {
+    if (kind === "command") {
+      return [
+        ...builtins.map(({ name, summary }) => ({ value: name, label: name, detail: summary })),
+        ...this.facts.commands.map(({ description = "", name }) => ({ value: name, label: name, detail: description }))
+      ]
+    }
+    return [
+      ...this.facts.agents.map(({ description = "", name }) => ({ value: name, label: name, detail: `agent: ${description}` })),
+      ...(this.facts.files ?? []).map((file) => ({ value: file, label: file }))
+    ]
+  }
+
+  #interrupt({ steady }: Moment): void {
+    if (!this.input.isEmpty) {
+      this.input.keep(this.input.whole)
+      return this.input.clear()
+    }
+    if (steady - this.#quitAt < twice.quit) return this.request({ type: "quit" })
+    this.#quitAt = steady
+    this.hint = this.isWorking ? "Press Ctrl+C again to stop the turn and quit; Esc only stops it." : "Press Ctrl+C again to quit."
+  }
+
+  #escape({ steady }: Moment): void {
+    if (this.isWorking) return this.request({ type: "stop" })
+    if (!this.input.isEmpty || this.#live === undefined) return
+    if (steady - this.#backAt < twice.back) {
+      this.#backAt = Number.NEGATIVE_INFINITY
+      return this.request({ type: "listPrompts" })
+    }
+    this.#backAt = steady
+    this.hint = "Press Esc again to go back to an earlier prompt."
+  }
+
+  #nextMode(): void {
+    const modes = ["plan", "ask", "edits"] as const
+    const next = modes[(modes.findIndex((mode) => mode === this.facts.mode) + 1) % modes.length] ?? "ask"
+    this.request({ type: "mode", mode: next })
+  }
+
+  #search(): void {
+    const seen = [...new Set(this.input.history.toReversed())]
+    this.choose("Earlier prompts", seen.map((text) => ({ value: text, label: text })), (text) => this.input.set(text))
+  }
+
+  /** Sends what stands in the input: now, or after the turn. */
+  #send(how: "steer" | "queue"): void {
+    const text = this.input.whole
+    if (text.trim() === "") return
+    this.input.keep(text)
+    this.input.clear()
+    this.#menu = undefined
+    if (how === "queue" && this.isBusy) return this.waiting.queue(text)
+    this.submit(text)
+  }
+
+  /** Does what a text says: a command, a shell command, or a prompt. */
+  submit(text: string): void {
+    this.#failed = undefined
+    const [, name, words = ""] = /^\/([^\s/]+)(?:\s+([^]*))?$/.exec(text.trimEnd()) ?? []
+    if (name !== undefined) return this.request({ type: "command", name, words })
+    if (text.startsWith("!") && text.trim().length > 1) {
+      return this.request({ type: "shell", command: text.slice(1).trim() })
+    }
+    this.request({ type: "prompt", text })
+  }
+
+  #learn(info: SessionInfo): void {
+    this.facts.agent = info.agent
+    this.facts.mode = info.mode ?? (info.agent === "plan" ? "plan" : "ask")
+    if (info.model !== undefined) this.facts.model = `${info.model.providerID}/${info.model.modelID}`
+  }
+
+  /** A turn has ended: what was queued for then is sent. */
+  #ended(): void {
+    const isBusy = this.isBusy
+    const [was, isWorking] = [this.#wasWorking, isBusy]
+    this.#wasWorking = isWorking
+    if (isBusy || !was) return
+    this.waiting.ended()
+    const next = this.waiting.next()
+    if (next !== undefined) return this.submit(next)
+    this.#notify("The turn has ended")
+  }
+
+  #notify(text: string): void {
+    if (!this.isFocused) this.request({ type: "notify", text })
+  }
+}
+
+const dialogKeys: ReadonlySet<string> = new Set(["up", "down", "left", "right", "pageUp", "pageDown", "enter", "escape"])
+
+/**
+ * Text that came in one read, as one text. A line break in the middle of it was pasted, in a terminal that does not mark
+ * what is pasted: it sends nothing.
+ */
+const joined = (keys: ReadonlyArray<Key>): ReadonlyArray<Key> => {
+  const typed = keys.filter(({ type }) => type === "text").length
+  const isPasted = typed > 8 &&
+    keys.slice(0, -1).some((key) => isKey(key, "enter")) && keys.every((key) => key.type === "text" || isKey(key, "enter") || isKey(key, "tab"))
+  if (isPasted) {
+    const text = keys.map((key) => key.type === "text" ? key.text : isKey(key, "tab") ? "\t" : "\n").join("")
+    return [{ type: "paste", text }]
+  }
+  const found: Array<Key> = []
+  for (const key of keys) {
+    const last = found.at(-1)
+    if (key.type === "text" && last?.type === "text") found[found.length - 1] = { type: "text", text: last.text + key.text }
+    else found.push(key)
+  }
+  return found
+}

@@ -1,0 +1,293 @@
+/** Runs the commands of a session, and those of the project. */
+import { Backend } from "@skein/backend/Backend"
+import type { BackendError } from "@skein/backend/BackendError"
+import type { SessionID } from "@skein/domain/Id"
+import { Mode } from "@skein/domain/Mode"
+import { parseRef } from "@skein/domain/Model"
+import { formatAgo, formatCost, formatCount } from "@skein/view/Numbers"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { escapeLine, escapeText } from "../../Escape.ts"
+import { fuzzy } from "../list/fuzzy.ts"
+import { Pager } from "../list/Pager.ts"
+import { builtins } from "./builtins.ts"
+import { helpLines } from "./help.ts"
+import type { Acting } from "./perform.ts"
+import { listPrompts } from "./rewind.ts"
+import type { SessionModel } from "./SessionModel.ts"
+
+type Run = (acting: Acting, words: string) => Effect.Effect<void, BackendError>
+
+const current = ({ model }: Acting): SessionID | undefined => model.live?.tree.root.id
+
+const page = ({ model }: Acting, title: string, lines: ReadonlyArray<string>) =>
+  Effect.sync(() => model.page(new Pager(title, lines)))
+
+/** For commands that need a session which is open. */
+const withSession = (run: (acting: Acting, id: SessionID, words: string) => Effect.Effect<void, BackendError>): Run =>
+(acting, words) =>
+  Effect.suspend(() => {
+    const id = current(acting)
+    if (id !== undefined) return run(acting, id, words)
+    acting.model.hint = "There is no session yet: write a prompt first."
+    return Effect.void
+  })
+
+/** Lists the sessions of the project to choose from. */
+export const pickSession = (model: SessionModel): Effect.Effect<void, BackendError, Backend> =>
+  Effect.gen(function*() {
+    const { sessions } = yield* Backend
+    const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+    const listed = yield* sessions.list({ limit: 200 })
+    const own = listed.filter(({ directory }) => directory === model.facts.directory)
+    const others = listed.filter(({ directory }) => directory !== model.facts.directory)
+    model.choose(
+      "Sessions",
+      [...own, ...others].map(({ directory, id, status, time, title }) => ({
+        value: id,
+        label: title === "" ? id : title,
+        detail: [
+          ...(status.type === "idle" ? [] : [status.type]),
+          formatAgo(now - time.updated),
+          ...(directory === model.facts.directory ? [] : [directory])
+        ].join(" · ")
+      })),
+      (id) => model.request({ type: "open", session: id as SessionID })
+    )
+  })
+
+const chooseModel: Run = ({ backend, choice, model, touch }, words) =>
+  Effect.gen(function*() {
+    const take = (name: string) => {
+      const ref = parseRef(name)
+      if (ref === undefined) {
+        model.hint = `${name} names no model: write PROVIDER/MODEL.`
+        return
+      }
+      choice.model = ref
+      model.facts.model = name
+      model.say(`Model from the next prompt on: ${name}`)
+      touch()
+    }
+    if (words !== "") return take(words)
+    const models = yield* backend.projects.models(model.facts.directory)
+    const usable = models.filter(({ available }) => available)
+    model.choose(
+      "Models",
+      usable.map(({ limit, modelID, providerID }) => ({
+        value: `${providerID}/${modelID}`,
+        label: `${providerID}/${modelID}`,
+        ...(limit === undefined ? {} : { detail: `${formatCount(limit.context)} tokens of context` })
+      })),
+      (name) => {
+        model.facts.context = usable.find((each) => `${each.providerID}/${each.modelID}` === name)?.limit?.context
+        take(name)
+      }
+    )
+  })
+
+const chooseAgent: Run = ({ choice, model, touch }, words) =>
+  Effect.sync(() => {
+    const primary = model.facts.agents.filter(({ isPrimary }) => isPrimary)
+    const take = (name: string) => {
+      if (!primary.some((agent) => agent.name === name)) {
+        model.hint = `There is no agent ${name} to prompt. There are ${primary.map((agent) => agent.name).join(", ")}.`
+        return
+      }
+      choice.agent = name
+      model.facts.agent = name
+      model.say(`Agent from the next prompt on: ${name}`)
+      touch()
+    }
+    if (words !== "") return take(words)
+    model.choose(
+      "Agents",
+      primary.map(({ description = "", name }) => ({ value: name, label: name, detail: description })),
+      take
+    )
+  })
+
+const modes: ReadonlyArray<readonly [mode: Mode, means: string]> = [
+  ["plan", "reads and plans; changes nothing but plans"],
+  ["ask", "asks before it edits or runs what the rules do not allow"],
+  ["edits", "edits in the working directory need no question"],
+  ["auto", "nothing is asked; what only a person may allow is denied"]
+]
+
+const chooseMode: Run = ({ model, touch }, words) =>
+  Effect.sync(() => {
+    const take = (mode: string) => {
+      if (!Schema.is(Mode)(mode)) {
+        model.hint = `There is no mode ${mode}. There are plan, ask, edits and auto.`
+        return
+      }
+      if (mode !== "auto") return model.request({ type: "mode", mode })
+      model.choose("In the mode auto nothing is asked any more. Go on?", [
+        { value: "no", label: "No" },
+        { value: "yes", label: "Yes, ask nothing" }
+      ], (answer) => answer === "yes" ? model.request({ type: "mode", mode }) : undefined)
+    }
+    if (words !== "") take(words)
+    else model.choose("Modes", modes.map(([value, detail]) => ({ value, label: value, detail })), take)
+    touch()
+  })
+
+const cost = withSession(({ model }) =>
+  Effect.sync(() => {
+    const { tree } = model.live ?? {}
+    if (tree === undefined) return
+    const lines = tree.all.map(({ agent, title, usage }) => {
+      const { input, output } = usage.tokens
+      return `${agent}  ${title}: ${formatCount(input)} in, ${formatCount(output)} out, ${
+        usage.cost === "unknown" ? "cost unknown" : formatCost(usage.cost)
+      }`
+    })
+    for (const line of lines.slice(0, 40)) model.say(line)
+    if (lines.length > 40) model.say(`… and ${lines.length - 40} more agents, see /tree`)
+  })
+)
+
+const context = withSession(({ model }) =>
+  Effect.sync(() => {
+    const { context: size } = model.facts
+    const used = model.used ?? 0
+    model.say(
+      size === undefined
+        ? `The last request had ${formatCount(used)} tokens. How many the model takes is not known.`
+        : `The last request had ${formatCount(used)} of ${formatCount(size)} tokens: ${Math.round(100 * used / size)}%. /compact shortens the conversation.`
+    )
+  })
+)
+
+const compact = withSession(({ backend, model, touch }, id) =>
+  Effect.gen(function*() {
+    model.hint = "The conversation is being shortened …"
+    touch()
+    yield* Effect.ensuring(backend.sessions.compact(id), Effect.sync(() => model.hint = ""))
+  })
+)
+
+const tasks = withSession((acting, id) =>
+  Effect.flatMap(acting.backend.tasks.list(id), (runs) =>
+    page(acting, `Tasks: ${runs.length}`, runs.map(({ agent, background, description, outcome, state, taskID }) =>
+      `${escapeLine(agent)}  ${escapeLine(description)}  ${outcome?.status ?? state}${background ? ", background" : ""}  ${taskID}`
+    )))
+)
+
+/** What another command of the program prints, in a full-screen view. */
+const printed = (title: string, ...args: ReadonlyArray<string>): Run => (acting) =>
+  Effect.flatMap(
+    acting.host.program(acting.model.facts.directory, args),
+    (text) => page(acting, title, escapeText(text).trimEnd().split("\n"))
+  )
+
+const diff: Run = (acting) =>
+  Effect.flatMap(acting.host.shell(acting.model.facts.directory, "git diff HEAD"), ({ output }) => {
+    const { bold, cyan, green, red } = acting.model.style
+    const lines = output.trim() === "" ? ["No changes in tracked files."] : escapeText(output).trimEnd().split("\n")
+    return page(
+      acting,
+      "Changes in the working directory",
+      lines.map((line) =>
+        /^(?:diff|\+\+\+|---)/.test(line)
+          ? bold(line)
+          : line.startsWith("@@")
+          ? cyan(line)
+          : line.startsWith("+")
+          ? green(line)
+          : line.startsWith("-")
+          ? red(line)
+          : line
+      )
+    )
+  })
+
+/** Copies by the terminal (OSC 52): it works over SSH as well. */
+const copy = withSession(({ backend, model, terminal }, id) =>
+  Effect.gen(function*() {
+    const messages = yield* backend.sessions.messages(id)
+    const last = messages.findLast(({ info, parts }) => info.role === "assistant" && parts.some(({ type }) => type === "text"))
+    const text = last?.parts.flatMap((part) => part.type === "text" ? [part.text] : []).join("\n\n") ?? ""
+    if (text === "") model.hint = "There is no answer to copy yet."
+    else {
+      terminal.write(`\x1b]52;c;${Buffer.from(text).toString("base64")}\x07`)
+      model.hint = `Copied ${formatCount(text.length)} characters, where the terminal allows it.`
+    }
+  })
+)
+
+const exported = withSession(({ host, model }, id, words) =>
+  Effect.gen(function*() {
+    const file = words === "" ? `${id}.jsonl` : words
+    const said = yield* host.program(model.facts.directory, ["sessions", "export", id, "--output", file])
+    model.say(said.trim() === "" ? `Exported to ${file}` : said.trim())
+  })
+)
+
+const rename = withSession(({ backend, model }, id, words) =>
+  words === ""
+    ? Effect.sync(() => model.hint = "Write the title behind it: /rename TITLE")
+    : backend.sessions.rename(id, words)
+)
+
+const runs: Readonly<Record<string, Run>> = {
+  help: (acting) => page(acting, "Help", helpLines(acting.model.style)),
+  new: ({ close, model }) => Effect.zipRight(close, Effect.sync(() => model.say("A new session begins with the next prompt."))),
+  resume: (acting, words) =>
+    words === ""
+      ? Effect.provideService(pickSession(acting.model), Backend, acting.backend)
+      : Effect.flatMap(acting.backend.sessions.ids("sessions", words, 2), ([first, second]) => {
+        if (first !== undefined && second === undefined) return acting.open(first as SessionID)
+        acting.model.hint = first === undefined ? `There is no session ${words}.` : `${words} is the beginning of several ids.`
+        return Effect.void
+      }),
+  fork: withSession(({ backend, model, open }, id) =>
+    Effect.gen(function*() {
+      yield* open((yield* backend.sessions.fork(id)).id)
+      model.say("This is a copy. The other session stays as it is.")
+    })
+  ),
+  rewind: (acting) => listPrompts(acting),
+  model: chooseModel,
+  agent: chooseAgent,
+  mode: chooseMode,
+  compact,
+  context,
+  cost,
+  tasks,
+  tree: ({ model }) => Effect.sync(() => model.openTree()),
+  agents: printed("Agents", "agents"),
+  commands: printed("Commands", "commands"),
+  skills: printed("Skills", "skills"),
+  permissions: printed("Permanent approvals", "permissions"),
+  config: printed("Configuration", "config"),
+  doctor: printed("Checks", "doctor"),
+  diff,
+  copy,
+  export: exported,
+  rename,
+  quit: ({ model }) => Effect.sync(() => model.request({ type: "quit" }))
+}
+
+/** Runs a command; one that does not exist is said, and not sent. */
+export const runCommand = (acting: Acting, name: string, words: string): Effect.Effect<void, BackendError> =>
+  Effect.suspend(() => {
+    const { backend, beside, choice, ensure, model } = acting
+    const run = runs[name]
+    if (run !== undefined && Object.hasOwn(runs, name)) return run(acting, words.trim())
+    if (model.facts.commands.some((command) => command.name === name)) {
+      return Effect.gen(function*() {
+        const id = yield* ensure
+        const prompted = yield* backend.sessions.prompt(id, {
+          command: { name, arguments: words },
+          ...(choice.model === undefined ? {} : { model: choice.model })
+        })
+        yield* beside(Effect.catchTag(prompted.turn, "SessionStopped", () => Effect.void))
+      })
+    }
+    const names = [...builtins, ...model.facts.commands].map((command) => command.name)
+    const [meant] = fuzzy(name, names, (each) => each, 1)
+    model.input.set(`/${name}${words === "" ? "" : ` ${words}`}`)
+    model.hint = `There is no command /${name}, so nothing was sent.${meant === undefined ? "" : ` Did you mean /${meant}?`} See /help.`
+    return Effect.void
+  })

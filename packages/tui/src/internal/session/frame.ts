@@ -1,0 +1,64 @@
+/** Decides how a session looks: a function of the model, the size of the terminal and the time. */
+import type { Moment } from "../../LiveView.ts"
+import type { Place } from "../../Screen.ts"
+import { fit } from "../../Width.ts"
+import type { SessionModel } from "./SessionModel.ts"
+import { statusLine } from "./statusLine.ts"
+
+/** What is to be seen: lines that stay, and those that are drawn again; or a full-screen view. */
+export type SessionFrame =
+  | { readonly type: "main"; readonly above: ReadonlyArray<string>; readonly below: ReadonlyArray<string>; readonly cursor: Place | undefined }
+  | { readonly type: "full"; readonly lines: ReadonlyArray<string> }
+
+/** The size of a terminal. */
+interface Size {
+  readonly columns: number
+  readonly rows: number
+}
+
+/** The rows of the input at most, of those that there are. */
+const inputRows = (rows: number): number => Math.max(1, Math.min(10, Math.floor(rows / 3)))
+
+/** The input with its mark, and where the cursor is in it. */
+const inputLines = ({ input, style }: SessionModel, { columns, rows }: Size) => {
+  input.columns = columns - 3
+  const layout = input.layout
+  const room = inputRows(rows)
+  const first = Math.max(0, Math.min(layout.row - room + 1, layout.rows.length - room))
+  const lines = layout.rows.slice(first, first + room).map(({ shown }, at) =>
+    `${first + at === 0 ? style.cyan("› ") : "  "}${shown}`
+  )
+  if (input.isEmpty) lines[0] = `${style.cyan("› ")}${style.dim(fit("Write a prompt, / for commands, @ for files", columns - 3))}`
+  return { lines, cursor: { row: layout.row - first, column: layout.column + 2 } }
+}
+
+/** Looks at the model; the lines that stay are given once. */
+export const frameOf = (model: SessionModel, size: Size, moment: Moment): SessionFrame => {
+  const { style } = model
+  const columns = Math.max(20, size.columns)
+  const rows = Math.max(4, size.rows)
+  if (model.pager !== undefined) return { type: "full", lines: model.pager.draw(columns, rows, style) }
+  if (model.tree !== undefined) return { type: "full", lines: model.tree.draw(columns, rows, moment.now, style) }
+  const { choosing, menu } = model
+  const input = inputLines(model, { columns, rows })
+  const status = statusLine(model.facts, model.live?.tree, model.used, columns, style)
+  const rule = style.dim("─".repeat(columns - 1))
+  const hint = model.hint === "" ? [] : [style.dim(fit(`  ${model.hint}`, columns - 1))]
+  const bottom = choosing === undefined
+    ? [rule, ...input.lines, ...hint, status]
+    : [rule, ...choosing.lines(columns, Math.min(16, rows - 4), style), status]
+  const room = Math.max(1, rows - 1 - bottom.length)
+  const list = choosing !== undefined || menu === undefined ? [] : menu.lines(columns, Math.max(1, room - 2), style)
+  const waits = room < 8 ? [] : model.waiting.lines(columns, style)
+  const live = model.live?.view({ columns, rows: Math.max(2, room - list.length - waits.length + 1) }, moment)
+  const before = [...live?.below ?? [], ...waits, ...list].slice(-room)
+  const cursor = choosing === undefined
+    ? { row: before.length + 1 + input.cursor.row, column: input.cursor.column }
+    : undefined
+  return {
+    type: "main",
+    above: [...model.takeLines(), ...live?.above ?? []],
+    below: [...before, ...bottom],
+    cursor
+  }
+}

@@ -1,0 +1,51 @@
+/** What happens when a session is opened: what is continued, what is asked first, and what is loaded beside it. */
+import { Backend } from "@skein/backend/Backend"
+import * as Effect from "effect/Effect"
+import type { SessionHost, SessionRequest } from "../../TerminalSession.ts"
+import { pickSession } from "./commands.ts"
+import type { Performer } from "./perform.ts"
+import type { SessionModel } from "./SessionModel.ts"
+
+/** Continues what is asked for, and sends the first prompt. */
+export const opening = Effect.fnUntraced(function*(
+  model: SessionModel,
+  performer: Performer,
+  { picks, prompt, session }: SessionRequest
+) {
+  if (session !== undefined) yield* performer.open(session)
+  if (picks) yield* pickSession(model)
+  if (prompt.trim() !== "") model.submit(prompt)
+})
+
+/** Loads what menus and the status line show. What cannot be loaded is said when it is asked for. */
+export const loadFacts = (
+  model: SessionModel,
+  host: SessionHost,
+  { agent, directory, model: wanted }: SessionRequest,
+  touch: () => void
+): Effect.Effect<void, never, Backend> =>
+  Effect.gen(function*() {
+    const { projects } = yield* Backend
+    model.input.load(yield* host.history(directory))
+    const { agents, defaultAgent } = yield* projects.agents(directory)
+    model.facts.agent ??= defaultAgent
+    model.facts.agents = agents.filter(({ hidden }) => !hidden).map(({ description, mode, name }) => ({
+      name,
+      description,
+      isPrimary: mode !== "subagent"
+    }))
+    for (const { color, name } of agents) if (color !== undefined) model.color(name, color)
+    const chosen = yield* projects.modelFor(directory, { model: wanted, agent: agent ?? defaultAgent })
+    if (chosen.model !== undefined) model.facts.model ??= `${chosen.model.providerID}/${chosen.model.modelID}`
+    const models = yield* projects.models(directory)
+    model.facts.context = models.find(({ modelID, providerID }) => `${providerID}/${modelID}` === model.facts.model)?.limit?.context
+    model.facts.commands = (yield* projects.commands(directory)).items
+    touch()
+  }).pipe(
+    Effect.catchAll((error) =>
+      Effect.sync(() => {
+        model.say(error.message, "error")
+        touch()
+      })
+    )
+  )

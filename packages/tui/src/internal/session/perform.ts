@@ -1,0 +1,273 @@
+/** Carries out what a session asks for, with the backend and the person's machine. */
+import { Backend } from "@skein/backend/Backend"
+import type { BackendError } from "@skein/backend/BackendError"
+import type { SessionID } from "@skein/domain/Id"
+import type { ModelRef } from "@skein/domain/Model"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { escapeLine } from "../../Escape.ts"
+import type { Moment } from "../../LiveView.ts"
+import type { Screen } from "../../Screen.ts"
+import type { SessionHost, SessionLeft, SessionRequest, SessionTerminal } from "../../TerminalSession.ts"
+import { fit } from "../../Width.ts"
+import { Pager } from "../list/Pager.ts"
+import { runCommand } from "./commands.ts"
+import { missingName, promptWords } from "./names.ts"
+import type { Request } from "./Request.ts"
+import { goBack, listPrompts } from "./rewind.ts"
+import type { SessionModel } from "./SessionModel.ts"
+import { workingIn } from "./statusLine.ts"
+import { linesOf, makeWatching } from "./watching.ts"
+
+/** What a performer works with. */
+export interface Stage {
+  readonly model: SessionModel
+  readonly host: SessionHost
+  readonly asked: SessionRequest
+  readonly terminal: SessionTerminal
+  readonly screen: Screen
+  /** Something has changed: what is to be seen is drawn, and what is to be done is done. */
+  readonly touch: () => void
+  readonly moment: () => Moment
+  readonly left: Deferred.Deferred<SessionLeft>
+}
+
+/** What carries requests out. */
+export interface Performer {
+  readonly perform: (request: Request) => Effect.Effect<void>
+  readonly open: (id: SessionID) => Effect.Effect<void, BackendError>
+}
+
+/** What the next prompts are sent with. */
+export interface Choice {
+  agent: string | undefined
+  model: ModelRef | undefined
+  /** What commands of the person's own have written: the model reads it with the next prompt. */
+  heard: Array<string>
+}
+
+/** What the parts of a performer share. */
+export interface Acting extends Stage {
+  readonly backend: typeof Backend.Service
+  readonly choice: Choice
+  readonly open: (id: SessionID) => Effect.Effect<void, BackendError>
+  readonly close: Effect.Effect<void>
+  /** The session that is open; made where there is none. */
+  readonly ensure: Effect.Effect<SessionID, BackendError>
+  /** Runs beside everything else; what fails is said. */
+  readonly beside: <E extends { readonly message: string }>(effect: Effect.Effect<unknown, E>) => Effect.Effect<void>
+}
+
+const ids = (model: SessionModel): SessionID | undefined => model.live?.tree.root.id
+
+const prompt = (acting: Acting, text: string, isSure: boolean): Effect.Effect<void, BackendError> =>
+  Effect.gen(function*() {
+    const { backend, beside, choice, host, model } = acting
+    const missing = isSure ? undefined : yield* missingName(text, model.facts, host)
+    if (missing !== undefined) {
+      model.input.set(text)
+      model.choose(`${missing} Send it all the same?`, [
+        { value: "no", label: "No, edit it" },
+        { value: "yes", label: "Yes, send it as it is" }
+      ], (answer) => {
+        if (answer !== "yes") return
+        model.input.clear()
+        model.request({ type: "prompt", text, isSure: true })
+      })
+      return
+    }
+    yield* beside(host.remember(model.facts.directory, text))
+    const wasBusy = model.isBusy
+    const id = yield* acting.ensure
+    const heard = choice.heard.splice(0)
+    const prompted = yield* backend.sessions.prompt(id, {
+      words: promptWords(text),
+      ...(heard.length === 0 ? {} : { text: heard.join("\n\n") }),
+      ...(choice.agent === undefined ? {} : { agent: choice.agent }),
+      ...(choice.model === undefined ? {} : { model: choice.model })
+    })
+    if (wasBusy) model.waiting.stored(prompted.messageID, text)
+    for (const note of prompted.notes) model.say(note)
+    yield* beside(
+      prompted.turn.pipe(
+        Effect.catchAll((error) => Effect.sync(() => {
+          if (error._tag !== "SessionStopped") model.fail(error.message)
+        }))
+      )
+    )
+  })
+
+const shell = (acting: Acting, command: string): Effect.Effect<void> =>
+  Effect.gen(function*() {
+    const { choice, host, model, terminal } = acting
+    model.hint = `Running: ${escapeLine(command)}`
+    acting.touch()
+    const { exit, output } = yield* host.shell(model.facts.directory, command)
+    model.hint = ""
+    const { columns } = terminal.size()
+    const lines = output.trimEnd().split("\n")
+    const tail = lines.slice(-20)
+    model.print([
+      model.style.bold(fit(`! ${escapeLine(command)}`, columns - 1)),
+      ...(lines.length > tail.length ? [model.style.dim(`    … ${lines.length - tail.length} lines before`)] : []),
+      ...tail.map((line) => model.style.dim(fit(`    ${escapeLine(line.slice(0, 1_000))}`, columns - 1))),
+      exit === 0 ? model.style.dim("    exit code 0") : model.style.red(`    exit code ${exit}`)
+    ])
+    choice.heard.push(`The user ran \`${command}\` (exit code ${exit}):\n${output.slice(-20_000)}`)
+  })
+
+const reply = ({ backend, model }: Acting, { reply: given }: Extract<Request, { readonly type: "reply" }>) =>
+  Effect.gen(function*() {
+    if (given.kind === "permission") {
+      const { id, message, reply: answer, scope } = given
+      return yield* backend.asks.reply(id, answer, { scope, ...(message === undefined ? {} : { message }) })
+    }
+    return yield* given.answers === undefined
+      ? backend.asks.dismiss(given.id)
+      : backend.asks.answer(given.id, given.answers)
+  }).pipe(
+    // Somebody else may have answered it, or its agent may be gone: then there is nothing left to answer.
+    Effect.catchAll((error) =>
+      error._tag === "PermissionNotFound" || error._tag === "QuestionNotFound"
+        ? Effect.void
+        : Effect.sync(() => model.fail(error.message))
+    )
+  )
+
+const transcript = ({ backend, model, terminal, touch }: Acting, id: SessionID): Effect.Effect<void, BackendError> =>
+  Effect.gen(function*() {
+    const session = yield* backend.sessions.get(id)
+    const lines = Effect.map(
+      backend.sessions.messages(id),
+      (messages) => linesOf(session, messages, model.style, terminal.size().columns, { lines: 100_000, messages: 10_000 })
+    )
+    const pager = new Pager(`${escapeLine(session.agent)}: ${escapeLine(session.title)}`, yield* lines, true)
+    model.page(pager)
+    touch()
+    // Live: what is stored meanwhile is read again, as long as it is open.
+    while (model.pager === pager) {
+      yield* Effect.sleep(500)
+      pager.replace(yield* lines)
+      touch()
+    }
+  })
+
+const quit = ({ backend, left, model, touch }: Acting): Effect.Effect<void, BackendError> =>
+  Effect.gen(function*() {
+    const id = ids(model)
+    const end = Deferred.succeed(left, { session: id })
+    if (id === undefined || model.live === undefined || !model.isWorking) return yield* Effect.asVoid(end)
+    const { background } = workingIn(model.live.tree)
+    const isServed = backend.where._tag === "Server"
+    const stop = backend.sessions.stop(id, "the user").pipe(Effect.timeoutOption(5_000), Effect.zipRight(end))
+    if (background === 0 && !isServed) return yield* Effect.asVoid(stop)
+    const work = background === 0 ? "The turn is under way." : `${background} ${background === 1 ? "agent works" : "agents work"} in the background.`
+    model.choose(work, [
+      { value: "stay", label: "Stay here" },
+      ...(isServed ? [{ value: "leave", label: "Quit, and leave it running on the server" }] : []),
+      { value: "stop", label: "Stop it, and quit" }
+    ], (value) => {
+      if (value === "leave") model.request({ type: "leave" })
+      if (value === "stop") model.request({ type: "stopAndQuit" })
+    })
+    touch()
+  })
+
+const carryOut = (acting: Acting, request: Request): Effect.Effect<void, BackendError> => {
+  const { backend, host, left, model, screen, terminal, touch } = acting
+  const id = ids(model)
+  switch (request.type) {
+    case "prompt":
+      return prompt(acting, request.text, request.isSure ?? false)
+    case "command":
+      return runCommand(acting, request.name, request.words)
+    case "shell":
+      return shell(acting, request.command)
+    case "reply":
+      return reply(acting, request)
+    case "mode":
+      return Effect.suspend(() => {
+        if (id !== undefined) return Effect.asVoid(backend.sessions.setMode(id, request.mode))
+        model.facts.mode = request.mode
+        return Effect.void
+      })
+    case "promote":
+      return Effect.forEach(request.tasks, (task) => backend.tasks.promote(task), { discard: true })
+    case "stop":
+      return id === undefined
+        ? Effect.void
+        : Effect.zipRight(backend.sessions.stop(id, "the user"), Effect.sync(() => model.say("Interrupted. What next?")))
+    case "stopTask":
+      return Effect.asVoid(backend.tasks.stop(request.task))
+    case "messageTask":
+      return Effect.asVoid(backend.tasks.message(request.task, request.text))
+    case "transcript":
+      return transcript(acting, request.session)
+    case "open":
+      return acting.open(request.session)
+    case "listPrompts":
+      return listPrompts(acting)
+    case "rewind":
+      return goBack(acting, request.message, request.text)
+    case "files":
+      return Effect.flatMap(host.files(model.facts.directory), (files) => Effect.sync(() => {
+        model.facts.files = files
+        model.refreshMenu()
+      }))
+    case "edit":
+      return Effect.gen(function*() {
+        screen.close()
+        const text = yield* host.edit(request.text)
+        screen.forget()
+        if (text === undefined) model.hint = "Set VISUAL or EDITOR to the editor that Ctrl+G opens."
+        else model.input.set(text.replace(/\n$/, ""))
+      })
+    case "notify":
+      return Effect.sync(() => terminal.write(`\x07\x1b]9;Skein: ${request.text}\x07`))
+    case "quit":
+      return quit(acting)
+    case "leave":
+      return Effect.asVoid(Deferred.succeed(left, { session: id }))
+    case "stopAndQuit":
+      return Effect.gen(function*() {
+        if (id !== undefined) yield* Effect.timeoutOption(backend.sessions.stop(id, "the user"), 5_000)
+        yield* Deferred.succeed(left, { session: id })
+        touch()
+      })
+  }
+}
+
+/** Makes what carries requests out, each beside the others. */
+export const makePerformer = (stage: Stage): Effect.Effect<Performer, never, Backend | Scope.Scope> =>
+  Effect.gen(function*() {
+    const { asked, model, moment, terminal, touch } = stage
+    const backend = yield* Backend
+    const scope = yield* Effect.scope
+    const { close, make, open } = yield* makeWatching(model, moment, touch, () => terminal.size().columns)
+    const choice: Choice = { agent: asked.agent, model: asked.model, heard: [] }
+    const making = yield* Effect.makeSemaphore(1)
+    const beside = <E extends { readonly message: string }>(effect: Effect.Effect<unknown, E>) =>
+      effect.pipe(
+        Effect.catchAll((error) => Effect.sync(() => model.fail(error.message))),
+        Effect.ensuring(Effect.sync(touch)),
+        Effect.forkIn(scope),
+        Effect.asVoid
+      )
+    const ensure = making.withPermits(1)(Effect.suspend(() => {
+      const id = ids(model)
+      if (id !== undefined) return Effect.succeed(id)
+      const { directory, mode } = model.facts
+      return Effect.map(
+        make({
+          directory,
+          ...(mode === "ask" ? {} : { mode }),
+          ...(choice.agent === undefined ? {} : { agent: choice.agent }),
+          ...(choice.model === undefined ? {} : { model: choice.model })
+        }),
+        (session) => session.id
+      )
+    }))
+    const acting: Acting = { ...stage, backend, choice, open, close, ensure, beside }
+    return { perform: (request) => beside(carryOut(acting, request)), open }
+  })
