@@ -1,12 +1,18 @@
 /** The program `skein`: understands the command line, and loads only what the command needs. */
+import { isatty } from "node:tty"
 import { commands } from "./Commands.ts"
+import { session } from "./commands/session.ts"
 import { parse } from "./internal/arguments.ts"
 import { version } from "./internal/version.ts"
 
 /** Tells the launcher that this run is one whose compiled code is worth keeping; the program as modules has no such thing. */
 declare const __skeinPrompts: (() => void) | undefined
 
-const parsed = parse(commands, process.argv.slice(2), process.stdin.isTTY === true)
+const stdinIsTerminal = isatty(0)
+const parsed = parse(commands, process.argv.slice(2), {
+  stdinIsTerminal,
+  session: stdinIsTerminal && isatty(1) ? session : undefined
+})
 
 switch (parsed._tag) {
   case "Version":
@@ -20,7 +26,7 @@ switch (parsed._tag) {
     process.exitCode = 2
     break
   case "Run":
-    if (parsed.command === commands[0] && typeof __skeinPrompts !== "undefined") __skeinPrompts()
+    if ((parsed.command === commands[0] || parsed.command === session) && typeof __skeinPrompts !== "undefined") __skeinPrompts()
     Promise.all([import("./internal/launch.ts"), parsed.command.load()]).then(([{ launch }, execute]) =>
       launch(execute(parsed.input), {
         verbose: parsed.input.flags["verbose"] === true,

@@ -63,6 +63,8 @@ export interface SessionRequest {
   readonly model: ModelRef | undefined
   /** Shown at first: what is worth knowing of the configuration. */
   readonly notes: ReadonlyArray<string>
+  /** The model that answers where there is no key, and what is said then. */
+  readonly fallback: { readonly model: string; readonly note: string }
 }
 
 /** How a session was left. */

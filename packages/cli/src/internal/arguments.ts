@@ -18,27 +18,41 @@ const isCalled = (name: string) => (command: CommandSpec): boolean =>
 
 const callOf = (path: ReadonlyArray<CommandSpec>): string => ["skein", ...path.map(({ name }) => name)].join(" ")
 
-/** Understands what was typed after `skein`; where standard input is no terminal, a prompt may come from there. */
+/** What there is besides the command line. */
+export interface Surroundings {
+  /** Whether standard input is a terminal; if not, a prompt may come from there. */
+  readonly stdinIsTerminal: boolean
+  /** What is opened where no command is named; undefined where there is no terminal for it. */
+  readonly session?: CommandSpec | undefined
+}
+
+/** Understands what was typed after `skein`. */
 export const parse = (
   commands: ReadonlyArray<CommandSpec>,
   argv: ReadonlyArray<string>,
-  stdinIsTerminal = true
+  { session, stdinIsTerminal }: Surroundings = { stdinIsTerminal: true }
 ): Parsed => {
   const [first, ...rest] = argv
-  if ((first === undefined && stdinIsTerminal) || first === "--help" || first === "-h") {
-    return { _tag: "Help", path: [] }
-  }
+  if (first === "--help" || first === "-h") return { _tag: "Help", path: [] }
+  if (first === undefined && session !== undefined) return parseFor([session], [])
+  if (first === undefined && stdinIsTerminal) return { _tag: "Help", path: [] }
   if (first === "--version" || first === "-v") return { _tag: "Version" }
   if (first === "help") return helpFor(commands, rest.filter((word) => !word.startsWith("-")), [])
   const command = first === undefined ? undefined : commands.find(isCalled(first))
-  return command === undefined ? parsePrompt(commands, argv) : parseFor([command], rest)
+  return command === undefined ? parsePrompt(commands, argv, session) : parseFor([command], rest)
 }
 
 /** Words that begin with no command prompt an agent, unless they look like a command that was mistyped. */
-const parsePrompt = (commands: ReadonlyArray<CommandSpec>, argv: ReadonlyArray<string>): Parsed => {
+const parsePrompt = (
+  commands: ReadonlyArray<CommandSpec>,
+  argv: ReadonlyArray<string>,
+  session: CommandSpec | undefined
+): Parsed => {
   const [run] = commands
   if (run === undefined) return mistake("There are no commands.")
-  const parsed = parseFor([run], argv)
+  // Flags that a session does not have are for `skein run`.
+  const opened = session === undefined ? undefined : parseFor([session], argv)
+  const parsed = opened?._tag === "Run" ? opened : parseFor([run], argv)
   if (parsed._tag !== "Run") return parsed
   const [word, ...words] = parsed.input.operands
   // What stands behind -- is meant as it is.

@@ -35,7 +35,7 @@ const overview = (commands: ReadonlyArray<CommandSpec>, version: string): string
   `Skein ${version}: agents that delegate to agents
 
 Usage: skein COMMAND [flags]
-       skein [prompt…] [flags]    the same as \`skein run\`
+       skein [prompt…] [flags]    opens a session on a terminal, else the same as \`skein run\`
 
 Commands:
 ${table(commands.map(({ aliases = [], name, summary }) => [[name, ...aliases].join(", "), summary]))}

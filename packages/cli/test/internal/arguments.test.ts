@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { commands } from "../../src/Commands.ts"
+import { session } from "../../src/commands/session.ts"
 import { command } from "../../src/CommandSpec.ts"
 import { parse } from "../../src/internal/arguments.ts"
 
@@ -103,7 +104,25 @@ describe("what was typed", () => {
   })
 
   it("may be a prompt on standard input alone, where that is no terminal", () => {
-    expect(parse(table, [], false)).toMatchObject({ _tag: "Run", command: { name: "run" }, input: { operands: [] } })
+    expect(parse(table, [], { stdinIsTerminal: false })).toMatchObject({ _tag: "Run", command: { name: "run" }, input: { operands: [] } })
+  })
+
+  it.each([
+    [[], { operands: [], flags: { resume: false } }],
+    [["what", "is", "this"], { operands: ["what", "is", "this"] }],
+    [["--resume"], { flags: { resume: true } }],
+    [["-c", "--mode", "plan"], { flags: { continue: true, mode: "plan" } }]
+  ])("%j opens a session on a terminal", (argv, input) => {
+    expect(parse(table, argv, { stdinIsTerminal: true, session })).toMatchObject({
+      _tag: "Run",
+      command: { name: "session" },
+      input
+    })
+  })
+
+  it("is for run on a terminal as well, with flags that only run has", () => {
+    const parsed = parse(table, ["--format", "quiet", "what is this"], { stdinIsTerminal: true, session })
+    expect(parsed).toMatchObject({ _tag: "Run", command: { name: "run" } })
   })
 
   it.each([

@@ -18,30 +18,28 @@ export type Picked = { readonly type: "taken"; readonly value: string } | { read
 /** A list. */
 export class Picker {
   readonly title: string
-  #items: ReadonlyArray<Item>
+  readonly #isQuestion: boolean
+  readonly #items: ReadonlyArray<Item>
   #pattern = ""
   #found: ReadonlyArray<Item>
-  #selected = 0
+  /** -1 where nothing is selected yet. */
+  #selected: number
 
-  constructor(title: string, items: ReadonlyArray<Item>) {
+  /** `isQuestion`: nothing is selected at first, and letters do nothing. */
+  constructor(title: string, items: ReadonlyArray<Item>, isQuestion = false) {
     this.title = title
+    this.#isQuestion = isQuestion
+    this.#selected = isQuestion ? -1 : 0
     this.#items = items
     this.#found = items
   }
 
-  /** Other items: what is selected stays. */
-  replace(items: ReadonlyArray<Item>): void {
-    const selected = this.#found[this.#selected]?.value
-    this.#items = items
-    this.#filter()
-    this.#selected = Math.max(0, this.#found.findIndex(({ value }) => value === selected))
-  }
-
-  get pattern(): string {
-    return this.#pattern
-  }
-
   press(key: Key): Picked {
+    if (this.#isQuestion && key.type !== "key") {
+      const digit = key.type === "text" && /^[1-9]$/.test(key.text) ? Number(key.text) : undefined
+      if (digit !== undefined && digit <= this.#found.length) this.#selected = digit - 1
+      return undefined
+    }
     if (key.type === "text" || key.type === "paste") {
       this.#pattern += key.text.replaceAll(/\s+/g, " ")
       this.#filter()
@@ -59,7 +57,7 @@ export class Picker {
       }
       case "up":
       case "ctrl+p":
-        this.#selected = count === 0 ? 0 : (this.#selected - 1 + count) % count
+        this.#selected = count === 0 ? 0 : (Math.max(0, this.#selected) - 1 + count) % count
         return undefined
       case "down":
       case "ctrl+n":
@@ -88,14 +86,16 @@ export class Picker {
   /** The list in at most `rows` lines. */
   lines(columns: number, rows: number, style: Style): ReadonlyArray<string> {
     const head = `${style.bold(style.cyan(fit(this.title, columns - 1)))}`
-    const filter = fit(`  filter: ${escapeLine(this.#pattern)}▏`, columns - 1)
+    const filter = this.#isQuestion ? [] : [fit(`  filter: ${escapeLine(this.#pattern)}▏`, columns - 1)]
     const room = Math.max(1, rows - 3)
     const first = Math.max(0, Math.min(this.#selected - Math.floor(room / 2), this.#found.length - room))
     const shown = this.#found.slice(first, first + room).map((item, at) => row(item, first + at === this.#selected, columns, style))
-    const count = this.#found.length === 0
+    const count = this.#isQuestion
+      ? `↑ ↓ or 1-${this.#found.length} selects, Enter confirms`
+      : this.#found.length === 0
       ? "No matches. Esc closes."
       : `${this.#selected + 1} of ${this.#found.length} · ↑ ↓ selects, Enter takes, Esc closes`
-    return [head, filter, ...shown, style.dim(fit(`  ${count}`, columns - 1))]
+    return [head, ...filter, ...shown, style.dim(fit(`  ${count}`, columns - 1))]
   }
 
   #filter(): void {

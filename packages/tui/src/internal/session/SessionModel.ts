@@ -165,6 +165,11 @@ export class SessionModel {
     this.#choosing = { picker: new Picker(title, items), taken }
   }
 
+  /** Asks a question of the program's own: nothing is selected at first. */
+  confirm(title: string, items: ReadonlyArray<Item>, taken: (value: string) => void): void {
+    this.#choosing = { picker: new Picker(title, items, true), taken }
+  }
+
   /** Fills the terminal with a text. */
   page(pager: Pager | undefined): void {
     this.#pager = pager

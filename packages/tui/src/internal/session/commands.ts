@@ -122,7 +122,7 @@ const chooseMode: Run = ({ model, touch }, words) =>
         return
       }
       if (mode !== "auto") return model.request({ type: "mode", mode })
-      model.choose("In the mode auto nothing is asked any more. Go on?", [
+      model.confirm("In the mode auto nothing is asked any more. Go on?", [
         { value: "no", label: "No" },
         { value: "yes", label: "Yes, ask nothing" }
       ], (answer) => answer === "yes" ? model.request({ type: "mode", mode }) : undefined)

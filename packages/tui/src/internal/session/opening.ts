@@ -21,7 +21,7 @@ export const opening = Effect.fnUntraced(function*(
 export const loadFacts = (
   model: SessionModel,
   host: SessionHost,
-  { agent, directory, model: wanted }: SessionRequest,
+  { agent, directory, fallback, model: wanted }: SessionRequest,
   touch: () => void
 ): Effect.Effect<void, never, Backend> =>
   Effect.gen(function*() {
@@ -37,6 +37,7 @@ export const loadFacts = (
     for (const { color, name } of agents) if (color !== undefined) model.color(name, color)
     const chosen = yield* projects.modelFor(directory, { model: wanted, agent: agent ?? defaultAgent })
     if (chosen.model !== undefined) model.facts.model ??= `${chosen.model.providerID}/${chosen.model.modelID}`
+    if (chosen.isUsual && model.facts.model === fallback.model) for (const line of fallback.note.split("\n")) model.say(line)
     const models = yield* projects.models(directory)
     model.facts.context = models.find(({ modelID, providerID }) => `${providerID}/${modelID}` === model.facts.model)?.limit?.context
     model.facts.commands = (yield* projects.commands(directory)).items

@@ -67,7 +67,7 @@ const prompt = (acting: Acting, text: string, isSure: boolean): Effect.Effect<vo
     const missing = isSure ? undefined : yield* missingName(text, model.facts, host)
     if (missing !== undefined) {
       model.input.set(text)
-      model.choose(`${missing} Send it all the same?`, [
+      model.confirm(`${missing} Send it all the same?`, [
         { value: "no", label: "No, edit it" },
         { value: "yes", label: "Yes, send it as it is" }
       ], (answer) => {
@@ -163,7 +163,7 @@ const quit = ({ backend, left, model, touch }: Acting): Effect.Effect<void, Back
     const stop = backend.sessions.stop(id, "the user").pipe(Effect.timeoutOption(5_000), Effect.zipRight(end))
     if (background === 0 && !isServed) return yield* Effect.asVoid(stop)
     const work = background === 0 ? "The turn is under way." : `${background} ${background === 1 ? "agent works" : "agents work"} in the background.`
-    model.choose(work, [
+    model.confirm(work, [
       { value: "stay", label: "Stay here" },
       ...(isServed ? [{ value: "leave", label: "Quit, and leave it running on the server" }] : []),
       { value: "stop", label: "Stop it, and quit" }

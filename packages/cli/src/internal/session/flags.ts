@@ -1,0 +1,18 @@
+/** The flags of a session at the terminal. */
+import type { Flags } from "../../CommandSpec.ts"
+import { promptFlags, runFlags } from "../run/flags.ts"
+
+/** The flags: those of `skein run` that say where and with what an agent works. */
+export const sessionFlags = {
+  agent: promptFlags.agent,
+  model: promptFlags.model,
+  dir: promptFlags.dir,
+  mode: promptFlags.mode,
+  auto: promptFlags.auto,
+  db: promptFlags.db,
+  verbose: promptFlags.verbose,
+  "log-format": promptFlags["log-format"],
+  session: runFlags.session,
+  continue: runFlags.continue,
+  resume: { type: "switch", description: "Shows the sessions to choose from" }
+} as const satisfies Flags

@@ -1,0 +1,113 @@
+/** What a session needs of this machine: files, commands, an editor, and what was typed before. */
+import * as FileSystem from "@effect/platform/FileSystem"
+import { DataDirs } from "@skein/config/DataDirs"
+import { environment } from "@skein/tools/Environment"
+import type { SessionHost } from "@skein/tui/TerminalSession"
+import { rgPath } from "@vscode/ripgrep"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { spawn } from "node:child_process"
+import { createHash } from "node:crypto"
+import { existsSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+
+/** How much of what a command writes is kept, in characters; and how many files are offered. */
+const most = { output: 200_000, files: 50_000, history: 1_000 }
+
+/** What a program wrote, and how it ended. */
+interface Ended {
+  readonly output: string
+  readonly exit: number
+}
+
+/** Runs a program without a terminal; interruption ends it. */
+const run = (
+  file: string,
+  args: ReadonlyArray<string>,
+  cwd: string,
+  env: Readonly<Record<string, string | undefined>>
+): Effect.Effect<Ended> =>
+  Effect.async<Ended>((resume) => {
+    let output = ""
+    const child = spawn(file, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] })
+    const hear = (text: string) => {
+      if (output.length < most.output) output += text
+    }
+    child.stdout.setEncoding("utf8").on("data", hear)
+    child.stderr.setEncoding("utf8").on("data", hear)
+    child.once("error", (error) => resume(Effect.succeed({ output: error.message, exit: 127 })))
+    child.once("close", (code) => resume(Effect.succeed({ output, exit: code ?? 1 })))
+    return Effect.sync(() => child.kill())
+  })
+
+/** Runs a program that takes the terminal. */
+const take = (command: string, file: string, env: Readonly<Record<string, string | undefined>>) =>
+  Effect.async<void>((resume) => {
+    const child = spawn("sh", ["-c", `${command} "$1"`, "sh", file], { env, stdio: "inherit" })
+    child.once("error", () => resume(Effect.void))
+    child.once("close", () => resume(Effect.void))
+  })
+
+/** Makes it. */
+export const makeHost = Effect.gen(function*() {
+  const fileSystem = yield* FileSystem.FileSystem
+  const { data, home } = yield* DataDirs
+  const variables = yield* environment
+  const fileOf = (directory: string) =>
+    join(data, "history", `${createHash("sha256").update(directory).digest("hex").slice(0, 16)}.jsonl`)
+
+  const history = (directory: string) =>
+    fileSystem.readFileString(fileOf(directory)).pipe(
+      Effect.map((text) =>
+        text.split("\n").slice(-most.history).flatMap((line) =>
+          Option.toArray(Option.filter(
+            Option.liftThrowable((): unknown => JSON.parse(line))(),
+            (value): value is string => typeof value === "string"
+          ))
+        )
+      ),
+      // There is none before the first prompt.
+      Effect.orElseSucceed(() => [])
+    )
+
+  const remember = (directory: string, text: string) =>
+    Effect.gen(function*() {
+      yield* fileSystem.makeDirectory(join(data, "history"), { recursive: true, mode: 0o700 })
+      yield* fileSystem.writeFileString(fileOf(directory), `${JSON.stringify(text.slice(0, 100_000))}\n`, {
+        flag: "a",
+        mode: 0o600
+      })
+    }).pipe(Effect.catchAll((error) => Effect.logWarning("What was typed is not kept", error.message)))
+
+  const edit = (text: string) =>
+    Effect.gen(function*() {
+      const editor = variables["VISUAL"] ?? variables["EDITOR"]
+      if (editor === undefined || editor.trim() === "") return undefined
+      const file = yield* fileSystem.makeTempFile({ directory: tmpdir(), prefix: "skein-", suffix: ".md" })
+      yield* fileSystem.writeFileString(file, text, { mode: 0o600 })
+      yield* take(editor, file, variables)
+      const edited = yield* fileSystem.readFileString(file)
+      yield* fileSystem.remove(file)
+      return edited
+    }).pipe(Effect.catchAll((error) => Effect.as(Effect.logWarning("The editor's file", error.message), undefined)))
+
+  return {
+    files: (directory) =>
+      Effect.map(
+        run(rgPath, ["--files", "--hidden", "--glob", "!.git"], directory, variables),
+        ({ output }) => output.split("\n").filter((line) => line !== "").slice(0, most.files).toSorted()
+      ),
+    exists: (directory, name) =>
+      Effect.sync(() => existsSync(name.startsWith("~/") ? join(home, name.slice(2)) : resolve(directory, name))),
+    shell: (directory, command) => run("bash", ["-c", command], directory, variables),
+    program: (directory, args) =>
+      Effect.map(
+        run(process.execPath, [process.argv[1] ?? "", ...args], directory, { ...variables, NO_COLOR: "1" }),
+        ({ output }) => output
+      ),
+    edit,
+    history,
+    remember
+  } satisfies SessionHost
+})
