@@ -26,7 +26,9 @@ switch (parsed._tag) {
     process.exitCode = 2
     break
   case "Run":
-    if ((parsed.command === commands[0] || parsed.command === session) && typeof __skeinPrompts !== "undefined") __skeinPrompts()
+    if ((parsed.command === commands[0] || parsed.command === session) && typeof __skeinPrompts !== "undefined") {
+      __skeinPrompts()
+    }
     Promise.all([import("./internal/launch.ts"), parsed.command.load()]).then(([{ launch }, execute]) =>
       launch(execute(parsed.input), {
         verbose: parsed.input.flags["verbose"] === true,

@@ -6,7 +6,7 @@ import { type Item, Picker } from "./internal/list/Picker.ts"
 import { isKey } from "./Key.ts"
 import { keys } from "./Keyboard.ts"
 import { Screen } from "./Screen.ts"
-import type { SessionTerminal } from "./TerminalSession.ts"
+import type { SessionTerminal } from "./SessionHost.ts"
 import { wrap } from "./Width.ts"
 
 /** The answer: the value of what was chosen; undefined where the person left. Nothing is selected at first. */

@@ -104,7 +104,11 @@ describe("what was typed", () => {
   })
 
   it("may be a prompt on standard input alone, where that is no terminal", () => {
-    expect(parse(table, [], { stdinIsTerminal: false })).toMatchObject({ _tag: "Run", command: { name: "run" }, input: { operands: [] } })
+    expect(parse(table, [], { stdinIsTerminal: false })).toMatchObject({
+      _tag: "Run",
+      command: { name: "run" },
+      input: { operands: [] }
+    })
   })
 
   it.each([

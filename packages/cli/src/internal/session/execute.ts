@@ -8,8 +8,9 @@ import { formatRef } from "@skein/domain/Model"
 import { keyNames } from "@skein/provider/DefaultModel"
 import { confirm } from "@skein/tui/Confirm"
 import type { Reflow } from "@skein/tui/Screen"
+import type { SessionTerminal } from "@skein/tui/SessionHost"
 import { coloured, colourless } from "@skein/tui/Style"
-import { openSession, type SessionTerminal } from "@skein/tui/TerminalSession"
+import { openSession } from "@skein/tui/TerminalSession"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -22,10 +23,10 @@ import { Stdio, type Streams } from "../../Stdio.ts"
 import { Stop } from "../../Stop.ts"
 import { UsageError } from "../../UsageError.ts"
 import { manyServices, platform, settle, storage } from "../app.ts"
+import { valueOf } from "../flagValues.ts"
 import { sessionOf } from "../ids.ts"
 import { checkDirectory, directoryOf, projectOf } from "../place.ts"
 import { fallback } from "../providers.ts"
-import { valueOf } from "../flagValues.ts"
 import { runFlags } from "../run/flags.ts"
 import { typedMode } from "../run/mode.ts"
 import { readModel } from "../run/models.ts"
@@ -73,9 +74,11 @@ const askTrust = Effect.fnUntraced(function*(directory: string, terminal: Sessio
   const answer = yield* confirm(
     terminal,
     `Do you trust ${open.length === 1 ? "this value" : `these ${open.length} values`} of the project's files?`,
-    ["Files of this project want more than you have granted:", ...open.map(({ file, key, value }) =>
-      `${key} = ${JSON.stringify(value)}  (${file})`
-    ), ""],
+    [
+      "Files of this project want more than you have granted:",
+      ...open.map(({ file, key, value }) => `${key} = ${JSON.stringify(value)}  (${file})`),
+      ""
+    ],
     [
       { value: "no", label: "No, work without them" },
       { value: "yes", label: "Yes, trust them until they change" },
@@ -98,7 +101,9 @@ const findSession = Effect.fnUntraced(function*({ flags }: SessionInput) {
   const store = yield* SessionStorage
   const { rows: [newest] } = yield* store.sessions({ projectID: yield* projectOf(directory), roots: true, limit: 1 })
   if (newest === undefined) {
-    return yield* new UsageError({ message: "There is no session here to continue. Leave --continue out to begin one." })
+    return yield* new UsageError({
+      message: "There is no session here to continue. Leave --continue out to begin one."
+    })
   }
   return { session: newest.id, directory: newest.directory }
 })

@@ -2,7 +2,7 @@
 import * as FileSystem from "@effect/platform/FileSystem"
 import { DataDirs } from "@skein/config/DataDirs"
 import { environment } from "@skein/tools/Environment"
-import type { SessionHost } from "@skein/tui/TerminalSession"
+import type { SessionHost } from "@skein/tui/SessionHost"
 import { rgPath } from "@vscode/ripgrep"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

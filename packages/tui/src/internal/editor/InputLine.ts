@@ -78,7 +78,12 @@ export class InputLine {
   }
 
   get layout() {
-    return layoutInput(this.#buffer.text, this.#buffer.cursor, this.columns, (character) => this.#pastes.labelOf(character))
+    return layoutInput(
+      this.#buffer.text,
+      this.#buffer.cursor,
+      this.columns,
+      (character) => this.#pastes.labelOf(character)
+    )
   }
 
   /** Puts earlier inputs before those of this session. */

@@ -67,7 +67,9 @@ export class Pager {
     this.#height = Math.max(1, rows - 2)
     const shown = this.#lines.slice(this.#top, this.#top + this.#height)
     const last = this.#top + shown.length
-    const place = `${last} of ${this.#lines.length} · ↑ ↓ PgUp PgDn scroll, Esc closes${this.hint === "" ? "" : ` · ${this.hint}`}`
+    const place = `${last} of ${this.#lines.length} · ↑ ↓ PgUp PgDn scroll, Esc closes${
+      this.hint === "" ? "" : ` · ${this.hint}`
+    }`
     return [
       style.bold(style.cyan(fit(this.title, columns - 1))),
       ...shown,

@@ -89,7 +89,9 @@ export class Picker {
     const filter = this.#isQuestion ? [] : [fit(`  filter: ${escapeLine(this.#pattern)}▏`, columns - 1)]
     const room = Math.max(1, rows - 3)
     const first = Math.max(0, Math.min(this.#selected - Math.floor(room / 2), this.#found.length - room))
-    const shown = this.#found.slice(first, first + room).map((item, at) => row(item, first + at === this.#selected, columns, style))
+    const shown = this.#found.slice(first, first + room).map((item, at) =>
+      row(item, first + at === this.#selected, columns, style)
+    )
     const count = this.#isQuestion
       ? `↑ ↓ or 1-${this.#found.length} selects, Enter confirms`
       : this.#found.length === 0
@@ -110,5 +112,7 @@ export const row = ({ detail, label }: Item, isSelected: boolean, columns: numbe
   const name = fit(`${mark}${escapeLine(label)}`, columns - 1)
   const room = columns - 1 - widthOf(name) - 2
   const painted = isSelected ? style.bold(style.cyan(name)) : name
-  return detail === undefined || detail === "" || room < 8 ? painted : `${painted}  ${style.dim(fit(escapeLine(detail), room))}`
+  return detail === undefined || detail === "" || room < 8
+    ? painted
+    : `${painted}  ${style.dim(fit(escapeLine(detail), room))}`
 }

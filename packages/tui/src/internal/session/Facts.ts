@@ -13,6 +13,8 @@ export interface Facts {
   /** How many tokens the model takes. */
   context: number | undefined
   commands: ReadonlyArray<{ readonly name: string; readonly description?: string | undefined }>
-  agents: ReadonlyArray<{ readonly name: string; readonly description?: string | undefined; readonly isPrimary: boolean }>
+  agents: ReadonlyArray<
+    { readonly name: string; readonly description?: string | undefined; readonly isPrimary: boolean }
+  >
   files: ReadonlyArray<string> | undefined
 }

@@ -7,8 +7,8 @@ import { isKey, type Key } from "../../Key.ts"
 import { LiveView, type Moment } from "../../LiveView.ts"
 import type { Style } from "../../Style.ts"
 import { InputLine } from "../editor/InputLine.ts"
-import { type Item, Picker } from "../list/Picker.ts"
 import type { Pager } from "../list/Pager.ts"
+import { type Item, Picker } from "../list/Picker.ts"
 import { builtins } from "./builtins.ts"
 import { Menu, typingAt } from "./completion.ts"
 import type { Facts } from "./Facts.ts"
@@ -213,8 +213,12 @@ export class SessionModel {
   /** Whether the keys were for the question that waits. */
   #pressQuestion(keys: ReadonlyArray<Key>, { steady }: Moment): boolean {
     const dialogs = this.#live?.dialogs
-    if (dialogs === undefined || dialogs.isEmpty || this.#pager !== undefined || this.#choosing !== undefined) return false
-    if (!this.input.isEmpty && !dialogs.isWriting && keys.length === 1 && keys[0] !== undefined && isKey(keys[0], "tab")) {
+    if (dialogs === undefined || dialogs.isEmpty || this.#pager !== undefined || this.#choosing !== undefined) {
+      return false
+    }
+    if (
+      !this.input.isEmpty && !dialogs.isWriting && keys.length === 1 && keys[0] !== undefined && isKey(keys[0], "tab")
+    ) {
       this.#questionHasKeys = !this.#questionHasKeys
       dialogs.isHeld = !this.#questionHasKeys
       return true
@@ -222,9 +226,13 @@ export class SessionModel {
     if (this.input.isEmpty) this.#questionHasKeys = false
     const isOpen = dialogs.isWriting || this.#questionHasKeys || this.input.isEmpty
     const [first] = keys
-    if (isOpen && first !== undefined && isKey(first, "escape") && !dialogs.isWriting && !dialogs.isSelected) return false
+    if (isOpen && first !== undefined && isKey(first, "escape") && !dialogs.isWriting && !dialogs.isSelected) {
+      return false
+    }
     const typed = keys.filter(({ type }) => type !== "focus")
-    if (isOpen && typed.length > 0 && !typed.some((key) => isKey(key, "ctrl+c")) && dialogs.press(typed, steady)) return true
+    if (isOpen && typed.length > 0 && !typed.some((key) => isKey(key, "ctrl+c")) && dialogs.press(typed, steady)) {
+      return true
+    }
     // What is typed stays in the input, and arrows do not go through its history while a question waits.
     const stays = typed.some((key) => key.type === "text" || key.type === "paste")
     if (!isOpen || stays) {
@@ -278,7 +286,9 @@ export class SessionModel {
       case "ctrl+r":
         return this.#search()
       case "ctrl+o":
-        return this.#live === undefined ? undefined : this.request({ type: "transcript", session: this.#live.tree.root.id })
+        return this.#live === undefined
+          ? undefined
+          : this.request({ type: "transcript", session: this.#live.tree.root.id })
       case "ctrl+d":
         return this.input.isEmpty ? this.request({ type: "quit" }) : void this.input.press(key)
       case "up": {
@@ -357,7 +367,11 @@ export class SessionModel {
       ]
     }
     return [
-      ...this.facts.agents.map(({ description = "", name }) => ({ value: name, label: name, detail: `agent: ${description}` })),
+      ...this.facts.agents.map(({ description = "", name }) => ({
+        value: name,
+        label: name,
+        detail: `agent: ${description}`
+      })),
       ...(this.facts.files ?? []).map((file) => ({ value: file, label: file }))
     ]
   }
@@ -369,7 +383,9 @@ export class SessionModel {
     }
     if (steady - this.#quitAt < twice.quit) return this.request({ type: "quit" })
     this.#quitAt = steady
-    this.hint = this.isWorking ? "Press Ctrl+C again to stop the turn and quit; Esc only stops it." : "Press Ctrl+C again to quit."
+    this.hint = this.isWorking
+      ? "Press Ctrl+C again to stop the turn and quit; Esc only stops it."
+      : "Press Ctrl+C again to quit."
   }
 
   #escape({ steady }: Moment): void {
@@ -439,7 +455,16 @@ export class SessionModel {
   }
 }
 
-const dialogKeys: ReadonlySet<string> = new Set(["up", "down", "left", "right", "pageUp", "pageDown", "enter", "escape"])
+const dialogKeys: ReadonlySet<string> = new Set([
+  "up",
+  "down",
+  "left",
+  "right",
+  "pageUp",
+  "pageDown",
+  "enter",
+  "escape"
+])
 
 /**
  * Text that came in one read, as one text. A line break in the middle of it was pasted, in a terminal that does not mark
@@ -448,7 +473,8 @@ const dialogKeys: ReadonlySet<string> = new Set(["up", "down", "left", "right", 
 const joined = (keys: ReadonlyArray<Key>): ReadonlyArray<Key> => {
   const typed = keys.filter(({ type }) => type === "text").length
   const isPasted = typed > 8 &&
-    keys.slice(0, -1).some((key) => isKey(key, "enter")) && keys.every((key) => key.type === "text" || isKey(key, "enter") || isKey(key, "tab"))
+    keys.slice(0, -1).some((key) => isKey(key, "enter")) &&
+    keys.every((key) => key.type === "text" || isKey(key, "enter") || isKey(key, "tab"))
   if (isPasted) {
     const text = keys.map((key) => key.type === "text" ? key.text : isKey(key, "tab") ? "\t" : "\n").join("")
     return [{ type: "paste", text }]
@@ -456,8 +482,9 @@ const joined = (keys: ReadonlyArray<Key>): ReadonlyArray<Key> => {
   const found: Array<Key> = []
   for (const key of keys) {
     const last = found.at(-1)
-    if (key.type === "text" && last?.type === "text") found[found.length - 1] = { type: "text", text: last.text + key.text }
-    else found.push(key)
+    if (key.type === "text" && last?.type === "text") {
+      found[found.length - 1] = { type: "text", text: last.text + key.text }
+    } else found.push(key)
   }
   return found
 }

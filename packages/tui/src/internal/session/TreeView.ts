@@ -52,7 +52,13 @@ export class TreeView {
     const at = Math.max(0, lines.findIndex(({ id }) => id === this.#selected))
     const first = Math.max(0, Math.min(at - Math.floor(room / 2), lines.length - room))
     const shown = lines.slice(first, first + room).map(({ id, text, tone }) => {
-      const paint = tone === "failed" ? style.red : tone === "done" ? style.dim : tone === "waiting" ? style.yellow : undefined
+      const paint = tone === "failed"
+        ? style.red
+        : tone === "done"
+        ? style.dim
+        : tone === "waiting"
+        ? style.yellow
+        : undefined
       if (id === this.#selected) return style.bold(style.cyan(fit(`❯ ${text}`, columns - 1)))
       return paint === undefined ? `  ${text}` : paint(`  ${text}`)
     })

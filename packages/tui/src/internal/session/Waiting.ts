@@ -56,7 +56,9 @@ export class Waiting {
   lines(columns: number, style: Style): ReadonlyArray<string> {
     const all = [
       ...[...this.#steers.values()].map((text) => `  ↳ read at the next step: ${text}`),
-      ...this.#queue.map((text, at) => `  ↳ sent after the turn${at === this.#queue.length - 1 ? " (Up edits it)" : ""}: ${text}`)
+      ...this.#queue.map((text, at) =>
+        `  ↳ sent after the turn${at === this.#queue.length - 1 ? " (Up edits it)" : ""}: ${text}`
+      )
     ]
     return all.slice(-most).map((line) => style.dim(fit(escapeLine(line.slice(0, 500)), columns - 1)))
   }

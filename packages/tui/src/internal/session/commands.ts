@@ -10,9 +10,9 @@ import * as Schema from "effect/Schema"
 import { escapeLine, escapeText } from "../../Escape.ts"
 import { fuzzy } from "../list/fuzzy.ts"
 import { Pager } from "../list/Pager.ts"
+import type { Acting } from "./Acting.ts"
 import { builtins } from "./builtins.ts"
 import { helpLines } from "./help.ts"
-import type { Acting } from "./perform.ts"
 import { listPrompts } from "./rewind.ts"
 import type { SessionModel } from "./SessionModel.ts"
 
@@ -24,14 +24,14 @@ const page = ({ model }: Acting, title: string, lines: ReadonlyArray<string>) =>
   Effect.sync(() => model.page(new Pager(title, lines)))
 
 /** For commands that need a session which is open. */
-const withSession = (run: (acting: Acting, id: SessionID, words: string) => Effect.Effect<void, BackendError>): Run =>
-(acting, words) =>
-  Effect.suspend(() => {
-    const id = current(acting)
-    if (id !== undefined) return run(acting, id, words)
-    acting.model.hint = "There is no session yet: write a prompt first."
-    return Effect.void
-  })
+const withSession =
+  (run: (acting: Acting, id: SessionID, words: string) => Effect.Effect<void, BackendError>): Run => (acting, words) =>
+    Effect.suspend(() => {
+      const id = current(acting)
+      if (id !== undefined) return run(acting, id, words)
+      acting.model.hint = "There is no session yet: write a prompt first."
+      return Effect.void
+    })
 
 /** Lists the sessions of the project to choose from. */
 export const pickSession = (model: SessionModel): Effect.Effect<void, BackendError, Backend> =>
@@ -154,7 +154,9 @@ const context = withSession(({ model }) =>
     model.say(
       size === undefined
         ? `The last request had ${formatCount(used)} tokens. How many the model takes is not known.`
-        : `The last request had ${formatCount(used)} of ${formatCount(size)} tokens: ${Math.round(100 * used / size)}%. /compact shortens the conversation.`
+        : `The last request had ${formatCount(used)} of ${formatCount(size)} tokens: ${
+          Math.round(100 * used / size)
+        }%. /compact shortens the conversation.`
     )
   })
 )
@@ -168,10 +170,19 @@ const compact = withSession(({ backend, model, touch }, id) =>
 )
 
 const tasks = withSession((acting, id) =>
-  Effect.flatMap(acting.backend.tasks.list(id), (runs) =>
-    page(acting, `Tasks: ${runs.length}`, runs.map(({ agent, background, description, outcome, state, taskID }) =>
-      `${escapeLine(agent)}  ${escapeLine(description)}  ${outcome?.status ?? state}${background ? ", background" : ""}  ${taskID}`
-    )))
+  Effect.flatMap(
+    acting.backend.tasks.list(id),
+    (runs) =>
+      page(
+        acting,
+        `Tasks: ${runs.length}`,
+        runs.map(({ agent, background, description, outcome, state, taskID }) =>
+          `${escapeLine(agent)}  ${escapeLine(description)}  ${outcome?.status ?? state}${
+            background ? ", background" : ""
+          }  ${taskID}`
+        )
+      )
+  )
 )
 
 /** What another command of the program prints, in a full-screen view. */
@@ -206,7 +217,9 @@ const diff: Run = (acting) =>
 const copy = withSession(({ backend, model, terminal }, id) =>
   Effect.gen(function*() {
     const messages = yield* backend.sessions.messages(id)
-    const last = messages.findLast(({ info, parts }) => info.role === "assistant" && parts.some(({ type }) => type === "text"))
+    const last = messages.findLast(({ info, parts }) =>
+      info.role === "assistant" && parts.some(({ type }) => type === "text")
+    )
     const text = last?.parts.flatMap((part) => part.type === "text" ? [part.text] : []).join("\n\n") ?? ""
     if (text === "") model.hint = "There is no answer to copy yet."
     else {
@@ -232,13 +245,16 @@ const rename = withSession(({ backend, model }, id, words) =>
 
 const runs: Readonly<Record<string, Run>> = {
   help: (acting) => page(acting, "Help", helpLines(acting.model.style)),
-  new: ({ close, model }) => Effect.zipRight(close, Effect.sync(() => model.say("A new session begins with the next prompt."))),
+  new: ({ close, model }) =>
+    Effect.zipRight(close, Effect.sync(() => model.say("A new session begins with the next prompt."))),
   resume: (acting, words) =>
     words === ""
       ? Effect.provideService(pickSession(acting.model), Backend, acting.backend)
       : Effect.flatMap(acting.backend.sessions.ids("sessions", words, 2), ([first, second]) => {
         if (first !== undefined && second === undefined) return acting.open(first as SessionID)
-        acting.model.hint = first === undefined ? `There is no session ${words}.` : `${words} is the beginning of several ids.`
+        acting.model.hint = first === undefined
+          ? `There is no session ${words}.`
+          : `${words} is the beginning of several ids.`
         return Effect.void
       }),
   fork: withSession(({ backend, model, open }, id) =>
@@ -288,6 +304,8 @@ export const runCommand = (acting: Acting, name: string, words: string): Effect.
     const names = [...builtins, ...model.facts.commands].map((command) => command.name)
     const [meant] = fuzzy(name, names, (each) => each, 1)
     model.input.set(`/${name}${words === "" ? "" : ` ${words}`}`)
-    model.hint = `There is no command /${name}, so nothing was sent.${meant === undefined ? "" : ` Did you mean /${meant}?`} See /help.`
+    model.hint = `There is no command /${name}, so nothing was sent.${
+      meant === undefined ? "" : ` Did you mean /${meant}?`
+    } See /help.`
     return Effect.void
   })

@@ -7,7 +7,12 @@ import { statusLine } from "./statusLine.ts"
 
 /** What is to be seen: lines that stay, and those that are drawn again; or a full-screen view. */
 export type SessionFrame =
-  | { readonly type: "main"; readonly above: ReadonlyArray<string>; readonly below: ReadonlyArray<string>; readonly cursor: Place | undefined }
+  | {
+    readonly type: "main"
+    readonly above: ReadonlyArray<string>
+    readonly below: ReadonlyArray<string>
+    readonly cursor: Place | undefined
+  }
   | { readonly type: "full"; readonly lines: ReadonlyArray<string> }
 
 /** The size of a terminal. */
@@ -28,7 +33,9 @@ const inputLines = ({ input, style }: SessionModel, { columns, rows }: Size) => 
   const lines = layout.rows.slice(first, first + room).map(({ shown }, at) =>
     `${first + at === 0 ? style.cyan("› ") : "  "}${shown}`
   )
-  if (input.isEmpty) lines[0] = `${style.cyan("› ")}${style.dim(fit("Write a prompt, / for commands, @ for files", columns - 3))}`
+  if (input.isEmpty) {
+    lines[0] = `${style.cyan("› ")}${style.dim(fit("Write a prompt, / for commands, @ for files", columns - 3))}`
+  }
   return { lines, cursor: { row: layout.row - first, column: layout.column + 2 } }
 }
 

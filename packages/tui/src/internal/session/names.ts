@@ -1,6 +1,6 @@
 /** Checks the names in a prompt before it is sent: what is meant as a file or an agent, and is neither. */
 import * as Effect from "effect/Effect"
-import type { SessionHost } from "../../TerminalSession.ts"
+import type { SessionHost } from "../../SessionHost.ts"
 import type { Facts } from "./Facts.ts"
 
 /** The names behind `@`, without the punctuation that follows them. */

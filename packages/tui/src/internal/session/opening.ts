@@ -1,9 +1,9 @@
 /** What happens when a session is opened: what is continued, what is asked first, and what is loaded beside it. */
 import { Backend } from "@skein/backend/Backend"
 import * as Effect from "effect/Effect"
-import type { SessionHost, SessionRequest } from "../../TerminalSession.ts"
+import type { SessionHost, SessionRequest } from "../../SessionHost.ts"
+import type { Performer } from "./Acting.ts"
 import { pickSession } from "./commands.ts"
-import type { Performer } from "./perform.ts"
 import type { SessionModel } from "./SessionModel.ts"
 
 /** Continues what is asked for, and sends the first prompt. */
@@ -37,9 +37,12 @@ export const loadFacts = (
     for (const { color, name } of agents) if (color !== undefined) model.color(name, color)
     const chosen = yield* projects.modelFor(directory, { model: wanted, agent: agent ?? defaultAgent })
     if (chosen.model !== undefined) model.facts.model ??= `${chosen.model.providerID}/${chosen.model.modelID}`
-    if (chosen.isUsual && model.facts.model === fallback.model) for (const line of fallback.note.split("\n")) model.say(line)
+    if (chosen.isUsual && model.facts.model === fallback.model) {
+      for (const line of fallback.note.split("\n")) model.say(line)
+    }
     const models = yield* projects.models(directory)
-    model.facts.context = models.find(({ modelID, providerID }) => `${providerID}/${modelID}` === model.facts.model)?.limit?.context
+    model.facts.context = models.find(({ modelID, providerID }) => `${providerID}/${modelID}` === model.facts.model)
+      ?.limit?.context
     model.facts.commands = (yield* projects.commands(directory)).items
     touch()
   }).pipe(

@@ -2,64 +2,21 @@
 import { Backend } from "@skein/backend/Backend"
 import type { BackendError } from "@skein/backend/BackendError"
 import type { SessionID } from "@skein/domain/Id"
-import type { ModelRef } from "@skein/domain/Model"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { escapeLine } from "../../Escape.ts"
-import type { Moment } from "../../LiveView.ts"
-import type { Screen } from "../../Screen.ts"
-import type { SessionHost, SessionLeft, SessionRequest, SessionTerminal } from "../../TerminalSession.ts"
 import { fit } from "../../Width.ts"
 import { Pager } from "../list/Pager.ts"
+import type { Acting, Performer, Stage } from "./Acting.ts"
 import { runCommand } from "./commands.ts"
 import { missingName, promptWords } from "./names.ts"
 import type { Request } from "./Request.ts"
 import { goBack, listPrompts } from "./rewind.ts"
-import type { SessionModel } from "./SessionModel.ts"
 import { workingIn } from "./statusLine.ts"
 import { linesOf, makeWatching } from "./watching.ts"
 
-/** What a performer works with. */
-export interface Stage {
-  readonly model: SessionModel
-  readonly host: SessionHost
-  readonly asked: SessionRequest
-  readonly terminal: SessionTerminal
-  readonly screen: Screen
-  /** Something has changed: what is to be seen is drawn, and what is to be done is done. */
-  readonly touch: () => void
-  readonly moment: () => Moment
-  readonly left: Deferred.Deferred<SessionLeft>
-}
-
-/** What carries requests out. */
-export interface Performer {
-  readonly perform: (request: Request) => Effect.Effect<void>
-  readonly open: (id: SessionID) => Effect.Effect<void, BackendError>
-}
-
-/** What the next prompts are sent with. */
-export interface Choice {
-  agent: string | undefined
-  model: ModelRef | undefined
-  /** What commands of the person's own have written: the model reads it with the next prompt. */
-  heard: Array<string>
-}
-
-/** What the parts of a performer share. */
-export interface Acting extends Stage {
-  readonly backend: typeof Backend.Service
-  readonly choice: Choice
-  readonly open: (id: SessionID) => Effect.Effect<void, BackendError>
-  readonly close: Effect.Effect<void>
-  /** The session that is open; made where there is none. */
-  readonly ensure: Effect.Effect<SessionID, BackendError>
-  /** Runs beside everything else; what fails is said. */
-  readonly beside: <E extends { readonly message: string }>(effect: Effect.Effect<unknown, E>) => Effect.Effect<void>
-}
-
-const ids = (model: SessionModel): SessionID | undefined => model.live?.tree.root.id
+const ids = ({ live }: Acting["model"]): SessionID | undefined => live?.tree.root.id
 
 const prompt = (acting: Acting, text: string, isSure: boolean): Effect.Effect<void, BackendError> =>
   Effect.gen(function*() {
@@ -91,9 +48,11 @@ const prompt = (acting: Acting, text: string, isSure: boolean): Effect.Effect<vo
     for (const note of prompted.notes) model.say(note)
     yield* beside(
       prompted.turn.pipe(
-        Effect.catchAll((error) => Effect.sync(() => {
-          if (error._tag !== "SessionStopped") model.fail(error.message)
-        }))
+        Effect.catchAll((error) =>
+          Effect.sync(() => {
+            if (error._tag !== "SessionStopped") model.fail(error.message)
+          })
+        )
       )
     )
   })
@@ -140,7 +99,8 @@ const transcript = ({ backend, model, terminal, touch }: Acting, id: SessionID):
     const session = yield* backend.sessions.get(id)
     const lines = Effect.map(
       backend.sessions.messages(id),
-      (messages) => linesOf(session, messages, model.style, terminal.size().columns, { lines: 100_000, messages: 10_000 })
+      (messages) =>
+        linesOf(session, messages, model.style, terminal.size().columns, { lines: 100_000, messages: 10_000 })
     )
     const pager = new Pager(`${escapeLine(session.agent)}: ${escapeLine(session.title)}`, yield* lines, true)
     model.page(pager)
@@ -162,7 +122,9 @@ const quit = ({ backend, left, model, touch }: Acting): Effect.Effect<void, Back
     const isServed = backend.where._tag === "Server"
     const stop = backend.sessions.stop(id, "the user").pipe(Effect.timeoutOption(5_000), Effect.zipRight(end))
     if (background === 0 && !isServed) return yield* Effect.asVoid(stop)
-    const work = background === 0 ? "The turn is under way." : `${background} ${background === 1 ? "agent works" : "agents work"} in the background.`
+    const work = background === 0
+      ? "The turn is under way."
+      : `${background} ${background === 1 ? "agent works" : "agents work"} in the background.`
     model.confirm(work, [
       { value: "stay", label: "Stay here" },
       ...(isServed ? [{ value: "leave", label: "Quit, and leave it running on the server" }] : []),
@@ -197,7 +159,10 @@ const carryOut = (acting: Acting, request: Request): Effect.Effect<void, Backend
     case "stop":
       return id === undefined
         ? Effect.void
-        : Effect.zipRight(backend.sessions.stop(id, "the user"), Effect.sync(() => model.say("Interrupted. What next?")))
+        : Effect.zipRight(
+          backend.sessions.stop(id, "the user"),
+          Effect.sync(() => model.say("Interrupted. What next?"))
+        )
     case "stopTask":
       return Effect.asVoid(backend.tasks.stop(request.task))
     case "messageTask":
@@ -211,10 +176,11 @@ const carryOut = (acting: Acting, request: Request): Effect.Effect<void, Backend
     case "rewind":
       return goBack(acting, request.message, request.text)
     case "files":
-      return Effect.flatMap(host.files(model.facts.directory), (files) => Effect.sync(() => {
-        model.facts.files = files
-        model.refreshMenu()
-      }))
+      return Effect.flatMap(host.files(model.facts.directory), (files) =>
+        Effect.sync(() => {
+          model.facts.files = files
+          model.refreshMenu()
+        }))
     case "edit":
       return Effect.gen(function*() {
         screen.close()
@@ -245,7 +211,7 @@ export const makePerformer = (stage: Stage): Effect.Effect<Performer, never, Bac
     const backend = yield* Backend
     const scope = yield* Effect.scope
     const { close, make, open } = yield* makeWatching(model, moment, touch, () => terminal.size().columns)
-    const choice: Choice = { agent: asked.agent, model: asked.model, heard: [] }
+    const choice: Acting["choice"] = { agent: asked.agent, model: asked.model, heard: [] }
     const making = yield* Effect.makeSemaphore(1)
     const beside = <E extends { readonly message: string }>(effect: Effect.Effect<unknown, E>) =>
       effect.pipe(

@@ -1,9 +1,9 @@
 /** Goes back to an earlier prompt: the conversation continues in a copy that ends before it. */
+import type { BackendError } from "@skein/backend/BackendError"
 import type { MessageID } from "@skein/domain/Id"
 import type { MessageWithParts } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
-import type { BackendError } from "@skein/backend/BackendError"
-import type { Acting } from "./perform.ts"
+import type { Acting } from "./Acting.ts"
 
 const wordsOf = ({ parts }: MessageWithParts): string =>
   parts.flatMap((part) => part.type === "text" && part.synthetic !== true ? [part.text] : []).join("\n")

@@ -7,7 +7,13 @@ import { fit } from "../../Width.ts"
 import type { Facts } from "./Facts.ts"
 
 const modeText = (mode: Facts["mode"], style: Style): string =>
-  mode === "ask" ? style.green("ask") : mode === "plan" ? style.blue("plan") : mode === "edits" ? style.yellow("edits") : style.red("auto")
+  mode === "ask"
+    ? style.green("ask")
+    : mode === "plan"
+    ? style.blue("plan")
+    : mode === "edits"
+    ? style.yellow("edits")
+    : style.red("auto")
 
 /** The agents below the root that work now: those that a call waits for, and the others. */
 export const workingIn = (tree: AgentTree): { readonly running: number; readonly background: number } => {
@@ -33,7 +39,11 @@ export const statusLine = (
     ...(facts.model === undefined ? [] : [escapeLine(facts.model)]),
     ...(used === undefined || used === 0
       ? []
-      : [facts.context === undefined ? `${formatCount(used)} context` : `${Math.round(100 * used / facts.context)}% context`]),
+      : [
+        facts.context === undefined
+          ? `${formatCount(used)} context`
+          : `${Math.round(100 * used / facts.context)}% context`
+      ]),
     ...(tokens === 0 ? [] : [
       `${formatCount(tokens)}${limit?.tokens === undefined ? "" : ` of ${formatCount(limit.tokens)}`} tokens`
     ]),
@@ -45,5 +55,7 @@ export const statusLine = (
     ...(facts.branch === undefined ? [] : [escapeLine(facts.branch)]),
     ...(facts.server === undefined ? [] : [`server ${escapeLine(facts.server)}`])
   ]
-  return `  ${modeText(facts.mode, style)}${style.dim(fit([...parts.map((part) => ` · ${part}`)].join(""), columns - 8))}`
+  return `  ${modeText(facts.mode, style)}${
+    style.dim(fit([...parts.map((part) => ` · ${part}`)].join(""), columns - 8))
+  }`
 }

@@ -56,7 +56,9 @@ export const makeWatching = (model: SessionModel, moment: () => Moment, touch: (
   Effect.gen(function*() {
     const backend = yield* Backend
     let scope: Scope.CloseableScope | undefined
-    yield* Effect.addFinalizer((exit) => Effect.suspend(() => scope === undefined ? Effect.void : Scope.close(scope, exit)))
+    yield* Effect.addFinalizer((exit) =>
+      Effect.suspend(() => scope === undefined ? Effect.void : Scope.close(scope, exit))
+    )
 
     const fresh = Effect.gen(function*() {
       if (scope !== undefined) yield* Scope.close(scope, Exit.void)

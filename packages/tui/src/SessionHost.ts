@@ -1,0 +1,65 @@
+/** What a session at a terminal is given: the terminal, the person's machine, and what to open. */
+import type { SessionID } from "@skein/domain/Id"
+import type { Mode } from "@skein/domain/Mode"
+import type { ModelRef } from "@skein/domain/Model"
+import type * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type { ReadStream } from "node:tty"
+import type { Reflow } from "./Screen.ts"
+import type { Style } from "./Style.ts"
+
+/** The terminal. */
+export interface SessionTerminal {
+  readonly keyboard: ReadStream
+  readonly write: (text: string) => void
+  readonly size: () => { readonly columns: number; readonly rows: number }
+  readonly onResize: (listener: () => void) => Effect.Effect<void, never, Scope.Scope>
+  /** How much was written that the terminal has not taken yet, in characters. */
+  readonly waiting: () => number
+  readonly style: Style
+  readonly reflow: Reflow
+}
+
+/** What a session needs of the machine that the person sits at. */
+export interface SessionHost {
+  /** The names of the files below a directory, ignored ones left out. */
+  readonly files: (directory: string) => Effect.Effect<ReadonlyArray<string>>
+  /** Whether a file or directory is there. */
+  readonly exists: (directory: string, name: string) => Effect.Effect<boolean>
+  /** Runs a command of the person's own, and gives what it wrote. */
+  readonly shell: (
+    directory: string,
+    command: string
+  ) => Effect.Effect<{ readonly output: string; readonly exit: number }>
+  /** Runs this program with other arguments, and gives what it wrote. */
+  readonly program: (directory: string, args: ReadonlyArray<string>) => Effect.Effect<string>
+  /** Opens the person's editor with a text, and gives what it was left with; undefined where none is set. */
+  readonly edit: (text: string) => Effect.Effect<string | undefined>
+  /** Earlier inputs of the project, the oldest first. */
+  readonly history: (directory: string) => Effect.Effect<ReadonlyArray<string>>
+  readonly remember: (directory: string, text: string) => Effect.Effect<void>
+}
+
+/** What is opened. */
+export interface SessionRequest {
+  readonly directory: string
+  readonly branch: string | undefined
+  /** The session to continue; a new one where absent. */
+  readonly session: SessionID | undefined
+  /** Shows the sessions of the project first. */
+  readonly picks: boolean
+  /** The first prompt; empty where there is none. */
+  readonly prompt: string
+  readonly mode: Mode | undefined
+  readonly agent: string | undefined
+  readonly model: ModelRef | undefined
+  /** Shown at first: what is worth knowing of the configuration. */
+  readonly notes: ReadonlyArray<string>
+  /** The model that answers where there is no key, and what is said then. */
+  readonly fallback: { readonly model: string; readonly note: string }
+}
+
+/** How a session was left. */
+export interface SessionLeft {
+  readonly session: SessionID | undefined
+}

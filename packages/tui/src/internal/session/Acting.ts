@@ -1,0 +1,51 @@
+/** What those work with who carry out what a session asks for. */
+import type { Backend } from "@skein/backend/Backend"
+import type { BackendError } from "@skein/backend/BackendError"
+import type { SessionID } from "@skein/domain/Id"
+import type { ModelRef } from "@skein/domain/Model"
+import type * as Deferred from "effect/Deferred"
+import type * as Effect from "effect/Effect"
+import type { Moment } from "../../LiveView.ts"
+import type { Screen } from "../../Screen.ts"
+import type { SessionHost, SessionLeft, SessionRequest, SessionTerminal } from "../../SessionHost.ts"
+import type { Request } from "./Request.ts"
+import type { SessionModel } from "./SessionModel.ts"
+
+/** What a performer works with. */
+export interface Stage {
+  readonly model: SessionModel
+  readonly host: SessionHost
+  readonly asked: SessionRequest
+  readonly terminal: SessionTerminal
+  readonly screen: Screen
+  /** Something has changed: what is to be seen is drawn, and what is to be done is done. */
+  readonly touch: () => void
+  readonly moment: () => Moment
+  readonly left: Deferred.Deferred<SessionLeft>
+}
+
+/** What carries requests out. */
+export interface Performer {
+  readonly perform: (request: Request) => Effect.Effect<void>
+  readonly open: (id: SessionID) => Effect.Effect<void, BackendError>
+}
+
+/** What the next prompts are sent with. */
+interface Choice {
+  agent: string | undefined
+  model: ModelRef | undefined
+  /** What commands of the person's own have written: the model reads it with the next prompt. */
+  heard: Array<string>
+}
+
+/** What the parts of a performer share. */
+export interface Acting extends Stage {
+  readonly backend: typeof Backend.Service
+  readonly choice: Choice
+  readonly open: (id: SessionID) => Effect.Effect<void, BackendError>
+  readonly close: Effect.Effect<void>
+  /** The session that is open; made where there is none. */
+  readonly ensure: Effect.Effect<SessionID, BackendError>
+  /** Runs beside everything else; what fails is said. */
+  readonly beside: <E extends { readonly message: string }>(effect: Effect.Effect<unknown, E>) => Effect.Effect<void>
+}
