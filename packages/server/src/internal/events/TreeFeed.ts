@@ -114,10 +114,10 @@ export const makeTreeFeed = (
       }
     }))
 
-    // This process publishes in order. A gap is what another process stored, and is read from the log.
+    // Commits of this process are published in the order of `seq`, so none of them can still fill a gap: what is missing
+    // was stored by another process, and is in the log by now.
     const fill = Effect.gen(function*() {
       yield* gap.await
-      yield* Effect.sleep(5)
       gap.unsafeClose()
       if (deliveries.held.size > 0 && deliveries.position !== undefined) yield* catchUp
     }).pipe(
