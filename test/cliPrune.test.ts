@@ -109,6 +109,25 @@ it("sessions prune removes events and long texts that are old, and sessions only
   expect(JSON.parse((await place.run(["sessions", "--format", "json"])).stdout)).toMatchObject([{ id: newer }])
 })
 
+it("events are kept as long as the user's own config says, and no project decides that", async () => {
+  const place = world()
+  await ask(place)
+  age(place, 3)
+  const old = events(place)
+  writeFileSync(join(place.project, "skein.json"), JSON.stringify({ events: { keep: "1h" } }))
+  expect(await prune(place)).toMatchObject({ events: 0 })
+  const own = join(place.home, "config", "skein")
+  mkdirSync(own, { recursive: true })
+  writeFileSync(join(own, "skein.json"), JSON.stringify({ events: { keep: "4d" } }))
+  expect(await prune(place)).toMatchObject({ events: 0 })
+  writeFileSync(join(own, "skein.json"), JSON.stringify({ events: { keep: "2d" } }))
+  expect((await place.run(["sessions", "prune"])).stdout).toContain("events are kept for 2 days")
+  expect(old).toBeGreaterThan(0)
+  expect(events(place)).toBe(0)
+  writeFileSync(join(own, "skein.json"), JSON.stringify({ events: { keep: "30m" } }))
+  expect(await place.run(["sessions", "prune"])).toMatchObject({ code: 2, stdout: "" })
+})
+
 it("sessions prune leaves other projects and unsettled runs alone, and says what it did", async () => {
   const place = world()
   await ask(place)

@@ -1,4 +1,5 @@
 /** Decides what clients send: bodies and queries, in which unknown keys are mistakes. */
+import { ageFrom } from "@skein/domain/Age"
 import { Budget } from "@skein/domain/Budget"
 import { PermissionReply } from "@skein/domain/Event"
 import { MessageID } from "@skein/domain/Id"
@@ -105,15 +106,11 @@ export const CleanWorktrees = body("CleanWorktrees", {
 /** The type of what is said of worktrees to remove. */
 export type CleanWorktrees = typeof CleanWorktrees.Type
 
-const day = 24 * 60 * 60_000
-
 /** Removes what is old. */
 export const Prune = body("Prune", {
   /** Also removes sessions unchanged for that long. */
   olderThan: Schema.optional(
-    millisecondsUpTo(100 * 366 * day, "100 years").pipe(
-      Schema.greaterThanOrEqualTo(day, { message: () => "a day or more" })
-    )
+    ageFrom(24 * 60 * 60_000, "a day")
   ),
   projectID: Schema.optional(Text),
   all: Schema.optional(Schema.Literal(true)),

@@ -25,8 +25,8 @@ export const describeConfig = (
   { entries, settings }: Pick<LoadedConfig, "entries" | "settings">
 ): ConfigDescription => {
   const set = new Set(entries.map(({ path }) => path.join(".")))
-  const { compaction, deadlines, default_agent, limits, retry } = settings
-  const settled: ConfigInfo = { compaction, deadlines, default_agent, limits, retry }
+  const { compaction, deadlines, default_agent, events, limits, retry } = settings
+  const settled: ConfigInfo = { compaction, deadlines, default_agent, events, limits, retry }
   const all = [
     ...entriesOf(fromInfo(settled, { name: "default" })).filter(({ path }) => !set.has(path.join("."))),
     ...entries

@@ -30,6 +30,7 @@ layer(NodeFileSystem.layer)("describeConfig", (it) => {
           "deadlines.first_event=120000",
           "deadlines.idle=120000",
           "default_agent=build",
+          "events.keep=2592000000",
           "limits.answer.arguments=1000000",
           "limits.answer.calls=200",
           "limits.answer.nesting=100",

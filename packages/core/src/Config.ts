@@ -1,15 +1,18 @@
 /** Owns the settings of this process, and the origin of each that comes from a file. */
-import type { Compaction, ConfigInfo, Deadlines, Limits, Retry } from "@skein/domain/ConfigInfo"
+import type { Compaction, ConfigInfo, Deadlines, EventLog, Limits, Retry } from "@skein/domain/ConfigInfo"
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 
 /** Config with a value for every required key. */
-export interface Settings extends Omit<ConfigInfo, "limits" | "deadlines" | "retry" | "compaction" | "default_agent"> {
+export interface Settings
+  extends Omit<ConfigInfo, "limits" | "deadlines" | "retry" | "compaction" | "events" | "default_agent">
+{
   readonly default_agent: string
   readonly limits: Limits
   readonly deadlines: Deadlines
   readonly retry: Retry
   readonly compaction: Compaction
+  readonly events: EventLog
 }
 
 /** The defaults. `limits.requests` defaults to `limits.process_concurrency`. Durations are in milliseconds. */
@@ -26,7 +29,8 @@ export const defaults: Settings = {
   },
   deadlines: { connect: 30_000, first_event: 120_000, idle: 120_000 },
   retry: { attempts: 5, base: 2_000, max_delay: 30_000, max_retry_after: 3_600_000 },
-  compaction: { auto: true, threshold: 0.9 }
+  compaction: { auto: true, threshold: 0.9 },
+  events: { keep: 30 * 24 * 3_600_000 }
 }
 
 /** The keys that have a value. */
@@ -48,7 +52,8 @@ export const settle = (config: ConfigInfo): Settings => ({
   limits: settleLimits(config.limits),
   deadlines: { ...defaults.deadlines, ...given(config.deadlines) },
   retry: { ...defaults.retry, ...given(config.retry) },
-  compaction: { ...defaults.compaction, ...given(config.compaction) }
+  compaction: { ...defaults.compaction, ...given(config.compaction) },
+  events: { ...defaults.events, ...given(config.events) }
 })
 
 /** The origin of every setting that has a default. */

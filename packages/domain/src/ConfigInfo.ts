@@ -1,5 +1,6 @@
 /** Defines the config. Durations are milliseconds, and may be written as `30m`. */
 import * as Schema from "effect/Schema"
+import { ageFrom } from "./Age.ts"
 import { AgentMode } from "./AgentInfo.ts"
 import { Budget } from "./Budget.ts"
 import { ClaudeHooksConfig, HooksConfig } from "./HookConfig.ts"
@@ -74,6 +75,11 @@ export const Compaction = Schema.Struct({
 })
 /** The type of the compaction settings. */
 export interface Compaction extends Schema.Schema.Type<typeof Compaction> {}
+
+/** How long events are kept. */
+export const EventLog = Schema.Struct({ keep: ageFrom(60 * 60_000, "an hour") })
+/** The type of the settings of the event log. */
+export interface EventLog extends Schema.Schema.Type<typeof EventLog> {}
 
 /** A budget in the config. */
 const BudgetConfig = Schema.Struct({ ...Budget.fields, time: Schema.optional(Milliseconds) })
@@ -192,6 +198,7 @@ export const ConfigInfo = Schema.Struct({
   deadlines: Schema.optional(Schema.partial(Deadlines)),
   retry: Schema.optional(Schema.partial(Retry)),
   compaction: Schema.optional(Schema.partial(Compaction)),
+  events: Schema.optional(Schema.partial(EventLog)),
   telemetry: Schema.optional(TelemetryConfig),
   /** Whether commands of `bash` run in a sandbox: if there is one (`auto`, the default), only in one, or never. */
   sandbox: Schema.optional(Schema.Literal("auto", "on", "off")),

@@ -110,6 +110,9 @@ export const keyDescriptions: Readonly<Record<string, string>> = {
   compaction: "When long conversations are compacted.",
   "compaction.auto": "Whether it happens automatically.",
   "compaction.threshold": "The share of the model's context window at which it starts.",
+  events: "The log of events, from which clients of the server catch up. Only your own config sets it.",
+  "events.keep":
+    "How long events are kept for replay: milliseconds, or text such as \"36h\", \"30d\" or \"12w\". At least an hour.",
   telemetry: "Where traces, metrics and logs are sent, by OTLP over HTTP.",
   "telemetry.endpoint": "The base URL of the collector.",
   "telemetry.headers": "Headers that are sent with each request, such as a key.",

@@ -28,6 +28,7 @@ export const isServer = ([top]: ReadonlyArray<string>): boolean => top === "mcp"
 /** Whether a value is never for a project to set, such as hooks, which would run without a question. */
 export const isIgnored = ([top, , key, ...rest]: ReadonlyArray<string>): boolean =>
   top === "telemetry"
+  || top === "events"
   || top === "env"
   || top === "sandbox_read"
   || top === "sandbox_env"
@@ -43,6 +44,8 @@ const reach = ([top]: ReadonlyArray<string>): string =>
     ? "start MCP servers"
     : top === "env"
     ? "set variables of commands"
+    : top === "events"
+    ? "say how long the events of all projects are kept"
     : top === "sandbox_read" || top === "sandbox_env"
     ? "show commands in the sandbox more"
     : `say where ${top === "telemetry" ? "telemetry goes" : "requests and keys go"}`

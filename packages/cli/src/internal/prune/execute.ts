@@ -22,7 +22,7 @@ import { formatTime } from "../list/print.ts"
 import { directoryOf, projectOf } from "../place.ts"
 import { parseAge } from "./age.ts"
 import type { pruneFlags } from "./flags.ts"
-import { forget, keptDays } from "./retention.ts"
+import { forget, keptDays, keptEvents } from "./retention.ts"
 
 type Flags = Input<typeof pruneFlags>["flags"]
 
@@ -76,10 +76,16 @@ const prune = Effect.fnUntraced(function*(flags: Flags, age: number | undefined)
       )
   )
   const sessions = kept.map(({ root }) => root)
-  return { sessions, ...(yield* forget({ dryRun, removed })) }
+  return { sessions, kept: yield* keptEvents, ...(yield* forget({ dryRun, removed })) }
 })
 
 type Pruned = Effect.Effect.Success<ReturnType<typeof prune>>
+
+const hour = 3_600_000
+
+/** An age in the largest unit that needs no fraction. */
+const formatAge = (age: number): string =>
+  age % (24 * hour) === 0 ? plural(age / 24 / hour, "day") : plural(Math.round(age / hour), "hour")
 
 const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`
 
@@ -98,16 +104,16 @@ const spaceLine = ({ "dry-run": dryRun, vacuum }: Flags, space: Space | undefine
     : `The database takes ${formatBytes(space.after)}; --vacuum gives back what is empty in it.`
 
 const linesOf = (
-  { events, sessions, texts }: Pruned,
+  { events, kept, sessions, texts }: Pruned,
   flags: Flags,
   space: Space | undefined
 ): ReadonlyArray<string> => [
   ...sessions.map(({ id, time, title }) => `${id}  ${formatTime(time.updated)}  ${escapeLine(title)}`),
   `${flags["dry-run"] ? "Would remove" : "Removed"} ${plural(sessions.length, "session")}, ${
     plural(events, "event")
-  } and ${plural(texts.files, "long text")} (${
-    formatBytes(texts.bytes)
-  }); events and long texts are kept for ${keptDays} days.`,
+  } and ${plural(texts.files, "long text")} (${formatBytes(texts.bytes)}); events are kept for ${
+    formatAge(kept)
+  }, long texts for ${keptDays} days.`,
   spaceLine(flags, space)
 ]
 

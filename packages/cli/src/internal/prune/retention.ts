@@ -1,4 +1,5 @@
 /** Decides for how long events and long texts are kept. */
+import * as ConfigFiles from "@skein/config/ConfigFiles"
 import { DataDirs } from "@skein/config/DataDirs"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { SessionID } from "@skein/domain/Id"
@@ -10,7 +11,7 @@ import * as Option from "effect/Option"
 const hour = 3_600_000
 const day = 24 * hour
 
-/** For how long events, and long texts of sessions that are there, are kept. */
+/** How long the long texts of existing sessions are kept, in days. */
 export const keptDays = 30
 
 /** How many events of one tree are kept: some 5 MB, and more than anybody who was away for a while asks for. */
@@ -21,6 +22,13 @@ const strangersDays = 7
 
 /** A session that was changed within this time may be at work. */
 const restingAfter = hour
+
+/** How long events are kept, in milliseconds. All projects share the database, so only the user's own config decides. */
+export const keptEvents = Effect.gen(function*() {
+  const { home } = yield* DataDirs
+  const { settings } = yield* ConfigFiles.load({ directory: home })
+  return settings.events.keep
+})
 
 /** Forgets what is older than that. */
 export const forget = Effect.fnUntraced(function*(options: {
@@ -37,7 +45,7 @@ export const forget = Effect.fnUntraced(function*(options: {
   const before = now - keptDays * day
   const restingSince = now - restingAfter
   const events = yield* storage.prune({
-    before,
+    before: now - (yield* keptEvents),
     restingSince,
     mostPerTree,
     dryRun,
