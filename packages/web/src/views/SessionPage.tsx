@@ -52,7 +52,7 @@ export const SessionPage = ({ route, store }: Props) => {
       <Tabs session={store.id} view={view} node={node.id} />
       <Asks asks={store.asks.all} />
       <div class="columns">
-        <div class="main">
+        <div class="main" data-scroller={hasBoth ? "" : undefined}>
           {view === "tree" && (
             <TreeView
               store={store}
@@ -66,7 +66,7 @@ export const SessionPage = ({ route, store }: Props) => {
           {view === "transcript" && <TranscriptView store={store} node={node} />}
         </div>
         {hasBoth && (
-          <aside class="side" aria-label={`Transcript of ${visibleLine(nameOf(node))}`}>
+          <aside class="side" data-scroller="" aria-label={`Transcript of ${visibleLine(nameOf(node))}`}>
             <TranscriptView store={store} node={node} />
           </aside>
         )}
