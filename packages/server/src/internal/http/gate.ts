@@ -52,6 +52,29 @@ const bodyProblem = ({ headers, url }: IncomingMessage): Problem | undefined => 
   return Number(length ?? 0) > bound ? sizeProblem(bound) : undefined
 }
 
+/** Headers of which there is one at most. With two, a proxy may go by the other one. */
+const single = new Set([
+  "authorization",
+  "content-encoding",
+  "content-type",
+  "host",
+  "idempotency-key",
+  "last-event-id",
+  "origin",
+  "skein-key"
+])
+
+/** A header that is there twice and must not be. */
+const doubledHeader = ({ rawHeaders }: IncomingMessage): string | undefined => {
+  const seen = new Set<string>()
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]?.toLowerCase() ?? ""
+    if (seen.has(name) && single.has(name)) return name
+    seen.add(name)
+  }
+  return undefined
+}
+
 /** Makes the gate; it gives what is wrong with a request, or nothing. */
 export const makeGate = ({ hostname, isAuthentic, isPage, port, publicPaths }: GateOptions) => {
   const hosts = new Set([...hostsOf(hostname)].map((host) => `${host}:${port}`))
@@ -71,6 +94,8 @@ export const makeGate = ({ hostname, isAuthentic, isPage, port, publicPaths }: G
     if (isForeign(request, host.toLowerCase())) return originProblem()
     const { url = "" } = request
     if (!/^\/(?!\/)/.test(url)) return problem(400, "BadRequest", "Send the path alone in the request line.")
+    const doubled = doubledHeader(request)
+    if (doubled !== undefined) return problem(400, "BadRequest", `Send the header ${doubled} once.`)
     const end = url.indexOf("?")
     const isOpen = publicPaths.has(end < 0 ? url : url.slice(0, end)) || isPage(request)
     if (!isOpen && !isAuthentic(request)) return tokenProblem()
