@@ -242,3 +242,46 @@ describe("the server that a command finds", () => {
     expect(await at.run(["run", "Survey"])).toMatchObject({ code: 0, stderr: expect.not.stringContaining("server: ") })
   })
 })
+
+describe("sessions, tasks and permissions through a server", () => {
+  it("change what the server is at work on, and are listed as they are by a URL", async () => {
+    const waiting: Array<(text: string) => void> = []
+    const later = new Promise<string>((resolve) => waiting.push(resolve))
+    const llm = await model(({ messages, user }) =>
+      user[0] === "Work"
+        ? later
+        : messages.some(({ role }) => role === "tool")
+        ? "began it"
+        : {
+          calls: [{
+            tool: "task",
+            args: { description: "work", prompt: "Work", subagent_type: "general", background: true }
+          }]
+        }
+    )
+    const at = place({ llm: llm.url })
+    const server = await serve(at)
+    const begun = await at.run(["run", ...gpt, "--no-wait", "--title", "T", "Begin"])
+    const task = /\((ses_\w+), general\) continues on the server/.exec(begun.stderr)?.[1] ?? ""
+    const listed = async (...args: ReadonlyArray<string>) =>
+      JSON.parse((await at.run([...args, "--format", "json"])).stdout)
+    const [session] = await listed("sessions", "list", `--attach=${server.url}`)
+    expect(session).toMatchObject({ title: "T", usage: expect.anything() })
+    expect(await at.run(["sessions", "rename", session.id, "New"])).toMatchObject({ code: 0 })
+    expect(await at.run(["sessions", "mode", session.id, "edits"])).toMatchObject({ code: 0 })
+    const shown = await listed("sessions", "show", session.id, `--attach=${server.url}`)
+    expect(shown).toMatchObject({ session: { title: "New", mode: "edits" }, children: [{ id: task }] })
+    expect(await listed("tasks", "list", `--attach=${server.url}`)).toMatchObject([{ taskID: task, state: "running" }])
+    expect(await at.run(["tasks", "send", task, "Hurry"])).toMatchObject({
+      code: 0,
+      stdout: `The task ${task} reads it at its next step.\n`
+    })
+    const stopped = at.start(["tasks", "stop", task, "--reason", "enough"])
+    await until(() => /is stopping/.test(stopped.output()))
+    for (const answer of waiting) answer("so far")
+    expect(await stopped.ended).toMatchObject({ code: 0, stdout: expect.stringContaining("stopped") })
+    expect(await at.run(["sessions", "delete", session.id])).toMatchObject({ code: 0 })
+    expect(await listed("sessions", "list", "--attach=off")).toEqual([])
+    expect(await listed("permissions", "list", `--attach=${server.url}`)).toEqual([])
+  })
+})

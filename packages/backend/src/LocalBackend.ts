@@ -10,9 +10,11 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Backend } from "./Backend.ts"
 import { makeAsks } from "./internal/local/asks.ts"
+import { findSession } from "./internal/local/find.ts"
 import type { Local } from "./internal/local/Local.ts"
 import { makeProjects } from "./internal/local/projects.ts"
 import { makeSessions } from "./internal/local/sessions.ts"
+import { snapshotOf } from "./internal/local/snapshot.ts"
 import { makeTaskControl } from "./internal/local/tasks.ts"
 import { watchMade, watchTree } from "./internal/local/watch.ts"
 
@@ -37,6 +39,7 @@ export const layer = (
         where: { _tag: "Local" },
         sessions: makeSessions(local, yield* Session, storage, scope),
         watch: {
+          snapshot: (id) => local.given(Effect.flatMap(findSession(id), ({ rootID }) => snapshotOf(rootID))),
           tree: (id, watcher) => local.given(watchTree(id, watcher)),
           made: (making, watcher) => local.given(watchMade(making, watcher))
         },

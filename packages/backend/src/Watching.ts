@@ -42,8 +42,10 @@ export interface Watcher {
   readonly pressure?: Pressure
 }
 
-/** Ways to watch. Each ends when the watcher hears everything, and lasts until the scope closes. */
+/** Ways to watch. Each but the first ends when the watcher hears everything, and lasts until the scope closes. */
 export interface Watching {
+  /** Reads the tree of a session as it stands now. */
+  readonly snapshot: (id: SessionID) => Effect.Effect<TreeSnapshot, BackendError>
   /** Watches the tree of a session from now on: first a snapshot, then the events after it. */
   readonly tree: (id: SessionID, watcher: Watcher) => Effect.Effect<void, BackendError, Scope.Scope>
   /** Makes a session, and watches its tree from its very first event. */

@@ -1,5 +1,6 @@
 /** Declares `skein permissions`. */
 import { command } from "../CommandSpec.ts"
+import { attachFlags } from "../internal/attach/flags.ts"
 import { databaseFlags, directoryFlags, listingFlags, verboseFlags } from "../internal/sharedFlags.ts"
 
 const load = () => import("../internal/list/permissions.ts")
@@ -13,6 +14,7 @@ const placeFlags = {
   },
   ...directoryFlags,
   ...databaseFlags,
+  ...attachFlags,
   ...verboseFlags
 } as const
 

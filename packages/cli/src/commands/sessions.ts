@@ -1,5 +1,6 @@
 /** Declares `skein sessions`. */
 import { command } from "../CommandSpec.ts"
+import { attachFlags } from "../internal/attach/flags.ts"
 import { promptFlags } from "../internal/run/flags.ts"
 import { databaseFlags, directoryFlags, formatFlags, listingFlags, verboseFlags } from "../internal/sharedFlags.ts"
 import { prune } from "./prune.ts"
@@ -12,6 +13,7 @@ const listFlags = {
   limit: { type: "count", description: "The maximum number; 50 by default" },
   ...directoryFlags,
   ...databaseFlags,
+  ...attachFlags,
   ...verboseFlags
 } as const
 
@@ -30,6 +32,7 @@ const show = command({
     ...formatFlags,
     full: { type: "switch", description: "Shows the whole arguments and outputs of calls" },
     ...databaseFlags,
+    ...attachFlags,
     ...verboseFlags
   },
   load: () => load().then(({ showSession }) => showSession)
@@ -50,7 +53,7 @@ const summarize = command({
   details:
     "Sends one request to the model of agent.summary, else to small_model, else to the session's model.\n`summaries` in skein.json does it after each turn that changed files.",
   operands: { usage: "ID", least: 1, most: 1 },
-  flags: { ...formatFlags, ...databaseFlags, ...verboseFlags },
+  flags: { ...formatFlags, ...databaseFlags, ...attachFlags, ...verboseFlags },
   load: () => load().then(({ summarizeSession }) => summarizeSession)
 })
 
@@ -59,7 +62,7 @@ const compact = command({
   summary: "Has a model summarise a long conversation, so that less of it is sent",
   details: "All messages stay stored. Skein does this automatically when a conversation nears its model's limit.",
   operands: { usage: "ID", least: 1, most: 1 },
-  flags: { ...formatFlags, ...databaseFlags, ...verboseFlags },
+  flags: { ...formatFlags, ...databaseFlags, ...attachFlags, ...verboseFlags },
   load: () => load().then(({ compactSession }) => compactSession)
 })
 
@@ -67,7 +70,7 @@ const rename = command({
   name: "rename",
   summary: "Renames a session",
   operands: { usage: "ID TITLE…", least: 2, most: Infinity },
-  flags: { ...databaseFlags, ...verboseFlags },
+  flags: { ...databaseFlags, ...attachFlags, ...verboseFlags },
   load: () => load().then(({ renameSession }) => renameSession)
 })
 
@@ -77,7 +80,7 @@ const mode = command({
   details:
     "plan: changes nothing but plan files. ask: asks before edits. edits: edits the project without asking.\nauto: asks nothing, and denies what only a person may allow.",
   operands: { usage: "ID plan|ask|edits|auto", least: 2, most: 2 },
-  flags: { ...databaseFlags, ...verboseFlags },
+  flags: { ...databaseFlags, ...attachFlags, ...verboseFlags },
   load: () => load().then(({ setMode }) => setMode)
 })
 
@@ -85,7 +88,7 @@ const remove = command({
   name: "delete",
   summary: "Deletes a session and all sessions below it",
   operands: { usage: "ID", least: 1, most: 1 },
-  flags: { ...databaseFlags, ...verboseFlags },
+  flags: { ...databaseFlags, ...attachFlags, ...verboseFlags },
   load: () => load().then(({ deleteSession }) => deleteSession)
 })
 
@@ -101,6 +104,7 @@ const fork = command({
       description: "The last message to copy; `skein sessions show ID --format json` lists the ids"
     },
     ...databaseFlags,
+    ...attachFlags,
     ...verboseFlags
   },
   load: () => load().then(({ forkSession }) => forkSession)

@@ -1,10 +1,11 @@
 /** Declares `skein tasks`. */
 import { command } from "../CommandSpec.ts"
+import { attachFlags } from "../internal/attach/flags.ts"
 import { databaseFlags, directoryFlags, formatFlags, listingFlags, verboseFlags } from "../internal/sharedFlags.ts"
 
 const load = () => import("../internal/list/tasks.ts")
 
-const listFlags = { ...listingFlags, ...directoryFlags, ...databaseFlags, ...verboseFlags } as const
+const listFlags = { ...listingFlags, ...directoryFlags, ...databaseFlags, ...attachFlags, ...verboseFlags } as const
 
 const list = command({
   name: "list",
@@ -18,7 +19,7 @@ const show = command({
   name: "show",
   summary: "Shows the prompt of a task, and how each of its runs ended",
   operands: { usage: "ID", least: 1, most: 1 },
-  flags: { ...formatFlags, ...databaseFlags, ...verboseFlags },
+  flags: { ...formatFlags, ...databaseFlags, ...attachFlags, ...verboseFlags },
   load: () => load().then(({ showTask }) => showTask)
 })
 
@@ -29,6 +30,7 @@ const wait = command({
   flags: {
     timeout: { type: "duration", description: "How long to wait, such as 90s, 30m or 1h; 10 minutes by default" },
     ...databaseFlags,
+    ...attachFlags,
     ...verboseFlags
   },
   load: () => load().then(({ waitForTasks }) => waitForTasks)
@@ -40,7 +42,7 @@ const send = command({
   name: "send",
   summary: "Sends a message to a running task, which reads it at its next step",
   operands: { usage: "ID MESSAGE…", least: 2, most: Infinity },
-  flags: { ...databaseFlags, ...verboseFlags },
+  flags: { ...databaseFlags, ...attachFlags, ...verboseFlags },
   load: () => loadMail().then(({ sendToTask }) => sendToTask)
 })
 
@@ -51,6 +53,7 @@ const stop = command({
   flags: {
     reason: { type: "text", value: "TEXT", description: "The reason, which the subagent and its caller read" },
     ...databaseFlags,
+    ...attachFlags,
     ...verboseFlags
   },
   load: () => loadMail().then(({ stopTask }) => stopTask)

@@ -1,6 +1,7 @@
 /** Watches trees of a server: by its stream of events, which continues where it broke off. */
 import type * as HttpClient from "@effect/platform/HttpClient"
 import * as EventStream from "@skein/client/EventStream"
+import type { SkeinClient } from "@skein/client/SkeinClient"
 import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
@@ -71,14 +72,16 @@ export interface ServerWatching extends Watching {
   readonly caughtUp: (id: SessionID) => Effect.Effect<void>
 }
 
+const treeOf = (id: SessionID) => ({ sessions }: SkeinClient) => sessions.tree({ path: { id } })
+
+const positionOf = (id: SessionID) => ({ sessions }: SkeinClient) => sessions.position({ path: { id } })
+
 /** Makes them. */
 export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpClient>): ServerWatching => {
   const watches = new Map<Watch, SessionID>()
 
-  const snapshot = (id: SessionID) => link.call("may be sent again", (client) => client.sessions.tree({ path: { id } }))
-
-  const position = (id: SessionID) =>
-    link.call("may be sent again", (client) => client.sessions.position({ path: { id } }))
+  const snapshot = (id: SessionID) => link.call("may be sent again", treeOf(id))
+  const position = (id: SessionID) => link.call("may be sent again", positionOf(id))
 
   const follow = Effect.fnUntraced(function*(rootID: SessionID, watcher: Watcher, from: number) {
     const watch = new Watch(watcher, from)
@@ -124,6 +127,7 @@ export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpCl
   })
 
   return {
+    snapshot,
     tree: (id, watcher) =>
       watcher.snapshot === undefined
         ? Effect.flatMap(position(id), ({ rootID, seq }) => Effect.asVoid(follow(rootID, watcher, seq)))

@@ -13,8 +13,8 @@ import * as Redacted from "effect/Redacted"
 import { readdirSync } from "node:fs"
 import { join } from "node:path"
 import { UsageError } from "../../UsageError.ts"
-import { serverFile } from "../serve/serverPlace.ts"
 import { version } from "../version.ts"
+import { serverFile } from "./serverPlace.ts"
 
 /** A server that was found, and how it is found again. */
 export interface Found {

@@ -1,4 +1,5 @@
 /** What `skein permissions` does. */
+import { Backend } from "@skein/backend/Backend"
 import { Permission } from "@skein/core/Permission"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { escapeLine } from "@skein/tui/Escape"
@@ -8,18 +9,17 @@ import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { platform, services, settle, storage } from "../app.ts"
+import { type AttachFlags, backendOf } from "../attach/attach.ts"
+import { readable, serverOf } from "../attach/database.ts"
+import { layer as remoteStorage } from "../attach/remoteStorage.ts"
 import { among, sessionOf } from "../ids.ts"
 import { directoryOf, projectOf } from "../place.ts"
 import { formatTime, printList } from "./print.ts"
-import { readableDatabase } from "./sessions.ts"
 
-interface Place {
+interface Place extends AttachFlags {
   readonly session: string | undefined
   readonly dir: string | undefined
-  readonly db: string | undefined
 }
-
-const database = ({ db }: Place) => Layer.provideMerge(storage, platform({ database: db }))
 
 /** The project, and the tree where one was named. */
 const scopeOf = Effect.fnUntraced(function*({ dir, session }: Place) {
@@ -50,7 +50,7 @@ export const listPermissions = ({ flags }: {
       ]),
       empty: "Nothing was allowed here beyond what rules say. Answers of \"always\" are listed here."
     })
-  }).pipe(Effect.provide(readableDatabase(flags.db)))
+  }).pipe(Effect.provide(readable(flags)))
 
 /** Takes one back. */
 export const revokePermission = ({ flags, operands: [given = ""] }: {
@@ -58,12 +58,27 @@ export const revokePermission = ({ flags, operands: [given = ""] }: {
   readonly operands: ReadonlyArray<string>
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
-    const { projectID } = yield* scopeOf(flags)
-    const approvals = yield* Effect.flatMap(SessionStorage, (store) => store.approvals(projectID))
-    const id = (yield* among(given, approvals.map((each) => each.id))) ?? given
-    const settled = yield* Effect.flatMap(directoryOf(flags.dir), settle)
-    yield* Effect.provide(Permission.revoke(projectID, id), services(settled, settled.agents, "nobody"))
-    const stdio = yield* Stdio
-    stdio.err(`Revoked: ${escapeLine(id)}`)
-    return ExitCode.done
-  }).pipe(Effect.provide(database(flags)))
+    const found = yield* serverOf(flags)
+    const stored = found === undefined
+      ? Layer.provideMerge(storage, platform({ database: flags.db }))
+      : Layer.provideMerge(Layer.provide(remoteStorage, backendOf(found)), platform({ database: flags.db }))
+    return yield* Effect.provide(
+      Effect.gen(function*() {
+        const { projectID } = yield* scopeOf(flags)
+        const approvals = yield* Effect.flatMap(SessionStorage, (store) => store.approvals(projectID))
+        const id = (yield* among(given, approvals.map((each) => each.id))) ?? given
+        yield* found === undefined
+          ? revokeHere(flags, projectID, id)
+          : Effect.provide(Effect.flatMap(Backend, ({ asks }) => asks.revoke(projectID, id)), backendOf(found))
+        const stdio = yield* Stdio
+        stdio.err(`Revoked: ${escapeLine(id)}`)
+        return ExitCode.done
+      }),
+      stored
+    )
+  })
+
+const revokeHere = Effect.fnUntraced(function*({ dir }: Place, projectID: string, id: string) {
+  const settled = yield* Effect.flatMap(directoryOf(dir), settle)
+  yield* Effect.provide(Permission.revoke(projectID, id), services(settled, settled.agents, "nobody"))
+})

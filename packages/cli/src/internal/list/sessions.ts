@@ -1,5 +1,6 @@
 /** What `skein sessions` does. */
-import { Session } from "@skein/core/Session"
+import { Backend } from "@skein/backend/Backend"
+import type { Sessions } from "@skein/backend/Sessions"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { type Account, bounds, formatAmount } from "@skein/domain/Budget"
 import type { MessageID, SessionID } from "@skein/domain/Id"
@@ -10,7 +11,6 @@ import * as NodeOwner from "@skein/tools/NodeOwner"
 import { callLine } from "@skein/tui/CallLine"
 import { escapeLine, escapeText } from "@skein/tui/Escape"
 import { formatCount } from "@skein/view/Numbers"
-import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
@@ -18,7 +18,9 @@ import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
-import { platform, readableStorage, services, settle, storage } from "../app.ts"
+import { platform, readableStorage, storage } from "../app.ts"
+import type { AttachFlags } from "../attach/attach.ts"
+import { readable, withSession } from "../attach/database.ts"
 import { among, sessionOf } from "../ids.ts"
 import { directoryOf, projectOf } from "../place.ts"
 import { howToResume, interrupted } from "./interrupted.ts"
@@ -49,13 +51,12 @@ const rowOf = ({ agent, depth, id, summary, time, title, usage }: SessionInfo) =
 
 /** Lists sessions. */
 export const listSessions = ({ flags }: {
-  readonly flags: {
+  readonly flags: AttachFlags & {
     readonly format: "default" | "json"
     readonly full: boolean
     readonly all: boolean
     readonly limit: number | undefined
     readonly dir: string | undefined
-    readonly db: string | undefined
   }
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
@@ -88,7 +89,7 @@ export const listSessions = ({ flags }: {
       for (const id of left) stdio.err(leftText(id))
     }
     return code
-  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readableDatabase(flags.db)))
+  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readable(flags)))
 
 const leftText = (rootID: SessionID) =>
   `${rootID} was interrupted: the process that worked on it has ended. Continue with: ${howToResume(rootID)}`
@@ -143,10 +144,9 @@ const budgetText = ({ limit, spent }: Account): string =>
 
 /** Shows one. */
 export const showSession = ({ flags, operands: [id = ""] }: {
-  readonly flags: {
+  readonly flags: AttachFlags & {
     readonly format: "default" | "json"
     readonly full: boolean
-    readonly db: string | undefined
   }
   readonly operands: ReadonlyArray<string>
 }): Effect.Effect<number, CommandError, Stdio> =>
@@ -172,34 +172,22 @@ export const showSession = ({ flags, operands: [id = ""] }: {
     stdio.out(messages.rows.map(messageText(flags.full)).join("\n"))
     for (const child of children.rows) stdio.out(`\nsubagent ${child.id}  ${escapeLine(child.title)}\n`)
     return ExitCode.done
-  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readableDatabase(flags.db)))
+  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readable(flags)))
 
-/** Does something with a session by the service that owns it. */
-const changing = <A>(
-  db: string | undefined,
-  id: string,
-  use: (session: SessionInfo) => Effect.Effect<A, CommandError, Session | SessionStorage | Stdio>
-) =>
-  Effect.flatMap(
-    sessionOf(id),
-    (session) =>
-      Effect.flatMap(settle(session.directory), (settled) =>
-        Effect.provide(use(session), services(settled, settled.agents, "nobody")))
-  ).pipe(Effect.provide(database(db)))
-
-/** The same, and prints what came of it: as JSON, or in words. */
+/** Does something with a session, and prints what came of it: as JSON, or in words. */
 const telling = <A>(
-  use: (service: Context.Tag.Service<Session>, id: SessionID) => Effect.Effect<A, CommandError>,
+  use: (service: Sessions, id: SessionID) => Effect.Effect<A, CommandError>,
   words: (result: A) => string
 ) =>
 ({ flags, operands: [id = ""] }: {
-  readonly flags: { readonly format: "default" | "json"; readonly db: string | undefined }
+  readonly flags: AttachFlags & { readonly format: "default" | "json" }
   readonly operands: ReadonlyArray<string>
 }): Effect.Effect<number, CommandError, Stdio> =>
-  changing(flags.db, id, (session) =>
+  withSession(flags, id, (session) =>
     Effect.gen(function*() {
       const stdio = yield* Stdio
-      const result = yield* use(yield* Session, session.id)
+      const { sessions } = yield* Backend
+      const result = yield* use(sessions, session.id)
       stdio.out(flags.format === "json" ? `${JSON.stringify(result, undefined, 2)}\n` : `${words(result)}\n`)
       return ExitCode.done
     }))
@@ -222,31 +210,31 @@ const done = (line: string) =>
 
 /** Gives one another title. */
 export const renameSession = ({ flags, operands: [id = "", ...title] }: {
-  readonly flags: { readonly db: string | undefined }
+  readonly flags: AttachFlags
   readonly operands: ReadonlyArray<string>
 }): Effect.Effect<number, CommandError, Stdio> =>
-  changing(
-    flags.db,
+  withSession(
+    flags,
     id,
     (session) =>
-      Effect.flatMap(Session, (service) => service.rename(session.id, title.join(" "))).pipe(
+      Effect.flatMap(Backend, ({ sessions }) => sessions.rename(session.id, title.join(" "))).pipe(
         Effect.zipRight(done(`Renamed: ${session.id}  ${title.join(" ")}`))
       )
   )
 
 /** Changes the mode of its tree. */
 export const setMode = ({ flags, operands: [id = "", mode = ""] }: {
-  readonly flags: { readonly db: string | undefined }
+  readonly flags: AttachFlags
   readonly operands: ReadonlyArray<string>
 }): Effect.Effect<number, CommandError, Stdio> => {
   if (!Schema.is(Mode)(mode)) {
     return new UsageError({ message: `There is no mode ${JSON.stringify(mode)}. Modes: ${Mode.literals.join(", ")}.` })
   }
-  return changing(
-    flags.db,
+  return withSession(
+    flags,
     id,
     (session) =>
-      Effect.flatMap(Session, (service) => service.setMode(session.id, mode)).pipe(
+      Effect.flatMap(Backend, ({ sessions }) => sessions.setMode(session.id, mode)).pipe(
         Effect.zipRight(done(`Mode of ${session.id}: ${mode}`))
       )
   )
@@ -254,35 +242,31 @@ export const setMode = ({ flags, operands: [id = "", mode = ""] }: {
 
 /** The message that is meant; what is none is refused by the session. */
 const messageOf = Effect.fnUntraced(function*(id: SessionID, given: string) {
-  const store = yield* SessionStorage
-  const { rows } = yield* store.messages(id)
+  const { sessions } = yield* Backend
+  const rows = yield* sessions.messages(id)
   return ((yield* among(given, rows.map(({ info }) => info.id))) ?? given) as MessageID
 })
 
 /** Copies one, and prints the id of the copy. */
 export const forkSession = ({ flags, operands: [id = ""] }: {
-  readonly flags: { readonly at: string | undefined; readonly db: string | undefined }
+  readonly flags: AttachFlags & { readonly at: string | undefined }
   readonly operands: ReadonlyArray<string>
 }): Effect.Effect<number, CommandError, Stdio> =>
-  changing(flags.db, id, (session) =>
+  withSession(flags, id, (session) =>
     Effect.gen(function*() {
       const stdio = yield* Stdio
-      const service = yield* Session
-      const options = flags.at === undefined ? {} : { messageID: yield* messageOf(session.id, flags.at) }
-      stdio.out(`${(yield* service.fork(session.id, options)).id}\n`)
+      const { sessions } = yield* Backend
+      const last = flags.at === undefined ? undefined : yield* messageOf(session.id, flags.at)
+      stdio.out(`${(yield* sessions.fork(session.id, last)).id}\n`)
       return ExitCode.done
     }))
 
 /** Removes one. */
 export const deleteSession = ({ flags, operands: [id = ""] }: {
-  readonly flags: { readonly db: string | undefined }
+  readonly flags: AttachFlags
   readonly operands: ReadonlyArray<string>
 }): Effect.Effect<number, CommandError, Stdio> =>
-  changing(
-    flags.db,
-    id,
-    (session) =>
-      Effect.flatMap(Session, (service) => service.remove(session.id)).pipe(
-        Effect.zipRight(done(`Deleted, with all sessions below it: ${session.id}  ${session.title}`))
-      )
-  )
+  withSession(flags, id, (session) =>
+    Effect.flatMap(Backend, ({ sessions }) => sessions.remove(session.id)).pipe(
+      Effect.zipRight(done(`Deleted, with all sessions below it: ${session.id}  ${session.title}`))
+    ))

@@ -1,4 +1,5 @@
 /** What `skein tasks send` and `skein tasks stop` do: they say something to the process that runs a task, through the database. */
+import { Backend } from "@skein/backend/Backend"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { Ids } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
@@ -12,6 +13,10 @@ import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
 import { platform, storage } from "../app.ts"
+import { type AttachFlags, backendOf } from "../attach/attach.ts"
+import { serverOf } from "../attach/database.ts"
+import type { Found } from "../attach/findServer.ts"
+import { layer as remoteStorage } from "../attach/remoteStorage.ts"
 import { errorLine } from "../explain.ts"
 import { newestRun, runText } from "./tasks.ts"
 
@@ -45,15 +50,52 @@ const say = Effect.fnUntraced(function*(what: Pick<InboxRow, "kind" | "parts" | 
   return Option.isSome(yield* Effect.timeoutOption(heard, hearing))
 })
 
+const notAtWork = ({ outcome, taskID }: TaskRun): string =>
+  `The task ${taskID} was not at work: it has settled (${outcome?.status}).\n`
+
 const settledAlready = ({ outcome, parentID, taskID }: TaskRun): UsageError =>
   new UsageError({
     message:
       `The task ${taskID} is not at work: it has settled (${outcome?.status}). Continue it with \`skein run -s ${taskID}\`, or its caller with \`skein sessions resume ${parentID}\`.`
   })
 
+/** The run that an id means, as a server tells of it. */
+const runOn = (found: Found, id: string) =>
+  newestRun(id).pipe(Effect.provide(Layer.provide(remoteStorage, backendOf(found))))
+
+/** Says something to a task of a server. */
+const sendOn = (found: Found, id: string, text: string) =>
+  Effect.gen(function*() {
+    const stdio = yield* Stdio
+    const run = yield* runOn(found, id)
+    if (run.state === "settled") return yield* settledAlready(run)
+    const { tasks } = yield* Backend
+    const told = yield* tasks.message(run.taskID, text)
+    stdio.out(
+      told.status === "steered"
+        ? `The task ${run.taskID} reads it at its next step.\n`
+        : `The task ${run.taskID} had just settled, and begins again with it.\n`
+    )
+    return ExitCode.done
+  }).pipe(Effect.provide(backendOf(found)))
+
+/** Stops a task of a server. */
+const stopOn = (found: Found, id: string, reason: string | undefined) =>
+  Effect.gen(function*() {
+    const stdio = yield* Stdio
+    const run = yield* runOn(found, id)
+    if (run.state !== "settled") {
+      const { tasks } = yield* Backend
+      stdio.err(`The task ${run.taskID} is stopping: it has half a minute to conclude.`)
+      yield* tasks.stop(run.taskID, reason)
+      stdio.out(runText(yield* runOn(found, run.taskID), yield* Clock.currentTimeMillis))
+    } else stdio.out(notAtWork(run))
+    return ExitCode.done
+  }).pipe(Effect.provide(backendOf(found)))
+
 /** Says something to a task that is at work. */
 export const sendToTask = ({ flags, operands: [id = "", ...words] }: {
-  readonly flags: { readonly db: string | undefined }
+  readonly flags: AttachFlags
   readonly operands: ReadonlyArray<string>
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
@@ -62,6 +104,8 @@ export const sendToTask = ({ flags, operands: [id = "", ...words] }: {
     if (text === "") {
       return yield* new UsageError({ message: "There is no message. Write it after the id of the task." })
     }
+    const found = yield* serverOf(flags)
+    if (found !== undefined) return yield* sendOn(found, id, text)
     const run = yield* newestRun(id)
     if (run.state === "settled") return yield* settledAlready(run)
     if (yield* say({ kind: "steer", parts: [{ type: "text", text: text.toWellFormed() }] }, run)) {
@@ -78,14 +122,16 @@ export const sendToTask = ({ flags, operands: [id = "", ...words] }: {
 
 /** Stops a task, and waits until it has settled. */
 export const stopTask = ({ flags, operands: [id = ""] }: {
-  readonly flags: { readonly reason: string | undefined; readonly db: string | undefined }
+  readonly flags: AttachFlags & { readonly reason: string | undefined }
   readonly operands: ReadonlyArray<string>
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
+    const found = yield* serverOf(flags)
+    if (found !== undefined) return yield* stopOn(found, id, flags.reason)
     const run = yield* newestRun(id)
     if (run.state === "settled") {
-      stdio.out(`The task ${run.taskID} was not at work: it has settled (${run.outcome?.status}).\n`)
+      stdio.out(notAtWork(run))
       return ExitCode.done
     }
     const { reason } = flags

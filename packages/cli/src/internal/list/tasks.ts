@@ -7,19 +7,18 @@ import { escapeLine, escapeText } from "@skein/tui/Escape"
 import { formatCount, formatDuration } from "@skein/view/Numbers"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
-import { platform, storage } from "../app.ts"
+import type { AttachFlags } from "../attach/attach.ts"
+import { readable } from "../attach/database.ts"
 import { errorLine } from "../explain.ts"
 import { sessionOf, stored } from "../ids.ts"
 import { directoryOf, projectOf } from "../place.ts"
 import { howToResume, isLeft } from "./interrupted.ts"
 import { printList } from "./print.ts"
-import { readableDatabase } from "./sessions.ts"
 import { waitsFor } from "./waitsFor.ts"
 
 /** How often the storage is polled while waiting for a task, in milliseconds. */
@@ -27,8 +26,6 @@ const pace = 250
 
 /** How long tasks are waited for where nothing is said, in milliseconds. */
 const patience = 10 * 60_000
-
-const database = (db: string | undefined) => Layer.provideMerge(storage, platform({ database: db }))
 
 const noTask = (id: string) => new UsageError({ message: `There is no task ${escapeLine(id)}. See \`skein tasks\`.` })
 
@@ -45,11 +42,10 @@ const wasLeft = ({ rootID, state }: TaskRun) => state === "settled" ? Effect.suc
 
 /** Lists the tasks of a tree. */
 export const listTasks = ({ flags, operands: [given] }: {
-  readonly flags: {
+  readonly flags: AttachFlags & {
     readonly format: "default" | "json"
     readonly full: boolean
     readonly dir: string | undefined
-    readonly db: string | undefined
   }
   readonly operands: ReadonlyArray<string>
 }): Effect.Effect<number, CommandError, Stdio> =>
@@ -86,7 +82,7 @@ export const listTasks = ({ flags, operands: [given] }: {
         ? `There are no sessions in ${escapeLine(projectID)} yet, and so no tasks.`
         : `The session ${rootID} has started no tasks.`
     })
-  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readableDatabase(flags.db)))
+  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readable(flags)))
 
 /** A run, with its prompt and how it ended. */
 export const runText = (run: TaskRun, now: number, isLeftOver = false): string => {
@@ -126,7 +122,7 @@ export const newestRun = (id: string) => Effect.map(runsOf(id), (runs) => runs.a
 
 /** Shows the runs of a task. */
 export const showTask = ({ flags, operands: [id = ""] }: {
-  readonly flags: { readonly format: "default" | "json"; readonly db: string | undefined }
+  readonly flags: AttachFlags & { readonly format: "default" | "json" }
   readonly operands: ReadonlyArray<string>
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
@@ -148,11 +144,11 @@ export const showTask = ({ flags, operands: [id = ""] }: {
       stdio.out(texts.join("\n"))
     }
     return ExitCode.done
-  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readableDatabase(flags.db)))
+  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readable(flags)))
 
 /** Waits for tasks by looking at what is stored, and prints the outcome of each. */
 export const waitForTasks = ({ flags, operands }: {
-  readonly flags: { readonly timeout: number | undefined; readonly db: string | undefined }
+  readonly flags: AttachFlags & { readonly timeout: number | undefined }
   readonly operands: ReadonlyArray<string>
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
@@ -179,4 +175,4 @@ export const waitForTasks = ({ flags, operands }: {
     const now = yield* Clock.currentTimeMillis
     stdio.out(found.value.map((run) => runText(run, now)).join("\n"))
     return found.value.every(({ outcome }) => outcome?.status === "completed") ? ExitCode.done : ExitCode.failed
-  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(database(flags.db)))
+  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readable(flags)))

@@ -11,8 +11,8 @@ import { kill } from "node:process"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
+import { serverFile } from "../attach/serverPlace.ts"
 import { errorLine } from "../explain.ts"
-import { serverFile } from "./serverPlace.ts"
 
 /** How long a server may take to end, in milliseconds. */
 const patience = 10_000

@@ -9,8 +9,8 @@ import { argv, execArgv, execPath } from "node:process"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
+import { serverFile } from "../attach/serverPlace.ts"
 import { alreadyServed, loginUrl, runningServer } from "./control.ts"
-import { serverFile } from "./serverPlace.ts"
 
 /** How long a server may take to start, in milliseconds. */
 const patience = 30_000

@@ -1,0 +1,85 @@
+/** Reads what a server has stored, for commands that print what is stored. */
+import { Backend } from "@skein/backend/Backend"
+import type { BackendError } from "@skein/backend/BackendError"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import { StorageError } from "@skein/core/StorageError"
+import type { RunFilter, SessionFilter } from "@skein/core/StorageFilter"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+
+const failed = (operation: string) => ({ message }: Pick<BackendError, "message">) =>
+  new StorageError({ operation, reason: "other", message })
+
+/** What no command asks of a server in this way. */
+const unsupported = (operation: string) =>
+  Effect.fail(failed(operation)({ message: `This cannot be read through a server (${operation}).` }))
+
+const rowsOf = <A>(rows: ReadonlyArray<A>) => ({ rows, unreadable: [] })
+
+/** A server works on what it holds. */
+const heldByServer = Option.some({ owner: "server", epoch: 0, until: 0, left: 1 })
+
+const sessionsOf = ({ sessions, watch }: typeof Backend.Service, filter: SessionFilter) => {
+  const { limit, parentID, projectID, rootID } = filter
+  const found: Effect.Effect<ReadonlyArray<SessionInfo>, BackendError> = parentID !== undefined
+    ? sessions.children(parentID)
+    : rootID !== undefined
+    ? Effect.map(watch.snapshot(rootID), (tree) => tree.sessions)
+    : sessions.list({
+      ...(limit === undefined ? {} : { limit }),
+      ...(projectID === undefined ? {} : { projectID })
+    })
+  return Effect.mapBoth(found, { onFailure: failed("sessions"), onSuccess: rowsOf })
+}
+
+const runsOf = ({ tasks }: typeof Backend.Service, { parentID, rootID, taskID, unsettled = false }: RunFilter) => {
+  const found = taskID !== undefined
+    ? Effect.map(tasks.get(taskID), ({ runs }) => runs)
+    : parentID !== undefined
+    ? Effect.map(tasks.list(parentID), (runs) => runs.filter((run) => run.parentID === parentID))
+    : rootID !== undefined
+    ? tasks.list(rootID)
+    : Effect.succeed([])
+  return Effect.mapBoth(found, {
+    onFailure: failed("runs"),
+    onSuccess: (runs) => rowsOf(unsettled ? runs.filter(({ state }) => state !== "settled") : runs)
+  })
+}
+
+/** What commands read of a storage, read through a backend. */
+export const layer: Layer.Layer<SessionStorage, never, Backend> = Layer.effect(
+  SessionStorage,
+  Effect.map(Backend, (backend) => {
+    const { asks, sessions } = backend
+    return {
+      ids: (of, start, limit) => Effect.mapError(sessions.ids(of, start, limit), failed("ids")),
+      session: (id) =>
+        sessions.get(id).pipe(
+          Effect.map(Option.some),
+          Effect.catchTag("SessionNotFound", () => Effect.succeed(Option.none())),
+          Effect.mapError(failed("session"))
+        ),
+      sessions: (filter) => sessionsOf(backend, filter),
+      messages: (id) => Effect.mapBoth(sessions.messages(id), { onFailure: failed("messages"), onSuccess: rowsOf }),
+      runs: (filter) => runsOf(backend, filter),
+      run: () => Effect.succeed(Option.none()),
+      approvals: (projectID, of) =>
+        Effect.mapBoth(asks.approvals(projectID, of), {
+          onFailure: failed("approvals"),
+          onSuccess: (found) =>
+            found.map(({ rootID, ...approval }) => ({ ...approval, ...(rootID === undefined ? {} : { rootID }) }))
+        }),
+      lease: () => Effect.succeed(heldByServer),
+      inbox: () => Effect.succeed(rowsOf([])),
+      commit: () => unsupported("commit"),
+      events: () => unsupported("events"),
+      eventRange: () => unsupported("eventRange"),
+      receipt: () => unsupported("receipt"),
+      unfinished: Effect.succeed([]),
+      prune: () => unsupported("prune"),
+      todos: () => unsupported("todos")
+    }
+  })
+)
