@@ -1,4 +1,4 @@
-/** The benchmark: a run counts only when it did what was asked, and the table says how the medians stand to raw and to the targets. */
+/** The benchmark: only correct runs count, and the table compares the medians with raw and with the targets. */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -40,7 +40,7 @@ it("runs, and writes the table and the figure", () => {
   expect(readFileSync(join(out, "figure.svg"), "utf8")).toMatch(/^<svg [^]*raw 1\.0 ×[^]*<\/svg>\n$/)
 })
 
-it("counts the run of a loop that does everything", async () => {
+it("counts the run of a complete loop", async () => {
   const raw = await run("S3:3", peers["raw"]?.run("FANOUT n=3 k=3", false) ?? [])
   expect(raw).toMatchObject({ correct: true, exitCode: 0, requests: 14, mostOpen: 3 })
 })

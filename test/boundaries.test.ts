@@ -7,7 +7,7 @@ import { check } from "../scripts/boundaries.mjs"
 
 const made: Array<string> = []
 
-/** A workspace in a directory of its own: every package that a file lies in, declaring what `declared` says. */
+/** A workspace in its own directory: every package with a file, declaring the given dependencies. */
 const workspace = (files: Record<string, string>, declared: Record<string, ReadonlyArray<string>> = {}): string => {
   const top = mkdtempSync(join(tmpdir(), "skein-boundaries-"))
   made.push(top)
@@ -26,7 +26,7 @@ const workspace = (files: Record<string, string>, declared: Record<string, Reado
   return top
 }
 
-/** The violations of one file that declares all it imports, each as "file:line rule". */
+/** The violations of one file that declares all its imports, each as "file:line rule". */
 const of = (file: string, text: string, declared: ReadonlyArray<string> = []): ReadonlyArray<string> => {
   const owner = file.split("/")[1] ?? ""
   return check(workspace({ [file]: text }, { [owner]: declared })).map((found) =>
@@ -39,7 +39,7 @@ afterEach(() => {
 })
 
 describe("the architecture check", () => {
-  it("lets the program import what it declares for development: it is built in", () => {
+  it("lets the program import its development dependencies, because they are built in", () => {
     const top = workspace({ "packages/cli/src/bin.ts": `import "@skein/core/Bus"\nimport "effect/Effect"\n` })
     const declare = (manifest: object) =>
       writeFileSync(join(top, "packages/cli/package.json"), JSON.stringify(manifest, undefined, 2))
@@ -51,7 +51,7 @@ describe("the architecture check", () => {
     expect(check(top)).toMatchObject([{ rule: "undeclared", line: 1 }, { rule: "undeclared", line: 2 }])
   })
 
-  it("accepts what goes along the arrow", () => {
+  it("accepts imports along the arrow", () => {
     const top = workspace(
       {
         "packages/domain/src/Id.ts": `import * as Schema from "effect/Schema"\nexport const Id = Schema.String\n`,
@@ -95,7 +95,7 @@ describe("the architecture check", () => {
     ["export … from", `export { X } from "@skein/tools/X"\nexport const y = 1`],
     ["import()", `export const x = () => import("@skein/tools/X")`],
     ["a type", `export type X = import("@skein/tools/X").X`]
-  ])("sees an import that is written as %s", (_, text) => {
+  ])("detects an import written as %s", (_, text) => {
     expect(of("packages/core/src/Y.ts", text, ["@skein/tools"])).toEqual(["packages/core/src/Y.ts:1 arrow"])
   })
 
@@ -104,7 +104,7 @@ describe("the architecture check", () => {
     expect(of("packages/core/src/Y.ts", text)).toEqual([])
   })
 
-  it("rejects a package that the arrow does not know", () => {
+  it("rejects a package outside the arrow", () => {
     expect(of("packages/extra/src/X.ts", "export const x = 1")).toEqual(["packages/extra/package.json:1 arrow"])
   })
 
@@ -114,7 +114,7 @@ describe("the architecture check", () => {
   })
 
   it.each(["packages/cli/src/X.ts", "packages/cli/test/X.test.ts", "test/X.test.ts"])(
-    "rejects what is internal to another package: %s",
+    "rejects another package's internal files: %s",
     (file) => {
       const top = workspace({ [file]: `import "@skein/core/internal/x"` }, { cli: ["@skein/core"] })
       const found = check(top).filter(({ rule }) => rule !== "unused")
@@ -134,7 +134,7 @@ describe("the architecture check", () => {
     expect(of(`packages/${owner}/src/X.ts`, text, [specifier])).toEqual([`packages/${owner}/src/X.ts:3 pure`])
   })
 
-  it("lets core hold values against a JSON Schema", () => {
+  it("lets core validate values against a JSON Schema", () => {
     const name = "@cfworker/json-schema"
     expect(of("packages/core/src/X.ts", `import { Validator } from "${name}"\nexport const x = Validator`, [name]))
       .toEqual([])
@@ -177,7 +177,7 @@ describe("the architecture check", () => {
     ])
   })
 
-  it("rejects a source of more than 600 lines, and lets 600 pass", () => {
+  it("rejects a source of more than 600 lines, and accepts 600", () => {
     expect(of("packages/tools/src/X.ts", "export {}\n".repeat(600))).toEqual([])
     expect(of("packages/tools/src/X.ts", "export {}\n".repeat(601))).toEqual(["packages/tools/src/X.ts:601 file-size"])
     expect(of("packages/tools/test/X.test.ts", "export {}\n".repeat(601))).toEqual([])
@@ -193,7 +193,7 @@ describe("the architecture check", () => {
       { "A.ts": ["./internal/b/b.ts"], "internal/b/b.ts": ["../c.ts"], "internal/c.ts": ["../A.ts"] },
       "A.ts -> internal/b/b.ts -> internal/c.ts -> A.ts"
     ]
-  ])("rejects a circle of %s, once, with the way around", (_, imports, way) => {
+  ])("rejects a cycle of %s, once, with its path", (_, imports, way) => {
     const files = Object.entries(imports).map(([file, specifiers]) =>
       [`${here}/${file}`, specifiers.map((each) => `import "${each}"\n`).join("")] as const
     )
@@ -207,7 +207,7 @@ describe("the architecture check", () => {
     ["import()", `export const a = () => import("./B.ts")`],
     ["a type", `export type A = import("./B.ts").B`],
     ["export … from", `export type { B } from "./B.ts"\nexport const a = 1`]
-  ])("sees a circle through %s", (_, text) => {
+  ])("detects a cycle through %s", (_, text) => {
     const top = workspace({
       [`${here}/A.ts`]: text,
       [`${here}/B.ts`]: `import type { A } from "./A.ts"\nexport type B = A`
@@ -215,7 +215,7 @@ describe("the architecture check", () => {
     expect(check(top, none)).toMatchObject([{ file: `${here}/A.ts`, line: 1, rule: "circle" }])
   })
 
-  it("tells each of two circles, and not what only leads into them", () => {
+  it("reports each of two cycles, and not the files that only lead into them", () => {
     const top = workspace({
       [`${here}/A.ts`]: `import "./B.ts"`,
       [`${here}/B.ts`]: `import "./A.ts"`,
@@ -229,7 +229,7 @@ describe("the architecture check", () => {
     ])
   })
 
-  it("rejects rooms that import each other, though no file imports itself", () => {
+  it("rejects rooms that import each other, even if no file imports itself", () => {
     const top = workspace({
       [`${here}/internal/one/a.ts`]: `import "../two/b.ts"`,
       [`${here}/internal/two/b.ts`]: `import "../three.ts"`,
@@ -239,7 +239,7 @@ describe("the architecture check", () => {
     expect(check(top, none)).toMatchObject([{ file: `${here}/internal/one/a.ts`, line: 1, rule: "rooms" }])
   })
 
-  it("lets a service and its room import each other's files, and loose files of internal each other", () => {
+  it("lets a service and its room import each other, and loose files of internal each other", () => {
     const top = workspace({
       [`${here}/A.ts`]: `import "./internal/a/make.ts"`,
       [`${here}/B.ts`]: "export {}",
@@ -281,16 +281,16 @@ describe("the architecture check", () => {
     expect(of("packages/tools/test/X.test.ts", text)).toEqual([])
   })
 
-  it.each(functionOf(80))("lets %s of 80 lines pass", (_, text) => {
+  it.each(functionOf(80))("accepts %s of 80 lines", (_, text) => {
     expect(of(`${here}/X.ts`, text)).toEqual([])
   })
 
-  it("tells the innermost of long functions", () => {
+  it("reports the innermost of long functions", () => {
     const text = `export const f = () => {\n  return () => {${"\n".repeat(90)}}\n}`
     expect(of(`${here}/X.ts`, text)).toEqual([`${here}/X.ts:2 closure`])
   })
 
-  it("exempts the files and rooms that are named, and nothing whose name only begins alike", () => {
+  it("exempts the named files and rooms, and nothing with only the same prefix", () => {
     const files = {
       [`${here}/A.ts`]: `import "./B.ts"`,
       [`${here}/B.ts`]: `import "./A.ts"`,
@@ -327,7 +327,7 @@ describe("the architecture check", () => {
     ["globalThis", `export const x = globalThis.setTimeout`],
     ["an imported name", `import { forkDaemon } from "effect/Effect"\nexport { forkDaemon }`],
     ["an imported name of Node's", `import { env } from "node:process"\nexport { env }`]
-  ])("sees a banned use through %s", (_, text) => {
+  ])("detects a banned use through %s", (_, text) => {
     expect(of("packages/tools/src/X.ts", text)).toEqual(["packages/tools/src/X.ts:1 banned"])
   })
 
@@ -335,7 +335,7 @@ describe("the architecture check", () => {
     expect(of("packages/tools/src/X.ts", `export const x = ${text}`)).toEqual([])
   })
 
-  it("says how to mend each violation", () => {
+  it("says how to fix each violation", () => {
     const text =
       `import "@skein/cli/X"\nimport "ai"\nimport "effect"\nimport "../../tools/src/X.ts"\nexport * from "./Y.ts"\n`
     const found = check(workspace({ "packages/core/src/X.ts": text }))

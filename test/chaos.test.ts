@@ -1,11 +1,11 @@
-/** A parent and its subagents against an independent mock of the wire protocol, which fails in every way that it knows. */
+/** A parent and its subagents against an independent mock of the wire protocol, with all of its faults. */
 import { LLMock } from "@copilotkit/aimock"
 import { afterAll, beforeAll, expect, it, vi } from "vitest"
 import { type Sandbox, sandbox } from "./support/cli.ts"
 
 const children = 8
 
-/** Tries enough that faults of four requests in five cannot exhaust them, and short waits between them. */
+/** Enough tries to survive faults in four of five requests, with short waits between them. */
 const config = { retry: { attempts: 60, base: 1, max_delay: 5, max_retry_after: 5 } }
 
 const mock = new LLMock({ port: 0, logLevel: "silent" })
@@ -40,7 +40,7 @@ it("gives every child's result to the parent through 500s, malformed answers, 42
     })
     mock.on({ userMessage: `CHILD ${i}`, hasToolResult: true }, { content: `CHILD ${i} DONE` })
   }
-  // The mock throws dice for each kind of fault in turn. These fall so that of five requests each kind takes one.
+  // The mock rolls dice for each kind of fault in turn. With these values each kind hits one of five requests.
   const [hit, miss] = [0.1, 0.9]
   const dice = [hit, miss, hit, miss, miss, hit, miss, miss, miss, hit, miss, miss, miss, miss]
   let thrown = 0

@@ -1,4 +1,7 @@
-/** The built program where the sandbox answers instead of a person: what runs without a question, and what more is asked for. */
+/**
+ * The built program where the sandbox answers instead of a person: what runs without a question, and what still needs
+ * one.
+ */
 import { spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -21,7 +24,7 @@ interface Line {
   readonly needs?: ReadonlyArray<string>
 }
 
-/** A model that makes these calls, one after the other, and then repeats all that it was told. */
+/** A model that makes these calls, one after the other, and then repeats their results. */
 const place = async (lines: ReadonlyArray<Line>, config: object = {}) => {
   const llm = await startLlm(({ messages }) => {
     const told = messages.filter(({ role }) => role === "tool").map(({ content }) => String(content))
@@ -46,7 +49,7 @@ const place = async (lines: ReadonlyArray<Line>, config: object = {}) => {
 const make = { command: "sh make.sh" }
 const refused = /needs a person's consent, and nobody can be asked here/
 
-it.skipIf(!works)("in `ask` a command runs on a tree that it can only read, and is told why it fails", async () => {
+it.skipIf(!works)("in `ask` a command runs on a read-only tree, and its error says why", async () => {
   const { made, run } = await place([
     { command: "sh -c 'echo hello; wc -c < make.sh; echo x > /tmp/mine'" },
     { command: "cat /tmp/mine" },
@@ -60,7 +63,7 @@ it.skipIf(!works)("in `ask` a command runs on a tree that it can only read, and 
   expect(made()).toBe(false)
 })
 
-it.skipIf(!works)("in `ask` a command that says that it writes is asked for, as `bash_write`", async () => {
+it.skipIf(!works)("in `ask` a command that declares that it writes needs permission for `bash_write`", async () => {
   const asked = await place([{ ...make, needs: ["write"] }])
   const { code, told } = await asked.run()
   expect({ code, told }).toEqual({
@@ -75,7 +78,7 @@ it.skipIf(!works)("in `ask` a command that says that it writes is asked for, as 
 })
 
 it.skipIf(!works)(
-  "in `edits` and `auto` a command may change the tree, and what rules allow may in `ask` as well",
+  "in `edits` and `auto` a command may change the tree, and allowed ones may in `ask` as well",
   async () => {
     for (const flags of [["--mode", "edits"], ["--auto"]]) {
       const { made, run } = await place([make])
@@ -90,7 +93,7 @@ it.skipIf(!works)(
   }
 )
 
-it.skipIf(!works)("in `plan` nothing is changed, whatever rules allow and a call needs", async () => {
+it.skipIf(!works)("in `plan` nothing is changed, whatever rules allow and a call declares", async () => {
   const { made, run } = await place([make, { ...make, needs: ["write"] }], { permission: { bash: "allow" } })
   const { told: [first, second] } = await run("--mode", "plan")
   expect(first).toContain("[Sandbox: The project is read-only here, because edits are denied.]")
@@ -98,7 +101,7 @@ it.skipIf(!works)("in `plan` nothing is changed, whatever rules allow and a call
   expect(made()).toBe(false)
 })
 
-it.skipIf(!works)("a rule of the user's that asks is heard, and `sandbox_ask` has everything asked for", async () => {
+it.skipIf(!works)("a user's ask rule applies, and `sandbox_ask` makes every command ask", async () => {
   for (const config of [{ permission: { bash: { "sh *": "ask" } } }, { sandbox_ask: "always" }]) {
     const { made, run } = await place([make], config)
     expect(await run("--mode", "edits")).toMatchObject({ code: 3, told: [expect.stringMatching(refused)] })
@@ -106,7 +109,7 @@ it.skipIf(!works)("a rule of the user's that asks is heard, and `sandbox_ask` ha
   }
 })
 
-it.skipIf(!works)("`auto` grants the network and never credentials; nothing grants them by the way", async () => {
+it.skipIf(!works)("`auto` grants the network and never credentials, not even with another permission", async () => {
   const lines = [
     { command: "grep -c : /proc/net/dev", needs: ["network"] },
     { command: "sh -c 'cat ~/.npmrc'", needs: ["credentials"] },
@@ -123,7 +126,7 @@ it.skipIf(!works)("`auto` grants the network and never credentials; nothing gran
   expect(without).not.toContain("sk-test")
 })
 
-it.skipIf(!works)("files that are asked for are hidden, and seen where somebody has allowed them", async () => {
+it.skipIf(!works)("files that need permission are hidden, and visible once allowed", async () => {
   const lines = [{ command: "grep -rh SECRET . || echo none" }, { command: "cat .env" }]
   const hidden = await place(lines)
   writeFileSync(join(hidden.project, ".env"), "SECRET=1\n")
@@ -135,7 +138,7 @@ it.skipIf(!works)("files that are asked for are hidden, and seen where somebody 
   expect((await shown.run()).told).toEqual([expect.stringContaining("SECRET=1"), "SECRET=1"])
 })
 
-it.skipIf(!works)("a database in the tree is out of reach, and no command adds an approval to it (--db)", async () => {
+it.skipIf(!works)("a database in the tree is inaccessible, and no command adds an approval to it (--db)", async () => {
   const { project, run } = await place([
     { command: "sh -c 'for f in skein.db skein.db-wal; do echo x >> $f; rm $f; mv $f y; done; ls y; cat skein.db'" },
     { command: "sh -c 'echo forged > skein.db-journal'" }

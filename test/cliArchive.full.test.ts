@@ -1,4 +1,4 @@
-/** The built program: sessions that are exported, imported and forked. */
+/** The built program: exporting, importing and forking sessions. */
 import { readFileSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { join } from "node:path"
@@ -33,7 +33,7 @@ const show = async (place: Sandbox, id: string) =>
 const sessions = (place: Sandbox, args: ReadonlyArray<string>, start?: Start) => place.run(["sessions", ...args], start)
 
 describe("sessions export and import", () => {
-  it("take a tree from one database into another, where it goes on", async () => {
+  it("move a tree from one database to another, where it continues", async () => {
     const from = world()
     await prompt(from, ["--title", "Survey", "what is here?"])
     const [{ id }] = await list(from)
@@ -57,7 +57,7 @@ describe("sessions export and import", () => {
     expect((await show(to, id)).messages.length).toBeGreaterThan((await show(from, id)).messages.length)
   })
 
-  it("write over nothing: no file, and no session unless it is a copy", async () => {
+  it("overwrite nothing: no file, and no session unless it is a copy", async () => {
     const place = world()
     await prompt(place, ["what is here?"])
     const [{ id }] = await list(place)
@@ -82,7 +82,7 @@ describe("sessions export and import", () => {
     )
   })
 
-  it("tell and count what cannot be read, and fail for it", async () => {
+  it("report and count what cannot be read, and fail because of it", async () => {
     const place = world()
     await prompt(place, ["what is here?"])
     const [{ id }] = await list(place)
@@ -95,7 +95,7 @@ describe("sessions export and import", () => {
     expect(JSON.parse(stdout).sessions[0].messages.length).toBeGreaterThan(0)
   })
 
-  it("say what is wrong, in one line", async () => {
+  it("report errors in one line", async () => {
     const place = world()
     const unknown = await sessions(place, ["export", "ses_nowhere", "--output", "out.json"])
     expect(unknown).toMatchObject({
@@ -118,7 +118,7 @@ describe("sessions export and import", () => {
 })
 
 describe("forks", () => {
-  it("are copies, whole or up to a message, and `run --fork` goes on with one", async () => {
+  it("are copies, whole or up to a message, and `run --fork` continues one", async () => {
     const place = world()
     await prompt(place, ["--title", "First", "what is a?"])
     const [{ id }] = await list(place)

@@ -1,4 +1,4 @@
-/** The built program and an answer whose arguments are far too long: what it sends back stays small. */
+/** The built program and an answer with far too long arguments: its next request stays small. */
 import { afterEach, expect, it, vi } from "vitest"
 import { sandbox } from "./support/cli.ts"
 import { startLlm } from "./support/llm.ts"
@@ -13,7 +13,7 @@ afterEach(async () => {
 for (
   const [name, pieces] of [["in one event", 1], ["in 400 events", 400]] as const
 ) {
-  it(`sends none of 20 MB of arguments back that came ${name}`, async () => {
+  it(`sends back none of 20 MB of arguments that came ${name}`, async () => {
     let asked = 0
     const piece = "x".repeat(20_000_000 / pieces)
     const begin = {
@@ -37,7 +37,7 @@ for (
       expect(next.code, next.stderr).toBe(0)
       expect(next.stdout).toContain("I go on.")
     }
-    // The answer that was too long is not asked for again by itself, and nothing of it is sent.
+    // The answer that was too long is not requested again, and nothing of it is sent.
     expect(llm.requests).toHaveLength(4)
     for (const { messages } of llm.requests) expect(JSON.stringify(messages).length).toBeLessThan(50_000)
   })

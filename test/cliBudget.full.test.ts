@@ -1,4 +1,4 @@
-/** The built program under a budget: what its agents use together, how it ends, and what it says meanwhile. */
+/** The built program with a budget: what its agents use together, how it ends, and what it reports meanwhile. */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, describe, expect, it, vi } from "vitest"
@@ -26,7 +26,7 @@ const partOf = ({ user }: LlmRequest): number | undefined => {
   return found === undefined ? undefined : Number(found)
 }
 
-/** Answers of so many tokens, the input counted as `input` says. */
+/** Answers with this many tokens, whose input is counted as `input` says. */
 const crowd = (
   count: number,
   { input, output }: {
@@ -50,7 +50,7 @@ const crowd = (
   }
 }
 
-/** Runs it to its end with this budget; gives its result, its events, and what `sessions show` says is used. */
+/** Runs it with this budget; returns its result, its events, and the usage in `sessions show`. */
 const spending = async (script: (request: LlmRequest) => LlmAnswer, ...budget: ReadonlyArray<string>) => {
   const llm = await startLlm(script)
   const place = priced(llm.url)
@@ -92,7 +92,7 @@ const counted = ({ tokens }: LlmRequest) => Math.round(tokens * 1.1)
 
 describe("16 tasks at once", () => {
   it.each([
-    ["a model that counts little input", 20_000, fixed],
+    ["a model that counts few input tokens", 20_000, fixed],
     ["a model that counts all of its input", 80_000, counted]
   ])("with answers of 6,000 tokens use their budget and no more: %s", async (_, tokens, input) => {
     const { code, ends, limit, result, stderr, used } = await spending(
@@ -134,7 +134,7 @@ describe("16 tasks at once", () => {
     )
   })
 
-  it("that their budget suffices for all complete", async () => {
+  it("complete if their budget suffices", async () => {
     const { code, ends, result } = await spending(
       crowd(16, { input: counted, output: () => 6_000 }),
       "--budget-tokens",
@@ -161,7 +161,7 @@ describe("16 tasks at once", () => {
 })
 
 describe("a task that waits for budget", () => {
-  it("says so where it runs, and other processes say what it may wait for", async () => {
+  it("reports that while it runs, and other processes report what it may wait for", async () => {
     const script = crowd(2, { input: fixed, output: () => 10 })
     const llm = await startLlm((request) => {
       const answer = script(request)
@@ -183,7 +183,7 @@ describe("a task that waits for budget", () => {
     )
     expect(runs).toHaveLength(2)
     const shown = await Promise.all(runs.map(async ({ taskID }) => (await place.run(["tasks", "show", taskID])).stdout))
-    // What a request holds is known to its process alone.
+    // What a request holds is known only to its process.
     expect(
       shown.filter((text) =>
         /it waits for the model, or for budget that others hold: 500 of 9000 tokens are used by ses_\w+ and all below it\./

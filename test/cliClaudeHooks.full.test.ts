@@ -1,4 +1,4 @@
-/** The built program with hooks written for Claude Code, in the shapes that projects have them: each runs once it is trusted. */
+/** The built program with hooks for Claude Code, as projects have them: each runs once it is trusted. */
 import { spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -31,9 +31,9 @@ interface Project {
     Record<string, ReadonlyArray<string | { readonly matcher: string; readonly command: string }>>
   >
   readonly scripts?: Readonly<Record<string, string>>
-  /** What the model calls first; then it says what it was told. */
+  /** The first call of the model; then it repeats the result. */
   readonly calls?: ReadonlyArray<Call>
-  /** What a subagent says. */
+  /** The answer of a subagent. */
   readonly child?: string
   readonly permission?: object
 }
@@ -80,7 +80,7 @@ const world = async (project: Project) => {
   return { llm, place, read, trust, run: (prompt = "go") => place.run(["run", "-m", "openai/m", prompt]) }
 }
 
-/** What comes of a run of it once it is trusted. */
+/** The result of a run once the project is trusted. */
 const trusted = async (project: Project, prompt?: string) => {
   const made = await world(project)
   await made.trust()
@@ -113,7 +113,7 @@ describe("hooks around calls", () => {
     expect([read("b.ts"), read("b.md")]).toEqual(["let a\n", "so; so\n"])
   })
 
-  it("a linter that ends with 2 tells the model what is wrong, and the file stays", async () => {
+  it("a linter that ends with 2 reports the fault to the model, and the file stays", async () => {
     const { ended, read } = await trusted({
       hooks: { PostToolUse: [{ matcher: "Write", command: "echo 'b.ts:1 unused variable' >&2; exit 2" }] },
       calls: [write("b.ts", "let a\n")]
@@ -122,7 +122,7 @@ describe("hooks around calls", () => {
     expect(read("b.ts")).toBe("let a\n")
   })
 
-  it("a guard before Bash stops what it finds dangerous, and says why to the model", async () => {
+  it("a guard before Bash blocks dangerous commands, and tells the model why", async () => {
     const { ended, read } = await trusted({
       hooks: { PreToolUse: [{ matcher: "Bash", command: hook("guard.sh") }] },
       scripts: {
@@ -159,7 +159,7 @@ describe("hooks around calls", () => {
     }
   )
 
-  it("one that rewrites commands, and one line that logs them, work side by side", async () => {
+  it("a hook that rewrites commands and one that logs them work together", async () => {
     const { ended, read } = await trusted({
       hooks: {
         PreToolUse: [
@@ -181,7 +181,7 @@ describe("hooks around calls", () => {
     })
   })
 
-  it("one that approves questions answers them, and lifts no denial", async () => {
+  it("a hook that approves questions answers them, and lifts no denial", async () => {
     const approve = {
       matcher: "Bash",
       command:
@@ -197,7 +197,7 @@ describe("hooks around calls", () => {
 })
 
 describe("hooks of a session", () => {
-  it("at its start gives context, at its end writes a log, on Ctrl-C too; a file for variables is not there", async () => {
+  it("add context at the start and write a log at the end, even on Ctrl-C; there is no file for variables", async () => {
     const project: Project = {
       hooks: {
         SessionStart: [{ matcher: "startup|resume", command: hook("start.sh") }],
@@ -226,7 +226,7 @@ describe("hooks of a session", () => {
     expect(read("ended")?.trim().split("\n").length).toBe(2)
   })
 
-  it("a loop at Stop has the agent go on once, by stop_hook_active", async () => {
+  it("a loop at Stop continues the agent once, thanks to stop_hook_active", async () => {
     const { ended, llm } = await trusted({
       hooks: { Stop: [hook("stop.sh")] },
       scripts: {
@@ -256,7 +256,7 @@ describe("hooks of a session", () => {
   })
 
   it.runIf(hasPython)(
-    "a notifier is told what needs consent, and one that has no bell is reported (needs python3)",
+    "a notifier learns what needs permission, and a failing one is reported (needs python3)",
     async () => {
       const { ended, read } = await trusted({
         hooks: {
@@ -278,7 +278,7 @@ describe("hooks of a session", () => {
     }
   )
 
-  it("a subagent is told more at its start, and is held at its end", async () => {
+  it("a subagent gets context at its start, and is continued at its end", async () => {
     const { ended, read } = await trusted({
       hooks: {
         SubagentStart: [
@@ -295,7 +295,7 @@ describe("hooks of a session", () => {
     expect(JSON.parse(read("stopped.json") ?? "")).toMatchObject({ agent_type: "explore", stop_hook_active: true })
   })
 
-  it("one that ends the work ends the turn, and what it says cannot draw on the terminal", async () => {
+  it("a hook that ends the work ends the turn, and its message cannot draw on the terminal", async () => {
     const { ended, llm } = await trusted({
       hooks: {
         PostToolUse: [{ matcher: "Bash", command: "cat .claude/hooks/end.json" }]

@@ -1,4 +1,4 @@
-/** The built program while the wall clock is set back, and while its process stands still. */
+/** The built program while the wall clock is set back, and while its process is suspended. */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -48,7 +48,7 @@ const world = async (script: Script, config: object = {}) => {
     start,
     startOnClock: () => start(clock),
     setBack: () => writeFileSync(offset, "-3600\n"),
-    /** Whether the program saw that its clock was set back: what it stored last is from before its beginning. */
+    /** Whether the program saw that its clock was set back: its last stored time is before its start. */
     sawIt: () =>
       within(place.database, (db) => db.prepare("SELECT data FROM session WHERE parent_id IS NULL").all())
         .map(({ data }) => (JSON.parse(String(data)) as { readonly time: Record<"created" | "updated", number> }).time)
@@ -65,7 +65,7 @@ const task = (timeout: number) => ({
 describe.skipIf(library === undefined)(
   `a wall clock that is set back by an hour${library === undefined ? " (not run: libfaketime is not installed)" : ""}`,
   () => {
-    it("leaves a stalled stream its deadline", async () => {
+    it("keeps the deadline of a stalled stream", async () => {
       const { llm, sawIt, setBack, startOnClock } = await world(() => ({ text: "looking", hangs: true }), {
         deadlines: { idle: 3_000 },
         retry: { attempts: 1 }
@@ -81,7 +81,7 @@ describe.skipIf(library === undefined)(
       expect(sawIt()).toBe(true)
     })
 
-    it("leaves the wait after a 429 as long as it is", async () => {
+    it("keeps the length of the wait after a 429", async () => {
       let count = 0
       const { llm, sawIt, setBack, startOnClock } = await world(() => ++count === 1 ? { status: 429 } : "well")
       const running = startOnClock()
@@ -92,7 +92,7 @@ describe.skipIf(library === undefined)(
       expect(sawIt()).toBe(true)
     })
 
-    it("leaves a task its timeout", async () => {
+    it("keeps the timeout of a task", async () => {
       const { llm, sawIt, setBack, startOnClock } = await world(({ last }) =>
         last === "go" ? task(4_000) : last === "child" ? { text: "looking", hangs: true } : "end"
       )
@@ -106,7 +106,7 @@ describe.skipIf(library === undefined)(
   }
 )
 
-describe("a process that stands still for longer than the timeout of its task", () => {
+describe("a process that is suspended for longer than the timeout of its task", () => {
   it("gives the task all of its time", async () => {
     let release = () => {}
     const gate = new Promise<void>((resolve) => release = resolve)

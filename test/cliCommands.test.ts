@@ -29,7 +29,7 @@ const world = async (more: Readonly<Record<string, string>> = {}) => {
 }
 
 describe("skein run", () => {
-  it("prompts with a command: its words are arguments as the shell took them apart", async () => {
+  it("prompts with a command: its words are arguments as the shell split them", async () => {
     const { run } = await world()
     const ran = await run("--command", "fix", "the bug", "a", "b")
     expect(ran).toMatchObject({ code: 0, stdout: "heard: Fix the bug, then a b.\n" })
@@ -42,7 +42,7 @@ describe("skein run", () => {
     expect(events.at(-1)).toMatchObject({ type: "result", text: "heard: Fix the bug, then rest." })
   })
 
-  it("never runs what arguments say (S43)", async () => {
+  it("never runs the content of arguments (S43)", async () => {
     const { place, run } = await world()
     expect((await run("--command", "find", "\"; touch PWNED; #")).stdout).toBe(
       "heard: Found: \"; touch PWNED; # here\n"
@@ -55,7 +55,7 @@ describe("skein run", () => {
     expect(existsSync(join(place.project, "PWNED"))).toBe(false)
   })
 
-  it("says in the prompt what was not permitted, and exits as for any denial", async () => {
+  it("reports denied shell text in the prompt, and exits as for any denial", async () => {
     const { run } = await world({
       ".skein/command/touch.md": "!`touch PWNED`",
       "skein.json": JSON.stringify({ permission: { bash: { "touch *": "ask" } } })
@@ -66,7 +66,7 @@ describe("skein run", () => {
     expect(ran.stderr).toContain("1 request was not permitted: bash touch PWNED (build)")
   })
 
-  it("runs a command of a subagent as a task, and goes on with what came of it", async () => {
+  it("runs a command of a subagent as a task, and continues with its result", async () => {
     const { llm, run } = await world()
     const ran = await run("--command", "apart", "files")
     expect(ran).toMatchObject({
@@ -79,7 +79,7 @@ describe("skein run", () => {
     ])
   })
 
-  it("tells the model of a command whose agent is not there, and goes on", async () => {
+  it("reports a command with an unknown agent to the model, and continues", async () => {
     const { run } = await world({ ".skein/command/lost.md": "---\nagent: nobody\n---\nCount it" })
     const ran = await run("--command", "lost")
     expect(ran).toMatchObject({
@@ -92,7 +92,7 @@ describe("skein run", () => {
     )
   })
 
-  it("attaches what the typed words name, and takes what is piped in as it is", async () => {
+  it("attaches what the typed words name, and passes piped text unchanged", async () => {
     const { llm, place } = await world()
     const args = ["run", "-m", "openai/m", "--title", "t", "Read @notes.txt, and ask @explore, not @nobody"]
     await place.run(args, { input: "@skein.json /fix" })
@@ -103,7 +103,7 @@ describe("skein run", () => {
     ].join("\n"))
   })
 
-  it("takes a slash for a path where there is no such command, and refuses a flag that names none", async () => {
+  it("takes a slash for a path if there is no such command, and refuses a flag with an unknown one", async () => {
     const { run } = await world()
     expect((await run("/etc/hosts is", "what?")).stdout).toBe("heard: /etc/hosts is what?\n")
     const refused = await run("--command", "fxi")
@@ -112,7 +112,7 @@ describe("skein run", () => {
   })
 })
 
-describe("a name in a typed prompt that leads nowhere", () => {
+describe("an unknown name in a typed prompt", () => {
   const refused: Readonly<Record<string, string>> = {
     "/fxi the bug": "There is no command /fxi. Did you mean /fix?",
     "/nosuch": "There is no command /nosuch. See `skein commands`.",
@@ -132,7 +132,7 @@ describe("a name in a typed prompt that leads nowhere", () => {
     expect((await place.run(["sessions", "--format", "json"])).stdout.trim()).toBe("[]")
   })
 
-  it("is sent with a note where it may be anything else, or as text where that is said", async () => {
+  it("is sent with a note if it may be anything else, or as text if that is said", async () => {
     const { run } = await world()
     const note = "is neither a file here nor a subagent, and is sent as text."
     const named = await run("Thank @somebody for @types/node")
@@ -147,7 +147,7 @@ describe("a name in a typed prompt that leads nowhere", () => {
 })
 
 describe("skein commands", () => {
-  it("lists them with where they are from, and shows one", async () => {
+  it("lists them with their origin, and shows one", async () => {
     const { place } = await world({ ".skein/command/review.md": "Mine" })
     const { code, stderr, stdout } = await place.run(["commands"])
     expect(code).toBe(0)
@@ -170,7 +170,7 @@ describe("skein commands", () => {
     ])
   })
 
-  it("tell of each file that cannot be used, and still of the others; runs without it go on", async () => {
+  it("report unusable files, and still list the others; runs without them continue", async () => {
     const { place, run } = await world()
     writeFileSync(join(place.project, ".skein/command/bad.md"), "---\nmodle: a/b\n---\nx")
     const { code, stderr, stdout } = await place.run(["commands"])
@@ -191,7 +191,7 @@ describe("skills", () => {
     ".skein/skills/bad/SKILL.md": "---\ndescripton: x\n---\nx"
   }
 
-  it("are listed with where they are from, and files that cannot be used are told", async () => {
+  it("are listed with their origin, and unusable files are reported", async () => {
     const { place } = await world(skill)
     const { code, stderr, stdout } = await place.run(["skills"])
     expect(code).toBe(0)
@@ -199,7 +199,7 @@ describe("skills", () => {
     expect(stderr).toMatch(/bad\/SKILL\.md:2:1: unknown key "descripton" in skill; did you mean "description"\?/)
   })
 
-  it("are offered to a model, which reads the one that it asks for", async () => {
+  it("are offered to a model, which reads the one that it requests", async () => {
     const llm = await startLlm(({ messages, tools }) =>
       messages.at(-1)?.role === "tool"
         ? String(messages.at(-1)?.content)

@@ -1,4 +1,4 @@
-/** The built program and conversations that are longer than their model reads. */
+/** The built program and conversations that exceed the context of their model. */
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { type Sandbox, sandbox } from "./support/cli.ts"
 import { type Llm, type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
@@ -16,7 +16,7 @@ const isCompaction = ({ messages: [first], tools }: LlmRequest): boolean =>
 /** What the protocol calls a request that is too long. */
 const tooLong: LlmAnswer = { status: 413 }
 
-/** A model that reads only so many characters, and answers at length. */
+/** A model that reads only this many characters, with long answers. */
 const world = async (most: number, summary: () => LlmAnswer | string | Promise<LlmAnswer>) => {
   let answers = 0
   const llm: Llm = await startLlm((request) => {
@@ -34,7 +34,7 @@ const world = async (most: number, summary: () => LlmAnswer | string | Promise<L
 }
 
 describe("skein run", () => {
-  it("shortens a conversation that its model does not take, says so, and goes on", async () => {
+  it("compacts a conversation that its model rejects, says so, and continues", async () => {
     const { llm, place, say, sessions } = await world(8_000, () => "They talked.")
     await say("Answer in rhymes")
     await say("two", "-c")
@@ -46,14 +46,14 @@ describe("skein run", () => {
     expect(last).toContain("They talked.")
     expect(last).toContain("Answer in rhymes")
     expect(last).not.toContain("answer 1")
-    // All that was said can be read.
+    // Every message can still be read.
     const [{ id }] = await sessions()
     const { stdout: shown } = await place.run(["sessions", "show", id])
     for (const words of ["answer 1 yyy", "answer 2 yyy", "answer 3 yyy"]) expect(shown).toContain(words)
     expect(shown).toContain("(what was said before is sent as this summary)")
   })
 
-  it("ends with 1 and says what to do where that does not help", async () => {
+  it("exits with 1 and says what to do if that does not help", async () => {
     const { llm, say } = await world(0, () => "They talked.")
     const { code, stderr, stdout } = await say("one")
     expect([code, stdout]).toEqual([1, ""])
@@ -68,7 +68,7 @@ describe("skein run", () => {
     })
   })
 
-  it("goes on where another process was killed while it summarised", async () => {
+  it("continues if another process was killed during compaction", async () => {
     let hangs = true
     const { llm, place, say, sessions } = await world(8_000, () => hangs ? { hangs } : "They talked.")
     await say("one")
@@ -90,7 +90,7 @@ describe("skein run", () => {
 })
 
 describe("skein sessions compact", () => {
-  it("summarises a session, and the next prompt goes on from that", async () => {
+  it("summarises a session, and the next prompt continues from there", async () => {
     const { llm, place, say, sessions } = await world(1_000_000, () => "They talked.")
     for (const words of ["one", "two", "three"]) await say(words, ...(words === "one" ? [] : ["-c"]))
     const [{ id }] = await sessions()
@@ -106,7 +106,7 @@ describe("skein sessions compact", () => {
     })
   })
 
-  it("says what is wrong, and with the exit code for it", async () => {
+  it("reports errors, with the right exit code", async () => {
     const { place, say, sessions } = await world(1_000_000, () => ({ status: 400 }))
     await say("one")
     const [{ id }] = await sessions()

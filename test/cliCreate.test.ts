@@ -1,4 +1,4 @@
-/** The built program where it makes files: agents that a model designs, and the first skein.json. */
+/** The built program that creates files: agents that a model designs, and the first skein.json. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, describe, expect, it, vi } from "vitest"
@@ -29,7 +29,7 @@ const place = async (answers: ReadonlyArray<unknown>, files: Readonly<Record<str
 }
 
 describe("skein agents create", () => {
-  it("writes a file of the project that is listed as an agent, with a name that none has", async () => {
+  it("writes a project file that is listed as an agent, with an unused name", async () => {
     const { llm, project, run } = await place([agent("sql-reviewer"), agent("sql-judge")], {
       ".skein/agent/sql-reviewer.md": "mine"
     })
@@ -52,7 +52,7 @@ describe("skein agents create", () => {
     }))
   })
 
-  it("takes a name, a mode and the user's own directory, and tells what it made as JSON", async () => {
+  it("accepts a name, a mode and the user's own directory, and reports the result as JSON", async () => {
     const { home, run } = await place([agent("sql-reviewer")])
     const flags = ["--name", "judge", "--mode", "primary", "--user", "--format", "json", "-m", "openai/m"]
     const { code, stdout } = await run(["agents", "create", ...flags, "judges"])
@@ -62,7 +62,7 @@ describe("skein agents create", () => {
     expect(readFileSync(path, "utf8")).toContain("mode: primary")
   })
 
-  it("refuses a name that is taken, that is none, or that a file has, and a model that is none", async () => {
+  it("refuses a taken or invalid name, an existing file, and a model without AI", async () => {
     const { llm, project, run } = await place([agent("x-y")], { ".skein/agent/odd.md": "---\nname: other\n---\nmine" })
     const create = (...flags: ReadonlyArray<string>) => run(["agents", "create", "-m", "openai/m", ...flags, "it"])
     expect(await create("--name", "build")).toMatchObject({
@@ -85,7 +85,7 @@ describe("skein agents create", () => {
 })
 
 describe("skein init", () => {
-  it("writes skein.json with a schema for editors, says what else is read, and writes over nothing", async () => {
+  it("writes skein.json with a schema for editors, lists other files that are read, and overwrites nothing", async () => {
     const { project, run } = await place([], {
       "opencode.json": "{}",
       ".claude/agents/a.md": "---\nname: a\ndescription: does it\n---\ntext\n",
@@ -107,7 +107,7 @@ describe("skein init", () => {
     expect(readFileSync(join(project, "skein.json"), "utf8")).toContain("openai/m")
   })
 
-  it("leaves a project alone that has skein.jsonc, and names what writes AGENTS.md", async () => {
+  it("leaves a project with skein.jsonc unchanged, and names what writes AGENTS.md", async () => {
     const { project, run } = await place([], { "skein.jsonc": "{}" })
     expect(await run(["init"])).toMatchObject({
       code: 2,

@@ -1,4 +1,4 @@
-/** The built program where nothing but a key in the environment says which model answers. */
+/** The built program where only a key in the environment chooses the model. */
 import { afterEach, expect, it, vi } from "vitest"
 import { sandbox } from "./support/cli.ts"
 import { startLlm } from "./support/llm.ts"
@@ -17,7 +17,7 @@ const world = async () => {
   return { llm, place }
 }
 
-it("one key chooses its provider and that provider's default model, and this is said", async () => {
+it("one key chooses its provider and that provider's default model, which is reported", async () => {
   const { llm, place } = await world()
   const env = { DEEPSEEK_API_KEY: "sk-canary", DEEPSEEK_BASE_URL: llm.url }
   const ended = await place.run(["run", "go"], { env })
@@ -49,13 +49,13 @@ it("without a key the variables and the offline survey are named", async () => {
   expect(stderr).toMatch(/set one of OPENAI_API_KEY, ANTHROPIC_API_KEY, [^.]*TOGETHER_API_KEY, or choose another/)
 })
 
-it("a model that is named is not commented on", async () => {
+it("nothing is reported for a model that is named", async () => {
   const { llm, place } = await world()
   const env = { OPENAI_API_KEY: "o", OPENAI_BASE_URL: llm.url }
   expect((await place.run(["run", "-m", "openai/m", "go"], { env })).stderr).not.toMatch(/answers|model:/)
 })
 
-it("it is said once a session, and not before a usage error", async () => {
+it("it is reported once per session, and not before a usage error", async () => {
   const { llm, place } = await world()
   const env = { OPENAI_API_KEY: "o", OPENAI_BASE_URL: llm.url }
   expect((await place.run(["run", "go"], { env })).stderr).toContain("model: openai/")

@@ -1,4 +1,4 @@
-/** The built program in projects that are configured for OpenCode and for Claude Code, and for nothing else: they run unchanged. */
+/** The built program in projects that are configured only for OpenCode or Claude Code: they run unchanged. */
 import { cpSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -17,7 +17,7 @@ const projects = fileURLToPath(new URL("fixtures/projects", import.meta.url))
 
 const systemOf = ({ messages: [first] }: LlmRequest): string => String(first?.content)
 
-/** A copy of a project, and models that answer by the words of their system prompt. */
+/** A copy of a project, and models that answer by their system prompt. */
 const open = async (name: string, answers: Readonly<Record<string, ReadonlyArray<LlmAnswer>>>) => {
   const steps = new Map<string, number>()
   const llm = await startLlm((request) => {
@@ -36,7 +36,7 @@ const task = (agent: string): LlmAnswer => ({
   calls: [{ tool: "task", args: { description: "Look around", prompt: "Look at src", subagent_type: agent } }]
 })
 
-/** What `skein config --notes` lists, in a line each. */
+/** The lines of `skein config --notes`. */
 const notes = async (run: Awaited<ReturnType<typeof open>>["run"]) =>
   (await run(["config", "--notes"])).stdout.split("\n").slice(1)
     .filter((line) => line !== "").map((line) => line.replace(/\S*\/project\//, "").replaceAll("\t", " "))
@@ -72,7 +72,7 @@ it("a project for OpenCode has its agents, its rules, its prompts and its instru
   ])
 })
 
-it("a project for Claude Code has its agents, its rules, and CLAUDE.md with what it includes", async () => {
+it("a project for Claude Code has its agents, its rules, and CLAUDE.md with its includes", async () => {
   const { llm, project, run } = await open("claude", {
     "You are Skein": [
       {

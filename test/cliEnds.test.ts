@@ -1,4 +1,4 @@
-/** The built program: for every way in which a run ends, exit code, standard error, result and stored rows say the same. */
+/** The built program: for every end of a run, exit code, standard error, result and stored rows agree. */
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { sandbox } from "./support/cli.ts"
 import { within } from "./support/database.ts"
@@ -20,13 +20,13 @@ interface End {
   readonly config?: object
   readonly code: number
   readonly outcome: string
-  /** Undefined where the model did not end its answer. */
+  /** Undefined if the model did not end its answer. */
   readonly finish?: string
   readonly text?: string | RegExp
   readonly error?: string
   /** How the stored turn of the root ended. */
   readonly how: string
-  /** What a subagent came to. */
+  /** The outcome of a subagent. */
   readonly task?: string
   readonly stderr: RegExp
   readonly signal?: NodeJS.Signals
@@ -38,7 +38,7 @@ const task = (prompt: string, more: object = {}): LlmAnswer => ({
 
 const write: LlmAnswer = { calls: [{ tool: "write", args: { filePath: "new.txt", content: "x" } }] }
 
-/** A root that calls once and then tells of it, with a subagent that does what `child` says. */
+/** A root that makes one call and then repeats its result, with a subagent that follows `child`. */
 const delegates = (call: LlmAnswer, child: Script, done: LlmAnswer | string = "told"): Script => (request) =>
   request.user[0] === "child" ? child(request) : request.messages.some(({ role }) => role === "tool") ? done : call
 
@@ -68,19 +68,19 @@ const ends: ReadonlyArray<readonly [name: string, end: End]> = [
     stderr: nothing
   }],
   ["a key that is refused", { script: () => ({ status: 401 }), ...failed, error: "auth", stderr: /401/ }],
-  ["a server that fails for ever", {
+  ["a server that always fails", {
     script: () => ({ status: 500 }),
     ...failed,
     error: "server",
     stderr: /scripted 500/
   }],
-  ["a stream that breaks for ever", {
+  ["a stream that always breaks", {
     script: () => ({ text: "half an", breaks: true }),
     ...failed,
     error: "network",
     stderr: /^skein: .+\n$/
   }],
-  ["a conversation that does not fit", {
+  ["a conversation that exceeds the context", {
     script: () => ({ status: 400, message: "This model's maximum context length is 10 tokens" }),
     ...failed,
     error: "ContextOverflow",
@@ -93,7 +93,7 @@ const ends: ReadonlyArray<readonly [name: string, end: End]> = [
     error: "invalid_request",
     stderr: /refused to answer: its content filter ended the answer/
   }],
-  ["a content filter after some words", {
+  ["a content filter after some text", {
     script: () => ({ text: "I can", finish: "content_filter" }),
     code: 0,
     outcome: "completed",
@@ -102,7 +102,7 @@ const ends: ReadonlyArray<readonly [name: string, end: End]> = [
     how: "completed",
     stderr: nothing
   }],
-  ["a refusal in words", {
+  ["a refusal in text", {
     script: () => ({ deltas: [{ refusal: "I will not." }] }),
     code: 0,
     outcome: "completed",
@@ -112,7 +112,7 @@ const ends: ReadonlyArray<readonly [name: string, end: End]> = [
     stderr: nothing
   }],
   ["nothing said", { script: () => ({}), ...failed, finish: "stop", error: "empty_response", stderr: /without text/ }],
-  ["what nobody can be asked about", {
+  ["a question that nobody can answer", {
     script: afterCall(write, "not written"),
     code: 3,
     outcome: "completed",
@@ -142,7 +142,7 @@ const ends: ReadonlyArray<readonly [name: string, end: End]> = [
     how: "steps",
     stderr: /step limit \(--max-steps\)/
   }],
-  ["a budget that carries no request", {
+  ["a budget that is too small for a request", {
     script: () => "never",
     flags: ["--budget-tokens", "300"],
     code: 4,
@@ -203,7 +203,7 @@ const ends: ReadonlyArray<readonly [name: string, end: End]> = [
     how: "completed",
     stderr: /The background task "d" \(ses_\w+, general\) is interrupted/
   }],
-  ["a subagent whose answer never has its form", {
+  ["a subagent whose answer never matches its schema", {
     script: delegates(
       { calls: [{ tool: "task", args: { description: "d", prompt: "child", subagent_type: "former" } }] },
       () => "words"
@@ -227,7 +227,7 @@ const ends: ReadonlyArray<readonly [name: string, end: End]> = [
   }]
 ]
 
-/** What is stored of a session. */
+/** The stored rows of a session. */
 interface Rows {
   readonly session: { readonly turn: { readonly ended: { readonly how: string; readonly unclosed?: boolean } } }
   readonly children: ReadonlyArray<{ readonly id: string }>
@@ -260,7 +260,7 @@ const rowsOf = (database: string, id: string): Rows =>
     }
   })
 
-/** What a run has left, each part by itself. */
+/** What a run has left, each part separately. */
 const left = async ({ config = {}, flags = [], script, signal }: End) => {
   const llm = await startLlm(script)
   const place = sandbox({

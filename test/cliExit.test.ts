@@ -1,4 +1,4 @@
-/** The built program, how it ends: exit codes, signals, limits, and what is not permitted. */
+/** The built program, how it ends: exit codes, signals, limits, and denials. */
 import { closeSync, existsSync, openSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, describe, expect, it, vi } from "vitest"
@@ -22,7 +22,7 @@ const world = async (script: (request: LlmRequest) => LlmAnswer | string) => {
 
 const run = ["run", "-m", "openai/m"] as const
 
-/** Whether a process with this among its words has not ended, in whatever namespace. */
+/** Whether a process with this in its command line is alive, in any namespace. */
 const isAlive = (words: string): boolean =>
   readdirSync("/proc").some((pid) => {
     if (!/^\d+$/.test(pid)) return false
@@ -35,7 +35,7 @@ const isAlive = (words: string): boolean =>
 
 describe("signals", () => {
   it.each([["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const)(
-    "%s stops the request, says how to go on, and exits with %i",
+    "%s stops the request, says how to continue, and exits with %i",
     async (signal, code) => {
       const { llm, place } = await world(() => ({ text: "I begin", hangs: true }))
       const running = place.start([...run, "--title", "t", "go"])
@@ -51,7 +51,7 @@ describe("signals", () => {
     }
   )
 
-  it("what was stopped can be gone on with, and knows what was said before", async () => {
+  it("a stopped session can be continued, and knows its history", async () => {
     const { llm, place } = await world(({ user }) => user.length === 1 ? { text: "I begin", hangs: true } : "done")
     const running = place.start([...run, "--format", "json", "--title", "t", "go"])
     await until(() => running.output().includes("I begin"))
@@ -63,7 +63,7 @@ describe("signals", () => {
     expect(llm.requests.at(-1)?.user).toEqual(["go", "Continue where you left off."])
   })
 
-  it("SIGINT ends the commands of agents, and all that they started", async () => {
+  it("SIGINT ends the commands of agents, and everything that they started", async () => {
     const seconds = `300.${process.pid}1`
     const { place } = await world(({ messages }) =>
       messages.at(-1)?.role === "tool"
@@ -77,7 +77,7 @@ describe("signals", () => {
     expect(isAlive(seconds)).toBe(false)
   })
 
-  it("a second SIGINT ends everything at once", async () => {
+  it("a second SIGINT ends everything immediately", async () => {
     const seconds = `300.${process.pid}2`
     const { place } = await world(() => ({
       calls: [{ tool: "bash", args: { command: `trap '' TERM INT HUP; while :; do sleep ${seconds}; done` } }]
@@ -90,7 +90,7 @@ describe("signals", () => {
     await until(() => !isAlive(seconds))
   })
 
-  it("ends quietly when nobody reads its output any more", async () => {
+  it("ends quietly when its output is closed", async () => {
     const { llm, place } = await world(() => ({ text: "I begin", hangs: true }))
     const running = place.start([...run, "--format", "json", "--title", "t", "go"])
     running.child.stdout?.destroy()
@@ -113,7 +113,7 @@ it.skipIf(!existsSync("/dev/full")).each(["default", "json", "quiet"])(
 )
 
 describe("limits", () => {
-  it("--timeout stops the run, hands out what there was, and exits with 4", async () => {
+  it("--timeout stops the run, prints the partial answer, and exits with 4", async () => {
     const { llm, place } = await world(() => ({ text: "So far", hangs: true }))
     const ended = await place.run([...run, "--timeout", "2s", "--format", "quiet", "--title", "t", "go"])
     expect(ended).toMatchObject({ code: 4, stdout: "So far\n" })
@@ -138,7 +138,7 @@ describe("limits", () => {
     expect(llm.requests).toHaveLength(2)
   })
 
-  it("--budget-tokens ends the whole tree before it is exceeded, hands out what there was, and exits with 4", async () => {
+  it("--budget-tokens ends the whole tree before it is exceeded, prints the partial answer, and exits with 4", async () => {
     const tokens = { input: 5_000 }
     const { llm, place } = await world(({ messages, user: [asked = ""] }) => {
       if (!asked.startsWith("child")) {
@@ -156,7 +156,7 @@ describe("limits", () => {
     expect(ended.code).toBe(4)
     const lines = ended.stdout.trimEnd().split("\n").map((line) => JSON.parse(line))
     const result = lines.at(-1)
-    // Each request uses 5,010: what is left after four is not enough for a fifth.
+    // Each request uses 5,010: the rest after four is not enough for a fifth.
     expect(llm.requests).toHaveLength(4)
     expect(result).toMatchObject({
       outcome: "budget_exhausted",
@@ -181,7 +181,7 @@ describe("limits", () => {
     expect(llm.requests).toHaveLength(0)
   })
 
-  it("--concurrency and --max-tasks hold for the tree", async () => {
+  it("--concurrency and --max-tasks apply to the tree", async () => {
     let most = 0
     const { llm, place } = await world((request) => {
       const [asked = ""] = request.user
@@ -223,7 +223,7 @@ describe("permission", () => {
       ? `model was told: ${String(messages.at(-1)?.content)}`
       : { calls: [{ tool: "write", args: { filePath: "new.txt", content: "x" } }] }
 
-  it("what needs a person is denied where there is none; the run goes on and exits with 3", async () => {
+  it("a call that needs a person is denied if there is none; the run continues and exits with 3", async () => {
     const { place } = await world(writes)
     const ended = await place.run([...run, "--format", "quiet", "go"])
     expect(ended.code).toBe(3)
@@ -238,7 +238,7 @@ describe("permission", () => {
     expect(readFileSync(join(place.project, "new.txt"), "utf8")).toBe("x")
   })
 
-  it("--auto does not allow what is protected", async () => {
+  it("--auto does not allow protected things", async () => {
     const { place } = await world(({ messages }) =>
       messages.at(-1)?.role === "tool"
         ? "done"

@@ -1,4 +1,4 @@
-/** The built program in projects with files of other tools: what they name is used as far as it can be, and nothing in them stops a run. */
+/** The built program in projects with files of other tools: they are used as far as possible, and never stop a run. */
 import { afterEach, expect, it, vi } from "vitest"
 import { sandbox } from "./support/cli.ts"
 import { type LlmAnswer, startLlm } from "./support/llm.ts"
@@ -104,7 +104,7 @@ it("a run in a project with forty files of other tools prints one line of notes"
   }
 })
 
-it("a task for an agent whose file cannot be used says what is wrong with the file", async () => {
+it("a task for an agent with an unusable file reports the fault of the file", async () => {
   const llm = await startLlm(({ last }): LlmAnswer =>
     last.startsWith("start") ? { calls: [task("locked")] } : { text: last }
   )

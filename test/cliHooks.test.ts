@@ -1,4 +1,4 @@
-/** The built program with hooks: the lines that tell of them, and commands from the user's config. */
+/** The built program with hooks: the lines that report them, and commands from the user's config. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, describe, expect, it, vi } from "vitest"
@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const each of cleanup.splice(0).toReversed()) await each()
 })
 
-/** A parent that delegates once, and a child that reads a file; each says what it was told. */
+/** A parent that delegates once, and a child that reads a file; each repeats its results. */
 const family = ({ last, messages, user: [asked = ""] }: LlmRequest): LlmAnswer | string => {
   if (messages.at(-1)?.role === "tool") return `told: ${last}`
   return asked.startsWith("child")
@@ -41,7 +41,7 @@ const world = async (options: {
   return { llm, place, run }
 }
 
-it("--verbose tells of every event in a line, nested like the calls", async () => {
+it("--verbose reports every event in a line, nested like the calls", async () => {
   const { place, run } = await world({})
   const { code, stderr } = await run("--verbose", "go")
   expect(code).toBe(0)
@@ -64,7 +64,7 @@ it("--verbose tells of every event in a line, nested like the calls", async () =
 })
 
 describe("hooks of the user's config", () => {
-  it("see and change the calls of subagents, from a script beside the config", async () => {
+  it("see and change the calls of subagents, with a script next to the config", async () => {
     const { place, run } = await world({
       hooks: {
         PreToolUse: [{ matcher: "read", hooks: [{ type: "command", command: "./guard.sh" }] }],
@@ -104,7 +104,7 @@ describe("hooks of the user's config", () => {
     expect(stderr).toContain("> task failed: The call was blocked by a hook")
   })
 
-  it("that fail, hang, are not executable or say something else keep a call from being made (S46)", async () => {
+  it("that fail, hang, are not executable or print something else block the call (S46)", async () => {
     for (
       const [hook, why] of [
         [{ command: "sleep 300", timeout: 300 }, "it did not answer within 0.3 s"],
@@ -132,7 +132,7 @@ describe("hooks of the user's config", () => {
     expect(stderr).toMatch(/The SubagentStop hook \(.*\) failed: it ended with exit code 127/)
   })
 
-  it("that block a prompt end the run as denied, before a model hears of it", async () => {
+  it("that block a prompt end the run as denied, before a model is asked", async () => {
     const { llm, run } = await world({
       hooks: { UserPromptSubmit: [{ command: "grep -q secret && echo 'a secret' >&2 && exit 2; exit 0" }] }
     })
@@ -156,7 +156,7 @@ describe("hooks of the user's config", () => {
   })
 })
 
-it("hooks of a project do not run, and it is said that they do not", async () => {
+it("hooks of a project do not run, which is reported", async () => {
   const { place, run } = await world({
     files: {
       "skein.json": JSON.stringify({

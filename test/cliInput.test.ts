@@ -1,4 +1,4 @@
-/** The built program and bad input: each has one clear line, the right exit code, and no harm done. */
+/** The built program and bad input: each has one clear line, the right exit code, and no side effect. */
 import { spawnSync } from "node:child_process"
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -33,7 +33,7 @@ it.each<readonly [name: string, args: ReadonlyArray<string>, line: RegExp]>([
     [...offline, "--agent", "bild", "go"],
     /There is no agent "bild"\. Did you mean build\? Agents: build, /
   ],
-  ["an agent behind the scenes", [...offline, "--agent", "title", "go"], /title is an internal agent/],
+  ["a hidden agent", [...offline, "--agent", "title", "go"], /title is an internal agent/],
   [
     "a subagent at the root",
     [...offline, "--agent", "explore", "go"],
@@ -52,11 +52,11 @@ it.each<readonly [name: string, args: ReadonlyArray<string>, line: RegExp]>([
     [...offline, "-s", "ses_nothere", "go"],
     /There is no session ses_nothere\. See `skein sessions`/
   ],
-  ["a session id that is none", ["sessions", "show", "x'; --"], /There is no session x'; --/],
+  ["an invalid session id", ["sessions", "show", "x'; --"], /There is no session x'; --/],
   ["both ways to a session", [...offline, "-c", "-s", "ses_x", "go"], /--session and --continue exclude each other/],
-  ["a directory that is not there", [...offline, "--dir", "nowhere", "go"], /--dir: .*nowhere does not exist/],
+  ["a missing directory", [...offline, "--dir", "nowhere", "go"], /--dir: .*nowhere does not exist/],
   ["a directory that is a file", [...offline, "--dir", "file.txt", "go"], /--dir: .*file\.txt is not a directory/],
-  ["a file that is not there", [...offline, "-f", "nowhere.txt", "go"], /--file: .*nowhere\.txt does not exist\./],
+  ["a missing file", [...offline, "-f", "nowhere.txt", "go"], /--file: .*nowhere\.txt does not exist\./],
   ["a file that is a directory", [...offline, "-f", ".", "go"], /--file: .* is no file/],
   ["a flag without a value", ["run", "go", "--model"], /--model needs a value \(PROVIDER\/MODEL\), and got nothing/],
   [
@@ -67,22 +67,22 @@ it.each<readonly [name: string, args: ReadonlyArray<string>, line: RegExp]>([
   ["an empty value", ["run", "--agent=", "go"], /--agent needs a value \(NAME\), and got ""/],
   ["a time of zero", ["run", "--timeout", "0", "go"], /--timeout needs a time above zero.*got "0"/],
   ["a negative time", ["run", "--timeout=-5s", "go"], /--timeout needs a time above zero.*got "-5s"/],
-  ["a time that is none", ["run", "--timeout", "soon", "go"], /--timeout needs a time above zero.*got "soon"/],
+  ["an invalid time", ["run", "--timeout", "soon", "go"], /--timeout needs a time above zero.*got "soon"/],
   [
     "a count of zero",
     ["run", "--concurrency", "0", "go"],
     /--concurrency needs a whole number from 1 to 999999999, and got "0"/
   ],
-  ["a count that is none", ["run", "--max-tasks", "NaN", "go"], /--max-tasks needs a whole number/],
+  ["an invalid count", ["run", "--max-tasks", "NaN", "go"], /--max-tasks needs a whole number/],
   ["half a step", ["run", "--max-steps", "1.5", "go"], /--max-steps needs a whole number/],
   [
-    "a budget of no money",
+    "a budget of zero USD",
     ["run", "--budget-usd", "0", "go"],
     /--budget-usd needs an amount of USD above zero.*got "0"/
   ],
   ["a budget below zero", ["run", "--budget-usd=-1", "go"], /--budget-usd needs an amount of USD above zero/],
-  ["a budget that is none", ["run", "--budget-usd", "NaN", "go"], /--budget-usd needs an amount of USD above zero/],
-  ["a budget of no tokens", ["run", "--budget-tokens", "0", "go"], /--budget-tokens needs a whole number/],
+  ["an invalid budget", ["run", "--budget-usd", "NaN", "go"], /--budget-usd needs an amount of USD above zero/],
+  ["a budget of zero tokens", ["run", "--budget-tokens", "0", "go"], /--budget-tokens needs a whole number/],
   ["an unknown format", ["run", "--format", "xml", "go"], /--format needs one of default, json, quiet, and got "xml"/],
   ["a misspelt format", ["run", "--format", "jsn", "go"], /--format needs one of .*got "jsn"\. Did you mean json\?/],
   ["a misspelt format after =", ["agents", "--format=jason"], /--format needs one of .* Did you mean json\?/],
@@ -92,13 +92,13 @@ it.each<readonly [name: string, args: ReadonlyArray<string>, line: RegExp]>([
   ["one operand too many", ["models", "x"], /`skein models` does not take "x"/],
   ["an empty operand", ["sessions", "show", ""], /`skein sessions show` needs ID, and got ""\.$/m],
   ["tasks of an unknown session", ["tasks", "list", "nope"], /There is no session nope\./],
-  ["an archive that is not there", ["sessions", "import", "nope"], /nope cannot be read \(there is no such file/],
+  ["a missing archive", ["sessions", "import", "nope"], /nope cannot be read \(there is no such file/],
   ["an archive that is a directory", ["sessions", "import", "."], /cannot be read \(it is a directory/],
-  ["an archive that is no JSON", ["sessions", "import", "file.txt"], /The archive is not JSON/],
+  ["an archive that is not JSON", ["sessions", "import", "file.txt"], /The archive is not JSON/],
   ["an unknown shell", ["completions", "tcsh"], /knows no "tcsh"/],
   ["no session to continue", [...offline, "-c", "go"], /There is no session in .* to continue/],
-  ["an approval that is not there", ["permissions", "revoke", "per_x"], /This project has no approval per_x/],
-  ["approvals of a session that is not there", ["permissions", "-s", "ses_x"], /There is no session ses_x/]
+  ["an unknown approval", ["permissions", "revoke", "per_x"], /This project has no approval per_x/],
+  ["approvals of an unknown session", ["permissions", "-s", "ses_x"], /There is no session ses_x/]
 ])("%s", async (_name, args, line) => {
   const place = world({ "file.txt": "x" })
   const ended = await place.run(args)
@@ -115,7 +115,7 @@ it("a file that is neither text nor image", async () => {
   expect(ended.stderr).toMatch(/^skein: --file: .*bad\.txt is neither an image .* nor text in UTF-8\. .*\n$/)
 })
 
-it.each([[0x68, 0xff, 0xfe, 0x69], [0x68, 0x00, 0x69]])("standard input that is no text", (...bytes) => {
+it.each([[0x68, 0xff, 0xfe, 0x69], [0x68, 0x00, 0x69]])("standard input that is not text", (...bytes) => {
   const place = world()
   const { status, stderr, stdout } = spawnSync(process.execPath, [program, ...offline, "go"], {
     cwd: place.project,
@@ -127,14 +127,14 @@ it.each([[0x68, 0xff, 0xfe, 0x69], [0x68, 0x00, 0x69]])("standard input that is 
   expect(stderr).toMatch(/^skein: Standard input is not text in UTF-8\. [^\n]+\n$/)
 })
 
-it("config with mistakes: file, line, and what was meant", async () => {
+it("config with mistakes: file, line, and a suggestion", async () => {
   const place = world({ "skein.json": "{\n  \"modle\": \"openai/x\"\n}\n" })
   const ended = await place.run([...offline, "go"])
   expect(ended.code).toBe(2)
   expect(ended.stderr).toMatch(/^skein: .*skein\.json:2:3: .*model.*\n$/)
 })
 
-it("a database of another program is refused, and stays as it is", async () => {
+it("a database of another program is refused, and stays unchanged", async () => {
   const place = world()
   const file = join(place.home, "other.db")
   const before = Buffer.concat([Buffer.from("SQLite format 3\0"), Buffer.alloc(4_080)])
@@ -145,7 +145,7 @@ it("a database of another program is refused, and stays as it is", async () => {
   expect(readFileSync(file).equals(before)).toBe(true)
 })
 
-it("a database that is text is refused, and stays as it is", async () => {
+it("a database that is text is refused, and stays unchanged", async () => {
   const place = world({
     "notes.txt": "important notes, longer than a header of one hundred bytes would be: ".repeat(3)
   })
@@ -211,7 +211,7 @@ it("a current directory that vanished", async () => {
   })
 })
 
-it("works where there is no git repository", async () => {
+it("works without a git repository", async () => {
   const place = world()
   const plain = join(place.home, "plain")
   mkdirSync(plain)

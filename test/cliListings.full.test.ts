@@ -22,9 +22,9 @@ const json = async (place: Sandbox, args: ReadonlyArray<string>, env: Readonly<R
   return { value: JSON.parse(stdout), stderr }
 }
 
-it("--version and --help answer without a database, and with nothing else", async () => {
+it("--version and --help answer without a database, and print nothing else", async () => {
   const place = world({ "a-file": "" })
-  // Below a file nothing can be made, whoever tries.
+  // Nothing can be created below a file, by any user.
   const nowhere = join(place.project, "a-file")
   const env = { SKEIN_DB: join(nowhere, "at/all.db"), HOME: nowhere }
   expect(await place.run(["--version"], { env })).toMatchObject({
@@ -76,7 +76,7 @@ describe("sessions", () => {
     expect((await json(place, ["sessions"])).value).toMatchObject([{ id: first, title: "A better one" }])
   })
 
-  it("are meant by the beginning of an id where only one begins so", async () => {
+  it("are found by a prefix of their id if it is unique", async () => {
     const place = world({ "a.txt": "a" })
     const offline = ["run", "-m", "offline/survey", "--format", "quiet"]
     for (const title of ["First", "Second"]) await place.run([...offline, "--title", title, "what is a?"])
@@ -109,7 +109,7 @@ describe("sessions", () => {
     expect((await json(place, ["sessions", "list"])).value).toHaveLength(2)
   })
 
-  it("of none say how one begins", async () => {
+  it("are empty with a hint at how to start one", async () => {
     expect(await world().run(["sessions"])).toMatchObject({
       code: 0,
       stdout: "",
@@ -119,7 +119,7 @@ describe("sessions", () => {
 })
 
 describe("a database that is not there", () => {
-  it("is refused where --db names it, counts as empty elsewhere, and is not made", async () => {
+  it("is refused if --db names it, counts as empty elsewhere, and is not created", async () => {
     const place = world()
     const file = join(place.home, "typo", "typo.db")
     expect(await place.run(["sessions", "--db", file]))
@@ -144,7 +144,7 @@ describe("a database that is not there", () => {
 })
 
 describe("agents and models", () => {
-  it("agents are those of the config over those that there always are", async () => {
+  it("agents are those of the config over the built-in ones", async () => {
     const place = world({
       "skein.json": JSON.stringify({ agent: { review: { description: "Reviews changes", mode: "subagent" } } })
     })
@@ -158,7 +158,7 @@ describe("agents and models", () => {
     expect(stdout).not.toMatch(/^compaction/m)
   })
 
-  it("models say which can be used, and never what the key is", async () => {
+  it("models report which are usable, and never the key", async () => {
     const place = world()
     const without = await place.run(["models"])
     expect(without.stdout).toMatch(/^offline\/survey \(default\)\tyes\t/m)
@@ -176,7 +176,7 @@ describe("agents and models", () => {
   })
 })
 
-it("config shows every value with its origin, and what does not count", async () => {
+it("config shows every value with its origin, and ignored values", async () => {
   const place = world({
     "skein.json": JSON.stringify(
       { limits: { concurrency: 3 }, provider: { openai: { base_url: "https://evil.example/v1" } } },
@@ -199,7 +199,7 @@ it("config shows every value with its origin, and what does not count", async ()
 })
 
 describe("doctor", () => {
-  it("finds everything in order, and says of a key only whether it is there", async () => {
+  it("finds everything in order, and reports a key only as present", async () => {
     const place = world()
     const secret = "sk-live-abcdefghijklmnop"
     const { value } = await json(place, ["doctor"], { OPENAI_API_KEY: secret, GEMINI_API_KEY: secret })
@@ -220,7 +220,7 @@ describe("doctor", () => {
     expect(stdout).toMatch(/^ok +key +not set: OPENAI_API_KEY, ANTHROPIC_API_KEY, /m)
   })
 
-  it("exits with 1 where something that cannot be done without is broken, and says how to mend it", async () => {
+  it("exits with 1 if something essential is broken, and says how to fix it", async () => {
     const place = world({ "skein.json": "{ nonsense" })
     const file = join(place.home, "foreign.db")
     writeFileSync(file, "this is no database at all, however long one looks at it")
@@ -230,7 +230,7 @@ describe("doctor", () => {
     expect(stdout).toMatch(/^broken +config +.*skein\.json:1/m)
   })
 
-  it("says how to get what is not there", async () => {
+  it("says how to get what is missing", async () => {
     const place = world()
     const { stdout } = await place.run(["doctor"], { env: { PATH: "/nowhere" } })
     expect(stdout).toMatch(

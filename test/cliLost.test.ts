@@ -1,4 +1,4 @@
-/** The built program where what it works in is taken from it: its session by another process, its database by a removal. */
+/** The built program when it loses its session to another process, or its database. */
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { afterEach, describe, expect, it, vi } from "vitest"
@@ -33,7 +33,7 @@ describe("a session that another process takes over while its prompt is answered
     const { llm, place, release, start } = await world("mine")
     const running = start("--format", "json")
     await llm.asked(1)
-    // While it stands still, another process waits for its lease to expire, takes its tree, and lets go of it.
+    // While it is suspended, another process waits for its lease to expire, takes over its tree, and releases it.
     running.child.kill("SIGSTOP")
     const [row] = within(place.database, (db) => db.prepare("SELECT id FROM session").all())
     const other = await place.run(["sessions", "resume", String(row?.["id"])])
@@ -48,7 +48,7 @@ describe("a session that another process takes over while its prompt is answered
   })
 })
 
-describe("a database that is gone while a run goes on", () => {
+describe("a database that disappears during a run", () => {
   const losses: ReadonlyArray<readonly [how: string, lose: (file: string) => void]> = [
     ["is removed", (file) => rmSync(file)],
     [
@@ -78,7 +78,7 @@ describe("a database that is gone while a run goes on", () => {
     expect(stderr).not.toContain("sessions resume")
   })
 
-  it("tells so in the JSON result", async () => {
+  it("says so in the JSON result", async () => {
     const { llm, place, release, start } = await world("the answer")
     const running = start("--format", "json")
     await llm.asked(1)
@@ -94,7 +94,7 @@ describe("a database that is gone while a run goes on", () => {
     })
   })
 
-  it("says so as well where calls were made meanwhile", async () => {
+  it("says so as well if calls were made meanwhile", async () => {
     const { llm, place, release, start } = await world({
       calls: [{ tool: "write", args: { filePath: "new.txt", content: "x" } }]
     }, "written")
@@ -114,7 +114,7 @@ describe("a database that is gone while a run goes on", () => {
       text: "the answer",
       calls: [{ tool: "write", args: { filePath: "new.txt", content: "x" } }]
     }]] as const
-  )("ends the run where a renewal of its lease notices it %s, and keeps what was said", async (_, first) => {
+  )("ends the run when a renewal of its lease notices it %s, and keeps the text so far", async (_, first) => {
     const { llm, place, release, start } = await world(first)
     const running = start("--auto", "--verbose")
     await llm.asked(1)

@@ -15,7 +15,7 @@ afterEach(async () => {
 
 const server = fileURLToPath(new URL("../packages/mcp/test/support/server.mjs", import.meta.url))
 
-/** A model that calls a tool once, and then says what came of it. */
+/** A model that calls a tool once, and then repeats its result. */
 const calling = (tool: string) => ({ last, messages }: LlmRequest) =>
   messages.length > 2 ? `told: ${last}` : { calls: [{ tool, args: { words: "hello" } }] }
 

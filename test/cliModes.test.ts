@@ -14,7 +14,7 @@ afterEach(async () => {
 
 const fileAfter = (roles: ReadonlyArray<string>) => `file${roles.filter((role) => role === "tool").length + 1}`
 
-/** A model that writes a file at each prompt; which agent works is told by its request. */
+/** A model that writes a file at each prompt; its request shows which agent works. */
 const writing = async () => {
   const llm = await startLlm(({ last, messages }) =>
     messages.at(-1)?.role === "tool"
@@ -48,7 +48,7 @@ it("a mode is chosen by a flag, stays with the session, is shown, and can be cha
   })
 })
 
-it("in the mode `plan` the agent of that name works, and the one from before works again afterwards", async () => {
+it("in the mode `plan` the agent of that name works, and the previous one works again afterwards", async () => {
   const { has, prompt, run } = await writing()
   await prompt("--mode", "plan")
   expect(has("file1")).toBe(false)

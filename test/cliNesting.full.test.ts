@@ -1,4 +1,4 @@
-/** The built program and values that are nested deeper than any walk over them has stack for. */
+/** The built program and values that are nested too deeply for recursion. */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, expect, it, vi } from "vitest"
@@ -47,7 +47,7 @@ const goesOn = async (place: Sandbox, id: string, exported = 0) => {
   }
 }
 
-it("refuses a call whose arguments are nested 2,500 deep, and goes on with the session", async () => {
+it("refuses a call whose arguments are nested 2,500 deep, and continues the session", async () => {
   const { place, prompt } = await world({ calls: [{ tool: "todowrite", json: deep(2_500) }] })
   await prompt("Begin.")
   await goesOn(place, await rootOf(place))
@@ -69,7 +69,7 @@ const states = {
 }
 
 for (const statuses of [["pending", "running"], ["completed", "error"]] as const) {
-  it(`goes on with a session in which ${statuses.join(" and ")} calls are stored that are nested 20,000 deep`, async () => {
+  it(`continues a session with stored ${statuses.join(" and ")} calls that are nested 20,000 deep`, async () => {
     const call = { tool: "todowrite", args: { todos: [] } }
     const { place, prompt } = await world({ calls: [call, call] })
     const crash = statuses[0] === "pending" ? { SKEIN_FAILPOINT: "intent_after_commit:1" } : {}
@@ -100,13 +100,13 @@ const spoilt = {
 }
 
 for (const [what, statements] of Object.entries(spoilt)) {
-  it(`goes on with a session whose ${what} cannot be read`, async () => {
+  it(`continues a session whose ${what} cannot be read`, async () => {
     const { place, prompt } = await world({ calls: [{ tool: "todowrite", args: { todos: [] } }] })
     await prompt("Begin.")
     within(place.database, (db) => {
       for (const sql of statements) db.exec(sql)
     })
-    // What is missing in the archive is told, and makes it a failure.
+    // What is missing in the archive is reported, and makes it a failure.
     await goesOn(place, await rootOf(place), 1)
   })
 }

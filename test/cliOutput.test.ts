@@ -1,4 +1,4 @@
-/** The built program and agents whose definition has an output. */
+/** The built program and agents with an output schema. */
 import { afterEach, expect, it, vi } from "vitest"
 import { sandbox } from "./support/cli.ts"
 import { type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
@@ -39,7 +39,7 @@ it("prints the JSON of the answer, and nothing else on standard output", async (
   })
 })
 
-it("gives a caller the JSON of a task", async () => {
+it("returns the JSON of a task to its caller", async () => {
   const { run } = await world(({ last, messages, tools }) => {
     if (tools.includes("final_answer")) return answer(3)
     if (messages.at(-1)?.role === "tool") return last
@@ -49,7 +49,7 @@ it("gives a caller the JSON of a task", async () => {
   expect(stdout).toContain("<task_result>\n{\"line\":3}\n</task_result>")
 })
 
-it("fails when the model never gives the form", async () => {
+it("fails when the model never matches the schema", async () => {
   const { llm, run } = await world(() => answer("three"))
   const { code, stderr, stdout } = await run("--agent", "finder", "--format", "json", "Where?")
   expect(code, stderr).toBe(1)
@@ -57,7 +57,7 @@ it("fails when the model never gives the form", async () => {
   expect(llm.requests).toHaveLength(4)
 })
 
-it("refuses a definition whose output is no JSON Schema, with file and line", async () => {
+it("refuses a definition whose output is not a JSON Schema, with file and line", async () => {
   const wrong = await world(() => "never", { type: "objct" })
   const { code, stderr } = await wrong.run("--agent", "finder", "Where?")
   expect(code).toBe(2)

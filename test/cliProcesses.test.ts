@@ -1,4 +1,4 @@
-/** The built program, what it leaves of the commands of agents: nothing, however it ends. */
+/** The built program and the commands of agents: however it ends, nothing of them is left. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, expect, it, vi } from "vitest"
@@ -21,7 +21,7 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
-/** A command that waits, and has others wait: in its group, outside of it, and below nobody. Each writes down its number. */
+/** A command that waits, and has others wait: in its group, outside it, and orphaned. Each writes its process id. */
 const script = [
   "trap '' TERM",
   "echo $$ > pid1",
@@ -42,7 +42,7 @@ const started = async () => {
   const place = sandbox({ llm: llm.url })
   cleanup.push(llm.close, place.remove)
   writeFileSync(join(place.project, "script.sh"), script)
-  // In a sandbox all of it would have numbers of its own, and end by itself.
+  // In a sandbox all of them would have other ids, and end automatically.
   mkdirSync(join(place.home, "config", "skein"), { recursive: true })
   writeFileSync(join(place.home, "config", "skein", "skein.json"), JSON.stringify({ sandbox: "off" }))
   const running = place.start(["run", "-m", "openai/m", "--auto", "--title", "t", "begin"])
@@ -60,7 +60,7 @@ const started = async () => {
   return { place, running, pids, records: () => readdirSync(join(place.home, "data", "skein", "processes")) }
 }
 
-it("after a kill of Skein, the next start ends all that its commands have left (C16)", async () => {
+it("after a kill of Skein, the next start ends everything that its commands have left (C16)", async () => {
   const { pids, place, records, running } = await started()
   running.child.kill("SIGKILL")
   await running.ended
@@ -71,7 +71,7 @@ it("after a kill of Skein, the next start ends all that its commands have left (
   expect(records()).toEqual([])
 })
 
-it("Ctrl-C ends all of it, also what ignores requests to end (C17)", async () => {
+it("Ctrl-C ends all of it, even what ignores requests to end (C17)", async () => {
   const { pids, records, running } = await started()
   running.child.kill("SIGINT")
   expect((await running.ended).code).toBe(130)
@@ -79,11 +79,11 @@ it("Ctrl-C ends all of it, also what ignores requests to end (C17)", async () =>
   expect(records()).toEqual([])
 })
 
-it("the second Ctrl-C ends all of it at once", async () => {
+it("the second Ctrl-C ends all of it immediately", async () => {
   const { pids, running } = await started()
   running.child.kill("SIGINT")
   running.child.kill("SIGTERM")
-  // Of two signals that come together, either may be the first.
+  // Of two signals that arrive together, either may be the first.
   expect([130, 143]).toContain((await running.ended).code)
   await until(() => !pids.some(isAlive))
 })

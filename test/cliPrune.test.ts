@@ -1,4 +1,4 @@
-/** The built program, forgetting what is old: by itself once a day, and when it is asked to. */
+/** The built program and pruning: automatically once a day, and on request. */
 import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
@@ -29,7 +29,7 @@ interface Connection {
   readonly close: () => void
 }
 
-// The storage's own driver: nothing else may stand between a test and a file of any age.
+// The storage's own driver, because the test changes ages in the file directly.
 const Database: new(file: string) => Connection = createRequire(
   new URL("../packages/storage/package.json", import.meta.url)
 )("better-sqlite3")
@@ -43,7 +43,7 @@ const sql = (place: Sandbox, text: string): ReadonlyArray<Readonly<Record<string
   return rows
 }
 
-/** Lets everything in the database be as old as this. */
+/** Makes everything in the database this old. */
 const age = (place: Sandbox, days: number) => {
   sql(place, `UPDATE event SET time = time - ${days * day}`)
   sql(
@@ -68,7 +68,7 @@ const ask = (place: Sandbox, ...more: ReadonlyArray<string>) =>
 
 const events = (place: Sandbox) => sql(place, "SELECT count(*) AS n FROM event")[0]?.["n"] ?? 0
 
-/** Adds events of now to a tree that has nothing else, each with so much in it. */
+/** Adds current events to a tree that has nothing else, each with this much content. */
 const addEvents = (place: Sandbox, count: number, size: number) =>
   sql(
     place,
@@ -80,7 +80,7 @@ const addEvents = (place: Sandbox, count: number, size: number) =>
 const prune = async (place: Sandbox, ...args: ReadonlyArray<string>) =>
   JSON.parse((await place.run(["sessions", "prune", "--format", "json", ...args])).stdout)
 
-it("sessions prune removes events and long texts that are old, and sessions only when asked", async () => {
+it("sessions prune removes old events and long texts, and sessions only on request", async () => {
   const place = world()
   await ask(place, "--title", "Old")
   age(place, 100)
@@ -128,7 +128,7 @@ it("events are kept as long as the user's own config says, and no project decide
   expect(await place.run(["sessions", "prune"])).toMatchObject({ code: 2, stdout: "" })
 })
 
-it("sessions prune leaves other projects and unsettled runs alone, and says what it did", async () => {
+it("sessions prune skips other projects and unsettled runs, and reports what it did", async () => {
   const place = world()
   await ask(place)
   age(place, 100)
@@ -151,7 +151,7 @@ it("sessions prune leaves other projects and unsettled runs alone, and says what
   expect(stderr).toContain("--older-than: \"5m\" is no age of a day or more")
 })
 
-it("sessions prune bounds what is kept of one tree, however new it is, and takes the oldest of it", async () => {
+it("sessions prune limits the events of one tree, however new they are, oldest first", async () => {
   const place = world()
   await ask(place)
   const others = events(place)
@@ -161,7 +161,7 @@ it("sessions prune bounds what is kept of one tree, however new it is, and takes
   expect(sql(place, "SELECT count(*) AS n FROM event WHERE id IN ('evt_7', 'evt_8')")).toEqual([{ n: 1 }])
 })
 
-it("sessions prune --vacuum gives the room back", async () => {
+it("sessions prune --vacuum returns the space", async () => {
   const place = world()
   await ask(place)
   addEvents(place, 5_000, 500)
@@ -175,7 +175,7 @@ it("sessions prune --vacuum gives the room back", async () => {
   expect(statSync(place.database).size).toBeLessThan(full / 5)
 })
 
-it("run forgets what is old by itself, once a day", async () => {
+it("run prunes automatically, once a day", async () => {
   const place = world()
   await ask(place)
   age(place, 100)

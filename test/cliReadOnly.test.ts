@@ -1,4 +1,4 @@
-/** The built program where edits are denied above: commands see a tree that they can only read, or are known to read. */
+/** The built program where edits are denied above: commands see a read-only tree, or are known to read. */
 import { spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -15,7 +15,7 @@ afterEach(async () => {
   for (const each of cleanup.splice(0).toReversed()) await each()
 })
 
-/** A plan whose subagent runs a script that a rule allows; all is told up to the answer of the plan. */
+/** A plan whose subagent runs a script that a rule allows; the results reach the answer of the plan. */
 const planned = async (more: object = {}) => {
   const llm = await startLlm(({ last, messages, user }) => {
     const turns = messages.filter(({ role }) => role === "tool").length

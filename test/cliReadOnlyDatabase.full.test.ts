@@ -1,4 +1,4 @@
-/** The built program with a database where nothing can be written: commands that only read still do. */
+/** The built program with a read-only database: commands that only read still work. */
 import { spawnSync } from "node:child_process"
 import { chmodSync, chownSync, existsSync, lstatSync, readdirSync, rmSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -15,7 +15,7 @@ afterEach(async () => {
 
 type Place = ReturnType<typeof sandbox>
 
-/** A place whose only session was left by a killed run. Its rows are in the log alone, and were never checkpointed. */
+/** A place whose only session was left by a killed run. Its rows are only in the log, without a checkpoint. */
 const killed = async () => {
   const llm = await startLlm(() => ({ hangs: true }))
   const place = sandbox({ llm: llm.url })
@@ -28,7 +28,7 @@ const killed = async () => {
   return { llm, place }
 }
 
-/** Starts the program by way of another one. */
+/** Starts the program through another one. */
 const through = (place: Place, [command = "", ...words]: ReadonlyArray<string>) => (...args: ReadonlyArray<string>) =>
   spawnSync(command, [...words, process.execPath, program, ...args], {
     cwd: place.project,
@@ -47,7 +47,7 @@ const refusal = {
 /** Commands that read no session. */
 const elsewhere = [["config"], ["agents"], ["models"], ["commands"]]
 
-/** Commands that need no database that can be written. */
+/** Commands that need no writable database. */
 const reading = [...elsewhere, ["permissions"]]
 
 const expectReadable = (skein: Skein) => {
@@ -71,11 +71,11 @@ const expectRefused = (skein: Skein) => {
   })
 }
 
-/** Runs a command with mounts of its own. */
+/** Runs a command with its own mounts. */
 const unshare = "/usr/bin/unshare"
 const mounts = spawnSync(unshare, ["-m", "mount", "--bind", "/tmp", "/tmp"]).status === 0
 
-it.skipIf(!mounts)("a read-only file system is read with what lies only in the log (needs mounts)", async () => {
+it.skipIf(!mounts)("a read-only file system is read, including rows only in the log (needs mounts)", async () => {
   const { llm, place } = await killed()
   const script = "mount -o ro,bind \"$0\" \"$0\" && exec \"$@\""
   const skein = through(place, [unshare, "-m", "sh", "-c", script, dirname(place.database)])
@@ -87,11 +87,11 @@ it.skipIf(!mounts)("a read-only file system is read with what lies only in the l
 
 const nobody = 65_534
 const isRoot = process.getuid?.() === 0
-/** Modes do not bind root: it needs to become somebody else, who can reach the program and Node. */
+/** Modes do not restrict root, so it becomes another user, who can reach the program and Node. */
 const user = isRoot ? ["/usr/bin/setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"] : ["env"]
 const modesBind = spawnSync(user[0] ?? "", [...user.slice(1), process.execPath, program, "--version"]).status === 0
 
-/** Takes the right to write from everything at or below a path. */
+/** Removes write permission from everything at or below a path. */
 const forbidWrites = (path: string): void => {
   const isDirectory = lstatSync(path).isDirectory()
   if (isDirectory) { for (const name of readdirSync(path)) forbidWrites(join(path, name)) }
@@ -111,14 +111,14 @@ const asNobody = (place: Place): Skein => {
 }
 
 it.skipIf(!modesBind).each([
-  ["with rows in its log alone", () => Promise.resolve()],
+  ["with rows only in its log", () => Promise.resolve()],
   ["without a log", async (place: Place) => {
     // The last process to close it moves the log into the file.
     expect((await place.run(["permissions"])).code).toBe(0)
     for (const end of ["-wal", "-shm"]) expect(existsSync(`${place.database}${end}`)).toBe(false)
   }],
   ["with a log and without its index", (place: Place) => Promise.resolve(rmSync(`${place.database}-shm`))]
-])("a home that its user may not write is read %s (root needs setpriv)", async (_, prepare) => {
+])("a home without write permission is read %s (root needs setpriv)", async (_, prepare) => {
   const { llm, place } = await killed()
   await prepare(place)
   const skein = asNobody(place)
@@ -128,7 +128,7 @@ it.skipIf(!modesBind).each([
 })
 
 it.skipIf(!modesBind)(
-  "a home without a database, and that cannot be written, has no sessions (root needs setpriv)",
+  "a home without a database and without write permission has no sessions (root needs setpriv)",
   () => {
     const place = sandbox()
     cleanup.push(place.remove)

@@ -78,7 +78,7 @@ describe("an answer of text, reasoning and text", () => {
     expect(linesOf(stdout).at(-1)).toMatchObject({ type: "result", outcome: "completed", text: whole })
   })
 
-  it("is printed whole where it was cut off, and where there is nothing to continue", async () => {
+  it("is printed completely if it was cut off, even if there is nothing to continue", async () => {
     let isFirst = true
     const { place, run } = await world(() => {
       if (!isFirst) return answer
@@ -95,7 +95,7 @@ describe("an answer of text, reasoning and text", () => {
     expect((await place.run(["sessions", "resume", id])).stdout).toBe(`${whole}\n`)
   })
 
-  it("gives the caller of a task its last text alone", async () => {
+  it("returns only its last text to the caller of a task", async () => {
     const { run } = await world((request) =>
       request.user[0] === "child"
         ? answer
@@ -119,7 +119,7 @@ describe("formats", () => {
     })
   })
 
-  it("default prints a line for each call, by depth, on standard error, and the answer alone on standard output", async () => {
+  it("default prints a line for each call, by depth, on standard error, and only the answer on standard output", async () => {
     const { run } = await world(family, familyFiles)
     const { code, stderr, stdout } = await run(["go"])
     expect({ code, stdout }).toEqual({ code: 0, stdout: "Both say: needle, nothing\n" })
@@ -161,7 +161,7 @@ describe("formats", () => {
     })
   })
 
-  it("json ends with a result where the run fails, too", async () => {
+  it("json ends with a result if the run fails, too", async () => {
     const { run } = await world(() => ({ status: 400 }))
     const { code, stderr, stdout } = await run(["--format", "json", "go"])
     const result = linesOf(stdout).at(-1)
@@ -170,7 +170,7 @@ describe("formats", () => {
     expect(stderr).toMatch(/^skein: .*scripted 400.*\n$/)
   })
 
-  it("prints an answer of a megabyte whole, and as it is", async () => {
+  it("prints an answer of a megabyte completely and unchanged", async () => {
     const answer = `\u001b[31mred\u001b[0m ${"0123456789abcde\n".repeat(64 * 1024)}end`
     const { run } = await world(() => answer)
     const { code, stdout } = await run(["--format", "quiet", "go"])
@@ -178,7 +178,7 @@ describe("formats", () => {
     expect(stdout === `${answer}\n`).toBe(true)
   })
 
-  it("shows what models write escaped on standard error", async () => {
+  it("escapes on standard error what models write", async () => {
     const { run } = await world(({ messages }) =>
       messages.at(-1)?.role === "tool"
         ? "done"
@@ -197,7 +197,7 @@ describe("prompts", () => {
     expect(llm.requests[0]?.user).toEqual(["sum this up\n\none\ntwo\n"])
   })
 
-  it("takes standard input alone, and words after -- that begin with a dash", async () => {
+  it("accepts standard input alone, and words after -- that begin with a dash", async () => {
     const { llm, run } = await world(() => "ok")
     await run(["--format", "quiet"], { input: "from a pipe" })
     await run(["--format", "quiet", "--", "-x", "--y"])
@@ -218,21 +218,21 @@ describe("prompts", () => {
     expect(content).toContain(`data:image/png;base64,${pixel.toString("base64")}`)
   })
 
-  it("takes a prompt of ten megabytes", async () => {
+  it("accepts a prompt of ten megabytes", async () => {
     const { llm, run } = await world(() => "ok")
     const prompt = "0123456789".repeat(1024 * 1024)
     expect((await run(["--format", "quiet"], { input: prompt })).code).toBe(0)
     expect(llm.requests[0]?.user[0] === prompt).toBe(true)
   })
 
-  it("does not wait for a standard input that is never closed where there is a prompt", async () => {
+  it("does not wait for an open standard input if there is a prompt", async () => {
     const { run } = await world(() => "ok")
     expect((await run(["--format", "quiet", "go"], { silent: true })).stdout).toBe("ok\n")
   })
 })
 
 describe("sessions", () => {
-  it("goes on with a session by its id, and with the newest one of the project", async () => {
+  it("continues a session by its id, and the newest one of the project", async () => {
     const { llm, place, run } = await world(({ user }) => `answer ${user.length}`)
     const first = await run(["--format", "json", "--title", "Mine", "one"])
     const id = linesOf(first.stdout).at(-1)?.sessionID ?? ""
@@ -246,7 +246,7 @@ describe("sessions", () => {
     expect(JSON.parse(listed.stdout)).toMatchObject([{ id, title: "Mine", directory: place.project }])
   })
 
-  it("numbers the events of a tree of agents from 1 without a gap, also when another tree runs in between", async () => {
+  it("numbers the events of a tree of agents from 1 without a gap, even if another tree runs in between", async () => {
     const { place, run } = await world(family, familyFiles)
     const seqs: Array<number> = []
     const note = (stdout: string) => {
@@ -263,7 +263,7 @@ describe("sessions", () => {
     expect(seqs).toEqual(seqs.map((_, index) => index + 1))
   })
 
-  it("keeps to the project: another directory has no session to continue", async () => {
+  it("stays in the project: another directory has no session to continue", async () => {
     const { place, run } = await world(() => "ok")
     await run(["--format", "quiet", "one"])
     const other = await run(["-c", "two"], { cwd: place.home })
@@ -271,7 +271,7 @@ describe("sessions", () => {
     expect(other.stderr).toMatch(/^skein: There is no session in .* to continue\. .*\n$/)
   })
 
-  it("goes by the git root: a directory below it is the same project", async () => {
+  it("uses the git root: a directory below it is the same project", async () => {
     const { place, run } = await world(({ user }) => `answer ${user.length}`, { "sub/x.txt": "x" })
     await run(["--format", "quiet", "one"])
     expect((await run(["--format", "quiet", "-c", "two"], { cwd: join(place.project, "sub") })).stdout).toBe(
@@ -296,14 +296,14 @@ describe("tasks in the background", () => {
       }
   }
 
-  it("are waited for, and what they lead to is the answer", async () => {
+  it("are awaited, and their consequences are the answer", async () => {
     const { run } = await world(background)
     const ended = await run(["--title", "t", "go"])
     expect(ended).toMatchObject({ code: 0, stdout: "It says: the child's result\n" })
     expect(ended.stderr).toMatch(/> background task completed description=Look after=\d/)
   })
 
-  /** A run with --no-wait whose task in the background is cut off in the middle of its answer. */
+  /** A run with --no-wait whose background task is interrupted in the middle of its answer. */
   const interrupted = async (...flags: ReadonlyArray<string>) => {
     let hangs = true
     const { llm, place, run } = await world((request) =>
@@ -324,7 +324,7 @@ describe("tasks in the background", () => {
   const sentence = /^skein: The background task "Look" \((ses_\w+), explore\) is interrupted\.$/m
   const advice = /^skein: Continue with `skein sessions resume (ses_\w+)`, or with the next prompt in this session\.$/m
 
-  it("are interrupted by --no-wait, which says so, and continued by sessions resume, which tells each result once", async () => {
+  it("are interrupted by --no-wait, which says so, and continued by sessions resume, which reports each result once", async () => {
     const { ended, news, place } = await interrupted()
     expect(ended).toMatchObject({ code: 0, stdout: "I have begun.\n", stderr: expect.stringMatching(sentence) })
     const [, id = ""] = advice.exec(ended.stderr) ?? []
@@ -341,7 +341,7 @@ describe("tasks in the background", () => {
     expect(news()).toBe(1)
   })
 
-  it("are interrupted without an event that says how they ended, and named in the JSON result", async () => {
+  it("are interrupted without an event for their end, and named in the JSON result", async () => {
     const { ended, stored } = await interrupted("--format", "json")
     const lines = linesOf(ended.stdout)
     expect(
@@ -358,7 +358,7 @@ describe("tasks in the background", () => {
     expect(stored).toMatchObject([{ description: "Look", state: "running" }])
   })
 
-  it("are continued by the next prompt, also where that does not wait either", async () => {
+  it("are continued by the next prompt, even if that does not wait either", async () => {
     const { news, run } = await interrupted("--format", "quiet")
     // The result may come before the answer or after it.
     expect((await run(["-c", "--no-wait", "And?"])).code).toBe(0)
@@ -366,7 +366,7 @@ describe("tasks in the background", () => {
     expect(news()).toBe(1)
   })
 
-  it("say nothing of an interruption where all of them have settled", async () => {
+  it("are not reported as interrupted if all of them have settled", async () => {
     const { run } = await world(() => "fine")
     expect(await run(["--title", "t", "--no-wait", "go"])).toEqual({
       code: 0,
@@ -377,7 +377,7 @@ describe("tasks in the background", () => {
   })
 })
 
-it("a task with a worktree of its own leaves the project alone, and says where its work is", async () => {
+it("a task with its own worktree does not change the project, and reports where its work is", async () => {
   const { place, run } = await world((request) => {
     const [asked = ""] = request.user
     const last = request.messages.at(-1)

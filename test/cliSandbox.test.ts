@@ -1,4 +1,4 @@
-/** The built program and the sandbox of commands: there, not there, and insisted on. */
+/** The built program and the sandbox of commands: available, missing, and required. */
 import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import {
@@ -27,7 +27,7 @@ afterEach(async () => {
   for (const each of cleanup.splice(0).toReversed()) await each()
 })
 
-/** A model that runs these lines, one after the other, where the user has this config. */
+/** A model that runs these lines, one after the other, with this user config. */
 const place = async (config: object, lines: ReadonlyArray<string>) => {
   const llm = await startLlm(({ last, messages }) => {
     const command = lines[messages.filter(({ role }) => role === "tool").length]
@@ -55,7 +55,7 @@ const bare = () => {
   return { PATH: directory }
 }
 
-it.skipIf(!works)("a command that was allowed is confined all the same, where there is bubblewrap", async () => {
+it.skipIf(!works)("an allowed command is confined anyway, if there is bubblewrap", async () => {
   const { home, project, run } = await place({ permission: { bash: { "./build.sh": "allow" } } }, ["./build.sh"])
   const script = [
     "echo x > own.txt",
@@ -74,14 +74,14 @@ it.skipIf(!works)("a command that was allowed is confined all the same, where th
   expect(existsSync(join(home, "x"))).toBe(false)
 })
 
-it.skipIf(!works)("a command that is known to read sees what is there, and no names that are kept free", async () => {
+it.skipIf(!works)("a command that is known to read sees the real tree, without placeholder files", async () => {
   const { project, run } = await place({}, ["ls -A"])
   writeFileSync(join(project, "a.txt"), "")
   expect((await run()).stdout).toBe("told: .git\na.txt\n")
 })
 
 it.skipIf(!works)(
-  "a command changes what it names outside, and nothing beside that, where there is bubblewrap",
+  "a command changes what it declares outside, and nothing next to that, if there is bubblewrap",
   async () => {
     const beyond = realpathSync(mkdtempSync("/var/tmp/skein-beyond-"))
     cleanup.push(() => rmSync(beyond, { recursive: true }))
@@ -115,7 +115,7 @@ it.skipIf(!works)(
   }
 )
 
-it("without bubblewrap commands run, and it is said once; not where that is wanted", async () => {
+it("without bubblewrap commands run, which is reported once; not if that is configured", async () => {
   const two = await place({}, ["echo one", "echo two"])
   const { code, stderr, stdout } = await two.run(bare())
   expect({ code, stdout }).toEqual({ code: 0, stdout: "told: two\n" })
@@ -125,7 +125,7 @@ it("without bubblewrap commands run, and it is said once; not where that is want
   expect((await off.doctor(bare())).stdout).toMatch(/^warn +sandbox +"sandbox" is "off"/m)
 })
 
-it("where a sandbox is insisted on, nothing begins without", async () => {
+it("if a sandbox is required, nothing begins without it", async () => {
   const { doctor, llm, run } = await place({ sandbox: "on" }, ["echo one"])
   const { code, stderr } = await run(bare())
   expect({ code, stderr }).toEqual({
@@ -142,7 +142,7 @@ it("where a sandbox is insisted on, nothing begins without", async () => {
   )
 })
 
-it("a bubblewrap that the system does not let work is none, and doctor says why", async () => {
+it("a bubblewrap that the system blocks counts as missing, and doctor says why", async () => {
   const { doctor, llm, run } = await place({ sandbox: "on" }, ["echo one"])
   const { PATH } = bare()
   writeFileSync(join(PATH, "bwrap"), "#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n", {
@@ -161,7 +161,7 @@ it("a bubblewrap that the system does not let work is none, and doctor says why"
   )
 })
 
-it.skipIf(!works)("a kill of Skein ends all of a command, at once, where there is bubblewrap (C16)", async () => {
+it.skipIf(!works)("a kill of Skein ends all of a command immediately, if there is bubblewrap (C16)", async () => {
   const mark = `9999.${process.pid}`
   const line = `(env -i setsid sleep ${mark} >/dev/null 2>&1 &); trap '' TERM; sleep ${mark} & sleep ${mark}`
   const { project, start } = await place({ permission: { bash: { "./wait.sh": "allow" } } }, ["./wait.sh"])
@@ -175,7 +175,7 @@ it.skipIf(!works)("a kill of Skein ends all of a command, at once, where there i
 })
 
 it.skipIf(!works)(
-  "what a killed Skein has left in a repository is taken away at the next start, where there is bubblewrap, but for what is somebody's",
+  "what a killed Skein has left in a repository is removed at the next start, except for the user's files, if there is bubblewrap",
   async () => {
     const { home, project, run, start } = await place({ permission: { bash: { "./wait.sh": "allow" } } }, ["./wait.sh"])
     writeFileSync(join(project, "wait.sh"), "#!/bin/bash\necho $$ > begun\nsleep 9999\n", { mode: 0o755 })
@@ -186,7 +186,7 @@ it.skipIf(!works)(
     await vi.waitUntil(() => existsSync(join(project, "begun")), { timeout: 20_000 })
     child.kill("SIGKILL")
     await ended
-    // What is missing in .git is the only thing that anything was put in the place of.
+    // Only missing entries of .git get a placeholder.
     expect(readdirSync(project).toSorted()).toEqual(before)
     expect(readdirSync(join(project, ".git"))).toContain("config.worktree")
     expect(readdirSync(temporary)).toEqual([expect.stringMatching(/^skein-tmp-/)])
@@ -202,7 +202,7 @@ it.skipIf(!works)(
 )
 
 it.skipIf(!works)(
-  "a file that Skein was started with is not handed on to commands, where there is bubblewrap",
+  "a file that Skein was started with is not passed on to commands, if there is bubblewrap",
   async () => {
     const { env, home, project } = await place({ permission: { bash: { "./write.sh": "allow" } } }, ["./write.sh"])
     writeFileSync(join(project, "write.sh"), "#!/bin/bash\nls /proc/self/fd\necho x >&250\necho x >&7\n", {

@@ -1,4 +1,4 @@
-/** The built program and secrets: what stands in its environment stands nowhere else, whatever happens. */
+/** The built program and secrets: values of its environment appear nowhere else, whatever happens. */
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, expect, it, vi } from "vitest"
@@ -29,7 +29,7 @@ const textsBelow = (directory: string): ReadonlyArray<readonly [path: string, te
   })
 
 it.each(["auto", "off"])(
-  "a run tells no secret of the environment to anybody but the model's server (sandbox: %s)",
+  "a run reveals no secret of the environment except to the model's server (sandbox: %s)",
   async (mode) => {
     let count = 0
     const llm = await startLlm(({ messages }) => {

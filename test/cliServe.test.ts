@@ -1,4 +1,4 @@
-/** Proves that `skein serve` holds a database for all programs of its user, and that what it does outlives it. */
+/** `skein serve` holds a database for all programs of its user, and its work survives it. */
 import { createHmac } from "node:crypto"
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
@@ -93,7 +93,7 @@ describe("skein serve", () => {
     expect(told(at)).toBeUndefined()
   })
 
-  it("refuses to be open to other machines without a token of the user's", async () => {
+  it("refuses to listen for other machines without a token of the user", async () => {
     const at = place()
     const refused = await at.run(["serve", "--hostname", "0.0.0.0"])
     expect(refused).toMatchObject({ code: 2, stdout: "" })
@@ -107,7 +107,7 @@ describe("skein serve", () => {
     expect((await fetch(server.url.replace("0.0.0.0", "127.0.0.1") + "/healthz")).status).toBe(200)
   })
 
-  it("sends its token to no stranger who has the port by now", async () => {
+  it("does not send its token to a foreign process on its former port", async () => {
     const at = place()
     const server = await serve(at)
     const file = join(serversOf(at), readdirSync(serversOf(at)).find((name) => name.endsWith(".json")) ?? "")
@@ -132,11 +132,11 @@ describe("skein serve", () => {
     expect(await at.run(["serve", "--url"])).toMatchObject({ code: 2, stdout: "" })
     expect(heard.join()).toContain("nonce")
     expect(heard.join()).not.toContain(server.token)
-    // What a dead server left does not stop the next one.
+    // The files of a dead server do not block the next one.
     expect((await serve(at)).url).not.toBe(url)
   })
 
-  it("keeps the login of a browser when it is started again on the same port", async () => {
+  it("keeps the login of a browser after a restart on the same port", async () => {
     const at = place()
     const first = await serve(at)
     const port = new URL(first.url).port
@@ -158,7 +158,7 @@ describe("skein serve", () => {
 })
 
 describe("a server that ends in the middle of work", () => {
-  /** Eight subagents whose first answer never ends; when they are asked again, they answer. */
+  /** Eight subagents whose first answer never ends; the second one does. */
   const eight = Array.from({ length: 8 }, (_, index) => ({
     tool: "task",
     args: { description: `task ${index}`, prompt: `Look at ${index}`, subagent_type: "explore" }
@@ -210,7 +210,7 @@ describe("a server that ends in the middle of work", () => {
       expect(new Set(settled).size).toBe(8)
       const { json: messages } = await second.send(`/v1/sessions/${session.id}/messages`)
       expect(messages.items.at(-1).parts).toContainEqual(expect.objectContaining({ text: "all found" }))
-      // The client does not know whether its prompt had come through.
+      // The client does not know whether its prompt arrived.
       expect(await prompt(second)).toEqual(accepted)
       const whole = await second.follow(
         session.id,
@@ -221,7 +221,7 @@ describe("a server that ends in the middle of work", () => {
     }
   )
 
-  it("with --no-resume leaves the work alone, until it is asked to resume it", async () => {
+  it("with --no-resume does not continue the work until it is asked to", async () => {
     let isCut = false
     const llm = await model(() => isCut ? "answered" : { text: "so far", hangs: true })
     const at = place({ llm: llm.url })

@@ -1,4 +1,4 @@
-/** Proves that clients of `skein serve` do with files what its user does with the command line. */
+/** Clients of `skein serve` can do with files what its user does with the command line. */
 import { execFileSync } from "node:child_process"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const close of open.splice(0).toReversed()) await close()
 })
 
-it("config, trust, worktrees and pruning say over HTTP what the command line says", async () => {
+it("config, trust, worktrees and pruning return over HTTP what the command line prints", async () => {
   const at = sandbox()
   open.push(at.remove)
   execFileSync("git", ["init", "-q"], { cwd: at.project })

@@ -1,4 +1,4 @@
-/** The built program proposes rules for what somebody has allowed again and again. */
+/** The built program proposes rules for what was allowed repeatedly. */
 import { Bus } from "@skein/core/Bus"
 import { Permission } from "@skein/core/Permission"
 import { Session } from "@skein/core/Session"
@@ -18,7 +18,7 @@ afterEach(async () => {
   for (const each of cleanup.splice(0).toReversed()) await each()
 })
 
-/** A tool that asks, as `bash` does, and offers the rule that it is given. */
+/** A tool that asks, as `bash` does, and offers the given rule. */
 const shell = tool("bash", () => Effect.succeed("done"), {
   authorise: ({ command, rule }) =>
     Effect.succeed([{
@@ -41,7 +41,7 @@ const runs = [
   { command: "rm no", rule: "rm *" }
 ]
 
-it("what was allowed by hand three times becomes a rule that is proposed, and what was refused does not", async () => {
+it("a call that was allowed three times by hand becomes a proposed rule, and a refused one does not", async () => {
   const place = sandbox()
   cleanup.push(place.remove)
   const database = join(place.home, "asked.db")

@@ -1,4 +1,4 @@
-/** The built program: what became of a session, asked for and kept by itself. */
+/** The built program: summaries of sessions, on request and automatic. */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, describe, expect, it, vi } from "vitest"
@@ -15,7 +15,7 @@ afterEach(async () => {
 const isSummary = ({ messages: [first], tools }: LlmRequest): boolean =>
   tools.length === 0 && String(first?.content).includes("digest")
 
-/** A model that writes a file and says so; `summary` is what it answers to a digest. */
+/** A model that writes a file and says so; `summary` is its answer to a digest. */
 const world = async (summary: (request: LlmRequest) => ReturnType<Script>, config: object = {}) => {
   const llm: Llm = await startLlm((request) =>
     isSummary(request)
@@ -36,7 +36,7 @@ const world = async (summary: (request: LlmRequest) => ReturnType<Script>, confi
 }
 
 describe("skein sessions summarize", () => {
-  it("has a model say what became of a session, and keeps it for lists", async () => {
+  it("has a model describe the result of a session, and keeps that for lists", async () => {
     const { llm, place, sessions, start } = await world(() => "Made new.txt.\n\u001b[31mNothing is open.")
     await start("--format", "quiet").ended
     const [{ id, time: { updated } }] = await sessions()
@@ -60,7 +60,7 @@ describe("skein sessions summarize", () => {
     expect(await sessions("summarize", id)).toMatchObject({ files: ["new.txt"], until: expect.stringMatching(/^msg_/) })
   })
 
-  it("says what is wrong, and with the exit code for it", async () => {
+  it("reports errors, with the right exit code", async () => {
     const { place, sessions, start } = await world(() => ({ status: 400 }))
     expect(await place.run(["sessions", "summarize", "ses_none"])).toMatchObject({
       code: 2,
@@ -78,7 +78,7 @@ describe("skein sessions summarize", () => {
     expect([nobody.code, nobody.stderr]).toEqual([2, expect.stringContaining("could not be summarised: ")])
   })
 
-  it("is done by the model that needs no key, too", async () => {
+  it("works with the model that needs no key, too", async () => {
     const place = sandbox({ files: { "a.txt": "a" } })
     cleanup.push(place.remove)
     await place.run(["run", "-m", "offline/survey", "--format", "quiet", "what is a?"])
@@ -92,7 +92,7 @@ describe("skein sessions summarize", () => {
 describe("with summaries in the user's config, skein run", () => {
   const config = { summaries: true }
 
-  it("prints its answer, and then waits for the summary of what it changed", async () => {
+  it("prints its answer, and then waits for the summary of its changes", async () => {
     let answer: (text: string) => void = () => undefined
     const { llm, sessions, start } = await world(
       () => new Promise<string>((resolve) => answer = resolve),
@@ -108,7 +108,7 @@ describe("with summaries in the user's config, skein run", () => {
     expect(await sessions()).toMatchObject([{ summary: { text: "Made new.txt.", files: ["new.txt"] } }])
   })
 
-  it("can be left while it waits", async () => {
+  it("can be interrupted while it waits", async () => {
     const { llm, sessions, start } = await world(() => ({ hangs: true }), config)
     const { child, ended, output } = start("--format", "quiet")
     await llm.asked(3)

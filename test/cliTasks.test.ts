@@ -1,4 +1,4 @@
-/** The built program, its tasks: what is told of them, and what is left of them. */
+/** The built program and tasks: their lists, their status, and what is left of them. */
 import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -58,7 +58,7 @@ describe("tasks", () => {
     }
   })
 
-  it("are meant by the beginning of their id, and by the ids of their runs", async () => {
+  it("are found by a prefix of their id, and by the ids of their runs", async () => {
     const place = await made()
     const runs: ReadonlyArray<{ readonly id: string; readonly taskID: string }> = JSON.parse(
       (await place.run(["tasks", "list", "--format", "json"])).stdout
@@ -124,7 +124,7 @@ describe("tasks", () => {
     await expect.poll(() => shown("Do fails")).toMatch(/it tries the model again at \S+Z \(attempt 1 failed\): /)
   })
 
-  it("that have left a worktree keep it until it is cleared away by force", async () => {
+  it("that have left a worktree keep it until it is removed with --force", async () => {
     const place = await made()
     const shown = await place.run(["tasks", "clean"])
     const [, directory = ""] = /^kept\t(\S+)\t0 commits, 1 uncommitted files\tDo apart\n$/.exec(shown.stdout) ??
@@ -139,7 +139,7 @@ describe("tasks", () => {
 })
 
 describe("tasks at work in another process", () => {
-  /** A run whose one task waits in its first request until it is let go; what its model hears after that decides what it does. */
+  /** A run whose one task waits in its first request until it is released; its next request decides what it does. */
   const working = async (then: (request: LlmRequest) => LlmAnswer | string | Promise<string>) => {
     let release = () => {}
     const held = new Promise<void>((resolve) => release = resolve)
@@ -165,7 +165,7 @@ describe("tasks at work in another process", () => {
     return { llm, place, running, release, id: String(run.taskID) }
   }
 
-  it("read what is sent to them at their next step", async () => {
+  it("read messages at their next step", async () => {
     const { id, place, release, running } = await working(({ user }) => `heard: ${user.at(-1)}`)
     const sent = await place.run(["tasks", "send", id, "also", "look at b"])
     expect(sent).toMatchObject({ code: 0, stdout: `The task ${id} reads it at its next step.\n`, stderr: "" })
@@ -178,7 +178,7 @@ describe("tasks at work in another process", () => {
     expect(late.stderr).toContain(`The task ${id} is not at work: it has settled (completed).`)
   })
 
-  it("conclude when they are stopped, and their caller gets what there is", async () => {
+  it("conclude when they are stopped, and their caller gets the partial result", async () => {
     let conclude = () => {}
     const concluded = new Promise<string>((resolve) => conclude = () => resolve("what I have"))
     const { id, place, release, running } = await working(({ tools }) =>
@@ -211,7 +211,7 @@ describe("tasks at work in another process", () => {
     expect((await place.run(["tasks", "show", id])).stdout).toContain("! The task was stopped by the user.\n")
   })
 
-  it("keep what is sent to them when their process is gone", async () => {
+  it("keep messages when their process is dead", async () => {
     const { id, place, running } = await working(() => "never")
     running.child.kill("SIGKILL")
     await running.ended
@@ -221,7 +221,7 @@ describe("tasks at work in another process", () => {
     expect((await place.run(["tasks", "stop", id])).code).toBe(1)
   })
 
-  it("are said to be interrupted when their process is gone, and nobody is kept waiting for them", async () => {
+  it("are reported as interrupted when their process is dead, and nothing waits for them", async () => {
     const { id, place, running } = await working(() => "never")
     running.child.kill("SIGKILL")
     await running.ended

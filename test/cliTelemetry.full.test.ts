@@ -1,4 +1,4 @@
-/** The built program and a collector of telemetry: what is sent there, what never is, and that no collector is in the way. */
+/** The built program and a telemetry collector: what is sent, what never is, and that no collector blocks a run. */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, describe, expect, it, vi } from "vitest"
@@ -54,7 +54,7 @@ const above = (spans: ReadonlyArray<WireSpan>, span: WireSpan): ReadonlyArray<st
 }
 
 describe("telemetry", () => {
-  it("tells of a tree of agents: spans in their order with what was used, metrics, and log lines", async () => {
+  it("sends a tree of agents: spans in order with their usage, metrics, and log lines", async () => {
     const { collector, place } = await made()
     const ended = await place.run(run(), {
       env: {
@@ -109,7 +109,7 @@ describe("telemetry", () => {
     expect(points.every(({ attributes, name }) => /^(gen_ai|skein)\./.test(name) && !("unit" in attributes))).toBe(true)
   })
 
-  it("is told where to go by the user's config, and never by a project's", async () => {
+  it("is configured by the user, and never by a project", async () => {
     const { collector, place } = await made()
     writeFileSync(join(place.project, "skein.json"), JSON.stringify({ telemetry: { endpoint: collector.url } }))
     const ignored = await place.run(run("--format", "default"))
@@ -133,7 +133,7 @@ describe("telemetry", () => {
     expect((await place.run(["config"])).stdout).not.toContain("whisper-of-the-key")
   })
 
-  it("holds no prompt, argument, output or key, and log lines come without secrets", async () => {
+  it("contains no prompt, argument, output or key, and log lines contain no secrets", async () => {
     const llm = await startLlm((request) => {
       if (request.messages.at(-1)?.role === "tool") return { status: 400 }
       return { calls: [{ tool: "read", args: { filePath: `${secrets.prompt}.txt` } }] }
@@ -162,7 +162,7 @@ describe("telemetry", () => {
     expect(ended.stderr).not.toContain("whisper-of-the-key")
   })
 
-  it("is off where the protocol is another one, and refuses a place that is none", async () => {
+  it("is off for an unsupported protocol, and refuses an invalid address", async () => {
     const { collector, place } = await made()
     const other = await place.run(run("--format", "default"), {
       env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" }
@@ -183,7 +183,7 @@ describe("telemetry", () => {
 })
 
 describe("a collector", () => {
-  /** Runs without and with it; both how much longer that took, in milliseconds, and what was said. */
+  /** Runs without and with it; returns the extra time, in milliseconds, and what was printed. */
   const beside = async (url: (collector: string) => string, behaviour?: Behaviour) => {
     const { collector, place } = await made(behaviour)
     const timed = async (env: Readonly<Record<string, string>>) => {
@@ -198,18 +198,18 @@ describe("a collector", () => {
     return { longer: watched.took - plain.took, told }
   }
 
-  it("that is not there is told of once, and not waited for", async () => {
+  it("that is missing is reported once, and not waited for", async () => {
     const { longer, told } = await beside(() => "http://127.0.0.1:9")
     expect(told).toEqual([expect.stringContaining("Telemetry cannot be sent to http://127.0.0.1:9")])
     expect(longer).toBeLessThan(1_500)
   })
 
-  it("that answers with errors is told of once", async () => {
+  it("that answers with errors is reported once", async () => {
     const { told } = await beside((url) => url, (response) => response.writeHead(500).end("no"))
     expect(told).toEqual([expect.stringContaining("it answered 500")])
   })
 
-  it("that never answers holds the end of the program up for a second at most", async () => {
+  it("that never answers delays the end of the program by a second at most", async () => {
     const { longer } = await beside((url) => url, () => undefined)
     expect(longer).toBeLessThan(2_500)
   })
@@ -218,7 +218,7 @@ describe("a collector", () => {
 describe("the log", () => {
   const key = "whisper-of-the-key"
 
-  /** A run whose title cannot be asked for, which is logged. */
+  /** A run whose request for a title fails, which is logged. */
   const logged = async (...more: ReadonlyArray<string>) => {
     const { collector, place } = await made()
     const config = join(place.home, "config", "skein")
@@ -230,7 +230,7 @@ describe("the log", () => {
     return { ...ended, collector }
   }
 
-  it("is lines of JSON where that is asked for, each with what it belongs to and without secrets", async () => {
+  it("is lines of JSON on request, each with its context and without secrets", async () => {
     const { collector, stderr } = await logged("--log-format", "json")
     const lines = stderr.trimEnd().split("\n").map((line) => JSON.parse(line))
     expect(lines).toEqual([{

@@ -26,7 +26,7 @@ const world = async (script: Script) => {
   const llm = await startLlm(script)
   const place = sandbox({ llm: llm.url })
   cleanup.push(llm.close, place.remove)
-  /** Runs the program on a terminal; gives what was printed, and the exit code. */
+  /** Runs the program on a terminal; returns the output and the exit code. */
   const run = (
     args: ReadonlyArray<string>,
     keys: ReadonlyArray<Key> = [],
@@ -68,7 +68,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
         ? "All \u001b[2J done.\nSecond line."
         : { calls: [{ tool: "task", args: { description: "Look around", prompt: "child", subagent_type: "explore" } }] }
     })
-    // While the question waits, the tree with the child is on the screen, however fast all else is.
+    // While the question is open, the tree with the child is on the screen.
     const { code, plain, printed } = await run(["go"], [{ after: "Enter confirms", send: "1\r" }])
     expect(code).toBe(0)
     expect(plain).toContain("● build  t")
@@ -78,7 +78,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     expect(plain).toMatch(
       /completed · [\d.]+ s · 4 steps · 440 tokens · cost unknown · 1 task \(1 completed\)\r\nsession (ses_\w+), continue with: skein run -s \1 "…"\r\n$/
     )
-    // The cursor is given back at the end.
+    // The cursor is restored at the end.
     expect(printed.lastIndexOf("\u001b[?25h")).toBeGreaterThan(printed.lastIndexOf("\u001b[?25l"))
   })
 
@@ -93,7 +93,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     expect(plain.replaceAll("\r", "")).toMatch(/First half\.\n\nSecond half\.\n/)
   })
 
-  it("shows what the agent itself does: its model, its calls and what came of them, changes, todos, and a summary", async () => {
+  it("shows what the agent does: its model, its calls and their results, changes, todos, and a summary", async () => {
     const steps: ReadonlyArray<LlmAnswer | string> = [
       {
         text: "I look first.",
@@ -148,7 +148,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     expect(printed).not.toContain("\u001b[2J")
   })
 
-  it("asks in place, shows exactly what would be done, and goes on when it is allowed", async () => {
+  it("asks in place, shows exactly what would be done, and continues when it is allowed", async () => {
     const { place, run } = await world(writes)
     const { code, plain } = await run(["go"], [{ after: "Enter confirms", send: "1\r" }])
     expect(plain).toContain("? build asks for permission: edit")
@@ -159,7 +159,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     expect(existsSync(join(place.project, "new.txt"))).toBe(true)
   })
 
-  it("asks what an agent wants to know, and hands it the answer", async () => {
+  it("asks an agent's question, and returns the answer", async () => {
     const { run } = await world(({ messages }) =>
       messages.at(-1)?.role === "tool"
         ? `model was told: ${String(messages.at(-1)?.content)}`
@@ -182,7 +182,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     expect(plain).toContain("model was told: The user answers: for the sky")
   })
 
-  it("is answered by no letter, by nothing that was typed before it can be read, and by nothing that is pasted", async () => {
+  it("ignores letters, input that was typed before the question was readable, and pasted text", async () => {
     const { place, run } = await world(writes)
     const { code, plain } = await run(["go"], [
       { after: "? build asks for permission", send: "1\r" },
@@ -200,7 +200,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     expect(JSON.parse((await place.run(["permissions", "--format", "json"])).stdout)).toEqual([])
   })
 
-  it("hands a reason for a no to the model, and exits with 3", async () => {
+  it("passes a reason for a no to the model, and exits with 3", async () => {
     const { place, run } = await world(writes)
     const { code, plain } = await run(["go"], [
       { after: "Enter confirms", send: "5\r" },
@@ -211,7 +211,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     expect(existsSync(join(place.project, "new.txt"))).toBe(false)
   })
 
-  it("a no without a word ends the turn with 3", async () => {
+  it("a no without a reason ends the turn with 3", async () => {
     const { run } = await world(writes)
     const { code, plain } = await run(["go"], [{ after: "Enter confirms", send: "4\r" }])
     expect(code).toBe(3)
@@ -219,7 +219,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     expect(plain).not.toContain("Run it on a terminal")
   })
 
-  it("lets the subagents go on in the background at a key, and waits for them in the end", async () => {
+  it("moves the subagents to the background at a key, and waits for them at the end", async () => {
     let goOn = () => {}
     const wentOn = new Promise<void>((resolve) => goOn = resolve)
     const { run } = await world(async (request) => {
@@ -235,9 +235,9 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
         : { calls: [{ tool: "task", args: { description: "Look around", prompt: "child", subagent_type: "general" } }] }
     })
     const { code, plain } = await run(["go"], [
-      // Prose moves nothing.
+      // Prose does not move anything.
       { after: "Ctrl+B moves the subagents", send: "be brief\r" },
-      // The clock of the tree goes on.
+      // The clock of the tree continues.
       { after: " s", send: "\u0002" }
     ])
     expect(code).toBe(0)
@@ -260,7 +260,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     expect(JSON.parse((await place.run(["permissions", "--format", "json"])).stdout)).toEqual([])
   })
 
-  it("always in this session is stored and listed, and ends for who is at work when another process revokes it", async () => {
+  it("always in this session is stored and listed, and ends for a running process when another one revokes it", async () => {
     const listed: Array<ReadonlyArray<{ readonly id: string; readonly rootID?: string }>> = []
     const sandboxed: { place?: Awaited<ReturnType<typeof world>>["place"] } = {}
     const list = async (...args: ReadonlyArray<string>) =>
@@ -304,14 +304,14 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
       .toBe(3)
   })
 
-  it("asks the person in front of it, though its input is a pipe", async () => {
+  it("asks the person at the terminal, even if standard input is a pipe", async () => {
     const { place, run } = await world(writes)
     const { code } = await run(["go"], [{ after: "Enter confirms", send: "1\r" }], {}, "more of the prompt")
     expect(code).toBe(0)
     expect(existsSync(join(place.project, "new.txt"))).toBe(true)
   })
 
-  it("denies what it asks when its keyboard is gone, and the agent goes on", async () => {
+  it("denies what it asks when its keyboard is gone, and the agent continues", async () => {
     const { place, run } = await world(writes)
     const { code, plain } = await run(["go"], [], {}, undefined, { hangup: "? build asks for permission" })
     expect(code).toBe(3)
@@ -325,7 +325,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     expect(existsSync(join(place.project, "new.txt"))).toBe(false)
   })
 
-  it("Ctrl-C stops the run, though keys make no signals while the tree is drawn", async () => {
+  it("Ctrl-C stops the run, although keys send no signals while the tree is drawn", async () => {
     const { run } = await world(() => ({ text: "I begin", hangs: true }))
     const { code, plain } = await run(["go"], [{ after: "I begin", send: "\u0003" }])
     expect(code).toBe(130)
@@ -342,7 +342,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
   })
 })
 
-it.skipIf(!hasPython)("the file that a yes allowed holds what was shown (needs python3)", async () => {
+it.skipIf(!hasPython)("a file that was allowed contains what was shown (needs python3)", async () => {
   const { place, run } = await world(writes)
   await run(["go"], [{ after: "Enter confirms", send: "2\r" }])
   expect(readFileSync(join(place.project, "new.txt"), "utf8")).toBe("first \u001b[31mline\nlast line  ")

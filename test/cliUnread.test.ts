@@ -1,4 +1,4 @@
-/** The built program where nobody reads its output: it waits with its work, within bounds, and loses no result. */
+/** The built program while nobody reads its output: it pauses its work, within limits, and loses no result. */
 import { readFileSync } from "node:fs"
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { sandbox } from "./support/cli.ts"
@@ -21,14 +21,14 @@ const world = async (script: (request: LlmRequest) => LlmAnswer | string) => {
 
 const run = ["run", "-m", "openai/m", "--title", "t"] as const
 
-/** The most memory that a process has had so far, in MB. */
+/** The peak memory of a process, in MB. */
 const peak = (pid: number | undefined): number =>
   Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024
 
 const children = 24
 const page = "0123456789abcdef".repeat(65_536)
 
-/** A root that starts many children at once, each of which answers with a page of 1 MB. */
+/** A root that starts many children in parallel, each of which answers with a page of 1 MB. */
 const pages = ({ messages, user: [asked = ""] }: LlmRequest): LlmAnswer => {
   if (asked.startsWith("child")) return { text: `${asked}:${page}` }
   if (messages.at(-1)?.role === "tool") return { text: "all read" }
@@ -50,10 +50,10 @@ const linesOf = (stdout: string): ReadonlyArray<Line> =>
   stdout.trimEnd().split("\n").map((line) => JSON.parse(line) as Line)
 
 describe("an output that nobody reads", () => {
-  it("holds the work back within bounds, and gives every result once somebody reads (--format json)", async () => {
+  it("delays the work within limits, and prints every result once somebody reads (--format json)", async () => {
     const { llm, place } = await world(pages)
     const running = place.start([...run, "--format", "json", "go"], { unread: true })
-    // The first children have said all that they have to say: more than may wait.
+    // The first children have finished: more than the buffer holds.
     await llm.asked(10)
     await until(() => llm.open() === 0)
     expect(peak(running.child.pid)).toBeLessThan(300)
@@ -64,7 +64,7 @@ describe("an output that nobody reads", () => {
     const lines = linesOf(stdout)
     expect(lines.at(-1)).toMatchObject({ type: "result", text: "all read", outcome: "completed" })
     expect(lines.filter(({ type }) => type === "subagent.completed")).toHaveLength(children)
-    // Whoever puts the pieces together has the whole text, whatever was left out in between.
+    // A reader that joins the pieces has the whole text, whatever was left out in between.
     const texts = new Map<string, string>()
     for (const { properties, type } of lines) {
       if (type === "message.part.updated" && properties.part.type === "text") {
@@ -81,7 +81,7 @@ describe("an output that nobody reads", () => {
     expect(stderr).toContain(`${leftOut} events of progress`)
   })
 
-  it("does not keep a signal from ending the run, which can be gone on with", async () => {
+  it("does not keep a signal from ending the run, which can be continued", async () => {
     const { llm, place } = await world(pages)
     const running = place.start([...run, "--format", "json", "go"], { unread: true })
     await llm.asked(10)
@@ -93,7 +93,7 @@ describe("an output that nobody reads", () => {
     expect(JSON.parse(again.stdout)).toMatchObject([{ turn: { ended: { how: "stopped" } } }])
   })
 
-  it("ends the run when its reader goes away while it waits", async () => {
+  it("ends the run when its reader disconnects while it waits", async () => {
     const { llm, place } = await world(pages)
     const running = place.start([...run, "--format", "json", "go"], { unread: true })
     await llm.asked(10)

@@ -1,4 +1,4 @@
-/** The two ways in which the built program starts: from code that was compiled ahead, and from modules where that is of no use. */
+/** The two ways in which the built program starts: from precompiled code, and from modules if that is unusable. */
 import { spawnSync } from "node:child_process"
 import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -35,11 +35,11 @@ const startWith = (env: Readonly<Record<string, string>>, ...args: ReadonlyArray
 
 const program = join(copy, "cli", "bin", "skein.js")
 
-/** Without a place for a cache of the user. */
+/** Without a cache directory of the user. */
 const start = (...args: ReadonlyArray<string>) =>
   startWith({ XDG_CACHE_HOME: join(program, "none") }, ...args, program, "agents")
 
-/** Makes the modules tell that it was they who were started. */
+/** Makes the modules report that they were started. */
 const mark = () => writeFileSync(join(bundle, "skein.mjs"), "console.log(\"from the modules\")\n")
 
 const change = (edit: (code: Buffer) => Buffer) => writeFileSync(cache, edit(readFileSync(cache)))
@@ -64,13 +64,13 @@ it.each<readonly [damage: string, edit: (code: Buffer) => Buffer]>([
   ["is cut off", (code) => code.subarray(0, code.length >> 1)],
   ["is empty", () => Buffer.alloc(0)],
   ["belongs to another script", (code) => code.fill(0, 0, 4)]
-])("starts from the modules where the compiled code %s", (_, edit) => {
+])("starts from the modules if the compiled code %s", (_, edit) => {
   mark()
   change(edit)
   expect(start()).toEqual(fromModules)
 })
 
-it("starts from the modules where V8 refuses the code, as that of another Node", () => {
+it("starts from the modules if V8 rejects the code, as that of another Node", () => {
   mark()
   expect(start("--no-opt")).toEqual(fromModules)
 })
@@ -81,7 +81,7 @@ const keptFiles = () => readdirSync(kept).map((name) => join(kept, name))
 const prompt = () => startWith({}, program, "run", "-m", "offline/survey", "--format", "quiet", "hi")
 const agents = () => startWith({}, program, "agents")
 
-it("without compiled code keeps what the first prompt compiled, and nothing of other commands", () => {
+it("without compiled code caches what the first prompt compiled, and nothing of other commands", () => {
   rmSync(cache)
   expect(agents()).toMatchObject({ status: 0, stderr: "" })
   expect(keptFiles()).toEqual([])
@@ -90,7 +90,7 @@ it("without compiled code keeps what the first prompt compiled, and nothing of o
   expect(others).toEqual([])
   const code = readFileSync(file)
   expect(code.length).toBeGreaterThan(1_000_000)
-  // What is good is used as it is, and what is not is made anew.
+  // A valid cache is used, and an invalid one is made again.
   writeFileSync(file, "damaged")
   expect(prompt()).toMatchObject({ status: 0 })
   expect(readFileSync(file).length).toBeGreaterThan(1_000_000)
@@ -105,7 +105,7 @@ it("keeps nothing of a run that failed", () => {
   expect(keptFiles()).toEqual([])
 })
 
-it("runs no compiled code that others could have put there", () => {
+it("runs no compiled code that other users could have put there", () => {
   rmSync(cache)
   prompt()
   mark()
@@ -125,14 +125,14 @@ it("keeps code for a few versions, and no more", () => {
   expect(keptFiles()).toContain(own)
 })
 
-it.each(["", "home"])("keeps no code in the directory where it starts, with the home %j", (home) => {
+it.each(["", "home"])("keeps no code in the working directory, with the home %j", (home) => {
   rmSync(cache)
   const before = readdirSync(copy)
   startWith({ XDG_CACHE_HOME: "", HOME: home }, program, "agents")
   expect(readdirSync(copy)).toEqual(before)
 })
 
-it("starts from the modules where source maps are wanted, which only they have", () => {
+it("starts from the modules for source maps, which only they have", () => {
   mark()
   expect(start("--enable-source-maps")).toEqual(fromModules)
 })

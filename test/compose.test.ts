@@ -1,4 +1,4 @@
-/** Proves that the ways to compose agents of the core's README do what they say. */
+/** The ways to compose agents in the core's README work as described. */
 import { expect, it } from "@effect/vitest"
 import { Session } from "@skein/core/Session"
 import * as Skein from "@skein/core/Skein"
@@ -13,7 +13,7 @@ import { agreed, fix, quickest, review } from "./readmes/compose.ts"
 const provide = (script: Scripted.Scripted) => Effect.provide(Skein.layer({ provider: script.layer }))
 const answer = (value: unknown) => Scripted.call("final_answer", { answer: value })
 
-/** Steps that go to whoever asks next: each task has a session of its own. */
+/** Steps for any session in order of the requests: each task has its own session. */
 const inTurn = (...steps: ReadonlyArray<Scripted.ScriptedStep>) => {
   let at = 0
   return () => steps[at++] ?? { text: "there is no step left" }

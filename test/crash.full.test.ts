@@ -1,4 +1,6 @@
-/** The program is killed at each of its points, and goes on: nothing is lost, nothing is done twice, and no lie is told. */
+/**
+ * The program is killed at each of its points, and continues: nothing is lost or repeated, and every report is true.
+ */
 import { failpoints } from "@skein/core/Failpoints"
 import { stride } from "@skein/testing/Seeds"
 import { afterEach, describe, expect, it, vi } from "vitest"
@@ -20,7 +22,7 @@ it("every point is one that the harness kills at", () => {
   expect(Object.keys(points)).toEqual([...failpoints])
 })
 
-it("SKEIN_FAILPOINT takes a point and a number, and nothing else", async () => {
+it("SKEIN_FAILPOINT accepts only a point and a number", async () => {
   const place = sandbox()
   cleanup.push(place.remove)
   for (const wrong of ["before_provider", "before_provider:0", "nowhere:1"]) {
@@ -48,7 +50,7 @@ describe("the harness notices", () => {
     expect(faultsIn(messages)).not.toEqual([])
   })
 
-  it("nothing where all is well", () => {
+  it("nothing if all is well", () => {
     expect(faultsIn([{ role: "system" }, user, call("a", "b"), result("b"), result("a")])).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-/** What becomes of calls and tasks whose process dies, or is told to end, at the worst moment. */
+/** What happens to calls and tasks whose process dies, or is asked to end, at the worst moment. */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, describe, expect, it, vi } from "vitest"
@@ -27,7 +27,7 @@ const world = async (script: Script, files: Readonly<Record<string, string>> = {
   }
   const sessions = async (...args: ReadonlyArray<string>) =>
     JSON.parse((await place.run(["sessions", ...args, "--format", "json"])).stdout)
-  /** Runs until a point kills it; gives the session. */
+  /** Runs until a point kills it; returns the session. */
   const killedAt = async (failpoint: string) => {
     const { signal } = await place.run([...run, "go"], { env: { SKEIN_FAILPOINT: failpoint } })
     expect(signal).toBe("SIGKILL")
@@ -40,7 +40,7 @@ const world = async (script: Script, files: Readonly<Record<string, string>> = {
 
 const run = ["run", "-m", "openai/m", "--title", "t", "--auto"]
 
-/** The results that a request brings, in order. */
+/** The results in a request, in order. */
 const resultsIn = ({ messages }: LlmRequest): ReadonlyArray<string> =>
   messages.filter(({ role }) => role === "tool").map(({ content }) => String(content))
 
@@ -53,11 +53,11 @@ interface ToolPart {
 const callsOf = ({ messages }: { readonly messages: ReadonlyArray<{ readonly parts: ReadonlyArray<ToolPart> }> }) =>
   messages.flatMap(({ parts }) => parts.filter(({ type }) => type === "tool"))
 
-/** A model that makes one call, and is content with whatever comes of it. */
+/** A model that makes one call, and accepts any result. */
 const once = (tool: string, args: unknown): Script => (request) =>
   resultsIn(request).length === 0 ? { calls: [{ tool, args }] } : "done"
 
-/** The processes with this in their command line that have not ended, in whatever namespace; those that nobody has reaped have. */
+/** The processes with this in their command line that are alive, in any namespace; unreaped ones count. */
 const livingWith = (text: string): ReadonlyArray<string> =>
   readdirSync("/proc").filter((name) => /^\d+$/.test(name)).filter((pid) => {
     try {
@@ -70,7 +70,7 @@ const livingWith = (text: string): ReadonlyArray<string> =>
 const effect = { command: "echo made >> effects.log; echo it is made; sleep 5" }
 
 describe("a command", () => {
-  it("that was made, and of whose end nobody knows, is told as unknown and not made again", async () => {
+  it("that was made, with an unknown end, is reported as unknown and not made again", async () => {
     const { effects, killedAt, llm, resume, sessions } = await world(once("bash", effect))
     const id = await killedAt("effect_done_before_exit:1")
     expect(effects()).toEqual(["made"])
@@ -82,7 +82,7 @@ describe("a command", () => {
     expect(effects()).toEqual(["made"])
   })
 
-  it("whose intent was not stored was not begun: it is made once, when the model asks again", async () => {
+  it("without a stored intent had not begun: it is made once, when the model asks again", async () => {
     const { effects, killedAt, resume } = await world(once("bash", { command: "echo made >> effects.log" }))
     const id = await killedAt("intent_before_commit:1")
     expect(effects()).toEqual([])
@@ -91,7 +91,7 @@ describe("a command", () => {
   })
 
   it.each([["SIGTERM", 143], ["SIGHUP", 129]] as const)(
-    "that runs for a minute ends with the program on %s, and is told as interrupted",
+    "that runs for a minute ends with the program on %s, and is reported as interrupted",
     async (signal, code) => {
       const minute = `60.${process.pid}${code}`
       const { place, sessions } = await world(once("bash", { command: `sleep ${minute} & wait` }))
@@ -110,14 +110,14 @@ describe("a command", () => {
   )
 })
 
-it("a file that was read when the process died is read again, and has one result", async () => {
+it("a file that was being read when the process died is read again, and has one result", async () => {
   const { killedAt, llm, resume } = await world(once("read", { filePath: "a.txt" }), { "a.txt": "needle\n" })
   const id = await killedAt("exit_before_result_commit:1")
   expect(await resume(id)).toMatchObject({ code: 0, stdout: "done\n" })
   expect(llm.requests.flatMap(resultsIn)).toEqual([expect.stringContaining("needle")])
 })
 
-it("a parent that died with eight children at work gets eight results, each once", async () => {
+it("a parent that died with eight running children gets eight results, each once", async () => {
   const names = Array.from({ length: 8 }, (_, at) => `child ${at}`)
   let hangs = true
   const { llm, place, resume, sessions } = await world(({ messages, user: [asked = ""] }) => {
@@ -149,7 +149,7 @@ describe("the end of a task in the background wakes its caller once", () => {
   const news = (request: LlmRequest | undefined): number =>
     request?.user.join("\n").match(/<task-notification/g)?.length ?? 0
 
-  /** `waits`: for what the parent's second answer waits, and the child's. */
+  /** `waits`: what the parent's second answer waits for, and the child's. */
   const background =
     (parent: () => Promise<void> | undefined, child: () => Promise<void> | undefined): Script => async (request) => {
       const { messages, user: [asked = ""] } = request

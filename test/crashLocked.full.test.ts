@@ -12,7 +12,7 @@ afterEach(async () => {
 })
 
 it(
-  "ends the run with an error after half a minute, and the session goes on later",
+  "ends the run with an error after half a minute, and the session continues later",
   async () => {
     const llm = await startLlm(async ({ messages }) => {
       const done = messages.filter(({ role }) => role === "tool").length

@@ -31,7 +31,7 @@ const crashed = async () => {
   return { llm, place, id, running, recovers: () => hangs = false }
 }
 
-it("a tree that is at work elsewhere is not taken, and one whose process was killed is told of", async () => {
+it("a tree that is running elsewhere is not taken over, and one whose process was killed is reported", async () => {
   const { id, place, running } = await crashed()
   const refused = await place.run(["sessions", "resume", id])
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("Another process works in the session") })
@@ -46,7 +46,7 @@ it("a tree that is at work elsewhere is not taken, and one whose process was kil
   ])
 })
 
-it("resume continues what was cut off, and says of what has ended that there is nothing to continue", async () => {
+it("resume continues interrupted work, and says that there is nothing to continue for ended work", async () => {
   const { id, llm, place, recovers, running } = await crashed()
   running.child.kill("SIGKILL")
   await running.ended
@@ -61,7 +61,7 @@ it("resume continues what was cut off, and says of what has ended that there is 
   expect((await place.run(["sessions"])).stderr).toBe("")
 })
 
-it("a prompt recovers first: what was cut off is answered in one turn with it", async () => {
+it("a prompt recovers first: interrupted work is answered in one turn with it", async () => {
   const { id, llm, place, recovers, running } = await crashed()
   running.child.kill("SIGKILL")
   await running.ended

@@ -1,4 +1,4 @@
-/** The built program and a database that is full, locked, shared, damaged, or killed while it is brought up to date. */
+/** The built program and a database that is full, locked, shared, damaged, or killed during a migration. */
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -25,14 +25,14 @@ const world = async (script: (request: LlmRequest) => LlmAnswer | string | Promi
 
 const run = ["run", "-m", "openai/m", "--title", "t", "--auto"]
 
-/** A model that reads a file so many times. */
+/** A model that reads a file this many times. */
 const steps = (count: number) => ({ messages }: LlmRequest): LlmAnswer | string => {
   const done = messages.filter(({ role }) => role === "tool").length
   return done < count ? { calls: [{ tool: "read", args: { filePath: "a.txt", offset: 1, limit: done + 1 } }] } : "done"
 }
 
-describe("a database that somebody has locked", () => {
-  it("is waited for: after three seconds the run goes on as if nothing had been", async () => {
+describe("a locked database", () => {
+  it("is waited for: after three seconds the run continues normally", async () => {
     let requests = 0
     const { place } = await world(async (request) => {
       if (++requests === 2) cleanup.push(await locked(place.database, 3_000))
@@ -42,7 +42,7 @@ describe("a database that somebody has locked", () => {
     expect(ended).toMatchObject({ code: 0, stdout: "done\n", stderr: "" })
   })
 
-  it("is shared by eight runs at once, of which none hears of a lock", async () => {
+  it("is shared by eight parallel runs, and none of them reports a lock", async () => {
     const { place } = await world(steps(20))
     const ended = await Promise.all(
       Array.from({ length: 8 }, () => place.run([...run, "--format", "quiet", "go"]))
@@ -58,7 +58,7 @@ if (mounts) spawnSync("umount", [mountpoint])
 rmSync(mountpoint, { recursive: true, force: true })
 
 describe.skipIf(!mounts)("a disk that is full (needs to mount one)", () => {
-  it("ends the turn before a command is begun whose intent cannot be stored; with room it goes on", async () => {
+  it("ends the turn before a command without a stored intent begins; with room it continues", async () => {
     const disk = mkdtempSync(join(tmpdir(), "skein-full-"))
     expect(spawnSync("mount", ["-t", "tmpfs", "-o", "size=20m", "none", disk]).status).toBe(0)
     cleanup.push(() => {
@@ -124,7 +124,7 @@ const hashes = (place: Sandbox) =>
 
 describe("a database of an older version", () => {
   it.each([1, 8, 15])(
-    "is brought up to date by the next start, where the first was killed at statement %i",
+    "is migrated by the next start, if the first was killed at statement %i",
     async (step) => {
       const place = await older()
       const { signal } = await place.run(["sessions"], { env: { SKEIN_FAILPOINT: `migration_step:${step}` } })
@@ -141,7 +141,7 @@ describe("a database of an older version", () => {
   )
 })
 
-describe("a file that is not for this program is refused with 2 and left as it is:", () => {
+describe("a file that is not for this program is refused with 2 and stays unchanged:", () => {
   const refused = async (place: Sandbox) => {
     const before = hashes(place)
     const { code, stderr } = await place.run([...run, "go"])
@@ -169,7 +169,7 @@ describe("a file that is not for this program is refused with 2 and left as it i
     await refused(place)
   })
 
-  it("one that is no database", async () => {
+  it("a file that is not a database", async () => {
     const { place } = await world(() => "done")
     mkdirSync(dirname(place.database), { recursive: true })
     writeFileSync(place.database, "letters, and no pages of a database\n".repeat(500))

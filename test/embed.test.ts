@@ -1,4 +1,4 @@
-/** Proves that the README's example runs in a clone on the sources: nothing has to be built before. */
+/** The README's example runs in a clone from the sources, without a build. */
 import { execFile } from "node:child_process"
 import { join } from "node:path"
 import { promisify } from "node:util"

@@ -1,4 +1,4 @@
-/** Proves that a clone which was updated finds the packages that came with the update. */
+/** An updated clone finds the packages that came with the update. */
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,4 +1,4 @@
-/** Proves that what is published of each package says what it is, and comes with its licence. */
+/** Every published package describes itself, and contains its licence. */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -24,7 +24,7 @@ const nameOf = (name: string) => name === "cli" ? "skein" : `@skein/${name}`
 describe.each(names)("packages/%s", (name) => {
   const manifest = manifestOf(name)
 
-  it("is called as its directory, and has a sentence for the registry and a page for readers", () => {
+  it("is named like its directory, and has a description for the registry and a page for readers", () => {
     expect(manifest).toMatchObject({
       name: nameOf(name),
       license: "MIT",
@@ -33,12 +33,12 @@ describe.each(names)("packages/%s", (name) => {
     expect(read(`packages/${name}/README.md`)).toMatch(new RegExp(`^# ${nameOf(name)}\n`))
   })
 
-  // npm takes the licence from the directory of the package alone.
+  // npm takes the licence only from the directory of the package.
   it("has the licence of the repository", () => {
     expect(read(`packages/${name}/LICENSE`)).toBe(read("LICENSE"))
   })
 
-  it("goes with its siblings of the same version", () => {
+  it("depends on its siblings of the same version", () => {
     const siblings = Object.entries(manifest.dependencies ?? {}).filter(([each]) => each.startsWith("@skein/"))
     for (const [sibling, version] of siblings) {
       expect(version, sibling).toBe(manifestOf(sibling.slice("@skein/".length)).version)

@@ -1,4 +1,4 @@
-/** Proves what happens where the program is started on a Node that is too old for it. */
+/** The program on a version of Node that is too old. */
 import { execFile, spawn } from "node:child_process"
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, it } from "vitest"
 
 const bin = fileURLToPath(new URL("../packages/cli/bin", import.meta.url))
 
-/** What makes this Node say that it is another one. */
+/** Makes this Node report another version. */
 const claim = (version: string) =>
   `data:text/javascript,Object.defineProperty(process.versions,'node',{value:'${version}'})`
 const older = claim("20.20.2")
@@ -29,7 +29,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(clone, { recursive: true, force: true }))
 
-/** Puts a shell script where set-up installs the clone's own Node. */
+/** Puts a shell script in the place of the clone's own Node. */
 const ownNode = (script: string) => {
   const directory = join(clone, "scripts", "node", "node_modules", packages[platform] ?? `node-${platform}`, "bin")
   mkdirSync(directory, { recursive: true })
@@ -88,7 +88,7 @@ it("is killed with the process that was started", async () => {
   writeFileSync(join(bundle, "skein.mjs"), "console.log('up'); setInterval(() => {}, 60_000)\n")
   const child = spawn(process.execPath, ["--import", older, program], { stdio: ["ignore", "pipe", "inherit"] })
   child.stdout.once("data", () => child.kill("SIGKILL"))
-  // Standard output closes when nobody has it any more, so not before the program on the newer Node is gone.
+  // Standard output closes once all its writers are gone, so not before the program on the newer Node.
   await new Promise((resolve) => child.on("close", resolve))
   expect(child.signalCode).toBe("SIGKILL")
 })

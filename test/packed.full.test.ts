@@ -1,4 +1,4 @@
-/** Proves that the packages can be published: packed, installed into an empty project, typed and run there. */
+/** The packages can be published: packed, installed into an empty project, typed and run there. */
 import { execFile } from "node:child_process"
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -101,7 +101,7 @@ it("runs a user's tests, of an agent tree and of one that works on files", { tim
   expect(stdout).toMatch(/Tests\s+2 passed/)
 })
 
-it("stores sessions in SQLite, which no compiler was needed for", async () => {
+it("stores sessions in SQLite without a compiler", async () => {
   const llm = await startLlm(() => ({ text: "It is src/bin.ts." }))
   const { stdout } = await run(process.execPath, ["out/stored.js"], {
     cwd: project,
@@ -113,14 +113,14 @@ it("stores sessions in SQLite, which no compiler was needed for", async () => {
   expect(version).toMatch(/^13\./)
 })
 
-it("holds what is built, and nothing besides", () => {
+it("contains only what is built", () => {
   for (const { files, name } of tarballs) {
     const others = files.filter(({ path }) =>
       !/^(dist\/.+\.(js|d\.ts)|dist\/THIRD-PARTY.txt|LICENSE|README\.md|package\.json)$/.test(path)
     )
     expect(others, name).toEqual([])
   }
-  // The licences of what is built in go along.
+  // The licences of bundled code are included.
   const withLicences = tarballs.filter(({ files }) => files.some(({ path }) => path === "dist/THIRD-PARTY.txt"))
   expect(withLicences.map(({ name }) => name)).toEqual(["@skein/storage"])
 })

@@ -1,4 +1,4 @@
-/** Proves that the program can be installed from its tarball, in an empty directory and without a compiler, and runs there. */
+/** The program can be installed from its tarball, in an empty directory and without a compiler, and runs there. */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -29,7 +29,7 @@ const world = async (script: (request: LlmRequest) => LlmAnswer | string) => {
   return { llm, place }
 }
 
-it("brings no more than the two packages that have binaries", () => {
+it("installs only the two packages with binaries", () => {
   const modules = join(project, "node_modules")
   expect(readdirSync(modules).filter((name) => !name.startsWith("."))).toEqual(
     expect.arrayContaining(["@vscode", "better-sqlite3", "skein"])
@@ -39,7 +39,7 @@ it("brings no more than the two packages that have binaries", () => {
   expect(dirname(program)).toBe(join(modules, "skein", "bin"))
 })
 
-it("says its version and its help, by the command that npm made", () => {
+it("prints its version and its help, through the command of npm", () => {
   const started = (...args: ReadonlyArray<string>) =>
     spawnSync(join(project, "node_modules", ".bin", "skein"), args, {
       cwd: directory,

@@ -1,4 +1,4 @@
-/** Proves that the gate of prose finds what it is there for, and nothing else. */
+/** The prose gate finds what it is for, and nothing else. */
 import { describe, expect, it } from "vitest"
 import { blocks, checkPage, checkSource } from "../scripts/prose.mjs"
 
@@ -20,7 +20,7 @@ describe("in a page", () => {
     ])
   })
 
-  it("each item of a list and each cell of a table is read by itself", () => {
+  it("each item of a list and each cell of a table is read separately", () => {
     expect(blocks("- one\n- two\n  more\n\n| a | `b | c` |\n| - | --- |\n").map(({ text }) => text)).toEqual([
       "one",
       "two more",
@@ -30,7 +30,7 @@ describe("in a page", () => {
     expect(says(`| ${words(36)} | x |`)).toHaveLength(1)
   })
 
-  it("fenced code is not prose, and code in a line is one word", () => {
+  it("fenced code is ignored, and inline code counts as one word", () => {
     expect(says(`\`\`\`sh\nfirst line\n${words(200)} gone on with\n\`\`\``)).toEqual([])
     expect(says(`Run \`${words(60)}\` now.`)).toEqual([])
   })

@@ -1,4 +1,4 @@
-/** Proves that the examples of the READMEs and docs are the files that are typed and run by the other tests. */
+/** The examples of the READMEs and docs are the files that the other tests check and run. */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -27,18 +27,18 @@ const pages = [
 ]
 
 describe.each(pages)("%s", (page) => {
-  it("shows examples as they are in the files that are typed", () => {
+  it("shows examples as they are in the checked files", () => {
     const examples = examplesOf(page)
     expect(read(page).match(/```ts/g) ?? []).toHaveLength(examples.length)
     for (const { code, file } of examples) expect(code, file).toBe(read(file))
   })
 
-  it("leads only to files that are there", () => {
+  it("links only to existing files", () => {
     const links = [...read(page).matchAll(/\]\(([^)#:]+)\)/g)].map(([, path = ""]) => path)
     expect(links.filter((path) => !existsSync(join(root, dirname(page), path)))).toEqual([])
   })
 
-  it("names only files that are there", () => {
+  it("names only existing files", () => {
     const names = [...read(page).matchAll(/`((?:packages|scripts|test)\/[\w./-]+\.\w+)`/g)].map(([, path = ""]) => path)
     expect(names.filter((path) => !existsSync(join(root, path)))).toEqual([])
   })
@@ -76,7 +76,7 @@ it("every example is shown", () => {
   expect(shown.toSorted()).toEqual(written.toSorted())
 })
 
-it("shows the figures of the benchmark that was kept", () => {
+it("shows the figures of the stored benchmark", () => {
   const rows = read("scripts/bench/results/table.md").split("\n").filter((line) => line.startsWith("|"))
   expect(rows.length).toBeGreaterThan(10)
   expect(read("docs/benchmarks.md")).toContain(rows.join("\n"))

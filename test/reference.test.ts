@@ -1,4 +1,4 @@
-/** Proves that the reference is written from the code's tables, and that a stale one is found. */
+/** The reference is written from the code's tables, and a stale one is detected. */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 60_000 })
 const script = fileURLToPath(new URL("../scripts/reference.mjs", import.meta.url))
 const run = (...args: ReadonlyArray<string>) => spawnSync(process.execPath, [script, ...args], { encoding: "utf8" })
 
-it("lists commands, flags, keys, events, errors and tools, and finds a stale file", () => {
+it("lists commands, flags, keys, events, errors and tools, and detects a stale file", () => {
   const place = mkdtempSync(join(tmpdir(), "skein-reference-"))
   try {
     const file = join(place, "reference.md")

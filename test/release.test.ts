@@ -1,4 +1,4 @@
-/** Proves what a release refuses, and what it tells of a package that it tried. */
+/** What a release refuses, and what it reports of a package that it tried. */
 import { spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -23,7 +23,7 @@ const directory = () => {
 const write = (path: string, value: unknown) =>
   writeFileSync(path, typeof value === "string" ? value : JSON.stringify(value))
 
-/** A clone with two packages that can be released, but for what is different. */
+/** A clone with two releasable packages, except for the given differences. */
 const workspace = (different: {
   readonly high?: object
   readonly locked?: object
@@ -52,7 +52,7 @@ const workspace = (different: {
   return top
 }
 
-it("finds nothing wrong with a clean clone whose packages are in step", () => {
+it("finds nothing wrong with a clean clone with consistent versions", () => {
   expect(problemsOf(workspace())).toEqual([])
 })
 
@@ -82,7 +82,7 @@ it.each<readonly [problem: string, of: Parameters<typeof workspace>[0], said: Re
   for (const each of said) expect(found).toContainEqual(expect.stringMatching(each))
 })
 
-it("the command ends with 1 where something stands in the way, and with 2 for an option that it does not know", () => {
+it("the command exits with 1 if a check fails, and with 2 for an unknown option", () => {
   const run = (env: Readonly<Record<string, string>>, ...args: ReadonlyArray<string>) =>
     spawnSync(process.execPath, [join(root, "scripts", "release", "run.mjs"), ...args], {
       encoding: "utf8",
@@ -98,13 +98,13 @@ it("the command ends with 1 where something stands in the way, and with 2 for an
   expect(run({}, "--help")).toMatchObject({ status: 0, stderr: "" })
 })
 
-it("publishes each package after those that it depends on", () => {
+it("publishes each package after its dependencies", () => {
   const names = packagesOf(workspace({ high: { name: "@skein/high" } })).map(({ manifest }) => manifest.name)
   expect(names).toEqual(["@skein/low", "@skein/high"])
   expect(packagesOf().at(-1)?.manifest.name).toBe("skein")
 })
 
-it("publishes what was built, in the place of the sources", () => {
+it("publishes the build instead of the sources", () => {
   const [domain] = packagesOf()
   if (domain === undefined) throw new Error("there is no package")
   expect(publishedManifest(domain.manifest)).toMatchObject({
@@ -114,7 +114,7 @@ it("publishes what was built, in the place of the sources", () => {
   expect(Object.keys(publishedManifest(domain.manifest))).not.toContain("scripts")
 })
 
-it("packs, installs and tries a package, and lists what it holds", { timeout: 240_000 }, async () => {
+it("packs, installs and tries a package, and lists its content", { timeout: 240_000 }, async () => {
   const lines: Array<string> = []
   const [domain] = packagesOf()
   if (domain === undefined) throw new Error("there is no package")
@@ -128,7 +128,7 @@ it("packs, installs and tries a package, and lists what it holds", { timeout: 24
   )
 })
 
-it("finds an import that is not declared, in code and in types", () => {
+it("finds an undeclared import, in code and in types", () => {
   const top = directory()
   write(join(top, "package.json"), { name: "@skein/low", dependencies: { effect: "1.0.0" } })
   write(

@@ -4,7 +4,10 @@ import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 
-/** Answers the questions of a tree: edits are allowed from now on, all else is refused with a word that the model reads. */
+/**
+ * Answers the questions of a tree: edits are allowed from now on, everything else is rejected with a message for the
+ * model.
+ */
 export const editsOnly = ({ rootID }: SessionInfo) =>
   Effect.flatMap(Bus, (bus) => bus.subscribe({ rootID, deltas: false })).pipe(
     Stream.unwrapScoped,
@@ -17,9 +20,9 @@ export const editsOnly = ({ rootID }: SessionInfo) =>
     })
   )
 
-/** Asks again for everything that was allowed in a project, or in this one of its trees. */
+/** Revokes all approvals of a project, or of this tree in it. */
 export const forget = ({ projectID, rootID }: SessionInfo) =>
   Effect.flatMap(Permission.approvals(projectID, rootID), (approvals) =>
     Effect.forEach(approvals, ({ id }) =>
-      // One that says the same as another goes with it.
+      // Revoking one also revokes identical ones.
       Effect.catchTag(Permission.revoke(projectID, id), "PermissionNotFound", () => Effect.void)))

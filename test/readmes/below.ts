@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 
 const Files = Schema.Array(Schema.String)
 
-/** A tool that asks two subagents below its caller at once, for values: `Layer.provideMerge(uses, Skein.layer({ provider }))`. */
+/** A tool that asks two subagents in parallel, for values: `Layer.provideMerge(uses, Skein.layer({ provider }))`. */
 export const uses = Layer.scopedDiscard(Effect.gen(function*() {
   const tools = yield* Tools
   const services = yield* Effect.context<Task.Services>()

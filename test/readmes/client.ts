@@ -4,7 +4,7 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 
-/** Prompts a session, and prints the types of its events from now on. */
+/** Prompts a session, and prints the types of its later events. */
 export const watch = (server: SkeinClient.ClientOptions, id: string) =>
   Effect.gen(function*() {
     const client = yield* SkeinClient.make(server)

@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 
 const Review = Schema.Struct({ file: Schema.String, problems: Schema.Array(Schema.String) })
 
-/** Map and reduce: each file by an agent of its own, four at a time; one more puts it together. */
+/** Map and reduce: an agent for each file, four at a time; one more combines the results. */
 export const review = (files: ReadonlyArray<string>) =>
   Effect.forEach(
     files,
@@ -17,7 +17,7 @@ export const review = (files: ReadonlyArray<string>) =>
     )
   )
 
-/** The first of several: the requests of the others are closed as soon as one has answered. */
+/** The first of several: the other requests are closed as soon as one has answered. */
 export const quickest = (models: ReadonlyArray<{ readonly providerID: string; readonly modelID: string }>) =>
   Effect.raceAll(models.map((model) => Task.run({ agent: "explore", prompt: "Where is the entry?", model })))
 
@@ -29,7 +29,7 @@ export const agreed = (question: string) =>
     { concurrency: "unbounded" }
   ).pipe(Effect.map((votes) => votes.filter((vote) => vote).length >= 2))
 
-/** A pipeline: each step in its own time, and the last one tried again where it fails. */
+/** A pipeline: each step with its own timeout, and the last one retried if it fails. */
 export const fix = (bug: string) =>
   Task.run({ agent: "explore", prompt: `Find the cause of: ${bug}` }).pipe(
     Effect.timeout("5 minutes"),

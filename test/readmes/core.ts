@@ -3,7 +3,7 @@ import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
-/** A tool of one's own: `Skein.layer({ provider, tools: Effect.succeed([clock]) })`. */
+/** A custom tool: `Skein.layer({ provider, tools: Effect.succeed([clock]) })`. */
 export const clock = define({
   name: "clock",
   describe: "Tells the time in UTC.",

@@ -1,5 +1,5 @@
 import { Outcome } from "@skein/domain/Outcome"
 import * as Schema from "effect/Schema"
 
-/** Reads how a task ended, from what `--format json` printed of it. */
+/** Reads the outcome of a task from the output of `--format json`. */
 export const readOutcome = Schema.decodeUnknown(Outcome)

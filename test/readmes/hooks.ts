@@ -4,7 +4,7 @@ import * as OpenAi from "@skein/provider/OpenAi"
 import * as NodeTools from "@skein/tools/NodeTools"
 import * as Effect from "effect/Effect"
 
-/** No call goes to production, and no model reads a key; both hold for subagents too. */
+/** No call touches production, and no model reads a key, in subagents too. */
 const hooks = Hooks.layer([
   on("PreToolUse", ({ input, path }) =>
     Effect.succeed(

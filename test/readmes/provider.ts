@@ -1,4 +1,4 @@
 import * as OpenAiCompatible from "@skein/provider/OpenAiCompatible"
 
-/** A server of one's own that speaks OpenAI's protocol. */
+/** A custom server with OpenAI's protocol. */
 export const local = OpenAiCompatible.layer({ id: "local", baseUrl: "http://127.0.0.1:8000/v1", model: "coder" })

@@ -5,7 +5,7 @@ import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** Agents whose sessions are where `DATABASE_URL` says: `postgres://user:password@host:5432/database`. */
+/** Agents with sessions in `DATABASE_URL`: `postgres://user:password@host:5432/database`. */
 export const agents = Layer.unwrapEffect(
   Effect.map(
     Config.redacted("DATABASE_URL"),

@@ -13,7 +13,7 @@ const script = make({
   scout: [fault("rate_limit", { retryAfter: 600_000 }), "bin.ts:1"]
 })
 
-it.effect("finds the entry, though the provider asks for ten minutes", () =>
+it.effect("finds the entry, even if the provider asks for ten minutes", () =>
   Effect.gen(function*() {
     const session = yield* Session.create({ directory: "/project", title: "A test" })
     const turn = yield* Effect.fork(Session.prompt(session.id, "Where is the entry?"))

@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 const provider = layer({ build: [call("write", { filePath: "src/new.ts", content: "export {}\n" }), "Done."] })
 const agents = Agent.layerWith([], fromConfig({ edit: "allow" }))
 
-it.scoped("writes what it was asked for, and touches nothing else", () =>
+it.scoped("writes what it was asked for, and nothing else", () =>
   Effect.gen(function*() {
     const { changes, directory, read } = yield* Workspace.make({ "package.json": "{}" }, { git: true })
     const session = yield* Session.create({ directory, title: "A test" })

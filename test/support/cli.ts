@@ -13,12 +13,12 @@ import { fileURLToPath } from "node:url"
 export const program = process.env["SKEIN_CLI"]
   ?? fileURLToPath(new URL("../../packages/cli/bin/skein.js", import.meta.url))
 
-/** An installed program keeps compiled code: one cache for all tests, or each would compile it again. */
+/** An installed program caches compiled code: one cache for all tests, or each would compile it again. */
 const cache: Readonly<Record<string, string>> = process.env["SKEIN_CLI"] === undefined
   ? {}
   : { XDG_CACHE_HOME: join(dirname(program), "..", ".cache") }
 
-/** What a run of the program left. */
+/** The result of a run of the program. */
 export interface Ended {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
@@ -26,12 +26,12 @@ export interface Ended {
   readonly stderr: string
 }
 
-/** How the program is started. */
+/** The options of a start. */
 export interface Start {
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
   readonly input?: string | Buffer
-  /** A file in the place of the pipe that standard output is read from. */
+  /** A file to use as standard output instead of a pipe. */
   readonly output?: number
   /** Standard input is neither written to nor closed. */
   readonly silent?: boolean
@@ -39,12 +39,12 @@ export interface Start {
   readonly unread?: boolean
 }
 
-/** A run that goes on. */
+/** A run in progress. */
 interface Running {
   readonly child: ChildProcess
   readonly ended: Promise<Ended>
   readonly output: () => string
-  /** Reads what was left unread, and goes on reading. */
+  /** Reads the pending output, and continues to read. */
   readonly read: () => void
 }
 
@@ -65,7 +65,7 @@ export const sandbox = (
   options: {
     readonly files?: Readonly<Record<string, string>>
     readonly llm?: string
-    /** The program; `program` where absent. */
+    /** The program; `program` by default. */
     readonly program?: string
   } = {}
 ): Sandbox => {

@@ -1,4 +1,4 @@
-/** An OTLP collector: takes what is sent to it over HTTP as JSON, and remembers everything. */
+/** An OTLP collector: accepts JSON over HTTP, and records everything. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
@@ -14,7 +14,7 @@ interface Attributed {
   readonly attributes: ReadonlyArray<{ readonly key: string; readonly value: Value }>
 }
 
-/** A span as it came over the wire, its attributes by name. */
+/** A span as received, its attributes by name. */
 export interface WireSpan {
   readonly traceId: string
   readonly spanId: string
@@ -26,7 +26,7 @@ export interface WireSpan {
   readonly attributes: Readonly<Record<string, unknown>>
 }
 
-/** A number of a metric. */
+/** A data point of a metric. */
 interface WirePoint {
   readonly name: string
   readonly unit: string
@@ -50,15 +50,15 @@ interface Sent {
   readonly text: string
 }
 
-/** What the collector does with a request. */
+/** How the collector answers a request. */
 export type Behaviour = (response: ServerResponse) => void
 
-/** A collector that listens. */
+/** A listening collector. */
 export interface Collector {
   readonly url: string
   readonly sent: ReadonlyArray<Sent>
   readonly spans: () => ReadonlyArray<WireSpan>
-  /** The last of each metric and set of attributes. */
+  /** The last value of each metric and set of attributes. */
   readonly points: () => ReadonlyArray<WirePoint>
   readonly logs: () => ReadonlyArray<WireLog>
   readonly resource: () => Readonly<Record<string, unknown>>
@@ -76,7 +76,7 @@ const named = ({ attributes }: Attributed) =>
 // oxlint-disable-next-line typescript/no-explicit-any -- the tests say what they expect of it
 type Wire = any
 
-/** Starts one; it answers 200 where nothing else is said. */
+/** Starts one; it answers 200 by default. */
 export const startCollector = async (behaviour: Behaviour = (response) => response.end("{}")): Promise<Collector> => {
   const sent: Array<Sent> = []
   const server = createServer(async (request, response) => {

@@ -1,4 +1,4 @@
-/** A look into the program's database from outside of it, and a lock on it. */
+/** Reads and locks the program's database from outside. */
 import { spawn } from "node:child_process"
 import { createRequire } from "node:module"
 import { dirname } from "node:path"
@@ -10,10 +10,10 @@ interface Database {
   readonly close: () => void
 }
 
-/** The driver of the program: a test of a file needs no more of Skein. */
+/** The program's driver: a test of a file needs nothing else of Skein. */
 const driver = fileURLToPath(new URL("../../packages/cli/package.json", import.meta.url))
 
-/** Does something with a database file, beside the program. */
+/** Uses a database file alongside the program. */
 export const within = <A>(file: string, use: (db: Database) => A): A => {
   const Sqlite = createRequire(driver)("better-sqlite3") as new(path: string) => Database
   const db = new Sqlite(file)
@@ -24,11 +24,11 @@ export const within = <A>(file: string, use: (db: Database) => A): A => {
   }
 }
 
-/** What SQLite says of the whole file. */
+/** SQLite's report on the whole file. */
 export const integrity = (file: string) =>
   within(file, (db) => db.prepare("PRAGMA integrity_check").all().map((row) => row["integrity_check"]))
 
-/** Has a process hold the write lock for a time (ms); gives what ends it, when it has the lock. */
+/** Has a process hold the write lock for a time (ms); returns what ends it, once it has the lock. */
 export const locked = (file: string, milliseconds: number) =>
   new Promise<() => void>((resolve) => {
     const script = `

@@ -1,8 +1,8 @@
-/** A server with the Chat Completions API that answers by a function of what it was asked, and remembers everything. */
+/** A server with the Chat Completions API that answers with a function of the request, and records everything. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
-/** A message as it came over the wire. */
+/** A message as received. */
 interface WireMessage {
   readonly role: "system" | "user" | "assistant" | "tool"
   readonly content?: unknown
@@ -13,53 +13,53 @@ interface WireMessage {
 export interface LlmRequest {
   readonly messages: ReadonlyArray<WireMessage>
   readonly tools: ReadonlyArray<string>
-  /** The model that was asked for. */
+  /** The requested model. */
   readonly model: string
   /** The text of the last message. */
   readonly last: string
   /** The texts of the messages of the user, in order. */
   readonly user: ReadonlyArray<string>
-  /** About how many tokens its messages and tools have. */
+  /** A rough token count of its messages and tools. */
   readonly tokens: number
-  /** The most tokens that the answer may have; undefined where the request does not say. */
+  /** The maximum tokens of the answer; undefined if the request has none. */
   readonly maxTokens: number | undefined
   readonly headers: IncomingMessage["headers"]
 }
 
-/** What the model does about it. */
+/** The answer of the model. */
 export interface LlmAnswer {
   readonly text?: string
-  /** Deltas before the text, as they go over the wire. */
+  /** Deltas before the text, as sent. */
   readonly deltas?: ReadonlyArray<unknown>
-  /** `json` are the arguments as they are sent, where `args` cannot say them. */
+  /** `json` are the arguments as sent, if `args` cannot express them. */
   readonly calls?: ReadonlyArray<{ readonly tool: string; readonly args?: unknown; readonly json?: string }>
   /**
-   * What the answer reports as used; 100 and 10 where absent. An answer that is longer than the request allows is cut there, as
-   * a provider does: its text ends in the middle, its calls are missing, and it finishes with `length`.
+   * The reported usage; 100 and 10 by default. An answer that is longer than the request allows is cut there, as a
+   * provider does: its text ends in the middle, its calls are missing, and it finishes with `length`.
    */
   readonly tokens?: { readonly input?: number; readonly output?: number }
   /** The answer begins and never ends. */
   readonly hangs?: boolean
-  /** An error in the place of an answer, and its message. */
+  /** An error instead of an answer, and its message. */
   readonly status?: number
   readonly message?: string
-  /** Why it ended; by its calls, or because it was done, unless it says so. */
+  /** The finish reason; by default because of its calls, or because it was done. */
   readonly finish?: string
   /** The connection breaks after the text. */
   readonly breaks?: boolean
 }
 
-/** What the model does about a request, at once or when something has happened. */
+/** The answer to a request, immediate or delayed. */
 export type Script = (request: LlmRequest) => LlmAnswer | string | Promise<LlmAnswer | string>
 
 /** The server. */
 export interface Llm {
   readonly url: string
   readonly requests: ReadonlyArray<LlmRequest>
-  /** How many answers are under way, and how many connections were closed before their answer was complete. */
+  /** The number of answers in progress, and of connections closed before their answer was complete. */
   readonly open: () => number
   readonly cut: () => number
-  /** Resolves when so many requests have come. */
+  /** Resolves after this many requests. */
   readonly asked: (count: number) => Promise<void>
   /** Resolves when a connection was closed before its answer was complete. */
   readonly wasCut: Promise<void>
@@ -100,7 +100,7 @@ const base = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, mo
 const event = (delta: unknown, finish: string | null = null) =>
   `data: ${JSON.stringify({ ...base, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`
 
-/** What is left of an answer that is longer than its request allows. */
+/** The rest of an answer that is longer than its request allows. */
 const capped = (answer: LlmAnswer, cap: number | undefined): LlmAnswer => {
   const { calls: _, text, tokens, ...rest } = answer
   const output = tokens?.output ?? 0
@@ -128,7 +128,7 @@ const say = (response: ServerResponse, answer: LlmAnswer, cap?: number) => {
   }
   if (hangs === true) return
   if (breaks === true) {
-    // What was written goes out before.
+    // Flushes what was written.
     response.write(": over\n\n", () => response.destroy())
     return
   }
@@ -149,7 +149,7 @@ const say = (response: ServerResponse, answer: LlmAnswer, cap?: number) => {
   response.end("data: [DONE]\n\n")
 }
 
-/** Starts a server; requests for a title are answered by themselves. */
+/** Starts a server; requests for a title are answered automatically. */
 export const startLlm = async (script: Script): Promise<Llm> => {
   const requests: Array<LlmRequest> = []
   const waiting: Array<{ readonly count: number; readonly resolve: () => void }> = []

@@ -1,10 +1,10 @@
-/** A server that the built program runs, as other programs find and use it. */
+/** A server of the built program, as other programs find and use it. */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Ended, Sandbox } from "./cli.ts"
 import { until } from "./until.ts"
 
-/** What the file of a server says. */
+/** The content of a server's file. */
 export interface Told {
   readonly url: string
   readonly pid: number
@@ -12,16 +12,16 @@ export interface Told {
   readonly token: string
 }
 
-/** Where the files of servers are. */
+/** The directory of server files. */
 export const serversOf = (place: Sandbox): string => join(place.home, "data", "skein", "servers")
 
-/** What the file of the only server says; undefined where there is none. */
+/** The content of the file of the only server; undefined if there is none. */
 export const told = (place: Sandbox): Told | undefined => {
   const found = readdirSync(serversOf(place)).find((name) => name.endsWith(".json"))
   return found === undefined ? undefined : JSON.parse(readFileSync(join(serversOf(place), found), "utf8"))
 }
 
-/** An event as it came. */
+/** An event as received. */
 export interface Sent {
   readonly id: string | undefined
   readonly type: string
@@ -34,7 +34,7 @@ const sentOf = (block: string): Sent | undefined => {
   return data === undefined ? undefined : { id: field("id"), type: field("event") ?? "", data: JSON.parse(data) }
 }
 
-/** Starts `skein serve`, and ends once it has printed its URL. */
+/** Starts `skein serve`, and returns once it has printed its URL. */
 export const startServer = async (place: Sandbox, args: ReadonlyArray<string> = []) => {
   const running = place.start(["serve", ...args])
   let isOver = false
@@ -66,7 +66,7 @@ export const startServer = async (place: Sandbox, args: ReadonlyArray<string> = 
     return { status: response.status, json: text === "" ? undefined : JSON.parse(text) }
   }
 
-  /** Reads events until one fits, and gives all that came; `after` is the last id that is known. */
+  /** Reads events until one matches, and returns all of them; `after` is the last known id. */
   const follow = async (session: string, after: string | undefined, isLast: (event: Sent) => boolean) => {
     const came: Array<Sent> = []
     const abort = new AbortController()
@@ -87,7 +87,7 @@ export const startServer = async (place: Sandbox, args: ReadonlyArray<string> = 
         }
       }
     } catch {
-      // The server was killed: what came until then is what counts.
+      // The server was killed: the events until then count.
     } finally {
       abort.abort()
     }

@@ -1,7 +1,7 @@
-/** Waits for what no event tells of: other processes, and what they write. */
+/** Polls for what no event reports: other processes, and their files. */
 import { setTimeout as sleep } from "node:timers/promises"
 
-/** Looks again and again; a test that waits in vain fails by its own timeout. */
+/** Polls a condition; a test that waits too long fails by its own timeout. */
 export const until = async <A>(look: () => A | undefined | false): Promise<A> => {
   for (;;) {
     const found = look()

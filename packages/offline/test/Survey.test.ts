@@ -16,7 +16,7 @@ const section = (text: string, heading: string): ReadonlyArray<string> => {
   return at < 0 ? [] : rest.slice(0, end < 0 ? undefined : end).filter((line) => line !== "")
 }
 
-/** The drawing without the space that lines it up. */
+/** The drawing without alignment. */
 const arrows = (text: string): ReadonlyArray<string> =>
   section(text, "Dependencies").filter((line) => !line.startsWith("```")).map((line) =>
     line.replace(/\s+/g, " ").trim()
@@ -35,7 +35,7 @@ describe("a workspace of npm packages", () => {
       expect(text.split("\n")[1]).toBe("")
     }))
 
-  it.effect("introduces the project by its own words", () =>
+  it.effect("quotes the project's own introduction", () =>
     Effect.map(report(monorepo), (text) => {
       expect(text).toContain("\n# Acme Rockets\n")
       expect(text).toContain("Launches rockets from a terminal. Since 1949. (README.md:6)")
@@ -43,7 +43,7 @@ describe("a workspace of npm packages", () => {
       expect(text).toContain("- 6 modules, 15 files,")
     }))
 
-  it.effect("names entry points once each, commands first", () =>
+  it.effect("lists each entry point once, commands first", () =>
     Effect.map(report(monorepo), (text) =>
       expect(section(text, "Entry points")).toEqual([
         "- command rocket -> packages/cli/bin/rocket.js (packages/cli/package.json:4)",
@@ -79,7 +79,7 @@ describe("a workspace of npm packages", () => {
       expect(row(text, "docs")?.slice(1, 5)).toEqual(["1", "5", "-", "Markdown"])
     }))
 
-  it.effect("counts imports from outside, without those of Node, of strings and of the workspace", () =>
+  it.effect("counts external imports, without those of Node, of strings and of the workspace", () =>
     Effect.map(report(monorepo), (text) =>
       expect(section(text, "External dependencies")).toEqual([
         "- effect: 4 imports (first: packages/cli/src/main.ts:3)",
@@ -184,7 +184,7 @@ describe("a Python package", () => {
 })
 
 describe("a Go module", () => {
-  it.effect("names main functions, arrows of import blocks, and what comes from outside", () =>
+  it.effect("lists main functions, arrows of import blocks, and external imports", () =>
     Effect.map(report(go), (text) => {
       expect(section(text, "Entry points")).toEqual(["- main function (cmd/server/main.go:11)"])
       expect(arrows(text)).toEqual([
@@ -246,7 +246,7 @@ describe("a flat folder", () => {
 /** Every agent of a survey. */
 const agentsOf = (survey: Run): ReadonlyArray<Run> => [survey, ...Object.values(survey.children).flatMap(agentsOf)]
 
-/** A folder of many files beside a small module. */
+/** A folder of many files next to a small module. */
 const flat = (folder: string, count: number): Files => ({
   "src/index.ts": "export const a = 1\n",
   ...Object.fromEntries(
@@ -271,7 +271,7 @@ describe("a project of very many folders", () => {
   )
 })
 
-describe("a folder that is called ~", () => {
+describe("a folder with the name ~", () => {
   it.effect("is surveyed as a folder of the project, and not as the home directory", () =>
     Effect.gen(function*() {
       const survey = yield* run({ "~/index.ts": "export {}\n", "b/index.ts": "export {}\n" }, "Survey this project.")
@@ -282,8 +282,8 @@ describe("a folder that is called ~", () => {
     }))
 })
 
-describe("a file that may hold secrets", () => {
-  it.effect("is not read, since that needs a person's consent", () =>
+describe("a file that may contain secrets", () => {
+  it.effect("is not read, because that needs a person's permission", () =>
     Effect.gen(function*() {
       const files = {
         "a/index.ts": "export {}\n",
@@ -296,7 +296,7 @@ describe("a file that may hold secrets", () => {
     }))
 })
 
-describe("a folder of more files than a tool shows", () => {
+describe("a folder with more files than a tool shows", () => {
   const folders: Readonly<Record<string, Files>> = {
     "one folder of 1,017": flat("notes/", 1_017),
     "one folder of 5,000": flat("notes/", 5_000),
@@ -312,7 +312,7 @@ describe("a folder of more files than a tool shows", () => {
   }
   for (const [name, files] of Object.entries(folders)) {
     for (const [tools, options] of Object.entries(offered)) {
-      it.effect(`is surveyed without repeating a call, and what was left out is said: ${name}, ${tools}`, () =>
+      it.effect(`is surveyed without repeating a call, and reports what was left out: ${name}, ${tools}`, () =>
         Effect.gen(function*() {
           const survey = yield* run(files, "Survey this project.", options)
           for (const { steps } of agentsOf(survey)) {
@@ -327,8 +327,8 @@ describe("a folder of more files than a tool shows", () => {
   }
 })
 
-describe("tools that show only a part", () => {
-  it.effect("are asked again in portions, so that nothing is missing", () =>
+describe("tools with truncated output", () => {
+  it.effect("are called again in portions, so that nothing is missing", () =>
     Effect.gen(function*() {
       const whole = yield* report(large)
       expect(whole).not.toContain("Not covered")
@@ -337,7 +337,7 @@ describe("tools that show only a part", () => {
       expect(yield* report(large, { limit: 45 })).toBe(whole)
     }))
 
-  it.effect("and cannot be asked for less are said to have hidden something", () =>
+  it.effect("are reported as incomplete if smaller calls are impossible", () =>
     Effect.map(
       report(large, { limit: 4 }),
       (text) => expect(section(text, "Not covered").join("\n")).toMatch(/there are more than were counted/)

@@ -37,7 +37,7 @@ describe("a question", () => {
       ({ text }) => expect(answers(text)).toEqual(["- a.md:1  Die Größe der Rakete", "- a.md:3  größe (mm)"])
     ))
 
-  it.effect("finds a short word in names and plurals, and not inside of other words", () =>
+  it.effect("finds a short word in names and plurals, and not inside other words", () =>
     Effect.map(
       run(
         { "a.ts": lines("runCli()", "client()", "// two CLIs", "const cliEntry = 1", "clinic()") },
@@ -103,7 +103,7 @@ describe("subagents that fail", () => {
       expect(text).toContain("packages/core/src/Launch.ts:4")
     }))
 
-  it.effect("are quoted if they answer in their own words", () =>
+  it.effect("are quoted if they answer in free text", () =>
     Effect.map(
       run(monorepo, prompt, { task: () => completed("I like rockets.") }),
       ({ text }) => expect(text).toMatch(/## .*, in its own words\n\nI like rockets\./)
@@ -138,7 +138,7 @@ describe("an agent without some tools", () => {
       ))
   }
 
-  it.effect("opens folders one by one where list alone shows them", () =>
+  it.effect("opens folders one by one if only list shows them", () =>
     Effect.map(
       run(monorepo, prompt, { tools: ["list", "read"], limit: 4 }),
       ({ text }) => expect(text).toContain(arrow)
@@ -150,7 +150,7 @@ describe("an agent without some tools", () => {
       expect(text).toContain(arrow)
     }))
 
-  it.effect("delegates to an agent that can look at files if it cannot", () =>
+  it.effect("delegates to an agent that can read files if it cannot", () =>
     Effect.map(run(monorepo, prompt, { tools: ["task", "read"] }), ({ steps, text }) => {
       expect(steps.flat().map((call) => [call.name, call.input["prompt"]])).toEqual([["task", prompt]])
       expect(text.match(/No AI wrote this/g)).toHaveLength(1)
@@ -171,7 +171,7 @@ describe("an agent without some tools", () => {
       expect(said(events)).toContain("## Modules")
     }))
 
-  it.effect("calls nothing where calls are forbidden", () =>
+  it.effect("calls nothing if calls are forbidden", () =>
     Effect.map(
       ask(request([user(prompt)], workspace(monorepo).specs, { toolChoice: "none" })),
       (events) => expect(called(events)).toEqual([])
@@ -211,14 +211,14 @@ describe("the wire", () => {
     expect(survey.limitKey).toBe("offline/survey")
   })
 
-  it.effect("says the same to the same conversation", () =>
+  it.effect("gives the same answer to the same conversation", () =>
     Effect.gen(function*() {
       const first = yield* run(monorepo, "Where is launchRocket?")
       const second = yield* run(Object.fromEntries(Object.entries(monorepo).toReversed()), "Where is launchRocket?")
       expect(second.events).toEqual(first.events)
     }))
 
-  it.effect("never makes one call twice in a step", () =>
+  it.effect("never makes the same call twice in a step", () =>
     Effect.gen(function*() {
       const files = Object.fromEntries(
         Array.from({ length: 120 }, (_, at) => [`src/${at % 2 === 0 ? "a/" : ""}f${at}.ts`, "export {}\n"])
@@ -231,7 +231,7 @@ describe("the wire", () => {
 })
 
 describe("a conversation", () => {
-  it.effect("begins anew with each prompt", () =>
+  it.effect("starts again with each prompt", () =>
     Effect.gen(function*() {
       const first = yield* run(monorepo, prompt)
       const second = yield* runWith(workspace(monorepo), "Where is fakeRocket?", {}, first.messages)
@@ -245,7 +245,7 @@ describe("a conversation", () => {
       expect(new Set(ids).size).toBe(ids.length)
     }))
 
-  it.effect("with a message that came while it worked says that it was not acted on", () =>
+  it.effect("reports a message that arrived meanwhile as ignored", () =>
     Effect.gen(function*() {
       const { messages } = yield* run(python, prompt)
       const late = [...messages.slice(0, -1), user("Also count the birds")]
@@ -320,7 +320,7 @@ describe("a conversation", () => {
       expect(yield* title("")).toBe("Survey")
     }))
 
-  it.effect("shortens a conversation to the beginning of what was said, the newest of it", () =>
+  it.effect("shortens a conversation to the beginnings of its newest messages", () =>
     Effect.gen(function*() {
       const shortened = (text: string) => {
         const asked = request([user(text)], [])
@@ -337,7 +337,7 @@ describe("a conversation", () => {
       expect(long).not.toContain("User: 0 ")
     }))
 
-  it.effect("summarises a session from the digest of it", () =>
+  it.effect("summarises a session from its digest", () =>
     Effect.gen(function*() {
       const summary = (...lines: ReadonlyArray<string>) => {
         const asked = request([user(lines.join("\n"))], [])

@@ -37,14 +37,14 @@ describe("of this repository", () => {
   const lineAt = (path: string, line: number): string =>
     readFileSync(join(root, path), "utf8").split("\n")[line - 1] ?? ""
 
-  /** What the import in a line names: a package, or the path of a file of this repository. */
+  /** The target of an import in a line: a package, or the path of a file of this repository. */
   const targetOf = (path: string, line: string): string => {
     const [, named = ""] = /["']((?:@skein\/|\.)[^"']*)["']/.exec(line) ?? []
     return named.startsWith(".") ? join(dirname(path), named) : named
   }
 
   it.effect(
-    "gives a short, complete report whose places all hold what it says",
+    "returns a short, complete report with correct places",
     () =>
       Effect.gen(function*() {
         const { text } = yield* Effect.flatMap(realTools(root), (tools) => runWith(tools, prompt))

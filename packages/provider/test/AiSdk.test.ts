@@ -16,7 +16,7 @@ const finish: LanguageModelV3StreamPart = {
   }
 }
 
-/** A model that says this, as `openai.responses` would name it. */
+/** A model with this answer, named like `openai.responses`. */
 const saying = (delta: string) =>
   new MockLanguageModelV3({
     provider: "openai.responses",

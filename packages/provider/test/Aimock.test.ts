@@ -29,7 +29,7 @@ const mock = Effect.acquireRelease(
   (server) => Effect.promise(() => server.stop())
 )
 
-/** The server of someone else, who read the same documents. */
+/** A server by other authors, from the same documentation. */
 describe.each(Object.entries(vendors))("an independent server, %s", (_api, make) => {
   const setup = Effect.gen(function*() {
     const server = yield* mock
@@ -84,7 +84,7 @@ describe.each(Object.entries(vendors))("an independent server, %s", (_api, make)
       expect(textOf(second)).toBe("done")
     }))
 
-  it.scoped("refuses, and is told what kind of refusal it was", () =>
+  it.scoped("refuses, and the error has the kind of the refusal", () =>
     Effect.gen(function*() {
       const { model, server } = yield* setup
       server.nextRequestError(429, { message: "slow down", type: "rate_limit_error" })
@@ -96,7 +96,7 @@ describe.each(Object.entries(vendors))("an independent server, %s", (_api, make)
     }))
 
   it.scoped.each([["disconnectRate", true], ["malformedRate", true], ["dropRate", true]] as const)(
-    "under chaos (%s) it is an error that can be tried again",
+    "under chaos (%s) it is a retryable error",
     ([mode, retryable]) =>
       Effect.gen(function*() {
         const { model, server } = yield* setup

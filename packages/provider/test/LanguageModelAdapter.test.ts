@@ -44,7 +44,7 @@ const refusal = (statusCode: number, extra: object = {}) =>
   Object.assign(new Error("no"), { name: "AI_APICallError", statusCode, isRetryable: false, ...extra })
 
 describe("LanguageModelAdapter", () => {
-  it.effect("tells every part as an event, and what it does not keep as a sign of life", () =>
+  it.effect("emits every part as an event, and unused ones as a sign of life", () =>
     Effect.gen(function*() {
       const { error, events } = yield* ask(adapt(mock(
         { type: "stream-start", warnings: [] },
@@ -146,7 +146,7 @@ describe("LanguageModelAdapter", () => {
       expect(flood.events.map(({ type }) => type)).not.toContain("tool-call")
     }))
 
-  it.effect("reasoning without text is told, because it has to go back to its provider", () =>
+  it.effect("emits reasoning without text, because it has to go back to its provider", () =>
     Effect.gen(function*() {
       const { events } = yield* ask(adapt(mock(
         { type: "reasoning-start", id: "r" },
@@ -161,7 +161,7 @@ describe("LanguageModelAdapter", () => {
       ])
     }))
 
-  it.effect("a text that the provider left open is ended", () =>
+  it.effect("ends a text that the provider left open", () =>
     Effect.gen(function*() {
       const { events } = yield* ask(adapt(mock({ type: "text-delta", id: "t", delta: "a\ud83d" }, finish())))
       expect(events.map((event) => event.type === "text-delta" ? event.delta : event.type)).toEqual([
@@ -200,7 +200,7 @@ describe("LanguageModelAdapter", () => {
       expect(finishOf(yield* ask(adapt(mock(text, finish("other", "eos")))))).toMatchObject({ finish: "other" })
     }))
 
-  it.effect("P30: counts that are no whole numbers are unknown", () =>
+  it.effect("P30: counts that are not whole numbers are unknown", () =>
     Effect.gen(function*() {
       for (const count of [NaN, Infinity, -1, undefined]) {
         const part: LanguageModelV3StreamPart = {
@@ -221,7 +221,7 @@ describe("LanguageModelAdapter", () => {
       expect(callsOf(asked)).toEqual([{ type: "tool-call", id: "a\ufffd", name: "b\ufffd", input: "c\ufffd" }])
     }))
 
-  it.effect("what was thrown before anything was sent is a request that cannot be made", () =>
+  it.effect("an error before anything was sent means that the request cannot be made", () =>
     Effect.gen(function*() {
       const { error, events } = yield* ask(adapt(failing(new TypeError("audio file parts with URLs"))))
       expect(error).toMatchObject({ reason: "invalid_request", retryable: false })
@@ -241,20 +241,20 @@ describe("LanguageModelAdapter", () => {
       [{ "retry-after": "-3" }, undefined],
       [{}, undefined]
     ] as const
-  )("reads how long to wait from %j", ([responseHeaders, expected]) =>
+  )("reads the retry delay from %j", ([responseHeaders, expected]) =>
     Effect.gen(function*() {
       yield* TestClock.setTime(60_000)
       const { error } = yield* ask(adapt(failing(refusal(429, { responseHeaders }))))
       expect(error?.retryAfter).toBe(expected)
     }))
 
-  it.effect("an error that cannot be tried again names no time", () =>
+  it.effect("a permanent error has no retry delay", () =>
     Effect.gen(function*() {
       const { error } = yield* ask(adapt(failing(refusal(400, { responseHeaders: { "retry-after": "7" } }))))
       expect(error?.retryAfter).toBeUndefined()
     }))
 
-  it.effect("P04: keys are taken out of messages, however they got there", () =>
+  it.effect("P04: keys are redacted from messages, however they got there", () =>
     Effect.gen(function*() {
       const key = "top/secret+value"
       const secrets = [Redacted.make(key)]
@@ -275,14 +275,14 @@ describe("LanguageModelAdapter", () => {
       }
     }))
 
-  it.effect("a message is one line of bounded length", () =>
+  it.effect("a message is one line of limited length", () =>
     Effect.gen(function*() {
       const { error } = yield* ask(adapt(failing(refusal(400, { responseBody: `a\n\x1b[2J\tb ${"x".repeat(9_999)}` }))))
       expect(error?.message).toMatch(/^mock\/m refused the request \(400\): a \[2J b x+…$/)
       expect(error?.message.length).toBeLessThan(600)
     }))
 
-  it.effect("interruption aborts the model, and nothing is told after it", () =>
+  it.effect("interruption aborts the model, and nothing is emitted after it", () =>
     Effect.gen(function*() {
       const aborted = yield* Deferred.make<void>()
       const told = yield* Deferred.make<void>()

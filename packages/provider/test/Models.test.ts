@@ -28,13 +28,13 @@ describe("Models", () => {
     expect(costOf(tokens, lookup("openai", "m").price)).toBe("unknown")
   })
 
-  it("a dated snapshot is as its family, a longer name is not", () => {
+  it("a dated snapshot counts as its family, a longer name does not", () => {
     expect(lookup("openai", "gpt-5-2025-08-07").price).toEqual(lookup("openai", "gpt-5").price)
     expect(lookup("openai", "gpt-5-2025-08-07").modelID).toBe("gpt-5-2025-08-07")
     expect(lookup("openai", "gpt-5-pro").price).toBeUndefined()
   })
 
-  it("config adds models, and changes what is known of others", () => {
+  it("config adds models, and changes the properties of others", () => {
     const configs = { "gpt-5": { price: { input: "0", output: "0" } }, mine: { limit: { context: 10, output: 5 } } }
     const models = new Map(known("openai", configs).map((model) => [model.modelID, model]))
     expect(models.get("gpt-5")?.price).toEqual({ input: "0", output: "0" })

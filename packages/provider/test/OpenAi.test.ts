@@ -128,7 +128,7 @@ describe("OpenAi", () => {
       expect(yield* bodyOf("gpt-5", "none")).toEqual(["developer", undefined, undefined])
     }))
 
-  it.scoped("sends other servers no fields that only OpenAI knows, and no key if there is none", () =>
+  it.scoped("sends other servers no OpenAI-specific fields, and no key if there is none", () =>
     Effect.gen(function*() {
       const server = yield* serve((response) => response.writeHead(400).end())
       const model = yield* Effect.flatMap(OpenAi.make({ baseUrl: server.url }), (vendor) => vendor.model("m"))

@@ -15,7 +15,7 @@ import { ask, serve, sse, textOf } from "./support/Server.ts"
 
 const wire = chatWire(() => Effect.die("unused"))
 
-/** A vendor of the program's own, with one model. */
+/** A vendor of the program, with one model. */
 const own: Vendor = {
   id: "own",
   models: [{ providerID: "own", modelID: "m" }],
@@ -156,7 +156,7 @@ describe("Providers", () => {
       }, 120_000],
       ["openai/m", { provider: { openai: { base_url: "http://127.0.0.1:9/v1", api: "responses" } } }, 600_000]
     ] as const
-  )("%s has its time for the first content with %j", ([name, config, firstEvent]) =>
+  )("%s has this deadline for the first content with %j", ([name, config, firstEvent]) =>
     Effect.gen(function*() {
       expect((yield* resolve(name)).firstEvent).toBe(firstEvent)
     }).pipe(using(config)))

@@ -8,7 +8,7 @@ it.each([
   ["as it is", "key whisper \"quoted\" end"],
   ["in a URL", `http://host/?q=${encodeURIComponent("whisper \"quoted\"")}`],
   ["in JSON", JSON.stringify({ key: "whisper \"quoted\"" })]
-])("a known secret is taken out %s", (_, text) => {
+])("a known secret is redacted %s", (_, text) => {
   expect(redact(text)).not.toMatch(/whisper/)
   expect(redact(text)).toContain("[redacted]")
 })

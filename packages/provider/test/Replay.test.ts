@@ -18,7 +18,7 @@ const from = (path: ReadonlyArray<string>, step: number, text = "hello"): Partia
   origin: { ...request().origin, path, step }
 })
 
-/** Says what it was asked, after a second; fails when asked to. */
+/** Repeats its prompt, after a second; fails on request. */
 const echo: LanguageModel = {
   info,
   limitKey: "p/m",
@@ -175,7 +175,7 @@ describe("Replay", () => {
       ])
     }))
 
-  it.effect("refuses unrecorded models, and files that are no cassettes", () =>
+  it.effect("refuses unrecorded models, and invalid cassettes", () =>
     Effect.gen(function*() {
       const tape = disk()
       yield* recorded([from(["build"], 0)], tape)

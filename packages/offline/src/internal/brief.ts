@@ -1,13 +1,13 @@
-/** Decides what the prompt of a survey's subagent says, and reads it back. People and other models can follow it as well. */
+/** Writes the prompt of a survey's subagent, and parses it back. People and other models can follow it as well. */
 import { baseName, families, type Family, familyOf } from "./language.ts"
 import type { Module } from "./modules.ts"
 import type { Part } from "./parts.ts"
 import type { Word } from "./words.ts"
 
-/** What one subagent is to survey. */
+/** The task of one subagent. */
 export interface Brief {
   readonly label: string
-  /** The modules of the part; `files` only where they were named one by one. */
+  /** The modules of the part; `files` only if they are listed individually. */
   readonly modules: ReadonlyArray<Module>
   /** The paths of all modules of the project, to name what is imported. */
   readonly all: ReadonlyArray<string>
@@ -17,12 +17,12 @@ export interface Brief {
 
 const opening = "Survey one part of this project and conclude with facts, each one with its file and line."
 
-/** Where more files than this stand side by side they are not named one by one. */
+/** Folders with more files than this are not listed by file. */
 const mostNamed = 60
 
 const familyNames: Readonly<Record<Family, string>> = { js: "TypeScript or JavaScript", python: "Python", go: "Go" }
 
-/** The families of files that are there, in a fixed order. */
+/** The language families that are present, in a fixed order. */
 export const familiesOf = (modules: ReadonlyArray<Module>): ReadonlyArray<Family> => {
   const present = new Set(modules.flatMap((module) => module.files.map(familyOf)))
   return families.filter((family) => present.has(family))
@@ -56,7 +56,7 @@ export const writeBrief = (part: Part, all: ReadonlyArray<Module>, words: Readon
   ].join("\n")
 }
 
-/** Reads a prompt back; undefined where it is another text. */
+/** Parses a prompt; undefined if it is another text. */
 export const readBrief = (prompt: string): Brief | undefined => {
   if (!prompt.startsWith(opening)) return undefined
   const modules: Array<{ readonly path: string; readonly files: Array<string> }> = []

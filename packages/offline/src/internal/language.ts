@@ -1,4 +1,6 @@
-/** Decides what a file is from its path alone: its language, whether it tests, and whether a survey looks at it at all. */
+/**
+ * Decides from a path alone what a file is: its language, whether it is a test, and whether a survey reads it at all.
+ */
 
 /** Languages whose imports and entry points the survey reads. */
 export type Family = "js" | "python" | "go"
@@ -71,7 +73,7 @@ const extensionOf = (path: string): string => {
 
 const kindOf = (path: string): Kind | undefined => kinds.get(extensionOf(path))
 
-/** The language of a file, `other` where it is not known. */
+/** The language of a file, `other` if unknown. */
 export const languageOf = (path: string): string => kindOf(path)?.language ?? "other"
 
 /** Whether a file holds program text. */
@@ -104,21 +106,23 @@ const ignored = (
 
 const ignoredFolder = new RegExp(`(^|/)(${ignored.join("|").replaceAll(".", "\\.")})/`)
 
-/** Whether a survey passes a file over: dependencies, build results and caches that a project forgot to ignore. */
+/** Whether a survey skips a file: dependencies, build results and caches that a project forgot to ignore. */
 export const isIgnored = (path: string): boolean => ignoredFolder.test(path)
 
-/** Whether a file may hold secrets, so that reading it needs a person's consent: a survey does not ask for it. */
+/**
+ * Whether a file may contain secrets, so that reading it needs a person's permission, which a survey does not request.
+ */
 export const isSecret = (path: string): boolean => /\.env(\.|$)/.test(path) && !path.endsWith(".env.example")
 
-/** Whether a file was written by a program: its lines are counted, what it says is not looked at. */
+/** Whether a file is generated: its lines are counted, and its content is ignored. */
 export const isGenerated = (path: string): boolean =>
   /(^|\/)(package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|yarn\.lock|go\.sum|[^/]+\.lock)$/.test(path)
   || /\.(min\.(js|css)|map|svg|snap)$/.test(path)
 
-/** Names of files that say what a folder is. */
+/** Names of files that describe a folder. */
 export const manifestNames = ["package.json", "pyproject.toml", "setup.py", "go.mod"] as const
 
-/** Whether a file says what its folder is. */
+/** Whether a file describes its folder. */
 export const isManifest = (path: string): boolean => manifestNames.some((name) => name === baseName(path))
 
 /** Compares texts by code units, so that every machine sorts alike. */

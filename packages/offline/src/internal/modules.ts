@@ -1,8 +1,6 @@
 /**
- * Decides what the modules of a project are, and to which one a file or an import belongs.
- *
- * A module is written as a path: `src/a/` is a folder with all that is below it, `src/*` the files right in a folder, and
- * `src/a.ts` one file. `./` is everything.
+ * Decides the modules of a project, and the module of a file or an import. A module is written as a path: `src/a/` is a
+ * folder with everything below it, `src/*` the files directly in a folder, and `src/a.ts` one file. `./` is everything.
  */
 import { baseName, folderOf, isCode, isIgnored, isManifest, isTest, stem } from "./language.ts"
 
@@ -41,7 +39,7 @@ const filesBelow = (folder: Folder): ReadonlyArray<string> => [
 interface Unit extends Module {
   readonly folder: Folder | undefined
   readonly code: number
-  /** Has a manifest of its own: it is one thing, and is divided only where there is nothing else to divide. */
+  /** Has its own manifest: it is divided only if there is nothing else to divide. */
   readonly whole: boolean
 }
 
@@ -53,10 +51,10 @@ const unit = (path: string, files: ReadonlyArray<string>, folder?: Folder, whole
   code: files.filter((file) => isCode(file) && !isTest(file)).length
 })
 
-/** Files of a folder count as modules of their own where there are few of them in a small project. */
+/** The files of a folder are separate modules if there are few of them in a small project. */
 const few = { beside: 12, inAll: 40 }
 
-/** More modules than this say less than fewer. */
+/** The maximum number of modules: more say less. */
 const mostModules = 40
 
 const divide = (folder: Folder, single: boolean): ReadonlyArray<Unit> => {
@@ -70,7 +68,7 @@ const divide = (folder: Folder, single: boolean): ReadonlyArray<Unit> => {
   ]
 }
 
-/** Takes packages out of the folders that hold them: `packages/` gives way to `packages/a/` and `packages/b/`. */
+/** Replaces folders of packages by the packages: `packages/` becomes `packages/a/` and `packages/b/`. */
 const packagesOf = (folder: Folder, isPackage: (path: string) => boolean): ReadonlyArray<Unit> => {
   const holds = (below: Folder): boolean => isPackage(below.path) || [...below.folders.values()].some(holds)
   return divide(folder, false).flatMap((each): ReadonlyArray<Unit> => {
@@ -80,14 +78,14 @@ const packagesOf = (folder: Folder, isPackage: (path: string) => boolean): Reado
   })
 }
 
-/** Whether dividing a unit gives more than its own files under another name. */
+/** Whether dividing a unit yields more than the same files under another name. */
 const isDivisible = ({ code, folder }: Unit, single: boolean): boolean =>
   folder !== undefined && code > 1 && (folder.folders.size > 0 || divide(folder, single).length > 1)
 
-/** A report of more modules than this is not read, and needs more subagents than a turn may start. */
+/** A longer report is not read, and needs more subagents than a turn may start. */
 const mostRows = 120
 
-/** Where there are too many modules, the small ones of the folder that has most become one: the rest of that folder. */
+/** If there are too many modules, merges the small ones of the largest folder into one for the rest of that folder. */
 const merge = (units: ReadonlyArray<Unit>): ReadonlyArray<Unit> => {
   if (units.length <= mostRows) return units
   const siblings = new Map<string, Array<Unit>>()
@@ -142,7 +140,7 @@ const above = (path: string, known: ReadonlySet<string>): string | undefined => 
   return known.has("./") ? "./" : undefined
 }
 
-/** Finds the module that a file belongs to. */
+/** Finds the module of a file. */
 export const ownerIndex = (modules: ReadonlyArray<string>): (file: string) => string | undefined => {
   const known = new Set(modules)
   return (file) => (known.has(file) ? file : above(file, known))
@@ -150,7 +148,7 @@ export const ownerIndex = (modules: ReadonlyArray<string>): (file: string) => st
 
 const withoutExtension = (path: string): string => path.slice(0, path.length - baseName(path).length) + stem(path)
 
-/** Finds the module that an import leads to: its target may be a folder, and its extension missing or another one. */
+/** Finds the module of an import: its target may be a folder, and its extension missing or different. */
 export const targetIndex = (modules: ReadonlyArray<string>): (target: string) => string | undefined => {
   const known = new Set(modules)
   const files = new Map(
@@ -165,7 +163,7 @@ export const targetIndex = (modules: ReadonlyArray<string>): (target: string) =>
     ]
     const file = tried.map((path) => files.get(path)).find((path) => path !== undefined)
     if (file !== undefined) return file
-    // Last, what is imported may be a name in the file: Python writes both alike.
+    // Last, the import may be a name in the file: Python writes both alike.
     return [`${target}/`, `${target}/*`].find((path) => known.has(path)) ?? files.get(folderOf(target)) ??
       above(target, known)
   }
@@ -176,7 +174,7 @@ export const targetIndex = (modules: ReadonlyArray<string>): (target: string) =>
   }
 }
 
-/** A module's path as people write it: `src/a`, `src/*`, `a.ts`. */
+/** A module's path for display: `src/a`, `src/*`, `a.ts`. */
 export const label = (
   path: string
 ): string => (path === "./" ? "." : path === "./*" ? "(top)" : path.replace(/\/$/, ""))

@@ -72,21 +72,21 @@ const escape = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\
 /** A plural finds the singular too. */
 const root = (text: string): string => (/[^s]s$/.test(text) && text.length > 3 ? text.slice(0, -1) : text)
 
-/** The pattern that finds any of the words, in any case. */
+/** The pattern that matches any of the words, in any case. */
 export const searchPattern = (words: ReadonlyArray<Word>): string =>
   `(?i)(${words.map(({ name, text }) => escape(name ? text : root(text))).join("|")})`
 
 const lowerCase = /\p{Ll}/u
 const upperCase = /\p{Lu}/u
 
-/** Whether a text has a word, also as a part of a name: `cli` is in `runCli` and `cli-entry`, and not in `client`. */
+/** Whether a text contains a word, possibly in a name: `cli` is in `runCli` and `cli-entry`, and not in `client`. */
 const hasWord = (text: string, sought: string): boolean => {
   const lower = text.toLowerCase()
   for (let at = lower.indexOf(sought); at >= 0; at = lower.indexOf(sought, at + 1)) {
     const before = text[at - 1] ?? " "
     const after = text[at + sought.length] ?? " "
     const begins = !/\p{L}/u.test(before) || (lowerCase.test(before) && upperCase.test(text[at] ?? ""))
-    // A longer word may go on: what begins with it mostly belongs to it.
+    // A longer word may begin with it: then it mostly belongs to it.
     const isPlural = after === "s" && !lowerCase.test(text[at + sought.length + 1] ?? " ")
     const ends = sought.length > 4 || !lowerCase.test(after) || isPlural
     if (begins && ends) return true
@@ -102,7 +102,7 @@ const definition = (word: string): RegExp =>
     "i"
   )
 
-/** How well a line fits; 0 where it does not. */
+/** How well a line matches; 0 if it does not. */
 export const fit = (at: SourceLine, words: ReadonlyArray<Word>): number => {
   if (isGenerated(at.path)) return 0
   const lower = at.text.toLowerCase()

@@ -1,7 +1,9 @@
-/** Small projects to survey. Their text stands in strings, so that a survey of this repository does not take it for code. */
+/**
+ * Small projects to survey. Their text is in strings, so that a survey of this repository does not take it for code.
+ */
 import type { Files } from "./workspace.ts"
 
-/** A file of these lines. */
+/** A file with these lines. */
 export const lines = (...all: ReadonlyArray<string>): string => `${all.join("\n")}\n`
 
 const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`
@@ -182,7 +184,7 @@ export const go: Files = {
   )
 }
 
-/** Files of all kinds side by side, with names that are hard to read. */
+/** Files of all kinds in one folder, with difficult names. */
 export const mixed: Files = {
   "main.py": lines("import helper", "", "if __name__ == '__main__':", "    helper.run()"),
   "helper.py": lines("# FIXME slow", "def run():", "    pass"),

@@ -1,44 +1,44 @@
-/** A loop that runs the offline model against tools: what a session does, with nothing else around it. */
+/** Runs the offline model against tools, like a session without anything else. */
 import type { ModelEvent, ModelRequest, PromptMessage, ToolSpec } from "@skein/core/Provider"
 import { SessionID } from "@skein/domain/Id"
 import { survey } from "@skein/offline/Survey"
 import * as Effect from "effect/Effect"
 
-/** What a tool gives: a string is a result, an `error` a failed call. */
+/** The output of a tool: a string is a result, an `error` a failed call. */
 export type Output = string | { readonly error: string }
 
 /** The arguments of a call. */
 export type Input = Readonly<Record<string, unknown>>
 
-/** Tools, and how they are run. */
+/** Tools, and how to run them. */
 export interface Tools {
   readonly specs: ReadonlyArray<ToolSpec>
   readonly call: (name: string, input: Input) => Effect.Effect<Output>
   readonly directory: string
 }
 
-/** How a run differs from one with all tools in order. */
+/** The options of a run; by default all tools in order. */
 export interface Options {
-  /** The tools of the agent at the top; all where absent. */
+  /** The tools of the root agent; all by default. */
   readonly tools?: ReadonlyArray<string>
-  /** The tools of subagents; all but `task` where absent. */
+  /** The tools of subagents; all but `task` by default. */
   readonly childTools?: ReadonlyArray<string>
   /** Replaces the result of a task, by its description. */
   readonly task?: (description: string) => Output | undefined
 }
 
-/** What a run did. */
+/** The record of a run. */
 export interface Run {
   readonly text: string
-  /** The calls of the agent at the top, step by step. */
+  /** The calls of the root agent, step by step. */
   readonly steps: ReadonlyArray<ReadonlyArray<{ readonly name: string; readonly input: Input }>>
-  /** The same of each subagent, by description. */
+  /** The calls of each subagent, by description. */
   readonly children: Readonly<Record<string, Run>>
   readonly messages: ReadonlyArray<PromptMessage>
   readonly events: ReadonlyArray<ReadonlyArray<ModelEvent>>
 }
 
-/** The tool `task` as it is offered. */
+/** The tool `task` as offered. */
 export const taskSpec: ToolSpec = {
   name: "task",
   description: "Starts a subagent.\n\n- explore: Looks at files.\n- general: Does anything.",

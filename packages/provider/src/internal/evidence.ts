@@ -37,7 +37,7 @@ export const gather = (cause: unknown): Evidence => {
   const error = fields(cause) ?? { message: String(cause) }
   const socket = socketError(error)
   const body = bodyOf(error)
-  const response = tell(body)
+  const response = readServerError(body)
   const headers = (fields(error["responseHeaders"]) ?? {}) as Readonly<Record<string, string>>
   // The AI SDK invents a status for an error event before any output.
   const status = socket === undefined ? httpStatus(error["statusCode"]) ?? response.status : undefined
@@ -68,7 +68,7 @@ const bodyOf = (error: Fields): unknown => {
   return error
 }
 
-interface Told {
+interface ServerError {
   readonly status: number | undefined
   readonly codes: ReadonlyArray<string>
   readonly text: string | undefined
@@ -78,7 +78,7 @@ interface Told {
 }
 
 /** Finds the error in `{error: {…}}`, `{error: "…"}`, `{response: {error: {…}}}`, `{detail: "…"}` or the thing itself. */
-const tell = (body: unknown): Told => {
+const readServerError = (body: unknown): ServerError => {
   const outer = fields(body)
   if (outer === undefined) return { status: undefined, codes: [], text: undefined, delay: undefined, found: false }
   const nested = outer["error"] ?? fields(outer["response"])?.["error"]

@@ -1,4 +1,4 @@
-/** Decides what kind of failure an error of a request, a socket or a server was, and whether trying again can help. */
+/** Decides the kind of a failure of a request, a socket or a server, and whether a retry can help. */
 import { ModelError } from "@skein/core/Provider"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -9,12 +9,12 @@ import { type Address, settingOf, unreachable, type Verdict, versionHint, wrongA
 
 /** Where a request went, for the message. */
 export interface Place extends Address {
-  /** How to set what the provider needs, where a key is refused: the name of a variable. */
+  /** The variable that holds the key, to name when a key is refused. */
   readonly key: string | undefined
   readonly redact: (text: string) => string
 }
 
-/** Why an answer was cut, also where the AI SDK says so in words of its own. */
+/** Why an answer was cut, even if the AI SDK reports it differently. */
 const tooLargeIn = (cause: unknown, depth = 0): TooLarge | undefined =>
   cause instanceof TooLarge
     ? cause
@@ -22,7 +22,7 @@ const tooLargeIn = (cause: unknown, depth = 0): TooLarge | undefined =>
     ? tooLargeIn(cause.cause, depth + 1)
     : undefined
 
-/** The typed error for what a request threw or an `error` part held. */
+/** The typed error for a thrown value or an `error` part. */
 export const toModelError = (cause: unknown, place: Place): Effect.Effect<ModelError> =>
   Effect.map(Clock.currentTimeMillis, (now) => {
     const evidence = gather(cause)

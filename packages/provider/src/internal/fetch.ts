@@ -1,4 +1,4 @@
-/** A `fetch` for the AI SDK: an abort closes the socket, and it is told when the connection stands. */
+/** A `fetch` for the AI SDK: an abort closes the socket, and a callback reports the connection. */
 import type { AnswerBounds } from "@skein/domain/ConfigInfo"
 import type { IncomingMessage } from "node:http"
 import { errorLimit, isSuccess, type Send, wrongKind } from "./http.ts"
@@ -11,8 +11,8 @@ export type Fetch = typeof globalThis.fetch
 const listeners = new WeakMap<AbortSignal, { readonly run: () => void; readonly bounds: AnswerBounds }>()
 
 /**
- * Calls `run` when the request with this signal has a connection. Events of unknown
- * kinds are left out of the body, which fails where an event is longer than an answer within these bounds can make it.
+ * Calls `run` when the request with this signal has a connection. Drops events of unknown types from the body, which
+ * fails if an event exceeds these bounds.
  */
 export const onConnection = (signal: AbortSignal, run: () => void, bounds: AnswerBounds): void => {
   listeners.set(signal, { run, bounds })
@@ -55,7 +55,7 @@ export const makeFetch = (send: Send, protocol: Protocol): Fetch => {
   return fetch as Fetch
 }
 
-/** What the AI SDK reads of a response; a real `Response` would cost a tenth of a short call. */
+/** The part of a response that the AI SDK reads; a real `Response` would cost a tenth of a short call. */
 const toResponse = (
   incoming: IncomingMessage,
   signal: AbortSignal | undefined,
@@ -79,7 +79,7 @@ const toResponse = (
 
 const asItIs = (bytes: Buffer): Buffer => bytes
 
-/** Reads only when asked, and then all that has arrived at once; `filter` says what to keep of it, or throws. */
+/** Reads only on demand, and then everything that has arrived; `filter` decides what to keep, or throws. */
 const toStream = (
   incoming: IncomingMessage,
   limit: number,
@@ -132,5 +132,5 @@ const toStream = (
   }, { highWaterMark: 0 })
 }
 
-/** What is said of an answer that ended before its time, where nothing else tells why. */
+/** The message for an answer that ended early without another reason. */
 const lostConnection = (): Error => Object.assign(new Error("the connection was closed"), { code: "ECONNRESET" })

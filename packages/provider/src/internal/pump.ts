@@ -2,8 +2,8 @@
 import type { LanguageModelV3StreamPart } from "@ai-sdk/provider"
 import type { AnswerMeter } from "@skein/core/AnswerMeter"
 import type { ModelEvent, ProviderMetadata } from "@skein/core/Provider"
+import { type AnswerEmitter, makeAnswerEmitter } from "./answerEmitter.ts"
 import { TooLarge } from "./errors.ts"
-import { makeTeller, type Teller } from "./teller.ts"
 import { toTokens } from "./tokens.ts"
 
 type Part = LanguageModelV3StreamPart
@@ -22,11 +22,11 @@ export const pump = async (
   stream: ReadableStream<Part>,
   signal: AbortSignal,
   meter: AnswerMeter,
-  tell: (event: ModelEvent) => void
+  emit: (event: ModelEvent) => void
 ): Promise<void> => {
   const reader = stream.getReader()
-  const teller = makeTeller(tell)
-  const told: Told = { teller, metadata: new Map(), pieces: new Set(), calls: [] }
+  const emitter = makeAnswerEmitter(emit)
+  const emission: Emission = { emitter, metadata: new Map(), pieces: new Set(), calls: [] }
   let last: Finish | undefined
   for (;;) {
     const { done, value } = await reader.read()
@@ -36,17 +36,17 @@ export const pump = async (
       if (isUnfinished(value.error)) break
       throw new ErrorPart(value.error)
     }
-    measure(meter, told, value)
+    measure(meter, emission, value)
     if (meter.excess !== undefined) throw new TooLarge(meter.excess)
     if (value.type === "finish") last = value
-    else tellPart(told, value)
+    else tellPart(emission, value)
   }
   const finish = last === undefined || isTruncated(last) ? undefined : last
-  const flaw = teller.flaw(finish?.finishReason.unified, told.calls.length > 0)
+  const flaw = emitter.flaw(finish?.finishReason.unified, emission.calls.length > 0)
   if (flaw !== undefined) throw flaw
   if (finish === undefined) return
-  teller.close()
-  for (const call of told.calls) call()
+  emitter.close()
+  for (const call of emission.calls) call()
   const { finishReason, usage: { inputTokens, outputTokens } } = finish
   const tokens = toTokens({
     input: inputTokens.total,
@@ -56,8 +56,8 @@ export const pump = async (
     cacheWrite: inputTokens.cacheWrite
   })
   // An unknown reason to finish is no riddle where there are calls.
-  const named = finishReason.unified === "other" && told.calls.length > 0 ? "tool-calls" : finishReason.unified
-  tell({ type: "finish", finish: named, tokens })
+  const named = finishReason.unified === "other" && emission.calls.length > 0 ? "tool-calls" : finishReason.unified
+  emit({ type: "finish", finish: named, tokens })
 }
 
 /** If the server just stops, the AI SDK says "other" without a raw reason. */
@@ -68,7 +68,7 @@ const isUnfinished = (error: unknown): boolean =>
   error instanceof Error && error.name === "AI_InvalidResponseDataError" && "data" in error && error.data === undefined
 
 /** Counts the pieces of a call as they arrive, and calls that arrive whole. */
-const measure = (meter: AnswerMeter, { pieces }: Told, part: Part): void => {
+const measure = (meter: AnswerMeter, { pieces }: Emission, part: Part): void => {
   if (part.type === "text-delta" || part.type === "reasoning-delta") meter.text(part.delta)
   else if (part.type === "tool-input-start") {
     pieces.add(part.id)
@@ -80,9 +80,9 @@ const measure = (meter: AnswerMeter, { pieces }: Told, part: Part): void => {
   }
 }
 
-/** An answer that is being told. */
-interface Told {
-  readonly teller: Teller
+/** An answer that is being emission. */
+interface Emission {
+  readonly emitter: AnswerEmitter
   /** What the provider wants back with each open part. */
   readonly metadata: Map<string, ProviderMetadata>
   /** The calls that arrived in pieces. */
@@ -92,14 +92,14 @@ interface Told {
 }
 
 /** Providers attach metadata to the start, any piece or the end of a part: collects all of it until the end. */
-const collect = ({ metadata }: Told, key: string, more: ProviderMetadata | undefined): void => {
+const collect = ({ metadata }: Emission, key: string, more: ProviderMetadata | undefined): void => {
   if (more === undefined) return
   const merged: ProviderMetadata = { ...metadata.get(key) }
   for (const [provider, fields] of Object.entries(more)) merged[provider] = { ...merged[provider], ...fields }
   metadata.set(key, merged)
 }
 
-const takeCollected = ({ metadata }: Told, key: string): ProviderMetadata | undefined => {
+const takeCollected = ({ metadata }: Emission, key: string): ProviderMetadata | undefined => {
   const found = metadata.get(key)
   metadata.delete(key)
   return found
@@ -113,38 +113,40 @@ const signatureIn = (metadata: ProviderMetadata | undefined): ProviderMetadata |
   return signed.length === 0 ? undefined : Object.fromEntries(signed)
 }
 
-const tellPart = (told: Told, part: Part): void => {
-  const { teller } = told
+const tellPart = (emission: Emission, part: Part): void => {
+  const { emitter } = emission
   switch (part.type) {
     case "text-start":
-      teller.begin("text", part.id)
-      return collect(told, `text:${part.id}`, part.providerMetadata)
+      emitter.begin("text", part.id)
+      return collect(emission, `text:${part.id}`, part.providerMetadata)
     case "reasoning-start":
-      teller.begin("reasoning", part.id)
-      return collect(told, `reasoning:${part.id}`, part.providerMetadata)
+      emitter.begin("reasoning", part.id)
+      return collect(emission, `reasoning:${part.id}`, part.providerMetadata)
     case "text-delta":
-      collect(told, `text:${part.id}`, part.providerMetadata)
-      return teller.say("text", part.id, part.delta)
+      collect(emission, `text:${part.id}`, part.providerMetadata)
+      return emitter.say("text", part.id, part.delta)
     case "reasoning-delta":
-      collect(told, `reasoning:${part.id}`, part.providerMetadata)
-      return teller.say("reasoning", part.id, part.delta)
+      collect(emission, `reasoning:${part.id}`, part.providerMetadata)
+      return emitter.say("reasoning", part.id, part.delta)
     case "text-end":
-      collect(told, `text:${part.id}`, part.providerMetadata)
-      return teller.end(part.id, signatureIn(takeCollected(told, `text:${part.id}`)))
+      collect(emission, `text:${part.id}`, part.providerMetadata)
+      return emitter.end(part.id, signatureIn(takeCollected(emission, `text:${part.id}`)))
     case "reasoning-end":
-      collect(told, `reasoning:${part.id}`, part.providerMetadata)
-      return teller.end(part.id, takeCollected(told, `reasoning:${part.id}`))
+      collect(emission, `reasoning:${part.id}`, part.providerMetadata)
+      return emitter.end(part.id, takeCollected(emission, `reasoning:${part.id}`))
     case "tool-call":
       // The provider ran this call itself. Its result is in the text.
-      if (part.providerExecuted === true) return teller.alive()
-      told.calls.push(() => teller.call(part.toolCallId, part.toolName, part.input, signatureIn(part.providerMetadata)))
-      return teller.alive()
+      if (part.providerExecuted === true) return emitter.alive()
+      emission.calls.push(() =>
+        emitter.call(part.toolCallId, part.toolName, part.input, signatureIn(part.providerMetadata))
+      )
+      return emitter.alive()
     case "tool-input-delta":
-      return part.delta === "" ? undefined : teller.alive()
+      return part.delta === "" ? undefined : emitter.alive()
     case "tool-input-start":
     case "source":
     case "file":
-      return teller.alive()
+      return emitter.alive()
     default:
       // Not content, so no sign of progress: it could go on for ever.
       return

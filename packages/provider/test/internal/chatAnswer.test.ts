@@ -6,7 +6,7 @@ import { BrokenStream, TooLarge, UnreadableChunk } from "../../src/internal/erro
 const piece = (delta: unknown, finish_reason: unknown = null) => ({ choices: [{ index: 0, delta, finish_reason }] })
 const call = (...tool_calls: ReadonlyArray<unknown>) => piece({ tool_calls })
 
-/** What an answer of these chunks tells, and what is wrong with it. */
+/** The events of an answer with these chunks, and its error. */
 const read = (...chunks: ReadonlyArray<unknown>) => {
   const events: Array<ModelEvent> = []
   const answer = new ChatAnswer(7, (event) => events.push(event))
@@ -15,14 +15,14 @@ const read = (...chunks: ReadonlyArray<unknown>) => {
   return { events, failure, said: events.filter(({ type }) => type !== "activity") }
 }
 
-/** Identifier, name and arguments of the calls that these pieces make. */
+/** Id, name and arguments of the calls in these pieces. */
 const callsOf = (...chunks: ReadonlyArray<unknown>) =>
   read(...chunks, piece({}, "tool_calls")).events.flatMap((event) =>
     event.type === "tool-call" ? [[event.id, event.name, event.input]] : []
   )
 
 describe("chatAnswer", () => {
-  it("tells thoughts and text as parts of their own, in whatever field they come", () => {
+  it("emits reasoning and text as separate parts, whatever the field", () => {
     const { said } = read(
       piece({ role: "assistant", reasoning_content: "a" }),
       piece({ reasoning: "b" }),
@@ -52,7 +52,7 @@ describe("chatAnswer", () => {
     ])
   })
 
-  it("reads content in pieces, as Mistral tells it", () => {
+  it("reads content in pieces, in Mistral's format", () => {
     const { events } = read(
       piece({ content: [{ type: "thinking", thinking: [{ type: "text", text: "a" }, { type: "x" }] }] }),
       piece({ content: [{ type: "reference", reference_ids: [1] }] }),
@@ -69,7 +69,7 @@ describe("chatAnswer", () => {
     ])
   })
 
-  it("tells nothing of chunks without content, however many there are", () => {
+  it("emits nothing for chunks without content, however many there are", () => {
     const { events } = read(
       { choices: [], prompt_filter_results: [] },
       piece({}),
@@ -84,7 +84,7 @@ describe("chatAnswer", () => {
     expect(events.map(({ type }) => type)).toEqual(["text-start", "text-delta", "text-end", "finish"])
   })
 
-  it("tells that arguments of a call arrive, and nothing of what repeats itself", () => {
+  it("reports progress on call arguments, and ignores repetitions", () => {
     const again = call({ index: 0, id: "a", function: { name: "f", arguments: "" } })
     const { events } = read(
       again,
@@ -97,7 +97,7 @@ describe("chatAnswer", () => {
     expect(events.map(({ type }) => type)).toEqual(["activity", "activity", "activity", "tool-call", "finish"])
   })
 
-  it("puts calls together by their index, whatever is repeated, late or missing", () => {
+  it("assembles calls by their index, with repeated, late or missing fields", () => {
     const first = { index: 0, id: "a", function: { name: "f", arguments: "{\"x\"" } }
     const rest = { index: 0, function: { arguments: ":1}" } }
     const expected = [["a", "f", "{\"x\":1}"]]
@@ -123,7 +123,7 @@ describe("chatAnswer", () => {
     )
   })
 
-  it("tells calls in the order of their index, also those that come mixed", () => {
+  it("emits calls in the order of their index, even if they arrive interleaved", () => {
     const begin = (index: number) => ({ index, id: `id${index}`, function: { name: "f", arguments: "{" } })
     const end = (index: number) => ({ index, function: { arguments: "}" } })
     expect(callsOf(call(begin(1)), call(begin(0), end(1)), call(end(0)))).toEqual([
@@ -132,7 +132,7 @@ describe("chatAnswer", () => {
     ])
   })
 
-  it("tells calls apart that all have the same index, or none", () => {
+  it("separates calls that all have the same index, or none", () => {
     for (const index of [0, undefined, null]) {
       const whole = (id: string | undefined, name: string, x: number) => ({
         index,
@@ -144,7 +144,7 @@ describe("chatAnswer", () => {
         ["b", "f", "{\"x\":2}"],
         ["c", "g", "{\"x\":3}"]
       ])
-      // P15: identifiers that are missing are made up, those that are doubled are passed on.
+      // P15: missing ids are made up, and duplicate ones are passed on.
       expect(callsOf(call(whole(undefined, "f", 1), whole("", "f", 2)))).toEqual([
         ["call_7_0", "f", "{\"x\":1}"],
         ["call_7_1", "f", "{\"x\":2}"]
@@ -153,17 +153,17 @@ describe("chatAnswer", () => {
     }
   })
 
-  it("tells calls apart that have no arguments yet", () => {
+  it("separates calls that have no arguments yet", () => {
     const named = (name: string) => call({ index: 0, function: { name } })
     expect(callsOf(named("f"), named("f"), named("g"))).toEqual([["call_7_0", "f", ""], ["call_7_1", "g", ""]])
   })
 
-  it("ends a thought when a call begins", () => {
+  it("ends reasoning when a call begins", () => {
     const { events } = read(piece({ reasoning: "a" }), call({ index: 0, id: "a", function: { name: "f" } }))
     expect(events.slice(-2).map(({ type }) => type)).toEqual(["reasoning-end", "activity"])
   })
 
-  it("goes on with the last call where a piece names none", () => {
+  it("continues the last call if a piece names none", () => {
     expect(callsOf(
       call({ id: "a", function: { name: "f", arguments: "{" } }),
       call({ function: { arguments: "}" } }),
@@ -171,13 +171,13 @@ describe("chatAnswer", () => {
     )).toEqual([["a", "f", "{} "]])
   })
 
-  it("takes arguments that are an object already", () => {
+  it("accepts arguments that are already an object", () => {
     expect(callsOf(call({ index: 0, id: "a", function: { name: "f", arguments: { x: 1 } } }))).toEqual([
       ["a", "f", "{\"x\":1}"]
     ])
   })
 
-  it("P12: a call without a name is told without one", () => {
+  it("P12: emits a call without a name as such", () => {
     expect(callsOf(call({ index: 0, id: "a", function: { name: "", arguments: "{}" } }))).toEqual([["a", "", "{}"]])
   })
 
@@ -193,7 +193,7 @@ describe("chatAnswer", () => {
     expect(read(piece({ content: "a" }), piece({}, reason)).said.at(-1)).toMatchObject({ type: "finish", finish })
   })
 
-  it("a reason that is empty is none yet, and that of an error is an error", () => {
+  it("an empty reason is none yet, and that of an error is an error", () => {
     expect(read(piece({ content: "a" }, "")).failure).toMatchObject({ reason: "bad_response" })
     expect(read(piece({ content: "a" }, "error")).failure).toBeInstanceOf(BrokenStream)
     expect(read(call({ index: 0, id: "a", function: { name: "f", arguments: "{}" } }))).toMatchObject({
@@ -203,7 +203,7 @@ describe("chatAnswer", () => {
     expect(read(piece({ role: "assistant", content: "" })).failure).toMatchObject({ reason: "empty_response" })
   })
 
-  it("a refusal is text, and the reason is the filter", () => {
+  it("a refusal is text, with the content filter as the reason", () => {
     const { said } = read(piece({ content: null, refusal: "No." }), piece({}, "stop"))
     expect(said.map((event) => "delta" in event ? event.delta : event.type)).toEqual([
       "text-start",
@@ -214,7 +214,7 @@ describe("chatAnswer", () => {
     expect(said.at(-1)).toMatchObject({ finish: "content-filter" })
   })
 
-  it("takes the last counts, wherever they come", () => {
+  it("uses the last counts, wherever they are", () => {
     const usage = {
       prompt_tokens: 10,
       completion_tokens: 5,
@@ -254,7 +254,7 @@ describe("chatAnswer", () => {
     expect(read(piece({ content: "a" }), chunk, piece({}, "stop")).failure).toBeInstanceOf(UnreadableChunk)
   })
 
-  it("arguments that are nested too deeply are too much", () => {
+  it("deeply nested arguments are too large", () => {
     const deep = "[".repeat(100_000) + "]".repeat(100_000)
     const answer = new ChatAnswer(0, () => {})
     const chunk = `{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":${deep}}}]}}]}`
@@ -262,13 +262,13 @@ describe("chatAnswer", () => {
     expect(answer.failure).toBeInstanceOf(TooLarge)
   })
 
-  it("what has an error is one, and an error of null is none", () => {
+  it("an error object is an error, and a null error is none", () => {
     const chunk = { error: { message: "boom" }, choices: [] }
     expect(read(piece({ content: "a" }), chunk).failure).toEqual(chunk)
     expect(read({ ...piece({ content: "a" }, "stop"), error: null }).failure).toBeUndefined()
   })
 
-  it("skips what an event of an unknown type says, whatever it is", () => {
+  it("skips events of unknown types, whatever they contain", () => {
     const answer = new ChatAnswer(0, () => {})
     expect(answer.take("now", "ping")).toBe(true)
     expect(answer.failure).toBeUndefined()

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import * as fc from "effect/FastCheck"
 import { makeEventStream } from "../../src/internal/eventStream.ts"
 
-/** The events of a stream that arrives in pieces, cut before these bytes. */
+/** The events of a stream that arrives in pieces, split before these bytes. */
 const read = (bytes: Buffer, cuts: ReadonlyArray<number> = []): ReadonlyArray<string> => {
   const events: Array<string> = []
   const take = makeEventStream((data) => {
@@ -26,7 +26,7 @@ const line = fc.oneof(
   words.map((text) => ({ says: `: ${text}`, data: [] })),
   fc.constantFrom("event: x", "id: 7", "retry: 1", "databank: y", "dat").map((says) => ({ says, data: [] }))
 )
-/** A stream as it is sent, and the events in it. */
+/** A stream as sent, and its events. */
 const stream = fc.array(fc.tuple(fc.array(fc.tuple(line, lineEnd), { minLength: 1 }), lineEnd)).chain((events) =>
   fc.boolean().map((marked) => ({
     // LF after CR would be one line end.
@@ -44,13 +44,13 @@ const stream = fc.array(fc.tuple(fc.array(fc.tuple(line, lineEnd), { minLength: 
 )
 
 describe("eventStream", () => {
-  it("tells the data of each event, wherever the bytes are split", () => {
+  it("reads the data of each event, wherever the bytes are split", () => {
     fc.assert(fc.property(stream, fc.array(fc.nat()), ({ events, text }, cuts) => {
       expect(read(Buffer.from(text), cuts)).toEqual(events)
     }))
   })
 
-  it("gives the same for any bytes, wherever they are split", () => {
+  it("returns the same for any bytes, wherever they are split", () => {
     const byte = fc.constantFrom(...Buffer.from("data: a\r\n\uFEFF€"), 0xff)
     const noise = fc.array(byte, { maxLength: 60 }).map((bytes) => Buffer.from(bytes))
     fc.assert(fc.property(noise, fc.array(fc.nat()), (bytes, cuts) => {
@@ -58,18 +58,18 @@ describe("eventStream", () => {
     }))
   })
 
-  it("takes CR, LF and CRLF as the end of a line", () => {
+  it("accepts CR, LF and CRLF as the end of a line", () => {
     for (const end of ["\n", "\r", "\r\n"]) {
       const bytes = Buffer.from(["data: one", "data: two", "", "data: three", "", ""].join(end))
       for (let cut = 0; cut <= bytes.length; cut++) expect(read(bytes, [cut])).toEqual(["one\ntwo", "three"])
     }
   })
 
-  it("leaves out an event that is not whole", () => {
+  it("drops an incomplete event", () => {
     expect(read(Buffer.from("data: one\n\ndata: two\n"))).toEqual(["one"])
   })
 
-  it("reads nothing more once it was enough", () => {
+  it("stops reading when the reader has enough", () => {
     const events: Array<string> = []
     const take = makeEventStream((data) => {
       events.push(data)
@@ -82,7 +82,7 @@ describe("eventStream", () => {
   })
 })
 
-it("tells the type of an event where it has one", () => {
+it("reads the type of an event if it has one", () => {
   const said: Array<readonly [string, string | undefined]> = []
   const take = makeEventStream((data, type) => {
     said.push([data, type])

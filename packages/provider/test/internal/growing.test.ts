@@ -21,12 +21,12 @@ const counted = () => {
   }
 }
 
-/** What a list comes to when all of it is written. */
+/** The text of a completely written list. */
 const plain = (list: ReadonlyArray<Element>) =>
   `<${list.map(({ text }) => text).filter((text) => text !== "").join(",")}>;`
 
 describe("growing", () => {
-  it("writes only what a list has more than one that was written before", () => {
+  it("writes only the elements that an earlier list did not have", () => {
     const [a, b, c, d] = [element("a"), element("b"), element("c"), element("d")] as const
     const { write, written } = counted()
     expect(write([a, b], element("s"))).toBe("<s,a,b>;")
@@ -35,7 +35,7 @@ describe("growing", () => {
     expect(written).toEqual(["a", "b", "s", "c", "d", "t"])
   })
 
-  it("writes what it would write without having written anything, whatever lists came before", () => {
+  it("writes the same as without a cache, after any earlier lists", () => {
     const elements = ["a", "b", "", "c", "a"].map(element)
     const list = FastCheck.array(FastCheck.constantFrom(...elements), { maxLength: 5 })
     const request = FastCheck.record({

@@ -50,15 +50,15 @@ const others: ReadonlyArray<{ readonly text: string; readonly status?: number }>
 ]
 
 describe("isOverflow", () => {
-  it.each(overflows)("knows the words of $by: $text", ({ status = 400, text }) => {
+  it.each(overflows)("recognises the message of $by: $text", ({ status = 400, text }) => {
     expect(isOverflow({ status, codes: [], text })).toBe(true)
   })
 
-  it.each(others)("leaves alone: $text", ({ status = 400, text }) => {
+  it.each(others)("ignores: $text", ({ status = 400, text }) => {
     expect(isOverflow({ status, codes: [], text })).toBe(false)
   })
 
-  it("knows the codes", () => {
+  it("recognises the codes", () => {
     expect(isOverflow({ status: 400, codes: ["invalid_request_error", "context_length_exceeded"], text: "" })).toBe(
       true
     )

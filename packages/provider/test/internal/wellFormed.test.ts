@@ -44,13 +44,13 @@ describe("wellFormed", () => {
     }))
   })
 
-  it("a cleaned body parses, and holds no text that is not well-formed", () => {
+  it("a cleaned body parses, and contains only well-formed text", () => {
     fc.assert(fc.property(fc.array(units), (value) => {
       expect(JSON.parse(cleanBody(JSON.stringify(value)))).toEqual(value.map(cleanText))
     }))
   })
 
-  it("escapes are told from text that looks like one", () => {
+  it("distinguishes escapes from text that looks like one", () => {
     const text = JSON.stringify({ a: "\\ud800", b: "\\\\u0000" })
     expect(cleanBody(text)).toBe(text)
     expect(cleanArguments(text)).toBe(text)

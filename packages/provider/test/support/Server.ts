@@ -14,7 +14,7 @@ export type Script = (response: http.ServerResponse, number: number, seen: {
   readonly body: string
 }) => void
 
-/** A server on the loopback that answers by script; the scope ends it with all its sockets. */
+/** A server on the loopback address that follows a script; it ends with the scope. */
 export const serve = (script: Script) =>
   Effect.acquireRelease(
     Effect.gen(function*() {
@@ -40,7 +40,7 @@ export const serve = (script: Script) =>
       return {
         server,
         seen,
-        /** Done when a client went away before its answer was whole. */
+        /** Done when a client disconnected before its answer was complete. */
         closed: Deferred.await(closed),
         host: `127.0.0.1:${port}`,
         url: `http://127.0.0.1:${port}/v1`
@@ -53,7 +53,7 @@ export const serve = (script: Script) =>
       })
   )
 
-/** Answers with server-sent events; what is not a string is made JSON and a frame. */
+/** Answers with server-sent events; values other than strings become JSON frames. */
 export const sse = (response: http.ServerResponse, ...frames: ReadonlyArray<unknown>): http.ServerResponse => {
   if (!response.headersSent) response.writeHead(200, { "content-type": "text/event-stream" })
   for (const frame of frames) {
@@ -83,7 +83,7 @@ export const request = (overrides: Partial<ModelRequest> = {}): ModelRequest => 
   ...overrides
 })
 
-/** What a model said, and how it failed if it did. */
+/** The events of a model, and its error if it failed. */
 export interface Asked {
   readonly events: ReadonlyArray<ModelEvent>
   readonly error: ModelError | undefined

@@ -4,7 +4,7 @@ import type { Wire } from "./wireCase.ts"
 import { wireFailures } from "./wireFailures.ts"
 import { wireSockets } from "./wireSockets.ts"
 
-/** What every API must do with one request, whatever the server does. */
+/** The tests of one request that every API must pass, whatever the server does. */
 export const wireSuite = (wire: Wire): void => {
   wireAnswers(wire)
   wireFailures(wire)

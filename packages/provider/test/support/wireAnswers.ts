@@ -4,12 +4,12 @@ import type { ServerResponse } from "node:http"
 import { callsOf, finishOf, textOf } from "./Server.ts"
 import { answered, call, end, secret, usual, type Wire } from "./wireCase.ts"
 
-/** What every API must make of answers that come to their end, and how it asks for them. */
+/** The tests of complete answers that every API must pass, and of its requests. */
 export const wireAnswers = (wire: Wire): void => {
   const answer = answered(wire)
   const usage = usual(wire)
 
-  it.scoped("tells text, reasons to finish, and counts", () =>
+  it.scoped("emits text, finish reasons, and token counts", () =>
     Effect.gen(function*() {
       const { asked, error, events, server } = yield* answer((response) =>
         end(response, ...wire.begin, ...wire.text("Hel", "lo"), ...wire.finish("stop", usage))
@@ -31,7 +31,7 @@ export const wireAnswers = (wire: Wire): void => {
       expect(server.seen[0]?.headers["accept-encoding"]).toBe("identity")
     }))
 
-  it.scoped("tells parallel calls in order, with their arguments as they were written", () =>
+  it.scoped("emits parallel calls in order, with their arguments as written", () =>
     Effect.gen(function*() {
       const { asked } = yield* answer((response) =>
         end(
@@ -49,7 +49,7 @@ export const wireAnswers = (wire: Wire): void => {
       expect(finishOf(asked)).toMatchObject({ finish: "tool-calls" })
     }))
 
-  it.scoped("sends the cap of an answer, and none where nobody asked for one", () =>
+  it.scoped("sends the output cap, if there is one", () =>
     Effect.gen(function*() {
       const say = (response: ServerResponse) =>
         end(response, ...wire.begin, ...wire.text("ok"), ...wire.finish("stop", usage))
@@ -104,7 +104,7 @@ export const wireAnswers = (wire: Wire): void => {
         expect(body).toContain(said)
       }
       expect(body).toContain(wire.request.goodCall)
-      // Servers parse the arguments of old calls: they must be an object, whatever the model once wrote.
+      // Servers parse the arguments of old calls: they must be an object, whatever the model wrote.
       expect(body).toContain(wire.request.badCall)
     }))
 
@@ -127,7 +127,7 @@ export const wireAnswers = (wire: Wire): void => {
       }
     }))
 
-  it.scoped("P16: a finish without content is a success for core to judge", () =>
+  it.scoped("P16: a finish without content succeeds here, and core judges it", () =>
     Effect.gen(function*() {
       const { asked, error } = yield* answer((response) => end(response, ...wire.begin, ...wire.finish("stop", usage)))
       expect(error).toBeUndefined()
@@ -137,7 +137,7 @@ export const wireAnswers = (wire: Wire): void => {
       ])
     }))
 
-  it.scoped("P17: the finish says that the length was the reason", () =>
+  it.scoped("P17: the finish reason is the length", () =>
     Effect.gen(function*() {
       const { asked } = yield* answer((response) =>
         end(
@@ -184,7 +184,7 @@ export const wireAnswers = (wire: Wire): void => {
       expect(JSON.parse(callsOf(asked)[0]?.input ?? "")).toEqual({ a: "\ufffd", b: "\u{1F600}", c: "x\0y" })
     }))
 
-  it.scoped("P27: what is sent is JSON that strict servers take", () =>
+  it.scoped("P27: request bodies are JSON for strict servers", () =>
     Effect.gen(function*() {
       const { server } = yield* answer(
         (response) => end(response, ...wire.begin, ...wire.text("ok"), ...wire.finish("stop", usage)),
@@ -193,7 +193,7 @@ export const wireAnswers = (wire: Wire): void => {
       expect(server.seen[0]?.body).toContain("a\\ufffdb\\ufffdc \u{1F600} \\\\ud800 \\\\u0000")
     }))
 
-  it.scoped("P30: counts that are missing or negative are unknown", () =>
+  it.scoped("P30: missing or negative counts are unknown", () =>
     Effect.gen(function*() {
       for (const bad of [undefined, wire.usage(-5, 3), wire.usage(0, 0)]) {
         const { asked, error } = yield* answer((response) =>
@@ -204,7 +204,7 @@ export const wireAnswers = (wire: Wire): void => {
       }
     }))
 
-  it.scoped("P30: details that exceed the whole are cut", () =>
+  it.scoped("P30: details that exceed the total are clamped", () =>
     Effect.gen(function*() {
       const { asked } = yield* answer((response) =>
         end(response, ...wire.begin, ...wire.text("ok"), ...wire.finish("stop", wire.usage(10, 5, 50, 99)))

@@ -4,7 +4,7 @@ import type { ServerResponse } from "node:http"
 import { sse, textOf } from "./Server.ts"
 import { answered, end, usual, type Wire } from "./wireCase.ts"
 
-/** Writes so many times, as fast as it is read, until nobody reads it any more; never ends the answer. */
+/** Writes this many times, as fast as it is read, until nobody reads; never ends the answer. */
 const flood = (response: ServerResponse, times: number, frame: (at: number) => string) => {
   let at = 0
   const more = () => {
@@ -17,7 +17,7 @@ const flood = (response: ServerResponse, times: number, frame: (at: number) => s
 const framed = (...frames: ReadonlyArray<unknown>): string =>
   frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join("")
 
-/** What every API must make of answers without end, and of events that it does not know. */
+/** The tests of endless answers and unknown events that every API must pass. */
 export const wireBounds = (wire: Wire): void => {
   const answer = answered(wire)
   const piece = "x".repeat(50_000)
@@ -89,7 +89,7 @@ export const wireBounds = (wire: Wire): void => {
       expect(textOf(asked)).toBe("Hel\u2028lo")
     }))
 
-  it.scoped("fails where the data of an event is not an object, or not JSON", () =>
+  it.scoped("fails if the data of an event is not an object, or not JSON", () =>
     Effect.gen(function*() {
       for (const frame of ["data: {\"choices\":\n\n", "data: now\n\n", "event: error\ndata: now\n\n", "data: 3\n\n"]) {
         const { error } = yield* answer((response) =>

@@ -1,4 +1,4 @@
-/** What the cases of a wire share: how an API says things, and a request to a server that follows a script. */
+/** Shared parts of the wire tests: the format of an API, and a request to a scripted server. */
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type { Scope } from "effect/Scope"
@@ -9,7 +9,7 @@ import { ask, type Script, serve, sse } from "./Server.ts"
 /** The key of all tests. */
 export const secret = "sk-test-SECRET"
 
-/** How one API says things; every frame is what follows `data:`. */
+/** The wire format of an API; a frame is the text after `data:`. */
 export interface Wire {
   readonly path: string
   readonly vendor: (baseUrl: string, apiKey: Redacted.Redacted) => Effect.Effect<Vendor, never, Scope>
@@ -55,7 +55,7 @@ export const end = (response: ServerResponse, ...frames: ReadonlyArray<unknown>)
 export const modelAt = (wire: Wire, url: string) =>
   Effect.flatMap(wire.vendor(url, Redacted.make(secret)), (vendor) => vendor.model("m"))
 
-/** What is made of one request, whatever the server does. */
+/** The result of one request, whatever the server does. */
 export const answered = (wire: Wire) => (script: Script, overrides = {}) =>
   Effect.gen(function*() {
     const server = yield* serve(script)

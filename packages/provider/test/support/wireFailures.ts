@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import { ask, callsOf, finishOf, json, serve, sse, textOf } from "./Server.ts"
 import { answered, end, modelAt, secret, usual, type Wire } from "./wireCase.ts"
 
-/** What every API must say of answers that fail, whichever way. */
+/** The tests of failures that every API must pass. */
 export const wireFailures = (wire: Wire): void => {
   const answer = answered(wire)
   const usage = usual(wire)
@@ -31,7 +31,7 @@ export const wireFailures = (wire: Wire): void => {
   it.scoped.each(
     [[429, "rate_limit"], [500, "server"], [502, "server"], [503, "server"], [529, "overloaded"]] as const
   )(
-    "P03: a %i can be tried again (%s)",
+    "P03: a %i is retryable (%s)",
     ([status, reason]) =>
       Effect.gen(function*() {
         const { error, server } = yield* answer((response) =>
@@ -43,7 +43,7 @@ export const wireFailures = (wire: Wire): void => {
       })
   )
 
-  it.scoped("P05: a refused connection on this machine can be tried once more, and says what to set", () =>
+  it.scoped("P05: a refused connection on this machine is retried once, and the message says what to set", () =>
     Effect.gen(function*() {
       const { host, url } = yield* Effect.scoped(serve(() => {}))
       const { error, events } = yield* ask(yield* modelAt(wire, url))
@@ -53,17 +53,17 @@ export const wireFailures = (wire: Wire): void => {
       expect(events).toEqual([])
     }))
 
-  it.scoped("P05: an unknown host can be tried once more, and says what to set", () =>
+  it.scoped("P05: an unknown host is retried once, and the message says what to set", () =>
     Effect.gen(function*() {
       const { error } = yield* ask(yield* modelAt(wire, "http://no-such-host.invalid/v1"))
-      // A machine without any name server cannot tell whether there is such a host.
+      // A machine without a name server cannot tell whether the host exists.
       const isKnown = error?.message.includes("ENOTFOUND") === true
       expect(error).toMatchObject({ reason: "network", retryable: true, ...isKnown ? { tries: 2 } : {} })
       expect(error?.message).toContain("no-such-host.invalid")
       expect(error?.message).toContain(".base_url")
     }))
 
-  it.scoped("P05: TLS with a server that speaks none is final", () =>
+  it.scoped("P05: TLS with a server without TLS is final", () =>
     Effect.gen(function*() {
       const server = yield* serve(() => {})
       const { error, events } = yield* ask(yield* modelAt(wire, server.url.replace("http:", "https:")))
@@ -72,7 +72,7 @@ export const wireFailures = (wire: Wire): void => {
       expect(events).toEqual([])
     }))
 
-  it.scoped("a path that is not there says that a base URL mostly ends in /v1", () =>
+  it.scoped("a missing path gets a hint that base URLs usually end in /v1", () =>
     Effect.gen(function*() {
       const server = yield* serve((response) => json(response, 404, { error: "404 page not found" }))
       const model = yield* modelAt(wire, server.url.replace("/v1", ""))
@@ -87,7 +87,7 @@ export const wireFailures = (wire: Wire): void => {
       expect(error).toMatchObject({ reason: "network", retryable: true })
     }))
 
-  it.scoped("P09: a cut in the middle of arguments is a network error, and tells no call", () =>
+  it.scoped("P09: a cut in the middle of arguments is a network error, and emits no call", () =>
     Effect.gen(function*() {
       const { asked, error } = yield* answer((response) => {
         sse(
@@ -103,7 +103,7 @@ export const wireFailures = (wire: Wire): void => {
       expect(finishOf(asked)).toBeUndefined()
     }))
 
-  it.scoped("P16: an empty stream, and one with its end mark alone, is an empty response", () =>
+  it.scoped("P16: an empty stream, or one with only its end marker, is an empty response", () =>
     Effect.gen(function*() {
       for (const frames of [[], ["data: [DONE]\n\n"]]) {
         const { error } = yield* answer((response) => sse(response, ...frames).end())
@@ -111,14 +111,14 @@ export const wireFailures = (wire: Wire): void => {
       }
     }))
 
-  it.scoped("an answer that ends without a reason to finish is a bad response", () =>
+  it.scoped("an answer that ends without a finish reason is a bad response", () =>
     Effect.gen(function*() {
       const { asked, error } = yield* answer((response) => sse(response, ...wire.begin, ...wire.text("half a")).end())
       expect(error).toMatchObject({ reason: "bad_response", retryable: true })
       expect(finishOf(asked)).toBeUndefined()
     }))
 
-  it.scoped("P18: a conversation that is too long is told as such", () =>
+  it.scoped("P18: a conversation that is too long is reported as such", () =>
     Effect.gen(function*() {
       const { error } = yield* answer((response) =>
         json(response, 400, {
@@ -148,7 +148,7 @@ export const wireFailures = (wire: Wire): void => {
       }
     }))
 
-  it.scoped("a line that is not JSON fails the answer, though the stream goes on", () =>
+  it.scoped("a line that is not JSON fails the answer, even if the stream continues", () =>
     Effect.gen(function*() {
       const { asked, error } = yield* answer((response) =>
         end(
@@ -167,7 +167,7 @@ export const wireFailures = (wire: Wire): void => {
   it.scoped.each(
     [["text/html; charset=utf-8", false], ["application/json", true]] as const
   )(
-    "an answer of %s in the place of a stream ends soon, and its socket is closed",
+    "an answer of %s instead of a stream ends soon, and its socket is closed",
     ([kind, retryable]) =>
       Effect.gen(function*() {
         const { error, events, server } = yield* answer((response) =>
@@ -192,7 +192,7 @@ export const wireFailures = (wire: Wire): void => {
       expect(other.seen).toEqual([])
     }))
 
-  it.scoped("P30: a count of NaN, which is no JSON, is never a number", () =>
+  it.scoped("P30: a count of NaN, which is not JSON, is never a number", () =>
     Effect.gen(function*() {
       const { asked, error } = yield* answer((response) => {
         const [last] = wire.finish("stop", wire.usage("NAN", 3)).slice(-1)

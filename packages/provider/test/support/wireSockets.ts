@@ -5,12 +5,12 @@ import * as Fiber from "effect/Fiber"
 import { ask, request, serve, sse } from "./Server.ts"
 import { answered, end, modelAt, usual, type Wire } from "./wireCase.ts"
 
-/** When every API must open, use again and close its sockets. */
+/** When every API must open, reuse and close its sockets. */
 export const wireSockets = (wire: Wire): void => {
   const answer = answered(wire)
   const usage = usual(wire)
 
-  it.scoped("P07: tells that it is connected when the connection stands, before any answer, and nothing more", () =>
+  it.scoped("P07: reports the connection once it is established, before any answer", () =>
     Effect.gen(function*() {
       const server = yield* serve(() => {})
       const model = yield* modelAt(wire, server.url)
@@ -25,7 +25,7 @@ export const wireSockets = (wire: Wire): void => {
       expect(events).toEqual(["connected"])
     }))
 
-  it.scoped("P07: a socket that is used again is connected, and each request tells so once", () =>
+  it.scoped("P07: a reused socket is connected, and each request reports that once", () =>
     Effect.gen(function*() {
       const ports = new Set<number | undefined>()
       const server = yield* serve((response) => {
@@ -41,7 +41,7 @@ export const wireSockets = (wire: Wire): void => {
       expect(ports.size).toBe(1)
     }))
 
-  it.scoped("interruption closes the socket at once, and nothing is told after it", () =>
+  it.scoped("interruption closes the socket immediately, and nothing is emitted after it", () =>
     Effect.gen(function*() {
       const server = yield* serve((response) => void sse(response, ...wire.begin, ...wire.text("one")))
       const model = yield* modelAt(wire, server.url)
@@ -68,7 +68,7 @@ export const wireSockets = (wire: Wire): void => {
       yield* server.closed
     }))
 
-  it.scoped("a request that is interrupted before there is a socket is not sent", () =>
+  it.scoped("a request that is interrupted before it has a socket is not sent", () =>
     Effect.gen(function*() {
       const server = yield* serve((response) =>
         end(response, ...wire.begin, ...wire.text("ok"), ...wire.finish("stop", usage))
@@ -81,14 +81,14 @@ export const wireSockets = (wire: Wire): void => {
       expect(server.seen).toHaveLength(1)
     }))
 
-  it.scoped("an answer that is given up closes the socket", () =>
+  it.scoped("an abandoned answer closes the socket", () =>
     Effect.gen(function*() {
       const { error, server } = yield* answer((response) => void sse(response, ...wire.begin, "data: {\"oops\n\n"))
       expect(error?.reason).toBe("bad_response")
       yield* server.closed
     }))
 
-  it.scoped("an error page without end is cut short", () =>
+  it.scoped("an endless error page is truncated", () =>
     Effect.gen(function*() {
       const { error, server } = yield* answer((response) => {
         response.writeHead(500)

@@ -1,4 +1,4 @@
-/** Decides how the agent at the top finds the files of a project, folder by folder where there are too many to list at once. */
+/** Decides how the root agent finds the files of a project, folder by folder if there are too many to list at once. */
 import type { Call } from "../conversation.ts"
 import { patterns } from "../facts/facts.ts"
 import { gather } from "../gathered.ts"
@@ -7,7 +7,7 @@ import { isCut, readTree } from "../outputs.ts"
 import { notMade, type PlannedCall, type Toolbox } from "../toolbox.ts"
 
 const everything = "**/*"
-/** Files right in a folder. */
+/** Files directly in a folder. */
 const beside = "./*"
 const manifests = "**/{package.json,pyproject.toml,setup.py,go.mod}"
 
@@ -16,7 +16,7 @@ const firstLook = (tools: Toolbox): ReadonlyArray<PlannedCall> => {
   return look.length === 0 ? tools.count(patterns.anyLine) : look
 }
 
-/** More calls than this in one step are not worth their answer. */
+/** The maximum number of calls in one step. */
 const mostFolders = 32
 
 /** The maximum number of rounds before the survey continues with what it has. */
@@ -28,7 +28,7 @@ const cutFolders = (calls: ReadonlyArray<Call>, pattern: string): ReadonlyArray<
   calls.filter((call) => call.name === "glob" && call.input["pattern"] === pattern)
     .filter((call) => call.output?.failed === false && isCut(call.output.text)).map(folderIn)
 
-/** Folders to look into one by one, because the look at what holds them was cut off. */
+/** Folders to list one by one, because the listing of their parent was truncated. */
 const foldersBelow = (
   cut: ReadonlyArray<string>,
   calls: ReadonlyArray<Call>,
@@ -61,16 +61,16 @@ const closedFolders = (calls: ReadonlyArray<Call>, directory: string): ReadonlyA
     .flatMap((call) => readTree(call.output?.text ?? "", directory).closed)
     .filter((folder) => !isIgnored(`${folder}/`))
 
-/** What was done to find the files, and what is to be done next. */
+/** The state of the search for files. */
 export interface Discovery {
-  /** Calls of the next round; empty when the files are known. */
+  /** The calls of the next round; empty once the files are known. */
   readonly next: ReadonlyArray<PlannedCall>
-  /** How many rounds were spent. */
+  /** The number of rounds so far. */
   readonly rounds: number
   readonly notes: ReadonlyArray<string>
 }
 
-/** Follows the rounds that were made, and says which comes next. */
+/** Replays the rounds so far, and decides the next one. */
 export const discover = (rounds: ReadonlyArray<ReadonlyArray<Call>>, tools: Toolbox): Discovery => {
   if (rounds.length === 0) return { next: firstLook(tools), rounds: 0, notes: [] }
   const notes: Array<string> = []
@@ -89,7 +89,7 @@ export const discover = (rounds: ReadonlyArray<ReadonlyArray<Call>>, tools: Tool
       ...cut.flatMap((folder) => tools.glob(beside, folder)),
       ...folders.slice(0, mostFolders).flatMap((folder) => [...tools.list(folder), ...tools.glob(everything, folder)])
     ]
-    // Only earlier rounds count: whether this one ended the search must be answered alike in every later step.
+    // Only earlier rounds count, so that every later step gives the same answer on whether this one ended the search.
     const next = round === mostRounds ? [] : notMade(planned, rounds.slice(0, round).flat())
     if (next.length === 0) {
       hidden([...cut, ...closed])

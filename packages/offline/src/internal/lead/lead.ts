@@ -1,4 +1,4 @@
-/** The agent at the top: looks at the tree, starts a subagent for each part, and joins their reports. */
+/** The root agent: lists the tree, starts a subagent for each part, and joins their reports. */
 import { type Brief, familiesOf, readBrief, writeBrief } from "../brief.ts"
 import type { Call, Turn } from "../conversation.ts"
 import { readIntroduction, readManifest } from "../facts/facts.ts"
@@ -25,7 +25,7 @@ interface Outcome {
   readonly others: ReadonlyArray<{ readonly label: string; readonly text: string }>
 }
 
-/** Reads what the subagents brought back. */
+/** Reads the results of the subagents. */
 const outcomesOf = (tasks: ReadonlyArray<Call>): Outcome =>
   outcomeOf(tasks.map((call) => {
     const prompt = call.input["prompt"]
@@ -49,7 +49,7 @@ const outcomeOf = (answers: ReadonlyArray<TaskAnswer & { readonly label: string 
   }
 }
 
-/** The whole project as one part, for an agent that can send nobody. */
+/** The whole project as one part, for an agent that cannot delegate. */
 const wholeBrief = (modules: ReadonlyArray<Module>, prompt: string): Brief => ({
   label: "the project",
   modules,

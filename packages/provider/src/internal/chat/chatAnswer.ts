@@ -6,10 +6,10 @@ import type { ModelEvent } from "@skein/core/Provider"
 import type { AnswerBounds } from "@skein/domain/ConfigInfo"
 import type { FinishReason } from "@skein/domain/Message"
 import * as Option from "effect/Option"
+import { type AnswerEmitter, makeAnswerEmitter } from "../answerEmitter.ts"
 import { TooLarge, UnreadableChunk } from "../errors.ts"
 import { type Fields, fields, parseJson } from "../json.ts"
 import { isError, isKnown, tooDeepEvent } from "../knownEvents.ts"
-import { makeTeller, type Teller } from "../teller.ts"
 import { toTokens } from "../tokens.ts"
 import { ChatCalls } from "./chatCalls.ts"
 
@@ -17,8 +17,8 @@ type Kind = "text" | "reasoning"
 
 /** One answer. Emits each event as it arrives, and the calls at the end. */
 export class ChatAnswer {
-  readonly #tell: (event: ModelEvent) => void
-  readonly #teller: Teller
+  readonly #emit: (event: ModelEvent) => void
+  readonly #emitter: AnswerEmitter
   readonly #step: number
   readonly #meter: AnswerMeter
   readonly #bounds: AnswerBounds
@@ -34,13 +34,13 @@ export class ChatAnswer {
   failure: unknown
 
   /** `step` becomes part of the ids of calls that have none. */
-  constructor(step: number, tell: (event: ModelEvent) => void, bounds: AnswerBounds = defaults.limits.answer) {
+  constructor(step: number, emit: (event: ModelEvent) => void, bounds: AnswerBounds = defaults.limits.answer) {
     this.#bounds = bounds
     this.#meter = new AnswerMeter(bounds)
     this.#calls = new ChatCalls(this.#meter)
     this.#step = step
-    this.#tell = tell
-    this.#teller = makeTeller(tell)
+    this.#emit = emit
+    this.#emitter = makeAnswerEmitter(emit)
   }
 
   /** Takes the data of one event, and its type if any. Returns false once the answer has ended or failed. */
@@ -82,14 +82,14 @@ export class ChatAnswer {
   /** Emits the end, or returns the error of an answer that must not end here. */
   end(): unknown {
     const finish = this.#finish === "stop" && this.#refused ? "content-filter" : this.#finish
-    const flaw = this.#teller.flaw(finish, this.#calls.begun)
+    const flaw = this.#emitter.flaw(finish, this.#calls.begun)
     if (flaw !== undefined) return flaw
     if (finish === undefined) return undefined
-    this.#teller.close()
+    this.#emitter.close()
     for (const [at, { id, input, name }] of this.#calls.all().entries()) {
-      this.#teller.call(id === "" ? `call_${this.#step}_${at}` : id, name, input)
+      this.#emitter.call(id === "" ? `call_${this.#step}_${at}` : id, name, input)
     }
-    this.#tell({ type: "finish", finish, tokens: this.#usage === undefined ? undefined : tokensOf(this.#usage) })
+    this.#emit({ type: "finish", finish, tokens: this.#usage === undefined ? undefined : tokensOf(this.#usage) })
     return undefined
   }
 
@@ -112,7 +112,7 @@ export class ChatAnswer {
         if (!this.#calls.take(piece)) return false
         if (this.#meter.excess !== undefined) return true
       }
-      if (this.#calls.size > before) this.#teller.alive()
+      if (this.#calls.size > before) this.#emitter.alive()
     }
     return true
   }
@@ -136,11 +136,11 @@ export class ChatAnswer {
       this.#id = `${kind}-${this.#parts[kind]++}`
     }
     this.#meter.text(delta)
-    if (this.#meter.excess === undefined) this.#teller.say(kind, this.#id, delta)
+    if (this.#meter.excess === undefined) this.#emitter.say(kind, this.#id, delta)
   }
 
   #close(): void {
-    if (this.#kind !== undefined) this.#teller.end(this.#id)
+    if (this.#kind !== undefined) this.#emitter.end(this.#id)
     this.#kind = undefined
   }
 

@@ -18,8 +18,9 @@ export interface Dialect {
 }
 
 /**
- * Writes the bodies of requests to a model; throws `Unaskable` for what this API has no words for. Tools, and the messages
- * of a conversation that grows, are the same objects in each request: their bytes are kept for as long as they are.
+ * Writes the bodies of requests to a model; throws `Unaskable` for what this API cannot express. Tools, and the
+ * messages of a growing conversation, are the same objects in each request, so their bytes are cached as long as they
+ * exist.
  */
 export const makeWriter = (model: string, dialect: Dialect): (request: ModelRequest) => Buffer => {
   const writtenTools = new WeakMap<ToolSpec, Buffer>()

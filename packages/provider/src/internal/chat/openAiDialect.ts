@@ -9,7 +9,7 @@ const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 /** Models that reason. */
 const reasoner = /^(?:o\d+|gpt-(?:[5-9]|\d{2,})(?:\.\d+|(?!-chat)))(?:-|$)/
 
-/** Reasoning models that can be told not to reason. */
+/** Reasoning models whose reasoning can be turned off. */
 const optionalReasoner = /^gpt-5\.[1-9]/
 
 /** The dialect of a model. `isOfficial`: the server is OpenAI's, which knows fields that others may refuse. */

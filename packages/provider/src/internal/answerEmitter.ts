@@ -14,11 +14,11 @@ interface OpenPart {
 
 const activity: ModelEvent = { type: "activity" }
 
-/** What the reader of a stream says to its teller. */
-export type Teller = ReturnType<typeof makeTeller>
+/** The input of the emitter, from the reader of a stream. */
+export type AnswerEmitter = ReturnType<typeof makeAnswerEmitter>
 
-/** A teller of one answer. */
-export const makeTeller = (tell: (event: ModelEvent) => void) => {
+/** Emits the events of one answer. */
+export const makeAnswerEmitter = (emit: (event: ModelEvent) => void) => {
   const open = new Map<string, OpenPart>()
   let spoke = false
 
@@ -32,9 +32,9 @@ export const makeTeller = (tell: (event: ModelEvent) => void) => {
     spoke = true
     if (!part.begun) {
       part.begun = true
-      tell({ type: `${kind}-start`, id })
+      emit({ type: `${kind}-start`, id })
     }
-    tell({ type: `${kind}-delta`, id, delta })
+    emit({ type: `${kind}-delta`, id, delta })
   }
   const end = (id: string, metadata?: ProviderMetadata): void => {
     const part = open.get(id)
@@ -44,18 +44,18 @@ export const makeTeller = (tell: (event: ModelEvent) => void) => {
     if (rest !== "") say(part.kind, id, rest, part)
     const kept = metadata === undefined ? {} : { metadata }
     if (part.kind === "text") {
-      if (part.begun) tell({ type: "text-end", id, ...kept })
+      if (part.begun) emit({ type: "text-end", id, ...kept })
       return
     }
     // Reasoning without text still has to go back to its provider.
     if (!part.begun && metadata === undefined) return
-    if (!part.begun) tell({ type: "reasoning-start", id })
-    tell({ type: "reasoning-end", id, ...kept })
+    if (!part.begun) emit({ type: "reasoning-start", id })
+    emit({ type: "reasoning-end", id, ...kept })
   }
 
   return {
     /** Reports progress on content that is emitted later. */
-    alive: (): void => tell(activity),
+    alive: (): void => emit(activity),
     begin,
     /** Continues a part, or begins it if it is new. */
     say: (kind: Kind, id: string, delta: string): void => {
@@ -65,7 +65,7 @@ export const makeTeller = (tell: (event: ModelEvent) => void) => {
     end,
     call: (id: string, name: string, input: string, metadata?: ProviderMetadata): void => {
       spoke = true
-      tell({
+      emit({
         type: "tool-call",
         id: cleanText(id),
         name: cleanText(name),
@@ -73,7 +73,7 @@ export const makeTeller = (tell: (event: ModelEvent) => void) => {
         ...metadata === undefined ? {} : { metadata }
       })
     },
-    /** What is wrong with an answer that ends now, for this reason; `more` was said, and not told. */
+    /** What is wrong with an answer that ends now, for this reason; `more` arrived without being emitted. */
     flaw: (finish: FinishReason | undefined, more = false): BrokenStream | undefined => {
       if (finish === "error") return new BrokenStream("bad_response", "it finished with an error that it did not name")
       if (finish !== undefined) return undefined
