@@ -1,13 +1,14 @@
 // @ts-check
-// What no source file of a package may use, why, and what to write instead. `allow` names the files (or the directories,
-// with a slash at the end) whose job it is; a longer list there is a decision to look at twice. scripts/boundaries.mjs reads this table.
+// What source files of packages may not use, why, and what to write instead. `allow` names the exempt files (or
+// directories, with a slash at the end). Think twice before you extend such a list. scripts/boundaries.mjs reads this
+// table.
 
 /**
  * `uses` is spelled as in the code: `Object.member`, a global `call()`, `new Date()`, or a module.
  * @type {ReadonlyArray<{
  *   readonly uses: ReadonlyArray<string>,
  *   readonly why: string,
- *   readonly mend: string,
+ *   readonly fix: string,
  *   readonly allow?: ReadonlyArray<string>
  * }>}
  */
@@ -15,24 +16,24 @@ export const bans = [
   {
     uses: ["Date.now", "new Date()"],
     why: "reads a clock that a test cannot set",
-    mend: "Read effect/Clock or effect/DateTime",
+    fix: "Read effect/Clock or effect/DateTime",
     allow: ["packages/web/src/state/clock.ts"]
   },
   {
     uses: ["Math.random"],
     why: "cannot be repeated",
-    mend: "Draw from effect/Random"
+    fix: "Draw from effect/Random"
   },
   {
     uses: ["process.env"],
     why: "is an input that nobody can see or replace",
-    mend: "Read effect/Config, or take the value as a parameter",
+    fix: "Read effect/Config, or take the value as a parameter",
     allow: ["packages/tools/src/Environment.ts", "packages/testing/src/Seeds.ts"]
   },
   {
     uses: ["setTimeout()", "setInterval()", "setImmediate()", "node:timers", "node:timers/promises"],
     why: "outlives its scope and ignores the test clock",
-    mend: "Use Effect.sleep, Effect.timeout or a Schedule",
+    fix: "Use Effect.sleep, Effect.timeout or a Schedule",
     allow: [
       "packages/core/src/internal/fairScheduler.ts",
       "packages/core/src/MonotonicClock.ts",
@@ -42,21 +43,21 @@ export const bans = [
   {
     uses: ["Queue.unbounded", "PubSub.unbounded"],
     why: "grows until the process dies when its reader is slow",
-    mend: "Say how many fit and what happens to the next one: bounded, dropping or sliding"
+    fix: "Say how many fit and what happens to the next one: bounded, dropping or sliding"
   },
   {
     uses: ["Effect.ignore"],
     why: "swallows a failure",
-    mend: "Handle it, or log it with Effect.ignoreLogged when nothing depends on it"
+    fix: "Handle it, or log it with Effect.ignoreLogged when nothing depends on it"
   },
   {
     uses: ["Effect.orDie"],
     why: "turns a refusal that the caller could act on into a defect",
-    mend: "Keep the typed error, or die with a message that says why it cannot happen (Effect.orDieWith)"
+    fix: "Keep the typed error, or die with a message that says why it cannot happen (Effect.orDieWith)"
   },
   {
     uses: ["Effect.forkDaemon", "Effect.runFork"],
     why: "starts a fiber that no scope ends",
-    mend: "Use Effect.forkScoped, Effect.forkIn or a FiberSet"
+    fix: "Use Effect.forkScoped, Effect.forkIn or a FiberSet"
   }
 ]

@@ -1,6 +1,6 @@
 // @ts-check
 // The architecture check: which package may import which, how it must import, and which calls are banned where.
-// `node scripts/boundaries.mjs [directory]` prints one line for each violation: file:line, rule, what is wrong, how to mend it.
+// `node scripts/boundaries.mjs [directory]` prints one line for each violation: file:line, rule, what is wrong, how to fix it.
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join, relative, resolve, sep } from "node:path"
 import { pathToFileURL } from "node:url"
@@ -225,7 +225,7 @@ export const check = (workspace, exempt = known) => {
       violations.push({ file, line, rule, message })
     }
     const { errors, program } = parseSync(path, source)
-    for (const error of errors) report(error.labels[0]?.start ?? 0, "syntax", `${error.message}. Mend the syntax.`)
+    for (const error of errors) report(error.labels[0]?.start ?? 0, "syntax", `${error.message}. Fix the syntax.`)
 
     const lines = source.trimEnd().split("\n").length
     if (!isTest && lines > maximumLines) {
@@ -245,7 +245,7 @@ export const check = (workspace, exempt = known) => {
       for (const used of uses(node)) {
         const ban = bans.find((candidate) => candidate.uses.includes(used))
         if (ban === undefined || (ban.allow ?? []).some((allowed) => file.startsWith(allowed))) continue
-        report(node.start, "banned", `${used.replace("()", "")} ${ban.why}. ${ban.mend}.`)
+        report(node.start, "banned", `${used.replace("()", "")} ${ban.why}. ${ban.fix}.`)
       }
     })
 

@@ -73,8 +73,7 @@ const writeModules = async () => {
 }
 
 /**
- * Turns each `import()` into a call of `__import`: in a script whose code was compiled ahead, Node does not
- * know any more whom to ask for a module.
+ * Turns each `import()` into a call of `__import`: in a precompiled script, Node no longer knows which loader to use.
  * @param {string} source
  */
 const throughLoader = (source) => {
@@ -98,7 +97,7 @@ const writeScript = async () => {
     format: "cjs",
     // Node reads it faster, one byte for each character.
     charset: "ascii",
-    // A script does not know where it lies; what it is given to load modules with does.
+    // A script does not know its own path; the given loader does.
     define: { ...common.define, "import.meta.url": "__skeinURL" },
     logOverride: { "empty-import-meta": "error" },
     write: false

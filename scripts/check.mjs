@@ -1,5 +1,5 @@
 // `npm run check`: every gate, each one to its end, and a line for each. It changes no source file; `npm run fix` does.
-// `--except GATE` leaves one out, for whoever has just run it.
+// `--except GATE` leaves one out, if you have just run it.
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
@@ -7,10 +7,10 @@ import { root } from "./layout.mjs"
 
 const bin = (/** @type {string} */ name) => join(root, "node_modules", ".bin", name)
 
-/** @type {ReadonlyArray<readonly [gate: string, command: ReadonlyArray<string>, mend: string]>} */
+/** @type {ReadonlyArray<readonly [gate: string, command: ReadonlyArray<string>, advice: string]>} */
 const gates = [
   ["format", [bin("dprint"), "check", "--list-different"], "npm run fix"],
-  ["lint", [bin("oxlint")], "npm run fix mends a part of them"],
+  ["lint", [bin("oxlint")], "npm run fix repairs some of them"],
   ["types and Effect diagnostics", [bin("tsc"), "-b"], "each line names file, line and rule"],
   ["boundaries", [process.execPath, join(root, "scripts", "boundaries.mjs")], "each line says how"],
   ["unused code", [bin("knip"), "--no-config-hints"], "remove what it lists, or use it"],
@@ -31,7 +31,7 @@ if (unknown.length > 0) {
 }
 const wanted = gates.filter(([gate]) => !except.includes(gate))
 
-const failed = wanted.filter(([gate, [command, ...args], mend]) => {
+const failed = wanted.filter(([gate, [command, ...args], advice]) => {
   const start = Date.now()
   const { status } = spawnSync(/** @type {string} */ (command), args, {
     cwd: root,
@@ -39,7 +39,7 @@ const failed = wanted.filter(([gate, [command, ...args], mend]) => {
     shell: process.platform === "win32"
   })
   const time = `${((Date.now() - start) / 1000).toFixed(1)} s`
-  console.log(status === 0 ? `ok      ${gate} (${time})` : `FAILED  ${gate} (${time}): ${mend}`)
+  console.log(status === 0 ? `ok      ${gate} (${time})` : `FAILED  ${gate} (${time}): ${advice}`)
   return status !== 0
 })
 

@@ -1,5 +1,5 @@
 // @ts-check
-// Finds circles of imports, types included: of files, and of rooms, the folders of `src/internal`. Finds imports that go up.
+// Finds import cycles, types included: of files, and of rooms, the folders of `src/internal`. Finds imports that go up.
 import { dirname } from "node:path/posix"
 
 /**
@@ -55,13 +55,13 @@ const circlesOf = (edges, nodeOf) => {
   /** @type {Array<Circle>} */
   const circles = []
   /** @type {Set<string>} */
-  const told = new Set()
+  const reported = new Set()
   for (const start of [...graph.keys()].toSorted()) {
-    const way = told.has(start) ? undefined : wayBack(graph, start)
+    const way = reported.has(start) ? undefined : wayBack(graph, start)
     const edge = edges.find(({ from, to }) => nodeOf(from) === way?.[0] && nodeOf(to) === way[1])
     if (way === undefined || edge === undefined) continue
     circles.push({ edge, way })
-    for (const node of reachedFrom(graph, start)) if (reachedFrom(graph, node).has(start)) told.add(node)
+    for (const node of reachedFrom(graph, start)) if (reachedFrom(graph, node).has(start)) reported.add(node)
   }
   return circles
 }

@@ -1,5 +1,5 @@
 // @ts-check
-// Finds functions that are too long to be read at once.
+// Finds functions that are too long.
 import { isNode } from "./syntax.mjs"
 
 /** @typedef {import("./syntax.mjs").Node} Node */

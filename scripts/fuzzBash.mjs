@@ -1,6 +1,7 @@
 // @ts-check
-// `npm run fuzz:bash -- --lines N --execute N --seed S`: makes N lines of bash by chance. Of those that the analysis of `bash`
-// may allow it compares what it found with a second reading, and runs some under strace. Counts what the analysis missed.
+// `npm run fuzz:bash -- --lines N --execute N --seed S`: makes N random lines of bash. Of those that the analysis of
+// `bash` may allow it compares what it found with a second reading, and runs some under strace. Counts what the
+// analysis missed.
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"
 import { parseArgs } from "node:util"

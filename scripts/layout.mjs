@@ -1,4 +1,4 @@
-// Where the scripts find and leave things. Node built-ins only: it is read before anything is installed.
+// The paths that the scripts use. Node built-ins only: it is read before anything is installed.
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { dirname, join } from "node:path"

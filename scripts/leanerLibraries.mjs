@@ -1,5 +1,5 @@
 // @ts-check
-// What the bundle changes in libraries, where they do something at more cost than they need to. Behaviour stays the same.
+// Replaces slow code of libraries in the bundle, without changing their behaviour.
 import { readFileSync } from "node:fs"
 
 const core = "effect/dist/esm/internal/core.js"
@@ -80,7 +80,7 @@ export const leanerLibraries = {
       build.onLoad({ filter }, ({ path }) => {
         const source = readFileSync(path, "utf8")
         const warnings = own.filter(([, text]) => source.search(text) < 0).map(([, text]) => ({
-          text: `${file} has no ${text} any more: see what scripts/leanerLibraries.mjs replaces there, and why`
+          text: `${file} no longer contains ${text}: check what scripts/leanerLibraries.mjs replaces there, and why`
         }))
         return { contents: own.reduce((text, [, from, to]) => text.replace(from, to), source), warnings }
       })

@@ -1,5 +1,5 @@
 // @ts-check
-// Gathers the licences of the libraries that are built into what is published: most ask that they go along.
+// Collects the licences of bundled libraries, because most require a copy.
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { root } from "./layout.mjs"

@@ -1,4 +1,4 @@
-// npm runs this after every install of the whole workspace (the `prepare` script): what an install leaves undone.
+// npm runs this after every install of the whole workspace (the `prepare` script): the steps after an install.
 import { spawnSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { createRequire } from "node:module"

@@ -1,7 +1,7 @@
 // @ts-check
-// `node scripts/prose.mjs`: holds the language of the docs, and of comments and texts in the sources (scripts/calques.mjs).
+// `node scripts/prose.mjs`: checks the language of the docs, and of comments and texts in the code (scripts/calques.mjs).
 // In docs no sentence is longer than 35 words and no paragraph longer than 90. Code, tables' rules and links do not count.
-import { readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join, relative, sep } from "node:path"
 import { parseSync } from "oxc-parser"
 import { calques } from "./calques.mjs"
@@ -13,8 +13,19 @@ import { root } from "./layout.mjs"
 const sentenceLimit = 35
 const paragraphLimit = 90
 
-/** Packages whose sources are held against the list of calques. */
-const sources = ["cli", "config", "core", "domain", "mcp", "offline", "provider", "storage", "testing", "tools"]
+/** Directories whose code is checked for calques. */
+const directories = [
+  ...["cli", "config", "core", "domain", "mcp", "offline", "provider", "storage", "testing", "tools"].map((name) =>
+    `packages/${name}/src`
+  ),
+  ...["config", "core", "domain", "offline", "provider", "storage", "testing"].map((name) => `packages/${name}/test`),
+  "scripts",
+  "test"
+]
+
+/** The table itself, its test, and text of others. */
+const exempt =
+  /^(?:scripts\/calques\.mjs|test\/prose\.test\.ts|packages\/config\/test\/(?:fixtures|shapes)\/.*|scripts\/node\/.*)$/
 
 /** What stands for one word, and what stands for none. @param {string} text */
 const plain = (text) =>
@@ -74,10 +85,10 @@ export const blocks = (page) => {
   return found
 }
 
-/** @param {string} text @returns {ReadonlyArray<string>} */
-const calquesIn = (text) =>
-  calques.flatMap(({ found, instead }) => {
-    const hit = found.exec(text)
+/** @param {string} file @param {string} text @returns {ReadonlyArray<string>} */
+const calquesIn = (file, text) =>
+  calques.flatMap(({ except = [], found, instead }) => {
+    const hit = except.some((path) => file.startsWith(path)) ? null : found.exec(text)
     return hit === null ? [] : [`"${hit[0]}" reads as if translated; ${instead}`]
   })
 
@@ -93,7 +104,7 @@ export const checkPage = (file, page) =>
     return [
       ...long.map((sentence) => `a sentence of ${words(sentence)} words: "${sentence.slice(0, 60)}…"`),
       ...(length > paragraphLimit ? [`a paragraph of ${length} words; split it, or make it a list`] : []),
-      ...calquesIn(text.replaceAll(/`[^`]*`/g, "Code"))
+      ...calquesIn(file, text.replaceAll(/`[^`]*`/g, "Code"))
     ].map((says) => ({ file, line, says }))
   })
 
@@ -113,7 +124,7 @@ export const checkSource = (file, code) => {
   })
   const lineOf = (/** @type {number} */ start) => code.slice(0, start).split("\n").length
   return texts.flatMap(({ start, text }) =>
-    calquesIn(text.replaceAll(/\s+/g, " ")).map((says) => ({ file, line: lineOf(start), says }))
+    calquesIn(file, text.replaceAll(/\s+/g, " ")).map((says) => ({ file, line: lineOf(start), says }))
   ).toSorted((a, b) => a.line - b.line)
 }
 
@@ -140,7 +151,9 @@ export const check = (top) => {
   const read = (/** @type {string} */ file) => readFileSync(file, "utf8")
   return [
     ...pages.flatMap((file) => checkPage(shown(file), read(file))),
-    ...sources.flatMap((name) => filesBelow(join(top, "packages", name, "src"), /\.ts$/))
+    ...directories.filter((directory) => existsSync(join(top, directory)))
+      .flatMap((directory) => filesBelow(join(top, directory), /\.(?:ts|mjs)$/))
+      .filter((file) => !exempt.test(shown(file)))
       .flatMap((file) => checkSource(shown(file), read(file)))
   ]
 }

@@ -314,7 +314,7 @@ describe("the architecture check", () => {
     const [found, ...others] = check(workspace({ "packages/tools/src/X.ts": text }))
     expect(others).toEqual([])
     expect(found).toMatchObject({ file: "packages/tools/src/X.ts", line: 1, rule: "banned" })
-    expect(found?.message).toContain(ban.mend)
+    expect(found?.message).toContain(ban.fix)
     expect(of("packages/tools/test/X.test.ts", text)).toEqual([])
     for (const allowed of ban.allow ?? []) {
       const file = allowed.endsWith("/") ? `${allowed}x.ts` : allowed

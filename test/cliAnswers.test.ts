@@ -27,10 +27,10 @@ interface Line {
 /** A model that makes these calls, one after the other, and then repeats their results. */
 const place = async (lines: ReadonlyArray<Line>, config: object = {}) => {
   const llm = await startLlm(({ messages }) => {
-    const told = messages.filter(({ role }) => role === "tool").map(({ content }) => String(content))
-    const line = lines[told.length]
+    const results = messages.filter(({ role }) => role === "tool").map(({ content }) => String(content))
+    const line = lines[results.length]
     return line === undefined
-      ? told.map((each) => each.trimEnd()).join("\n---\n")
+      ? results.map((each) => each.trimEnd()).join("\n---\n")
       : { calls: [{ tool: "bash", args: line }] }
   })
   const where = sandbox({ llm: llm.url })
@@ -41,7 +41,7 @@ const place = async (lines: ReadonlyArray<Line>, config: object = {}) => {
   writeFileSync(join(where.project, "make.sh"), "echo made > made.txt && echo done\n")
   const run = async (...flags: ReadonlyArray<string>) => {
     const ended = await where.run(["run", "-m", "openai/m", ...flags, "go"])
-    return { ...ended, told: ended.stdout.trimEnd().split("\n---\n") }
+    return { ...ended, results: ended.stdout.trimEnd().split("\n---\n") }
   }
   return { ...where, run, made: () => existsSync(join(where.project, "made.txt")) }
 }
@@ -55,7 +55,7 @@ it.skipIf(!works)("in `ask` a command runs on a read-only tree, and its error sa
     { command: "cat /tmp/mine" },
     make
   ])
-  const { code, told: [first, second, third] } = await run()
+  const { code, results: [first, second, third] } = await run()
   expect({ code, first, second }).toEqual({ code: 0, first: "hello\n34", second: "x" })
   expect(third).toMatch(
     /Read-only file system\n\(exit code 2\)\n\[Sandbox: The project is read-only for this command\. If it has to change files, call again with needs: \["write"\]\.\]$/
@@ -65,15 +65,15 @@ it.skipIf(!works)("in `ask` a command runs on a read-only tree, and its error sa
 
 it.skipIf(!works)("in `ask` a command that declares that it writes needs permission for `bash_write`", async () => {
   const asked = await place([{ ...make, needs: ["write"] }])
-  const { code, told } = await asked.run()
-  expect({ code, told }).toEqual({
+  const { code, results } = await asked.run()
+  expect({ code, results }).toEqual({
     code: 3,
-    told: [expect.stringMatching(/^Permission denied: bash_write \(sh make\.sh\)/)]
+    results: [expect.stringMatching(/^Permission denied: bash_write \(sh make\.sh\)/)]
   })
   const allowed = await place([{ ...make, needs: ["write"] }], {
     permission: { bash_write: { "sh make.sh": "allow" } }
   })
-  expect(await allowed.run()).toMatchObject({ code: 0, told: ["done"] })
+  expect(await allowed.run()).toMatchObject({ code: 0, results: ["done"] })
   expect(allowed.made()).toBe(true)
 })
 
@@ -82,12 +82,12 @@ it.skipIf(!works)(
   async () => {
     for (const flags of [["--mode", "edits"], ["--auto"]]) {
       const { made, run } = await place([make])
-      expect(await run(...flags)).toMatchObject({ code: 0, told: ["done"] })
+      expect(await run(...flags)).toMatchObject({ code: 0, results: ["done"] })
       expect(made()).toBe(true)
     }
     for (const bash of [{ "sh make.sh": "allow" }, "allow"]) {
       const { made, run } = await place([make], { permission: { bash } })
-      expect(await run()).toMatchObject({ code: 0, told: ["done"] })
+      expect(await run()).toMatchObject({ code: 0, results: ["done"] })
       expect(made()).toBe(true)
     }
   }
@@ -95,7 +95,7 @@ it.skipIf(!works)(
 
 it.skipIf(!works)("in `plan` nothing is changed, whatever rules allow and a call declares", async () => {
   const { made, run } = await place([make, { ...make, needs: ["write"] }], { permission: { bash: "allow" } })
-  const { told: [first, second] } = await run("--mode", "plan")
+  const { results: [first, second] } = await run("--mode", "plan")
   expect(first).toContain("[Sandbox: The project is read-only here, because edits are denied.]")
   expect(second).toContain("Edits are denied here: leave \"write\" out of needs.")
   expect(made()).toBe(false)
@@ -104,7 +104,7 @@ it.skipIf(!works)("in `plan` nothing is changed, whatever rules allow and a call
 it.skipIf(!works)("a user's ask rule applies, and `sandbox_ask` makes every command ask", async () => {
   for (const config of [{ permission: { bash: { "sh *": "ask" } } }, { sandbox_ask: "always" }]) {
     const { made, run } = await place([make], config)
-    expect(await run("--mode", "edits")).toMatchObject({ code: 3, told: [expect.stringMatching(refused)] })
+    expect(await run("--mode", "edits")).toMatchObject({ code: 3, results: [expect.stringMatching(refused)] })
     expect(made()).toBe(false)
   }
 })
@@ -117,7 +117,7 @@ it.skipIf(!works)("`auto` grants the network and never credentials, not even wit
   ]
   const { home, run } = await place(lines)
   writeFileSync(join(home, ".npmrc"), "secret")
-  const { told: [network, credentials, without] } = await run("--auto")
+  const { results: [network, credentials, without] } = await run("--auto")
   expect(Number(network)).toBe(
     readFileSync("/proc/net/dev", "utf8").split("\n").filter((line) => line.includes(":")).length
   )
@@ -130,12 +130,12 @@ it.skipIf(!works)("files that need permission are hidden, and visible once allow
   const lines = [{ command: "grep -rh SECRET . || echo none" }, { command: "cat .env" }]
   const hidden = await place(lines)
   writeFileSync(join(hidden.project, ".env"), "SECRET=1\n")
-  const { told: [first, second] } = await hidden.run()
+  const { results: [first, second] } = await hidden.run()
   expect(first).not.toContain("SECRET=1")
   expect(second).toMatch(/^Permission denied: read \(\.env\)/)
   const shown = await place(lines, { permission: { read: { ".env": "allow" } } })
   writeFileSync(join(shown.project, ".env"), "SECRET=1\n")
-  expect((await shown.run()).told).toEqual([expect.stringContaining("SECRET=1"), "SECRET=1"])
+  expect((await shown.run()).results).toEqual([expect.stringContaining("SECRET=1"), "SECRET=1"])
 })
 
 it.skipIf(!works)("a database in the tree is inaccessible, and no command adds an approval to it (--db)", async () => {
@@ -143,7 +143,7 @@ it.skipIf(!works)("a database in the tree is inaccessible, and no command adds a
     { command: "sh -c 'for f in skein.db skein.db-wal; do echo x >> $f; rm $f; mv $f y; done; ls y; cat skein.db'" },
     { command: "sh -c 'echo forged > skein.db-journal'" }
   ])
-  const { code, told: [first, second] } = await run("--mode", "edits", "--db", "./skein.db")
+  const { code, results: [first, second] } = await run("--mode", "edits", "--db", "./skein.db")
   expect(code).toBe(0)
   expect(first).toContain("skein.db: Permission denied")
   expect(first).toContain("Device or resource busy")

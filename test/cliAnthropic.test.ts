@@ -117,8 +117,8 @@ it("runs a tree with subagents in parallel, counts the cache, and leaves the key
   expect(first?.body.system?.at(-1)?.cache_control).toEqual({ type: "ephemeral" })
   expect(second === undefined ? [] : sentBack(second)).toEqual(["thinking", "text", "tool_use", "tool_use"])
   expect(second?.body.messages[1]?.content[0]).toMatchObject({ thinking: "I delegate.", signature: "SIGNATURE" })
-  const told = second === undefined ? [] : results(second.body).map(({ content }) => content)
-  expect(told.map((output) => /apples|pears/.exec(output ?? "")?.[0])).toEqual(["apples", "pears"])
+  const outputs = second === undefined ? [] : results(second.body).map(({ content }) => content)
+  expect(outputs.map((output) => /apples|pears/.exec(output ?? "")?.[0])).toEqual(["apples", "pears"])
 
   // Two requests of the root and of each subagent: 800 tokens came from the cache, 100 went there.
   expect(result.usage.tokens).toMatchObject({ input: 6_000, cacheRead: 4_800, cacheWrite: 600, output: 60 })

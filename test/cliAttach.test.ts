@@ -61,7 +61,7 @@ const events = ({ code, stdout }: Ended) => {
   return {
     code,
     seqs: stored.map(({ seq }) => seq),
-    // A title is made beside the turn, and told whenever it is there.
+    // A title is made alongside the turn, and published once it is ready.
     types: stored.map(({ depth, type }) => `${depth} ${type}`).toSorted(),
     result: { exitCode, finish, outcome, text, tag: error?.tag, usage }
   }
@@ -136,7 +136,7 @@ describe("a run through a server", () => {
 })
 
 describe("a server in the middle of a run", () => {
-  it("that is killed and started again goes on with the turn, and the run ends with its answer", async () => {
+  it("that is killed and restarted continues the turn, and the run ends with its answer", async () => {
     let isCut = false
     const llm = await model(({ user }) =>
       user.at(-1) === "Go" && !isCut ? { text: "so far", hangs: true } : "the answer"
@@ -209,12 +209,12 @@ describe("the server that a command finds", () => {
     const server = await serve(at)
     const [name = ""] = readdirSync(serversOf(at)).filter((each) => each.endsWith(".json"))
     const file = join(serversOf(at), name)
-    const told = JSON.parse(readFileSync(file, "utf8"))
-    const tell = (more: object) => writeFileSync(file, JSON.stringify({ ...told, ...more }))
+    const content = JSON.parse(readFileSync(file, "utf8"))
+    const tell = (more: object) => writeFileSync(file, JSON.stringify({ ...content, ...more }))
 
     const attach = (where: string, env: Readonly<Record<string, string>> = {}) =>
       at.run(["run", `--attach=${where}`, "Survey"], { env })
-    // By its file, by its URL, and by its URL with a token of one's own.
+    // By its file, by its URL, and by its URL with a token from the environment.
     expect(await attach(server.url)).toMatchObject({ code: 0 })
     expect(await attach(server.url, { SKEIN_TOKEN: server.token })).toMatchObject({ code: 0 })
     const wrong = await attach(server.url, { SKEIN_TOKEN: "f".repeat(64) })

@@ -42,7 +42,7 @@ const said = ({ last, messages, user: [asked = ""] }: LlmRequest, { calls = [], 
   asked.startsWith("child")
     ? `${child}: ${last}`
     : messages.at(-1)?.role === "tool" || calls.length === 0
-    ? `told: ${last}`
+    ? `got: ${last}`
     : { calls }
 
 /** A project with these hooks in its settings, and scripts below `.claude/hooks`. */
@@ -118,7 +118,7 @@ describe("hooks around calls", () => {
       hooks: { PostToolUse: [{ matcher: "Write", command: "echo 'b.ts:1 unused variable' >&2; exit 2" }] },
       calls: [write("b.ts", "let a\n")]
     })
-    expect(ended.stdout).toMatch(/told: .*b\.ts[\s\S]*b\.ts:1 unused variable/)
+    expect(ended.stdout).toMatch(/got: .*b\.ts[\s\S]*b\.ts:1 unused variable/)
     expect(read("b.ts")).toBe("let a\n")
   })
 
@@ -131,7 +131,7 @@ describe("hooks around calls", () => {
       },
       calls: [bash("rm -rf a.txt")]
     })
-    expect(ended.stdout).toMatch(/told: The call was blocked by a hook .*: Blocked: destructive/)
+    expect(ended.stdout).toMatch(/got: The call was blocked by a hook .*: Blocked: destructive/)
     expect(read("a.txt")).toBe("needle\n")
   })
 
@@ -173,7 +173,7 @@ describe("hooks around calls", () => {
       },
       calls: [bash("echo original")]
     })
-    expect(ended.stdout).toContain("told: changed")
+    expect(ended.stdout).toContain("got: changed")
     expect(JSON.parse(read("commands.jsonl") ?? "")).toMatchObject({
       tool_name: "Bash",
       tool_use_id: expect.stringMatching(/./),
@@ -234,7 +234,7 @@ describe("hooks of a session", () => {
           + "echo '{\"decision\":\"block\",\"reason\":\"run the tests\",\"systemMessage\":\"one more round\"}'\n"
       }
     })
-    expect(ended.stdout).toContain("told: A hook wants you to continue:\n\nrun the tests")
+    expect(ended.stdout).toContain("got: A hook wants you to continue:\n\nrun the tests")
     expect(ended.stderr).toContain("one more round")
     expect(llm.requests.filter(({ last }) => last.includes("run the tests")).length).toBe(1)
   })

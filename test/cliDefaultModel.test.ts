@@ -42,7 +42,7 @@ it("without a key the variables and the offline survey are named", async () => {
   const { code, stderr, stdout } = await place.run(["run", "go"])
   expect(code).toBe(0)
   expect(stdout).toMatch(/^> No AI wrote this\./)
-  expect(stdout, "how to get a model is said once, on standard error").not.toContain("OPENAI_API_KEY")
+  expect(stdout, "the way to get a model is printed once, on standard error").not.toContain("OPENAI_API_KEY")
   expect(stderr).toMatch(
     /No model is configured, so offline\/survey answers, which is no AI\./
   )

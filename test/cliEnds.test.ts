@@ -39,7 +39,7 @@ const task = (prompt: string, more: object = {}): LlmAnswer => ({
 const write: LlmAnswer = { calls: [{ tool: "write", args: { filePath: "new.txt", content: "x" } }] }
 
 /** A root that makes one call and then repeats its result, with a subagent that follows `child`. */
-const delegates = (call: LlmAnswer, child: Script, done: LlmAnswer | string = "told"): Script => (request) =>
+const delegates = (call: LlmAnswer, child: Script, done: LlmAnswer | string = "reported"): Script => (request) =>
   request.user[0] === "child" ? child(request) : request.messages.some(({ role }) => role === "tool") ? done : call
 
 const afterCall = (call: LlmAnswer, done: LlmAnswer | string): Script => ({ messages }) =>
@@ -178,7 +178,7 @@ const ends: ReadonlyArray<readonly [name: string, end: End]> = [
     code: 0,
     outcome: "completed",
     finish: "stop",
-    text: "told",
+    text: "reported",
     how: "completed",
     task: "failed",
     stderr: nothing
@@ -188,7 +188,7 @@ const ends: ReadonlyArray<readonly [name: string, end: End]> = [
     code: 0,
     outcome: "completed",
     finish: "stop",
-    text: "told",
+    text: "reported",
     how: "completed",
     task: "failed",
     stderr: nothing
@@ -199,7 +199,7 @@ const ends: ReadonlyArray<readonly [name: string, end: End]> = [
     code: 0,
     outcome: "completed",
     finish: "stop",
-    text: "told",
+    text: "reported",
     how: "completed",
     stderr: /The background task "d" \(ses_\w+, general\) is interrupted/
   }],
@@ -220,7 +220,7 @@ const ends: ReadonlyArray<readonly [name: string, end: End]> = [
     code: 0,
     outcome: "completed",
     finish: "stop",
-    text: "told",
+    text: "reported",
     how: "completed",
     task: "failed",
     stderr: nothing

@@ -220,14 +220,14 @@ describe("limits", () => {
 describe("permission", () => {
   const writes = ({ messages }: LlmRequest): LlmAnswer | string =>
     messages.at(-1)?.role === "tool"
-      ? `model was told: ${String(messages.at(-1)?.content)}`
+      ? `model got: ${String(messages.at(-1)?.content)}`
       : { calls: [{ tool: "write", args: { filePath: "new.txt", content: "x" } }] }
 
   it("a call that needs a person is denied if there is none; the run continues and exits with 3", async () => {
     const { place } = await world(writes)
     const ended = await place.run([...run, "--format", "quiet", "go"])
     expect(ended.code).toBe(3)
-    expect(ended.stdout).toMatch(/^model was told: .*nobody can be asked/)
+    expect(ended.stdout).toMatch(/^model got: .*nobody can be asked/)
     expect(ended.stderr).toMatch(/^skein: 1 request was not permitted: edit new\.txt \(build\)\. .*--auto.*\n$/)
     expect(existsSync(join(place.project, "new.txt"))).toBe(false)
   })

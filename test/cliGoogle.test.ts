@@ -76,6 +76,6 @@ it("runs a tree with subagents in parallel, and sends the signatures of calls ba
   expect(last?.headers["x-goog-api-key"]).toBe("AIza-canary")
   const calls = last?.body.contents[1]?.parts.filter(({ functionCall }) => functionCall !== undefined)
   expect(calls?.map(({ thoughtSignature }) => thoughtSignature)).toEqual(["ROOT", undefined])
-  const told = last === undefined ? [] : results(last.body).map(({ response }) => response.content)
-  expect(told.map((output) => /apples|pears/.exec(output)?.[0])).toEqual(["apples", "pears"])
+  const outputs = last === undefined ? [] : results(last.body).map(({ response }) => response.content)
+  expect(outputs.map((output) => /apples|pears/.exec(output)?.[0])).toEqual(["apples", "pears"])
 })

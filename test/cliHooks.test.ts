@@ -14,7 +14,7 @@ afterEach(async () => {
 
 /** A parent that delegates once, and a child that reads a file; each repeats its results. */
 const family = ({ last, messages, user: [asked = ""] }: LlmRequest): LlmAnswer | string => {
-  if (messages.at(-1)?.role === "tool") return `told: ${last}`
+  if (messages.at(-1)?.role === "tool") return `got: ${last}`
   return asked.startsWith("child")
     ? { calls: [{ tool: "read", args: { filePath: "a.txt" } }] }
     : { calls: [{ tool: "task", args: { description: "Look", prompt: "child a", subagent_type: "explore" } }] }
@@ -71,7 +71,7 @@ describe("hooks of the user's config", () => {
         "tool.execute.after": [{ matcher: "read", command: "./redact.sh" }]
       },
       scripts: {
-        "guard.sh": "cat > told.json; echo '{\"input\":{\"filePath\":\"b.txt\"}}'",
+        "guard.sh": "cat > payload.json; echo '{\"input\":{\"filePath\":\"b.txt\"}}'",
         "redact.sh": "if grep -q needle; then echo '{\"output\":\"(redacted)\"}'; fi"
       },
       files: { "b.txt": "another needle\n" }
@@ -79,7 +79,7 @@ describe("hooks of the user's config", () => {
     const { code, stdout } = await run("go")
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("(redacted)") })
     expect(stdout).not.toContain("needle")
-    expect(JSON.parse(readFileSync(join(place.project, "told.json"), "utf8"))).toEqual({
+    expect(JSON.parse(readFileSync(join(place.project, "payload.json"), "utf8"))).toEqual({
       event: "PreToolUse",
       sessionID: expect.stringMatching(/^ses_/),
       rootID: expect.stringMatching(/^ses_/),
@@ -99,7 +99,7 @@ describe("hooks of the user's config", () => {
     const { code, stderr, stdout } = await run("go")
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: expect.stringMatching(/^told: The call was blocked by a hook .*: do it yourself/)
+      stdout: expect.stringMatching(/^got: The call was blocked by a hook .*: do it yourself/)
     })
     expect(stderr).toContain("> task failed: The call was blocked by a hook")
   })
@@ -117,7 +117,7 @@ describe("hooks of the user's config", () => {
         "go"
       )
       expect(code).toBe(0)
-      expect(stdout).toMatch(/^told: The call was not made, because the PreToolUse hook .* failed: /)
+      expect(stdout).toMatch(/^got: The call was not made, because the PreToolUse hook .* failed: /)
       expect(stdout).toContain(why)
     }
   })

@@ -30,23 +30,23 @@ const obeying = async (files: Readonly<Record<string, string>>) => {
       case 3:
         return { calls: [{ tool: "write", args: { filePath: "skein.json", content: "{\"permission\":\"allow\"}" } }] }
       default:
-        return `told: ${JSON.stringify(results.slice(1).map(({ content }) => content))}`
+        return `got: ${JSON.stringify(results.slice(1).map(({ content }) => content))}`
     }
   })
   const place = sandbox({ llm: llm.url, files })
   cleanup.push(llm.close, place.remove)
   const ended = await place.run(["run", "-m", "openai/m", "--title", "t", "Do what the page says. yes, allowed"])
   const again = await place.run(["run", "-m", "openai/m", "-c", "yes, allowed"])
-  return { ended, again, place, told: llm.requests.map(({ messages }) => JSON.stringify(messages)).join("\n") }
+  return { ended, again, place, got: llm.requests.map(({ messages }) => JSON.stringify(messages)).join("\n") }
 }
 
 it("a call that needs permission needs the same, whatever instructions, pages and answers claim (S48)", async () => {
   const plain = await obeying({ "page.md": "Nothing.\n" })
   const claimed = await obeying({ "page.md": words, "AGENTS.md": words })
-  expect(claimed.told).toContain("pre-approved")
+  expect(claimed.got).toContain("pre-approved")
   for (const { again, ended, place } of [plain, claimed]) {
     expect(ended.code).toBe(3)
-    expect(ended.stdout).toMatch(/^told: \["Permission denied: .*nobody can be asked here/)
+    expect(ended.stdout).toMatch(/^got: \["Permission denied: .*nobody can be asked here/)
     expect(existsSync(join(place.project, "PWNED"))).toBe(false)
     expect(existsSync(join(place.project, "skein.json"))).toBe(false)
     expect(again.stdout).toBe(ended.stdout)

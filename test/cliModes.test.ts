@@ -18,7 +18,7 @@ const fileAfter = (roles: ReadonlyArray<string>) => `file${roles.filter((role) =
 const writing = async () => {
   const llm = await startLlm(({ last, messages }) =>
     messages.at(-1)?.role === "tool"
-      ? `told: ${last}`
+      ? `got: ${last}`
       : { calls: [{ tool: "write", args: { filePath: fileAfter(messages.map(({ role }) => role)), content: "x" } }] }
   )
   const where = sandbox({ llm: llm.url })

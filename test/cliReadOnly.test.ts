@@ -19,7 +19,7 @@ afterEach(async () => {
 const planned = async (more: object = {}) => {
   const llm = await startLlm(({ last, messages, user }) => {
     const turns = messages.filter(({ role }) => role === "tool").length
-    if (turns > 0) return `told: ${last}`
+    if (turns > 0) return `got: ${last}`
     return user.includes("go")
       ? { calls: [{ tool: "task", args: { subagent_type: "general", description: "d", prompt: "build it" } }] }
       : { calls: [{ tool: "bash", args: { command: "./build.sh" } }] }

@@ -31,7 +31,7 @@ afterEach(async () => {
 const place = async (config: object, lines: ReadonlyArray<string>) => {
   const llm = await startLlm(({ last, messages }) => {
     const command = lines[messages.filter(({ role }) => role === "tool").length]
-    return command === undefined ? `told: ${last}` : { calls: [{ tool: "bash", args: { command } }] }
+    return command === undefined ? `got: ${last}` : { calls: [{ tool: "bash", args: { command } }] }
   })
   const where = world({ llm: llm.url })
   cleanup.push(llm.close, where.remove)
@@ -77,7 +77,7 @@ it.skipIf(!works)("an allowed command is confined anyway, if there is bubblewrap
 it.skipIf(!works)("a command that is known to read sees the real tree, without placeholder files", async () => {
   const { project, run } = await place({}, ["ls -A"])
   writeFileSync(join(project, "a.txt"), "")
-  expect((await run()).stdout).toBe("told: .git\na.txt\n")
+  expect((await run()).stdout).toBe("got: .git\na.txt\n")
 })
 
 it.skipIf(!works)(
@@ -118,7 +118,7 @@ it.skipIf(!works)(
 it("without bubblewrap commands run, which is reported once; not if that is configured", async () => {
   const two = await place({}, ["echo one", "echo two"])
   const { code, stderr, stdout } = await two.run(bare())
-  expect({ code, stdout }).toEqual({ code: 0, stdout: "told: two\n" })
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "got: two\n" })
   expect(stderr.match(/There is no sandbox for commands/g)).toHaveLength(1)
   const off = await place({ sandbox: "off" }, ["echo one"])
   expect((await off.run(bare())).stderr).not.toContain("sandbox")
@@ -218,7 +218,7 @@ it.skipIf(!works)(
     let stdout = ""
     child.stdout.on("data", (text) => stdout += String(text))
     await once(child, "close")
-    expect(stdout).toMatch(/^told: 0\n1\n2\n3\n.*250: Bad file descriptor/s)
+    expect(stdout).toMatch(/^got: 0\n1\n2\n3\n.*250: Bad file descriptor/s)
     expect(readFileSync(file, "utf8")).toBe("")
   }
 )

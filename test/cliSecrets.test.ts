@@ -67,12 +67,12 @@ it.each(["auto", "off"])(
     expect(llm.requests[0]?.headers.authorization).toBe(`Bearer ${canaries.OPENAI_API_KEY}`)
     expect(readFileSync(join(place.project, "tool.env"), "utf8")).toContain("PATH=")
     expect(readFileSync(join(place.project, "hook.env"), "utf8")).toContain("PATH=")
-    const told = [
+    const places = [
       ...runs.flatMap(({ stderr, stdout }, at) => [[`stdout ${at}`, stdout], [`stderr ${at}`, stderr]] as const),
       ...textsBelow(place.home),
       ["what models were sent", JSON.stringify(llm.requests.map(({ messages }) => messages))] as const
     ]
-    for (const [where, text] of told) {
+    for (const [where, text] of places) {
       for (const [name, canary] of Object.entries(canaries)) {
         expect(text.includes(canary), `${name} in ${where}`).toBe(
           false

@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { afterEach, describe, expect, it } from "vitest"
 import { type Sandbox, sandbox } from "./support/cli.ts"
 import { type Llm, startLlm } from "./support/llm.ts"
-import { type Sent, serversOf, startServer, told } from "./support/server.ts"
+import { type Sent, serverFile, serversOf, startServer } from "./support/server.ts"
 import { until } from "./support/until.ts"
 
 const open: Array<() => void | Promise<unknown>> = []
@@ -43,7 +43,7 @@ describe("skein serve", () => {
     const at = place()
     const server = await serve(at)
     expect(server.line).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#code=[\w-]{43}$/)
-    expect(told(at)).toEqual({
+    expect(serverFile(at)).toEqual({
       url: server.line.split("/#")[0],
       pid: server.child.pid,
       version: expect.stringMatching(/^\d/),
@@ -73,7 +73,7 @@ describe("skein serve", () => {
     const stopped = await at.run(["serve", "--stop"])
     expect(stopped).toMatchObject({ code: 0, stdout: "" })
     expect(await server.ended).toMatchObject({ code: 0 })
-    expect(told(at)).toBeUndefined()
+    expect(serverFile(at)).toBeUndefined()
     expect(await at.run(["serve", "--stop"])).toMatchObject({ code: 2 })
     expect(await at.run(["serve", "--url"])).toMatchObject({ code: 2 })
   })
@@ -82,7 +82,7 @@ describe("skein serve", () => {
     const at = place()
     const started = await at.run(["serve", "--detach"])
     expect(started.code, started.stderr).toBe(0)
-    const { url } = told(at) ?? { url: "" }
+    const { url } = serverFile(at) ?? { url: "" }
     open.push(() => at.run(["serve", "--stop"]))
     expect(started.stdout).toMatch(new RegExp(`^${url}/#code=`))
     expect((await fetch(`${url}/healthz`)).status).toBe(200)
@@ -90,7 +90,7 @@ describe("skein serve", () => {
     expect(again).toMatchObject({ code: 2, stdout: "" })
     expect(again.stderr).toContain(url)
     expect(await at.run(["serve", "--stop"])).toMatchObject({ code: 0 })
-    expect(told(at)).toBeUndefined()
+    expect(serverFile(at)).toBeUndefined()
   })
 
   it("refuses to listen for other machines without a token of the user", async () => {
@@ -248,6 +248,6 @@ describe("a server that ends in the middle of work", () => {
     const server = await serve(at)
     server.child.kill("SIGTERM")
     expect(await server.ended).toMatchObject({ code: 143 })
-    expect(await until(() => told(at) === undefined)).toBe(true)
+    expect(await until(() => serverFile(at) === undefined)).toBe(true)
   })
 })

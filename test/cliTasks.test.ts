@@ -146,7 +146,7 @@ describe("tasks at work in another process", () => {
     const llm = await startLlm(async (request) => {
       if (!request.user.some((text) => text.startsWith("child"))) {
         const last = request.messages.at(-1)
-        if (last?.role === "tool") return `told: ${String(last.content)}`
+        if (last?.role === "tool") return `got: ${String(last.content)}`
         return {
           calls: [{ tool: "task", args: { description: "Work", prompt: "child", subagent_type: "general" } }]
         }

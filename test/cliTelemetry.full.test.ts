@@ -194,19 +194,19 @@ describe("a collector", () => {
     const plain = await timed({})
     const watched = await timed({ OTEL_EXPORTER_OTLP_ENDPOINT: url(collector.url) })
     expect(watched).toMatchObject({ code: 0, stdout: plain.stdout })
-    const told = watched.stderr.split("\n").filter((line) => /Telemetry|Otlp/i.test(line))
-    return { longer: watched.took - plain.took, told }
+    const lines = watched.stderr.split("\n").filter((line) => /Telemetry|Otlp/i.test(line))
+    return { longer: watched.took - plain.took, lines }
   }
 
   it("that is missing is reported once, and not waited for", async () => {
-    const { longer, told } = await beside(() => "http://127.0.0.1:9")
-    expect(told).toEqual([expect.stringContaining("Telemetry cannot be sent to http://127.0.0.1:9")])
+    const { longer, lines } = await beside(() => "http://127.0.0.1:9")
+    expect(lines).toEqual([expect.stringContaining("Telemetry cannot be sent to http://127.0.0.1:9")])
     expect(longer).toBeLessThan(1_500)
   })
 
   it("that answers with errors is reported once", async () => {
-    const { told } = await beside((url) => url, (response) => response.writeHead(500).end("no"))
-    expect(told).toEqual([expect.stringContaining("it answered 500")])
+    const { lines } = await beside((url) => url, (response) => response.writeHead(500).end("no"))
+    expect(lines).toEqual([expect.stringContaining("it answered 500")])
   })
 
   it("that never answers delays the end of the program by a second at most", async () => {

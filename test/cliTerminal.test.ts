@@ -53,7 +53,7 @@ const world = async (script: Script) => {
 
 const writes = ({ messages }: LlmRequest): LlmAnswer | string =>
   messages.at(-1)?.role === "tool"
-    ? `model was told: ${String(messages.at(-1)?.content)}`
+    ? `model got: ${String(messages.at(-1)?.content)}`
     : { calls: [{ tool: "write", args: { filePath: "new.txt", content: "first \u001b[31mline\nlast line  " } }] }
 
 describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
@@ -99,7 +99,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
         text: "I look first.",
         calls: [{
           tool: "todowrite",
-          args: { todos: [{ content: "Mend it", status: "in_progress", priority: "high" }] }
+          args: { todos: [{ content: "Fix it", status: "in_progress", priority: "high" }] }
         }]
       },
       { calls: [{ tool: "read", args: { filePath: "a.txt" } }] },
@@ -122,7 +122,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
       "I look first.",
       "",
       "• todowrite  1 of 1 todos open",
-      "    [>] Mend it",
+      "    [>] Fix it",
       "• read a.txt  3 lines",
       "",
       "Now the edit.",
@@ -162,7 +162,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
   it("asks an agent's question, and returns the answer", async () => {
     const { run } = await world(({ messages }) =>
       messages.at(-1)?.role === "tool"
-        ? `model was told: ${String(messages.at(-1)?.content)}`
+        ? `model got: ${String(messages.at(-1)?.content)}`
         : {
           calls: [
             { tool: "question", args: { question: "Which one?", options: [{ label: "red" }, { label: "blue" }] } },
@@ -179,7 +179,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     expect(code).toBe(0)
     expect(plain).toContain("  Which one?\r\n  1 red\r\n  2 blue\r\n  3 Write an answer\r\n")
     expect(plain).toContain("→ blue")
-    expect(plain).toContain("model was told: The user answers: for the sky")
+    expect(plain).toContain("model got: The user answers: for the sky")
   })
 
   it("ignores letters, input that was typed before the question was readable, and pasted text", async () => {

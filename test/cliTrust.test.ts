@@ -19,7 +19,7 @@ const world = async (
 ) => {
   const script = ({ last, messages }: { readonly last: string; readonly messages: ReadonlyArray<unknown> }) =>
     messages.length > 2
-      ? `told: ${last}`
+      ? `got: ${last}`
       : { calls: [{ tool: "write", args: { filePath: "new.txt", content: "x" } }] }
   const llm = await startLlm(script)
   const thief = await startLlm(script)
@@ -80,7 +80,7 @@ it("nothing of a fresh clone runs, is sent anywhere or is allowed, until it is t
     `[core]\n\tfsmonitor = "touch ${join(place.project, "PWNED")} #"\n\trepositoryformatversion = 0\n`
   )
   const { code, stderr, stdout } = await run()
-  expect({ code, stdout }).toEqual({ code: 3, stdout: expect.stringContaining("told: ") })
+  expect({ code, stdout }).toEqual({ code: 3, stdout: expect.stringContaining("got: ") })
   expect(stderr).toContain("values wait for trust (`skein trust`): `skein config --notes`")
   expect(llm.requests).not.toEqual([])
   expect(thief.requests).toEqual([])
@@ -134,15 +134,15 @@ it("hooks of Claude Code's settings run once they are trusted, with its payloads
     ".claude/start.sh": "sh"
   }))
   const script = join(place.project, ".claude/start.sh")
-  writeFileSync(script, "#!/bin/sh\ncat >> told\n", { mode: 0o755 })
+  writeFileSync(script, "#!/bin/sh\ncat >> payload\n", { mode: 0o755 })
   chmodSync(script, 0o755)
   await run()
-  expect(existsSync(join(place.project, "told"))).toBe(false)
+  expect(existsSync(join(place.project, "payload"))).toBe(false)
   const [item] = await listed(place)
   expect(item?.key).toBe("claude_hooks.SessionStart")
   await place.run(["trust", "allow", item?.id ?? ""])
   await run()
-  expect(JSON.parse(readFileSync(join(place.project, "told"), "utf8"))).toMatchObject({
+  expect(JSON.parse(readFileSync(join(place.project, "payload"), "utf8"))).toMatchObject({
     hook_event_name: "SessionStart",
     source: "startup",
     cwd: place.project

@@ -54,10 +54,10 @@ it.effect("a quorum", () =>
 
 it.effect("a pipeline", () =>
   Effect.gen(function*() {
-    expect(yield* fix("it hangs")).toBe("mended")
+    expect(yield* fix("it hangs")).toBe("fixed")
   }).pipe(
     provide(
-      Scripted.make({ explore: ["a loop"], build: inTurn(Scripted.fault("invalid_request"), { text: "mended" }) })
+      Scripted.make({ explore: ["a loop"], build: inTurn(Scripted.fault("invalid_request"), { text: "fixed" }) })
     )
   ))
 

@@ -42,7 +42,8 @@ describe("in a page", () => {
 })
 
 describe("in a source", () => {
-  const found = (code: string) => checkSource("a.ts", code).map(({ line, says: what }) => `${line} ${what}`)
+  const found = (code: string, file = "a.ts") =>
+    checkSource(file, code).map(({ line, says: what }) => `${line} ${what}`)
 
   it("comments and texts are read, across lines", () => {
     expect(found("// one\n/** A run whom\n * nobody wants. */\nconst a = 1")).toEqual([
@@ -52,6 +53,12 @@ describe("in a source", () => {
       expect.stringMatching(/^1 "gone on with"/),
       expect.stringMatching(/^2 "is told of"/)
     ])
+  })
+
+  it("a phrase is not looked for in the rooms that still have it", () => {
+    const code = "// The session goes on."
+    expect(found(code)).toEqual([expect.stringMatching(/^1 "goes on"/)])
+    expect(found(code, "packages/cli/src/a.ts")).toEqual([])
   })
 
   it("names are not", () => {

@@ -77,7 +77,7 @@ it.each<readonly [problem: string, of: Parameters<typeof workspace>[0], said: Re
   ["no semver version", { high: { version: "v1" }, locked: { "packages/high": { version: "v1" } } }, [
     /no semver version/
   ]]
-])("refuses %s, and says how to mend it", (_, different, said) => {
+])("refuses %s, and says how to fix it", (_, different, said) => {
   const found = problemsOf(workspace(different))
   for (const each of said) expect(found).toContainEqual(expect.stringMatching(each))
 })

@@ -1,5 +1,5 @@
 // @ts-check
-// `npm run bench:bounds`: the most memory that a run takes when its model says too much or nobody reads its output.
+// `npm run bench:bounds`: the peak memory of a run when its model says too much or nobody reads its output.
 import { spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { createServer } from "node:http"

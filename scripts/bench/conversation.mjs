@@ -7,8 +7,7 @@
 //   CHILD <i> k=3   k rounds of one call of the tool `read`, then the text "CHILD <i> DONE rounds=<k> ok=<results that
 //                   held the sentinel of the file that was asked for>"
 //   ROUNDS k=200    the same rounds without a fan-out, then "ROUNDS DONE rounds=<k> ok=<..>"
-// `c=200` behind one of them asks for the final texts in 200 pieces. A request that offers no tools and is no PING is
-// answered with a title.
+// `c=200` behind one of them asks for the final texts in 200 pieces. A request without tools that is not a PING is answered with a title.
 
 /**
  * @typedef {{ readonly role: string, readonly text: string, readonly calls: number }} Turn
@@ -27,7 +26,7 @@
  * }} Answer
  */
 
-/** How many files the project has that the subagents read. */
+/** The number of project files that the subagents read. */
 export const files = 256
 
 /** @param {number} index */

@@ -11,7 +11,7 @@ const step = bar + 4
 const gap = 26
 const top = 62
 
-// It may be shown on any page, light or dark, whatever the reader's own choice is: so it brings its background along.
+// It has its own background, because it may be shown on any page, light or dark.
 const style = `
   svg { font: 12px system-ui, -apple-system, "Segoe UI", sans-serif; }
   .page { fill: #ffffff; stroke: #d0d7de; } .text { fill: #1f2328; } .dim { fill: #59636e; } .grid { stroke: #d1d9e0; }

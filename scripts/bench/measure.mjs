@@ -1,5 +1,5 @@
 // @ts-check
-// One run of one system: starts it against a mock model of its own, times it, and checks that it did what was asked.
+// One run of one system: starts it against its own mock model, times it, and checks its result.
 import { spawn } from "node:child_process"
 import { rmSync } from "node:fs"
 import { join } from "node:path"
@@ -51,7 +51,7 @@ export const startModel = async (config) => {
 
 /** @param {Scenario} scenario @param {Log} log */
 const readLog = (scenario, log) => {
-  // A title is asked for concurrently, and no system has to ask for one.
+  // Requests for titles are concurrent and optional.
   const entries = log.entries.filter(({ kind }) => kind !== "title" && kind !== "other")
   const done = entries.filter(({ kind }) => kind === "child-done")
   const parent = entries.filter(({ conversation }) => conversation === "parent")
@@ -85,7 +85,7 @@ export const measure = async (scenario, args, workspace, timeout) => {
   const start = now()
   const child = spawn(shell, shellArgs, {
     cwd: project,
-    // Nothing of the user's own configuration may be read, or written to.
+    // The user's own configuration must not be read or written.
     env: {
       PATH: process.env["PATH"],
       LANG: "C",
@@ -99,7 +99,7 @@ export const measure = async (scenario, args, workspace, timeout) => {
       OPENAI_BASE_URL: `${model.address}/v1`,
       OPENAI_API_KEY: "x"
     },
-    // A group of its own, so that all of it can be stopped at once.
+    // A separate process group, so that all of it can be stopped at once.
     detached: true,
     stdio: ["ignore", "pipe", "pipe"]
   })

@@ -1,5 +1,5 @@
 // @ts-check
-// What the user asks of the benchmark: its options, each checked before anything is run.
+// The options of the benchmark, validated before anything runs.
 import { join, relative, resolve } from "node:path"
 import { parseArgs } from "node:util"
 import { root } from "../layout.mjs"

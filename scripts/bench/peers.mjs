@@ -38,7 +38,7 @@ export const peers = {
   },
   skein: {
     says: "the built command line program, everything stored in SQLite",
-    // As you run it; only the ceilings that the larger fan-outs would reach are raised.
+    // The defaults, except for the limits that the larger fan-outs would reach.
     settings: { ".config/skein/skein.json": JSON.stringify({ limits: { answer: { calls: 10_000 } } }) },
     run: (prompt, resume) => [
       ...skein,

@@ -1,5 +1,5 @@
 // @ts-check
-// The medians of a benchmark, and how they stand to the raw loop and to the targets.
+// The medians of a benchmark, compared with the raw loop and with the targets.
 import { median } from "./measure.mjs"
 import { fields, scenario, targets } from "./scenarios.mjs"
 

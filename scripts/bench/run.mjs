@@ -97,7 +97,7 @@ const runAll = async () => {
   const date = new Date().toISOString().slice(0, "2000-01-01".length)
   writeFileSync(log, `${JSON.stringify({ date, machine, reps })}\n`)
   for (let rep = 1; rep <= reps; rep++) {
-    // Side by side: what else the machine does then hits all of them.
+    // Interleaved, so that other load on the machine affects all of them.
     for (const spec of specs) {
       for (const system of systems.filter(({ peer }) => takesPart(peer, spec))) {
         const run = await runOnce(system, spec, work)

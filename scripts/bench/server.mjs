@@ -1,7 +1,7 @@
 // @ts-check
-// `npm run bench:server`: what the server costs. Measures the built program: events to many clients, idle clients, a trivial
-// route beside the bare framework, and how much later than in-process a client hears of its prompt.
-// `--seconds 10`, `--subscribers 500`, `--idle 10000` and `--only events,idle,route,prompt,tree` choose less.
+// `npm run bench:server`: what the server costs. Measures the built program: events to many clients, idle clients, a
+// trivial route beside the bare framework, and how much later than in-process a client gets the first event of its
+// prompt. `--seconds 10`, `--subscribers 500`, `--idle 10000` and `--only events,idle,route,prompt,tree` choose less.
 import { parseArgs } from "node:util"
 import { measureEvents } from "./server/events.mjs"
 import { measureIdle } from "./server/idle.mjs"

@@ -1,5 +1,5 @@
 // @ts-check
-// Chance that can be repeated.
+// Reproducible random numbers.
 
 /** Numbers that look like chance, and are the same for the same seed. @param {number} seed */
 export const chance = (seed) => {

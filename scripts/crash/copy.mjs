@@ -1,5 +1,5 @@
 // @ts-check
-// A copy of the program, built by itself: what others build meanwhile does not change it, and its source may be changed.
+// A separate build of the program, which other builds do not change, and whose source may be changed.
 import { spawnSync } from "node:child_process"
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -37,7 +37,7 @@ export const buildCopy = (directory, patches = []) => {
     const source = readFileSync(path, "utf8")
     if (source.split(from).length !== 2) {
       throw new Error(
-        `${file} does not have this once any more; say in scripts/crash/mutants.mjs what stands there now:\n${from}`
+        `${file} does not contain this exactly once; update scripts/crash/mutants.mjs:\n${from}`
       )
     }
     writeFileSync(path, source.replace(from, () => to))

@@ -1,5 +1,5 @@
 // @ts-check
-// One run of the script: started, killed as planned, gone on with until it is done, and then held against the oracle.
+// One run of the script: starts it, kills it as planned, continues it until it is done, and then checks it.
 import { startModel } from "./model.mjs"
 import { judge } from "./oracle.mjs"
 import { makeWorld } from "./world.mjs"
@@ -32,9 +32,8 @@ const most = 12
 const prompt = "Do all the steps, one after the other."
 
 /**
- * How a run goes on after a death: with the session, if there is one, and anew where the prompt was not acknowledged.
- * @param {import("./world.mjs").World} world
- * @param {ReadonlyArray<string>} flags
+ * How a run continues after a kill: with its session, or from the start if the prompt was not acknowledged. @param
+ * {import("./world.mjs").World} world @param {ReadonlyArray<string>} flags
  */
 const next = (world, flags) => {
   const found = world.look()
@@ -76,7 +75,7 @@ export const drive = async ({ auto, deaths, label, program, variant }) => {
       if (last.signal !== "SIGKILL" || last.hung) break
       kills++
       if (starts === most) {
-        trouble.push("it did not come to its end")
+        trouble.push("it did not end")
         break
       }
     }

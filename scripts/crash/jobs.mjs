@@ -1,5 +1,5 @@
 // @ts-check
-// Which runs there are: each point with a number of seeds, and instants by chance; and how they are carried out.
+// Plans and runs the jobs: each point with several seeds, and random instants.
 import { chance } from "./chance.mjs"
 import { drive } from "./drive.mjs"
 import { points } from "./points.mjs"
@@ -10,10 +10,9 @@ import { points } from "./points.mjs"
 const names = Object.keys(points)
 
 /**
- * Kills at each point, once for each seed. The first seed kills where the script comes by for the first time, the others
- * anywhere; every second of them kills again while the session is gone on with.
- * @param {number} seeds
- * @returns {ReadonlyArray<Plan>}
+ * Kills at each point, once for each seed. The first seed kills where the script comes by for the first time, the
+ * others anywhere; every second of them kills again while the session is continued. @param {number} seeds @returns
+ * {ReadonlyArray<Plan>}
  */
 export const atPoints = (seeds) =>
   Array.from({ length: seeds }, (_, seed) => seed).flatMap((seed) =>
@@ -29,10 +28,8 @@ export const atPoints = (seeds) =>
   )
 
 /**
- * Kills at instants by chance, every second time a second time.
- * @param {number} count
- * @param {number} span how long a run takes that nobody kills, in milliseconds
- * @returns {ReadonlyArray<Plan>}
+ * Kills at random instants, every second time a second time. @param {number} count @param {number} span how long a run
+ * takes that nobody kills, in milliseconds @returns {ReadonlyArray<Plan>}
  */
 export const atRandom = (count, span) =>
   Array.from({ length: count }, (_, at) => {

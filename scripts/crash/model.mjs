@@ -72,7 +72,7 @@ export const startModel = async (variant = {}, say = answer) => {
   const released = new Promise((resolve) => release = () => resolve(undefined))
   const fresh = () => `call_${(calls++).toString(36)}`
   const server = createServer(async (request, response) => {
-    // Whoever asked may be dead by now.
+    // The client may be dead by now.
     response.on("error", () => {})
     const asked = /** @type {{ messages: ReadonlyArray<WireMessage> }} */ (await bodyOf(request).catch(() => undefined))
     if (asked === undefined) return

@@ -1,5 +1,5 @@
 // @ts-check
-// What must be true when a run has come to its end, however often it was killed: nothing lost, nothing doubled, no lie.
+// What must be true at the end of a run, however often it was killed: nothing is lost, repeated or misreported.
 import { isDeepStrictEqual } from "node:util"
 import { effects } from "./script.mjs"
 
@@ -41,11 +41,13 @@ const judgeEffects = (found, made, parts) => {
     found.unknown += ambiguous
     if (count > 1) found.doubled.push(`effect ${name} was made ${count} times: ${said}`)
     if (completed > count) {
-      found.lost.push(`effect ${name} is told as made ${completed} times and was made ${count} times`)
+      found.lost.push(`effect ${name} is reported as made ${completed} times and was made ${count} times`)
     }
-    if (count > completed + ambiguous) found.invalid.push(`effect ${name} was made and is not told of: ${said}`)
+    if (count > completed + ambiguous) found.invalid.push(`effect ${name} was made and is not reported: ${said}`)
     if (count === 0 && ambiguous === 0) found.lost.push(`effect ${name} was never made: ${said}`)
-    if (count > 0 && calls.length > 0 && calls.every(isNotRun)) found.invalid.push(`effect ${name} is told as not run`)
+    if (count > 0 && calls.length > 0 && calls.every(isNotRun)) {
+      found.invalid.push(`effect ${name} is reported as not run`)
+    }
   }
 }
 
@@ -57,10 +59,10 @@ const judgeAcknowledged = (found, journal, stored) => {
   const sessions = new Set(stored.sessions.map(({ id }) => id))
   for (const { properties, type } of journal) {
     if (type === "session.created" && !sessions.has(properties.info.id)) {
-      found.lost.push(`session ${properties.info.id} was told of and is not stored`)
+      found.lost.push(`session ${properties.info.id} was published and is not stored`)
     }
     if (type === "message.updated" && !messages.has(properties.info.id)) {
-      found.lost.push(`message ${properties.info.id} was told of and is not stored`)
+      found.lost.push(`message ${properties.info.id} was published and is not stored`)
     }
     if (type === "message.updated" && properties.info.time.completed !== undefined) {
       const { id } = properties.info
@@ -76,14 +78,17 @@ const judgeAcknowledged = (found, journal, stored) => {
   }
 }
 
-/** @param {Judgement} found @param {any} told @param {any} stored */
-const judgePart = (found, told, stored) => {
-  const hasEnded = told.type === "tool"
-    ? told.state.status === "completed" || told.state.status === "error"
-    : told.type !== "text" || (told.time?.end !== undefined && told.text !== "")
+/** @param {Judgement} found @param {any} published @param {any} stored */
+const judgePart = (found, published, stored) => {
+  const hasEnded = published.type === "tool"
+    ? published.state.status === "completed" || published.state.status === "error"
+    : published.type !== "text" || (published.time?.end !== undefined && published.text !== "")
   if (!hasEnded) return
-  if (stored === undefined) found.lost.push(`the part ${told.id} (${told.type}) was told of and is not stored`)
-  else if (!isDeepStrictEqual(stored, told)) found.lost.push(`the ended part ${told.id} (${told.type}) was changed`)
+  if (stored === undefined) {
+    found.lost.push(`the part ${published.id} (${published.type}) was published and is not stored`)
+  } else if (!isDeepStrictEqual(stored, published)) {
+    found.lost.push(`the ended part ${published.id} (${published.type}) was changed`)
+  }
 }
 
 /** Each run has one outcome, which its caller hears once. @param {Judgement} found @param {import("./world.mjs").Found} stored */
@@ -96,14 +101,14 @@ const judgeRuns = (found, { messages, parts, runs }) => {
       found.invalid.push(`run ${run.id} of ${run.description} ended as ${JSON.stringify(run.outcome)}`)
     }
     const word = run.background ? "The background is done." : "The child is done."
-    const told = parts.filter((part) =>
+    const reported = parts.filter((part) =>
       run.background
         ? users.has(part.messageID) && part.type === "text" && part.text.includes(`run_id="${run.id}"`)
         : part.type === "tool" && part.tool === "task" && part.state.status === "completed" &&
           part.state.output.includes(word)
     ).length
-    if (told > 1) found.doubled.push(`the outcome of ${run.description} was told ${told} times`)
-    if (told === 0) found.lost.push(`the outcome of ${run.description} was told to nobody`)
+    if (reported > 1) found.doubled.push(`the outcome of ${run.description} was reported ${reported} times`)
+    if (reported === 0) found.lost.push(`the outcome of ${run.description} was not reported`)
   }
 }
 

@@ -1,5 +1,5 @@
 // @ts-check
-// The points at which the program is killed, how often the script comes by each, and what of the script leads there.
+// The points at which the program is killed, how often the script reaches each, and by which step.
 
 /** @type {Readonly<Record<string, { readonly times: number, readonly variant?: import("./script.mjs").Variant }>>} */
 export const points = {

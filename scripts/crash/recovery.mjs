@@ -1,16 +1,12 @@
 // @ts-check
-// How long it takes until a tree of many running children is at work again after its process was killed.
+// How long it takes until all children of a killed process work again.
 import { startModel } from "./model.mjs"
 import { makeWorld } from "./world.mjs"
 
 /** How long is waited for all of them to be at work (ms). */
 const patience = 60_000
 
-/**
- * Kills a root with so many children at work, and goes on with it.
- * @param {number} children
- * @param {string} [program]
- */
+/** Kills a root with this many running children, and resumes it. @param {number} children @param {string} [program] */
 export const recovery = async (children, program) => {
   /** @type {Set<string>} */
   const working = new Set()
@@ -56,7 +52,7 @@ export const recovery = async (children, program) => {
     const again = all()
     const killed = performance.now()
     const second = world.start(["sessions", "resume", root.id, ...flags])
-    await within(again, "they did not come to work again")
+    await within(again, "they did not start to work again")
     const recovering = performance.now() - killed
     mayEnd = true
     model.release()

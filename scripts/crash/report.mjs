@@ -1,5 +1,5 @@
 // @ts-check
-// What runs came to, as a table and as lines.
+// The results of runs, as a table and as lines.
 
 /** @typedef {import("./drive.mjs").Verdict} Verdict */
 /** @typedef {{ readonly kind: string, readonly runs: number, readonly kills: number, readonly unknown: number, readonly lost: number, readonly doubled: number, readonly invalid: number }} Row */
@@ -23,7 +23,7 @@ const columns = [
   ["killed", ({ kind }) => kind],
   ["runs", ({ runs }) => String(runs)],
   ["kills", ({ kills }) => String(kills)],
-  ["told as unknown", ({ unknown }) => String(unknown)],
+  ["reported as unknown", ({ unknown }) => String(unknown)],
   ["lost", ({ lost }) => String(lost)],
   ["doubled", ({ doubled }) => String(doubled)],
   ["invalid", ({ invalid }) => String(invalid)]

@@ -1,6 +1,6 @@
 // @ts-check
-// `npm run crash`: kills the program at every point and at instants by chance, goes on with what it left, and says what
-// was lost or done twice.
+// `npm run crash`: kills the program at every point and at random instants, continues it, and reports what was lost or
+// repeated.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { availableParallelism, tmpdir } from "node:os"
 import { join } from "node:path"
@@ -15,7 +15,7 @@ import { faultsOf, rowOf, table } from "./report.mjs"
 
 const help = `Usage: npm run crash -- [--quick | --mutants | --recovery] [--out DIRECTORY]
 
-Without a flag: each point with 12 seeds, and 1,000 instants by chance.
+Without a flag: each point with 12 seeds, and 1,000 random instants.
   --quick      each point once, and 40 instants
   --mutants    checks that mistakes put in on purpose are noticed within 50 runs
   --recovery   how long it takes until a tree of 100 children is at work again
@@ -68,8 +68,8 @@ const nightly = async () => {
   const [seeds, instants] = flags.quick === true ? [1, 40] : [12, 1000]
   const plans = [atPoints(seeds), atRandom(instants, span)]
   const minutes = plans.flat().reduce((total, { deaths }) => total + 1 + deaths.length / 2, 0) * span / jobs / 60_000
-  say(`a run that nobody kills takes ${Math.round(span)} ms; all of them about ${Math.ceil(minutes)} minutes`)
-  const kinds = ["at a point", "at an instant by chance"]
+  say(`a run without a kill takes ${Math.round(span)} ms; all of them about ${Math.ceil(minutes)} minutes`)
+  const kinds = ["at a point", "at a random instant"]
   const found = [{ kind: "not at all", verdicts: plain, row: rowOf("not at all", plain) }]
   for (const [at, each] of plans.entries()) found.push(await all(each, program, kinds[at] ?? ""))
   const rows = found.map(({ row }) => row)
@@ -111,7 +111,7 @@ const recovered = async () => {
     process.stdout.write(
       `${children} children at work after ${Math.round(starting)} ms, and again ${
         Math.round(recovering)
-      } ms after the process was started that goes on with them; ${completed} of them completed, exit code ${code}\n`
+      } ms after the process that resumed them was started; ${completed} of them completed, exit code ${code}\n`
     )
   }
   return times.every(({ children, code, completed, runs }) => code === 0 && completed === children && runs === children)

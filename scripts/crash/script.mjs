@@ -88,11 +88,11 @@ export const isSummarised = (messages) =>
 
 /** The step that comes next. @param {ReadonlyArray<WireMessage>} messages */
 export const stepIn = (messages) => {
-  const told = messages.flatMap(({ content, role, tool_calls: calls = [] }) => [
+  const texts = messages.flatMap(({ content, role, tool_calls: calls = [] }) => [
     ...calls.map((call) => call.function.arguments.replace(/"(command|prompt|content)":"(\\.|[^"\\])*"/g, "")),
     ...(role === "user" && flat(content).includes("<summary>") ? [flat(content)] : [])
   ])
-  const steps = told.flatMap((text) => [...text.matchAll(/step-(\d+)/g)].map(([, step]) => Number(step)))
+  const steps = texts.flatMap((text) => [...text.matchAll(/step-(\d+)/g)].map(([, step]) => Number(step)))
   return 1 + Math.max(-1, ...steps)
 }
 
@@ -105,7 +105,7 @@ export const answer = (messages, variant) => {
   const text = step >= last[who]
     ? `The ${who} is done.`
     : step === 6
-    ? "It goes on, ".repeat(24)
+    ? "It continues,  ".repeat(24)
     : `Now comes step ${step} of the ${who}.`
   return { text, calls }
 }

@@ -1,5 +1,5 @@
 // @ts-check
-// Holds every request against the rules of the protocol, as the strictest server does.
+// Checks every request against the rules of the protocol, as a strict server does.
 
 /**
  * What is wrong with a conversation; nothing where all is well.

@@ -1,5 +1,5 @@
 // @ts-check
-// A place to crash in: a project, a home, a database, and the program started there, with a journal of all that it said.
+// A place for crash runs: a project, a home, a database, and the program, with a log of its output.
 import { spawn } from "node:child_process"
 import {
   copyFileSync,
@@ -19,7 +19,7 @@ import { root } from "../layout.mjs"
 /** The program that users start. */
 const builtProgram = join(root, "packages", "cli", "bin", "skein.js")
 
-/** Longer than any of this takes, in milliseconds: who has not ended by then hangs. */
+/** The time limit of any step, in milliseconds: a longer one hangs. */
 const patience = 60_000
 
 /** @typedef {{ readonly type: string, readonly sessionID?: string, readonly properties?: any, readonly [key: string]: unknown }} Line */
@@ -92,7 +92,7 @@ export const makeWorld = ({ config, program = builtProgram, url }) => {
     start,
     /** @param {ReadonlyArray<string>} args @param {Death} [death] */
     run: (args, death) => start(args, death).ended,
-    /** The lines that effects left. */
+    /** The log lines of the effects. */
     effects: () => {
       const file = join(project, "effects.log")
       return existsSync(file) ? readFileSync(file, "utf8").split("\n").filter((line) => line !== "") : []

@@ -1,5 +1,5 @@
 // @ts-check
-// Puts the published package.json of a package in the place of the clone's for as long as npm packs it.
+// Replaces the package.json of a package by the published one while npm packs it.
 import { existsSync, renameSync, statSync, utimesSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { publishedManifest } from "./packages.mjs"

@@ -23,7 +23,7 @@ const ofTree = (workspace) => {
   return [
     `The tree is not clean:\n    ${
       [...changed.slice(0, 10), ...more].join("\n    ")
-    }\n  Commit these, or put them aside with git stash -u.`
+    }\n  Commit these, or move them away with git stash -u.`
   ]
 }
 

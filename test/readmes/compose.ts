@@ -34,6 +34,6 @@ export const fix = (bug: string) =>
   Task.run({ agent: "explore", prompt: `Find the cause of: ${bug}` }).pipe(
     Effect.timeout("5 minutes"),
     Effect.flatMap((cause) =>
-      Effect.retry(Task.run({ agent: "build", prompt: `Mend this: ${cause}` }), Schedule.recurs(1))
+      Effect.retry(Task.run({ agent: "build", prompt: `Fix this: ${cause}` }), Schedule.recurs(1))
     )
   )

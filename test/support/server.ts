@@ -5,7 +5,7 @@ import type { Ended, Sandbox } from "./cli.ts"
 import { until } from "./until.ts"
 
 /** The content of a server's file. */
-export interface Told {
+export interface ServerFile {
   readonly url: string
   readonly pid: number
   readonly version: string
@@ -16,7 +16,7 @@ export interface Told {
 export const serversOf = (place: Sandbox): string => join(place.home, "data", "skein", "servers")
 
 /** The content of the file of the only server; undefined if there is none. */
-export const told = (place: Sandbox): Told | undefined => {
+export const serverFile = (place: Sandbox): ServerFile | undefined => {
   const found = readdirSync(serversOf(place)).find((name) => name.endsWith(".json"))
   return found === undefined ? undefined : JSON.parse(readFileSync(join(serversOf(place), found), "utf8"))
 }
@@ -43,7 +43,7 @@ export const startServer = async (place: Sandbox, args: ReadonlyArray<string> = 
     if (isOver) throw new Error(`The server ended: ${running.output()}`)
     return /^(http:\S+)\n/m.exec(running.output())?.[1]
   })
-  const found = told(place)
+  const found = serverFile(place)
   if (found === undefined) throw new Error("The server has no file")
   const { token, url } = found
 

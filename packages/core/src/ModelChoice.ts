@@ -12,7 +12,7 @@ export interface ModelChoice {
   readonly isUsual: boolean
 }
 
-/** The model that answers an agent: the one that is named, else the agent's. Fails where none of them can be had. */
+/** The model of an agent: the named one, else the agent's. Fails if none of them is available. */
 export const modelFor = Effect.fnUntraced(function*(model: ModelRef | undefined, agent: string) {
   const agents = yield* Agent
   const provider = yield* Provider

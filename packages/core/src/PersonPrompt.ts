@@ -29,9 +29,7 @@ const notesOf = (parts: ReadonlyArray<PartInput>): ReadonlyArray<string> =>
     part.type === "text" && /^@.+ is not attached: /.test(part.text) ? [part.text.split("\n", 1).join("")] : []
   )
 
-/**
- * Prompts a session with it. `onNotes` hears of names that led to nothing, before the prompt is stored.
- */
+/** Prompts a session with it. `onNotes` receives unknown names, before the prompt is stored. */
 export const promptWith = Effect.fnUntraced(function*(
   id: SessionID,
   { command, parts = [], text = "", words = "" }: PersonPrompt,

@@ -30,7 +30,7 @@ const isOpen = Effect.fnUntraced(function*({ id, turn }: SessionInfo, messageID:
   return (yield* session.status(id)).type !== "idle"
 })
 
-/** Waits until the turn is over that answers a message; background tasks may go on. */
+/** Waits for the end of the turn that answers a message; background tasks may continue. */
 const ended = (id: SessionID, messageID: MessageID) =>
   Effect.scoped(Effect.gen(function*() {
     const bus = yield* Bus

@@ -180,7 +180,7 @@ describe("a request that waits for budget", () => {
       a: [
         { calls: [{ tool: "read", input: { tokens: 5_000 } }], ...uses(1_000) },
         { text: "a done", ...uses(7_000) },
-        { text: "a went on", ...uses(7_500) }
+        { text: "a continued", ...uses(7_500) }
       ],
       b: [{ text: "b done", ...uses(1_000), delay: { first: 1_000 } }]
     })
@@ -246,7 +246,7 @@ describe("a request that waits for budget", () => {
       yield* Effect.flatMap(Tasks, (tasks) => tasks.message({ parentID: id, taskID: waiting }, "look there as well"))
       yield* TestClock.adjust("1 minute")
       yield* Fiber.join(b)
-      expect(yield* Fiber.join(a)).toMatchObject({ status: "completed", text: "a went on" })
+      expect(yield* Fiber.join(a)).toMatchObject({ status: "completed", text: "a continued" })
       expect(JSON.stringify(script.requests.at(-1)?.messages)).toContain("look there as well")
       yield* expectAllGivenBack(id, script)
     }).pipe(Effect.provide(layer))

@@ -93,7 +93,7 @@ const anything = (request: ModelRequest) =>
     }
   })
 
-/** Several users, of whom one stops things and one answers questions, in parallel. */
+/** Several users in parallel: one stops things, and one answers questions. */
 const scene = (seed: number) => {
   const script = Scripted.make({ "*": anything })
   const storage = makeRecordedStorage({ latency: seed % 3 })

@@ -64,7 +64,7 @@ describe("a hook before a call", () => {
     Effect.gen(function*() {
       const to = (input: unknown) => on("PreToolUse", () => Effect.succeed({ input }))
       expect(yield* run([{ path: "a" }], [to({ path: "b" })])).toEqual(["touched b"])
-      expect(yield* run([{ path: 7 }], [to({ path: "mended" })])).toEqual(["touched mended"])
+      expect(yield* run([{ path: 7 }], [to({ path: "fixed" })])).toEqual(["touched fixed"])
       expect(yield* run([{ path: "a" }], [to({ path: 7 })])).toEqual([
         expect.stringContaining("invalid arguments for touch: touch.path")
       ])

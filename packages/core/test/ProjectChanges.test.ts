@@ -90,7 +90,7 @@ describe("a project that changes", () => {
       })
       const project = yield* changing(
         version(script, { agents: [main()], tools: [answered("one")] }),
-        Layer.fail(unavailable("/a", "skein.json:1 is no JSON")),
+        Layer.fail(unavailable("/a", "skein.json:1 is not JSON")),
         Layer.die(new Error("A plugin threw")),
         version(script, { agents: [main()], tools: [answered("three")] }, () => {
           throw new Error("A connection would not close")
@@ -101,7 +101,7 @@ describe("a project that changes", () => {
         const { id } = yield* Session.create({ directory: "/a", agent: "main" })
         yield* project.change
         yield* Session.prompt(id, "go")
-        expect(logged.join()).toContain("skein.json:1 is no JSON")
+        expect(logged.join()).toContain("skein.json:1 is not JSON")
         yield* project.change
         yield* Session.prompt(id, "go")
         expect(logged.join()).toContain("A plugin threw")

@@ -244,7 +244,7 @@ describe("a project", () => {
       const projects = (directory: string) =>
         Effect.suspend(() =>
           broken
-            ? unavailable(directory, "skein.json:1 is no JSON")
+            ? unavailable(directory, "skein.json:1 is not JSON")
             : Effect.succeed(still(version(script, { agents: [main()] })))
         )
       yield* Effect.gen(function*() {
@@ -255,7 +255,7 @@ describe("a project", () => {
         const refused = yield* Effect.flip(Session.prompt(id, "go"))
         expect(refused).toMatchObject({
           directory: "/a",
-          message: "skein.json:1 is no JSON"
+          message: "skein.json:1 is not JSON"
         })
         yield* session.rename(id, "Renamed")
         expect((yield* session.get(id)).title).toBe("Renamed")

@@ -50,7 +50,7 @@ const range = (count: number) => Array.from({ length: count }, (_, i) => i)
 const still = { held: 0, waiting: 0 }
 
 describe("the requests to a model", () => {
-  it.effect("run in parallel up to the limit, exactly, whoever sends them", () => {
+  it.effect("run in parallel up to the limit, exactly, for any senders", () => {
     const { open, send, sent } = makeLog()
     return Effect.gen(function*() {
       const gate = yield* gateOf()

@@ -105,7 +105,7 @@ Nothing more.`)
     )
   })
 
-  it.effect("names files in order of time, whoever changed them, and asks only of people", () => {
+  it.effect("names files in order of time, from all agents, and asks only of people", () => {
     const script = Scripted.make({
       build: [
         Scripted.call("task", { description: "Later", prompt: "Go", subagent_type: "worker", background: true }),

@@ -16,7 +16,7 @@ const ends = {
 it.effect.each(Object.entries(ends))("a caller that was stopped by %s learns how its tasks ended", ([, end]) => {
   const hold = SkeinTest.tool("hold", () => Effect.never)
   const script = Scripted.make({
-    build: [Scripted.tasks({ worker: "p" }), "gone on"],
+    build: [Scripted.tasks({ worker: "p" }), "continued"],
     worker: [{ ...Scripted.call("hold", {}), text: "Half of it." }]
   })
   return Effect.gen(function*() {

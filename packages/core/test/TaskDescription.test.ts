@@ -36,7 +36,7 @@ describe("{task_description} in an agent's prompt", () => {
         step === 0
           ? asks("Find the entry")
           : step === 1
-          ? asks("Mend the entry", { task_id: /ses_\w+/.exec(JSON.stringify(messages.at(-1)))?.[0] ?? "" })
+          ? asks("Fix the entry", { task_id: /ses_\w+/.exec(JSON.stringify(messages.at(-1)))?.[0] ?? "" })
           : "ok",
       worker: ["found"]
     })
@@ -44,10 +44,10 @@ describe("{task_description} in an agent's prompt", () => {
       const { id } = yield* root()
       yield* Session.prompt(id, "Go")
       const [child] = yield* childrenOf(id)
-      expect(firstLines(script, "worker")).toEqual([handles("Find the entry"), handles("Mend the entry")])
+      expect(firstLines(script, "worker")).toEqual([handles("Find the entry"), handles("Fix the entry")])
       // Prompted directly, it still has its last description.
       if (child !== undefined) yield* Session.prompt(child.id, "And?")
-      expect(firstLines(script, "worker").at(-1)).toBe(handles("Mend the entry"))
+      expect(firstLines(script, "worker").at(-1)).toBe(handles("Fix the entry"))
     }).pipe(Effect.provide(layer(script)))
   })
 

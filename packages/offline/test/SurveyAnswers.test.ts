@@ -284,7 +284,7 @@ describe("a conversation", () => {
 
   it.effect("reports the result of a background task", () =>
     Effect.gen(function*() {
-      const told = lines(
+      const notification = lines(
         "<task-notification task_id=\"ses_1\" run_id=\"run_1\" status=\"completed\">",
         "A background task has completed.",
         "",
@@ -301,7 +301,7 @@ describe("a conversation", () => {
         "1. If the task is complete, summarize the results for the user",
         "</task-notification>"
       )
-      const events = yield* ask(request([user(told)], workspace(python).specs))
+      const events = yield* ask(request([user(notification)], workspace(python).specs))
       expect(called(events)).toEqual([])
       expect(said(events)).toContain("## Count birds\n\nSeven </task-notification> birds.\n\nTwo of them sing.")
     }))

@@ -25,7 +25,7 @@ const bodyOf = (modelID: string, overrides: Partial<ModelRequest> = {}) =>
   })
 
 /** What a model makes of these frames. */
-const told = (...frames: ReadonlyArray<unknown>) =>
+const answerOf = (...frames: ReadonlyArray<unknown>) =>
   Effect.gen(function*() {
     const server = yield* serve((response) => sse(response, ...frames).end())
     const model = yield* Effect.flatMap(Anthropic.make({ baseUrl: server.url, apiKey }), (it) => it.model("m"))
@@ -121,7 +121,7 @@ describe("Anthropic", () => {
         output_tokens: 5,
         output_tokens_details: { thinking_tokens: 2 }
       }
-      const asked = yield* told(...wire.begin, ...wire.text("ok"), ...wire.finish("stop", usage))
+      const asked = yield* answerOf(...wire.begin, ...wire.text("ok"), ...wire.finish("stop", usage))
       expect(finishOf(asked)).toMatchObject({
         tokens: { input: 130, cacheRead: 100, cacheWrite: 20, output: 5, reasoning: 2 }
       })
@@ -129,7 +129,7 @@ describe("Anthropic", () => {
 
   it.scoped("tells thinking with its signature, redacted thinking too, and sends both back as they were", () =>
     Effect.gen(function*() {
-      const { events } = yield* told(
+      const { events } = yield* answerOf(
         ...wire.begin,
         ...block(
           0,
@@ -249,7 +249,7 @@ describe("Anthropic", () => {
 
   it.scoped("tells a refusal as an answer that a filter ended", () =>
     Effect.gen(function*() {
-      const asked = yield* told(
+      const asked = yield* answerOf(
         ...wire.begin,
         ...wire.text("I cannot"),
         { type: "message_delta", delta: { stop_reason: "refusal", stop_sequence: null }, usage: { output_tokens: 3 } },
@@ -262,7 +262,7 @@ describe("Anthropic", () => {
   it.scoped("tells that it is overloaded, also in the middle of an answer, and runs no call of it", () =>
     Effect.gen(function*() {
       const overloaded = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } }
-      const asked = yield* told(
+      const asked = yield* answerOf(
         ...wire.begin,
         ...wire.callBegin("call_a", "bash", "{}"),
         ...wire.callEnd("call_a", "bash", "{}"),

@@ -25,7 +25,7 @@ const bodyOf = (modelID: string, overrides: Partial<ModelRequest> = {}) =>
   })
 
 /** What a model makes of these frames. */
-const told = (...frames: ReadonlyArray<unknown>) =>
+const answerOf = (...frames: ReadonlyArray<unknown>) =>
   Effect.gen(function*() {
     const server = yield* serve((response) => sse(response, ...frames).end())
     const model = yield* Effect.flatMap(Google.make({ baseUrl: server.url, apiKey }), (it) => it.model("m"))
@@ -83,7 +83,7 @@ describe("Google", () => {
 
   it.scoped("tells thoughts, and keeps the signatures of thoughts, texts and calls to send them back", () =>
     Effect.gen(function*() {
-      const { events } = yield* told(
+      const { events } = yield* answerOf(
         parts({ text: "Let me see.", thought: true, thoughtSignature: "A" }),
         parts({ text: "Looking." }),
         parts({ text: "", thoughtSignature: "B" }),
@@ -148,7 +148,7 @@ describe("Google", () => {
 
   it.scoped("counts thoughts and what the cache gave", () =>
     Effect.gen(function*() {
-      const asked = yield* told(...wire.text("ok"), ...wire.finish("stop", wire.usage(100, 30, 80, 20)))
+      const asked = yield* answerOf(...wire.text("ok"), ...wire.finish("stop", wire.usage(100, 30, 80, 20)))
       expect(finishOf(asked)).toMatchObject({
         tokens: { input: 100, cacheRead: 80, cacheWrite: 0, output: 30, reasoning: 20 }
       })
@@ -167,15 +167,15 @@ describe("Google", () => {
 
   it.scoped("tells a safety stop as an answer that a filter ended, of the answer or of the prompt", () =>
     Effect.gen(function*() {
-      const stopped = yield* told(...wire.text("I"), { candidates: [{ finishReason: "SAFETY" }] })
+      const stopped = yield* answerOf(...wire.text("I"), { candidates: [{ finishReason: "SAFETY" }] })
       expect(finishOf(stopped)).toMatchObject({ finish: "content-filter" })
-      const blocked = yield* told({ promptFeedback: { blockReason: "PROHIBITED_CONTENT" } })
+      const blocked = yield* answerOf({ promptFeedback: { blockReason: "PROHIBITED_CONTENT" } })
       expect(finishOf(blocked)).toMatchObject({ finish: "content-filter" })
     }))
 
   it.scoped("tells a call that the model could not write as a bad answer that may be tried again", () =>
     Effect.gen(function*() {
-      const { error } = yield* told({ candidates: [{ finishReason: "MALFORMED_FUNCTION_CALL" }] })
+      const { error } = yield* answerOf({ candidates: [{ finishReason: "MALFORMED_FUNCTION_CALL" }] })
       expect(error).toMatchObject({ reason: "bad_response", retryable: true })
     }))
 
@@ -212,7 +212,7 @@ describe("Google", () => {
 
   it.scoped("runs no call of an answer that is overloaded in its middle", () =>
     Effect.gen(function*() {
-      const asked = yield* told(
+      const asked = yield* answerOf(
         ...wire.callBegin("1", "bash", "{}"),
         { error: { code: 503, message: "The model is overloaded.", status: "UNAVAILABLE" } }
       )

@@ -285,7 +285,7 @@ describe("LanguageModelAdapter", () => {
   it.effect("interruption aborts the model, and nothing is emitted after it", () =>
     Effect.gen(function*() {
       const aborted = yield* Deferred.make<void>()
-      const told = yield* Deferred.make<void>()
+      const first = yield* Deferred.make<void>()
       const pipe = new TransformStream<LanguageModelV3StreamPart, LanguageModelV3StreamPart>()
       const writer = pipe.writable.getWriter()
       const model = new MockLanguageModelV3({
@@ -298,11 +298,11 @@ describe("LanguageModelAdapter", () => {
       const fiber = yield* Effect.fork(
         adapt(model).stream(request(), ({ type }) => {
           events.push(type)
-          if (type === "text-delta") Deferred.unsafeDone(told, Effect.void)
+          if (type === "text-delta") Deferred.unsafeDone(first, Effect.void)
         })
       )
       yield* Effect.promise(() => writer.write({ type: "text-delta", id: "t", delta: "a" }))
-      yield* Deferred.await(told)
+      yield* Deferred.await(first)
       yield* Fiber.interrupt(fiber)
       yield* Deferred.await(aborted)
       yield* Effect.promise(() => writer.write({ type: "text-delta", id: "t", delta: "b" }))

@@ -88,7 +88,7 @@ const listeners = (layer: Layer.Layer<Bus>): void => {
     }).pipe(Effect.provide(layer)))
 }
 
-/** Who receives deltas, and whom the bus waits for. */
+/** Who receives deltas, and which listeners the bus waits for. */
 const deltas = (layer: Layer.Layer<Bus>): void => {
   it.scoped("leaves out deltas for listeners without them, and says whether anyone receives them", () =>
     Effect.gen(function*() {

@@ -24,7 +24,7 @@ export interface SkeinTestOptions {
   readonly rules?: PermissionConfig
   /** Tools besides `task`. */
   readonly tools?: ReadonlyArray<AnyTool>
-  /** Tools that come and go; none where absent. */
+  /** Tools that come and go; none by default. */
   readonly toolSource?: ToolSource
   readonly config?: ConfigInfo
   readonly hooks?: ReadonlyArray<Hook>

@@ -217,7 +217,7 @@ describe("a request that a strict provider refuses", () => {
     }],
     ["empty or used twice", { messages: [user("a"), assistant(call("")), results("")] }],
     ["is no name of a tool", { messages: [user("a"), assistant(call("1", {}, "a b")), results("1")] }],
-    ["the input of a call is no object", { messages: [user("a"), assistant(call("1", "ls")), results("1")] }],
+    ["the input of a call is not an object", { messages: [user("a"), assistant(call("1", "ls")), results("1")] }],
     ["not well-formed", { messages: [user("\ud800")] }],
     ["has no proper name", { tools: [{ ...spec, name: "a.b" }] }],
     ["takes no object", { tools: [{ ...spec, inputSchema: { type: "string" } }] }],

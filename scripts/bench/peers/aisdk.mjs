@@ -1,5 +1,5 @@
 // @ts-check
-// What one would write with the AI SDK: a subagent is a tool that runs a loop of its own. Nothing is stored.
+// A typical program with the AI SDK: a subagent is a tool with its own loop. Nothing is stored.
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible"
 import { stepCountIs, streamText, tool } from "ai"
 import { readFile } from "node:fs/promises"

@@ -1,5 +1,5 @@
 // @ts-check
-// Many clients that hear nothing, and one that does not read: what they take.
+// The memory of many idle clients, and of one that does not read.
 import { setTimeout as sleep } from "node:timers/promises"
 import { memoryOf, serve } from "./serve.mjs"
 

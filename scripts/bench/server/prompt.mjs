@@ -1,5 +1,5 @@
 // @ts-check
-// How much later a client of the server hears of its prompt than a program with the services in its own process.
+// How much later a client of the server gets the first event of its prompt than a program with the services in-process.
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { Bus } from "@skein/core/Bus"
 import { Provider } from "@skein/core/Provider"

@@ -1,5 +1,5 @@
 // @ts-check
-// A tree of 100 subagents through a server, with a client that hears its events, beside `skein run` of the same prompt.
+// A tree of 100 subagents through a server, with a client that follows its events, compared with `skein run`.
 import { spawn } from "node:child_process"
 import { rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"

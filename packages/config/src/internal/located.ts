@@ -58,7 +58,7 @@ export interface Fault {
 
 const expectations: Readonly<Record<string, string>> = {
   InvalidSymbol: "this is not a JSON value; strings and keys need double quotes",
-  InvalidNumberFormat: "this is no number",
+  InvalidNumberFormat: "this is not a number",
   PropertyNameExpected: "expected a key in double quotes",
   ValueExpected: "expected a value",
   ColonExpected: "expected a colon",

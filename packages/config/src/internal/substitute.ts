@@ -28,7 +28,7 @@ export const substitute = Effect.fnUntraced(function*(tree: Located, source: Con
 
   const fill = Effect.fnUntraced(function*(node: LocatedText, path: ReadonlyArray<string>) {
     const open: LocatedText = { ...node, open: true }
-    // What servers are told is filled in when they start: one that lacks something stops only itself.
+    // Values for servers are substituted when they start, so that a missing one stops only its server.
     if (isServer(path)) return { ...open, value: placedFiles(node.value, source) }
     if (source.project !== undefined && isIgnored(path)) return open
     const fault = (at: Located["at"], message: string): Fault => ({ at, key: path.join("."), message })

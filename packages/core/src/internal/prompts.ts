@@ -33,7 +33,7 @@ A task call waits for its result. With background: true it returns at once, and 
 - task_status shows what tasks are doing. task_message sends a running task news or a correction, and continues a finished one.
 - task_stop ends a task that goes wrong or is no longer needed, and returns its partial work.
 - Only completed is success. For failed, empty, timed_out, budget_exhausted, denied or stopped: resume it with the same task_id, start a new task with a better prompt, or report it.
-Check conclusions against each other. Report what was done, by whom, what failed, and what remains.`
+Check conclusions against each other. Report what was done, by which agent, what failed, and what remains.`
 
 /** The subagent for any kind of work. */
 export const general = "You carry out any kind of work, in several steps if needed."

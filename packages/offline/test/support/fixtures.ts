@@ -212,7 +212,7 @@ export const large: Files = Object.fromEntries([
       lines(
         `import { x } from "${index % 2 === 0 ? "../../" : "../"}${all[(at + 1) % 3] ?? ""}/index.ts"`,
         "import * as Effect from \"effect/Effect\"",
-        ...(index === 7 ? [`// TODO: mend ${folder}`] : []),
+        ...(index === 7 ? [`// TODO: fix ${folder}`] : []),
         `export const value${index} = [x, Effect]`
       )
     ])

@@ -125,7 +125,7 @@ const runAgent = (
       all.push(events)
       messages.push({ role: "assistant", content })
       if (calls.length === 0) return { text: said(events), steps, children, messages, events: all }
-      if (steps.length > 9) return yield* Effect.dieMessage("The model goes on and on")
+      if (steps.length > 9) return yield* Effect.dieMessage("The model never ends")
       steps.push(calls.map(({ input, name }) => ({ name, input })))
       const results = yield* Effect.forEach(
         calls,

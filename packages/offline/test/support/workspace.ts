@@ -3,7 +3,7 @@ import type { ToolSpec } from "@skein/core/Provider"
 import * as Effect from "effect/Effect"
 import { type Input, type Options as LoopOptions, type Output, type Run, runWith, type Tools } from "./loop.ts"
 
-/** Files by path; `undefined` is a file that is no text. */
+/** Files by path; `undefined` is a file that is not text. */
 export type Files = Readonly<Record<string, string | undefined>>
 
 /** How the tools differ from the real ones. */

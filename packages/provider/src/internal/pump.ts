@@ -148,7 +148,7 @@ const tellPart = (emission: Emission, part: Part): void => {
     case "file":
       return emitter.alive()
     default:
-      // Not content, so no sign of progress: it could go on for ever.
+      // Not content, so no sign of progress: it could continue forever.
       return
   }
 }

@@ -30,9 +30,9 @@ describe("wellFormed", () => {
   it("deltas give the same text wherever they are split", () => {
     fc.assert(fc.property(fc.array(units), (deltas) => {
       const cleaner = makeDeltaCleaner()
-      const told = deltas.map((delta) => cleaner.push(delta))
-      expect(told.every(isWellFormed)).toBe(true)
-      expect(told.join("") + cleaner.end()).toBe(cleanText(deltas.join("")))
+      const cleaned = deltas.map((delta) => cleaner.push(delta))
+      expect(cleaned.every(isWellFormed)).toBe(true)
+      expect(cleaned.join("") + cleaner.end()).toBe(cleanText(deltas.join("")))
     }))
   })
 

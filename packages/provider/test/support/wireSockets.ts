@@ -45,13 +45,13 @@ export const wireSockets = (wire: Wire): void => {
     Effect.gen(function*() {
       const server = yield* serve((response) => void sse(response, ...wire.begin, ...wire.text("one")))
       const model = yield* modelAt(wire, server.url)
-      const told = yield* Deferred.make<void>()
+      const first = yield* Deferred.make<void>()
       const events: Array<string> = []
       const fiber = yield* Effect.fork(model.stream(request(), ({ type }) => {
         events.push(type)
-        if (type === "text-delta") Deferred.unsafeDone(told, Effect.void)
+        if (type === "text-delta") Deferred.unsafeDone(first, Effect.void)
       }))
-      yield* Deferred.await(told)
+      yield* Deferred.await(first)
       yield* Fiber.interrupt(fiber)
       const heard = events.length
       yield* server.closed

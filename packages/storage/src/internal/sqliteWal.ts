@@ -43,6 +43,6 @@ export const walDamage = (file: string): string | undefined => {
   if (before === undefined || after === undefined || !before.bytes.equals(after.bytes)) return undefined
   const committed = headerLength + before.frames * (frameHeaderLength + before.pageSize)
   return before.salt.equals(header.subarray(16, 24)) && size < committed
-    ? `the end of ${wal} is missing: remove ${file}-shm to go on without it`
+    ? `the end of ${wal} is missing: remove ${file}-shm to continue without it`
     : undefined
 }

@@ -21,7 +21,7 @@ const wrongCall = ({ input, toolCallId, toolName: name }: ToolCallContent, known
   known.add(toolCallId)
   if (!toolName.test(name)) return `"${name}" is no name of a tool`
   return typeof input !== "object" || input === null || Array.isArray(input)
-    ? "the input of a call is no object"
+    ? "the input of a call is not an object"
     : undefined
 }
 

@@ -31,7 +31,7 @@ export const makePlaces = (calls: number, atOnce: number): Effect.Semaphore | un
 interface Place {
   /** Works as soon as there is a place. */
   readonly work: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  /** Waits without a place, and takes one again when nothing of the call waits any more. */
+  /** Waits without a place, and takes one again once nothing of the call waits. */
   readonly waiting: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 

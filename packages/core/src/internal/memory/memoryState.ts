@@ -216,7 +216,7 @@ export const prune = (
     ...state,
     events,
     eventIDs: HashMap.filter(state.eventIDs, (_, id) => !gone.has(id)),
-    // A tree that was deleted with all its events needs no counter any more.
+    // A tree that was deleted with all its events no longer needs a counter.
     counters: HashMap.filter(state.counters, (_, root) => roots.has(root) || HashMap.has(state.sessions, root))
   }, gone.size]
 }

@@ -34,7 +34,7 @@ const maxCorrections = 3
 
 const system =
   `You design agents for Skein: a program in which models work on a user's project through tools such as read, grep, edit and bash, and delegate parts of the work to subagents.
-You are told what an agent is wanted for. Work out what it has to be good at, where its bounds are, what it must look at before it acts, how it checks its own work, and in which form it reports; then call ${tool} once.
+You get the purpose of a new agent. Work out what it must be good at, what its limits are, what it must read before it acts, how it checks its own work, and in which form it reports; then call ${tool} once.
 The system prompt speaks to the agent as "you". It is specific to the wish, says how to work in steps that can be followed, and names the cases that are easily done wrong. It promises no tools and no files that you do not know of. A subagent sees nothing but its prompt and the task, and its last message is its result.
 Write in the language of the wish.`
 
@@ -65,9 +65,7 @@ const wishOf = ({ description }: AgentWish, taken: ReadonlySet<string>): Array<P
     role: "user",
     content: [{
       type: "text",
-      text: `An agent is wanted for this:\n\n${description}\n\nThese names are taken: ${
-        [...taken].toSorted().join(", ")
-      }`
+      text: `The purpose of the agent:\n\n${description}\n\nThese names are taken: ${[...taken].toSorted().join(", ")}`
     }]
   }
 ]

@@ -98,7 +98,7 @@ const exchange = (
       if (wrong !== undefined) return fail(wrong)
       const read = makeEventStream(answer.take, answer.longestEvent, answer.tooLong)
       incoming.on("data", (bytes: Buffer) => {
-        // After the end, data could go on for ever.
+        // After the end, data could continue forever.
         if (settled) close()
         else if (!read(bytes)) finish(incoming)
       })

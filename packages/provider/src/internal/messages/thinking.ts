@@ -1,4 +1,4 @@
-/** Decides how much a model of Anthropic thinks. Its generations are told this in different ways. */
+/** Decides how much a model of Anthropic thinks, which each generation configures differently. */
 import type { JSONObject } from "@ai-sdk/provider"
 import type { ModelRequest } from "@skein/core/Provider"
 import { Unaskable } from "../errors.ts"
@@ -12,7 +12,7 @@ interface Thinking {
 
 const efforts = ["none", "low", "medium", "high", "xhigh", "max"]
 
-/** Models up to 4.5, which think within a budget of tokens, if they are told to. */
+/** Models up to 4.5, which think within a budget of tokens, on request. */
 const budgeted = /claude-(?:3|(?:opus|sonnet|haiku)-4(?:-[0-5])?(?:-\d{8}|-latest)?$)/
 
 /** Models whose sampling can be set, but not while they think. */
