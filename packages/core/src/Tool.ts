@@ -61,6 +61,8 @@ export interface PermissionAsk {
   readonly sandbox?: "anyMode" | "edits"
   /** Called before the decision: whether an earlier permission of the same call covers this one. */
   readonly needless?: () => boolean
+  /** Other permissions that the question names as well: an answer of `always` stores its patterns for them, too. */
+  readonly together?: ReadonlyArray<string>
   /** Called with what allowed it, after each decision. */
   readonly allowed?: (by: Allowance) => void
   /** A hook wants a person to be asked, even if rules and approvals allow it. */

@@ -15,6 +15,13 @@ import { begin, results, touch, touching, waiting, with_ } from "./support/askin
 import { lastingStorage, lonely } from "./support/mortal.ts"
 import { callsMade, childrenOf, root } from "./support/tree.ts"
 
+/** The same tool, of which one question names another permission as well. */
+const both = {
+  ...touch,
+  authorise: (...given: Parameters<typeof touch.authorise>) =>
+    Effect.map(touch.authorise(...given), (asks) => asks.map((ask) => ({ ...ask, together: ["edit_more"] })))
+}
+
 type Life = Effect.Effect.Context<ReturnType<typeof begin>> | Effect.Effect.Context<ReturnType<typeof root>>
 
 describe("an answer of always", () => {
@@ -31,6 +38,17 @@ describe("an answer of always", () => {
       expect(yield* results(id)).toEqual(["touched src/a", "touched docs/a", "touched src/b", "touched src/c"])
       expect(yield* permission.approvals("/work")).toMatchObject([{ rootID: id, permission: "edit", pattern: "src/*" }])
     }).pipe(with_({ build: [touching("src/a", "docs/a", "src/b"), touching("src/c"), "Done."] })))
+
+  it.scoped("is stored for all permissions that the question names", () =>
+    Effect.gen(function*() {
+      const { id } = yield* root()
+      const { requests, turn } = yield* begin(id, 1)
+      const permission = yield* Permission
+      yield* permission.reply(requests[0]!.id, "always")
+      yield* Fiber.join(turn)
+      const stored = (yield* permission.approvals("/work")).map((each) => [each.permission, each.pattern])
+      expect(stored).toEqual([["edit", "src/*"], ["edit_more", "src/*"]])
+    }).pipe(with_({ build: [touching("src/a"), "Done."] }, { tools: [both] })))
 
   it.scoped("for the project applies to other trees until it is revoked", () =>
     Effect.gen(function*() {

@@ -111,7 +111,7 @@ export const executed = (lines: ReadonlyArray<string>): ReadonlyArray<ReadonlyAr
   const { status, stderr } = spawnSync(command, args, {
     cwd: work, // Some lines are functions that call themselves: they end before they fill the machine.
     env: { PATH: bin, HOME: top, FUNCNEST: "3" },
-    timeout: 60_000 + lines.length * 100,
+    timeout: 60_000 + lines.length * 1_000,
     killSignal: "SIGKILL",
     encoding: "utf8"
   })

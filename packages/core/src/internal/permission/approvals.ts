@@ -36,17 +36,20 @@ export const makeApprovals = Effect.gen(function*() {
   const ids = yield* Ids
 
   /** What is stored with the answer: exactly the patterns that the question showed. */
-  const of = Effect.fnUntraced(function*({ request, subject }: WaitingAsk, scope: "tree" | "project") {
+  const of = Effect.fnUntraced(function*({ ask, request, subject }: WaitingAsk, scope: "tree" | "project") {
     const { projectID, rootID } = subject.session
     const created = yield* Clock.currentTimeMillis
-    return yield* Effect.forEach(request.always, (pattern) =>
+    const stored = [request.permission, ...ask.together ?? []].flatMap((permission) =>
+      request.always.map((pattern) => ({ permission, pattern }))
+    )
+    return yield* Effect.forEach(stored, ({ pattern, permission }) =>
       Effect.map(ids.make("per"), (id): Entry => ({
         _tag: "Approval",
         approval: {
           id,
           projectID,
           ...(scope === "tree" ? { rootID } : {}),
-          permission: request.permission,
+          permission,
           pattern,
           created
         }

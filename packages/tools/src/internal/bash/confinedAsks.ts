@@ -11,6 +11,7 @@ export type Need = "write" | "network" | "credentials"
 export class Grants {
   #command: Allowance | undefined
   readonly #needs = new Set<Need>()
+  readonly #answered = new Set<Need>()
   readonly #bySandbox = new Set<string>()
   readonly #outside = new Set<string>()
   readonly #read = new Set<string>()
@@ -43,8 +44,14 @@ export class Grants {
     this.#command = by
   }
 
-  readonly need = (need: Need) => (): void => {
+  /** Whether a person has answered for this with the question for another need. */
+  isAnswered(need: Need): boolean {
+    return this.#answered.has(need)
+  }
+
+  readonly need = (need: Need, together: ReadonlyArray<Need>) => (by: Allowance): void => {
     this.#needs.add(need)
+    if (by === "person") { for (const each of together) this.#answered.add(each) }
   }
 
   readonly left = (paths: ReadonlyArray<string>) => (by: Allowance): void => {
@@ -76,17 +83,27 @@ const gets: Readonly<Record<Need, string>> = {
   credentials: "It sees your home, your keys and the secrets of the environment."
 }
 
-/** The question for what the command says that it needs. */
-const needAsk = (bash: PermissionAsk, need: Need, grants: Grants): PermissionAsk => {
+/** The question for what the command says that it needs; with it, the same person answers for what it needs `together`. */
+const needAsk = (bash: PermissionAsk, need: Need, together: ReadonlyArray<Need>, grants: Grants): PermissionAsk => {
   const { confined: _, sandbox: __, ...ask } = bash
   return {
     ...ask,
     permission: `bash_${need}`,
     always: need === "credentials" ? [] : ask.always,
-    metadata: { ...ask.metadata, reason: gets[need] },
-    ...(need === "write" ? { needless: () => grants.isByRule } : {}),
-    allowed: grants.need(need)
+    metadata: { ...ask.metadata, reason: [need, ...together].map((each) => gets[each]).join(" ") },
+    together: together.map((each) => `bash_${each}`),
+    needless: () => (need === "write" && grants.isByRule) || grants.isAnswered(need),
+    allowed: grants.need(need, together)
   }
+}
+
+/** The questions for all that it needs: one for changes and the network, and one for credentials. */
+const needAsks = (bash: PermissionAsk, needs: ReadonlyArray<Need>, grants: Grants): ReadonlyArray<PermissionAsk> => {
+  const order: ReadonlyArray<Need> = ["write", "network", "credentials"]
+  const both = needs.includes("write") && needs.includes("network")
+  return order.filter((need) => needs.includes(need)).map((need) =>
+    needAsk(bash, need, need === "write" && both ? ["network"] : [], grants)
+  )
 }
 
 /** The questions of a line that runs confined. */
@@ -106,8 +123,7 @@ export const confinedAsks = (
         const bash = { ...ask, confined: true, ...answers, allowed: grants.command }
         return [
           bash,
-          ...[...new Set(needs)].filter((need) => need !== "network" || !limits.network)
-            .map((need) => needAsk(bash, need, grants))
+          ...needAsks(bash, needs.filter((need) => need !== "network" || !limits.network), grants)
         ]
       }
       case "external_directory": {
