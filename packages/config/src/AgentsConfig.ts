@@ -16,6 +16,7 @@ import { ConfigError, type ConfigIssue, formatIssue } from "./ConfigError.ts"
 import type { BrokenAgent } from "./internal/agentFiles.ts"
 import { isAgentName, namesForAgents } from "./internal/agentName.ts"
 import { narrow, within } from "./internal/narrow.ts"
+import { misspeltKeys } from "./internal/permissionKeys.ts"
 import { isForeignFile } from "./internal/places.ts"
 
 /** The agents of a process, and the rules for all of them: the arguments of `Agent.layer`. */
@@ -98,7 +99,12 @@ export const agentsFrom = (
     ? undefined
     : faultOfDefault(settings.default_agent, agents, configured, origins)
   const usual = agents.some(({ mode, name }) => name === settings.default_agent && mode !== "subagent")
-  const warnings: Array<ConfigIssue> = []
+  const warnings = misspeltKeys(settings).map(({ key, meant, path }): ConfigIssue => ({
+    ...place(originOf(origins, path)),
+    key: path,
+    message: `${path}: Skein has no permission or tool ${JSON.stringify(key)}; did you mean "${meant}"?`
+  }))
+  const misspelt = warnings.length
   if (fault !== undefined) {
     const origin = place(originOf(origins, "default_agent"))
     const issue = { ...origin, key: "default_agent", message: fault }
@@ -106,7 +112,7 @@ export const agentsFrom = (
     // A flag is its own origin.
     else issues.push(origin.file.startsWith("--") ? issue : { ...issue, message: `default_agent: ${fault}` })
   }
-  const isAsked = (origins["default_agent"] ?? "default") !== "default" && warnings.length === 0
+  const isAsked = (origins["default_agent"] ?? "default") !== "default" && warnings.length === misspelt
   return Arr.isNonEmptyReadonlyArray(issues)
     ? Either.left(ConfigError.of(issues))
     : Either.right({

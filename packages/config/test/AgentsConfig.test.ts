@@ -34,6 +34,29 @@ it("leaves the built-in agents unchanged without config", () => {
   expect(agentsOf({})).toEqual(builtins)
 })
 
+it("warns of keys of permissions that are nearly those of Skein, and of no others", () => {
+  const config: ConfigInfo = {
+    permission: {
+      bahs: "deny",
+      Edit: { "*": "deny" },
+      external_dir: "deny",
+      github_search: "allow",
+      "github_*": "ask",
+      bash: "ask"
+    },
+    agent: { lead: { permission: { webfetsh: "deny" }, ceiling: { reed: "deny" } } }
+  }
+  const origins = { "permission.bahs": "skein.json:3" }
+  const { warnings } = Either.getOrThrow(agentsFrom(settle(config), builtins, origins))
+  expect(warnings.map(formatIssue)).toEqual([
+    "skein.json:3: permission.bahs: Skein has no permission or tool \"bahs\"; did you mean \"bash\"?",
+    expect.stringContaining("\"Edit\"; did you mean \"edit\"?"),
+    expect.stringContaining("did you mean \"external_directory\"?"),
+    expect.stringContaining("agent.lead.permission.webfetsh"),
+    expect.stringContaining("\"reed\"; did you mean \"read\"?")
+  ])
+})
+
 it("changes only the configured fields of a built-in agent", () => {
   const before = builtins.find(({ name }) => name === "explore")
   const after = agentOf({ agent: { explore: { model: "a/b/c", temperature: 0, steps: 9, maxRetries: 2 } } }, "explore")

@@ -4,7 +4,7 @@ import { Permission, type Subject } from "@skein/core/Permission"
 import type { PermissionAsk } from "@skein/core/Tool"
 import type { SessionID } from "@skein/domain/Id"
 import type { Mode } from "@skein/domain/Mode"
-import { fromConfig, type PermissionConfig } from "@skein/domain/Rule"
+import { fromConfig, type PermissionConfig, type Ruleset } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
 import { confinedAsks, Grants, type Need } from "../src/internal/bash/confinedAsks.ts"
 import { layerDecisions } from "./support/decisions.ts"
@@ -22,7 +22,11 @@ const bash: PermissionAsk = {
 }
 
 /** The questions that a person who always agrees is asked: the permission, the reason, and what one answer covers. */
-const questions = (needs: ReadonlyArray<Need>, rules: PermissionConfig = {}, mode: Mode = "ask") =>
+const questions = (
+  needs: ReadonlyArray<Need>,
+  rules: Exclude<PermissionConfig, string | Ruleset> = {},
+  mode: Mode = "ask"
+) =>
   Effect.gen(function*() {
     const { decide } = yield* Permission
     const subject: Subject = {
