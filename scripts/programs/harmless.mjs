@@ -125,7 +125,11 @@ export const programs = {
 
   "git add": { head: "acts look", omit: "-i --interactive -p --patch -e --edit --pathspec-from-file --chmod" },
   "git blame": { head: "git", omit: "--contents -S --ignore-revs-file" },
-  "git branch": { head: "acts git", omit: "--edit-description --recurse-submodules" },
+  "git branch": {
+    head: "acts git",
+    omit: "--edit-description --recurse-submodules",
+    kinds: "--contains? --no-contains? --merged? --no-merged?"
+  },
   "git cat-file": { head: "git", omit: "--textconv --filters --path --batch --batch-check --batch-command" },
   "git check-ignore": { head: "look", omit: "--stdin --no-index" },
   "git cherry-pick": { head: "acts git", omit: "-e --edit -S --gpg-sign -s --strategy --strategy-option -X" },

@@ -99,12 +99,7 @@ export const agentsFrom = (
     ? undefined
     : faultOfDefault(settings.default_agent, agents, configured, origins)
   const usual = agents.some(({ mode, name }) => name === settings.default_agent && mode !== "subagent")
-  const warnings = misspeltKeys(settings).map(({ key, meant, path }): ConfigIssue => ({
-    ...place(originOf(origins, path)),
-    key: path,
-    message: `${path}: Skein has no permission or tool ${JSON.stringify(key)}; did you mean "${meant}"?`
-  }))
-  const misspelt = warnings.length
+  const warnings = misspelt(settings, origins)
   if (fault !== undefined) {
     const origin = place(originOf(origins, "default_agent"))
     const issue = { ...origin, key: "default_agent", message: fault }
@@ -112,7 +107,7 @@ export const agentsFrom = (
     // A flag is its own origin.
     else issues.push(origin.file.startsWith("--") ? issue : { ...issue, message: `default_agent: ${fault}` })
   }
-  const isAsked = (origins["default_agent"] ?? "default") !== "default" && warnings.length === misspelt
+  const isAsked = isOtherThanDefault(origins) && !warnings.some(({ key }) => key === "default_agent")
   return Arr.isNonEmptyReadonlyArray(issues)
     ? Either.left(ConfigError.of(issues))
     : Either.right({
@@ -133,6 +128,16 @@ const otherDefault = (agents: ReadonlyArray<AgentInfo>): string => {
     ?? primary[0]
   return found?.name ?? defaults.default_agent
 }
+
+const isOtherThanDefault = (origins: Readonly<Record<string, string>>): boolean =>
+  (origins["default_agent"] ?? "default") !== "default"
+
+const misspelt = (settings: Settings, origins: Readonly<Record<string, string>>): Array<ConfigIssue> =>
+  misspeltKeys(settings).map(({ key, meant, path }) => ({
+    ...place(originOf(origins, path)),
+    key: path,
+    message: `${path}: Skein has no permission or tool ${JSON.stringify(key)}; did you mean "${meant}"?`
+  }))
 
 /** The agents of the config over the built-in ones. */
 export const layer: Layer.Layer<Agent, ConfigError, Config> = Layer.unwrapEffect(

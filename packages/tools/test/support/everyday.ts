@@ -1,5 +1,5 @@
 /**
- * 300 commands as people and models write them every day, and what becomes of each without a sandbox: first under the default
+ * Some 400 commands as people and models write them every day, and what becomes of each without a sandbox: first under the default
  * rules, then under rules as users write them (`a` allowed, `?` asked for).
  */
 import type { PermissionConfig } from "@skein/domain/Rule"
@@ -430,6 +430,97 @@ npx create-react-app x
 tar xzf a.tgz
 eval ls
 wget https://example.com/x.tgz
+
+more reading: a a
+git log --oneline -10 --stat
+git diff HEAD~2 --stat
+git log -1 --pretty=format:'%h %an %s'
+git log --format='%ad %s' --date=short -n 20
+git diff --word-diff src/a.ts
+git log --all --oneline --decorate -15
+git show --name-only HEAD
+git stash list
+git rev-list --all --count
+git ls-files -m
+git status --ignored
+git branch --merged
+git log -L 1,1:src/a.ts
+ls -R src
+ls -lt | head -5
+find . -name '*.md' -not -path '*/node_modules/*' | head
+find src -name '*.test.ts' | wc -l
+find . -type d -name node_modules -prune -o -name '*.ts' -print
+find . -empty -type f
+grep -rn --include='*.ts' --exclude-dir=node_modules 'foo' .
+grep -n -i -w error src/a.ts
+rg -n --no-heading 'foo' | sort | uniq -c
+rg 'class \\w+' -o --no-filename | sort -u
+rg --files-with-matches 'import' -g '*.ts' | wc -l
+cat package.json | grep '"version"'
+cat src/a.ts | wc -l
+head -c 200 package.json
+tail -n +5 src/a.ts
+sed -n '/start/,/end/p' src/a.ts
+awk '/foo/ {c++} END {print c}' src/a.ts
+awk -F'\\t' 'NR>1 {sum+=$2} END {print sum/NR}' src/a.ts
+cut -d: -f1 src/a.ts | sort -u | head -20
+jq '.dependencies | length' package.json
+jq -r 'keys[]' package.json | sort
+wc -c < package.json
+xargs -n1 echo < src/a.ts
+ls src | xargs -I{} echo {}
+for d in src tests; do echo "$d: $(ls $d | wc -l)"; done
+for f in src/*.ts; do head -3 "$f" | grep -c import; done
+while read -r line; do echo "$line"; done < src/a.ts
+if [ -f package.json ]; then jq .name package.json; fi
+n=$(wc -l < src/a.ts); echo "lines: $n"
+printf '%s\\n' a b c
+test -d src || echo missing
+git diff --cached | head -50
+sort -t, -k2 -n src/a.ts | head
+diff <(ls src) <(ls tests)
+comm -23 <(sort src/a.ts) <(sort src/b.ts)
+echo "a b c" | tr ' ' '\\n'
+du -sh node_modules/* | sort -rh | head
+stat -c '%s %n' src/*.ts
+date -d yesterday +%F
+echo "{}" | jq .
+
+more of tools: ? a
+npm run build --silent
+npm run typecheck && npm run lint
+pnpm lint
+yarn test
+npx vitest run --reporter=dot src
+npx tsc --noEmit 2>&1 | grep error | wc -l
+python -m pytest -q tests/test_a.py::test_x
+pytest -k 'a and b' --maxfail=1
+cargo test --lib -- --test-threads=1
+cargo clippy -- -W clippy::all
+RUST_BACKTRACE=1 cargo test
+go test -run 'TestA|TestB' ./... -count=1
+go vet ./... && go build ./...
+make lint test
+make -n
+docker ps --format '{{.Names}}'
+docker compose logs --tail=20 web
+DEBUG=* npm test
+rm -rf dist
+rm -f src/*.map
+mkdir -p a/b && touch a/b/c.txt
+mv src/a.ts src/renamed.ts && npm run build
+cp -r src src2
+gh pr view --json title,body
+curl -s localhost:3000/health
+curl -sS -H 'Accept: application/json' https://api.example.com/v1/x | jq .
+git commit -m "feat: x" --no-verify
+git push origin HEAD:refs/heads/x
+ps aux | grep node
+export NODE_ENV=test && npm test
+
+more that is asked for: ? ?
+node -p process.version
+kill %1
 `
 
 /** A command, and whether it is allowed under each set of rules. */

@@ -31,6 +31,8 @@ export const argumentOf = (word: Word): Argument => {
   const argument = readWord(word)
   const [part, ...others] = argument.fixed ? [] : word.parts ?? []
   if (part === undefined || others.length > 0) return argument
+  // It is the path of a descriptor, whatever the command in it writes.
+  if (part.type === "ProcessSubstitution") return { ...argument, output: { kind: "word" } }
   const [quoted, ...more] = part.type === "DoubleQuoted" ? part.parts : []
   const commands = pipelineOf(more.length === 0 && quoted !== undefined ? quoted : part)
   const output = commands === undefined ? undefined : outputOf(commands)

@@ -85,6 +85,23 @@ const known = (program: string, named: Named<Argument>, acts: boolean): Readonly
   }
 }
 
+/** Options that let a search read only files of certain names. */
+const naming: Readonly<Record<string, RegExp>> = {
+  egrep: /^--include$/,
+  fgrep: /^--include$/,
+  grep: /^--include$/,
+  rg: /^(?:-g|--glob)$/
+}
+
+/** The patterns of the names that a search reads; none where it reads all, or where they say more than Skein knows. */
+const namesOf = (call: Invocation["call"], program: string): ReadonlyArray<string> => {
+  const option = naming[program]
+  const given = call?.named.filter((each) => each.option !== undefined && option?.test(each.option) === true) ?? []
+  const names = given.map(({ text }) => text).filter((text) => program !== "rg" || !text.startsWith("!"))
+  if (call?.options.includes("--iglob") === true) return []
+  return names.every((text) => /^[\w.*?-]+$/.test(text)) && given.every(({ word }) => word.fixed) ? names : []
+}
+
 /** What a call with a table opens. */
 const ofTable = ({ args, call, program, reads }: Invocation): CallFiles => {
   const directories = program === "git" ? gitCall(args).directories : []
@@ -97,7 +114,14 @@ const ofTable = ({ args, call, program, reads }: Invocation): CallFiles => {
   const compares = program === "diff" || program === "sdiff"
   const isBelow = (kind: string) => kind === "below" || call?.below === true || compares
   const tops = operands.filter(({ kind, operand, word }) => operand && isBelow(kind) && word.output === undefined)
-  const all = { hidden: call?.hidden === true, names: [], whole: true, given: false, follows: compares, all: false }
+  const all = {
+    hidden: call?.hidden === true,
+    names: namesOf(call, program),
+    whole: true,
+    given: false,
+    follows: compares,
+    all: false
+  }
   const below = tops.map(({ text, word }): ReadBelow => ({ ...all, directory: home(text), word }))
   return {
     named: [...named, ...directories.map((word) => ({ word, text: word.text, tells: false as const }))],

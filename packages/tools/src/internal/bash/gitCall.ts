@@ -69,7 +69,7 @@ const readsSometimes = (sub: string, known: KnownCall<Argument>): boolean => {
         known,
         /^(?:-[dDmMcCfut]|--(?:delete|move|copy|force|set-upstream-to|unset-upstream|track|create-reflog))$/
       ) &&
-        (first === undefined || has(known, /^(?:-l|--list)$/))
+        (first === undefined || has(known, /^(?:-l|--list|--merged|--no-merged|--contains|--no-contains|--points-at)$/))
     case "tag":
       return !has(known, /^(?:-[admf]|--(?:annotate|delete|force|message|create-reflog|cleanup))$/) &&
         (first === undefined || has(known, /^(?:-l|--list|-n|--contains|--points-at|--merged)$/))

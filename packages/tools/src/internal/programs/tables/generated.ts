@@ -120,7 +120,7 @@ export const generated: Readonly<Record<string, string>> = {
   "git blame":
     "[git] --abbrev? --color-by-age --color-lines --ignore-rev: --incremental --line-porcelain --minimal --porcelain --progress --root --score-debug --show-email --show-name --show-number --show-stats -C? -L: -M? -b -c -e -f -l -n -p -s -t -w",
   "git branch":
-    "[acts git] --abbrev? --all --color? --column? --contains: --copy --create-reflog --delete --force --format: --ignore-case --list --merged: --move --no-contains: --no-merged: --points-at: --quiet --remotes --set-upstream-to: --show-current --sort: --track? --unset-upstream --verbose -C -D -M -a -c -d -f -i -l -m -q -r -t -u: -v",
+    "[acts git] --abbrev? --all --color? --column? --contains? --copy --create-reflog --delete --force --format: --ignore-case --list --merged? --move --no-contains? --no-merged? --points-at: --quiet --remotes --set-upstream-to: --show-current --sort: --track? --unset-upstream --verbose -C -D -M -a -c -d -f -i -l -m -q -r -t -u: -v",
   "git cat-file":
     "[git] --allow-unknown-type --batch-all-objects --buffer --follow-symlinks --mailmap --unordered --use-mailmap -e -p -s -t -z",
   "git check-ignore": "[look] --non-matching --quiet --verbose -n -q -v -z",
