@@ -325,7 +325,7 @@ const tasking = (make: MakeBackend): void => {
       const taskID = run?.taskID ?? id
       expect(run).toMatchObject({ parentID: id, agent: "general", background: true })
       expect(yield* tasks.get(taskID)).toMatchObject({ runs: [{ taskID }], doing: expect.any(String) })
-      expect(yield* tasks.message(taskID, "Hurry")).toEqual({ status: "steered" })
+      expect(yield* tasks.message(taskID, "Hurry")).toMatchObject({ status: "steered" })
       expect(yield* tasks.wait(taskID, 1)).toEqual({ settled: [], pending: [taskID] })
       expect(yield* Effect.exit(tasks.promote(taskID))).toSatisfy(Exit.isFailure)
       expect(yield* tasks.stop(taskID, "enough")).toMatchObject([{ taskID, status: "stopped" }])
