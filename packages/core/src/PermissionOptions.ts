@@ -5,7 +5,7 @@ export type Asks = "person" | "nobody" | "auto"
 
 /** How to answer questions that the rules leave open. */
 export interface PermissionOptions {
-  /** Who answers for trees without a setting of their own; see `Answerer.set`. */
+  /** Who answers for trees without their own setting; see `Answerer.set`. */
   readonly asks: Asks
   /** Stands for `~/` and `$HOME` in patterns. */
   readonly home?: string

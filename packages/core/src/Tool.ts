@@ -148,11 +148,11 @@ export interface Tool<Input> {
   readonly hides?: (caller: ToolCaller) => Effect.Effect<ReadonlyArray<string>, StorageError>
   /** What to do with a call that a crash interrupted. */
   readonly effect: EffectClass
-  /** Whether the call mostly waits for other agents or people: it then needs no slot of its own. */
+  /** Whether the call mostly waits for other agents or people: it then needs no slot. */
   readonly waits: boolean
   /** A few words for people, from validated arguments. */
   readonly title: (input: Input) => string
-  /** The permission that this call needs; may refuse the call. Has no effect of its own. */
+  /** The permission that this call needs; may refuse the call. Must not have side effects. */
   readonly authorise: (
     input: Input,
     caller: ToolCaller

@@ -65,7 +65,7 @@ export const layer = (
 const isMade = (scripts: Scripts): scripts is Pick<Scripted.Scripted, "layer"> =>
   "layer" in scripts && Layer.isLayer(scripts.layer)
 
-/** The options of an agent; by default a subagent without rules of its own. */
+/** The options of an agent; by default a subagent without its own rules. */
 export interface TestAgent extends Partial<Omit<AgentInfo, "name" | "permission" | "ceiling">> {
   readonly permission?: PermissionConfig
   readonly ceiling?: PermissionConfig

@@ -1,4 +1,4 @@
-/** The model's name and limits, in a file of its own so that a list of models does not load the model. */
+/** The model's name and limits, in a separate file so that a list of models does not load the model. */
 import type { ModelInfo } from "@skein/domain/Model"
 
 /** Name, limits and price of `offline/survey`. */

@@ -30,7 +30,7 @@ export interface Protocol {
 /** OpenAI's Responses API. */
 export const responsesEvents: Protocol = {
   isKnown,
-  // The type may stand in the event name alone. Such an event is known: keep it.
+  // The type may be only in the event name. Such an event is known: keep it.
   isReadable: (chunk, type) => typeof chunk["type"] === "string" || isError(chunk) || type.startsWith("response.")
 }
 

@@ -55,7 +55,7 @@ export const pump = async (
     cacheRead: inputTokens.cacheRead,
     cacheWrite: inputTokens.cacheWrite
   })
-  // An unknown reason to finish is no riddle where there are calls.
+  // If there are calls, an unknown finish reason does not matter.
   const named = finishReason.unified === "other" && emission.calls.length > 0 ? "tool-calls" : finishReason.unified
   emit({ type: "finish", finish: named, tokens })
 }

@@ -8,7 +8,7 @@ type Reason = StorageError["reason"]
 const codeOf = (cause: unknown): string =>
   Predicate.hasProperty(cause, "code") && typeof cause.code === "string" ? cause.code : ""
 
-/** A host with several addresses fails with one error for each, without a message of its own. */
+/** A host with several addresses fails with one error for each, and an empty message. */
 const detailOf = (cause: unknown): string =>
   cause instanceof AggregateError && cause.message === ""
     ? detailOf(cause.errors[0])

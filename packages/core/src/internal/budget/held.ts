@@ -9,7 +9,7 @@ export type Sums = Map<Bound, Amount>
 
 /** What is held of a session's budget, whether or not it has one. */
 export interface Held {
-  /** For tasks below it with a budget of their own: the unused part. */
+  /** For tasks below it with their own budget: the unused part. */
   readonly promised: Sums
   /** For open requests: its own, and those below that no reservation covers. */
   readonly requested: Sums

@@ -18,7 +18,7 @@ export const lineOf = (node: BudgetNode): ReadonlyArray<BudgetNode> =>
 export const isPromised = ({ promise, session }: BudgetNode, bound: Bound): boolean =>
   promise?.kept.has(bound) === true && session.account?.limit[bound] !== undefined
 
-/** A session and those above it in whose budgets its holds count: up to the first one with a reservation of its own. */
+/** A session and those above it in whose budgets its holds count: up to the first one with its own reservation. */
 export const holdersOf = (node: BudgetNode, bound: Bound): ReadonlyArray<BudgetNode> => {
   const line = lineOf(node)
   const at = line.findIndex((each) => isPromised(each, bound))

@@ -124,7 +124,7 @@ const passingOf = new WeakMap<Live, ReadonlySet<AnyTool>>()
 
 /**
  * The tools of a turn. Those that may come and go are the ones that the turn began with: to change them in its middle
- * would make the model read the whole conversation anew.
+ * would make the model read the whole conversation again.
  */
 const toolsOfTurn = Effect.fnUntraced(function*(live: Live, isFirst: boolean) {
   const tools = yield* Tools

@@ -54,8 +54,7 @@ export class Inbox {
   }
 
   /**
-   * Takes what the next step reads: everything, up to a prompt with a schema of its own. Such a prompt begins a new
-   * turn.
+   * Takes what the next step reads: everything, up to a prompt with its own schema. Such a prompt begins a new turn.
    */
   take(beginsTurn: boolean): ReadonlyArray<InboxRow> {
     const special = this.#rows.findIndex((row) => this.formOf(row.id) !== undefined)
@@ -63,7 +62,7 @@ export class Inbox {
     return this.#rows.splice(0, special === 0 && beginsTurn ? 1 : special)
   }
 
-  /** Whether a running turn can take more: a row needs an answer, and no turn of its own. */
+  /** Whether a running turn can take more: a row needs an answer, but not a new turn. */
   get hasMore(): boolean {
     const first = this.#rows.find(wantsAnswer)
     return first !== undefined && this.formOf(first.id) === undefined

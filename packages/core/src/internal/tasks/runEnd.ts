@@ -53,7 +53,7 @@ const endOfDenied = (turn: Turn): End => {
   }
 }
 
-/** The end of a run whose last turn ended before a crash, and that was not settled by then. */
+/** The end of a run whose last turn ended before a crash, and that had not settled. */
 export const endOfStored = (live: Live, turn: SessionTurn | undefined): End => {
   const ended = turn?.ended
   const last = live.messages?.findLast(({ info }) => info.role === "assistant")

@@ -28,7 +28,7 @@ const whole = ({ text, worktree }: Outcome): string =>
     } with changes that are not committed.\n${worktree.diffStat}`
   ].filter((part) => part !== "").join("\n\n")
 
-/** The text of an outcome as it may stand in a block: inert, and truncated if it is too long. */
+/** The text of an outcome, safe for a block: inert, and truncated if it is too long. */
 const textOf = (reader: SessionID, outcome: Outcome) =>
   cut(reader, `${outcome.runID}.txt`, inert(whole(outcome)), {
     bytes: bound.bytes - margin.bytes,

@@ -118,7 +118,7 @@ const fromPython = ({ line, path, text }: SourceLine): ReadonlyArray<Import> => 
       name.trim().split(/\s/)[0] ?? ""
     )
     : []
-  // What is imported may be a module below the one that is named: the longer path is tried first where it is resolved.
+  // The import may be a module below the named one, so the resolver tries the longer path first.
   const modules = names.length === 0 ? [module] : names.map((name) => (module === "" ? name : `${module}.${name}`))
   if (dots === "") return pythonName(path, line, modules[0] ?? module)
   const targets = modules.flatMap((name) => {
