@@ -64,10 +64,9 @@ it("a project for OpenCode has its agents, its rules, its prompts and its instru
   for (const tool of ["bash", "edit", "write", "webfetch"]) expect(scout!.tools).not.toContain(tool)
   expect(scouted!.last).toContain("export const count")
   expect(last!.last).toContain("src/count.js:1 counts ducks")
-  expect((await run(["config"])).stderr).toBe("skein: 3 notes on files of other tools: `skein config --notes`\n")
+  expect((await run(["config"])).stderr).toBe("skein: 2 notes on files of other tools: `skein config --notes`\n")
   expect(await notes(run)).toEqual([
     "note opencode.jsonc:6:3 theme: Skein ignores it",
-    "note opencode.jsonc:15:3 mcp: these MCP servers are not read yet, and agents have none of their tools",
     "note opencode.jsonc:11:7 permission: the rule for \"git push*\" applies, although a wider one follows it"
   ])
 })

@@ -1,5 +1,5 @@
 /** The built program with MCP servers, as its config names them. */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterEach, expect, it, vi } from "vitest"
@@ -78,6 +78,44 @@ it("a tool of a server needs permission", async () => {
   expect(code).toBe(3)
   expect(stdout).toContain("told: Permission denied")
   expect(readFileSync(notes, "utf8")).not.toContain("tools/call")
+})
+
+it("servers of a project start only once they are trusted, as .mcp.json and opencode.json have them", async () => {
+  const files = {
+    ".mcp.json": JSON.stringify({
+      mcpServers: {
+        fake: { command: "node", args: [server], env: { NOTES: "${NOTES_FILE}", KEY: "${A_TOKEN:-none}" } }
+      }
+    }),
+    "opencode.json": JSON.stringify({
+      mcp: {
+        other: { type: "local", command: ["node", server], environment: { NOTES: "{env:NOTES_FILE}" }, enabled: true },
+        off: { type: "remote", url: "https://example.com/mcp", enabled: false }
+      }
+    })
+  }
+  const { llm, notes, own, place } = await world("mcp_fake_echo", files)
+  own({ permission: { "mcp_*": "allow" } })
+  const run = () => place.run(["run", "-m", "openai/m", "go"], { env: { NOTES_FILE: notes } })
+  const before = await run()
+  expect(before.stdout).toContain("There is no tool")
+  expect(before.stderr).toContain("skein trust")
+  expect(existsSync(notes)).toBe(false)
+
+  const listed: ReadonlyArray<{ readonly id: string; readonly key: string; readonly value: unknown }> = JSON.parse(
+    (await place.run(["trust", "--format", "json"])).stdout
+  )
+  expect(listed.map(({ key, value }) => [key, value])).toEqual([
+    ["mcp.fake", { command: ["node", server], env: { NOTES: "${NOTES_FILE}", KEY: "${A_TOKEN:-none}" } }],
+    ["mcp.other", { command: ["node", server], env: { NOTES: "{env:NOTES_FILE}" } }]
+  ])
+  await place.run(["trust", "allow", ...listed.map(({ id }) => id)])
+  const after = await run()
+  expect({ code: after.code, stdout: after.stdout }).toEqual({ code: 0, stdout: "told: told: hello (call)\n" })
+  expect(llm.requests.at(-1)?.tools.filter((name) => name.startsWith("mcp_"))).toEqual([
+    "mcp_fake_echo",
+    "mcp_other_echo"
+  ])
 })
 
 it("credentials of the environment reach no server unless its config names them", async () => {

@@ -93,6 +93,7 @@ it("nothing of a fresh clone runs, is sent anywhere or is allowed, until it is t
     "permission.edit untrusted",
     "permission.* untrusted",
     "permission.* untrusted",
+    "mcp.evil untrusted",
     "env.OPENAI_BASE_URL untrusted",
     "claude_hooks.PreToolUse untrusted",
     "provider.openai.base_url untrusted",

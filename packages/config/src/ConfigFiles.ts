@@ -71,6 +71,11 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
   const read = (place: ConfigPlace, whyNot: WhyNot, project?: string) =>
     Effect.gen(function*() {
       const contents: Array<PlaceContent> = []
+      if (place.servers !== undefined) {
+        const { readMcpFile } = yield* Effect.promise(() => import("./internal/mcpFile.ts"))
+        const source = { path: place.servers, home: dirs.home, ...(project === undefined ? {} : { project }) }
+        contents.push({ broken: [], ...(yield* readMcpFile(source)), files: [place.servers], layer: "claude" })
+      }
       for (const { path, program } of place.foreign) {
         const source = { path, home: dirs.home, ...(project === undefined ? {} : { project }) }
         const readForeign = yield* Effect.promise(() => foreignReaders[program]())
@@ -129,7 +134,6 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
     },
     entries,
     warnings: [
-      ...found.project.flatMap(({ servers }) => servers === undefined ? [] : [unreadServers(servers)]),
       ...contents.flatMap((content) => content.warnings),
       ...broken.flatMap((agent) => agent.issues.filter(({ kind }) => kind !== undefined)),
       ...project.warnings
@@ -151,12 +155,6 @@ interface PlaceContent extends Pick<LoadedConfig, "broken" | "files" | "warnings
   /** The other tool that this part comes from. */
   readonly layer?: "claude" | "opencode" | "agents"
 }
-
-const unreadServers = (file: string): ConfigIssue => ({
-  file,
-  message: "these MCP servers are not read yet, and agents have none of their tools",
-  kind: "note"
-})
 
 /** Config elsewhere for an agent with an unusable file does not create the agent. */
 const withoutAgents = (tree: SourcedRecord, names: ReadonlySet<string>): SourcedRecord => {

@@ -56,7 +56,7 @@ layer(NodeFileSystem.layer)("settings.json of Claude Code", (it) => {
         "deny webfetch *://example.com/*",
         "deny webfetch *://example.com:*",
         "deny task explore",
-        "deny mcp__github__push *",
+        "deny mcp_github_push *",
         "deny WebSearch *",
         "deny bash *"
       ])

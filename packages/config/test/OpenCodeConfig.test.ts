@@ -164,9 +164,9 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
       expect(settings.agent).toEqual({ a: { model: "session/small" } })
       expect(warnings).toEqual([
         `${file}:2:2 theme: Skein ignores it`,
-        `${file}:3:2 mcp: these MCP servers are not read yet, and agents have none of their tools`,
         `${file}:12:2 instructions: https://example.com/rules.md is not fetched; copy the text into a file of the project`,
-        `${file}:18:4 agent.a.color: Skein has no colour "accent"`
+        `${file}:18:4 agent.a.color: Skein has no colour "accent"`,
+        `${file}:4 mcp.x is ignored: a project's file may not start MCP servers; it may be trusted`
       ])
     }))
 

@@ -10,6 +10,14 @@ export const McpServerConfig = Schema.Struct({
   command: Schema.optional(Schema.NonEmptyArray(Schema.String)),
   /** Variables that the program sees besides those that every program needs. */
   env: Schema.optional(texts),
+  /** Where the server is, for one that is reached over HTTP. */
+  url: Schema.optional(
+    Schema.String.pipe(Schema.pattern(/^(?:https?:\/\/|\$\{|\{env:)/, { message: () => "an http(s) URL" }))
+  ),
+  /** Headers of each request to it. */
+  headers: Schema.optional(texts),
+  /** `sse` for a server of the older kind. */
+  type: Schema.optional(Schema.Literal("http", "sse")),
   enabled: Schema.optional(Schema.Boolean),
   /** How long the first request of a session waits for it. */
   startup_timeout: Schema.optional(Milliseconds),

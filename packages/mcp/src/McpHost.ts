@@ -29,6 +29,8 @@ export interface McpHost {
   readonly variables: Readonly<Record<string, string | undefined>>
   /** The text of a file that the user's own config names as `{file:PATH}`. */
   readonly readText: (path: string) => Effect.Effect<string, { readonly message: string }>
+  /** Sends a request over HTTP. */
+  readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>
   /** Starts a program; when the scope closes, nothing of it is left. */
   readonly launch: (options: LaunchOptions) => Effect.Effect<Launched, { readonly message: string }, Scope.Scope>
 }

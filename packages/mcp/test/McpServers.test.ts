@@ -7,6 +7,7 @@ import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import { fake, open, testHost } from "./support/host.ts"
+import { web } from "./support/web.ts"
 
 const namesOf = (source: ToolSource) => source.current().map((tool) => tool.name)
 
@@ -126,6 +127,39 @@ describe("a server", () => {
       const source = yield* open(one("silent", { timeout: 20 }))
       const { told } = yield* turn(source, [echo])
       expect(told).toEqual([expect.stringContaining("timed out")])
+    }))
+})
+
+describe("a server over HTTP", () => {
+  it.scopedLive("is called with the headers of its config, also where it redirects on its host", () =>
+    Effect.gen(function*() {
+      const { headers, url } = yield* web()
+      const source = yield* open(
+        { fake: { url: `${url}/here`, headers: { "x-key": "${KEY}" } } },
+        testHost({ variables: { KEY: "k" } })
+      )
+      const { told } = yield* turn(source, [echo])
+      expect(told).toEqual(["session 0"])
+      expect(new Set(headers.map((each) => each["x-key"]))).toEqual(new Set(["k"]))
+    }))
+
+  it.scopedLive("takes nobody to another host", () =>
+    Effect.gen(function*() {
+      const other = yield* web()
+      const { url } = yield* web(`${other.url}/mcp`)
+      const source = yield* open({ fake: { url: `${url}/away` } })
+      const { offered } = yield* turn(source, [])
+      expect({ offered, asked: other.headers }).toEqual({ offered: [[]], asked: [] })
+    }))
+
+  it.scopedLive("that has forgotten the session fails that call", () =>
+    Effect.gen(function*() {
+      const { forget, url } = yield* web()
+      const source = yield* open({ fake: { url: `${url}/mcp` } })
+      yield* source.ready
+      forget()
+      const { told } = yield* turn(source, [echo])
+      expect(told).toEqual([expect.stringContaining("it does not know this session any more")])
     }))
 })
 

@@ -22,6 +22,12 @@ const agents: ReadonlyMap<string, string> = new Map([
   ["general-purpose", "general"]
 ])
 
+/** Tools of MCP servers: `mcp__SERVER` is all of one server, `mcp__SERVER__TOOL` one of them. */
+const toolOfServer = (tool: string): string | undefined => {
+  const [, server, name] = /^mcp__(.+?)(?:__(.*))?$/.exec(tool) ?? []
+  return server === undefined ? undefined : `mcp_${server}_${name ?? "*"}`
+}
+
 const files = new Set(["read", "edit", "list"])
 
 /**
@@ -40,7 +46,7 @@ const flat = (path: string): string => path.replaceAll(/\*\*\/|\*+/g, "*").repla
 export const claudePatterns = (rule: string, action: string): ReadonlyArray<Spoken> | undefined => {
   const [, tool, what] = /^\s*([\w*-]+)\s*(?:\(([^]*)\))?\s*$/.exec(rule) ?? []
   if (tool === undefined) return undefined
-  const permission = permissions.get(tool) ?? tool
+  const permission = permissions.get(tool) ?? toolOfServer(tool) ?? tool
   const all = (patterns: ReadonlyArray<string>) => patterns.map((pattern) => ({ permission, pattern }))
   const text = what?.trim()
   if (text === undefined || text === "" || text === "*") return all(["*"])

@@ -16,7 +16,9 @@ import type { ConfigSource } from "./substitute.ts"
 const actions = ["allow", "ask", "deny"] as const
 
 const unused: ReadonlyMap<string, string> = new Map([
-  ["mcpServers", "these MCP servers are not read yet"]
+  ["mcpServers", "put MCP servers into .mcp.json, or under mcp in skein.json"],
+  ["enabledMcpjsonServers", "`skein trust` lists the servers of a project"],
+  ["enableAllProjectMcpServers", "`skein trust` lists the servers of a project"]
 ])
 
 /** Notes about such a file. */
@@ -71,6 +73,8 @@ const settingsOf = (tree: LocatedObject, whyNot: WhyNot, remarks: Remarks): Read
       case "disableAllHooks":
         if (plain(value) === true) note("the hooks of this file do not run; those of other files do")
         return []
+      case "disabledMcpjsonServers":
+        return disabledServersOf(each)
       case "hooks":
         return isNothing(value) || hasNoHooks ? [] : claudeHooksOf(each, noteAt)
       case "permissions":
@@ -83,6 +87,15 @@ const settingsOf = (tree: LocatedObject, whyNot: WhyNot, remarks: Remarks): Read
         return []
     }
   })
+}
+
+/** The servers of `.mcp.json` that it turns off. */
+const disabledServersOf = ({ at, value }: LocatedEntry): ReadonlyArray<LocatedEntry> => {
+  const names = value.kind === "array" ? value.items.flatMap((item) => item.kind === "string" ? [item.value] : []) : []
+  const off: Located = { kind: "object", at, entries: [entry("enabled", at, { kind: "boolean", at, value: false })] }
+  return names.length === 0
+    ? []
+    : [entry("mcp", at, { kind: "object", at, entries: names.map((name) => entry(name, at, off)) })]
 }
 
 /** Variables in the form of Skein's config. */

@@ -7,6 +7,7 @@ import { issueIn } from "./configContent.ts"
 import { settleContent } from "./configFile.ts"
 import { fillModels } from "./fillModels.ts"
 import {
+  type Action,
   type Adapted,
   entry,
   hasBlanks,
@@ -20,6 +21,7 @@ import {
 import { adapt } from "./foreignAgent.ts"
 import { readDenied, readPermission, readTools } from "./foreignLimits.ts"
 import { readModel } from "./foreignModel.ts"
+import { adaptServers } from "./foreignServers.ts"
 import { asNote, parseForeign } from "./foreignSource.ts"
 import { placeInstructions } from "./instructionPaths.ts"
 import { type Fault, type Located, type LocatedEntry, type LocatedObject, plain } from "./located.ts"
@@ -28,7 +30,6 @@ import { type ConfigSource, substitute } from "./substitute.ts"
 /** Keys that Skein knows and does not use, with the alternative. */
 const unused: ReadonlyMap<string, string> = new Map([
   ["provider", "set up providers under provider in skein.json, best in your own"],
-  ["mcp", "these MCP servers are not read yet, and agents have none of their tools"],
   ["plugin", "plugins are not loaded; use hooks in skein.json"],
   ["formatter", "a hook for PostToolUse in skein.json can format files"],
   ...[
@@ -113,6 +114,8 @@ const adaptConfig = (tree: LocatedObject, whyNot: WhyNot): AdaptedConfig => {
         return []
       case "instructions":
         return instructionsOf(each, (message) => note(each, message))
+      case "mcp":
+        return adaptServers(each, "opencode", (place, message) => note({ ...each, ...place }, message))
       case "compaction":
         return compactionOf(
           each,
@@ -232,7 +235,21 @@ const rulesOf = (tree: LocatedObject, notes: Array<Fault>, loud: Array<Fault>): 
     && !(isUnclear && says(each, "action") === "allow")
   )
   const rules = [...(isUnclear ? [rule("*", "*", "ask", at)] : []), ...only, ...kept, ...denied]
+    .flatMap((each) => [each, ...ofServers(each, serverNames(tree))])
   return rules.length === 0 ? undefined : entry("permission", at, { kind: "array", at, items: rules })
+}
+
+/** The MCP servers of the file: their tools are called `SERVER_TOOL` there, and `mcp_SERVER_TOOL` here. */
+const serverNames = (tree: LocatedObject): ReadonlyArray<string> =>
+  tree.entries.flatMap(({ key, value }) =>
+    key === "mcp" && value.kind === "object" ? value.entries.map((server) => server.key) : []
+  )
+
+const ofServers = (written: Located, names: ReadonlyArray<string>): ReadonlyArray<Located> => {
+  const permission = says(written, "permission")
+  return names.some((name) => permission.startsWith(`${name}_`))
+    ? [rule(`mcp_${permission}`, says(written, "pattern"), says(written, "action") as Action, written.at)]
+    : []
 }
 
 const says = (written: Located, key: string): string =>

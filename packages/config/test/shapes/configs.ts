@@ -17,10 +17,10 @@ const openCode = (what: string, content: unknown, result: string, more: Partial<
   ...more
 })
 
-const servers = (what: string, content: unknown): Shape => ({
+const servers = (what: string, content: unknown, result: Shape["result"] = "1 trust"): Shape => ({
   what: `.mcp.json: ${what}`,
   files: { ".mcp.json": typeof content === "string" ? content : JSON.stringify(content) },
-  result: "1 note"
+  result
 })
 
 const denied = { rules: ["deny bash curl *"] }
@@ -99,8 +99,8 @@ export const configs: ReadonlyArray<Shape> = [
   }),
   openCode("keys of its own", { reference: {}, subagent_depth: 2, tool_output: {} }, "3 note"),
   openCode("a theme", { $schema: "https://opencode.ai/config.json", theme: "x", autoupdate: false }, "2 note"),
-  openCode("local servers", { mcp: { x: { type: "local", command: ["npx", "x"], enabled: true } } }, "1 note"),
-  openCode("remote servers", { mcp: { x: { type: "remote", url: "https://x.example/mcp" } } }, "1 note"),
+  openCode("local servers", { mcp: { x: { type: "local", command: ["npx", "x"], enabled: true } } }, "1 trust"),
+  openCode("remote servers", { mcp: { x: { type: "remote", url: "https://x.example/mcp" } } }, "1 trust"),
   openCode("no servers", { mcp: {} }, "silent"),
   openCode("plugins", { plugin: ["x@latest"] }, "1 note"),
   openCode("providers", { provider: { lmstudio: { npm: "@ai-sdk/openai-compatible" } } }, "1 note"),
@@ -127,6 +127,6 @@ export const configs: ReadonlyArray<Shape> = [
   servers("a server with a command", { mcpServers: { x: { command: "npx", args: ["x"], env: { KEY: "${KEY}" } } } }),
   servers("a server with a URL", { mcpServers: { x: { type: "http", url: "https://x.example/mcp" } } }),
   servers("an editor's shape", { servers: { x: { command: "x" } }, inputs: [] }),
-  servers("a bare server", { command: "npx", args: ["x"] }),
-  servers("a file that is cut off", "{ \"mcpServers\":")
+  servers("a bare server", { command: "npx", args: ["x"] }, "1 note"),
+  servers("a file that is cut off", "{ \"mcpServers\":", "1 note")
 ]

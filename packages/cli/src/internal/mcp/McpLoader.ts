@@ -35,6 +35,7 @@ export class McpLoader extends Context.Tag("@skein/cli/internal/mcp/McpLoader")<
             McpServers.layer({
               version,
               variables,
+              fetch: globalThis.fetch,
               readText: (path) => fs.readFileString(path),
               launch: (program) =>
                 ServerProcess.start(processes, { ...program, environment: { ...base, ...program.environment } })

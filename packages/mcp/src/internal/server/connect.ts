@@ -8,6 +8,8 @@ import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
 import { pathToFileURL } from "node:url"
 import type { McpHost } from "../../McpHost.ts"
+import { cleanLine } from "../cleanText.ts"
+import { makeHttpTransport } from "../http/httpTransport.ts"
 import { makeStdioTransport } from "../stdio/stdioTransport.ts"
 import type { Connection } from "./Connection.ts"
 import { wordsOf } from "./failure.ts"
@@ -101,17 +103,58 @@ const overStdioEither = (target: Target, command: Command, changes: Queue.Queue<
     )
   })
 
+/** What was reached, whichever way. */
+interface Reached {
+  readonly client: Client
+  readonly ended: Effect.Effect<string>
+  readonly whyEnded: () => string | undefined
+}
+
+/** Speaks with a server over HTTP, in this way. */
+const overHttp = Effect.fnUntraced(
+  function*(target: Target, url: URL, kind: "http" | "sse", changes: Queue.Queue<void>) {
+    const client = makeClient(target, changes, kind === "sse" ? "legacy" : "auto")
+    const { ended, transport, whyEnded } = yield* makeHttpTransport(target.host, url, target.config.headers ?? {}, kind)
+    yield* connected(client, transport)
+    return { client, ended, whyEnded } satisfies Reached
+  }
+)
+
+/** Some servers are of the older kind, and say so only by refusing the newer one. */
+const overHttpEither = (target: Target, url: URL, changes: Queue.Queue<void>) =>
+  Effect.gen(function*() {
+    const outer = yield* Effect.scope
+    const inner = yield* Scope.fork(outer, ExecutionStrategy.sequential)
+    return yield* overHttp(target, url, "http", changes).pipe(
+      Scope.extend(inner),
+      Effect.catchAll((first) =>
+        overHttp(target, url, "sse", changes).pipe(
+          Effect.zipLeft(Scope.close(inner, Exit.void)),
+          Effect.mapError(() => first)
+        )
+      )
+    )
+  })
+
+const reach = (target: Target, changes: Queue.Queue<void>): Effect.Effect<Reached, ServerFailed, Scope.Scope> => {
+  const { command, type, url } = target.config
+  const [program, ...words] = command ?? []
+  if (program !== undefined) return overStdioEither(target, [program, ...words], changes)
+  if (url === undefined) return new ServerFailed({ message: "its config names neither a command nor a URL" })
+  if (!URL.canParse(url) || !/^https?:/.test(url)) {
+    return new ServerFailed({ message: `${cleanLine(url, 200)} is no http(s) URL` })
+  }
+  const where = new URL(url)
+  return type === undefined ? overHttpEither(target, where, changes) : overHttp(target, where, type, changes)
+}
+
 /** Reaches a server; when the scope closes, nothing of it is left. */
 export const connect = (given: Target): Effect.Effect<Connection, ServerFailed, Scope.Scope> =>
   Effect.gen(function*() {
     // One change or many: the lists are read once.
     const changes = yield* Queue.sliding<void>(1)
     const config = yield* fillIn(given.config, given.host)
-    const target = { ...given, config }
-    const { command } = config
-    const [program, ...words] = command ?? []
-    if (program === undefined) return yield* new ServerFailed({ message: "it has no command" })
-    const { client, ended, whyEnded } = yield* overStdioEither(target, [program, ...words], changes)
+    const { client, ended, whyEnded } = yield* reach({ ...given, config }, changes)
     return {
       client,
       ended,

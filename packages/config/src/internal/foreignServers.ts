@@ -1,0 +1,118 @@
+/** Decides what the MCP servers of other tools' files mean to Skein: those of Claude Code, OpenCode and VS Code. */
+import { entry, type Foreign, isNothing, text } from "./foreign.ts"
+import { type Located, type LocatedEntry, type LocatedObject, plain } from "./located.ts"
+
+type Note = (at: Pick<LocatedEntry, "at" | "key">, message: string) => void
+
+const known = new Set([
+  "args",
+  "command",
+  "disabled",
+  "enabled",
+  "env",
+  "environment",
+  "headers",
+  "timeout",
+  "type",
+  "url"
+])
+
+const valueOf = (server: LocatedObject, key: string): Located | undefined =>
+  server.entries.findLast((each) => each.key === key && !isNothing(each.value))?.value
+
+const words = (value: Located | undefined): ReadonlyArray<Located> =>
+  value === undefined ?
+    [] :
+    (value.kind === "array" ? value.items : [value]).map((item) =>
+      item.kind === "string" ? item : text(String(plain(item)), item.at)
+    )
+
+/** The program with its arguments. OpenCode has a list; who writes a text there means its words. */
+const commandOf = (server: LocatedObject, from: Foreign): Located | undefined => {
+  const command = valueOf(server, "command")
+  if (command === undefined) return undefined
+  const isLine = command.kind === "string" && from === "opencode"
+  const program = isLine
+    ? command.value.trim().split(/\s+/).map((word) => text(word, command.at))
+    : words(command)
+  return { kind: "array", at: command.at, items: [...program, ...words(valueOf(server, "args"))] }
+}
+
+/** Texts by name; numbers and truth values are written as texts. */
+const textsOf = (value: Located | undefined): Located | undefined =>
+  value?.kind !== "object" ? undefined : {
+    ...value,
+    entries: value.entries.flatMap((each) =>
+      each.value.kind === "object" || each.value.kind === "array" || each.value.kind === "null"
+        ? []
+        : [
+          entry(each.key, each.at, each.value.kind === "string" ? each.value : text(String(plain(each.value)), each.at))
+        ]
+    )
+  }
+
+const isOff = (server: LocatedObject): boolean =>
+  plain(valueOf(server, "enabled") ?? { kind: "null", at: server.at, value: null }) === false
+  || plain(valueOf(server, "disabled") ?? { kind: "null", at: server.at, value: null }) === true
+
+/** One server as config has it; undefined where it cannot be used. */
+const adaptServer = (each: LocatedEntry, from: Foreign, path: string, note: Note): LocatedEntry | undefined => {
+  const { at, key, value } = each
+  const say = (place: Pick<LocatedEntry, "at">, message: string) => note({ at: place.at, key: path }, message)
+  if (value.kind !== "object") {
+    say(each, "this is no server, and is left out")
+    return undefined
+  }
+  const command = commandOf(value, from)
+  const url = valueOf(value, "url")
+  if (!isOff(value) && command === undefined && url?.kind !== "string") {
+    say(each, "this server has neither a command nor a URL, and is left out")
+    return undefined
+  }
+  if (url?.kind === "string" && command === undefined && !/^https?:\/\/|^\$\{|^\{env:/.test(url.value)) {
+    say(each, "this server has no http(s) URL, and is left out")
+    return undefined
+  }
+  for (const other of value.entries) {
+    if (!known.has(other.key) && !isNothing(other.value)) say(other, `Skein ignores ${other.key}`)
+  }
+  const env = textsOf(valueOf(value, "env") ?? valueOf(value, "environment"))
+  const headers = textsOf(valueOf(value, "headers"))
+  const timeout = valueOf(value, "timeout")
+  const isSse = plain(valueOf(value, "type") ?? text("", at)) === "sse"
+  const put = (name: string, found: Located | undefined) => found === undefined ? [] : [entry(name, at, found)]
+  return entry(key, at, {
+    kind: "object",
+    at: value.at,
+    entries: [
+      ...put("command", command),
+      ...put("env", command === undefined ? undefined : env),
+      ...(command === undefined
+        ? [...put("url", url), ...put("headers", headers), ...(isSse ? put("type", text("sse", at)) : [])]
+        : []),
+      ...(isOff(value) ? put("enabled", { kind: "boolean", at, value: false }) : []),
+      // OpenCode means how long it waits for the tools; Claude Code, how long a call may take.
+      ...(timeout?.kind === "number" && Number.isInteger(timeout.value) && Number(timeout.value) > 0
+        ? put(from === "opencode" ? "startup_timeout" : "timeout", timeout)
+        : [])
+    ]
+  })
+}
+
+/** The servers of an object that has them by their names, under the key that Skein has for them. */
+export const adaptServers = (
+  { at, key, value }: LocatedEntry,
+  from: Foreign,
+  note: Note
+): ReadonlyArray<LocatedEntry> => {
+  if (isNothing(value)) return []
+  if (value.kind !== "object") {
+    note({ at, key }, "this is no object with a key for each server")
+    return []
+  }
+  const inner = value.entries.find((each) => each.key === "servers" && each.value.kind === "object")
+  // The newer shape of OpenCode.
+  if (inner !== undefined && from === "opencode") return adaptServers({ ...inner, key: `${key}.servers` }, from, note)
+  const entries = value.entries.flatMap((each) => adaptServer(each, from, `${key}.${each.key}`, note) ?? [])
+  return entries.length === 0 ? [] : [entry("mcp", at, { kind: "object", at, entries })]
+}

@@ -1,0 +1,46 @@
+/** Speaks MCP with a server over HTTP, and notices when it has forgotten the session or is gone. */
+import { SSEClientTransport, StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import type { McpHost } from "../../McpHost.ts"
+import { wordsOf } from "../server/failure.ts"
+import { boundedFetch } from "./boundedFetch.ts"
+
+/** A transport, and how it ended. */
+export interface HttpTransport {
+  readonly transport: Transport
+  readonly ended: Effect.Effect<string>
+  readonly whyEnded: () => string | undefined
+}
+
+/** Makes the transport of a server at a URL. */
+export const makeHttpTransport = (
+  host: Pick<McpHost, "fetch">,
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  kind: "http" | "sse"
+): Effect.Effect<HttpTransport> =>
+  Effect.map(Deferred.make<string>(), (ended) => {
+    let whyEnded: string | undefined
+    const finish = (why: string) => {
+      whyEnded ??= why
+      Deferred.unsafeDone(ended, Effect.succeed(whyEnded))
+    }
+    const send = boundedFetch(host.fetch)
+    const watched: McpHost["fetch"] = (to, init) =>
+      send(to, init).then((response) => {
+        // A server that was started again does not know the session any more.
+        if (response.status === 404 && new Headers(init?.headers).has("mcp-session-id")) {
+          finish("it does not know this session any more")
+        }
+        return response
+      }, (error: unknown) => {
+        if (init?.signal?.aborted !== true) finish(`it cannot be reached: ${wordsOf(error)}`)
+        throw error
+      })
+    const options = { fetch: watched, requestInit: { headers: { ...headers } } }
+    const transport = kind === "sse"
+      ? new SSEClientTransport(url, options)
+      : new StreamableHTTPClientTransport(url, options)
+    return { transport, ended: Deferred.await(ended), whyEnded: () => whyEnded }
+  })
