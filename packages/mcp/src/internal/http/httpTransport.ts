@@ -3,7 +3,7 @@ import { SSEClientTransport, StreamableHTTPClientTransport, type Transport } fro
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type { McpHost } from "../../McpHost.ts"
-import { wordsOf } from "../server/failure.ts"
+import { wordsOf } from "../failure.ts"
 import { boundedFetch } from "./boundedFetch.ts"
 
 /** A transport, and how it ended. */

@@ -1,5 +1,5 @@
 /** Says what is wrong with a server in words that a person can act on. */
-import { cleanLine } from "../cleanText.ts"
+import { cleanLine } from "./cleanText.ts"
 
 /** The longest such words. */
 const longest = 500
