@@ -107,7 +107,7 @@ export const adaptServers = (
 ): ReadonlyArray<LocatedEntry> => {
   if (isNothing(value)) return []
   if (value.kind !== "object") {
-    note({ at, key }, "this is no object with a key for each server")
+    note({ at, key }, "this must be an object with a key for each server")
     return []
   }
   const inner = value.entries.find((each) => each.key === "servers" && each.value.kind === "object")
