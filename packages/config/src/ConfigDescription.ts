@@ -40,12 +40,15 @@ export const describeConfig = (
   }
 }
 
+const secret = /KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH/i
+
 const shownValue = ({ path, shown, value }: ConfigEntry): unknown => {
   if (shown !== undefined) return shown
   const key = path[0] === "telemetry" ? path[1] : path[0] === "provider" ? path[2] : undefined
   // A variable may contain a key.
-  if (path[0] === "env" && /KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH/i.test(path[1] ?? "")) return "(hidden)"
+  if (path[0] === "env" && secret.test(path[1] ?? "")) return "(hidden)"
   if (key === "headers" && typeof value === "string") return "(hidden)"
+  if (key === "options" && secret.test(path.at(-1) ?? "")) return "(hidden)"
   if (key === "base_url" || key === "endpoint") return String(value).replace(/\/\/[^/@]*@/, "//(hidden)@")
   return value
 }

@@ -67,7 +67,9 @@ layer(NodeFileSystem.layer)("describeConfig", (it) => {
           provider: {
             p: {
               base_url: "https://me:s3cret@models.example/v1",
-              headers: { Authorization: "Bearer s3cret", Other: "x{env:SECRET}" }
+              headers: { Authorization: "Bearer s3cret", Other: "x{env:SECRET}" },
+              package: "@acme/llm",
+              options: { region: "north", secretAccessKey: "s3cret", deep: { token: "s3cret" } }
             }
           },
           telemetry: { endpoint: "https://me:s3cret@collector.example", headers: { Authorization: "Bearer s3cret" } }
@@ -82,7 +84,9 @@ layer(NodeFileSystem.layer)("describeConfig", (it) => {
         provider: {
           p: {
             base_url: "https://(hidden)@models.example/v1",
-            headers: { Authorization: "(hidden)", Other: "x{env:SECRET}" }
+            headers: { Authorization: "(hidden)", Other: "x{env:SECRET}" },
+            package: "@acme/llm",
+            options: { region: "north", secretAccessKey: "(hidden)", deep: { token: "(hidden)" } }
           }
         },
         telemetry: { endpoint: "https://(hidden)@collector.example", headers: { Authorization: "(hidden)" } }

@@ -38,6 +38,22 @@ const untrusted = ({ widenings }: Effect.Effect.Success<ReturnType<typeof loadIn
   widenings.filter(({ state }) => state !== "trusted").map(({ key, state }) => `${key} ${state}`)
 
 layer(NodeFileSystem.layer)("Trust", (it) => {
+  it.scoped("lets no project load code, whoever trusts it", () =>
+    Effect.gen(function*() {
+      const mine = { package: "@acme/llm", options: { region: "north", deep: { a: 1 } }, models: { m: {} } }
+      const root = yield* workspace({ [file]: { provider: { mine } } })
+      const { settings, warnings, widenings } = yield* loadIn(root)
+      const error = yield* Effect.flip(trusting(root, "provider.mine.package"))
+      expect(error.message).toContain("cannot be trusted")
+      expect(settings.provider).toEqual({ mine: { models: { m: {} } } })
+      expect(warnings.map(({ message }) => message)).toContainEqual(
+        "provider.mine.package is ignored: a project's file may not load code"
+      )
+      expect(widenings.every(({ state }) => state === "fixed")).toBe(true)
+      const own = yield* workspace({ [userFile]: { provider: { mine } }, [file]: {} })
+      expect((yield* loadIn(own)).settings.provider).toEqual({ mine })
+    }))
+
   it.scoped("applies to each value separately, and nothing else", () =>
     Effect.gen(function*() {
       const root = yield* workspace({ [file]: wide, "project/guard.sh": "exit 0\n" })

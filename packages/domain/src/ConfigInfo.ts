@@ -98,6 +98,14 @@ export const ModelConfig = Schema.Struct({
 export const ProviderConfig = Schema.Struct({
   /** The API of a custom provider; `openai-compatible` by default. */
   type: Schema.optional(Schema.Literal("openai", "openai-compatible", "anthropic", "google")),
+  /** A provider package of the AI SDK, installed beside the user's config, or the absolute path of a module. */
+  package: Schema.optional(
+    Schema.String.pipe(Schema.pattern(/^(?:\/|(?:@[\w.-]+\/)?[\w-][\w.-]*$)/, {
+      message: () => "the name of a package, or an absolute path"
+    }))
+  ),
+  /** What the package is set up with. */
+  options: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown })),
   base_url: Schema.optional(HttpUrl),
   api: Schema.optional(Schema.Literal("chat", "responses")),
   /** The name of the environment variable that holds the key. */

@@ -8,6 +8,7 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Scope } from "effect/Scope"
+import * as AiSdkPackage from "./AiSdkPackage.ts"
 import * as Anthropic from "./Anthropic.ts"
 import { builtIn } from "./BuiltIn.ts"
 import { chooseModel } from "./DefaultModel.ts"
@@ -27,7 +28,12 @@ const apiOf = (id: string, config: ProviderConfig): Api =>
   config.type ?? (id === "openai" || id === "anthropic" || id === "google" ? id : "openai-compatible")
 
 /** Sets up a provider. A provider of your own gets no other provider's key, unless it has OpenAI's API. */
-const vendorOf = (id: string, config: ProviderConfig, firstEvent: number | undefined): VendorEffect =>
+const vendorOf = (
+  id: string,
+  config: ProviderConfig,
+  firstEvent: number | undefined,
+  packages: string | undefined
+): VendorEffect =>
   Effect.gen(function*() {
     const api = apiOf(id, config)
     const own = yield* findKey(id, config)
@@ -37,6 +43,10 @@ const vendorOf = (id: string, config: ProviderConfig, firstEvent: number | undef
     const baseUrlName = builtIn[id]?.baseUrlName
     const baseUrl = config.base_url ?? (baseUrlName === undefined ? undefined : yield* textFrom(baseUrlName))
     const common = { id, apiKey, keyName, firstEvent, headers: config.headers, models: config.models }
+    if (config.package !== undefined && packages !== undefined) {
+      const { options, package: name } = config
+      return AiSdkPackage.make({ ...common, package: name, options, baseUrl: config.base_url, directory: packages })
+    }
     switch (api) {
       case "openai":
         return yield* OpenAi.make({ ...common, baseUrl, api: config.api })
@@ -57,6 +67,8 @@ const presets: Readonly<Record<string, OpenAiCompatible.Preset>> = OpenAiCompati
 export interface ProvidersOptions {
   /** More vendors. Config under their ids does not apply to them. */
   readonly vendors: ReadonlyArray<Vendor>
+  /** The directory whose `node_modules` holds the packages that the config names. Without it, no package is loaded. */
+  readonly packages?: string
   /** The default model if no key and no model is set. Its vendor must not need a key. */
   readonly fallback: ModelRef
 }
@@ -64,7 +76,7 @@ export interface ProvidersOptions {
 const vendors = (
   configs: Readonly<Record<string, ProviderConfig>>,
   firstEvent: number | undefined,
-  own: ReadonlyArray<Vendor>
+  { packages, vendors: own }: ProvidersOptions
 ): Effect.Effect<
   ReadonlyArray<Vendor>,
   ConfigError,
@@ -73,7 +85,7 @@ const vendors = (
   const ids = new Set([...Object.keys(builtIn), ...Object.keys(configs)])
   for (const { id } of own) ids.delete(id)
   return Effect.map(
-    Effect.forEach(ids, (id) => vendorOf(id, configs[id] ?? {}, firstEvent)),
+    Effect.forEach(ids, (id) => vendorOf(id, configs[id] ?? {}, firstEvent, packages)),
     (made) => [...made, ...own]
   )
 }
@@ -91,7 +103,7 @@ export const layer = (options: ProvidersOptions): Layer.Layer<Provider, ConfigEr
     Provider,
     Effect.gen(function*() {
       const config = yield* Config
-      const made = yield* vendors(config.settings.provider ?? {}, chosenFirstEvent(config), options.vendors)
+      const made = yield* vendors(config.settings.provider ?? {}, chosenFirstEvent(config), options)
       const { model } = yield* chooseModel(options.fallback)
       return toProvider(made, Effect.succeed(model))
     })

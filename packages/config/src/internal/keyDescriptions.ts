@@ -54,6 +54,9 @@ export const keyDescriptions: Readonly<Record<string, string>> = {
   "command.NAME.subtask": "Whether it runs as a task. By default it does when its agent is a subagent.",
   provider: "Providers of models by name.",
   "provider.NAME.type": "The API of a provider of your own. `openai-compatible` if absent.",
+  "provider.NAME.package":
+    "A provider package of the AI SDK, installed beside your config. Ignored in a project's file.",
+  "provider.NAME.options": "What the package is set up with.",
   "provider.NAME.base_url": "The address of its API.",
   "provider.NAME.api": "OpenAI's API to use: `chat` or `responses`.",
   "provider.NAME.key_env": "The environment variable that holds the key.",

@@ -25,6 +25,10 @@ export const holdsCommands = (top: string | undefined): boolean => top === "hook
 /** Whether this is an MCP server, which runs a program or says where requests go. */
 export const isServer = ([top]: ReadonlyArray<string>): boolean => top === "mcp"
 
+/** Whether this names code that runs in this process, or says what it is called with. Nobody can trust that by its name. */
+const loadsCode = (top: string | undefined, key: string | undefined): boolean =>
+  top === "provider" && (key === "package" || key === "options")
+
 /** Whether a value is never for a project to set, such as hooks, which would run without a question. */
 export const isIgnored = ([top, , key, ...rest]: ReadonlyArray<string>): boolean =>
   top === "telemetry"
@@ -34,10 +38,11 @@ export const isIgnored = ([top, , key, ...rest]: ReadonlyArray<string>): boolean
   || top === "sandbox_env"
   || holdsCommands(top)
   || top === "mcp"
+  || loadsCode(top, key)
   || (top === "provider" && (key === "headers" || (rest.length === 0 && (key === "base_url" || key === "key_env"))))
 
 /** The effect of such a value. */
-const reach = ([top]: ReadonlyArray<string>): string =>
+const reach = ([top, , key]: ReadonlyArray<string>): string =>
   holdsCommands(top)
     ? "run commands"
     : top === "mcp"
@@ -48,6 +53,8 @@ const reach = ([top]: ReadonlyArray<string>): string =>
     ? "say how long the events of all projects are kept"
     : top === "sandbox_read" || top === "sandbox_env"
     ? "show commands in the sandbox more"
+    : loadsCode(top, key)
+    ? "load code"
     : `say where ${top === "telemetry" ? "telemetry goes" : "requests and keys go"}`
 
 /** Why this value of a project's file may not contain an environment variable. */
@@ -194,7 +201,9 @@ export const admit = (
 
   const mayStay = (node: SourcedLeaf, path: ReadonlyArray<string>): boolean => {
     if (isServer(path) && isOff(node.value)) return true
-    if (isIgnored(path)) return counts(path, node, `a project's file may not ${reach(path)}`)
+    if (isIgnored(path)) {
+      return counts(path, node, `a project's file may not ${reach(path)}`, !loadsCode(path[0], path[2]))
+    }
     const granted = grantedLess(path, node, user)
     if (granted !== undefined) {
       return counts(path, node, `a project's file can only restrict what you grant (${granted})`)

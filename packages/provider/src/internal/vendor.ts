@@ -113,5 +113,5 @@ const noKey = (providerID: string, modelID: string, keyName: string | undefined)
 }
 
 /** Tells keys apart without revealing them. Not node:crypto, because loading it would delay every start. */
-const fingerprintOf = (key: Redacted.Redacted): string =>
+export const fingerprintOf = (key: Redacted.Redacted): string =>
   (Hash.string(Redacted.value(key)) >>> 0).toString(16).padStart(8, "0")

@@ -1,0 +1,135 @@
+import { expect, it } from "@effect/vitest"
+import { Config } from "@skein/core/Config"
+import { Provider } from "@skein/core/Provider"
+import type { ProviderConfig } from "@skein/domain/ConfigInfo"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import * as Providers from "../src/Providers.ts"
+import { ask, textOf } from "./support/Server.ts"
+
+/** A package whose models say what they were made with. */
+const sound = (version = "v3") => `
+  export const createAcme = (settings) => {
+    const acme = (modelId) => ({
+      specificationVersion: "${version}", provider: "acme", modelId, supportedUrls: {},
+      doStream: async () => {
+        const said = JSON.stringify({ modelId, settings })
+        if (settings.fails) throw new Error("bad key " + settings.apiKey + settings.secretKey)
+        const parts = [
+          { type: "text-start", id: "t" }, { type: "text-delta", id: "t", delta: said }, { type: "text-end", id: "t" },
+          { type: "finish", finishReason: { unified: "stop", raw: "stop" }, usage: { inputTokens: {}, outputTokens: {} } }
+        ]
+        return { stream: ReadableStream.from(parts) }
+      }
+    })
+    acme.other = true
+    return acme
+  }
+  export const acme = createAcme
+`
+
+/** A directory with these files. */
+const directory = (files: Readonly<Record<string, string>>) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const made = mkdtempSync(join(tmpdir(), "skein-package-"))
+      for (const [name, text] of Object.entries(files)) {
+        mkdirSync(dirname(join(made, name)), { recursive: true })
+        writeFileSync(join(made, name), text)
+      }
+      return made
+    }),
+    (made) => Effect.sync(() => rmSync(made, { recursive: true }))
+  )
+
+const manifest = (more: object) => JSON.stringify({ name: "@acme/llm", version: "1.0.0", type: "module", ...more })
+
+const resolve = (acme: ProviderConfig, packages: string, env: Record<string, string> = {}) =>
+  Effect.flatMap(Provider, (provider) => provider.resolve({ providerID: "acme", modelID: "m" })).pipe(
+    Effect.provide(Providers.layer({ vendors: [], fallback: { providerID: "acme", modelID: "m" }, packages })),
+    Effect.provide(Config.layer({ provider: { acme } })),
+    Effect.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(env)))))
+  )
+
+it.scoped.each<readonly [string, object]>([
+  ["conditions", { exports: { ".": { types: "./x.d.ts", import: { default: "./dist/index.js" } } } }],
+  ["a text", { exports: "./dist/index.js" }],
+  ["no exports", { main: "dist/index.js" }]
+])(
+  "loads an installed package with %s, and passes key, address, headers and options on",
+  ([, more]) =>
+    Effect.gen(function*() {
+      const packages = yield* directory({
+        "node_modules/@acme/llm/package.json": manifest(more),
+        "node_modules/@acme/llm/dist/index.js": sound()
+      })
+      const config = {
+        package: "@acme/llm",
+        key_env: "ACME_KEY",
+        base_url: "https://acme.test/v1",
+        headers: { "x-team": "a" },
+        options: { region: "north", nested: { deep: 1 } },
+        models: { m: { price: { input: "1", output: "2" } } }
+      }
+      const model = yield* resolve(config, packages, { ACME_KEY: "k-123456" })
+      expect(model.info).toMatchObject({ providerID: "acme", modelID: "m", price: { input: "1" } })
+      expect(model.limitKey).not.toContain("k-123456")
+      expect(JSON.parse(textOf(yield* ask(model)))).toEqual({
+        modelId: "m",
+        settings: {
+          name: "acme",
+          apiKey: "k-123456",
+          baseURL: "https://acme.test/v1",
+          headers: { "x-team": "a" },
+          region: "north",
+          nested: { deep: 1 }
+        }
+      })
+    })
+)
+
+it.scoped("loads a module by its absolute path, and says no secret in an error", () =>
+  Effect.gen(function*() {
+    const packages = yield* directory({ "acme.mjs": sound() })
+    const config = {
+      package: join(packages, "acme.mjs"),
+      key_env: "ACME_KEY",
+      options: { fails: true, secretKey: "hush-hush" }
+    }
+    const { error } = yield* ask(yield* resolve(config, packages, { ACME_KEY: "k-123456" }))
+    expect(error?.message).toContain("bad key")
+    expect(error?.message).not.toMatch(/k-123456|hush-hush/)
+  }))
+
+it.scoped.each<readonly [string, Readonly<Record<string, string>>, string]>([
+  ["that is not installed", {}, "npm install --prefix"],
+  ["whose models are of another version", { "index.js": sound("v4") }, "install its release for AI SDK 6"],
+  ["that makes no models", { "index.js": "export const createAcme = () => ({})" }, "makes no language models"],
+  ["that creates nothing", { "index.js": "export const acme = 1" }, "whose name begins with create"],
+  ["that throws", { "index.js": "throw new Error('out of order')" }, "out of order"],
+  [
+    "that throws when it is set up",
+    { "index.js": "export const createX = () => { throw new Error('no') }" },
+    "used: no"
+  ]
+])("refuses a package %s, and says what to do", ([, files, said]) =>
+  Effect.gen(function*() {
+    const all = Object.entries(files).map(([name, text]) => [`node_modules/acme/${name}`, text] as const)
+    const packages = yield* directory(
+      all.length === 0 ? {} : { "node_modules/acme/package.json": manifest({}), ...Object.fromEntries(all) }
+    )
+    const error = yield* Effect.flip(resolve({ package: "acme" }, packages))
+    expect(error).toMatchObject({ _tag: "ModelUnavailable", reason: "bad_config", model: "acme/m" })
+    expect(error.message).toContain(said)
+  }))
+
+it.scoped("needs the key that the config names", () =>
+  Effect.gen(function*() {
+    const error = yield* Effect.flip(resolve({ package: "acme", key_env: "ACME_KEY" }, "/nowhere"))
+    expect(error).toMatchObject({ reason: "no_key" })
+    expect(error.message).toContain("ACME_KEY")
+  }))
