@@ -38,7 +38,7 @@ const untrusted = ({ widenings }: Effect.Effect.Success<ReturnType<typeof loadIn
   widenings.filter(({ state }) => state !== "trusted").map(({ key, state }) => `${key} ${state}`)
 
 layer(NodeFileSystem.layer)("Trust", (it) => {
-  it.scoped("lets no project load code, whoever trusts it", () =>
+  it.scoped("lets no project load code, not even a trusted one", () =>
     Effect.gen(function*() {
       const mine = { package: "@acme/llm", options: { region: "north", deep: { a: 1 } }, models: { m: {} } }
       const root = yield* workspace({ [file]: { provider: { mine } } })

@@ -38,7 +38,7 @@ const WaitInput = Schema.Struct({
   ),
   timeout: Schema.optional(
     millisecondsUpTo(3_600_000, "an hour").annotations(
-      about("How long to wait, in milliseconds or as \"5m\"; 10 minutes if left out")
+      about("How long to wait, in milliseconds or as \"5m\"; 10 minutes if left out, at most an hour")
     )
   )
 })

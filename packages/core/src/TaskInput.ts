@@ -7,10 +7,10 @@ const about = (description: string) => ({ description })
 /** The arguments with which a model starts or resumes a task. */
 export const TaskInput = Schema.Struct({
   description: Schema.String.annotations(about("A short (3-5 words) description of the task, for people")),
-  prompt: Schema.String.annotations(about("The whole prompt of the subagent: what to do, where, and what to report")),
+  prompt: Schema.String.annotations(about("All that the subagent reads")),
   subagent_type: Schema.String.annotations(about("The name of the agent that does the task")),
   task_id: Schema.optional(
-    Schema.String.annotations(about("The task_id of an earlier task of yours, to continue it"))
+    Schema.String.annotations(about("An earlier task of yours, to continue it"))
   ),
   session_id: Schema.optional(Schema.String.annotations(about("The same as task_id"))),
   command: Schema.optional(
@@ -18,7 +18,7 @@ export const TaskInput = Schema.Struct({
   ),
   background: Schema.optional(
     Schema.Boolean.annotations(
-      about("true: the call returns at once, the subagent works in the background, and its result arrives later")
+      about("true: work in the background")
     )
   ),
   isolation: Schema.optional(

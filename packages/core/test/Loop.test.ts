@@ -24,6 +24,22 @@ const systemOf = (request: ModelRequest | undefined): string => {
 }
 
 describe("a turn", () => {
+  it.effect("tells a model that wrote a call as text, twice at most, and ends with what it says then", () => {
+    const written = "<tool_call>{\"name\": \"echo\", \"arguments\": {\"words\": \"a\"}}</tool_call>"
+    const script = Scripted.make({
+      build: [written, Scripted.call("echo", { words: "a" }), "the end", written, written, written]
+    })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      expect(yield* Session.prompt(id, "Go")).toMatchObject({ text: "the end", usage: { steps: 3, toolCalls: 1 } })
+      expect(asked(script.requests[1]).at(-1)).toBe(
+        "You wrote a call of echo as text, so nothing was run. If you need the tool, call it for real. "
+          + "If not, answer without such markup."
+      )
+      expect(yield* Session.prompt(id, "Again")).toMatchObject({ text: written, usage: { steps: 3, toolCalls: 0 } })
+    }).pipe(Effect.provide(SkeinTest.layer(script, { tools: [echo] })))
+  })
+
   it.effect("continues until the model makes no more calls", () => {
     const script = Scripted.make({
       build: [Scripted.call("echo", { words: "a" }), Scripted.call("echo", { words: "b" }), "the end"]

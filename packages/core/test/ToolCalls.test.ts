@@ -51,7 +51,7 @@ const resultsIn = (requests: ReadonlyArray<Scripted.Scripted["requests"][number]
 const tagOf = ({ state }: ToolPart) => (state.status === "error" ? state.error.tag : state.status)
 
 it.effect("a tool without arguments is offered as an object without properties, also inside others", () => {
-  const nothing = { type: "object", properties: {}, additionalProperties: false }
+  const nothing = { type: "object", properties: {} }
   const script = Scripted.make({ build: ["ok"] })
   const tools = [
     define({ ...SkeinTest.tool("none", () => Effect.succeed("")), parameters: Schema.Struct({}) }),

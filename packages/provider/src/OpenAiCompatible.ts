@@ -140,6 +140,7 @@ export const make = (options: OpenAiCompatibleOptions): Effect.Effect<Vendor, ne
           stream_options: options.refusesUsage === true ? undefined : { include_usage: true }
         }),
         reasoning: id,
+        thinkTags: true,
         ...options.shortCallIDs === true ? { callID: await loadShortID() } : {}
       }
       return (setup) => ChatModel.make({ ...setup, send, apiKey, headers, dialect })

@@ -6,13 +6,13 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as JSONSchema from "effect/JSONSchema"
-import * as Predicate from "effect/Predicate"
 import { Agent, type AgentNotFound } from "../../Agent.ts"
 import { Permission, type Subject } from "../../Permission.ts"
 import type { ToolSpec } from "../../Provider.ts"
 import { type AnyTool, type ToolCaller, Tools } from "../../Tool.ts"
 import { type Acting, type Live, pathOf } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
+import { toolSchema } from "../toolSchema.ts"
 
 /** The mode of the tree that a session is in. */
 const treeModeOf = (live: Acting) => modeOf((live.parent?.root ?? live).info)
@@ -65,20 +65,6 @@ export const subjectOf = Effect.fnUntraced(function*(live: Acting) {
 
 const schemas = new WeakMap<AnyTool, Map<string, Record<string, unknown>>>()
 
-/** What Effect makes of an empty struct: it takes anything that is there. Providers require an object at the top. */
-const anyStruct = "/schemas/%7B%7D"
-
-/** Arguments that are an empty struct are an object without properties, at the top and below. */
-const closed = (schema: Readonly<Record<string, unknown>>): Record<string, unknown> => {
-  const { $id, anyOf, ...rest } = schema
-  return $id === anyStruct && Array.isArray(anyOf)
-    ? { ...rest, type: "object", properties: {}, additionalProperties: false }
-    : Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, closedIn(value)]))
-}
-
-const closedIn = (value: unknown): unknown =>
-  Array.isArray(value) ? value.map(closedIn) : Predicate.isRecord(value) ? closed(value) : value
-
 /** The JSON Schema of a tool's arguments without the hidden ones; made once for each tool. */
 const schemaOf = (tool: AnyTool, hidden: ReadonlyArray<string>): Record<string, unknown> => {
   const key = hidden.join(" ")
@@ -86,7 +72,7 @@ const schemaOf = (tool: AnyTool, hidden: ReadonlyArray<string>): Record<string, 
   schemas.set(tool, ofTool)
   const known = ofTool.get(key)
   if (known !== undefined) return known
-  const { $schema: _, ...all } = tool.inputSchema ?? closed({ ...JSONSchema.make(tool.parameters) })
+  const { $schema: _, ...all } = tool.inputSchema ?? toolSchema({ ...JSONSchema.make(tool.parameters) })
   const made = hidden.length === 0 ? all : {
     ...all,
     properties: Object.fromEntries(

@@ -2,8 +2,10 @@
 
 import type { Part } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
+import * as JSONSchema from "effect/JSONSchema"
 import * as Schema from "effect/Schema"
 import { type AnyTool, define, ToolError } from "../../Tool.ts"
+import { wholeSchema } from "../toolSchema.ts"
 
 /** The name of the tool. */
 export const finalAnswer = "final_answer"
@@ -42,6 +44,7 @@ export const makeStructuredOutput = (schema: Schema.Schema<any, any>): Structure
       describe:
         "Gives your final answer in the form that is asked for, and ends your work. Call it once, at the end, alone.",
       parameters: Schema.Struct({ answer: schema }),
+      inputSchema: wholeSchema({ ...JSONSchema.make(Schema.Struct({ answer: schema })) }),
       effect: "safe",
       title: () => "Final answer",
       authorise: () => Effect.succeed([]),

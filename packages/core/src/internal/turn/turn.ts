@@ -26,6 +26,7 @@ import { logUnstored } from "../logUnstored.ts"
 import type { Step } from "../model/Step.ts"
 import * as prompts from "../prompts.ts"
 import { type Ended, traced } from "../traced.ts"
+import { announced } from "./announcedCall.ts"
 import { checkAnswer } from "./checkAnswer.ts"
 import { modelStep } from "./modelStep.ts"
 import { resumeTurn } from "./resumeTurn.ts"
@@ -34,6 +35,9 @@ import { takeInbox } from "./takeInbox.ts"
 
 /** How many consecutive answers may be cut off inside a call. */
 const cutOffLimit = 3
+
+/** How often in a turn a model gets the hint that it wrote a call as text. After that, the text is its answer. */
+const announcementLimit = 2
 
 const lastUser = (messages: ReadonlyArray<LiveMessage>): UserMessage | undefined => {
   const found = messages.findLast((message) => message.info.role === "user")
@@ -140,6 +144,7 @@ export const runTurn = Effect.fnUntraced(
     if (resumed?.end !== undefined && !live.inbox.hasMore) return yield* turnOf(live, resumed.end, before)
     const from = resumed?.from ?? messages.length
     let cutOff = 0
+    let announcements = 0
     let asked: StructuredOutput | undefined
     let answering: string | undefined
     let structuredOutput: StructuredOutput | undefined
@@ -178,6 +183,12 @@ export const runTurn = Effect.fnUntraced(
       // The rest of the budget may be enough to finish; if not, the next request fails.
       if (step.cutBy !== undefined && step.calls.length === 0) {
         yield* sayToModel(live, lastUser(messages) ?? user, prompts.carryOn)
+        continue
+      }
+      const tool = announcements < announcementLimit ? announced(step) : undefined
+      if (tool !== undefined) {
+        announcements++
+        yield* sayToModel(live, lastUser(messages) ?? user, prompts.announced(tool))
         continue
       }
       if (step.calls.length === 0 && !live.inbox.hasMore) return yield* turnOf(live, "completed", before)

@@ -12,6 +12,7 @@ import { type Fields, fields, parseJson } from "../json.ts"
 import { isError, isKnown, tooDeepEvent } from "../knownEvents.ts"
 import { toTokens } from "../tokens.ts"
 import { ChatCalls } from "./chatCalls.ts"
+import { makeThinkTag } from "./thinkTag.ts"
 
 type Kind = "text" | "reasoning"
 
@@ -23,6 +24,7 @@ export class ChatAnswer {
   readonly #meter: AnswerMeter
   readonly #bounds: AnswerBounds
   readonly #calls: ChatCalls
+  readonly #thinkTag: ReturnType<typeof makeThinkTag> | undefined
   readonly #parts: Record<Kind, number> = { text: 0, reasoning: 0 }
   #kind: Kind | undefined
   #id = ""
@@ -33,8 +35,14 @@ export class ChatAnswer {
   /** Why the answer failed, for `toModelError`. */
   failure: unknown
 
-  /** `step` becomes part of the ids of calls that have none. */
-  constructor(step: number, emit: (event: ModelEvent) => void, bounds: AnswerBounds = defaults.limits.answer) {
+  /** `step` becomes part of the ids of calls that have none; `thinks`: reasoning may stand between tags in the text. */
+  constructor(
+    step: number,
+    emit: (event: ModelEvent) => void,
+    bounds: AnswerBounds = defaults.limits.answer,
+    thinks = false
+  ) {
+    this.#thinkTag = thinks ? makeThinkTag((kind, delta) => this.#say(kind, delta)) : undefined
     this.#bounds = bounds
     this.#meter = new AnswerMeter(bounds)
     this.#calls = new ChatCalls(this.#meter)
@@ -81,6 +89,7 @@ export class ChatAnswer {
 
   /** Emits the end, or returns the error of an answer that must not end here. */
   end(): unknown {
+    this.#thinkTag?.flush()
     const finish = this.#finish === "stop" && this.#refused ? "content-filter" : this.#finish
     const flaw = this.#emitter.flaw(finish, this.#calls.begun)
     if (flaw !== undefined) return flaw
@@ -98,7 +107,7 @@ export class ChatAnswer {
     if (typeof thought !== "string") return false
     if (thought !== "") this.#say("reasoning", thought)
     if (typeof content === "string") {
-      if (content !== "") this.#say("text", content)
+      if (content !== "") this.#write(content)
     } else if (Array.isArray(content)) content.forEach(this.#takeContent)
     else if (content !== undefined && content !== null) return false
     if (typeof refusal === "string" && refusal !== "") {
@@ -127,6 +136,11 @@ export class ChatAnswer {
 
   #sayIn(kind: Kind, text: unknown): void {
     if (typeof text === "string" && text !== "") this.#say(kind, text)
+  }
+
+  #write(delta: string): void {
+    if (this.#thinkTag === undefined) this.#say("text", delta)
+    else this.#thinkTag.push(delta)
   }
 
   #say(kind: Kind, delta: string): void {

@@ -13,6 +13,8 @@ export interface Dialect {
   readonly system?: "system" | "developer"
   /** The provider whose models get their own reasoning back as text. */
   readonly reasoning?: string
+  /** Whether models may write their reasoning between `<think>` tags at the start of the text. */
+  readonly thinkTags?: boolean
   /** Converts the id of a tool call, for a server that refuses ids it did not make. */
   readonly callID?: (id: string) => string
 }

@@ -54,7 +54,13 @@ export const make = (options: ChatModelOptions): LanguageModel => {
           Effect.async<void, unknown>((resume) => {
             const call = { url, method: "POST", headers, body }
             return Effect.sync(
-              exchange(send, call, new ChatAnswer(request.origin.step, emit, request.bounds), emit, resume)
+              exchange(
+                send,
+                call,
+                new ChatAnswer(request.origin.step, emit, request.bounds, dialect.thinkTags),
+                emit,
+                resume
+              )
             )
           })
         ),
