@@ -33,7 +33,6 @@ export const confirm = (
     }
     const end = (value: string | undefined) => Deferred.unsafeDone(answer, Effect.succeed(value))
     yield* Effect.addFinalizer(() => Effect.sync(() => screen.close()))
-    draw()
     yield* keys(terminal.keyboard, {
       write: terminal.write,
       isEditor: true,
@@ -49,6 +48,7 @@ export const confirm = (
       onResume: draw,
       onClosed: () => end(undefined)
     })
+    draw()
     yield* terminal.onResize(draw)
     return yield* Deferred.await(answer)
   }))

@@ -115,7 +115,6 @@ export const openSession = (
       drawnAt = steady
     }
     for (const note of asked.notes) model.say(note)
-    draw()
     yield* keys(terminal.keyboard, {
       write: terminal.write,
       isEditor: true,
@@ -127,6 +126,8 @@ export const openSession = (
       },
       onClosed: () => Deferred.unsafeDone(left, Effect.succeed({ session: model.live?.tree.root.id }))
     })
+    // Not before the terminal takes keys one by one: what is typed at a prompt must not be echoed.
+    draw()
     yield* terminal.onResize(touch)
     const requests = Effect.suspend(() => Effect.forEach(model.take(), performer.perform, { discard: true }))
     yield* Effect.forkScoped(

@@ -125,7 +125,7 @@ describe("what was typed", () => {
   })
 
   it("is for run on a terminal as well, with flags that only run has", () => {
-    const parsed = parse(table, ["--format", "quiet", "what is this"], { stdinIsTerminal: true, session })
+    const parsed = parse(table, ["--format", "json", "what is this"], { stdinIsTerminal: true, session })
     expect(parsed).toMatchObject({ _tag: "Run", command: { name: "run" } })
   })
 

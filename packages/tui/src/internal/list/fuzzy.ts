@@ -38,3 +38,24 @@ export const fuzzy = <A>(
     .slice(0, limit)
     .map(({ item }) => item)
 }
+
+/** How many letters differ. */
+const distance = (a: string, b: string): number => {
+  let before = Array.from({ length: b.length + 1 }, (_, at) => at)
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1] ? 0 : 1
+      row.push(Math.min((before[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (before[j - 1] ?? 0) + same))
+    }
+    before = row
+  }
+  return before[b.length] ?? 0
+}
+
+/** The name that is meant by one with at most two wrong letters; undefined where none is. */
+export const nearest = (name: string, names: ReadonlyArray<string>): string | undefined =>
+  names
+    .map((each) => ({ each, far: each.startsWith(name) ? 1 : distance(name.slice(0, 40), each) }))
+    .filter(({ far }) => far <= 2)
+    .toSorted((a, b) => a.far - b.far)[0]?.each

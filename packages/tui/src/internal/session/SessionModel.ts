@@ -79,6 +79,11 @@ export class SessionModel {
     return this.#tree
   }
 
+  /** Whether a question that waits gets no keys, since the input holds text. */
+  get isQuestionHeld(): boolean {
+    return !this.input.isEmpty && !this.#questionHasKeys
+  }
+
   get isWorking(): boolean {
     return this.#live?.isWorking ?? false
   }
@@ -205,9 +210,11 @@ export class SessionModel {
       else if (this.#pager !== undefined) this.#pressPager(key, this.#pager)
       else if (this.#choosing !== undefined) this.#pressPicker(key, this.#choosing)
       else if (this.#tree !== undefined) this.#pressTree(key, this.#tree)
-      else this.#pressInput(key, moment)
+      else {
+        this.#pressInput(key, moment)
+        this.#complete()
+      }
     }
-    this.#complete()
   }
 
   /** Whether the keys were for the question that waits. */
@@ -220,7 +227,6 @@ export class SessionModel {
       !this.input.isEmpty && !dialogs.isWriting && keys.length === 1 && keys[0] !== undefined && isKey(keys[0], "tab")
     ) {
       this.#questionHasKeys = !this.#questionHasKeys
-      dialogs.isHeld = !this.#questionHasKeys
       return true
     }
     if (this.input.isEmpty) this.#questionHasKeys = false

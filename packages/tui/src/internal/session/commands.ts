@@ -8,7 +8,7 @@ import { formatAgo, formatCost, formatCount } from "@skein/view/Numbers"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { escapeLine, escapeText } from "../../Escape.ts"
-import { fuzzy } from "../list/fuzzy.ts"
+import { nearest } from "../list/fuzzy.ts"
 import { Pager } from "../list/Pager.ts"
 import type { Acting } from "./Acting.ts"
 import { builtins } from "./builtins.ts"
@@ -302,7 +302,7 @@ export const runCommand = (acting: Acting, name: string, words: string): Effect.
       })
     }
     const names = [...builtins, ...model.facts.commands].map((command) => command.name)
-    const [meant] = fuzzy(name, names, (each) => each, 1)
+    const meant = nearest(name, names)
     model.input.set(`/${name}${words === "" ? "" : ` ${words}`}`)
     model.hint = `There is no command /${name}, so nothing was sent.${
       meant === undefined ? "" : ` Did you mean /${meant}?`

@@ -65,7 +65,7 @@ const shell = (acting: Acting, command: string): Effect.Effect<void> =>
     const { exit, output } = yield* host.shell(model.facts.directory, command)
     model.hint = ""
     const { columns } = terminal.size()
-    const lines = output.trimEnd().split("\n")
+    const lines = output.trim() === "" ? [] : output.trimEnd().split("\n")
     const tail = lines.slice(-20)
     model.print([
       model.style.bold(fit(`! ${escapeLine(command)}`, columns - 1)),

@@ -1,0 +1,226 @@
+import type { Event } from "@skein/domain/Event"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import { none } from "@skein/domain/Usage"
+import { describe, expect, it } from "vitest"
+import type { Facts } from "../../src/internal/session/Facts.ts"
+import { frameOf } from "../../src/internal/session/frame.ts"
+import { SessionModel } from "../../src/internal/session/SessionModel.ts"
+import { KeyDecoder } from "../../src/KeyDecoder.ts"
+import { colourless } from "../../src/Style.ts"
+import { widthOf } from "../../src/Width.ts"
+
+const session = {
+  id: "ses_1",
+  rootID: "ses_1",
+  depth: 0,
+  agent: "build",
+  title: "A title",
+  usage: { own: none, subtree: none },
+  time: { created: 0, updated: 0 }
+} as unknown as SessionInfo
+
+/** A session with a person in front of it. */
+class Seat {
+  readonly model: SessionModel
+  readonly #decoder = new KeyDecoder()
+  now = 0
+  columns = 80
+  rows = 24
+
+  constructor(isOpen = true, facts: Partial<Facts> = {}) {
+    this.model = new SessionModel(colourless, {
+      directory: "/project",
+      branch: "main",
+      server: undefined,
+      mode: "ask",
+      agent: "build",
+      model: "openai/m",
+      context: 1_000,
+      commands: [],
+      agents: [{ name: "explore", isPrimary: false }],
+      files: ["src/a.ts", "src/b.ts"],
+      ...facts
+    })
+    if (isOpen) {
+      this.model.begin(session, 0)
+      this.tell("session.status", { status: { type: "busy", step: 1 } })
+    }
+    this.frame()
+  }
+
+  tell(type: string, properties: unknown): this {
+    this.model.see(
+      { id: "evt_1", type, timestamp: this.now, sessionID: "ses_1", rootID: "ses_1", depth: 0, properties } as Event
+    )
+    return this
+  }
+
+  ask(): this {
+    const request = {
+      id: "per_1",
+      sessionID: "ses_1",
+      rootID: "ses_1",
+      path: ["build"],
+      permission: "bash",
+      patterns: ["rm -rf x"],
+      always: ["rm *"],
+      metadata: { command: "rm -rf x", reason: "It deletes." }
+    }
+    this.tell("permission.asked", request)
+    this.frame()
+    return this
+  }
+
+  type(text: string): this {
+    this.model.press(this.#decoder.decode(Buffer.from(text)), this.moment)
+    this.frame()
+    return this
+  }
+
+  escape(): this {
+    this.model.press([{ type: "key", name: "escape" }], this.moment)
+    return this
+  }
+
+  wait(milliseconds: number): this {
+    this.now += milliseconds
+    this.frame()
+    return this
+  }
+
+  get moment() {
+    return { now: this.now, steady: this.now }
+  }
+
+  frame() {
+    return frameOf(this.model, this, this.moment)
+  }
+
+  get below(): string {
+    const frame = this.frame()
+    return frame.type === "main" ? frame.below.join("\n") : frame.lines.join("\n")
+  }
+}
+
+describe("a question", () => {
+  it("takes nothing that was typed when it appeared, and no letter ever", () => {
+    const seat = new Seat().ask().type("y")
+    expect(seat.model.take()).toEqual([])
+    expect(seat.below).toContain("› y")
+    expect(seat.below).toContain("The input holds text: Tab goes to the question")
+    seat.wait(1_000).type("1")
+    expect(seat.below).toContain("› y1")
+    expect(seat.model.take()).toEqual([])
+  })
+
+  it("takes keys of an empty input once nothing was typed for 600 ms", () => {
+    const seat = new Seat().ask().wait(599).type("\u001b[B\r")
+    expect(seat.model.take()).toEqual([])
+    seat.wait(601).type("\r")
+    expect(seat.model.take()).toEqual([])
+    seat.wait(601).type("1").type("\r")
+    expect(seat.model.take()).toMatchObject([{ type: "reply", reply: { reply: "once" } }])
+  })
+
+  it("takes keys after Tab while the input holds text, which stays", () => {
+    const seat = new Seat().ask().type("later").wait(1_000).type("\t").type("\u001b[B")
+    expect(seat.below).toContain("❯ 1")
+    seat.type("\r")
+    expect(seat.model.take()).toMatchObject([{ type: "reply", reply: { reply: "once" } }])
+    expect(seat.below).toContain("› later")
+  })
+
+  it("is interrupted with the turn by Esc, and sends what is typed as a steer", () => {
+    const seat = new Seat().ask().wait(1_000).escape()
+    expect(seat.model.take().some(({ type }) => type === "stop")).toBe(true)
+    seat.type("do something else\r")
+    expect(seat.model.take()).toMatchObject([{ type: "prompt", text: "do something else" }])
+  })
+})
+
+describe("the input", () => {
+  it("completes commands, and sends one that takes nothing at once", () => {
+    const seat = new Seat(false).type("/he")
+    expect(seat.below).toContain("❯ help")
+    seat.type("\r")
+    expect(seat.model.take()).toEqual([{ type: "command", name: "help", words: "" }])
+  })
+
+  it("completes files and agents", () => {
+    const seat = new Seat(false).type("see @b.t").type("\t")
+    expect(seat.below).toContain("› see @src/b.ts")
+    seat.type("and @expl\t\r")
+    expect(seat.model.take()).toEqual([{ type: "prompt", text: "see @src/b.ts and @explore " }])
+  })
+
+  it("sends no paste, whether or not the terminal marks it", () => {
+    const seat = new Seat(false).type("\u001b[200~one\rtwo\r\u001b[201~").type("more lines\rof a paste\r")
+    expect(seat.model.take()).toEqual([])
+    expect(seat.below).toContain("› one\n  two")
+  })
+
+  it("goes through earlier prompts, and keeps what was begun", () => {
+    const seat = new Seat(false).type("first\r").type("second\r").type("draft")
+    seat.type("\u001b[A")
+    expect(seat.below).toContain("› second")
+    seat.type("\u001b[A\u001b[B\u001b[B")
+    expect(seat.below).toContain("› draft")
+  })
+
+  it("queues with Tab while the agent works, and sends that when the turn has ended", () => {
+    const seat = new Seat().type("then this\t")
+    expect(seat.below).toContain("sent after the turn (Up edits it): then this")
+    seat.type("\u001b[A")
+    expect(seat.below).toContain("› then this")
+    seat.type("\t")
+    expect(seat.model.take()).toEqual([])
+    seat.tell("session.idle", {})
+    expect(seat.model.take()).toEqual([{ type: "prompt", text: "then this" }])
+  })
+
+  it("quits by Ctrl+C twice, which first clears", () => {
+    const seat = new Seat(false).type("text").type("\u0003")
+    expect(seat.below).toContain("Write a prompt")
+    seat.type("\u0003").wait(3_000).type("\u0003")
+    expect(seat.model.take()).toEqual([])
+    seat.type("\u0003")
+    expect(seat.model.take()).toEqual([{ type: "quit" }])
+  })
+})
+
+describe("what is drawn", () => {
+  it.each([[80, 24], [200, 50], [40, 10], [20, 4]])("fits a terminal of %i x %i in every state", (columns, rows) => {
+    const states: ReadonlyArray<(seat: Seat) => Seat> = [
+      (seat) => seat,
+      (seat) => seat.type("x".repeat(300)),
+      (seat) => seat.type("/"),
+      (seat) => seat.ask(),
+      (seat) => seat.type("\u0014"),
+      (seat) => seat.type("queued 世界\t"),
+      (seat) =>
+        seat.tell("message.part.delta", {
+          messageID: "msg_1",
+          partID: "prt_1",
+          field: "text",
+          delta: "word ".repeat(500)
+        })
+    ]
+    for (const state of states) {
+      const seat = new Seat()
+      seat.columns = columns
+      seat.rows = rows
+      const frame = state(seat).frame()
+      const lines = frame.type === "main" ? frame.below : frame.lines
+      expect(lines.length).toBeLessThanOrEqual(rows)
+      for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns)
+    }
+  })
+
+  it("is the same however often it was drawn before", () => {
+    const drawn = new Seat().type("abc").ask()
+    const once = new Seat(true)
+    once.model.press(new KeyDecoder().decode(Buffer.from("abc")), once.moment)
+    once.ask()
+    expect(drawn.below).toBe(once.below)
+  })
+})

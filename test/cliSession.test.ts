@@ -1,0 +1,200 @@
+/** The built program's session at a terminal: what is typed, and what is to be seen. Needs python3. */
+import { existsSync, readFileSync, watch, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { afterEach, describe, expect, it } from "vitest"
+import { program, sandbox } from "./support/cli.ts"
+import { type LlmAnswer, type Script, startLlm } from "./support/llm.ts"
+import { hasPython, onTerminal, shown, type TypedKey } from "./support/terminal.ts"
+
+if (!hasPython) console.warn("cliSession.test.ts is skipped: python3, whose pty module it needs, is not there.")
+
+const cleanup: Array<() => unknown> = []
+afterEach(async () => {
+  for (const each of cleanup.splice(0).toReversed()) await each()
+})
+
+const world = async (script: Script) => {
+  const llm = await startLlm(script)
+  const place = sandbox({ llm: llm.url })
+  cleanup.push(llm.close, place.remove)
+  const open = (
+    keys: ReadonlyArray<TypedKey>,
+    args: ReadonlyArray<string> = [],
+    more: { readonly env?: Readonly<Record<string, string>>; readonly closes?: string } = {}
+  ) =>
+    onTerminal([process.execPath, program, "-m", "openai/m", ...args], {
+      cwd: place.project,
+      env: place.env({ TERM: "xterm-256color", NO_COLOR: "1", ...more.env }),
+      keys,
+      ...(more.closes === undefined ? {} : { closes: more.closes })
+    })
+  return { place, open }
+}
+
+const count = (text: string, part: string): number => text.split(part).length - 1
+
+/** Ends once a file is there. */
+const appears = (file: string): Promise<void> =>
+  new Promise((resolve) => {
+    const watcher = watch(dirname(file), () => {
+      if (!existsSync(file)) return
+      watcher.close()
+      resolve()
+    })
+  })
+
+const ready = "Write a prompt"
+
+describe.skipIf(!hasPython)("a session at a terminal (needs python3)", () => {
+  it("talks over several turns, renders Markdown, prints each line once, and is continued by its id", async () => {
+    const { open } = await world(({ user }) =>
+      `# Answer ${user.length}\n\n- **one** thing\n- \`two\` things\n\nEnd ${user.length}.`
+    )
+    const { code, printed } = await open([
+      { after: ready, send: "first question\r" },
+      { after: "End 1.", send: "" },
+      { after: "› Write", send: "second\u001b\rquestion\r" },
+      { after: "End 2.", send: "/quit\r" }
+    ])
+    expect(code, await shown(printed)).toBe(0)
+    const text = await shown(printed)
+    for (const line of ["› first question", "› second\n  question", "Answer 1", "• one thing", "End 1.", "End 2."]) {
+      expect(text).toContain(line)
+    }
+    for (const line of ["End 1.", "End 2.", "› first question"]) expect(count(text, line)).toBe(1)
+    expect(text).not.toContain("**")
+    const [, id = ""] = /continue with: skein --session (ses_\w+)/.exec(text) ?? []
+    const again = await open([
+      { after: "End 2.", send: "" },
+      { after: "› Write", send: "third\r" },
+      { after: "End 3.", send: "/quit\r" }
+    ], ["--session", id])
+    expect(again.code).toBe(0)
+    const restored = await shown(again.printed)
+    expect(restored).toContain("› first question")
+    expect(restored).toContain("End 3.")
+  })
+
+  it("never obeys what a model writes", async () => {
+    const { open } = await world(() => "before \u001b[2J\u001b]0;owned\u0007 after")
+    const { printed } = await open([
+      { after: ready, send: "go\r" },
+      { after: "after", send: "/quit\r" }
+    ])
+    expect(printed).not.toContain("\u001b[2J")
+    expect(printed).not.toContain("\u001b]0;")
+    expect(await shown(printed)).toContain("before \\x1b[2J\\x1b]0;owned\\x07 after")
+  })
+
+  const writes: Script = ({ messages }): LlmAnswer | string =>
+    messages.at(-1)?.role === "tool"
+      ? `model heard: ${String(messages.at(-1)?.content)}`
+      : { calls: [{ tool: "write", args: { filePath: "new.txt", content: "text" } }] }
+
+  it("is asked, answers with an arrow and Enter, and never with a letter", async () => {
+    const { open, place } = await world(writes)
+    const { code, printed } = await open([
+      { after: ready, send: "go\r" },
+      // What is typed when a question appears stays in the input, and Enter sends it.
+      { after: "asks for permission", send: "yes" },
+      { after: "Tab goes to the question", send: "\u0003" },
+      { after: "Enter confirms", send: "\u001b[B" },
+      { after: "❯ 1", send: "\r" },
+      { after: "model heard", send: "/quit\r" }
+    ])
+    expect(code, await shown(printed)).toBe(0)
+    expect(readFileSync(join(place.project, "new.txt"), "utf8")).toBe("text")
+    expect(await shown(printed)).toContain("? build: edit new.txt\n  → once")
+  })
+
+  it("a reason for a no reaches the model", async () => {
+    const { open, place } = await world(writes)
+    const { printed } = await open([
+      { after: ready, send: "go\r" },
+      { after: "Enter confirms", send: "5\r" },
+      { after: "because:", send: "not there\r" },
+      { after: "model heard", send: "/quit\r" }
+    ])
+    expect(await shown(printed)).toContain("The user says: not there")
+    expect(existsSync(join(place.project, "new.txt"))).toBe(false)
+  })
+
+  it("steers with Enter, and queues with Tab", async () => {
+    const files: { project?: string } = {}
+    const { open, place } = await world(async ({ user }) => {
+      const last = user.at(-1) ?? ""
+      if (last !== "begin") return `answer to ${last}`
+      await appears(join(files.project ?? "", "go"))
+      return { calls: [{ tool: "list", args: { path: "." } }] }
+    })
+    files.project = place.project
+    const { code, printed } = await open([
+      { after: ready, send: "begin\r" },
+      { after: "thinks", send: "steer\r" },
+      { after: "read at the next step: steer", send: "later\t" },
+      { after: "sent after the turn (Up edits it): later", send: "\u001b[A" },
+      { after: "› later", send: "\u0015!touch go\r" },
+      { after: "exit code 0", send: "then\t" },
+      { after: "answer to steer", send: "" },
+      { after: "answer to then", send: "/quit\r" }
+    ])
+    expect(code, await shown(printed)).toBe(0)
+    const text = await shown(printed)
+    expect(text.indexOf("› steer")).toBeGreaterThan(text.indexOf("• list ."))
+    expect(text.indexOf("› then")).toBeGreaterThan(text.indexOf("answer to steer"))
+    // The model reads what the command of the person's own has written.
+    expect(text).toContain("The user ran `touch go` (exit code 0)")
+  })
+
+  it("interrupts the turn with Esc, and keeps the session", async () => {
+    const { open } = await world(() => new Promise<never>(() => undefined))
+    const { code, printed } = await open([
+      { after: ready, send: "hang\r" },
+      { after: "thinks", send: "\u001b" },
+      { after: "Interrupted", send: "/quit\r" }
+    ])
+    expect(code, await shown(printed)).toBe(0)
+  })
+
+  it("says which command and which file it does not know, and sends nothing", async () => {
+    const asked: Array<string> = []
+    const { open } = await world(({ user }) => {
+      asked.push(...user)
+      return "hello"
+    })
+    const { printed } = await open([
+      { after: ready, send: "/moddel x\r" },
+      { after: "Did you mean /model?", send: "\u0003" },
+      { after: ready, send: "see @nothing.txt please\r" },
+      { after: "@nothing.txt is neither a file nor an agent.", send: "1" },
+      { after: "❯ No", send: "\r" },
+      { after: "› see @nothing.txt please", send: "\u0003" },
+      { after: ready, send: "/quit\r" }
+    ])
+    expect(asked).toEqual([])
+    expect(printed).not.toContain("hello")
+  })
+
+  it("goes round the modes with Shift+Tab, and completes commands and files", async () => {
+    const { open, place } = await world(({ user }) => `heard: ${user.at(-1)}`)
+    writeFileSync(join(place.project, "readme.txt"), "the content")
+    const { printed } = await open([
+      { after: ready, send: "\u001b[Z" },
+      { after: "edits", send: "\u001b[Z" },
+      { after: "plan", send: "\u001b[Z" },
+      { after: "ask", send: "look at @readm" },
+      { after: "readme.txt", send: "\t" },
+      { after: "@readme.txt", send: "\r" },
+      { after: "heard: look at @readme.txt", send: "" },
+      { after: "› Write", send: "/qu" },
+      { after: "Ends the program", send: "\r" }
+    ])
+    expect(await shown(printed)).toContain("continue with: skein --session")
+  })
+
+  it("ends with 129 where the terminal is closed", async () => {
+    const { open } = await world(() => new Promise<never>(() => undefined))
+    const { code } = await open([{ after: ready, send: "go\r" }], [], { closes: "thinks" })
+    expect(code).toBe(129)
+  })
+})
