@@ -1,7 +1,6 @@
 // @ts-check
 // Plans and runs the jobs: each point with several seeds, and random instants.
 import { chance } from "./chance.mjs"
-import { drive } from "./drive.mjs"
 import { points } from "./points.mjs"
 
 /** @typedef {import("./drive.mjs").Plan} Plan */
@@ -46,11 +45,17 @@ export const atRandom = (count, span) =>
 export const isBad = ({ doubled, invalid, lost }) => lost.length + doubled.length + invalid.length > 0
 
 /**
- * Carries out plans, several at once, until all are done or `goesOn` says no.
- * @param {ReadonlyArray<Plan>} plans
- * @param {{ readonly program?: string | undefined, readonly jobs: number, readonly seen: (verdict: Verdict) => boolean | void }} options
+ * Carries out plans, several at once, until all are done or `goesOn` says no. `by` carries out one.
+ * @template {{ readonly label: string }} P
+ * @param {ReadonlyArray<P>} plans
+ * @param {{
+ *   readonly by: (plan: P & { readonly program?: string | undefined }) => Promise<Verdict>,
+ *   readonly program?: string | undefined,
+ *   readonly jobs: number,
+ *   readonly seen: (verdict: Verdict) => boolean | void
+ * }} options
  */
-export const carryOut = async (plans, { jobs, program, seen }) => {
+export const carryOut = async (plans, { by, jobs, program, seen }) => {
   /** @type {Array<Verdict>} */
   const verdicts = []
   const open = plans[Symbol.iterator]()
@@ -58,7 +63,7 @@ export const carryOut = async (plans, { jobs, program, seen }) => {
   const work = async () => {
     for (const plan of open) {
       if (!goesOn) return
-      const verdict = await drive({ ...plan, program })
+      const verdict = await by({ ...plan, program })
       verdicts.push(verdict)
       if (seen(verdict) === false) goesOn = false
     }

@@ -12,12 +12,14 @@ import { atPoints, atRandom, carryOut, isBad } from "./jobs.mjs"
 import { mutants } from "./mutants.mjs"
 import { recovery } from "./recovery.mjs"
 import { faultsOf, rowOf, table } from "./report.mjs"
+import { driveServer, serverPlans } from "./server.mjs"
 
-const help = `Usage: npm run crash -- [--quick | --mutants | --recovery] [--out DIRECTORY]
+const help = `Usage: npm run crash -- [--quick | --mutants | --recovery | --server] [--out DIRECTORY]
 
 Without a flag: each point with 12 seeds, and 1,000 random instants.
   --quick      each point once, and 40 instants
   --mutants    checks that mistakes put in on purpose are noticed within 50 runs
+  --server     kills \`skein serve\` 200 times by chance, while a client follows; --kills N for another number
   --recovery   how long it takes until a tree of 100 children is at work again
   --out DIR    where results.json and table.md go; scripts/crash/results otherwise
 With SKEIN_CRASH_KEEP=1 in the environment, the place of each run is kept, and named.`
@@ -30,6 +32,8 @@ const { values: flags } = parseArgs({
     quick: { type: "boolean" },
     mutants: { type: "boolean" },
     recovery: { type: "boolean" },
+    server: { type: "boolean" },
+    kills: { type: "string", default: "200" },
     out: { type: "string", default: join(root, "scripts", "crash", "results") },
     help: { type: "boolean" }
   }
@@ -39,11 +43,18 @@ const jobs = Math.max(2, availableParallelism())
 const base = mkdtempSync(join(tmpdir(), "skein-crash-build-"))
 process.on("exit", () => rmSync(base, { recursive: true, force: true }))
 
-/** @param {ReadonlyArray<import("./jobs.mjs").Plan>} plans @param {string} program @param {string} kind */
-const all = async (plans, program, kind) => {
+/**
+ * @template {{ readonly label: string }} P
+ * @param {ReadonlyArray<P>} plans
+ * @param {(plan: P & { readonly program?: string | undefined }) => Promise<import("./drive.mjs").Verdict>} by
+ * @param {string} program
+ * @param {string} kind
+ */
+const all = async (plans, by, program, kind) => {
   const began = Date.now()
   let done = 0
   const verdicts = await carryOut(plans, {
+    by,
     program,
     jobs,
     seen: (verdict) => {
@@ -71,7 +82,7 @@ const nightly = async () => {
   say(`a run without a kill takes ${Math.round(span)} ms; all of them about ${Math.ceil(minutes)} minutes`)
   const kinds = ["at a point", "at a random instant"]
   const found = [{ kind: "not at all", verdicts: plain, row: rowOf("not at all", plain) }]
-  for (const [at, each] of plans.entries()) found.push(await all(each, program, kinds[at] ?? ""))
+  for (const [at, each] of plans.entries()) found.push(await all(each, drive, program, kinds[at] ?? ""))
   const rows = found.map(({ row }) => row)
   const bad = found.flatMap(({ verdicts }) => verdicts.filter(isBad))
   mkdirSync(flags.out, { recursive: true })
@@ -89,6 +100,7 @@ const mutated = async () => {
     let runs = 0
     let caught = false
     await carryOut(atPoints(2).slice(0, 50), {
+      by: drive,
       program,
       jobs,
       seen: (verdict) => {
@@ -101,6 +113,16 @@ const mutated = async () => {
     process.stdout.write(`${name} (${says}): ${caught ? `noticed after ${runs} runs` : "NOT noticed in 50 runs"}\n`)
   }
   return isCaught
+}
+
+const served = async () => {
+  const program = buildCopy(join(base, "program"))
+  const plain = await driveServer({ label: "nobody", instants: [], program })
+  say(`a run that nobody kills takes ${Math.round(plain.milliseconds)} ms`)
+  const plans = serverPlans(Number(flags.kills), plain.milliseconds)
+  const { row, verdicts } = await all(plans, driveServer, program, "server, by chance")
+  process.stdout.write(`${table([rowOf("not at all", [plain]), row])}\n`)
+  return ![plain, ...verdicts].some(isBad)
 }
 
 const recovered = async () => {
@@ -119,6 +141,12 @@ const recovered = async () => {
 
 if (flags.help === true) process.stdout.write(`${help}\n`)
 else {
-  const work = flags.mutants === true ? mutated : flags.recovery === true ? recovered : nightly
+  const work = flags.mutants === true
+    ? mutated
+    : flags.recovery === true
+    ? recovered
+    : flags.server === true
+    ? served
+    : nightly
   if (!(await work())) process.exitCode = 1
 }
