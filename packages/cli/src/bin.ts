@@ -32,7 +32,8 @@ switch (parsed._tag) {
     Promise.all([import("./internal/launch.ts"), parsed.command.load()]).then(([{ launch }, execute]) =>
       launch(execute(parsed.input), {
         verbose: parsed.input.flags["verbose"] === true,
-        json: parsed.input.flags["log-format"] === "json"
+        json: parsed.input.flags["log-format"] === "json",
+        unwatched: parsed.command.name === "serve"
       })
     ).catch((cause: unknown) => {
       const reason = cause instanceof Error ? cause.message : String(cause)

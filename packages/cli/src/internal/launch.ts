@@ -95,7 +95,7 @@ export const launch = (
   command: Effect.Effect<number, CommandError, Stdio | Stop>,
   form: LogForm
 ): Promise<never> => {
-  const { json, verbose } = form
+  const { json, unwatched = false, verbose } = form
   process.on("uncaughtException", crash(verbose))
   // Where nothing is left that could wake the program, it would end as if all were well.
   process.once("beforeExit", () => crash(verbose)(new Error("it waits for something that cannot come any more")))
@@ -103,7 +103,7 @@ export const launch = (
     Effect.exit,
     Effect.map(Exit.flatten),
     Effect.flatMap((exit) => finished(exit, form)),
-    Effect.provide(verbose || json ? log(form) : errorsOnly),
+    Effect.provide(verbose || json || unwatched ? log(form) : errorsOnly),
     Effect.provide(Layer.provideMerge(Stop.layer, Stdio.layer)),
     Effect.provideServiceEffect(Redaction, Redaction.ofProcess),
     Effect.provide(MonotonicClock.layer)

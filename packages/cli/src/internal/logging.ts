@@ -16,6 +16,8 @@ export interface LogForm {
   readonly verbose: boolean
   /** Whether a line is a JSON object. */
   readonly json: boolean
+  /** Whether nobody watches: then warnings are logged too. */
+  readonly unwatched?: boolean
 }
 
 const messageOf = (message: unknown): string =>
@@ -39,7 +41,7 @@ const redactJson = (redact: (text: string) => string) => (line: string) =>
   JSON.stringify(JSON.parse(line), (_, value: unknown) => typeof value === "string" ? redact(value) : value)
 
 /** The log of this process, in the place of the default logger. */
-export const layer = ({ json, verbose }: LogForm): Layer.Layer<never, never, Stdio> =>
+export const layer = ({ json, unwatched = false, verbose }: LogForm): Layer.Layer<never, never, Stdio> =>
   Layer.unwrapEffect(
     Effect.gen(function*() {
       const stdio = yield* Stdio
@@ -47,8 +49,9 @@ export const layer = ({ json, verbose }: LogForm): Layer.Layer<never, never, Std
       const lines = json
         ? Logger.map(jsonLogger, redactJson(redact))
         : Logger.map(Logger.logfmtLogger, (line) => escapeLine(redact(line)))
+      const least = verbose ? LogLevel.All : unwatched ? LogLevel.Warning : LogLevel.Error
       const logger = Logger.make<unknown, void>((options) => {
-        if (verbose || LogLevel.greaterThanEqual(options.logLevel, LogLevel.Error)) stdio.err(lines.log(options))
+        if (LogLevel.greaterThanEqual(options.logLevel, least)) stdio.err(lines.log(options))
       })
       return Layer.merge(
         Logger.replace(Logger.defaultLogger, logger),

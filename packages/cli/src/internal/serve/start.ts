@@ -15,10 +15,13 @@ import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { manyServices, storage } from "../app.ts"
 import { serverFile } from "../attach/serverPlace.ts"
+import { errorLine } from "../explain.ts"
 import { isolation } from "../list/worktrees.ts"
 import { projectOf } from "../place.ts"
 import { providerCheck } from "../providers.ts"
 import { forgetDaily } from "../prune/daily.ts"
+import { hideConfigured, Redaction } from "../Redaction.ts"
+import { telemetry } from "../telemetry/telemetry.ts"
 import { version } from "../version.ts"
 import { alreadyServed, runningServer } from "./control.ts"
 import { makeHost } from "./host.ts"
@@ -78,16 +81,21 @@ export const startServer = Effect.fnUntraced(function*(flags: ServeFlags) {
       page,
       loginFile: file.replace(/json$/, "logins")
     }))).pipe(Layer.provide(isolation), Layer.provide(manyServices("person", settings)))
-  const context = yield* Layer.build(Layer.provideMerge(serving, storage))
-  return yield* Effect.provide(
-    Effect.gen(function*() {
-      const server = yield* Server
-      yield* announce(file, { url: server.url, pid, version, token: Redacted.value(token) })
-      stdio.out(`${server.url}/#code=${yield* server.code}\n`)
-      yield* Effect.forkScoped(Effect.repeat(forgetDaily, Schedule.spaced("1 hour")))
-      yield* server.closed
-      return ExitCode.done
-    }),
-    context
-  )
+  const { hide } = yield* Redaction
+  hide([Redacted.value(token)])
+  yield* hideConfigured(settings)
+  const watched = yield* telemetry(settings.telemetry, (line) => stdio.err(errorLine(line)))
+  const served = Effect.flatMap(Layer.build(Layer.provideMerge(serving, storage)), (context) =>
+    Effect.provide(
+      Effect.gen(function*() {
+        const server = yield* Server
+        yield* announce(file, { url: server.url, pid, version, token: Redacted.value(token) })
+        stdio.out(`${server.url}/#code=${yield* server.code}\n`)
+        yield* Effect.forkScoped(Effect.repeat(forgetDaily, Schedule.spaced("1 hour")))
+        yield* server.closed
+        return ExitCode.done
+      }),
+      context
+    ))
+  return yield* watched(served)
 })
