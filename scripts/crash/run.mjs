@@ -19,7 +19,7 @@ const help = `Usage: npm run crash -- [--quick | --mutants | --recovery | --serv
 Without a flag: each point with 12 seeds, and 1,000 random instants.
   --quick      each point once, and 40 instants
   --mutants    checks that mistakes put in on purpose are noticed within 50 runs
-  --server     kills \`skein serve\` 200 times by chance, while a client follows; --kills N for another number
+  --server     kills \`skein serve\` 200 times at random, while a client follows; --kills N for another number
   --recovery   how long it takes until a tree of 100 children is at work again
   --out DIR    where results.json and table.md go; scripts/crash/results otherwise
 With SKEIN_CRASH_KEEP=1 in the environment, the place of each run is kept, and named.`
@@ -120,7 +120,7 @@ const served = async () => {
   const plain = await driveServer({ label: "nobody", instants: [], program })
   say(`a run that nobody kills takes ${Math.round(plain.milliseconds)} ms`)
   const plans = serverPlans(Number(flags.kills), plain.milliseconds)
-  const { row, verdicts } = await all(plans, driveServer, program, "server, by chance")
+  const { row, verdicts } = await all(plans, driveServer, program, "server, at random")
   process.stdout.write(`${table([rowOf("not at all", [plain]), row])}\n`)
   return ![plain, ...verdicts].some(isBad)
 }

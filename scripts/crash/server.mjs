@@ -1,6 +1,6 @@
 // @ts-check
-// The script through `skein serve`: a client prompts, the server is killed at instants by chance and started again, and the
-// client goes on after the last event that it got. What the client saw is held against the oracle, and its order as well.
+// The script through `skein serve`: a client prompts, the server is killed at random and started again, and the client
+// resumes after the last event that it got. What the client saw, and its order, is checked against the oracle.
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -89,7 +89,7 @@ const makeClient = (directory) => {
     trouble,
     isDone: () => done,
     session: () => session,
-    /** Goes on with one server, until the turn has ended or the server is gone. @param {Found} server */
+    /** Uses one server until the turn has ended or the server is gone. @param {Found} server */
     use: async (server) => {
       const created = await post(server, "/v1/sessions", "create", {
         directory,
@@ -149,7 +149,7 @@ export const driveServer = async ({ instants, label, program }) => {
       if (signal === "SIGKILL") kills++
       if (hung) client.trouble.push(`the server hung: ${stderr.slice(-300)}`)
     }
-    if (!client.isDone()) client.trouble.push("the turn did not come to its end")
+    if (!client.isDone()) client.trouble.push("the turn did not end")
     const texts = client.events.flatMap(({ properties, sessionID, type }) =>
       type === "message.part.updated" && sessionID === client.session() && properties.part.type === "text"
         ? [properties.part.text]
@@ -178,7 +178,7 @@ export const driveServer = async ({ instants, label, program }) => {
 }
 
 /**
- * Kills servers at so many instants by chance, two in each run.
+ * Kills servers so many times at random, twice in each run.
  * @param {number} count
  * @param {number} span how long a run takes that nobody kills, in milliseconds
  * @returns {ReadonlyArray<ServerPlan>}
