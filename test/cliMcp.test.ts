@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterEach, expect, it, vi } from "vitest"
-import { type Sandbox, sandbox } from "./support/cli.ts"
+import { program, type Sandbox, sandbox } from "./support/cli.ts"
 import { type Llm, type LlmRequest, startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -132,4 +132,18 @@ it("credentials of the environment reach no server unless its config names them"
   expect(stdout).toContain("\"NAMED\":\"")
   expect(stdout).toContain("\"OTHER\":\"fallback\"")
   for (const absent of ["other-secret-value", "plain-value", "sk-test-0123456789"]) expect(stdout).not.toContain(absent)
+})
+
+it("nothing that speaks MCP is loaded but through the module that a configured server loads", () => {
+  const bundle = join(dirname(program), "..", "dist", "bundle")
+  const isAboutMcp = (name: string) =>
+    readFileSync(join(bundle, name), "utf8").includes("notifications/tools/list_changed")
+  const reached = new Set(["skein.mjs"])
+  for (const name of reached) {
+    if (name.startsWith("McpServers-")) continue
+    for (const [, next = ""] of readFileSync(join(bundle, name), "utf8").matchAll(/["']\.\/([\w.-]+\.mjs)["']/g)) {
+      reached.add(next)
+    }
+  }
+  expect([...reached].filter((name) => isAboutMcp(name)).map((name) => name.split("-")[0])).toEqual(["McpServers"])
 })
