@@ -67,6 +67,8 @@ const odd = ({ url }: ServerTarget, error: unknown): BackendError =>
 /** Makes it. */
 export const makeLink = Effect.fnUntraced(function*({ locate, patience = usualPatience, server }: ServerOptions) {
   const services = yield* Effect.context<HttpClient.HttpClient>()
+  /** Whether a request has given up: later ones find out at once whether the server is back. */
+  let isGone = false
   let target = server
   let client: SkeinClient.SkeinClient = yield* SkeinClient.make(target)
 
@@ -97,7 +99,10 @@ export const makeLink = Effect.fnUntraced(function*({ locate, patience = usualPa
       for (;;) {
         const began = yield* Clock.currentTimeMillis
         const result = yield* attempt(use)
-        if (Either.isRight(result)) return result.right
+        if (Either.isRight(result)) {
+          isGone = false
+          return result.right
+        }
         const failed = result.left
         if (!("loss" in failed)) {
           if (!mayBeStale || failed._tag !== "ServerRefused") return yield* Effect.fail(failed)
@@ -108,8 +113,12 @@ export const makeLink = Effect.fnUntraced(function*({ locate, patience = usualPa
         }
         if (again === "is sent once" && !failed.loss.isUnsent) return yield* Effect.fail(unsure(target))
         const now = yield* Clock.currentTimeMillis
+        if (isGone && lostAt !== undefined) return yield* Effect.fail(gone(target, patience))
         if (lostAt === undefined || now - began > lasting) lostAt = now
-        else if (now - lostAt >= patience) return yield* Effect.fail(gone(target, patience))
+        else if (now - lostAt >= patience) {
+          isGone = true
+          return yield* Effect.fail(gone(target, patience))
+        }
         yield* Effect.sleep(pace)
         yield* relocate
       }
