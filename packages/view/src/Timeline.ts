@@ -51,6 +51,10 @@ const waitOf = (status: SessionStatus): Pick<Span, "kind" | "label"> | undefined
       return { kind: "slot", label: "waits for a slot" }
     case "waiting":
       return { kind: "budget", label: status.message.slice(0, 200) }
+    // Until its first word comes, nothing else tells that a model works.
+    case "busy":
+    case "compacting":
+      return { kind: "model", label: status.type === "busy" ? "request" : "summarises" }
     default:
       return undefined
   }
@@ -76,6 +80,11 @@ class Lane {
   end(id: string | undefined, at: number): boolean {
     const span = id === undefined ? undefined : this.spans.get(id)
     return span !== undefined && span.end === undefined && this.put({ ...span, end: Math.max(at, span.start) })
+  }
+
+  /** The model has begun to answer: from here on the message tells of it. */
+  endRequest(at: number): void {
+    if (this.wait !== undefined && this.spans.get(this.wait)?.kind === "model") this.end(this.wait, at)
   }
 
   endAll(at: number): boolean {
@@ -117,13 +126,24 @@ export class Timeline {
     for (const part of parts) lane.put(spanOfPart(part))
   }
 
+  /** Takes in what an agent does now, after all that was read of it. */
+  now(sessionID: string, status: SessionStatus, began: number): void {
+    const lane = this.#lane(sessionID)
+    const ends = lane.sorted.map(({ end }) => end)
+    // An answer or a call that is under way says it better.
+    if (!ends.includes(undefined)) this.#wait(lane, status, Math.max(began, ...ends.map((end) => end ?? 0)))
+  }
+
   /** Takes an event in; says whether a span has changed. */
   see(event: Event): boolean {
     const lane = this.#lane(event.sessionID)
     const { timestamp } = event
     switch (event.type) {
-      case "message.updated":
-        return lane.put(spanOfMessage(event.properties.info))
+      case "message.updated": {
+        const span = spanOfMessage(event.properties.info)
+        if (span !== undefined) lane.endRequest(timestamp)
+        return lane.put(span)
+      }
       case "message.part.updated":
         return lane.put(spanOfPart(event.properties.part))
       case "permission.asked":

@@ -65,6 +65,20 @@ describe("a lane", () => {
     expect(timeline.of(id).every(({ end }) => end !== undefined)).toBe(true)
   })
 
+  it("shows a request before its first word, from its status or from what was stored before it", () => {
+    const story = new Story()
+    story.status("root", { type: "busy", step: 1 })
+    const timeline = new Timeline()
+    timeline.now(id, { type: "busy", step: 1 }, 700)
+    expect(shown(timeline)).toEqual([["model", 700, undefined]])
+    timeline.see(story.events[0]!)
+    story.tell("root", "message.updated", message())
+    timeline.see(story.events[1]!)
+    expect(shown(timeline)).toEqual([["model", 1, undefined], ["model", 700, 1_001]])
+    timeline.now(id, { type: "busy", step: 1 }, 2_000)
+    expect(timeline.size).toBe(2)
+  })
+
   it("knows the time in an id", () => {
     expect(timeOfID("msg_00000000100000abcdefgh")).toBe(32)
   })

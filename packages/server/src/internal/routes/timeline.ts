@@ -6,7 +6,7 @@ import type { TaskRun } from "@skein/domain/Outcome"
 import type { MessageWithParts } from "@skein/domain/Part"
 import { Timeline } from "@skein/view/Timeline"
 import * as Effect from "effect/Effect"
-import { findSession } from "./find.ts"
+import { findSession, listed } from "./find.ts"
 import { asProblem } from "./toProblem.ts"
 
 /** How many sessions are read at once. */
@@ -53,5 +53,8 @@ export const readTimeline = Effect.fnUntraced(function*(id: string) {
     return { sessionID, ...callsOf(rows) }
   })
   const known = yield* Effect.forEach(sessions, (session) => read(session.id), { concurrency: readers })
+  for (const session of yield* Effect.forEach(sessions, listed)) {
+    timeline.now(session.id, session.status, session.turn?.began ?? session.time.created)
+  }
   return { rootID, seq, sessions: known.map((each) => ({ ...each, spans: timeline.of(each.sessionID) })) }
 })
