@@ -29,6 +29,7 @@ export const buildPage = async () => {
     target: ["chrome115", "firefox117", "safari17"],
     jsx: "automatic",
     jsxImportSource: "preact",
+    alias: { "decode-named-character-reference": join(source, "parts", "characterReference.ts") },
     minify: true,
     legalComments: "none",
     logLevel: "warning",

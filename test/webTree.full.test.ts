@@ -169,7 +169,7 @@ withBrowser((tabs) => {
     const links = await page.locator(".markdown a").evaluateAll((all) => all.map((each) => each.getAttribute("href")))
     expect(links).toEqual([null, "https://example.com/x", "http://127.0.0.1:9/pixel.png"])
     expect(await page.locator(".markdown :is(script, img, iframe, style, svg)").count()).toBe(0)
-    await page.getByText("window.hacked = 4").waitFor()
+    await page.locator(".markdown pre", { hasText: "window.hacked = 4" }).waitFor()
     await page.getByRole("link", { name: "Tree" }).click()
     await item(page, "Look at <b>one</b>, general, done").waitFor()
     expect(await accessibilityProblems(page)).toEqual([])

@@ -50,7 +50,7 @@ export const withBrowser = (tests: (tabs: Tabs) => void): void => {
       const context = await (await browser).newContext({ viewport, reducedMotion: "reduce" })
       contexts.push(context)
       // A bound for what hangs, and no measure of anything.
-      context.setDefaultTimeout(15_000)
+      context.setDefaultTimeout(30_000)
       const page = await context.newPage()
       const problems: Array<string> = []
       page.on("pageerror", (error) => problems.push(error.message))

@@ -2,6 +2,7 @@
 import { micromark } from "micromark"
 import { gfm, gfmHtml } from "micromark-extension-gfm"
 import { Component, type ComponentChild, h } from "preact"
+import { bodyOf } from "./markup.ts"
 
 /** The elements that are drawn; all others are left out, and what is in them stays. */
 const known = new Set([
@@ -40,20 +41,6 @@ const lowered: Readonly<Record<string, string>> = { h1: "h4", h2: "h5", h3: "h6"
 /** Elements whose content is nothing to read. */
 const silent = new Set(["script", "style", "template", "iframe", "object", "noscript"])
 
-interface Markup {
-  readonly createHTML: (text: string) => string
-}
-
-interface TrustedTypes {
-  readonly createPolicy: (name: string, rules: Markup) => Markup
-}
-
-const identity: Markup = { createHTML: (text) => text }
-
-// The parser makes a document that is never shown, runs nothing and loads nothing; what is taken from it is listed above.
-const policy = (globalThis as { readonly trustedTypes?: TrustedTypes }).trustedTypes?.createPolicy("skein", identity)
-  ?? identity
-
 const isSafeLink = (url: string): boolean => /^(https?:|mailto:)/i.test(url)
 
 const propsOf = (element: Element, name: string): Record<string, unknown> => {
@@ -88,8 +75,7 @@ const drawn = (node: Node, key: number): ComponentChild => {
 
 const parse = (text: string): ReadonlyArray<ComponentChild> => {
   const html = micromark(text, { extensions: [gfm()], htmlExtensions: [gfmHtml()] })
-  const { body } = new DOMParser().parseFromString(policy.createHTML(html), "text/html")
-  return [...body.childNodes].map(drawn)
+  return [...bodyOf(html).childNodes].map(drawn)
 }
 
 /** Paragraphs and the like, so that only the last one is read again while a text grows. */

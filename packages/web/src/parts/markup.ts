@@ -1,0 +1,19 @@
+/** Owns the one place where text becomes markup: a document that is never shown, runs nothing and loads nothing. */
+
+interface Markup {
+  readonly createHTML: (text: string) => string
+}
+
+interface TrustedTypes {
+  readonly createPolicy: (name: string, rules: Markup) => Markup
+}
+
+const identity: Markup = { createHTML: (text) => text }
+
+const { trustedTypes } = globalThis as { readonly trustedTypes?: TrustedTypes }
+
+const policy = trustedTypes?.createPolicy("skein", identity) ?? identity
+
+/** The body of a document with this markup: to be read, and never to be put into the page. */
+export const bodyOf = (html: string): HTMLElement =>
+  new DOMParser().parseFromString(policy.createHTML(html), "text/html").body

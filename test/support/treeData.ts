@@ -1,0 +1,69 @@
+/** Makes the snapshot of a tree that is larger than any that a test could wait for. */
+import type { Span, Tree } from "@skein/api/Output"
+import type { SessionID } from "@skein/domain/Id"
+import type { TaskRun } from "@skein/domain/Outcome"
+import { none, type Usage } from "@skein/domain/Usage"
+
+const began = 1_700_000_000_000
+
+const usage: Usage = { ...none, steps: 50, tokens: { ...none.tokens, input: 90_000, output: 4_000 }, cost: "0.12" }
+
+type Session = (typeof Tree.Type)["sessions"][number]
+
+const childOf = (root: Session, at: number): Session => ({
+  ...root,
+  id: `${root.id}c${at}` as SessionID,
+  parentID: root.id,
+  depth: 1,
+  title: `Task ${at}`,
+  agent: "general",
+  usage: { own: usage, subtree: usage },
+  status: { type: "busy", step: 1 },
+  time: { created: began + at, updated: began }
+})
+
+const runOf = (root: Session, at: number) => ({
+  id: `run_${at}`,
+  taskID: `${root.id}c${at}`,
+  parentID: root.id,
+  rootID: root.id,
+  agent: "general",
+  description: `Task ${at}`,
+  prompt: "p",
+  background: false,
+  state: "running",
+  time: { created: began + at, started: began + at }
+} as unknown as TaskRun)
+
+const kinds = ["model", "tool", "tasks", "slot", "retry", "person"] as const
+
+/** A tree of a root and so many agents at work below it, which have so many spans in all. */
+export const largeTree = (root: Session, agents: number, spans: number) => {
+  const below = Array.from({ length: agents }, (_, at) => at + 1)
+  const each = Math.ceil(spans / agents)
+  const spansOf = (at: number): ReadonlyArray<Span> =>
+    Array.from({ length: each }, (_, index) => {
+      const start = began + index * 1_000 + at * 37
+      return {
+        id: `s${at}-${index}`,
+        kind: kinds[(index + at) % kinds.length] ?? "model",
+        start,
+        end: start + 800,
+        label: "x"
+      }
+    })
+  return {
+    tree: {
+      rootID: root.id,
+      seq: 1,
+      sessions: [{ ...root, status: { type: "busy" as const, step: 1 } }, ...below.map((at) => childOf(root, at))],
+      tasks: below.map((at) => runOf(root, at)),
+      asks: []
+    },
+    timeline: {
+      rootID: root.id,
+      seq: 1,
+      sessions: below.map((at) => ({ sessionID: `${root.id}c${at}`, calls: [], spans: spansOf(at) }))
+    }
+  }
+}
