@@ -4,13 +4,14 @@ import type { SessionID } from "@skein/domain/Id"
 import type { TaskRun } from "@skein/domain/Outcome"
 import { none, type Usage } from "@skein/domain/Usage"
 
-const began = 1_700_000_000_000
+/** How long ago the tree began, in milliseconds. */
+const age = 60_000
 
 const usage: Usage = { ...none, steps: 50, tokens: { ...none.tokens, input: 90_000, output: 4_000 }, cost: "0.12" }
 
 type Session = (typeof Tree.Type)["sessions"][number]
 
-const childOf = (root: Session, at: number): Session => ({
+const childOf = (root: Session, began: number, at: number): Session => ({
   ...root,
   id: `${root.id}c${at}` as SessionID,
   parentID: root.id,
@@ -22,7 +23,7 @@ const childOf = (root: Session, at: number): Session => ({
   time: { created: began + at, updated: began }
 })
 
-const runOf = (root: Session, at: number) => ({
+const runOf = (root: Session, began: number, at: number) => ({
   id: `run_${at}`,
   taskID: `${root.id}c${at}`,
   parentID: root.id,
@@ -38,7 +39,9 @@ const runOf = (root: Session, at: number) => ({
 const kinds = ["model", "tool", "tasks", "slot", "retry", "person"] as const
 
 /** A tree of a root and so many agents at work below it, which have so many spans in all. */
-export const largeTree = (root: Session, agents: number, spans: number) => {
+export const largeTree = (session: Session, agents: number, spans: number) => {
+  const began = session.time.created - age
+  const root: Session = { ...session, status: { type: "busy", step: 1 }, time: { created: began, updated: began } }
   const below = Array.from({ length: agents }, (_, at) => at + 1)
   const each = Math.ceil(spans / agents)
   const spansOf = (at: number): ReadonlyArray<Span> =>
@@ -56,8 +59,8 @@ export const largeTree = (root: Session, agents: number, spans: number) => {
     tree: {
       rootID: root.id,
       seq: 1,
-      sessions: [{ ...root, status: { type: "busy" as const, step: 1 } }, ...below.map((at) => childOf(root, at))],
-      tasks: below.map((at) => runOf(root, at)),
+      sessions: [root, ...below.map((at) => childOf(root, began, at))],
+      tasks: below.map((at) => runOf(root, began, at)),
       asks: []
     },
     timeline: {

@@ -50,7 +50,12 @@ export const VirtualList = ({ attributes = {}, count, row, rowHeight, shown }: P
   const first = Math.min(from, count)
   const rows = Array.from({ length: Math.max(0, Math.min(to, count) - first) }, (_, index) => row(first + index))
   return (
-    <div {...attributes} ref={list} class={`virtual ${attributes.class ?? ""}`} style={{ height: `${count * rowHeight}px` }}>
+    <div
+      {...attributes}
+      ref={list}
+      class={`virtual ${attributes.class ?? ""}`}
+      style={{ height: `${count * rowHeight}px` }}
+    >
       <div role="presentation" class="window" style={{ transform: `translateY(${first * rowHeight}px)` }}>{rows}</div>
     </div>
   )

@@ -66,7 +66,7 @@ export const SessionPage = ({ route, store }: Props) => {
           {view === "transcript" && <TranscriptView store={store} node={node} />}
         </div>
         {hasBoth && (
-          <aside class="side" data-scroller="" aria-label={`Transcript of ${visibleLine(nameOf(node))}`}>
+          <aside class="side" data-scroller tabIndex={0} aria-label={`Transcript of ${visibleLine(nameOf(node))}`}>
             <TranscriptView store={store} node={node} />
           </aside>
         )}
