@@ -1,10 +1,13 @@
 /** Proves what the page is made of, how it is served, and that a browser shows a session with it. */
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import { afterEach, describe, expect, it } from "vitest"
 import { buildPage } from "../scripts/webPage.mjs"
 import { accessibilityProblems, withBrowser } from "./support/browser.ts"
 import { sandbox } from "./support/cli.ts"
 import { startServer } from "./support/server.ts"
+import { until } from "./support/until.ts"
 
 const open: Array<() => void | Promise<unknown>> = []
 afterEach(async () => {
@@ -69,6 +72,33 @@ describe("the page", () => {
       expect((await fetch(`${url}${path}`)).status, path).toBe(401)
     }
   })
+})
+
+it("serve --open hands the browser a file that only the user can read, and the code in no argument", async () => {
+  const place = sandbox()
+  open.push(place.remove)
+  const told = join(place.home, "told")
+  const opener = join(place.home, "bin", "xdg-open")
+  mkdirSync(join(place.home, "bin"))
+  writeFileSync(
+    opener,
+    `#!/bin/sh\nprintf '%s\\n' "$#" "$1" > ${told}.new\nstat -c %a "$1" >> ${told}.new\ncat "$1" >> ${told}.new\nmv ${told}.new ${told}\n`
+  )
+  chmodSync(opener, 0o755)
+  const running = place.start(["serve", "--open"], {
+    env: { PATH: `${join(place.home, "bin")}:${process.env["PATH"]}` }
+  })
+  open.push(async () => {
+    running.child.kill("SIGKILL")
+    await running.ended
+  })
+  await until(() => existsSync(told))
+  const [count, file, mode, html = ""] = readFileSync(told, "utf8").split("\n")
+  expect([count, mode]).toEqual(["1", "600"])
+  const url = /^(http:\S+)\n/m.exec(running.output())?.[1] ?? ""
+  expect(html).toContain(`content="0;url=${url}"`)
+  expect(file).not.toContain(url.split("#code=")[1])
+  expect((await place.run(["serve", "--stop", "--open"])).code).toBe(2)
 })
 
 withBrowser((tabs) => {

@@ -102,7 +102,7 @@ withBrowser((tabs) => {
     await edit.getByRole("button", { name: "Reject" }).click()
     await asks.waitFor({ state: "detached" })
 
-    // A child is stopped; another one is told something, and has it in its transcript.
+    // A child is stopped; another one gets a message, and has it in its transcript.
     await item(page, "Look at three").getByRole("button", { name: "Stop Look at three" }).click()
     await item(page, /^Look at three, general, stopped: by/).waitFor()
     await item(page, "Look at four").click()

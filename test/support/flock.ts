@@ -1,4 +1,4 @@
-/** A model for a tree of agents whose work goes on as a test says. */
+/** A model for a tree of agents whose work continues when a test says so. */
 import { type LlmAnswer, type LlmRequest, startLlm } from "./llm.ts"
 
 /** What somebody waits for, and who opens it. */

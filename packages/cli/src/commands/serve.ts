@@ -21,6 +21,7 @@ export const serve = command({
       completes: "file",
       description: "Takes the token from this file instead of a new one"
     },
+    open: { type: "switch", description: "Opens the page in a browser" },
     "no-resume": { type: "switch", description: "Leaves interrupted work alone" },
     detach: { type: "switch", description: "Starts the server in the background" },
     url: { type: "switch", description: "Prints the URL of the running server, with a new login code" },

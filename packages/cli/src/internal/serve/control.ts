@@ -13,6 +13,7 @@ import { Stdio } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
 import { serverFile } from "../attach/serverPlace.ts"
 import { errorLine } from "../explain.ts"
+import { openBrowser } from "./open.ts"
 
 /** How long a server may take to end, in milliseconds. */
 const patience = 10_000
@@ -53,10 +54,12 @@ export const loginUrl = Effect.fnUntraced(function*(server: ServerFile) {
   return `${server.url}/#code=${code}`
 }, Effect.provide(FetchHttpClient.layer))
 
-/** Prints the URL of the running server. */
-export const printUrl = Effect.gen(function*() {
+/** Prints the URL of the running server, and opens it if that is asked for. */
+export const printUrl = Effect.fnUntraced(function*({ open }: { readonly open: boolean }) {
   const stdio = yield* Stdio
-  stdio.out(`${yield* loginUrl(yield* running)}\n`)
+  const url = yield* loginUrl(yield* running)
+  stdio.out(`${url}\n`)
+  if (open) yield* openBrowser(url)
   return ExitCode.done
 })
 

@@ -11,6 +11,7 @@ import { Stdio } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
 import { serverFile } from "../attach/serverPlace.ts"
 import { alreadyServed, loginUrl, runningServer } from "./control.ts"
+import { openBrowser } from "./open.ts"
 
 /** How long a server may take to start, in milliseconds. */
 const patience = 30_000
@@ -34,13 +35,13 @@ const launch = (log: string, args: ReadonlyArray<string>) =>
   })
 
 /** Starts a server in the background, and prints its URL once it answers. */
-export const startDetached = Effect.gen(function*() {
+export const startDetached = Effect.fnUntraced(function*({ open }: { readonly open: boolean }) {
   const stdio = yield* Stdio
   const { state } = yield* DataDirs
   const before = yield* runningServer
   if (Option.isSome(before)) return yield* alreadyServed(before)
   const log = join(state, "servers", `${basename(yield* serverFile, ".json")}.log`)
-  const args = argv.slice(2).filter((word) => word !== "--detach")
+  const args = argv.slice(2).filter((word) => word !== "--detach" && word !== "--open")
   const ended = yield* launch(log, args)
   const answers = Effect.repeat(Effect.delay(runningServer, pace), { until: Option.isSome })
   const failed = Effect.flatMap(
@@ -52,6 +53,8 @@ export const startDetached = Effect.gen(function*() {
   if (Option.isNone(server)) {
     return yield* new UsageError({ message: `The server does not answer after ${patience / 1000} s. See ${log}.` })
   }
-  stdio.out(`${yield* loginUrl(server.value)}\n`)
+  const url = yield* loginUrl(server.value)
+  stdio.out(`${url}\n`)
+  if (open) yield* openBrowser(url)
   return ExitCode.done
 })

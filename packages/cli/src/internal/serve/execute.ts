@@ -24,6 +24,7 @@ export const executeServe = (
   if ([detach, stop, url].filter((each) => each).length > 1) {
     return new UsageError({ message: "--detach, --url and --stop exclude each other. Leave all but one of them out." })
   }
-  const work = url ? printUrl : stop ? stopServer : detach ? startDetached : startServer(flags)
+  if (stop && flags.open) return new UsageError({ message: "--stop ends the server: leave --open out." })
+  const work = url ? printUrl(flags) : stop ? stopServer : detach ? startDetached(flags) : startServer(flags)
   return Effect.scoped(Effect.provide(work, platform({ database: flags.db })))
 }

@@ -25,6 +25,7 @@ import { telemetry } from "../telemetry/telemetry.ts"
 import { version } from "../version.ts"
 import { alreadyServed, runningServer } from "./control.ts"
 import { makeHost } from "./host.ts"
+import { openBrowser } from "./open.ts"
 import { readPage } from "./page.ts"
 import { tokenFor } from "./token.ts"
 
@@ -34,6 +35,7 @@ export interface ServeFlags {
   readonly hostname: string | undefined
   readonly "token-file": string | undefined
   readonly "no-resume": boolean
+  readonly open: boolean
 }
 
 /** Holds the database for this server alone. */
@@ -90,7 +92,9 @@ export const startServer = Effect.fnUntraced(function*(flags: ServeFlags) {
       Effect.gen(function*() {
         const server = yield* Server
         yield* announce(file, { url: server.url, pid, version, token: Redacted.value(token) })
-        stdio.out(`${server.url}/#code=${yield* server.code}\n`)
+        const url = `${server.url}/#code=${yield* server.code}`
+        stdio.out(`${url}\n`)
+        if (flags.open) yield* openBrowser(url)
         yield* Effect.forkScoped(Effect.repeat(forgetDaily, Schedule.spaced("1 hour")))
         yield* server.closed
         return ExitCode.done

@@ -1,0 +1,36 @@
+/** Opens the page in a browser by a file that leads there: an argument with the login code would show to every user. */
+import * as Effect from "effect/Effect"
+import { spawn } from "node:child_process"
+import { rmSync, writeFileSync } from "node:fs"
+import { platform } from "node:process"
+import { Stdio } from "../../Stdio.ts"
+import { serverFile } from "../attach/serverPlace.ts"
+import { errorLine } from "../explain.ts"
+
+const openers: Readonly<Partial<Record<NodeJS.Platform, string>>> = { darwin: "open", win32: "explorer" }
+
+const pageTo = (url: string): string =>
+  `<!doctype html><meta charset="utf-8"><title>Skein</title><meta http-equiv="refresh" content="0;url=${url}">\n`
+
+/** Hands a file to the browser; gives what is wrong if there is no program that can. */
+const handOver = (file: string): Effect.Effect<string | undefined> =>
+  Effect.async((resume) => {
+    const child = spawn(openers[platform] ?? "xdg-open", [file], { stdio: "ignore", detached: true })
+    child.once("error", ({ message }) => resume(Effect.succeed(message)))
+    child.once("spawn", () => {
+      child.unref()
+      resume(Effect.succeed(undefined))
+    })
+  })
+
+/** Opens a URL with a login code. Without a browser it says so: the URL was printed. */
+export const openBrowser = Effect.fnUntraced(function*(url: string) {
+  const stdio = yield* Stdio
+  const file = (yield* serverFile).replace(/json$/, "open.html")
+  yield* Effect.sync(() => {
+    rmSync(file, { force: true })
+    writeFileSync(file, pageTo(url), { mode: 0o600, flag: "wx" })
+  })
+  const problem = yield* handOver(file)
+  if (problem !== undefined) stdio.err(errorLine(`No browser could be opened (${problem}). Open the URL yourself.`))
+})
