@@ -1,15 +1,15 @@
 /** The built program on a terminal: the tree, the answer, and questions that are answered by keys. Needs python3. */
-import { spawn, spawnSync } from "node:child_process"
+import { spawn } from "node:child_process"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { program, sandbox } from "./support/cli.ts"
 import { type LlmAnswer, type LlmRequest, type Script, startLlm } from "./support/llm.ts"
+import { hasPython, shown } from "./support/terminal.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
-const hasPython = spawnSync("python3", ["-c", "import pty"]).status === 0
 if (!hasPython) console.warn("cliTerminal.test.ts is skipped: python3, whose pty module it needs, is not there.")
 
 const cleanup: Array<() => unknown> = []
@@ -87,10 +87,11 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
       deltas: [{ content: "First half.\n" }, { reasoning_content: "hm" }],
       text: "Second half."
     }))
-    const { code, plain } = await run(["go"])
+    const { code, printed } = await run(["go"])
     expect(code).toBe(0)
-    expect(plain.match(/First half\./g)).toHaveLength(1)
-    expect(plain.replaceAll("\r", "")).toMatch(/First half\.\n\nSecond half\.\n/)
+    const screen = await shown(printed)
+    expect(screen.match(/First half\./g)).toHaveLength(1)
+    expect(screen).toMatch(/First half\.\n\nSecond half\.\n/)
   })
 
   it("shows what the agent does: its model, its calls and their results, changes, todos, and a summary", async () => {
@@ -313,9 +314,11 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
 
   it("denies what it asks when its keyboard is gone, and the agent continues", async () => {
     const { place, run } = await world(writes)
-    const { code, plain } = await run(["go"], [], {}, undefined, { hangup: "? build asks for permission" })
+    const { code, printed } = await run(["go"], [], {}, undefined, { hangup: "? build asks for permission" })
     expect(code).toBe(3)
-    expect(plain).toContain("The user says: Nobody can be asked any more: the terminal is closed.")
+    // Answers are wrapped at words.
+    expect((await shown(printed)).replace(/\s+/g, " "))
+      .toContain("The user says: Nobody can be asked any more: the terminal is closed.")
     expect(existsSync(join(place.project, "new.txt"))).toBe(false)
   })
 

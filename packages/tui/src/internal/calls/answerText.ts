@@ -24,6 +24,8 @@ export class AnswerText {
   /** The messages of models, and the parts of them that are printed. */
   readonly #answers = new Set<string>()
   readonly #ended = new Set<string>()
+  /** The parts whose text has begun. */
+  readonly #begun = new Set<string>()
 
   constructor(sessionID: SessionID) {
     this.#sessionID = sessionID
@@ -52,6 +54,8 @@ export class AnswerText {
     if (part.type !== "text" || part.time?.end === undefined || !this.#answers.has(part.messageID)) return false
     if (part.text === "" || this.#ended.has(part.id)) return false
     this.#ended.add(part.id)
+    // The part after it has begun, so all of it is printed already.
+    if (part.id !== this.#part && this.#begun.has(part.id)) return false
     this.#begin(part.messageID, part.id)
     // Pieces may have been missed.
     if (this.#printed === 0 || part.text.startsWith(this.#text)) this.#text = part.text
@@ -90,6 +94,7 @@ export class AnswerText {
     if (message !== this.#message) this.#isComplete = false
     this.#message = message
     this.#part = part
+    this.#begun.add(part)
     this.#text = ""
     this.#printed = 0
     if (this.#before) this.#lines.push("")
@@ -107,6 +112,7 @@ export class AnswerText {
     if (this.#text === "" || this.#isComplete) return false
     if (this.#printed > 0) this.#lines.push(brokeOff)
     this.#before = false
+    this.#begun.clear()
     this.#part = undefined
     this.#texts = []
     this.#message = undefined
