@@ -61,7 +61,6 @@ const events = ({ code, stdout }: Ended) => {
   return {
     code,
     seqs: stored.map(({ seq }) => seq),
-    // A title is made alongside the turn, and published once it is ready.
     types: stored.map(({ depth, type }) => `${depth} ${type}`).toSorted(),
     result: { exitCode, finish, outcome, text, tag: error?.tag, usage }
   }
@@ -110,7 +109,7 @@ describe("a run through a server", () => {
       const at = place({ llm: llm.url })
       const run = async (...more: ReadonlyArray<string>) => {
         const before = llm.requests.length
-        const running = at.start(["run", ...gpt, ...args, ...more, "Go"])
+        const running = at.start(["run", ...gpt, "--title", "t", ...args, ...more, "Go"])
         if (signal !== undefined) {
           await llm.asked(before + 1)
           await until(() => llm.open() > 0)

@@ -63,5 +63,7 @@ it("refuses a definition whose output is not a JSON Schema, with file and line",
   expect(code).toBe(2)
   expect(stderr).toMatch(/skein\.json:5:\d+.*agent\.finder\.output\.type must be .*did you mean "object"\?/)
   const lost = await world(() => "never", { $ref: "#/$defs/x" })
-  expect((await lost.run("--agent", "finder", "Where?")).stderr).toMatch(/skein\.json:4.*leads to no schema in it/)
+  expect((await lost.run("--agent", "finder", "Where?")).stderr).toMatch(
+    /skein\.json:4.*does not refer to a schema in it/
+  )
 })

@@ -1,11 +1,5 @@
 /** Decides how text that others wrote reaches a terminal: what a terminal would obey or hide is shown as what it is. */
-
-/**
- * Controls (ESC and CR too), invisible and reordering characters, and halves of characters. Fillers, joiners and
- * variation selectors count: they can carry text that nobody sees.
- */
-const unseen =
-  /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115F\u1160\u3164\uFFA0]|[\u17B4\u17B5]|\u034F|[\uFE00-\uFE0E]|[\u{E0100}-\u{E01EF}]/gu
+import { unseen } from "@skein/view/Visible"
 
 const named = (character: string): string => {
   const code = character.codePointAt(0) ?? 0

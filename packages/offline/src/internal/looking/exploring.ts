@@ -65,7 +65,7 @@ const readable = (files: ReadonlyArray<string>): ReadonlyArray<string> =>
       Number(introductions.test(baseName(b))) - Number(introductions.test(baseName(a))) || byText(a, b)
     )
 
-const mostPortions = 32
+const mostPortions = 64
 
 /** The maximum number of rounds for one part, even if output was truncated. */
 export const mostRounds = 5

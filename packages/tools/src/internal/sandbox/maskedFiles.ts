@@ -6,6 +6,11 @@ import { attempt } from "../processes.ts"
 /** Where nobody looks: packages of others, and what git keeps. */
 const passed = new Set(["node_modules", ".git", ".hg", ".svn", "__pycache__", ".venv", "target"])
 
+/** Parts of the system, which every command sees or has mounted for itself: no project keeps files there. */
+const system = new Set(
+  ["bin", "boot", "dev", "lib", "lib32", "lib64", "libx32", "proc", "sbin", "sys", "usr"].map((name) => `/${name}`)
+)
+
 /** How much of a tree is checked. */
 export interface MaskBounds {
   /** The most directories that are read. */
@@ -78,8 +83,10 @@ export const makeMaskedFiles = (given: Partial<MaskBounds> = {}): (
         files.push(...hidden.map((path) => join(directory, path)))
         for (const name of found.directories) {
           const path = `${below}${name}/`
+          const place = join(directory, below, name)
+          if (system.has(place)) continue
           if (readAction(path + anything)) next.push(path)
-          else directories.push(join(directory, path.slice(0, -1)))
+          else directories.push(place)
         }
       }
       level = next
