@@ -192,6 +192,35 @@ describe.skipIf(!hasPython)("a session at a terminal (needs python3)", () => {
     expect(await shown(printed)).toContain("continue with: skein --session")
   })
 
+  it("stays in the mode plan that is shown, also when an agent was chosen before", async () => {
+    const { open, place } = await world(() => "The end.")
+    const { printed } = await open([
+      { after: "ask · build", send: "/agent build\r" },
+      { after: "Agent from the next prompt on: build", send: "/mode plan\r" },
+      { after: "plan · ", send: "go\r" },
+      { after: "The end.", send: "/quit\r" }
+    ])
+    expect(await shown(printed)).toContain("continue with: skein --session")
+    const { stdout } = await place.run(["sessions", "--format", "json"])
+    expect(JSON.parse(stdout)).toMatchObject([{ agent: "plan", mode: "plan" }])
+  })
+
+  it("shows what was chosen for the next prompt until it is sent, and lists in columns", async () => {
+    const { open } = await world(() => "The end.")
+    const { printed } = await open(
+      [
+        { after: ready, send: "first\r" },
+        { after: "The end.", send: "/agent coordinator\r" },
+        { after: "ask · coordinator", send: "\u001b[Z" },
+        { after: "edits · coordinator", send: "/agents\r" }
+      ],
+      [],
+      { closes: "Esc closes" }
+    )
+    expect(printed).toContain("coordinator      primary")
+    expect(printed).not.toContain("\t")
+  })
+
   it("ends with 129 where the terminal is closed", async () => {
     const { open } = await world(() => new Promise<never>(() => undefined))
     const { code } = await open([{ after: ready, send: "go\r" }], [], { closes: "thinks" })

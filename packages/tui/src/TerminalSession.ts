@@ -32,7 +32,7 @@ const momentOf = (clock: Clock.Clock) => (): Moment => ({
 
 const factsOf = (
   backend: typeof Backend.Service,
-  { agent, branch, directory, mode = "ask" }: SessionRequest
+  { agent, branch, directory, mode = "ask", model }: SessionRequest
 ): Facts => ({
   directory,
   branch,
@@ -43,7 +43,8 @@ const factsOf = (
   context: undefined,
   commands: [],
   agents: [],
-  files: undefined
+  files: undefined,
+  choice: { agent, model }
 })
 
 /** The screen, which is given back when the scope closes, whatever happened. */

@@ -39,6 +39,7 @@ class Seat {
       commands: [],
       agents: [{ name: "explore", isPrimary: false }],
       files: ["src/a.ts", "src/b.ts"],
+      choice: { agent: undefined, model: undefined },
       ...facts
     })
     if (isOpen) {

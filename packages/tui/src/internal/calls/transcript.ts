@@ -6,7 +6,7 @@ import { formatCount, formatDuration } from "@skein/view/Numbers"
 import { failureOf } from "../../CallFailure.ts"
 import { escapeLine, escapeText } from "../../Escape.ts"
 import type { Style } from "../../Style.ts"
-import { fit, wrap } from "../../Width.ts"
+import { fit } from "../../Width.ts"
 import { Markdown } from "../text/Markdown.ts"
 import { wrapRuns } from "../text/runs.ts"
 import { AnswerText, brokeOff } from "./answerText.ts"
@@ -80,7 +80,7 @@ export class Transcript {
   /** A line that stays. */
   note(line: string, paint = this.#style.dim): void {
     this.#words(this.answer.take())
-    this.#lines.push(...wrap(escapeLine(line), this.#columns() - 1).map(paint))
+    this.#lines.push(...wrapRuns([{ text: escapeLine(line), paint }], this.#columns() - 1))
   }
 
   /** Lines that stay, as they are. */

@@ -2,7 +2,6 @@
 import type { Backend } from "@skein/backend/Backend"
 import type { BackendError } from "@skein/backend/BackendError"
 import type { SessionID } from "@skein/domain/Id"
-import type { ModelRef } from "@skein/domain/Model"
 import type * as Deferred from "effect/Deferred"
 import type * as Effect from "effect/Effect"
 import type { Moment } from "../../LiveView.ts"
@@ -30,18 +29,11 @@ export interface Performer {
   readonly open: (id: SessionID) => Effect.Effect<void, BackendError>
 }
 
-/** What the next prompts are sent with. */
-interface Choice {
-  agent: string | undefined
-  model: ModelRef | undefined
-  /** What commands of the person's own have written: the model reads it with the next prompt. */
-  heard: Array<string>
-}
-
 /** What the parts of a performer share. */
 export interface Acting extends Stage {
   readonly backend: typeof Backend.Service
-  readonly choice: Choice
+  /** What commands of the person's own have written: the model reads it with the next prompt. */
+  readonly heard: Array<string>
   readonly open: (id: SessionID) => Effect.Effect<void, BackendError>
   readonly close: Effect.Effect<void>
   /** The session that is open; made where there is none. */

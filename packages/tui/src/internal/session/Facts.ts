@@ -1,5 +1,12 @@
 /** What a session knows besides its events. */
 import type { Mode } from "@skein/domain/Mode"
+import type { ModelRef } from "@skein/domain/Model"
+
+/** What the person chose for the next prompts; undefined leaves it to the session. */
+interface Choice {
+  agent: string | undefined
+  model: ModelRef | undefined
+}
 
 /** Where it works and with what; what is not known yet is absent. */
 export interface Facts {
@@ -17,4 +24,8 @@ export interface Facts {
     { readonly name: string; readonly description?: string | undefined; readonly isPrimary: boolean }
   >
   files: ReadonlyArray<string> | undefined
+  readonly choice: Choice
 }
+
+/** The agent that a prompt names: none in the mode plan, because naming one would leave the mode. */
+export const chosenAgent = ({ choice, mode }: Facts): string | undefined => mode === "plan" ? undefined : choice.agent

@@ -8,6 +8,7 @@ import { formatAgo, formatCost, formatCount } from "@skein/view/Numbers"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { escapeLine, escapeText } from "../../Escape.ts"
+import { inColumns } from "../list/columns.ts"
 import { nearest } from "../list/fuzzy.ts"
 import { Pager } from "../list/Pager.ts"
 import type { Acting } from "./Acting.ts"
@@ -56,22 +57,22 @@ export const pickSession = (model: SessionModel): Effect.Effect<void, BackendErr
     )
   })
 
-const chooseModel: Run = ({ backend, choice, model, touch }, words) =>
+const chooseModel: Run = ({ backend, model, touch }, words) =>
   Effect.gen(function*() {
+    const models = yield* backend.projects.models(model.facts.directory)
+    const usable = models.filter(({ available }) => available)
     const take = (name: string) => {
       const ref = parseRef(name)
       if (ref === undefined) {
         model.hint = `${name} names no model: write PROVIDER/MODEL.`
         return
       }
-      choice.model = ref
-      model.facts.model = name
+      model.facts.choice.model = ref
+      model.facts.context = usable.find((each) => `${each.providerID}/${each.modelID}` === name)?.limit?.context
       model.say(`Model from the next prompt on: ${name}`)
       touch()
     }
     if (words !== "") return take(words)
-    const models = yield* backend.projects.models(model.facts.directory)
-    const usable = models.filter(({ available }) => available)
     model.choose(
       "Models",
       usable.map(({ limit, modelID, providerID }) => ({
@@ -79,14 +80,11 @@ const chooseModel: Run = ({ backend, choice, model, touch }, words) =>
         label: `${providerID}/${modelID}`,
         ...(limit === undefined ? {} : { detail: `${formatCount(limit.context)} tokens of context` })
       })),
-      (name) => {
-        model.facts.context = usable.find((each) => `${each.providerID}/${each.modelID}` === name)?.limit?.context
-        take(name)
-      }
+      take
     )
   })
 
-const chooseAgent: Run = ({ choice, model, touch }, words) =>
+const chooseAgent: Run = ({ model, touch }, words) =>
   Effect.sync(() => {
     const primary = model.facts.agents.filter(({ isPrimary }) => isPrimary)
     const take = (name: string) => {
@@ -94,9 +92,12 @@ const chooseAgent: Run = ({ choice, model, touch }, words) =>
         model.hint = `There is no agent ${name} to prompt. There are ${primary.map((agent) => agent.name).join(", ")}.`
         return
       }
+      if (name === "plan") return model.request({ type: "mode", mode: "plan" })
+      const { choice, mode } = model.facts
+      // In the mode plan only the agent plan works.
+      if (mode === "plan") model.request({ type: "mode", mode: "ask" })
       choice.agent = name
-      model.facts.agent = name
-      model.say(`Agent from the next prompt on: ${name}`)
+      model.say(`Agent from the next prompt on: ${name}${mode === "plan" ? ", in the mode ask" : ""}`)
       touch()
     }
     if (words !== "") return take(words)
@@ -176,26 +177,30 @@ const tasks = withSession((acting, id) =>
       page(
         acting,
         `Tasks: ${runs.length}`,
-        runs.map(({ agent, background, description, outcome, state, taskID }) =>
-          `${escapeLine(agent)}  ${escapeLine(description)}  ${outcome?.status ?? state}${
-            background ? ", background" : ""
-          }  ${taskID}`
-        )
+        runs.length === 0 ?
+          ["This session has not delegated anything yet."] :
+          runs.map(({ agent, background, description, outcome, state, taskID }) =>
+            `${escapeLine(agent)}  ${escapeLine(description)}  ${outcome?.status ?? state}${
+              background ? ", background" : ""
+            }  ${taskID}`
+          )
       )
   )
 )
 
 /** What another command of the program prints, in a full-screen view. */
-const printed = (title: string, ...args: ReadonlyArray<string>): Run => (acting) =>
-  Effect.flatMap(
-    acting.host.program(acting.model.facts.directory, args),
-    (text) => page(acting, title, escapeText(text).trimEnd().split("\n"))
-  )
+const printed = (title: string, command: string, isShown = (_line: string): boolean => true): Run => (acting) =>
+  Effect.flatMap(acting.host.program(acting.model.facts.directory, [command]), (text) => {
+    const lines = escapeText(text).trimEnd().split("\n").filter(isShown)
+    return page(acting, title, inColumns(lines.join("\n"), acting.terminal.size().columns - 1))
+  })
 
 const diff: Run = (acting) =>
   Effect.flatMap(acting.host.shell(acting.model.facts.directory, "git diff HEAD"), ({ output }) => {
     const { bold, cyan, green, red } = acting.model.style
-    const lines = output.trim() === "" ? ["No changes in tracked files."] : escapeText(output).trimEnd().split("\n")
+    const lines = output.trim() === ""
+      ? ["No changes in tracked files."]
+      : escapeText(output).trimEnd().replaceAll("\t", "  ").split("\n")
     return page(
       acting,
       "Changes in the working directory",
@@ -231,7 +236,7 @@ const copy = withSession(({ backend, model, terminal }, id) =>
 
 const exported = withSession(({ host, model }, id, words) =>
   Effect.gen(function*() {
-    const file = words === "" ? `${id}.jsonl` : words
+    const file = words === "" ? `${id}.json` : words
     const said = yield* host.program(model.facts.directory, ["sessions", "export", id, "--output", file])
     model.say(said.trim() === "" ? `Exported to ${file}` : said.trim())
   })
@@ -240,7 +245,7 @@ const exported = withSession(({ host, model }, id, words) =>
 const rename = withSession(({ backend, model }, id, words) =>
   words === ""
     ? Effect.sync(() => model.hint = "Write the title behind it: /rename TITLE")
-    : backend.sessions.rename(id, words)
+    : Effect.zipRight(backend.sessions.rename(id, words), Effect.sync(() => model.say(`The title is now: ${words}`)))
 )
 
 const runs: Readonly<Record<string, Run>> = {
@@ -277,7 +282,8 @@ const runs: Readonly<Record<string, Run>> = {
   skills: printed("Skills", "skills"),
   permissions: printed("Permanent approvals", "permissions"),
   config: printed("Configuration", "config"),
-  doctor: printed("Checks", "doctor"),
+  // Its output is read here, so what it says of its terminal is not about the one that the person sees.
+  doctor: printed("Checks", "doctor", (line) => !/^\w+\s+terminal\s/.test(line)),
   diff,
   copy,
   export: exported,
@@ -288,7 +294,7 @@ const runs: Readonly<Record<string, Run>> = {
 /** Runs a command; one that does not exist is said, and not sent. */
 export const runCommand = (acting: Acting, name: string, words: string): Effect.Effect<void, BackendError> =>
   Effect.suspend(() => {
-    const { backend, beside, choice, ensure, model } = acting
+    const { backend, beside, ensure, model } = acting
     const run = runs[name]
     if (run !== undefined && Object.hasOwn(runs, name)) return run(acting, words.trim())
     if (model.facts.commands.some((command) => command.name === name)) {
@@ -296,7 +302,7 @@ export const runCommand = (acting: Acting, name: string, words: string): Effect.
         const id = yield* ensure
         const prompted = yield* backend.sessions.prompt(id, {
           command: { name, arguments: words },
-          ...(choice.model === undefined ? {} : { model: choice.model })
+          ...(model.facts.choice.model === undefined ? {} : { model: model.facts.choice.model })
         })
         yield* beside(Effect.catchTag(prompted.turn, "SessionStopped", () => Effect.void))
       })

@@ -10,6 +10,7 @@ import { fit } from "../../Width.ts"
 import { Pager } from "../list/Pager.ts"
 import type { Acting, Performer, Stage } from "./Acting.ts"
 import { runCommand } from "./commands.ts"
+import { chosenAgent } from "./Facts.ts"
 import { missingName, promptWords } from "./names.ts"
 import type { Request } from "./Request.ts"
 import { goBack, listPrompts } from "./rewind.ts"
@@ -20,7 +21,7 @@ const ids = ({ live }: Acting["model"]): SessionID | undefined => live?.tree.roo
 
 const prompt = (acting: Acting, text: string, isSure: boolean): Effect.Effect<void, BackendError> =>
   Effect.gen(function*() {
-    const { backend, beside, choice, host, model } = acting
+    const { backend, beside, heard, host, model } = acting
     const missing = isSure ? undefined : yield* missingName(text, model.facts, host)
     if (missing !== undefined) {
       model.input.set(text)
@@ -37,11 +38,13 @@ const prompt = (acting: Acting, text: string, isSure: boolean): Effect.Effect<vo
     yield* beside(host.remember(model.facts.directory, text))
     const wasBusy = model.isBusy
     const id = yield* acting.ensure
-    const heard = choice.heard.splice(0)
+    const outputs = heard.splice(0)
+    const agent = chosenAgent(model.facts)
+    const { choice } = model.facts
     const prompted = yield* backend.sessions.prompt(id, {
       words: promptWords(text),
-      ...(heard.length === 0 ? {} : { text: heard.join("\n\n") }),
-      ...(choice.agent === undefined ? {} : { agent: choice.agent }),
+      ...(outputs.length === 0 ? {} : { text: outputs.join("\n\n") }),
+      ...(agent === undefined ? {} : { agent }),
       ...(choice.model === undefined ? {} : { model: choice.model })
     })
     if (wasBusy) model.waiting.stored(prompted.messageID, text)
@@ -59,7 +62,7 @@ const prompt = (acting: Acting, text: string, isSure: boolean): Effect.Effect<vo
 
 const shell = (acting: Acting, command: string): Effect.Effect<void> =>
   Effect.gen(function*() {
-    const { choice, host, model, terminal } = acting
+    const { heard, host, model, terminal } = acting
     model.hint = `Running: ${escapeLine(command)}`
     acting.touch()
     const { exit, output } = yield* host.shell(model.facts.directory, command)
@@ -73,7 +76,7 @@ const shell = (acting: Acting, command: string): Effect.Effect<void> =>
       ...tail.map((line) => model.style.dim(fit(`    ${escapeLine(line.slice(0, 1_000))}`, columns - 1))),
       exit === 0 ? model.style.dim("    exit code 0") : model.style.red(`    exit code ${exit}`)
     ])
-    choice.heard.push(`The user ran \`${command}\` (exit code ${exit}):\n${output.slice(-20_000)}`)
+    heard.push(`The user ran \`${command}\` (exit code ${exit}):\n${output.slice(-20_000)}`)
   })
 
 const reply = ({ backend, model }: Acting, { reply: given }: Extract<Request, { readonly type: "reply" }>) =>
@@ -207,11 +210,10 @@ const carryOut = (acting: Acting, request: Request): Effect.Effect<void, Backend
 /** Makes what carries requests out, each beside the others. */
 export const makePerformer = (stage: Stage): Effect.Effect<Performer, never, Backend | Scope.Scope> =>
   Effect.gen(function*() {
-    const { asked, model, moment, terminal, touch } = stage
+    const { model, moment, terminal, touch } = stage
     const backend = yield* Backend
     const scope = yield* Effect.scope
     const { close, make, open } = yield* makeWatching(model, moment, touch, () => terminal.size().columns)
-    const choice: Acting["choice"] = { agent: asked.agent, model: asked.model, heard: [] }
     const making = yield* Effect.makeSemaphore(1)
     const beside = <E extends { readonly message: string }>(effect: Effect.Effect<unknown, E>) =>
       effect.pipe(
@@ -223,17 +225,24 @@ export const makePerformer = (stage: Stage): Effect.Effect<Performer, never, Bac
     const ensure = making.withPermits(1)(Effect.suspend(() => {
       const id = ids(model)
       if (id !== undefined) return Effect.succeed(id)
-      const { directory, mode } = model.facts
+      const { choice, directory, mode } = model.facts
+      const agent = chosenAgent(model.facts)
       return Effect.map(
         make({
           directory,
           ...(mode === "ask" ? {} : { mode }),
-          ...(choice.agent === undefined ? {} : { agent: choice.agent }),
+          ...(agent === undefined ? {} : { agent }),
           ...(choice.model === undefined ? {} : { model: choice.model })
         }),
         (session) => session.id
       )
     }))
-    const acting: Acting = { ...stage, backend, choice, open, close, ensure, beside }
+    // A session has an agent and a model of its own: what was chosen for another one ends with that.
+    const change = (id: SessionID) =>
+      Effect.zipRight(
+        Effect.sync(() => Object.assign(model.facts.choice, { agent: undefined, model: undefined })),
+        open(id)
+      )
+    const acting: Acting = { ...stage, backend, heard: [], open: change, close, ensure, beside }
     return { perform: (request) => beside(carryOut(acting, request)), open }
   })

@@ -4,7 +4,7 @@ import { formatCost, formatCount } from "@skein/view/Numbers"
 import { escapeLine } from "../../Escape.ts"
 import type { Style } from "../../Style.ts"
 import { fit } from "../../Width.ts"
-import type { Facts } from "./Facts.ts"
+import { chosenAgent, type Facts } from "./Facts.ts"
 
 const modeText = (mode: Facts["mode"], style: Style): string =>
   mode === "ask"
@@ -33,10 +33,14 @@ export const statusLine = (
   const usage = tree?.root.info?.usage.subtree
   const tokens = usage === undefined ? 0 : usage.tokens.input + usage.tokens.output
   const limit = tree?.root.info?.budget?.limit
+  const agent = chosenAgent(facts) ?? facts.agent
+  const model = facts.choice.model === undefined
+    ? facts.model
+    : `${facts.choice.model.providerID}/${facts.choice.model.modelID}`
   const { background, running } = tree === undefined ? { running: 0, background: 0 } : workingIn(tree)
   const parts = [
-    ...(facts.agent === undefined || facts.mode === "plan" ? [] : [escapeLine(facts.agent)]),
-    ...(facts.model === undefined ? [] : [escapeLine(facts.model)]),
+    ...(agent === undefined || facts.mode === "plan" ? [] : [escapeLine(agent)]),
+    ...(model === undefined ? [] : [escapeLine(model)]),
     ...(used === undefined || used === 0
       ? []
       : [
