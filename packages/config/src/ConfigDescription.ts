@@ -1,7 +1,9 @@
 /** Formats config for display: each value with its origin, and without secrets. */
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
+import type { McpServerConfig } from "@skein/domain/McpConfig"
 import type { LoadedConfig } from "./ConfigFiles.ts"
 import { type ConfigEntry, entriesOf, fromInfo } from "./internal/sourced.ts"
+import { replaceSecrets, secretsIn } from "./McpSecrets.ts"
 
 /** A value for display. */
 export interface ConfigRow {
@@ -20,7 +22,7 @@ export interface ConfigDescription {
   readonly json: Readonly<Record<string, unknown>>
 }
 
-/** Describes loaded config. Values from `{env:…}` or `{file:…}` are shown as written, and headers not at all. */
+/** Describes loaded config. Values from `{env:…}` or `{file:…}` are shown as written, and secrets not at all. */
 export const describeConfig = (
   { entries, settings }: Pick<LoadedConfig, "entries" | "settings">
 ): ConfigDescription => {
@@ -42,7 +44,13 @@ export const describeConfig = (
 
 const secret = /KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH/i
 
+/** A server as written, but for what may be a secret. */
+const shownServer = (server: McpServerConfig): McpServerConfig =>
+  secretsIn(server).length === 0 ? server : replaceSecrets(server, () => "(hidden)")
+
 const shownValue = ({ path, shown, value }: ConfigEntry): unknown => {
+  // One value holds a whole server, checked before it was merged.
+  if (path[0] === "mcp" && path.length === 2) return shownServer((shown ?? value) as McpServerConfig)
   if (shown !== undefined) return shown
   const key = path[0] === "telemetry" ? path[1] : path[0] === "provider" ? path[2] : undefined
   // A variable may contain a key.

@@ -72,6 +72,31 @@ layer(NodeFileSystem.layer)("describeConfig", (it) => {
               options: { region: "north", secretAccessKey: "s3cret", deep: { token: "s3cret" } }
             }
           },
+          mcp: {
+            files: {
+              command: [
+                "node",
+                "s.js",
+                "--api-key=s3cret",
+                "--token",
+                "s3cret",
+                "--header",
+                "Authorization: Bearer s3cret"
+              ],
+              env: {
+                API_KEY: "s3cret",
+                PAT: "ghp-s3cret",
+                REGION: "north",
+                HOME_KEY: "{env:SECRET}",
+                ALSO_KEY: "${SECRET}"
+              }
+            },
+            docs: {
+              url: "https://me:s3cret@docs.example/mcp?api_key=s3cret&v=1",
+              headers: { Authorization: "Bearer s3cret", Named: "Bearer ${SECRET}", Other: "${UNSET:-s3cret}" }
+            },
+            plain: { command: ["node", "plain.js"], startup_timeout: "2s" }
+          },
           telemetry: { endpoint: "https://me:s3cret@collector.example", headers: { Authorization: "Bearer s3cret" } }
         },
         "home/.config/skein/prompt": "s3cret"
@@ -88,6 +113,31 @@ layer(NodeFileSystem.layer)("describeConfig", (it) => {
             package: "@acme/llm",
             options: { region: "north", secretAccessKey: "(hidden)", deep: { token: "(hidden)" } }
           }
+        },
+        mcp: {
+          files: {
+            command: [
+              "node",
+              "s.js",
+              "--api-key=(hidden)",
+              "--token",
+              "(hidden)",
+              "--header",
+              "Authorization: Bearer (hidden)"
+            ],
+            env: {
+              API_KEY: "(hidden)",
+              PAT: "(hidden)",
+              REGION: "north",
+              HOME_KEY: "{env:SECRET}",
+              ALSO_KEY: "${SECRET}"
+            }
+          },
+          docs: {
+            url: "https://(hidden)@docs.example/mcp?api_key=(hidden)&v=1",
+            headers: { Authorization: "Bearer (hidden)", Named: "Bearer ${SECRET}", Other: "(hidden)" }
+          },
+          plain: { command: ["node", "plain.js"], startup_timeout: 2_000 }
         },
         telemetry: { endpoint: "https://(hidden)@collector.example", headers: { Authorization: "(hidden)" } }
       })

@@ -1,4 +1,5 @@
 /** What MCP servers need of the machine that they run on, as ports: the package starts no process by itself. */
+import type { McpServerConfig } from "@skein/domain/McpConfig"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { Readable, Writable } from "node:stream"
@@ -29,6 +30,8 @@ export interface McpHost {
   readonly variables: Readonly<Record<string, string | undefined>>
   /** The text of a file that the user's own config names as `{file:PATH}`. */
   readonly readText: (path: string) => Effect.Effect<string, { readonly message: string }>
+  /** Hears the config of a server that is about to start, with all values put in: secrets in it must show in no log. */
+  readonly hide: (config: McpServerConfig) => void
   /** Sends a request over HTTP. */
   readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>
   /** Starts a program; when the scope closes, nothing of it is left. */

@@ -53,6 +53,15 @@ describe("a server", () => {
       expect({ pids: machine.pids().length, tools: namesOf(source) }).toEqual({ pids: 1, tools: ["mcp_fake_echo"] })
     }))
 
+  it.scopedLive("tells the machine what it starts a server with, so that no log shows it", () =>
+    Effect.gen(function*() {
+      const heard: Array<McpServerConfig> = []
+      const machine = testHost({ variables: { PASS: "opensesame-42" }, hide: (config) => void heard.push(config) })
+      const source = yield* open(one("fine", { env: { PASS: "${PASS}" } }), machine)
+      yield* source.ready
+      expect(heard).toMatchObject([{ env: { PASS: "opensesame-42" } }])
+    }))
+
   it.scopedLive("answers calls, and is told what is missing before it is called", () =>
     Effect.gen(function*() {
       const source = yield* open(one("fine"))

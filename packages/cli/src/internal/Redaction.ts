@@ -1,4 +1,5 @@
 /** Owns what is known of secrets in this process, and takes them out of what is logged, shown with causes, or sent. */
+import { secretsIn } from "@skein/config/McpSecrets"
 import type { Settings } from "@skein/core/Config"
 import { makeRedactor } from "@skein/provider/Redactor"
 import { environment } from "@skein/tools/Environment"
@@ -49,7 +50,7 @@ export class Redaction extends Context.Reference<Redaction>()("@skein/cli/intern
   static readonly ofProcess: Effect.Effect<Redact> = Effect.map(environment, (variables) => make(secretsOf(variables)))
 }
 
-/** Makes known what is secret by config: keys under names of their own, and the values of headers. */
+/** Makes known what is secret by config: keys under names of their own, the values of headers, and what MCP servers get. */
 export const hideConfigured = (settings: Settings): Effect.Effect<void> =>
   Effect.gen(function*() {
     const { hide } = yield* Redaction
@@ -58,6 +59,7 @@ export const hideConfigured = (settings: Settings): Effect.Effect<void> =>
     hide([
       ...providers.flatMap(({ key_env }) => key_env === undefined ? [] : [variables[key_env] ?? ""]),
       ...providers.flatMap(({ headers }) => Object.values(headers ?? {})),
+      ...Object.values(settings.mcp ?? {}).flatMap(secretsIn),
       ...Object.values(settings.telemetry?.headers ?? {})
     ])
   })

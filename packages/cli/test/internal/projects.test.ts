@@ -28,10 +28,16 @@ it.scoped("keeps the secrets in a project's config out of logs", () =>
     yield* fs.makeDirectory(join(root, "a", ".git"), { recursive: true })
     yield* fs.makeDirectory(join(root, "home/.config/skein"), { recursive: true })
     const provider = { local: { base_url: "http://127.0.0.1:1/v1", headers: { "x-tenant": "opensesame-42" } } }
-    yield* fs.writeFileString(join(root, "home/.config/skein/skein.json"), JSON.stringify({ provider }))
+    const mcp = {
+      files: { command: ["node", "s.js"], env: { API_KEY: "opensesame-43", PAT: "opensesame-44", REGION: "northern" } },
+      docs: { url: "https://docs.example/mcp", headers: { Authorization: "Bearer opensesame-45" } }
+    }
+    yield* fs.writeFileString(join(root, "home/.config/skein/skein.json"), JSON.stringify({ provider, mcp }))
     const { redact } = yield* Redaction
     yield* Effect.provide(Session.create({ directory: join(root, "a") }), inProcess(root))
-    expect(redact("sent opensesame-42")).not.toContain("opensesame")
+    expect(redact("sent opensesame-42, opensesame-43, opensesame-44 and opensesame-45 to northern")).toBe(
+      "sent [redacted], [redacted], [redacted] and [redacted] to northern"
+    )
   }).pipe(Effect.provideServiceEffect(Redaction, Redaction.ofProcess), Effect.provide(NodeFileSystem.layer)))
 
 it.scoped("holds two directories with agents of their own, follows their files, and keeps what held where one is broken", () =>

@@ -53,6 +53,7 @@ export const testHost = (more: Partial<McpHost> = {}): TestHost => {
       version: "0.0.0",
       variables: {},
       readText: (path) => Effect.fail({ message: `${path} is not there` }),
+      hide: () => {},
       fetch: globalThis.fetch,
       launch,
       ...more

@@ -1,5 +1,6 @@
 /** Owns the MCP servers of this process. What speaks with them is loaded for the first project that has one. */
 import * as FileSystem from "@effect/platform/FileSystem"
+import { secretsIn } from "@skein/config/McpSecrets"
 import { noSource, type ToolSource } from "@skein/core/Tool"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
 import { environment } from "@skein/tools/Environment"
@@ -8,6 +9,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import { Redaction } from "../Redaction.ts"
 import { version } from "../version.ts"
 
 /** The MCP servers of this process. */
@@ -26,6 +28,7 @@ export class McpLoader extends Context.Tag("@skein/cli/internal/mcp/McpLoader")<
       const fs = yield* FileSystem.FileSystem
       const processes = yield* Processes
       const variables = yield* environment
+      const { hide } = yield* Redaction
       const servers = yield* Effect.cached(
         Effect.gen(function*() {
           const { McpServers } = yield* Effect.promise(() => import("@skein/mcp/McpServers"))
@@ -35,6 +38,7 @@ export class McpLoader extends Context.Tag("@skein/cli/internal/mcp/McpLoader")<
             McpServers.layer({
               version,
               variables,
+              hide: (config) => hide(secretsIn(config)),
               fetch: globalThis.fetch,
               readText: (path) => fs.readFileString(path),
               launch: (program) =>

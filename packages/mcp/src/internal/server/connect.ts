@@ -154,6 +154,7 @@ export const connect = (given: Target): Effect.Effect<Connection, ServerFailed, 
     // One change or many: the lists are read once.
     const changes = yield* Queue.sliding<void>(1)
     const config = yield* fillIn(given.config, given.host)
+    given.host.hide(config)
     const { client, ended, whyEnded } = yield* reach({ ...given, config }, changes)
     return {
       client,
