@@ -24,8 +24,11 @@ export type Streamed =
 
 /** Which events, and from where on. */
 export interface StreamOptions extends ClientOptions {
-  /** Finds the server again before each connection: one that was started again has another port and token. */
-  readonly locate?: Effect.Effect<ClientOptions>
+  /**
+   * Finds the server again before each connection: one that was started again has another port and token. Nothing is sent
+   * while there is none.
+   */
+  readonly locate?: Effect.Effect<Option.Option<ClientOptions>>
   /** Types of events that are not wanted; they are not even read. */
   readonly without?: ReadonlySet<string>
   /** Runs each time that a connection breaks, or cannot be made. */
@@ -101,7 +104,8 @@ export const events = (
   const connection: Stream.Stream<Streamed, Broken | StreamRefused, HttpClient.HttpClient> = Stream.unwrapScoped(
     Effect.gen(function*() {
       const http = yield* HttpClient.HttpClient
-      const server = locate === undefined ? { token, url } : yield* locate
+      const found = locate === undefined ? Option.some({ token, url }) : yield* locate
+      const server = yield* Effect.mapError(found, () => new Broken())
       const request = HttpClientRequest.get(`${server.url}${path}`).pipe(
         authorised(server.token),
         HttpClientRequest.setHeaders(last === undefined ? {} : { "last-event-id": last })

@@ -1,4 +1,5 @@
 /** Finds the server of a database on this machine, and makes sure that it is that server before it gets the token. */
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as HttpBody from "@effect/platform/HttpBody"
 import * as HttpClient from "@effect/platform/HttpClient"
@@ -39,7 +40,13 @@ export const isGenuine = (
     const response = yield* http.post(`${url}/v1/handshake`, { body: yield* HttpBody.json({ nonce }) })
     const { answer } = yield* Schema.decodeUnknown(Answer)(yield* response.json)
     return isProof(answer, createHmac("sha256", token).update(nonce).digest("hex"))
-  }).pipe(Effect.scoped, Effect.timeout(patience), Effect.orElseSucceed(() => false))
+  }).pipe(
+    // A stranger must not send the nonce on to the right server, and pass its answer off as its own.
+    Effect.provideService(FetchHttpClient.RequestInit, { redirect: "error" }),
+    Effect.scoped,
+    Effect.timeout(patience),
+    Effect.orElseSucceed(() => false)
+  )
 
 /** The server that a file tells of, if it runs and is the one that wrote the file. */
 export const find = (

@@ -29,8 +29,8 @@ export interface Link {
     again: Again,
     use: (client: SkeinClient.SkeinClient) => Effect.Effect<A, E>
   ) => Effect.Effect<A, BackendError>
-  /** Finds the server again. */
-  readonly locate: Effect.Effect<SkeinClient.ClientOptions>
+  /** Finds the server again; none while nobody who proves to be it answers. */
+  readonly locate: Effect.Effect<Option.Option<SkeinClient.ClientOptions>>
   /** How long a server may be away, in milliseconds. */
   readonly patience: number
 }
@@ -69,14 +69,21 @@ export const makeLink = Effect.fnUntraced(function*({ locate, patience = usualPa
   const services = yield* Effect.context<HttpClient.HttpClient>()
   /** Whether a request has given up: later ones find out at once whether the server is back. */
   let isGone = false
+  /** Whether the server has answered, or proved to be itself, since a connection to it was last lost. */
+  let isProven = true
   let target = server
   let client: SkeinClient.SkeinClient = yield* SkeinClient.make(target)
 
-  const relocate: Effect.Effect<void> = Effect.gen(function*() {
-    const found = locate === undefined ? undefined : Option.getOrUndefined(yield* locate)
-    if (found === undefined || (found.url === target.url && found.token === target.token)) return
+  /** Finds the server again, and says whether it is there: its port may be a stranger's now, who must not get the token. */
+  const relocate: Effect.Effect<boolean> = Effect.gen(function*() {
+    if (locate === undefined) return true
+    const found = Option.getOrUndefined(yield* locate)
+    isProven = found !== undefined
+    if (found === undefined) return false
+    if (found.url === target.url && found.token === target.token) return true
     target = found
     client = yield* SkeinClient.make(found)
+    return true
   }).pipe(Effect.provide(services))
 
   const attempt = <A, E>(use: (client: SkeinClient.SkeinClient) => Effect.Effect<A, E>) =>
@@ -98,7 +105,8 @@ export const makeLink = Effect.fnUntraced(function*({ locate, patience = usualPa
       let mayBeStale = locate !== undefined
       for (;;) {
         const began = yield* Clock.currentTimeMillis
-        const result = yield* attempt(use)
+        const isThere = isProven || (yield* relocate)
+        const result = isThere ? yield* attempt(use) : Either.left({ loss: { isUnsent: true } })
         if (Either.isRight(result)) {
           isGone = false
           return result.right
@@ -108,9 +116,10 @@ export const makeLink = Effect.fnUntraced(function*({ locate, patience = usualPa
           if (!mayBeStale || failed._tag !== "ServerRefused") return yield* Effect.fail(failed)
           // With a new server the token may be new as well.
           mayBeStale = false
-          yield* relocate
+          if (!(yield* relocate)) return yield* Effect.fail(failed)
           continue
         }
+        isProven = locate === undefined
         if (again === "is sent once" && !failed.loss.isUnsent) return yield* Effect.fail(unsure(target))
         const now = yield* Clock.currentTimeMillis
         if (isGone && lostAt !== undefined) return yield* Effect.fail(gone(target, patience))
@@ -120,14 +129,13 @@ export const makeLink = Effect.fnUntraced(function*({ locate, patience = usualPa
           return yield* Effect.fail(gone(target, patience))
         }
         yield* Effect.sleep(pace)
-        yield* relocate
       }
     })
 
   return {
     where: () => target,
     call,
-    locate: Effect.map(relocate, () => target),
+    locate: Effect.map(relocate, (isThere) => isThere ? Option.some(target) : Option.none()),
     patience
   } satisfies Link
 })

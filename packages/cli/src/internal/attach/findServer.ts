@@ -1,5 +1,6 @@
 /** Finds the server that a command works through, and makes sure that it is that server before it gets the token. */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import type * as HttpClient from "@effect/platform/HttpClient"
 import type { ServerFile } from "@skein/api/ServerFile"
 import type { ServerTarget } from "@skein/backend/ServerOptions"
 import * as LocalServer from "@skein/client/LocalServer"
@@ -86,7 +87,7 @@ const tokenOf = Effect.fnUntraced(function*(url: string) {
 /** The server at a URL that somebody named: one that cannot be used is an error. */
 export const findNamed = Effect.fnUntraced(function*(text: string) {
   const url = yield* readUrl(text)
-  const services = yield* Effect.context<Effect.Effect.Context<ReturnType<typeof tokenOf>>>()
+  const services = yield* Effect.context<HttpClient.HttpClient | Effect.Effect.Context<ReturnType<typeof tokenOf>>>()
   const token = yield* tokenOf(url)
   if (token === undefined) {
     return yield* refuse(
@@ -109,9 +110,11 @@ export const findNamed = Effect.fnUntraced(function*(text: string) {
     )
   }
   const server = targetOf({ url, token, version })
-  const again = Effect.map(
-    tokenOf(url),
-    (now) => Option.some(now === token ? server : targetOf({ ...server, url, token: now ?? token }))
-  )
+  // Its port may be a stranger's by then.
+  const again = Effect.gen(function*() {
+    const now = (yield* tokenOf(url)) ?? token
+    const isGenuine = yield* LocalServer.isGenuine({ url, token: now })
+    return isGenuine ? Option.some(now === token ? server : targetOf({ url, token: now, version })) : Option.none()
+  })
   return { server, locate: Effect.provide(again, services) } satisfies Found
 }, Effect.provide(FetchHttpClient.layer))

@@ -1,0 +1,56 @@
+/** Proves that the token goes to no stranger who listens where the server was. */
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import { expect, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as TestClock from "effect/TestClock"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { makeLink } from "../../src/internal/server/Link.ts"
+
+/** A server whose first connection breaks; it notes the token of each request. */
+const breaking = (tokens: Array<unknown>) =>
+  Effect.acquireRelease(
+    Effect.async<{ readonly url: string; readonly close: () => void }>((resume) => {
+      const server = createServer(({ headers }, response) => {
+        if (tokens.push(headers.authorization) === 1) return void response.destroy()
+        response.writeHead(200, { "content-type": "application/json" })
+          .end(JSON.stringify({ version: "1", pid: 1, started: 1 }))
+      })
+      server.listen(0, "127.0.0.1", () =>
+        resume(Effect.succeed({
+          url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+          close: () => {
+            server.closeAllConnections()
+            server.close()
+          }
+        })))
+    }),
+    ({ close }) => Effect.sync(close)
+  )
+
+it.scoped("sends nothing after a lost connection until the server has proved to be itself", () =>
+  Effect.gen(function*() {
+    const tokens: Array<unknown> = []
+    const { url } = yield* breaking(tokens)
+    const server = { url, token: Redacted.make("secret"), version: "1" }
+    let looks = 0
+    let isBack = false
+    const locate = Effect.sync(() => {
+      looks++
+      return isBack ? Option.some(server) : Option.none()
+    })
+    const link = yield* makeLink({ server, locate })
+    const fiber = yield* Effect.fork(link.call("may be sent again", (api) => api.server.about()))
+    const turn = Effect.promise(() => new Promise<void>((resume) => setImmediate(resume)))
+    const pass = Effect.zipRight(TestClock.adjust("250 millis"), turn)
+    yield* Effect.repeat(pass, { until: () => looks > 2 })
+    expect(yield* link.locate).toEqual(Option.none())
+    expect(tokens).toEqual(["Bearer secret"])
+    isBack = true
+    yield* Effect.repeat(pass, { until: () => tokens.length > 1 })
+    expect(yield* Fiber.join(fiber)).toMatchObject({ version: "1" })
+    expect(tokens).toEqual(["Bearer secret", "Bearer secret"])
+  }).pipe(Effect.provide(FetchHttpClient.layer)))
