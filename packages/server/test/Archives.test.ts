@@ -29,6 +29,19 @@ const tree = Effect.gen(function*() {
 })
 
 describe("an archive", () => {
+  it.live("is refused on a path that is written otherwise, and blocks no other", () =>
+    Effect.gen(function*() {
+      const id = yield* tree
+      const { text } = yield* send(`/v1/sessions/${id}/export`)
+      expect((yield* post("/v1/sessions/import/?copy=true", text)).status).toBe(404)
+      expect((yield* post("/v1//sessions/import?copy=true", text)).status).toBe(404)
+      // So a session might be called, which is not imported into.
+      expect((yield* post("/v1/sessions/IMPORT?copy=true", text)).status).toBe(405)
+      expect((yield* post("/v1/sessions/%69mport?copy=true", text)).json()).toMatchObject({ type: "urn:skein:BadBody" })
+      expect((yield* send("/v1/EVENTS")).status).toBe(404)
+      expect((yield* post("/v1/sessions/import?copy=true", text)).status).toBe(201)
+    }).pipe(Effect.provide(stack())))
+
   it.live("that one server sends is taken in by another, with all that is in it", () =>
     Effect.gen(function*() {
       const { id, text } = yield* Effect.gen(function*() {

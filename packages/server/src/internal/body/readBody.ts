@@ -42,6 +42,10 @@ const bytesOf = (request: IncomingMessage): Effect.Effect<Buffer, Problem> =>
       request.pause()
       resume(result)
     }
+    // Of a body that was read already, nothing more is heard.
+    if (request.readableEnded) {
+      return finish(Effect.fail(bad("The body cannot be read. Write the path as it is documented.")))
+    }
     request.on("data", onData).on("end", onEnd).on("error", onBroken).on("close", onBroken)
     return Effect.sync(release)
   })

@@ -5,6 +5,7 @@ import * as Headers from "@effect/platform/Headers"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import { HttpApiDecodeError } from "@effect/platform/HttpApiError"
 import type * as HttpApp from "@effect/platform/HttpApp"
+import * as HttpRouter from "@effect/platform/HttpRouter"
 import { RouteNotFound } from "@effect/platform/HttpServerError"
 import { HttpServerRequest } from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
@@ -114,9 +115,12 @@ const routes = Layer.mergeAll(
 
 const safe = Object.entries(safeHeaders)
 
+/** What is decided by the path before a route is looked for has to hold for the route: each has one path. */
+const exactly = { caseSensitive: true, ignoreDuplicateSlashes: false, ignoreTrailingSlash: false }
+
 /** Makes the function that answers requests of Node. */
 export const makeHandler = Effect.gen(function*() {
-  const app = yield* HttpApiBuilder.httpApp
+  const app = yield* HttpRouter.withRouterConfig(HttpApiBuilder.httpApp, exactly)
   // Traces have the headers of requests, but for those that authenticate.
   const handle = yield* Effect.locallyWith(
     NodeHttpServer.makeHandler(finished(app)),
