@@ -7,6 +7,7 @@ import { SessionStorage, type Write } from "@skein/core/SessionStorage"
 import { Tasks } from "@skein/core/Tasks"
 import type { Archive } from "@skein/domain/Archive"
 import { Ids, MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
+import { Mode, modeOf } from "@skein/domain/Mode"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { none } from "@skein/domain/Usage"
 import { record } from "@skein/testing/RecordedEvents"
@@ -77,6 +78,17 @@ describe("an archive", () => {
         sessions: sessions.map((each) => ({ ...each, inbox: each.inbox.length }))
       })
       expect(withoutInbox(copy)).toEqual(withoutInbox(first.value))
+    }).pipe(Effect.provide(SkeinTest.layer(script, { agents }))))
+
+  it.effect("does not decide that less is asked where it is imported", () =>
+    Effect.gen(function*() {
+      const { id } = yield* root()
+      const { value } = yield* exported(id)
+      const imported = (mode: Mode) => {
+        const sessions = value.sessions.map((each) => ({ ...each, info: { ...each.info, mode } }))
+        return Effect.map(importTree(JSON.stringify({ ...value, sessions }), { copy: true }), modeOf)
+      }
+      expect(yield* Effect.forEach(Mode.literals, imported)).toEqual(["plan", "ask", "ask", "ask"])
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents }))))
 
   it.effect("can be continued after an import, and so can its tasks", () =>

@@ -2,6 +2,7 @@
 import type { Archive } from "@skein/domain/Archive"
 import type { MessageID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
+import { mayEdit } from "@skein/domain/Mode"
 import type { Outcome, TaskRun } from "@skein/domain/Outcome"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { none } from "@skein/domain/Usage"
@@ -44,6 +45,10 @@ const ended = (run: TaskRun): TaskRun => {
   return { ...run, state: "settled", outcome, time: { ...time, settled: time.started ?? time.created } }
 }
 
+/** Drops a mode that asks less than the usual one: the author of an archive must not decide that here. */
+const cautious = ({ mode, ...info }: SessionInfo): SessionInfo =>
+  mode === undefined || mayEdit(mode) ? info : { ...info, mode }
+
 /** The writes, and the sessions as they will be, the root first. `inboxID` gives inbox rows their ids. */
 export const writesOf = (
   archive: Archive,
@@ -64,7 +69,7 @@ export const writesOf = (
     const said = renameMessages(within, messages)
     const moved = place !== undefined && info.directory === root.info.directory ? place : {}
     const named = renameSession(names, {
-      ...info,
+      ...cautious(info),
       ...(place === undefined ? {} : { projectID: place.projectID }),
       ...moved
     })
