@@ -284,3 +284,37 @@ describe("sessions, tasks and permissions through a server", () => {
     expect(await listed("permissions", "list", `--attach=${server.url}`)).toEqual([])
   })
 })
+
+describe("a signal before a run has a session", () => {
+  it("says nothing of a turn that continues on the server", async () => {
+    const at = place()
+    const server = await serve(at)
+    const [name = ""] = readdirSync(serversOf(at)).filter((each) => each.endsWith(".json"))
+    const file = join(serversOf(at), name)
+    let heard = 0
+    // It proves to be the server, and answers nothing else.
+    const silent = createServer((request, response) => {
+      if (request.url !== "/v1/handshake") return void heard++
+      let body = ""
+      request.on("data", (piece) => body += piece).on("end", () => {
+        const { nonce } = JSON.parse(body)
+        response.setHeader("content-type", "application/json")
+        response.end(JSON.stringify({ answer: createHmac("sha256", server.token).update(nonce).digest("hex") }))
+      })
+    })
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve))
+    open.push(() => {
+      silent.closeAllConnections()
+      silent.close()
+    })
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), url }))
+    const running = at.start(["run", "Survey"])
+    await until(() => heard > 0)
+    running.child.kill("SIGHUP")
+    const { code, stderr } = await running.ended
+    expect(code).toBe(129)
+    expect(stderr).toContain("Stopped by SIGHUP.")
+    expect(stderr).not.toContain("continues on the server")
+  })
+})

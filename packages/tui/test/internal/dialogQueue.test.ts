@@ -215,3 +215,19 @@ it("a closed terminal denies what waits, and what comes", () => {
     { id: "per_2", reply: "reject", message }
   ])
 })
+
+describe("a question that is asked again, as after a restart of a server", () => {
+  it("waits once, and takes an answer again where the first one got lost", () => {
+    const desk = asked(permission("per_1"), permission("per_2"))
+    desk.dialogs.add(permission("per_2"))
+    expect(desk.state?.count).toBe(2)
+    expect(desk.type("1\r")).toMatchObject([{ id: "per_1", reply: "once" }])
+    expect(desk.type("1\r")).toEqual([])
+    desk.dialogs.add(permission("per_1"))
+    expect(desk.state?.count).toBe(2)
+    expect(desk.wait(quiet).type("1\r")).toMatchObject([{ id: "per_1", reply: "once" }])
+    desk.dialogs.remove("per_1" as PermissionID)
+    desk.dialogs.remove("per_2" as PermissionID)
+    expect(desk.state).toBeUndefined()
+  })
+})

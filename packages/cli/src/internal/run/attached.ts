@@ -21,11 +21,23 @@ const ground: Ground = {
 }
 
 /** A terminal that is closed leaves the turn running; Ctrl-C asks, where somebody can answer. */
-const leaving = Effect.fnUntraced(function*({ server: { url } }: Found, { askLeaving }: Shown, progress: Progress) {
+const leaving = Effect.fnUntraced(function*(
+  { server: { url } }: Found,
+  { askLeaving, whenClosed }: Shown,
+  progress: Progress
+) {
   const stop = yield* Stop
   const stdio = yield* Stdio
   let isAsked = false
+  // Others who watch the turn may still answer what it asks.
+  whenClosed?.(() => {
+    if (progress.isOver) return
+    progress.goesOnAt = url
+    stop.now("SIGHUP")
+  })
   yield* stop.onSignal((by) => {
+    // Until there is a session, nothing of this run can go on.
+    if (progress.left.sessionID === undefined) return false
     if (by === "SIGHUP") progress.goesOnAt = url
     if (by !== "SIGINT" || isAsked || askLeaving === undefined || !stdio.isTerminal.input) return false
     isAsked = true

@@ -6,6 +6,11 @@ export class Denials {
   readonly #asked = new Map<string, PermissionRequest>()
   readonly #denied: Array<PermissionRequest> = []
 
+  /** Remembers a question that was asked before the events began. */
+  asked(request: PermissionRequest): void {
+    this.#asked.set(request.id, request)
+  }
+
   /** Looks at an event. */
   see(event: Event): void {
     if (event.type === "permission.asked") this.#asked.set(event.properties.id, event.properties)

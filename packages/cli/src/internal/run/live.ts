@@ -1,7 +1,8 @@
 /** The format `default` on a terminal: the tree of agents as it works, the answer as it comes, questions where they come up. */
 import { Backend } from "@skein/backend/Backend"
+import type { Ask } from "@skein/backend/Watching"
 import type { SessionID } from "@skein/domain/Id"
-import type { DialogReply } from "@skein/tui/Dialog"
+import { dialogOf, type DialogReply } from "@skein/tui/Dialog"
 import { escapeText } from "@skein/tui/Escape"
 import type { Key } from "@skein/tui/Key"
 import { keys, unmarkPastes } from "@skein/tui/Keyboard"
@@ -111,6 +112,12 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
       if (view?.see(event) === true) changed.unsafeOpen()
       answered.unsafeOpen()
     },
+    ...(keyboard === undefined ? {} : {
+      asked: (ask: Ask) => {
+        view?.dialogs.add(dialogOf(ask))
+        changed.unsafeOpen()
+      }
+    }),
     note: (line) => {
       if (view === undefined) notes.push(line)
       else view.note(line)
@@ -159,16 +166,18 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
     draw()
   }
 
+  let onClosed = () => {
+    view?.dialogs.close()
+    answered.unsafeOpen()
+  }
+
   const attend = Effect.gen(function*() {
     if (keyboard !== undefined) {
       yield* keys(keyboard, {
         write: stdio.out,
         onKeys,
         onResume: () => changed.unsafeOpen(),
-        onClosed: () => {
-          view?.dialogs.close()
-          answered.unsafeOpen()
-        }
+        onClosed: () => onClosed()
       })
     }
     yield* stdio.onResize(() => changed.unsafeOpen())
@@ -176,7 +185,13 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
     yield* Effect.forkScoped(replies)
     yield* Effect.forkScoped(letGo)
   })
-  return { presenter, attend, canAsk: keyboard !== undefined, ...(keyboard === undefined ? {} : { askLeaving }) }
+  const whenClosed = (leave: () => void) => void (onClosed = leave)
+  return {
+    presenter,
+    attend,
+    canAsk: keyboard !== undefined,
+    ...(keyboard === undefined ? {} : { askLeaving, whenClosed })
+  }
 })
 
 const chosenBy = (key: Key | undefined): keyof LeavingChoice | undefined => {

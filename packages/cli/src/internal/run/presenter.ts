@@ -1,4 +1,5 @@
 /** Shows a run while it lasts and when it ends; each format has one. */
+import type { Ask } from "@skein/backend/Watching"
 import type { Event } from "@skein/domain/Event"
 import type { HookPayload } from "@skein/domain/Hook"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
@@ -14,6 +15,8 @@ export interface Presenter {
   readonly begin: (session: SessionInfo, colors: ReadonlyMap<string, string>) => void
   /** Is called at once for each event of the tree. */
   readonly event: (event: Event) => void
+  /** A question waits that was asked before the events began; absent where nobody can be asked. */
+  readonly asked?: (ask: Ask) => void
   /** Something that is worth knowing, and no error. */
   readonly note: (line: string) => void
   /** A hook runs; the line says for what. */

@@ -2,6 +2,7 @@
 import { Backend } from "@skein/backend/Backend"
 import type { BackendError } from "@skein/backend/BackendError"
 import type { NewSession, Turn } from "@skein/backend/Sessions"
+import type { TreeSnapshot } from "@skein/backend/Watching"
 import { Failpoints } from "@skein/core/Failpoints"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { Budget } from "@skein/domain/Budget"
@@ -11,6 +12,7 @@ import { formatRef } from "@skein/domain/Model"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { formatDuration } from "@skein/view/Numbers"
+import { PendingAsks } from "@skein/view/PendingAsks"
 import * as Effect from "effect/Effect"
 import type { CommandError } from "../../CommandSpec.ts"
 import { Stdio } from "../../Stdio.ts"
@@ -107,20 +109,42 @@ const checked = Effect.fnUntraced(function*(
   return { agents, agent, defaultAgent, model, modelNote: said, asked, command }
 })
 
+/** Tells the presenter which questions waited before it began. */
+const tellWaiting = (waiting: PendingAsks, presenter: Presenter, { denials }: Progress): void => {
+  if (presenter.asked === undefined) return
+  for (const ask of waiting.all) {
+    if (ask.type === "permission") denials.asked(ask)
+    presenter.asked(ask)
+  }
+}
+
 /** Tells the presenter of events, and what else has to hear of them. */
-const watcherOf = Effect.fnUntraced(function*(presenter: Presenter, progress: Progress, modelNote: string | undefined) {
+const watcherOf = Effect.fnUntraced(function*(
+  presenter: Presenter,
+  progress: Progress,
+  waiting: PendingAsks,
+  modelNote: string | undefined
+) {
   const stdio = yield* Stdio
   const points = yield* Failpoints
   const backend = yield* Backend
   let note = modelNote
   return {
     ...(presenter.deltas ? {} : { deltas: false as const }),
+    // In this process nothing can have been asked before.
+    ...(presenter.asked === undefined || backend.where._tag === "Local" ? {} : {
+      snapshot: ({ asks }: TreeSnapshot) => {
+        waiting.replace(asks)
+        tellWaiting(waiting, presenter, progress)
+      }
+    }),
     event: (event: Event) => {
       // By then nothing is left that could refuse what was typed.
       if (event.type === "message.updated" && note !== undefined) {
         presenter.note(note)
         note = undefined
       }
+      waiting.see(event)
       progress.denials.see(event)
       if (!progress.isOver && !progress.leftOut.takes(event)) presenter.event(event)
       points.hit("ack_sent")
@@ -145,10 +169,11 @@ const opened = Effect.fnUntraced(function*(
   { target, typed }: Place,
   { agent, defaultAgent, model, modelNote }: Checked,
   presenter: Presenter,
-  progress: Progress
+  progress: Progress,
+  waiting: PendingAsks
 ) {
   const { sessions, watch } = yield* Backend
-  const watcher = yield* watcherOf(presenter, progress, modelNote)
+  const watcher = yield* watcherOf(presenter, progress, waiting, modelNote)
   const original = target.session
   const wanted: NewSession = {
     directory: target.directory,
@@ -201,13 +226,15 @@ export const prompted = Effect.fnUntraced(function*(
   const stop = yield* Stop
   const found = yield* checked(input, place, ground, reading, presenter)
   const { agents, asked, command, model } = found
-  const current = yield* opened(input, place, found, presenter, progress)
+  const waiting = new PendingAsks()
+  const current = yield* opened(input, place, found, presenter, progress, waiting)
   progress.left = { ...nothing, sessionID: current.id }
   progress.after = backend.sessions.summarized(current.id).pipe(
     Effect.timeoutOption(summaryPatience),
     Effect.catchAll((error) => Effect.logWarning("No summary", error.message))
   )
   presenter.begin(current, colorsOf(agents))
+  tellWaiting(waiting, presenter, progress)
   const mode = place.typed ?? (yield* storedMode(current, onBackend(backend)))
   if (mode !== undefined && mode !== "ask") note(`mode: ${mode}`)
   yield* attend

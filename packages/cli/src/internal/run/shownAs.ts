@@ -15,6 +15,8 @@ export interface Shown {
   readonly canAsk: boolean
   /** Asks whether the turn is stopped or left running, and calls one of both; absent where nobody can be asked. */
   readonly askLeaving?: (choose: LeavingChoice) => void
+  /** Calls a function when the keyboard is gone, instead of answering no to what is asked; absent where there is none. */
+  readonly whenClosed?: (leave: () => void) => void
 }
 
 const still = (presenter: Presenter): Shown => ({ presenter, attend: Effect.void, canAsk: false })

@@ -41,9 +41,12 @@ export class DialogQueue {
   #page = 0
   readonly #marked = new Set<number>()
 
-  /** A question came. */
+  /** A question came. One that is asked again, as after a restart of a server, waits once and takes an answer again. */
   add(dialog: Dialog): void {
+    const { id } = dialog.request
     if (this.#isClosed) this.#replies.push(ofNobody(dialog))
+    else if (this.#current?.request.id === id) this.#isAnswered = false
+    else if ([...this.#permissions, ...this.#questions].some(({ request }) => request.id === id)) return
     else if (dialog.kind === "permission") this.#permissions.push(dialog)
     else this.#questions.push(dialog)
   }

@@ -1,6 +1,6 @@
 /** Opens sessions for a terminal: what was said in them before, and what happens from now on. */
 import { Backend } from "@skein/backend/Backend"
-import type { Ask, Watcher } from "@skein/backend/Watching"
+import type { Watcher } from "@skein/backend/Watching"
 import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import type { MessageWithParts } from "@skein/domain/Part"
@@ -9,6 +9,7 @@ import { AgentTree } from "@skein/view/AgentTree"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
+import { dialogOf } from "../../Dialog.ts"
 import type { Moment } from "../../LiveView.ts"
 import { Transcript } from "../calls/transcript.ts"
 import type { SessionModel } from "./SessionModel.ts"
@@ -45,11 +46,6 @@ export const linesOf = (
   }
   return transcript.finish().slice(-most.lines)
 }
-
-const dialogOf = (ask: Ask) =>
-  ask.type === "permission"
-    ? { kind: "permission" as const, request: ask }
-    : { kind: "question" as const, request: ask }
 
 /** Makes what opens sessions. Only one is open at a time. */
 export const makeWatching = (model: SessionModel, moment: () => Moment, touch: () => void, columns: () => number) =>
