@@ -110,7 +110,8 @@ withBrowser((tabs) => {
     expect(page.url()).not.toContain("code")
     expect(await accessibilityProblems(page)).toEqual([])
     await page.getByRole("link", { name: "New session" }).first().click()
-    await page.getByLabel("Directory on the machine of the server").fill(place.project)
+    // Before the first session, the server's own directory is proposed.
+    await page.waitForFunction(`document.querySelector("#new-directory")?.value === ${JSON.stringify(place.project)}`)
     await page.getByLabel("Prompt").fill("Survey this project")
     await page.getByRole("button", { name: "Begin" }).click()
     await page.getByRole("treeitem", { name: /^.+, build, done$/ }).waitFor()

@@ -280,7 +280,9 @@ export const Server = Schema.Struct({
   version: Schema.String,
   pid: Schema.Int,
   /** When it started, in milliseconds since 1970. */
-  started: Schema.Number
+  started: Schema.Number,
+  /** The directory in which it was started; absent where it has none. */
+  directory: Schema.optional(Schema.String)
 })
 
 /** A login code, and until when it is good, in milliseconds since 1970. */

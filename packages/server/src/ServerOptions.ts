@@ -13,6 +13,8 @@ export interface ServerOptions {
   /** What programs authenticate with. */
   readonly token: Redacted.Redacted
   readonly version: string
+  /** The directory in which it was started: the page proposes it for the first session. */
+  readonly directory?: string
   /** The project that a directory belongs to: what approvals go by. */
   readonly projectOf: (directory: string) => Effect.Effect<string>
   /** Whether unfinished work of earlier processes is resumed. */

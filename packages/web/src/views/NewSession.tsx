@@ -74,7 +74,13 @@ export const NewSession = ({ store }: { readonly store: HomeStore }) => {
   const { directory } = draft
   const known = store.directories
   useEffect(() => {
-    if (directory === "" && known[0] !== undefined) setDraft({ ...draft, directory: known[0] })
+    const propose = (place: string) => setDraft((now) => now.directory === "" ? { ...now, directory: place } : now)
+    if (known[0] !== undefined) return propose(known[0])
+    const end = new AbortController()
+    // Before the first session, the server's own directory is the best guess; without one the field stays empty.
+    ask<{ readonly directory?: string }>("GET", "/v1/server", { signal: end.signal })
+      .then(({ directory: place }) => place !== undefined && propose(place), () => undefined)
+    return () => end.abort()
   }, [known.length])
   useEffect(() => {
     const end = new AbortController()

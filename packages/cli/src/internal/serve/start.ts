@@ -17,7 +17,7 @@ import { manyServices, storage } from "../app.ts"
 import { serverFile } from "../attach/serverPlace.ts"
 import { errorLine } from "../explain.ts"
 import { isolation } from "../list/worktrees.ts"
-import { projectOf } from "../place.ts"
+import { currentDirectory, projectOf } from "../place.ts"
 import { providerCheck } from "../providers.ts"
 import { forgetDaily } from "../prune/daily.ts"
 import { hideConfigured, Redaction } from "../Redaction.ts"
@@ -66,6 +66,7 @@ export const startServer = Effect.fnUntraced(function*(flags: ServeFlags) {
   const { home } = yield* DataDirs
   const hostname = flags.hostname ?? "127.0.0.1"
   const token = yield* tokenFor(hostname, flags["token-file"])
+  const directory = yield* currentDirectory
   const file = yield* serverFile
   yield* holdAlone(file)
   // No single project decides what all of them share.
@@ -77,6 +78,7 @@ export const startServer = Effect.fnUntraced(function*(flags: ServeFlags) {
       port: flags.port ?? 0,
       token,
       version,
+      directory,
       projectOf,
       resume: !flags["no-resume"],
       host,

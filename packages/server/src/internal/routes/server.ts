@@ -42,11 +42,15 @@ export const publicRoutes = HttpApiBuilder.group(Api, "public", (handlers) =>
 export const serverRoutes = HttpApiBuilder.group(Api, "server", (handlers) =>
   handlers
     .handle("about", () =>
-      Effect.map(ServerState, ({ options, started }) => ({ version: options.version, pid, started })))
+      Effect.map(ServerState, ({ options, started }) => ({
+        version: options.version,
+        pid,
+        started,
+        ...(options.directory === undefined ? {} : { directory: options.directory })
+      })))
     .handle("ids", ({ urlParams: { limit = 20, of, start } }) =>
       Effect.map(
-        asProblem(Effect.flatMap(SessionStorage, (storage) =>
-          storage.ids(of, start, limit))),
+        asProblem(Effect.flatMap(SessionStorage, (storage) => storage.ids(of, start, limit))),
         (items) => ({ items })
       ))
     .handle("code", () => Effect.flatMap(ServerState, ({ logins }) => logins.code))
@@ -54,6 +58,5 @@ export const serverRoutes = HttpApiBuilder.group(Api, "server", (handlers) =>
       Effect.flatMap(ServerState, ({ logins }) =>
         logins.end(NodeHttpServerRequest.toIncomingMessage(request))))
     .handle("shutdown", () =>
-      Effect.flatMap(ServerState, ({ shutdown }) =>
-        shutdown))
+      Effect.flatMap(ServerState, ({ shutdown }) => shutdown))
     .handleRaw("events", () => answeredBefore))
