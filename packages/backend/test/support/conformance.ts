@@ -258,7 +258,7 @@ const watching = (make: MakeBackend): void => {
     Effect.gen(function*() {
       const { asks, sessions, watch } = yield* Backend
       const ear = makeEar()
-      const { id } = yield* watch.made(sessions.create({ directory }), ear.watcher)
+      const { id } = yield* watch.made(sessions.create({ directory, title: "T" }), ear.watcher)
       const { turn } = yield* sessions.prompt(id, { words: "Go" })
       const asked = yield* ear.first("permission.asked")
       const late = makeEar()
