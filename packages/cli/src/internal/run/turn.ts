@@ -10,11 +10,15 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import type { Scope } from "effect/Scope"
 import { nothing, type Unfinished } from "./result.ts"
 
 /** How long a tree that was told to stop may take, in milliseconds. */
 const patience = 5_000
+
+/** How long what exists of a turn may take to be read where the tree did not stop in time, in milliseconds. */
+const lastLook = 500
 
 /** What is prompted, and whether it ends with the answer. */
 export interface PromptRequest<E, R> {
@@ -59,6 +63,7 @@ export const runTurn = <E, R>(
   Effect.gen(function*() {
     const { sessions } = yield* Backend
     const began = yield* Clock.currentTimeMillis
+    let isLate = false
     const turn = Effect.uninterruptibleMask((restore) =>
       Effect.flatMap(Effect.forkScoped(restore(work)), (fiber) => {
         // The storage closes after this: a prompt that is being withdrawn must have ended.
@@ -69,13 +74,20 @@ export const runTurn = <E, R>(
         const stopped = Effect.zipRight(Effect.exit(stop), Fiber.interrupt(fiber))
         return Effect.onInterrupt(
           restore(Fiber.join(fiber)),
-          () => Effect.timeoutOption(Effect.disconnect(stopped), patience)
+          () =>
+            Effect.map(
+              Effect.timeoutOption(Effect.interruptible(Effect.disconnect(stopped)), patience),
+              (done) => void (isLate = Option.isNone(done))
+            )
         )
       })
     ).pipe(Effect.onExit((exit) =>
       Exit.isSuccess(exit)
         ? Effect.void
-        : Effect.map(unfinished(before, began), (found) => left(isTaken(exit.cause) ? withoutAnswer(found) : found))
+        : Effect.map(
+          isLate ? inTime(unfinished(before, began), before) : unfinished(before, began),
+          (found) => left(isTaken(exit.cause) ? withoutAnswer(found) : found)
+        )
     ))
     return yield* timeout === undefined
       ? turn
@@ -112,4 +124,11 @@ const unfinished = (before: SessionInfo, began: number): Effect.Effect<Unfinishe
   }).pipe(
     // The database is gone or full, or the server is away, which the end of the turn tells already.
     Effect.catchAll(() => Effect.succeed({ ...nothing, sessionID: before.id }))
+  )
+
+/** Gives up soon: a server that is away would be waited for. */
+const inTime = <R>(reading: Effect.Effect<Unfinished, never, R>, { id }: SessionInfo) =>
+  Effect.map(
+    Effect.timeoutOption(Effect.interruptible(Effect.disconnect(reading)), lastLook),
+    Option.getOrElse((): Unfinished => ({ ...nothing, sessionID: id }))
   )
