@@ -1,6 +1,6 @@
 /** Proves that commands work through a server as they do by themselves, and that what they began outlives them. */
 import { createHmac } from "node:crypto"
-import { readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
@@ -189,6 +189,24 @@ describe("a server in the middle of a run", () => {
   })
 })
 
+describe("a database that is deleted below its server", () => {
+  it("makes an attached run fail, which has its answer all the same", async () => {
+    const llm = await model(() => {
+      rmSync(at.database)
+      return "the answer"
+    })
+    const at = place({ llm: llm.url })
+    await serve(at)
+    const { code, stdout } = await at.run(["run", ...gpt, "--title", "t", "--format", "json", "Go"])
+    expect(code).toBe(1)
+    expect(JSON.parse(stdout.trim().split("\n").at(-1) ?? "")).toMatchObject({
+      exitCode: 1,
+      stored: false,
+      error: { tag: "gone" }
+    })
+  })
+})
+
 describe("the server that a command finds", () => {
   it("has to prove that it is that server, and of this version, or is not used", async () => {
     const at = place({ files: { "a.txt": "a" } })
@@ -271,7 +289,9 @@ describe("sessions, tasks and permissions through a server", () => {
     const shown = await listed("sessions", "show", session.id, `--attach=${server.url}`)
     expect(shown).toMatchObject({ session: { title: "New", mode: "edits" }, children: [{ id: task }] })
     expect(await listed("tasks", "list", `--attach=${server.url}`)).toMatchObject([{ taskID: task, state: "running" }])
-    expect(await at.run(["tasks", "send", task, "Hurry"])).toMatchObject({
+    const [{ id: run }] = await listed("tasks", "show", task, `--attach=${server.url}`)
+    expect(await listed("tasks", "show", run, `--attach=${server.url}`)).toMatchObject([{ id: run }])
+    expect(await at.run(["tasks", "send", run, "Hurry"])).toMatchObject({
       code: 0,
       stdout: `The task ${task} reads it at its next step.\n`
     })

@@ -3,11 +3,25 @@ import * as HttpClient from "@effect/platform/HttpClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Backend } from "./Backend.ts"
-import { makeLink } from "./internal/server/Link.ts"
+import type { BackendError } from "./BackendError.ts"
+import { type Link, makeLink } from "./internal/server/Link.ts"
 import { makeAsks, makeProjects, makeTaskControl } from "./internal/server/others.ts"
 import { makeSessions } from "./internal/server/sessions.ts"
 import { makeWatching } from "./internal/server/watch.ts"
 import type { ServerOptions } from "./ServerOptions.ts"
+
+/** How long the server may take to say whether its database is there, in milliseconds. */
+const intactPatience = 2_000
+
+/** Fails where the server says that its database is gone; a server that is away says nothing. */
+const intactOf = ({ call }: Link): Effect.Effect<void, BackendError> =>
+  Effect.timeoutOption(
+    Effect.interruptible(Effect.disconnect(call("may be sent again", ({ server }) => server.about()))),
+    intactPatience
+  ).pipe(
+    Effect.catchIf(({ _tag, reason }) => _tag !== "StorageError" || reason !== "gone", () => Effect.void),
+    Effect.asVoid
+  )
 
 /** The sessions of a server. What this process began goes on when the layer closes. */
 export const layer = (options: ServerOptions): Layer.Layer<Backend, never, HttpClient.HttpClient> =>
@@ -25,7 +39,7 @@ export const layer = (options: ServerOptions): Layer.Layer<Backend, never, HttpC
         asks: makeAsks(link),
         tasks: makeTaskControl(link),
         projects: makeProjects(link),
-        intact: Effect.void
+        intact: intactOf(link)
       }
     })
   )

@@ -19,9 +19,9 @@ export interface Waited {
 export interface TaskControl {
   /** The runs of all tasks of the tree that a session is in, oldest first. */
   readonly list: (session: SessionID) => Effect.Effect<ReadonlyArray<TaskRun>, BackendError>
-  /** The runs of a task, oldest first, and what it does or waits for. */
+  /** The runs of a task, oldest first, and what it does or waits for. The id may be that of one of the runs. */
   readonly get: (
-    id: SessionID
+    id: RunID | SessionID
   ) => Effect.Effect<{ readonly runs: ReadonlyArray<TaskRun>; readonly doing: string }, BackendError>
   /** Stops a task, and gives the outcomes of the runs that were at work. */
   readonly stop: (id: SessionID, reason?: string) => Effect.Effect<ReadonlyArray<Outcome>, BackendError>

@@ -52,7 +52,7 @@ const runsOf = ({ tasks }: typeof Backend.Service, { parentID, rootID, taskID, u
 export const layer: Layer.Layer<SessionStorage, never, Backend> = Layer.effect(
   SessionStorage,
   Effect.map(Backend, (backend) => {
-    const { asks, sessions } = backend
+    const { asks, sessions, tasks } = backend
     return {
       ids: (of, start, limit) => Effect.mapError(sessions.ids(of, start, limit), failed("ids")),
       session: (id) =>
@@ -64,7 +64,12 @@ export const layer: Layer.Layer<SessionStorage, never, Backend> = Layer.effect(
       sessions: (filter) => sessionsOf(backend, filter),
       messages: (id) => Effect.mapBoth(sessions.messages(id), { onFailure: failed("messages"), onSuccess: rowsOf }),
       runs: (filter) => runsOf(backend, filter),
-      run: () => Effect.succeed(Option.none()),
+      run: (id) =>
+        tasks.get(id).pipe(
+          Effect.map(({ runs }) => Option.fromNullable(runs.find((run) => run.id === id))),
+          Effect.catchIf(({ reason }) => reason === "not_found", () => Effect.succeed(Option.none())),
+          Effect.mapError(failed("run"))
+        ),
       approvals: (projectID, of) =>
         Effect.mapBoth(asks.approvals(projectID, of), {
           onFailure: failed("approvals"),

@@ -42,12 +42,12 @@ export const publicRoutes = HttpApiBuilder.group(Api, "public", (handlers) =>
 export const serverRoutes = HttpApiBuilder.group(Api, "server", (handlers) =>
   handlers
     .handle("about", () =>
-      Effect.map(ServerState, ({ options, started }) => ({
-        version: options.version,
-        pid,
-        started,
-        ...(options.directory === undefined ? {} : { directory: options.directory })
-      })))
+      Effect.gen(function*() {
+        const { options: { directory, version }, started } = yield* ServerState
+        // Whoever asks wants to know as well whether what was stored is still there.
+        yield* asProblem((yield* SessionStorage).intact ?? Effect.void)
+        return { version, pid, started, ...(directory === undefined ? {} : { directory }) }
+      }))
     .handle("ids", ({ urlParams: { limit = 20, of, start } }) =>
       Effect.map(
         asProblem(Effect.flatMap(SessionStorage, (storage) => storage.ids(of, start, limit))),

@@ -10,6 +10,8 @@ import { Tasks } from "@skein/core/Tasks"
 import { MessageID, RunID } from "@skein/domain/Id"
 import { groupBy } from "effect/Array"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import { findSession } from "./find.ts"
 import { once } from "./once.ts"
 import { asProblem } from "./toProblem.ts"
@@ -25,10 +27,20 @@ const findTask = Effect.fnUntraced(function*(id: string) {
   return parentID === undefined ? yield* Effect.fail(noTask(id)) : { parentID, taskID, byUser: true } as const
 })
 
+const isRunID = Schema.is(RunID)
+
+/** The task of an id, which may be that of one of its runs. */
+const taskIDOf = Effect.fnUntraced(function*(id: string) {
+  if (!isRunID(id)) return id
+  const storage = yield* SessionStorage
+  const run = yield* asProblem(storage.run(id))
+  return Option.isSome(run) ? run.value.taskID : yield* Effect.fail(noTask(id))
+})
+
 const show = Effect.fnUntraced(function*(id: string) {
   const storage = yield* SessionStorage
   const tasks = yield* Tasks
-  const { parentID, taskID } = yield* findTask(id)
+  const { parentID, taskID } = yield* findTask(yield* taskIDOf(id))
   const { rows: runs } = yield* asProblem(storage.runs({ taskID }))
   const last = runs.at(-1)
   if (last === undefined) return yield* Effect.fail(noTask(id))
