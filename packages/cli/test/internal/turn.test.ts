@@ -12,10 +12,10 @@ import { runTurn } from "../../src/internal/run/turn.ts"
 /** A server that is away: what is asked of it waits. */
 const away = { stop: () => Effect.never, get: () => Effect.never, messages: () => Effect.never }
 
-it("a run that is stopped while its server is away ends before the program is ended", () =>
+it("a run that is stopped while its server is away ends in time, and does not call the stop confirmed", () =>
   Effect.runPromise(
     Effect.scoped(Effect.gen(function*() {
-      const known: Array<Unfinished> = []
+      const known: Array<Unfinished & { readonly isStopConfirmed: boolean }> = []
       const began = yield* Effect.makeLatch()
       const fiber = yield* Effect.fork(runTurn({
         session: { id: "ses_1", rootID: "ses_1", usage: { subtree: {} } } as unknown as SessionInfo,
@@ -23,7 +23,7 @@ it("a run that is stopped while its server is away ends before the program is en
         timeout: undefined,
         late: () => undefined,
         stoppedBy: () => "the user",
-        left: (unfinished) => known.push(unfinished)
+        left: (unfinished, isStopConfirmed) => known.push({ ...unfinished, isStopConfirmed })
       }))
       yield* began.await
       const ended = yield* Effect.fork(Fiber.interrupt(fiber))
@@ -31,7 +31,7 @@ it("a run that is stopped while its server is away ends before the program is en
       yield* TestClock.adjust("5 seconds")
       yield* TestClock.adjust("900 millis")
       yield* Fiber.join(ended)
-      expect(known).toMatchObject([{ sessionID: "ses_1", text: "" }])
+      expect(known).toMatchObject([{ sessionID: "ses_1", text: "", isStopConfirmed: false }])
     })).pipe(
       Effect.provideService(Backend, { sessions: away } as unknown as typeof Backend.Service),
       Effect.provide(TestContext.TestContext)

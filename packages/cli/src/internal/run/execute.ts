@@ -16,7 +16,7 @@ import { Denials } from "./denials.ts"
 import { LeftOut, leftOutText } from "./leftOut.ts"
 import type { Progress } from "./progress.ts"
 import type { RunInput, Silence } from "./prompt.ts"
-import { nothing, ofError, ofLeaving, ofStop, type RunResult, unstored, withLeftOut } from "./result.ts"
+import { nothing, ofError, ofLeaving, ofStop, type RunResult, unconfirmed, unstored, withLeftOut } from "./result.ts"
 import { type Shown, shownAs } from "./shownAs.ts"
 
 /** The flags that only a run in its own process can keep to. */
@@ -37,7 +37,7 @@ const serverFor = Effect.fnUntraced(function*({ flags }: RunInput, { presenter }
 })
 
 /** The result of a run, however it ended. */
-const concluded = (exit: Exit.Exit<RunResult, CommandError>, { goesOnAt, intact, left }: Progress) =>
+const concluded = (exit: Exit.Exit<RunResult, CommandError>, { goesOnAt, intact, isStopConfirmed, left }: Progress) =>
   Effect.gen(function*() {
     const reason = (yield* Stop).reason()
     const result = Exit.isSuccess(exit)
@@ -45,9 +45,10 @@ const concluded = (exit: Exit.Exit<RunResult, CommandError>, { goesOnAt, intact,
       : Cause.isInterrupted(exit.cause) && reason !== undefined
       ? goesOnAt === undefined ? ofStop(left, reason) : ofLeaving(left, reason, goesOnAt)
       : ofError(left, explain(exit.cause))
+    const known = isStopConfirmed || goesOnAt !== undefined ? result : unconfirmed(result)
     return yield* Effect.match(intact, {
-      onFailure: (gone) => unstored(result, gone),
-      onSuccess: () => result
+      onFailure: (gone) => unstored(known, gone),
+      onSuccess: () => known
     })
   })
 
@@ -86,6 +87,7 @@ export const executeRun = (
       isOver: false,
       isAuto: false,
       goesOnAt: undefined,
+      isStopConfirmed: true,
       denials: new Denials(),
       leftOut: new LeftOut(stdio)
     }

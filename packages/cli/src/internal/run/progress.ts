@@ -19,6 +19,8 @@ export interface Progress {
   intact: Effect.Effect<void, BackendError | StorageError>
   /** The server that continues the turn, if the user left it running. */
   goesOnAt: string | undefined
+  /** Whether what was to be stopped is known to have stopped. */
+  isStopConfirmed: boolean
   readonly denials: Denials
   readonly leftOut: LeftOut
 }

@@ -255,7 +255,10 @@ export const prompted = Effect.fnUntraced(function*(
     timeout: flags.timeout,
     late: stdio.hurry,
     stoppedBy: () => progress.goesOnAt === undefined ? stopper(stop.reason()?.by) : undefined,
-    left: (unfinished) => progress.left = unfinished
+    left: (unfinished, isStopConfirmed) => {
+      progress.left = unfinished
+      progress.isStopConfirmed = isStopConfirmed
+    }
   })
   if (turn === undefined) return ofTimeout(progress.left, formatDuration(flags.timeout ?? 0))
   const result = ofTurn(turn, progress.denials.count)

@@ -27,6 +27,8 @@ export interface RunResult {
   readonly exitCode: number
   /** The database is gone, and what was stored with it. */
   readonly stored?: false
+  /** Absent, unless the run was stopped and the server did not confirm that in time. */
+  readonly confirmed?: false
   /** What --no-wait has left. */
   readonly interrupted?: ReadonlyArray<InterruptedTask>
   /** The background tasks that continue on a server. */
@@ -116,6 +118,17 @@ export const unstored = (result: RunResult, { message }: { readonly message: str
     ? { tag: "gone", message }
     : { tag: result.error.tag, message: `${result.error.message} ${message}` }
 })
+
+/** The result of a run that was to stop, of which nobody knows whether it did: its server was away. */
+export const unconfirmed = (result: RunResult): RunResult =>
+  result.error === undefined ? result : {
+    ...result,
+    confirmed: false,
+    error: {
+      tag: result.error.tag,
+      message: `${result.error.message} The stop was not confirmed in time: the turn may continue.`
+    }
+  }
 
 /** The result of a run that did not wait for these tasks. */
 export const withInterrupted = (result: RunResult, interrupted: ReadonlyArray<InterruptedTask>): RunResult =>

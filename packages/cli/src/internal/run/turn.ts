@@ -53,7 +53,7 @@ export interface TurnRequest<E, R> {
   /** Who stops the tree, if the run is interrupted; undefined if it is left running. */
   readonly stoppedBy: () => string | undefined
   /** Receives what exists of a turn that does not finish. */
-  readonly left: (unfinished: Unfinished) => void
+  readonly left: (unfinished: Unfinished, isStopConfirmed: boolean) => void
 }
 
 /** Waits for the turn; undefined where the time ran out. Interruption stops the tree, and waits for that a while. */
@@ -86,7 +86,7 @@ export const runTurn = <E, R>(
         ? Effect.void
         : Effect.map(
           isLate ? inTime(unfinished(before, began), before) : unfinished(before, began),
-          (found) => left(isTaken(exit.cause) ? withoutAnswer(found) : found)
+          (found) => left(isTaken(exit.cause) ? withoutAnswer(found) : found, !isLate)
         )
     ))
     return yield* timeout === undefined
