@@ -1,9 +1,9 @@
 /** Decides how a front end answers what agents ask, and what was allowed for good. */
+import type { PendingAsk } from "@skein/core/TreeSnapshot"
 import type { PermissionReply } from "@skein/domain/Event"
 import type { PartID, PermissionID, SessionID } from "@skein/domain/Id"
 import type * as Effect from "effect/Effect"
 import type { BackendError } from "./BackendError.ts"
-import type { Ask } from "./Watching.ts"
 
 /** An answer of `always`, as it is stored. */
 export interface Approval {
@@ -18,7 +18,7 @@ export interface Approval {
 /** The questions. One that somebody else has answered first fails with `PermissionNotFound` or `QuestionNotFound`. */
 export interface Asking {
   /** The questions that wait, of one tree or of all: those for permission first, each kind oldest first. */
-  readonly pending: (session?: SessionID) => Effect.Effect<ReadonlyArray<Ask>, BackendError>
+  readonly pending: (session?: SessionID) => Effect.Effect<ReadonlyArray<PendingAsk>, BackendError>
   /** Answers a question for permission; `scope` says where `always` holds, by default in this tree. */
   readonly reply: (
     id: PermissionID,

@@ -1,4 +1,5 @@
 /** Decides what a front end can do with sessions. */
+import type { ListedSession } from "@skein/core/TreeSnapshot"
 import type { Budget } from "@skein/domain/Budget"
 import type { EventProperties } from "@skein/domain/Event"
 import type { MessageID, SessionID } from "@skein/domain/Id"
@@ -7,15 +8,10 @@ import type { Mode } from "@skein/domain/Mode"
 import type { ModelRef } from "@skein/domain/Model"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { MessageWithParts, Part, PartInput } from "@skein/domain/Part"
-import type { SessionInfo, SessionStatus, SessionSummary } from "@skein/domain/SessionInfo"
+import type { SessionInfo, SessionSummary } from "@skein/domain/SessionInfo"
 import type { Usage } from "@skein/domain/Usage"
 import type * as Effect from "effect/Effect"
 import type { BackendError } from "./BackendError.ts"
-
-/** A session, and what it does now. */
-export interface ListedSession extends SessionInfo {
-  readonly status: SessionStatus
-}
 
 /** What a new session starts from. */
 export interface NewSession {

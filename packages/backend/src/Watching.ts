@@ -1,29 +1,12 @@
 /** Decides how a front end watches a tree of sessions. */
 import type { Pressure } from "@skein/core/Bus"
-import type { Event, PermissionRequest, QuestionRequest } from "@skein/domain/Event"
+import type { TreeSnapshot } from "@skein/core/TreeSnapshot"
+import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
-import type { TaskRun } from "@skein/domain/Outcome"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { BackendError } from "./BackendError.ts"
-import type { ListedSession } from "./Sessions.ts"
-
-/** A question that waits for a person: for permission, or of an agent. */
-export type Ask =
-  | ({ readonly type: "permission" } & PermissionRequest)
-  | ({ readonly type: "question" } & QuestionRequest)
-
-/** A tree of sessions as it stands after the event `seq`: with the events after that one, it is up to date. */
-export interface TreeSnapshot {
-  readonly rootID: SessionID
-  readonly seq: number
-  /** The root first, and each session before those below it. */
-  readonly sessions: ReadonlyArray<ListedSession>
-  /** Every run of every task of the tree, oldest first. */
-  readonly tasks: ReadonlyArray<TaskRun>
-  readonly asks: ReadonlyArray<Ask>
-}
 
 /** How the connection to the backend stands. */
 export type Connection = "lost" | "back"

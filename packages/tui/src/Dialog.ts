@@ -1,5 +1,5 @@
 /** Decides what a person can choose from when an agent asks: for permission, or for something that it wants to know. */
-import type { Ask } from "@skein/backend/Watching"
+import type { PendingAsk } from "@skein/core/TreeSnapshot"
 import type { PermissionReply, PermissionRequest, QuestionRequest } from "@skein/domain/Event"
 import type { PartID, PermissionID } from "@skein/domain/Id"
 
@@ -9,7 +9,7 @@ export type Dialog =
   | { readonly kind: "question"; readonly request: QuestionRequest }
 
 /** A question that waits, as a dialog. */
-export const dialogOf = (ask: Ask): Dialog =>
+export const dialogOf = (ask: PendingAsk): Dialog =>
   ask.type === "permission" ? { kind: "permission", request: ask } : { kind: "question", request: ask }
 
 /** What a person answered. */

@@ -1,6 +1,5 @@
 /** Owns what the routes share: who is logged in, which prompts are under way, and whether the server is to end. */
-import type { PromptFailure } from "@skein/core/PersonPrompt"
-import type { Turn } from "@skein/core/Session"
+import type { BegunPrompt } from "@skein/core/BegunPrompt"
 import type { MessageID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
 import type * as Deferred from "effect/Deferred"
@@ -21,7 +20,7 @@ export class ServerState extends Context.Tag("@skein/server/internal/ServerState
   /** Lives as long as the server: what goes on beyond a request runs in it. */
   readonly scope: Scope.Scope
   /** The prompts that are being answered. */
-  readonly turns: Map<MessageID, Deferred.Deferred<Turn, PromptFailure>>
+  readonly turns: Map<MessageID, BegunPrompt["turn"]>
   /** Lets one archive in at a time. */
   readonly imports: Effect.Semaphore
   /** The keys of prompts that are being stored. */

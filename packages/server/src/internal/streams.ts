@@ -3,6 +3,7 @@
  * stream is live, and leaves nothing but the connection and its place among the clients.
  */
 import { type Problem, problem } from "@skein/api/Problem"
+import { findSession } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -13,7 +14,6 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { Feeds } from "./events/Feeds.ts"
 import { byLog, byTree, follow } from "./events/follow.ts"
 import { refuse } from "./respond.ts"
-import { findSession } from "./routes/find.ts"
 import { asProblem } from "./routes/toProblem.ts"
 
 const ofTree = /^\/v1\/sessions\/([^/]+)\/events$/

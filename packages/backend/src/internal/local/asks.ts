@@ -1,11 +1,11 @@
 /** The questions to people in this process, and what was allowed for good. */
 import type { Permission } from "@skein/core/Permission"
 import type { Question } from "@skein/core/Question"
+import { findSession } from "@skein/core/SessionLookup"
+import { pendingAsks } from "@skein/core/TreeSnapshot"
 import * as Effect from "effect/Effect"
 import type { Asking } from "../../Asking.ts"
-import { findSession } from "./find.ts"
 import type { Local } from "./Local.ts"
-import { pendingAsks } from "./snapshot.ts"
 
 /** Makes them. */
 export const makeAsks = (

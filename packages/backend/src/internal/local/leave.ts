@@ -1,10 +1,10 @@
 /** Leaves what is under way in a tree of this process, for the next prompt or resume. */
 import { Session } from "@skein/core/Session"
+import { findSession } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { SessionID } from "@skein/domain/Id"
 import type { TaskRun } from "@skein/domain/Outcome"
 import * as Effect from "effect/Effect"
-import { findSession } from "./find.ts"
 
 /** Whether anything of the tree is still under way: a task, news that nobody has read, or a turn that news has begun. */
 const isAtWork = Effect.fnUntraced(function*(id: SessionID) {

@@ -1,22 +1,18 @@
 /** Prompts sessions of this process: returns once a prompt is stored, and keeps its turn for whoever waits. */
-import { Answerer } from "@skein/core/Answerer"
+import { beginPrompt } from "@skein/core/BegunPrompt"
 import type { Bus } from "@skein/core/Bus"
-import { type PersonPrompt, promptWith } from "@skein/core/PersonPrompt"
 import { turnAnswering } from "@skein/core/PromptedTurn"
-import { Session } from "@skein/core/Session"
+import type { Session } from "@skein/core/Session"
 import { PromptInvalid } from "@skein/core/SessionError"
+import { findSession } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { PromptOptions } from "@skein/core/Turn"
 import { MessageID, type SessionID } from "@skein/domain/Id"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import { createHash } from "node:crypto"
 import type { NewPrompt, Prompted } from "../../Sessions.ts"
-import { findSession } from "./find.ts"
 
 const digestOf = (id: SessionID, { agent, command, model, parts, text, words }: NewPrompt): string =>
   createHash("sha256").update(JSON.stringify([id, words, command, text, parts, agent, model])).digest("hex")
@@ -31,46 +27,17 @@ const optionsOf = (id: SessionID, prompt: NewPrompt): PromptOptions => {
   }
 }
 
-/** Denies what would be asked while this goes on, if nobody attends. */
-const attended = <A, E, R>(
-  id: SessionID,
-  until: NewPrompt["unattended"],
-  prompting: Effect.Effect<A, E, R>
-) =>
-  until === undefined ? prompting : Effect.scoped(Effect.gen(function*() {
-    const { rootID } = yield* findSession(id)
-    yield* Answerer.set(rootID, "nobody")
-    return yield* prompting
-  }))
-
-/** Prompts, and goes on in the scope whether or not anybody waits for the turn. */
+/** Prompts, and continues in the scope whether or not anybody waits for the turn. */
 const begin = Effect.fnUntraced(function*(id: SessionID, prompt: NewPrompt, scope: Scope.Scope) {
-  type Prompting = ReturnType<typeof promptWith>
-  type Refused = Effect.Effect.Error<Prompting>
-  const session = yield* Session
-  const stored = yield* Deferred.make<MessageID, Refused>()
-  const turn = yield* Deferred.make<Effect.Effect.Success<Prompting>, Refused>()
-  let notes: ReadonlyArray<string> = []
-  const typed: PersonPrompt = prompt
-  const prompting = promptWith(
+  const { rootID } = yield* findSession(id)
+  return yield* beginPrompt({
     id,
-    typed,
-    { ...optionsOf(id, prompt), onStored: (message) => Deferred.unsafeDone(stored, Exit.succeed(message)) },
-    (found) => notes = found
-  ).pipe(
-    Effect.onExit((exit) =>
-      Effect.sync(() => {
-        Deferred.unsafeDone(turn, exit)
-        if (Exit.isFailure(exit)) Deferred.unsafeDone(stored, Exit.failCause(exit.cause))
-      })
-    )
-  )
-  const rested = prompt.unattended === "tree" ? Effect.exit(session.untilIdle(id)) : Effect.void
-  const whole = Effect.zipRight(Effect.exit(prompting), rested)
-  const fiber = yield* Effect.forkIn(Effect.exit(attended(id, prompt.unattended, whole)), scope)
-  // Before it is stored, a prompt goes away with who sends it.
-  const messageID = yield* Effect.onInterrupt(Deferred.await(stored), () => Fiber.interrupt(fiber))
-  return { messageID, notes, turn: Deferred.await(turn) }
+    rootID,
+    prompt,
+    options: optionsOf(id, prompt),
+    unattended: prompt.unattended,
+    scope
+  })
 })
 
 /** The prompt that was stored under a key; undefined if none was. */

@@ -1,10 +1,11 @@
 /** The sessions of this process, as front ends see them. */
 import { Session } from "@skein/core/Session"
+import { findSession } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
+import { listed } from "@skein/core/TreeSnapshot"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { NewSession, Sessions } from "../../Sessions.ts"
-import { findSession, listed } from "./find.ts"
 import { leave } from "./leave.ts"
 import type { Local } from "./Local.ts"
 import { makePrompt } from "./prompt.ts"

@@ -1,9 +1,9 @@
 /** The tasks of this process, each named by its id alone. */
+import { findSession, findTask, findTaskOrRun } from "@skein/core/SessionLookup"
 import type { SessionStorage } from "@skein/core/SessionStorage"
 import type { Tasks } from "@skein/core/Tasks"
 import * as Effect from "effect/Effect"
 import type { TaskControl } from "../../TaskControl.ts"
-import { findSession, findTask, taskIDOf } from "./find.ts"
 import type { Local } from "./Local.ts"
 
 /** Makes them. */
@@ -18,7 +18,7 @@ export const makeTaskControl = (
     ),
   get: (id) =>
     given(Effect.gen(function*() {
-      const { parentID, taskID } = yield* findTask(yield* taskIDOf(id))
+      const { parentID, taskID } = yield* findTaskOrRun(id)
       const { rows: runs } = yield* storage.runs({ taskID })
       const [status] = yield* tasks.status({ parentID, taskID })
       return { runs, doing: status?.doing ?? "" }

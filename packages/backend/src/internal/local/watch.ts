@@ -1,12 +1,12 @@
 /** Watches trees of this process: by the bus, which calls the watcher at once for each event. */
 import { Bus, type BusFilter } from "@skein/core/Bus"
+import { findSession } from "@skein/core/SessionLookup"
+import { snapshotOf } from "@skein/core/TreeSnapshot"
 import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import type { Watcher } from "../../Watching.ts"
-import { findSession } from "./find.ts"
-import { snapshotOf } from "./snapshot.ts"
 
 /** How many events may wait for a snapshot; with one more, a newer snapshot is read instead. */
 const mostHeld = 10_000

@@ -1,11 +1,12 @@
 /** The sessions of a server, as front ends see them. */
 import type { Prompt } from "@skein/api/Input"
 import type { SkeinClient } from "@skein/client/SkeinClient"
+import type { ListedSession } from "@skein/core/TreeSnapshot"
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import { randomUUID } from "node:crypto"
 import type { BackendError } from "../../BackendError.ts"
-import type { ListedSession, NewPrompt, Prompted, Sessions } from "../../Sessions.ts"
+import type { NewPrompt, Prompted, Sessions } from "../../Sessions.ts"
 import { failure } from "./failure.ts"
 import type { Link } from "./Link.ts"
 import type { ServerWatching } from "./watch.ts"

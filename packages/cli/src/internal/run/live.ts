@@ -1,6 +1,6 @@
 /** The format `default` on a terminal: the tree of agents as it works, the answer as it comes, questions where they come up. */
 import { Backend } from "@skein/backend/Backend"
-import type { Ask } from "@skein/backend/Watching"
+import type { PendingAsk } from "@skein/core/TreeSnapshot"
 import type { SessionID } from "@skein/domain/Id"
 import { dialogOf, type DialogReply } from "@skein/tui/Dialog"
 import { escapeText } from "@skein/tui/Escape"
@@ -113,7 +113,7 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
       answered.unsafeOpen()
     },
     ...(keyboard === undefined ? {} : {
-      asked: (ask: Ask) => {
+      asked: (ask: PendingAsk) => {
         view?.dialogs.add(dialogOf(ask))
         changed.unsafeOpen()
       }

@@ -1,5 +1,5 @@
 /** Shows a run while it lasts and when it ends; each format has one. */
-import type { Ask } from "@skein/backend/Watching"
+import type { PendingAsk } from "@skein/core/TreeSnapshot"
 import type { Event } from "@skein/domain/Event"
 import type { HookPayload } from "@skein/domain/Hook"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
@@ -16,7 +16,7 @@ export interface Presenter {
   /** Is called at once for each event of the tree. */
   readonly event: (event: Event) => void
   /** A question waits that was asked before the events began; absent where nobody can be asked. */
-  readonly asked?: (ask: Ask) => void
+  readonly asked?: (ask: PendingAsk) => void
   /** Something that is worth knowing, and no error. */
   readonly note: (line: string) => void
   /** A hook runs; the line says for what. */

@@ -1,10 +1,10 @@
 /** Tells what a session and everything below it have used. */
+import { findSession } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { add, none, type Usage } from "@skein/domain/Usage"
 import { groupBy } from "effect/Array"
 import * as Effect from "effect/Effect"
-import { findSession } from "./find.ts"
 import { asProblem } from "./toProblem.ts"
 
 /** A session and those below it. */

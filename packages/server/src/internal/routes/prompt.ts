@@ -1,28 +1,22 @@
 /** Prompts sessions for clients: a prompt goes on without them, and the same one that is sent twice prompts once. */
 import type { Prompt } from "@skein/api/Input"
 import { problem } from "@skein/api/Problem"
-import { Answerer } from "@skein/core/Answerer"
-import { type PersonPrompt, type PromptFailure, promptWith } from "@skein/core/PersonPrompt"
+import { beginPrompt, type BegunPrompt } from "@skein/core/BegunPrompt"
+import type { PersonPrompt } from "@skein/core/PersonPrompt"
 import { turnAnswering } from "@skein/core/PromptedTurn"
 import type { Keyed } from "@skein/core/Receipt"
 import { Session, type Turn } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { PromptOptions } from "@skein/core/Turn"
 import { MessageID, type SessionID } from "@skein/domain/Id"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 import { ServerState } from "../ServerState.ts"
 import { once } from "./once.ts"
 import { asProblem } from "./toProblem.ts"
 
 /** A prompt that is stored. */
-interface Stored {
-  readonly messageID: MessageID
-  /** The names in its words that led to nothing. */
-  readonly notes: ReadonlyArray<string>
-}
+type Stored = Pick<BegunPrompt, "messageID" | "notes">
 
 interface Sent {
   readonly id: SessionID
@@ -47,38 +41,20 @@ const optionsOf = ({ prompt }: Sent, receipt: Keyed | undefined): PromptOptions 
   }
 }
 
-/** Denies what would be asked in a tree while this goes on, if nobody attends. */
-export const attended = <A, E, R>(rootID: SessionID, isAttended: boolean, effect: Effect.Effect<A, E, R>) =>
-  isAttended ? effect : Effect.scoped(Effect.zipRight(Answerer.set(rootID, "nobody"), effect))
-
-/** Begins the prompt, which goes on whether or not its client waits; ends once it is stored. */
+/** Begins the prompt, which continues whether or not its client waits; ends once it is stored. */
 const begin = Effect.fnUntraced(function*(sent: Sent, receipt: Keyed | undefined) {
-  const session = yield* Session
   const { scope, turns } = yield* ServerState
-  const stored = yield* Deferred.make<MessageID, PromptFailure>()
-  const turn = yield* Deferred.make<Turn, PromptFailure>()
-  let notes: ReadonlyArray<string> = []
-  let messageID: MessageID | undefined
-  const onStored = (id: MessageID) => {
-    messageID = id
-    turns.set(id, turn)
-    Deferred.unsafeDone(stored, Effect.succeed(id))
-  }
-  const options = { ...optionsOf(sent, receipt), onStored }
-  const prompting = promptWith(sent.id, typedOf(sent.prompt), options, (found) => notes = found).pipe(
-    Effect.onExit((exit) =>
-      Effect.sync(() => {
-        if (messageID !== undefined) turns.delete(messageID)
-        Deferred.unsafeDone(turn, exit)
-        if (Exit.isFailure(exit)) Deferred.unsafeDone(stored, Exit.failCause(exit.cause))
-      })
-    ),
-    Effect.exit
-  )
-  const rested = sent.prompt.unattended === "tree" ? Effect.exit(session.untilIdle(sent.id)) : Effect.void
-  const whole = attended(sent.rootID, sent.prompt.unattended === undefined, Effect.zipRight(prompting, rested))
-  yield* Effect.forkIn(whole, scope)
-  return { messageID: yield* Deferred.await(stored), notes } satisfies Stored
+  const { messageID, notes } = yield* beginPrompt({
+    id: sent.id,
+    rootID: sent.rootID,
+    prompt: typedOf(sent.prompt),
+    options: optionsOf(sent, receipt),
+    unattended: sent.prompt.unattended,
+    scope,
+    onStored: (id, turn) => void turns.set(id, turn),
+    onEnd: (id) => void turns.delete(id)
+  })
+  return { messageID, notes } satisfies Stored
 })
 
 /** Stores a prompt, unless it was stored before. */
@@ -130,6 +106,6 @@ export const turnOf = Effect.fnUntraced(function*(id: SessionID, messageID: Mess
   const running = turns.get(messageID)
   const turn = running === undefined
     ? yield* answeredTurn(id, messageID)
-    : yield* asProblem(Deferred.await(running))
+    : yield* asProblem(running)
   return { ...shownTurn(turn), messageID }
 })

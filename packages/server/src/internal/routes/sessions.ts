@@ -3,20 +3,21 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import { Api } from "@skein/api/Api"
 import type { ChangeSession, CreateSession } from "@skein/api/Input"
 import { problem } from "@skein/api/Problem"
+import { attended } from "@skein/core/BegunPrompt"
 import { Session } from "@skein/core/Session"
+import { findSession } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
+import { listed, snapshotOf } from "@skein/core/TreeSnapshot"
 import { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { listCursor } from "../events/cursor.ts"
 import { ServerState } from "../ServerState.ts"
 import { answeredBefore } from "./answeredBefore.ts"
-import { pendingAsks } from "./asks.ts"
 import { checkDirectory } from "./checkDirectory.ts"
 import { costOf } from "./cost.ts"
-import { findSession, listed } from "./find.ts"
 import { once } from "./once.ts"
-import { attended, findMessage, shownTurn, submit, turnOf } from "./prompt.ts"
+import { findMessage, shownTurn, submit, turnOf } from "./prompt.ts"
 import { readTimeline } from "./timeline.ts"
 import { asProblem, type ServiceError } from "./toProblem.ts"
 
@@ -76,20 +77,9 @@ const messages = Effect.fnUntraced(function*(
     : { items }
 })
 
-/** A snapshot: what comes after its `seq` may already be in it, and does no harm when it comes. */
 const tree = Effect.fnUntraced(function*(id: string) {
-  const storage = yield* SessionStorage
   const { rootID } = yield* asProblem(findSession(id))
-  const { last: seq } = yield* asProblem(storage.eventRange(rootID))
-  const { rows } = yield* asProblem(storage.sessions({ rootID }))
-  const sessions = rows.toSorted((a, b) => a.depth - b.depth || (a.id < b.id ? -1 : 1))
-  return {
-    rootID,
-    seq,
-    sessions: yield* Effect.forEach(sessions, listed),
-    tasks: (yield* asProblem(storage.runs({ rootID }))).rows,
-    asks: yield* pendingAsks(rootID)
-  }
+  return yield* asProblem(snapshotOf(rootID))
 })
 
 const create = (payload: typeof CreateSession.Type, key: string | undefined) =>

@@ -5,45 +5,22 @@ import type { WaitForTasks } from "@skein/api/Input"
 import type { Told } from "@skein/api/Output"
 import { problem } from "@skein/api/Problem"
 import type { Receipt } from "@skein/core/Receipt"
+import { findSession, findTask, findTaskOrRun } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { Tasks } from "@skein/core/Tasks"
 import { MessageID, RunID } from "@skein/domain/Id"
 import { groupBy } from "effect/Array"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
-import { findSession } from "./find.ts"
 import { once } from "./once.ts"
 import { asProblem } from "./toProblem.ts"
-
-const noTask = (id: string) => problem(404, "TaskNotFound", `There is no task ${id.slice(0, 100)}.`)
-
-/** The task of an id, as its caller names it. */
-const findTask = Effect.fnUntraced(function*(id: string) {
-  const { id: taskID, parentID } = yield* Effect.mapError(
-    asProblem(findSession(id)),
-    (error) => error.status === 404 ? noTask(id) : error
-  )
-  return parentID === undefined ? yield* Effect.fail(noTask(id)) : { parentID, taskID, byUser: true } as const
-})
-
-const isRunID = Schema.is(RunID)
-
-/** The task of an id, which may be that of one of its runs. */
-const taskIDOf = Effect.fnUntraced(function*(id: string) {
-  if (!isRunID(id)) return id
-  const storage = yield* SessionStorage
-  const run = yield* asProblem(storage.run(id))
-  return Option.isSome(run) ? run.value.taskID : yield* Effect.fail(noTask(id))
-})
 
 const show = Effect.fnUntraced(function*(id: string) {
   const storage = yield* SessionStorage
   const tasks = yield* Tasks
-  const { parentID, taskID } = yield* findTask(yield* taskIDOf(id))
+  const { parentID, taskID } = yield* asProblem(findTaskOrRun(id))
   const { rows: runs } = yield* asProblem(storage.runs({ taskID }))
   const last = runs.at(-1)
-  if (last === undefined) return yield* Effect.fail(noTask(id))
+  if (last === undefined) return yield* Effect.fail(problem(404, "TaskNotFound", `The task ${id} has no run.`))
   const [status] = yield* asProblem(tasks.status({ parentID, taskID }))
   return { taskID, parentID, rootID: last.rootID, agent: last.agent, runs, doing: status?.doing ?? "" }
 })
@@ -68,7 +45,7 @@ const tell = ({ id, key, message }: Message) =>
     { key, content: ["message", id, message] },
     Effect.fnUntraced(function*(receipt) {
       const tasks = yield* Tasks
-      const task = yield* findTask(id)
+      const task = yield* asProblem(findTask(id))
       let messageID: MessageID | undefined
       const onStored = (stored: MessageID) => void (messageID = stored)
       const told = yield* asProblem(
@@ -83,7 +60,7 @@ const tell = ({ id, key, message }: Message) =>
 /** Waits for tasks, whichever sessions started them. */
 const wait = Effect.fnUntraced(function*({ tasks: ids, timeout }: typeof WaitForTasks.Type) {
   const tasks = yield* Tasks
-  const named = yield* Effect.forEach([...new Set(ids)], findTask)
+  const named = yield* asProblem(Effect.forEach([...new Set(ids)], findTask))
   const families = Object.values(groupBy(named, ({ parentID }) => parentID))
   const waited = yield* Effect.forEach(families, (family) =>
     asProblem(tasks.wait({
@@ -110,7 +87,7 @@ export const taskRoutes = HttpApiBuilder.group(Api, "tasks", (handlers) =>
     .handle("stop", ({ path, payload: { reason } }) =>
       Effect.gen(function*() {
         const tasks = yield* Tasks
-        const task = yield* findTask(path.id)
+        const task = yield* asProblem(findTask(path.id))
         const by = { by: "the user", ...(reason === undefined ? {} : { reason }) }
         return { outcomes: yield* asProblem(tasks.stop(task, by)) }
       }))
@@ -121,5 +98,5 @@ export const taskRoutes = HttpApiBuilder.group(Api, "tasks", (handlers) =>
     .handle("promote", ({ path }) =>
       Effect.gen(function*() {
         const tasks = yield* Tasks
-        yield* asProblem(tasks.promote(yield* findTask(path.id)))
+        yield* asProblem(tasks.promote(yield* asProblem(findTask(path.id))))
       })))

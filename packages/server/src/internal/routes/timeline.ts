@@ -1,12 +1,13 @@
 /** Reads when each agent of a tree did what: from messages, runs and the questions in the log. */
 import type { AgentHistory, Span } from "@skein/api/Output"
+import { findSession } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
+import { listed } from "@skein/core/TreeSnapshot"
 import type { SessionID } from "@skein/domain/Id"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { MessageWithParts } from "@skein/domain/Part"
 import { Timeline } from "@skein/view/Timeline"
 import * as Effect from "effect/Effect"
-import { findSession, listed } from "./find.ts"
 import { asProblem } from "./toProblem.ts"
 
 /** How many sessions are read at once. */

@@ -1,0 +1,65 @@
+/** Reads a tree of sessions as it stands now: what a front end shows before it follows the events. */
+import type { PermissionRequest, QuestionRequest } from "@skein/domain/Event"
+import type { SessionID } from "@skein/domain/Id"
+import { modeOf } from "@skein/domain/Mode"
+import type { TaskRun } from "@skein/domain/Outcome"
+import type { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
+import * as Effect from "effect/Effect"
+import { Permission } from "./Permission.ts"
+import { Question } from "./Question.ts"
+import { Session } from "./Session.ts"
+import { SessionStorage } from "./SessionStorage.ts"
+
+/** A question that waits for a person: for permission, or of an agent. */
+export type PendingAsk =
+  | ({ readonly type: "permission" } & PermissionRequest)
+  | ({ readonly type: "question" } & QuestionRequest)
+
+/** A session, and what it does now. */
+export interface ListedSession extends SessionInfo {
+  readonly status: SessionStatus
+}
+
+/** A tree of sessions as it stands after the event `seq`: with the events after that one, it is up to date. */
+export interface TreeSnapshot {
+  readonly rootID: SessionID
+  readonly seq: number
+  /** The root first, and each session before those below it. */
+  readonly sessions: ReadonlyArray<ListedSession>
+  /** Every run of every task of the tree, oldest first. */
+  readonly tasks: ReadonlyArray<TaskRun>
+  readonly asks: ReadonlyArray<PendingAsk>
+}
+
+/** A session with what it does now, and a root with its mode, also where that is the usual one. */
+export const listed = (info: SessionInfo): Effect.Effect<ListedSession, never, Session> =>
+  Effect.map(Effect.flatMap(Session, (session) => session.status(info.id)), (status) => ({
+    ...info,
+    ...(info.parentID === undefined ? { mode: modeOf(info) } : {}),
+    status
+  }))
+
+/** The questions that wait, of one tree or of all: those for permission first, each kind oldest first. */
+export const pendingAsks = Effect.fnUntraced(function*(rootID?: SessionID) {
+  const permissions = yield* Effect.flatMap(Permission, (permission) => permission.pending(rootID))
+  const questions = yield* Effect.flatMap(Question, (question) => question.pending(rootID))
+  return [
+    ...permissions.map((each): PendingAsk => ({ type: "permission", ...each })),
+    ...questions.map((each): PendingAsk => ({ type: "question", ...each }))
+  ]
+})
+
+/** Reads the tree of a root. Events after its `seq` may already be in it, and do no harm when they come. */
+export const snapshotOf = Effect.fnUntraced(function*(rootID: SessionID) {
+  const storage = yield* SessionStorage
+  const { last: seq } = yield* storage.eventRange(rootID)
+  const { rows } = yield* storage.sessions({ rootID })
+  const sessions = rows.toSorted((a, b) => a.depth - b.depth || (a.id < b.id ? -1 : 1))
+  return {
+    rootID,
+    seq,
+    sessions: yield* Effect.forEach(sessions, listed),
+    tasks: (yield* storage.runs({ rootID })).rows,
+    asks: yield* pendingAsks(rootID)
+  } satisfies TreeSnapshot
+})
