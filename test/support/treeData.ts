@@ -1,7 +1,8 @@
 /** Makes the snapshot of a tree that is larger than any that a test could wait for. */
-import type { Span, Tree } from "@skein/api/Output"
+import type { Span } from "@skein/api/Output"
 import type { SessionID } from "@skein/domain/Id"
 import type { TaskRun } from "@skein/domain/Outcome"
+import type { TreeSnapshot } from "@skein/domain/TreeSnapshot"
 import { none, type Usage } from "@skein/domain/Usage"
 
 /** How long ago the tree began, in milliseconds. */
@@ -9,7 +10,7 @@ const age = 60_000
 
 const usage: Usage = { ...none, steps: 50, tokens: { ...none.tokens, input: 90_000, output: 4_000 }, cost: "0.12" }
 
-type Session = (typeof Tree.Type)["sessions"][number]
+type Session = TreeSnapshot["sessions"][number]
 
 const childOf = (root: Session, began: number, at: number): Session => ({
   ...root,

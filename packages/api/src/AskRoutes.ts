@@ -3,9 +3,10 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
+import { PendingAsk } from "@skein/domain/TreeSnapshot"
 import * as Schema from "effect/Schema"
 import { Reply } from "./Input.ts"
-import { Approval, Ask, Suggestion } from "./Output.ts"
+import { Approval, Suggestion } from "./Output.ts"
 
 const id = Schema.Struct({ id: Schema.String })
 const about = (summary: string) => OpenApi.annotations({ summary })
@@ -14,7 +15,7 @@ const about = (summary: string) => OpenApi.annotations({ summary })
 export class AskRoutes extends HttpApiGroup.make("asks")
   .add(
     HttpApiEndpoint.get("list", "/v1/asks").setUrlParams(Schema.Struct({ session: Schema.optional(Schema.String) }))
-      .addSuccess(Schema.Struct({ items: Schema.Array(Ask) }))
+      .addSuccess(Schema.Struct({ items: Schema.Array(PendingAsk) }))
       .annotateContext(about("Lists the questions that wait, of all trees or of the one that a session is in"))
   )
   .add(

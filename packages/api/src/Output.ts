@@ -1,24 +1,18 @@
 /** Decides what the API answers besides what `domain` already describes. */
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import { Account } from "@skein/domain/Budget"
-import { PermissionRequest, QuestionRequest } from "@skein/domain/Event"
 import { MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
 import { AssistantMessage, Message } from "@skein/domain/Message"
 import { ModelInfo, ModelRef } from "@skein/domain/Model"
 import { Outcome, TaskRun } from "@skein/domain/Outcome"
 import { Part } from "@skein/domain/Part"
-import { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
+import { ListedSession } from "@skein/domain/TreeSnapshot"
 import { Usage } from "@skein/domain/Usage"
 import * as Schema from "effect/Schema"
 
 /** A part of a list; `next` reads the one after it, and is absent at the end. */
 export const pageOf = <A, I>(item: Schema.Schema<A, I>) =>
   Schema.Struct({ items: Schema.Array(item), next: Schema.optional(Schema.String) })
-
-/** A session, and what it does now. A root has its `mode`. */
-export const ListedSession = Schema.Struct({ ...SessionInfo.fields, status: SessionStatus })
-/** The type of a listed session. */
-export interface ListedSession extends Schema.Schema.Type<typeof ListedSession> {}
 
 /** A root session, and whether anything in its tree is under way or was cut off. */
 export const RootSession = Schema.Struct({ ...ListedSession.fields, unfinished: Schema.Boolean })
@@ -58,25 +52,6 @@ export const Position = Schema.Struct({ rootID: SessionID, seq: Schema.NonNegati
 
 /** Ids that begin as asked. */
 export const Ids = Schema.Struct({ items: Schema.Array(Schema.String) })
-
-/** A question that waits for a person: for permission, or of an agent. */
-export const Ask = Schema.Union(
-  Schema.Struct({ type: Schema.Literal("permission"), ...PermissionRequest.fields }),
-  Schema.Struct({ type: Schema.Literal("question"), ...QuestionRequest.fields })
-)
-/** The type of an ask. */
-export type Ask = typeof Ask.Type
-
-/** A tree of sessions as it stands after the event `seq`: with the events after that one, it is up to date. */
-export const Tree = Schema.Struct({
-  rootID: SessionID,
-  seq: Schema.NonNegativeInt,
-  /** The root first, and each session before those below it. */
-  sessions: Schema.Array(ListedSession),
-  /** Every run of every task of the tree, oldest first. */
-  tasks: Schema.Array(TaskRun),
-  asks: Schema.Array(Ask)
-}).annotations({ identifier: "Tree" })
 
 /** A stretch of time of an agent: what it did then, or waited for. Times are milliseconds since 1970. */
 export const Span = Schema.Struct({

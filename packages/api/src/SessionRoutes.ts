@@ -5,19 +5,18 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { SessionInfo, SessionSummary } from "@skein/domain/SessionInfo"
 import { Todo } from "@skein/domain/Todo"
+import { ListedSession, TreeSnapshot } from "@skein/domain/TreeSnapshot"
 import * as Schema from "effect/Schema"
 import { ChangeSession, CreateSession, flag, ForkSession, idempotency, page, Prompt, replay } from "./Input.ts"
 import {
   Accepted,
   Compacted,
   Cost,
-  ListedSession,
   MessageWithParts,
   pageOf,
   Position,
   Rested,
   RootSession,
-  Tree,
   TreeTimeline,
   Turn
 } from "./Output.ts"
@@ -53,7 +52,7 @@ const reading = [
     .annotateContext(about("Lists the todos of a session")),
   HttpApiEndpoint.get("cost", "/v1/sessions/:id/cost").setPath(id).addSuccess(Cost)
     .annotateContext(about("Tells what a session and everything below it have used, in all and by agent")),
-  HttpApiEndpoint.get("tree", "/v1/sessions/:id/tree").setPath(id).addSuccess(Tree)
+  HttpApiEndpoint.get("tree", "/v1/sessions/:id/tree").setPath(id).addSuccess(TreeSnapshot)
     .annotateContext(about(
       "Reads the whole tree that a session is in",
       "A snapshot, with the `seq` that it stands for. Read the events after that `seq` to keep it up to date."

@@ -1,7 +1,7 @@
 /** Decides how a front end answers what agents ask, and what was allowed for good. */
-import type { PendingAsk } from "@skein/core/TreeSnapshot"
 import type { PermissionReply } from "@skein/domain/Event"
 import type { PartID, PermissionID, SessionID } from "@skein/domain/Id"
+import type { PendingAsk } from "@skein/domain/TreeSnapshot"
 import type * as Effect from "effect/Effect"
 import type { BackendError } from "./BackendError.ts"
 

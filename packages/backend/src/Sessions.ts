@@ -1,5 +1,4 @@
 /** Decides what a front end can do with sessions. */
-import type { ListedSession } from "@skein/core/TreeSnapshot"
 import type { Budget } from "@skein/domain/Budget"
 import type { EventProperties } from "@skein/domain/Event"
 import type { MessageID, SessionID } from "@skein/domain/Id"
@@ -9,6 +8,7 @@ import type { ModelRef } from "@skein/domain/Model"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { MessageWithParts, Part, PartInput } from "@skein/domain/Part"
 import type { SessionInfo, SessionSummary } from "@skein/domain/SessionInfo"
+import type { ListedSession } from "@skein/domain/TreeSnapshot"
 import type { Usage } from "@skein/domain/Usage"
 import type * as Effect from "effect/Effect"
 import type { BackendError } from "./BackendError.ts"

@@ -1,9 +1,9 @@
 /** Decides how a front end watches a tree of sessions. */
 import type { Pressure } from "@skein/core/Bus"
-import type { TreeSnapshot } from "@skein/core/TreeSnapshot"
 import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
+import type { TreeSnapshot } from "@skein/domain/TreeSnapshot"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { BackendError } from "./BackendError.ts"

@@ -16,7 +16,7 @@ export interface BegunPrompt {
   readonly messageID: MessageID
   /** The names in its words that led to nothing, each as a sentence. */
   readonly notes: ReadonlyArray<string>
-  /** Waits for the turn that answers it. Whoever stops waiting stops nothing. */
+  /** Waits for the turn that answers it. To stop waiting stops nothing. */
   readonly turn: Effect.Effect<Turn, PromptFailure>
 }
 

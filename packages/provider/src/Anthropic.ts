@@ -18,7 +18,7 @@ import { makeHttpVendor } from "./internal/vendor.ts"
 import { isOfficial, withVersion } from "./internal/versioned.ts"
 import * as LanguageModelAdapter from "./LanguageModelAdapter.ts"
 import type { ModelConfigs } from "./Models.ts"
-import { toProvider, type Vendor } from "./Vendor.ts"
+import { onlyVendor, type Vendor } from "./Vendor.ts"
 
 const official = "https://api.anthropic.com/v1"
 
@@ -125,11 +125,7 @@ export const make = (options: AnthropicOptions = {}): Effect.Effect<Vendor, neve
 
 /** Anthropic as the only provider. */
 export const layerOptions = (options: AnthropicOptions = {}): Layer.Layer<Provider> =>
-  Layer.scoped(
-    Provider,
-    Effect.map(make(options), (vendor) =>
-      toProvider([vendor], Effect.succeed({ ...defaultModel, providerID: vendor.id })))
-  )
+  onlyVendor(make(options), defaultModel)
 
 /** Anthropic as the only provider, set up by configs. */
 export const layerConfig = (

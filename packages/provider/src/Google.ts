@@ -16,7 +16,7 @@ import { makeHttpVendor } from "./internal/vendor.ts"
 import { isOfficial, withVersion } from "./internal/versioned.ts"
 import * as LanguageModelAdapter from "./LanguageModelAdapter.ts"
 import type { ModelConfigs } from "./Models.ts"
-import { toProvider, type Vendor } from "./Vendor.ts"
+import { onlyVendor, type Vendor } from "./Vendor.ts"
 
 const official = "https://generativelanguage.googleapis.com/v1beta"
 
@@ -117,11 +117,7 @@ export const make = (options: GoogleOptions = {}): Effect.Effect<Vendor, never, 
 
 /** Google as the only provider. */
 export const layerOptions = (options: GoogleOptions = {}): Layer.Layer<Provider> =>
-  Layer.scoped(
-    Provider,
-    Effect.map(make(options), (vendor) =>
-      toProvider([vendor], Effect.succeed({ ...defaultModel, providerID: vendor.id })))
-  )
+  onlyVendor(make(options), defaultModel)
 
 /** Google as the only provider, set up by configs. */
 export const layerConfig = (

@@ -15,7 +15,7 @@ import { makeHttpVendor } from "./internal/vendor.ts"
 import { isOfficial } from "./internal/versioned.ts"
 import * as LanguageModelAdapter from "./LanguageModelAdapter.ts"
 import type { ModelConfigs } from "./Models.ts"
-import { toProvider, type Vendor } from "./Vendor.ts"
+import { onlyVendor, type Vendor } from "./Vendor.ts"
 
 const official = "https://api.openai.com/v1"
 
@@ -91,11 +91,7 @@ export const make = (options: OpenAiOptions = {}): Effect.Effect<Vendor, never, 
 
 /** OpenAI as the only provider. */
 export const layerOptions = (options: OpenAiOptions = {}): Layer.Layer<Provider> =>
-  Layer.scoped(
-    Provider,
-    Effect.map(make(options), (vendor) =>
-      toProvider([vendor], Effect.succeed({ ...defaultModel, providerID: vendor.id })))
-  )
+  onlyVendor(make(options), defaultModel)
 
 /** OpenAI as the only provider, set up by configs. */
 export const layerConfig = (

@@ -1,9 +1,11 @@
 /** A vendor offers all models under one `provider/`. A Provider consists of vendors. */
 import { didYouMean } from "@skein/core/Nearest"
-import { type LanguageModel, ModelUnavailable, type Provider } from "@skein/core/Provider"
+import { type LanguageModel, ModelUnavailable, Provider } from "@skein/core/Provider"
 import { formatRef, type ModelInfo, type ModelRef } from "@skein/domain/Model"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { Scope } from "effect/Scope"
 
 /** The models of one provider. */
 export interface Vendor {
@@ -44,3 +46,10 @@ const unknownProvider = (ref: ModelRef, ids: ReadonlyArray<string>): ModelUnavai
       didYouMean(ref.providerID, ids, (id) => `${id}/${ref.modelID}`)
     } Known: ${ids.join(", ")}. Others can be added under "provider" in the config, with a base_url.`
   })
+
+/** One vendor as the only provider. */
+export const onlyVendor = (make: Effect.Effect<Vendor, never, Scope>, { modelID }: ModelRef): Layer.Layer<Provider> =>
+  Layer.scoped(
+    Provider,
+    Effect.map(make, (vendor) => toProvider([vendor], Effect.succeed({ modelID, providerID: vendor.id })))
+  )

@@ -1,7 +1,7 @@
 /** Decides what a person can choose from when an agent asks: for permission, or for something that it wants to know. */
-import type { PendingAsk } from "@skein/core/TreeSnapshot"
 import type { PermissionReply, PermissionRequest, QuestionRequest } from "@skein/domain/Event"
 import type { PartID, PermissionID } from "@skein/domain/Id"
+import type { PendingAsk } from "@skein/domain/TreeSnapshot"
 
 /** A question that waits for a person. */
 export type Dialog =

@@ -1,11 +1,12 @@
 /** Gathers from events, or from a snapshot and the events after it, what each agent of a tree is doing. */
-import type { AgentHistory, Tree } from "@skein/api/Output"
+import type { AgentHistory } from "@skein/api/Output"
 import type { Event, EventProperties } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import type { Message } from "@skein/domain/Message"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { Part } from "@skein/domain/Part"
 import type { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
+import type { TreeSnapshot } from "@skein/domain/TreeSnapshot"
 import type { AgentNode } from "./AgentNode.ts"
 import { QueuePlaces } from "./QueuePlaces.ts"
 import { nothing, since } from "./UsageSum.ts"
@@ -32,7 +33,7 @@ export class AgentTree {
   }
 
   /** The tree of a snapshot, with all that it has ever used; undefined where the snapshot has no session. */
-  static of(snapshot: typeof Tree.Type): AgentTree | undefined {
+  static of(snapshot: TreeSnapshot): AgentTree | undefined {
     const [root] = snapshot.sessions
     if (root === undefined) return undefined
     const tree = new AgentTree(root, root.turn?.began ?? root.time.created)

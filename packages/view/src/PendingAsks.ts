@@ -1,17 +1,17 @@
 /** Gathers the questions that wait for a person, of one tree or of all. */
-import type { Ask } from "@skein/api/Output"
 import type { Event } from "@skein/domain/Event"
+import type { PendingAsk } from "@skein/domain/TreeSnapshot"
 
 /** The questions that wait: those for permission first, each kind oldest first. */
 export class PendingAsks {
-  readonly #asks = new Map<string, Ask>()
+  readonly #asks = new Map<string, PendingAsk>()
 
-  constructor(asks: ReadonlyArray<Ask> = []) {
+  constructor(asks: ReadonlyArray<PendingAsk> = []) {
     this.replace(asks)
   }
 
   /** All that wait are these. */
-  replace(asks: ReadonlyArray<Ask>): void {
+  replace(asks: ReadonlyArray<PendingAsk>): void {
     this.#asks.clear()
     for (const ask of asks) this.#asks.set(ask.id, ask)
   }
@@ -38,7 +38,7 @@ export class PendingAsks {
   }
 
   /** Those that wait now. */
-  get all(): ReadonlyArray<Ask> {
+  get all(): ReadonlyArray<PendingAsk> {
     const asks = [...this.#asks.values()]
     return [...asks.filter(({ type }) => type === "permission"), ...asks.filter(({ type }) => type === "question")]
   }

@@ -1,5 +1,5 @@
 /** Groups a list of sessions by what they need: first what waits for a person, last what is done. */
-import type { ListedSession } from "@skein/api/Output"
+import type { ListedSession } from "@skein/domain/TreeSnapshot"
 
 /** The groups, in the order in which they are shown. */
 export const groups = ["needs you", "running", "waiting", "failed", "done"] as const

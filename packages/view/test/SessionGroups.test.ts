@@ -1,5 +1,5 @@
 /** Proves that a list shows first what needs a person. */
-import type { ListedSession } from "@skein/api/Output"
+import type { ListedSession } from "@skein/domain/TreeSnapshot"
 import { PendingAsks } from "@skein/view/PendingAsks"
 import { grouped, placeOf, type SessionRow } from "@skein/view/SessionGroups"
 import { expect, it } from "vitest"

@@ -1,12 +1,12 @@
 /** Makes the events of a tree as the runtime publishes them, and the snapshot that the server gives after any of them. */
-import type { Ask, Tree } from "@skein/api/Output"
 import type { Event, EventType } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import type { Outcome, TaskRun } from "@skein/domain/Outcome"
 import type { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
+import type { PendingAsk, TreeSnapshot } from "@skein/domain/TreeSnapshot"
 import { add, none, type Usage } from "@skein/domain/Usage"
 
-type Snapshot = typeof Tree.Type
+type Snapshot = TreeSnapshot
 
 /** The id of a session with this name. */
 export const idOf = (name: string) => `ses_${name}` as SessionID
@@ -16,7 +16,7 @@ interface Stored {
   readonly sessions: ReadonlyMap<string, SessionInfo>
   readonly statuses: ReadonlyMap<string, SessionStatus>
   readonly runs: ReadonlyMap<string, TaskRun>
-  readonly asks: ReadonlyMap<string, Ask>
+  readonly asks: ReadonlyMap<string, PendingAsk>
 }
 
 const newSession = (name: string, parent: SessionInfo | undefined, now: number): SessionInfo => ({
@@ -41,7 +41,7 @@ export class Story {
   readonly #sessions = new Map<string, SessionInfo>()
   readonly #statuses = new Map<string, SessionStatus>()
   readonly #runs = new Map<string, TaskRun>()
-  readonly #asks = new Map<string, Ask>()
+  readonly #asks = new Map<string, PendingAsk>()
   #now = 1_000
 
   constructor() {
@@ -139,7 +139,7 @@ export class Story {
       always: [],
       metadata: {}
     }
-    this.#asks.set(id, { type: "permission", ...request } as unknown as Ask)
+    this.#asks.set(id, { type: "permission", ...request } as unknown as PendingAsk)
     this.#tell(name, "permission.asked", request)
   }
 

@@ -1,5 +1,5 @@
 /** Draws the questions that wait for a person, each with its answers: exactly what would happen, who asks, and why. */
-import type { Ask } from "@skein/api/Output"
+import type { PendingAsk } from "@skein/domain/TreeSnapshot"
 import { visible, visibleLine } from "@skein/view/Visible"
 import { useState } from "preact/hooks"
 import { dismiss, pendingOf } from "../state/actions.ts"
@@ -8,8 +8,8 @@ import { reply } from "../state/wishes.ts"
 import { Diff } from "./Diff.tsx"
 import { Glyph } from "./Glyph.tsx"
 
-type PermissionAsk = Extract<Ask, { readonly type: "permission" }>
-type QuestionAsk = Extract<Ask, { readonly type: "question" }>
+type PermissionAsk = Extract<PendingAsk, { readonly type: "permission" }>
+type QuestionAsk = Extract<PendingAsk, { readonly type: "question" }>
 
 /** How many questions are drawn at once; the next one comes up when one is answered. */
 const most = 20
@@ -189,7 +189,7 @@ const Permission = ({ ask }: { readonly ask: PermissionAsk }) => {
   )
 }
 
-const Card = ({ ask }: { readonly ask: Ask }) => {
+const Card = ({ ask }: { readonly ask: PendingAsk }) => {
   const what = ask.type === "permission" ? `asks for permission: ${ask.permission}` : "asks"
   const path = ask.path.map(visibleLine)
   return (
@@ -212,7 +212,7 @@ const Card = ({ ask }: { readonly ask: Ask }) => {
 }
 
 /** The questions; nothing where none waits. */
-export const Asks = ({ asks }: { readonly asks: ReadonlyArray<Ask> }) => {
+export const Asks = ({ asks }: { readonly asks: ReadonlyArray<PendingAsk> }) => {
   if (asks.length === 0) return null
   return (
     <section class="asks" role="group" aria-label="Needs you">

@@ -1,8 +1,9 @@
 /** Owns the list of all sessions: read once, then kept up to date by the events of all trees. */
 import { signal } from "@preact/signals"
-import type { Ask, RootSession } from "@skein/api/Output"
+import type { RootSession } from "@skein/api/Output"
 import type { Event } from "@skein/domain/Event"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
+import type { PendingAsk } from "@skein/domain/TreeSnapshot"
 import { PendingAsks } from "@skein/view/PendingAsks"
 import { grouped } from "@skein/view/SessionGroups"
 import { confirm, reconcile } from "./actions.ts"
@@ -101,7 +102,7 @@ export class HomeStore {
         for (const each of part.items) found.set(each.id, each)
         cursor = part.next
       } while (cursor !== undefined)
-      const { items } = await ask<{ readonly items: ReadonlyArray<Ask> }>("GET", "/v1/asks", { signal: ended })
+      const { items } = await ask<{ readonly items: ReadonlyArray<PendingAsk> }>("GET", "/v1/asks", { signal: ended })
       this.#sessions.clear()
       this.#below.clear()
       for (const [id, each] of found) this.#sessions.set(id, each)

@@ -1,8 +1,9 @@
 /** Owns what is known of one tree: a snapshot, and the events after it. */
 import { signal } from "@preact/signals"
-import type { Tree, TreeTimeline } from "@skein/api/Output"
+import type { TreeTimeline } from "@skein/api/Output"
 import type { Event } from "@skein/domain/Event"
 import type { MessageWithParts } from "@skein/domain/Part"
+import type { TreeSnapshot } from "@skein/domain/TreeSnapshot"
 import { AgentTree } from "@skein/view/AgentTree"
 import { PendingAsks } from "@skein/view/PendingAsks"
 import { Timeline } from "@skein/view/Timeline"
@@ -57,7 +58,7 @@ export class TreeStore {
   }
 
   async #load(ended: AbortSignal): Promise<string> {
-    const snapshot = await ask<typeof Tree.Type>("GET", `/v1/sessions/${this.id}/tree`, { signal: ended })
+    const snapshot = await ask<TreeSnapshot>("GET", `/v1/sessions/${this.id}/tree`, { signal: ended })
     this.tree = AgentTree.of(snapshot)
     this.asks.replace(snapshot.asks)
     this.transcripts.forgetGrowing()

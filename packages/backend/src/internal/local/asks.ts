@@ -2,7 +2,7 @@
 import type { Permission } from "@skein/core/Permission"
 import type { Question } from "@skein/core/Question"
 import { findSession } from "@skein/core/SessionLookup"
-import { pendingAsks } from "@skein/core/TreeSnapshot"
+import { pendingAsks } from "@skein/core/Snapshots"
 import * as Effect from "effect/Effect"
 import type { Asking } from "../../Asking.ts"
 import type { Local } from "./Local.ts"

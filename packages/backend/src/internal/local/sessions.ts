@@ -2,7 +2,7 @@
 import { Session } from "@skein/core/Session"
 import { findSession } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
-import { listed } from "@skein/core/TreeSnapshot"
+import { listed } from "@skein/core/Snapshots"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { NewSession, Sessions } from "../../Sessions.ts"

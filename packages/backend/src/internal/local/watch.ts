@@ -1,7 +1,7 @@
 /** Watches trees of this process: by the bus, which calls the watcher at once for each event. */
 import { Bus, type BusFilter } from "@skein/core/Bus"
 import { findSession } from "@skein/core/SessionLookup"
-import { snapshotOf } from "@skein/core/TreeSnapshot"
+import { snapshotOf } from "@skein/core/Snapshots"
 import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"

@@ -1,8 +1,8 @@
 /** The sessions of a server, as front ends see them. */
 import type { Prompt } from "@skein/api/Input"
 import type { SkeinClient } from "@skein/client/SkeinClient"
-import type { ListedSession } from "@skein/core/TreeSnapshot"
 import type { SessionID } from "@skein/domain/Id"
+import type { ListedSession } from "@skein/domain/TreeSnapshot"
 import * as Effect from "effect/Effect"
 import { randomUUID } from "node:crypto"
 import type { BackendError } from "../../BackendError.ts"

@@ -1,7 +1,7 @@
 /** The format `default` on a terminal: the tree of agents as it works, the answer as it comes, questions where they come up. */
 import { Backend } from "@skein/backend/Backend"
-import type { PendingAsk } from "@skein/core/TreeSnapshot"
 import type { SessionID } from "@skein/domain/Id"
+import type { PendingAsk } from "@skein/domain/TreeSnapshot"
 import { dialogOf, type DialogReply } from "@skein/tui/Dialog"
 import { escapeText } from "@skein/tui/Escape"
 import type { Key } from "@skein/tui/Key"

@@ -1,8 +1,8 @@
 /** Shows a run while it lasts and when it ends; each format has one. */
-import type { PendingAsk } from "@skein/core/TreeSnapshot"
 import type { Event } from "@skein/domain/Event"
 import type { HookPayload } from "@skein/domain/Hook"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
+import type { PendingAsk } from "@skein/domain/TreeSnapshot"
 import { escapeText } from "@skein/tui/Escape"
 import type { Streams } from "../../Stdio.ts"
 import type { RunResult } from "./result.ts"

@@ -2,7 +2,7 @@
 import type { AgentHistory, Span } from "@skein/api/Output"
 import { findSession } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
-import { listed } from "@skein/core/TreeSnapshot"
+import { listed } from "@skein/core/Snapshots"
 import type { SessionID } from "@skein/domain/Id"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { MessageWithParts } from "@skein/domain/Part"

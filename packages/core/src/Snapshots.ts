@@ -1,35 +1,13 @@
-/** Reads a tree of sessions as it stands now: what a front end shows before it follows the events. */
-import type { PermissionRequest, QuestionRequest } from "@skein/domain/Event"
+/** Reads the present state of trees of sessions: what a front end shows before it follows the events. */
 import type { SessionID } from "@skein/domain/Id"
 import { modeOf } from "@skein/domain/Mode"
-import type { TaskRun } from "@skein/domain/Outcome"
-import type { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import type { ListedSession, PendingAsk, TreeSnapshot } from "@skein/domain/TreeSnapshot"
 import * as Effect from "effect/Effect"
 import { Permission } from "./Permission.ts"
 import { Question } from "./Question.ts"
 import { Session } from "./Session.ts"
 import { SessionStorage } from "./SessionStorage.ts"
-
-/** A question that waits for a person: for permission, or of an agent. */
-export type PendingAsk =
-  | ({ readonly type: "permission" } & PermissionRequest)
-  | ({ readonly type: "question" } & QuestionRequest)
-
-/** A session, and what it does now. */
-export interface ListedSession extends SessionInfo {
-  readonly status: SessionStatus
-}
-
-/** A tree of sessions as it stands after the event `seq`: with the events after that one, it is up to date. */
-export interface TreeSnapshot {
-  readonly rootID: SessionID
-  readonly seq: number
-  /** The root first, and each session before those below it. */
-  readonly sessions: ReadonlyArray<ListedSession>
-  /** Every run of every task of the tree, oldest first. */
-  readonly tasks: ReadonlyArray<TaskRun>
-  readonly asks: ReadonlyArray<PendingAsk>
-}
 
 /** A session with what it does now, and a root with its mode, also where that is the usual one. */
 export const listed = (info: SessionInfo): Effect.Effect<ListedSession, never, Session> =>

@@ -1,0 +1,32 @@
+/** Defines the state of a tree of sessions at one place in its log, as front ends and clients receive it. */
+import * as Schema from "effect/Schema"
+import { PermissionRequest, QuestionRequest } from "./Event.ts"
+import { SessionID } from "./Id.ts"
+import { TaskRun } from "./Outcome.ts"
+import { SessionInfo, SessionStatus } from "./SessionInfo.ts"
+
+/** A session, and what it does now. A root has its `mode`. */
+export const ListedSession = Schema.Struct({ ...SessionInfo.fields, status: SessionStatus })
+/** The type of a listed session. */
+export interface ListedSession extends Schema.Schema.Type<typeof ListedSession> {}
+
+/** A question that waits for a person: for permission, or of an agent. */
+export const PendingAsk = Schema.Union(
+  Schema.Struct({ type: Schema.Literal("permission"), ...PermissionRequest.fields }),
+  Schema.Struct({ type: Schema.Literal("question"), ...QuestionRequest.fields })
+)
+/** The type of a pending ask. */
+export type PendingAsk = typeof PendingAsk.Type
+
+/** A tree of sessions after the event `seq`: with the events after that one, it is up to date. */
+export const TreeSnapshot = Schema.Struct({
+  rootID: SessionID,
+  seq: Schema.NonNegativeInt,
+  /** The root first, and each session before those below it. */
+  sessions: Schema.Array(ListedSession),
+  /** Every run of every task of the tree, oldest first. */
+  tasks: Schema.Array(TaskRun),
+  asks: Schema.Array(PendingAsk)
+}).annotations({ identifier: "Tree" })
+/** The type of a snapshot. */
+export interface TreeSnapshot extends Schema.Schema.Type<typeof TreeSnapshot> {}
