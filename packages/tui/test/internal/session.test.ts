@@ -2,9 +2,9 @@ import type { Event } from "@skein/domain/Event"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { none } from "@skein/domain/Usage"
 import { describe, expect, it } from "vitest"
-import type { Facts } from "../../src/internal/session/Facts.ts"
-import { frameOf } from "../../src/internal/session/frame.ts"
-import { SessionModel } from "../../src/internal/session/SessionModel.ts"
+import type { Facts } from "../../src/internal/model/Facts.ts"
+import { frameOf } from "../../src/internal/model/frame.ts"
+import { SessionModel } from "../../src/internal/model/SessionModel.ts"
 import { KeyDecoder } from "../../src/KeyDecoder.ts"
 import { colourless } from "../../src/Style.ts"
 import { widthOf } from "../../src/Width.ts"
@@ -145,6 +145,15 @@ describe("the input", () => {
     expect(seat.below).toContain("❯ help")
     seat.type("\r")
     expect(seat.model.take()).toEqual([{ type: "command", name: "help", words: "" }])
+  })
+
+  it("counts all that matches in the menu, also where it does not fit", () => {
+    const files = Array.from({ length: 120 }, (_, at) => `src/file${at}.ts`)
+    const seat = new Seat(false, { files }).type("@src")
+    expect(seat.below).toContain("1 of 120")
+    seat.type("\u001b[B")
+    expect(seat.below).toContain("2 of 120")
+    expect(new Seat(false, { files }).type("@src/file119").below).not.toContain(" of ")
   })
 
   it("completes files and agents", () => {

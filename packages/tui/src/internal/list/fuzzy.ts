@@ -24,18 +24,16 @@ const score = (pattern: string, text: string): number | undefined => {
 export const fuzzy = <A>(
   pattern: string,
   items: ReadonlyArray<A>,
-  textOf: (item: A) => string,
-  limit = 200
+  textOf: (item: A) => string
 ): ReadonlyArray<A> => {
   const wanted = pattern.toLowerCase().replaceAll(" ", "")
-  if (wanted === "") return items.slice(0, limit)
+  if (wanted === "") return items
   return items
     .flatMap((item, at) => {
       const points = score(wanted, textOf(item))
       return points === undefined ? [] : [{ item, points, at }]
     })
     .toSorted((a, b) => b.points - a.points || a.at - b.at)
-    .slice(0, limit)
     .map(({ item }) => item)
 }
 

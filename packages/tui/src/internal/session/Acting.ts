@@ -7,8 +7,8 @@ import type * as Effect from "effect/Effect"
 import type { Moment } from "../../LiveView.ts"
 import type { Screen } from "../../Screen.ts"
 import type { SessionHost, SessionLeft, SessionRequest, SessionTerminal } from "../../SessionHost.ts"
-import type { Request } from "./Request.ts"
-import type { SessionModel } from "./SessionModel.ts"
+import type { Request } from "../model/Request.ts"
+import type { SessionModel } from "../model/SessionModel.ts"
 
 /** What a performer works with. */
 export interface Stage {

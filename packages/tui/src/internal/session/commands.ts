@@ -11,11 +11,11 @@ import { escapeLine, escapeText } from "../../Escape.ts"
 import { inColumns } from "../list/columns.ts"
 import { nearest } from "../list/fuzzy.ts"
 import { Pager } from "../list/Pager.ts"
+import { builtins } from "../model/builtins.ts"
+import type { SessionModel } from "../model/SessionModel.ts"
 import type { Acting } from "./Acting.ts"
-import { builtins } from "./builtins.ts"
 import { helpLines } from "./help.ts"
 import { listPrompts } from "./rewind.ts"
-import type { SessionModel } from "./SessionModel.ts"
 
 type Run = (acting: Acting, words: string) => Effect.Effect<void, BackendError>
 

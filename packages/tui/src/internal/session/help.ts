@@ -1,6 +1,6 @@
 /** What /help shows: the keys, and the commands. */
 import type { Style } from "../../Style.ts"
-import { builtins } from "./builtins.ts"
+import { builtins } from "../model/builtins.ts"
 
 const keysOf: ReadonlyArray<readonly [key: string, does: string]> = [
   ["Enter", "sends; while the agent works, it reads the message at its next step"],

@@ -1,7 +1,7 @@
 /** Checks the names in a prompt before it is sent: what is meant as a file or an agent, and is neither. */
 import * as Effect from "effect/Effect"
 import type { SessionHost } from "../../SessionHost.ts"
-import type { Facts } from "./Facts.ts"
+import type { Facts } from "../model/Facts.ts"
 
 /** The names behind `@`, without the punctuation that follows them. */
 const namesIn = (text: string): ReadonlyArray<string> =>

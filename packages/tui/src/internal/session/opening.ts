@@ -2,9 +2,9 @@
 import { Backend } from "@skein/backend/Backend"
 import * as Effect from "effect/Effect"
 import type { SessionHost, SessionRequest } from "../../SessionHost.ts"
+import type { SessionModel } from "../model/SessionModel.ts"
 import type { Performer } from "./Acting.ts"
 import { pickSession } from "./commands.ts"
-import type { SessionModel } from "./SessionModel.ts"
 
 /** Continues what is asked for, and sends the first prompt. */
 export const opening = Effect.fnUntraced(function*(

@@ -12,7 +12,7 @@ import * as Scope from "effect/Scope"
 import { dialogOf } from "../../Dialog.ts"
 import type { Moment } from "../../LiveView.ts"
 import { Transcript } from "../calls/transcript.ts"
-import type { SessionModel } from "./SessionModel.ts"
+import type { SessionModel } from "../model/SessionModel.ts"
 
 /** How much of a session is printed when it is opened, in lines, and how many messages are read for that. */
 const shown = { lines: 200, messages: 120 }

@@ -3,15 +3,17 @@ import type { Event } from "@skein/domain/Event"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import type { AgentTree } from "@skein/view/AgentTree"
 import type { Dialog } from "../../Dialog.ts"
-import { isKey, type Key } from "../../Key.ts"
+import type { Key } from "../../Key.ts"
 import { LiveView, type Moment } from "../../LiveView.ts"
 import type { Style } from "../../Style.ts"
 import { InputLine } from "../editor/InputLine.ts"
 import type { Pager } from "../list/Pager.ts"
 import { type Item, Picker } from "../list/Picker.ts"
-import { builtins } from "./builtins.ts"
-import { Menu, typingAt } from "./completion.ts"
+import { Completion } from "./Completion.ts"
 import type { Facts } from "./Facts.ts"
+import { joinKeys } from "./joinKeys.ts"
+import type { Menu } from "./Menu.ts"
+import { QuestionKeys } from "./QuestionKeys.ts"
 import type { Request } from "./Request.ts"
 import { TreeView } from "./TreeView.ts"
 import { Waiting } from "./Waiting.ts"
@@ -31,17 +33,15 @@ export class SessionModel {
   readonly facts: Facts
   readonly input = new InputLine()
   readonly waiting = new Waiting()
+  readonly #completion: Completion
+  readonly #questionKeys = new QuestionKeys(this.input)
   readonly #colors = new Map<string, string>()
   #live: LiveView | undefined
   #requests: Array<Request> = []
   #lines: Array<string> = []
   #choosing: Choosing | undefined
-  #menu: Menu | undefined
-  /** The text for which the menu was closed. */
-  #dismissed: string | undefined
   #pager: Pager | undefined
   #tree: TreeView | undefined
-  #questionHasKeys = false
   #quitAt = Number.NEGATIVE_INFINITY
   #backAt = Number.NEGATIVE_INFINITY
   #wasWorking = false
@@ -57,6 +57,7 @@ export class SessionModel {
   constructor(style: Style, facts: Facts) {
     this.style = style
     this.facts = facts
+    this.#completion = new Completion(this.input, facts)
   }
 
   get live(): LiveView | undefined {
@@ -68,7 +69,7 @@ export class SessionModel {
   }
 
   get menu(): Menu | undefined {
-    return this.#menu
+    return this.#completion.menu
   }
 
   get pager(): Pager | undefined {
@@ -81,7 +82,7 @@ export class SessionModel {
 
   /** Whether a question that waits gets no keys, since the input holds text. */
   get isQuestionHeld(): boolean {
-    return !this.input.isEmpty && !this.#questionHasKeys
+    return this.#questionKeys.isHeld
   }
 
   get isWorking(): boolean {
@@ -202,7 +203,7 @@ export class SessionModel {
 
   /** Takes the keys of one read. */
   press(read: ReadonlyArray<Key>, moment: Moment): void {
-    const keys = joined(read)
+    const keys = joinKeys(read)
     if (keys.some(({ type }) => type === "key" || type === "text" || type === "paste")) this.hint = ""
     if (this.#pressQuestion(keys, moment)) return
     for (const key of keys) {
@@ -220,33 +221,9 @@ export class SessionModel {
   /** Whether the keys were for the question that waits. */
   #pressQuestion(keys: ReadonlyArray<Key>, { steady }: Moment): boolean {
     const dialogs = this.#live?.dialogs
-    if (dialogs === undefined || dialogs.isEmpty || this.#pager !== undefined || this.#choosing !== undefined) {
-      return false
-    }
-    if (
-      !this.input.isEmpty && !dialogs.isWriting && keys.length === 1 && keys[0] !== undefined && isKey(keys[0], "tab")
-    ) {
-      this.#questionHasKeys = !this.#questionHasKeys
-      return true
-    }
-    if (this.input.isEmpty) this.#questionHasKeys = false
-    const isOpen = dialogs.isWriting || this.#questionHasKeys || this.input.isEmpty
-    const [first] = keys
-    if (isOpen && first !== undefined && isKey(first, "escape") && !dialogs.isWriting && !dialogs.isSelected) {
-      return false
-    }
-    const typed = keys.filter(({ type }) => type !== "focus")
-    if (isOpen && typed.length > 0 && !typed.some((key) => isKey(key, "ctrl+c")) && dialogs.press(typed, steady)) {
-      return true
-    }
-    // What is typed stays in the input, and arrows do not go through its history while a question waits.
-    const stays = typed.some((key) => key.type === "text" || key.type === "paste")
-    if (!isOpen || stays) {
-      dialogs.typed(steady)
-      this.#questionHasKeys = false
-      return false
-    }
-    return typed.length > 0 && typed.every((key) => key.type === "key" && dialogKeys.has(key.name))
+    const isHidden = this.#pager !== undefined || this.#choosing !== undefined
+    if (dialogs === undefined || dialogs.isEmpty || isHidden) return false
+    return this.#questionKeys.press(keys, dialogs, steady)
   }
 
   #pressPager(key: Key, pager: Pager): void {
@@ -270,7 +247,9 @@ export class SessionModel {
   }
 
   #pressInput(key: Key, moment: Moment): void {
-    if (this.#menu !== undefined && this.#pressMenu(key, this.#menu)) return
+    const completed = this.#completion.press(key)
+    if (completed === "send") this.#send("steer")
+    if (completed !== undefined) return
     if (key.type !== "key") return void this.input.press(key)
     switch (key.name) {
       case "ctrl+c":
@@ -316,70 +295,14 @@ export class SessionModel {
     else this.hint = "There are no agents yet: write a prompt first."
   }
 
-  /** Whether the key was for the menu. */
-  #pressMenu(key: Key, menu: Menu): boolean {
-    if (key.type !== "key") return false
-    const { selected } = menu
-    switch (key.name) {
-      case "up":
-      case "down":
-        menu.move(key.name === "up" ? -1 : 1)
-        return true
-      case "escape":
-        this.#dismissed = this.input.text
-        this.#menu = undefined
-        return true
-      case "tab":
-      case "enter": {
-        if (selected === undefined) return false
-        const isWhole = menu.typing.kind === "command" && menu.typing.pattern === selected.value
-        if (key.name === "enter" && isWhole) return false
-        this.input.replace(menu.typing.from, `${menu.typing.kind === "command" ? "/" : "@"}${selected.value} `)
-        const takesMore = builtins.find(({ name }) => name === selected.value)?.takes !== undefined
-        const isBuiltin = builtins.some(({ name }) => name === selected.value)
-        if (key.name === "enter" && menu.typing.kind === "command" && isBuiltin && !takesMore) this.#send("steer")
-        return true
-      }
-      default:
-        return false
-    }
-  }
-
   #complete(): void {
-    const { cursor, text } = this.input
-    const typing = text === this.#dismissed ? undefined : typingAt(text, cursor)
-    if (text !== this.#dismissed) this.#dismissed = undefined
-    if (typing === undefined) {
-      this.#menu = undefined
-      return
-    }
-    if (typing.kind === "name" && this.facts.files === undefined) this.request({ type: "files" })
-    if (this.#menu?.typing.pattern === typing.pattern && this.#menu.typing.kind === typing.kind) return
-    const menu = new Menu(typing, this.#candidates(typing.kind))
-    this.#menu = menu.items.length === 0 ? undefined : menu
+    if (this.#completion.update()) this.request({ type: "files" })
   }
 
   /** Files came: the menu shows them. */
   refreshMenu(): void {
-    this.#menu = undefined
+    this.#completion.close()
     this.#complete()
-  }
-
-  #candidates(kind: "command" | "name"): ReadonlyArray<Item> {
-    if (kind === "command") {
-      return [
-        ...builtins.map(({ name, summary }) => ({ value: name, label: name, detail: summary })),
-        ...this.facts.commands.map(({ description = "", name }) => ({ value: name, label: name, detail: description }))
-      ]
-    }
-    return [
-      ...this.facts.agents.map(({ description = "", name }) => ({
-        value: name,
-        label: name,
-        detail: `agent: ${description}`
-      })),
-      ...(this.facts.files ?? []).map((file) => ({ value: file, label: file }))
-    ]
   }
 
   #interrupt({ steady }: Moment): void {
@@ -422,7 +345,7 @@ export class SessionModel {
     if (text.trim() === "") return
     this.input.keep(text)
     this.input.clear()
-    this.#menu = undefined
+    this.#completion.close()
     if (how === "queue" && this.isBusy) return this.waiting.queue(text)
     this.submit(text)
   }
@@ -459,38 +382,4 @@ export class SessionModel {
   #notify(text: string): void {
     if (!this.isFocused) this.request({ type: "notify", text })
   }
-}
-
-const dialogKeys: ReadonlySet<string> = new Set([
-  "up",
-  "down",
-  "left",
-  "right",
-  "pageUp",
-  "pageDown",
-  "enter",
-  "escape"
-])
-
-/**
- * Text that came in one read, as one text. A line break in the middle of it was pasted, in a terminal that does not mark
- * what is pasted: it sends nothing.
- */
-const joined = (keys: ReadonlyArray<Key>): ReadonlyArray<Key> => {
-  const typed = keys.filter(({ type }) => type === "text").length
-  const isPasted = typed > 8 &&
-    keys.slice(0, -1).some((key) => isKey(key, "enter")) &&
-    keys.every((key) => key.type === "text" || isKey(key, "enter") || isKey(key, "tab"))
-  if (isPasted) {
-    const text = keys.map((key) => key.type === "text" ? key.text : isKey(key, "tab") ? "\t" : "\n").join("")
-    return [{ type: "paste", text }]
-  }
-  const found: Array<Key> = []
-  for (const key of keys) {
-    const last = found.at(-1)
-    if (key.type === "text" && last?.type === "text") {
-      found[found.length - 1] = { type: "text", text: last.text + key.text }
-    } else found.push(key)
-  }
-  return found
 }

@@ -27,31 +27,37 @@ export const typingAt = (text: string, cursor: number): Typing | undefined => {
 /** The menu that is open over the input. */
 export class Menu {
   readonly typing: Typing
-  readonly items: ReadonlyArray<Item>
+  readonly #items: ReadonlyArray<Item>
   #selected = 0
 
   constructor(typing: Typing, candidates: ReadonlyArray<Item>) {
     this.typing = typing
-    this.items = fuzzy(typing.pattern, candidates, ({ label }) => label, 50)
+    this.#items = fuzzy(typing.pattern, candidates, ({ label }) => label)
+  }
+
+  /** How many match. */
+  get count(): number {
+    return this.#items.length
   }
 
   get selected(): Item | undefined {
-    return this.items[this.#selected]
+    return this.#items[this.#selected]
   }
 
   move(step: number): void {
-    const count = this.items.length
+    const count = this.#items.length
     if (count > 0) this.#selected = (this.#selected + step + count) % count
   }
 
   lines(columns: number, rows: number, style: Style): ReadonlyArray<string> {
     const room = Math.max(1, Math.min(most, rows))
-    const first = Math.max(0, Math.min(this.#selected - Math.floor(room / 2), this.items.length - room))
-    const shown = this.items.slice(first, first + room)
-    const more = this.items.length - shown.length
+    const first = Math.max(0, Math.min(this.#selected - Math.floor(room / 2), this.#items.length - room))
+    const shown = this.#items.slice(first, first + room)
     return [
       ...shown.map((item, at) => row(item, first + at === this.#selected, columns, style)),
-      ...(more > 0 ? [style.dim(fit(`  … ${more} more`, columns - 1))] : [])
+      ...(shown.length === this.#items.length
+        ? []
+        : [style.dim(fit(`  ${this.#selected + 1} of ${this.#items.length}`, columns - 1))])
     ]
   }
 }
