@@ -167,7 +167,7 @@ describe.skipIf(!hasPython)("a session at a terminal (needs python3)", () => {
       { after: "Did you mean /model?", send: "\u0003" },
       { after: ready, send: "see @nothing.txt please\r" },
       { after: "@nothing.txt is neither a file nor an agent.", send: "1" },
-      { after: "❯ No", send: "\r" },
+      { after: "❯ 1 No", send: "\r" },
       { after: "› see @nothing.txt please", send: "\u0003" },
       { after: ready, send: "/quit\r" }
     ])

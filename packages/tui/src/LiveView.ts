@@ -47,6 +47,8 @@ export interface Looks {
   readonly hasKeys: boolean
   /** Of a terminal session: prompts are shown, and the tree only while something works. */
   readonly isSession?: boolean
+  /** How wide the terminal is at first: 80 columns where nobody says. */
+  readonly columns?: number
 }
 
 /** What is seen of one run. */
@@ -56,7 +58,7 @@ export class LiveView {
   readonly transcript: Transcript
   readonly changed = new ChangedFiles()
   readonly #looks: Looks
-  #columns = 80
+  #columns: number
   #saidAlways = false
   /** The calls that went on by an "always" that answered another question, and when the last one was noticed. */
   #released: { count: number; since: number | undefined } = { count: 0, since: undefined }
@@ -64,6 +66,7 @@ export class LiveView {
   /** `tree` is what is known of the session already. */
   constructor(session: SessionInfo, now: number, looks: Looks, tree = new AgentTree(session, now)) {
     this.tree = tree
+    this.#columns = looks.columns ?? 80
     this.transcript = new Transcript(session.id, looks.style, () => this.#columns, looks.isSession)
     this.#looks = looks
   }

@@ -1,107 +1,7 @@
-import type { Event } from "@skein/domain/Event"
-import type { SessionInfo } from "@skein/domain/SessionInfo"
-import { none } from "@skein/domain/Usage"
 import { describe, expect, it } from "vitest"
-import type { Facts } from "../../src/internal/model/Facts.ts"
-import { frameOf } from "../../src/internal/model/frame.ts"
-import { SessionModel } from "../../src/internal/model/SessionModel.ts"
 import { KeyDecoder } from "../../src/KeyDecoder.ts"
-import { colourless } from "../../src/Style.ts"
 import { widthOf } from "../../src/Width.ts"
-
-const session = {
-  id: "ses_1",
-  rootID: "ses_1",
-  depth: 0,
-  agent: "build",
-  title: "A title",
-  usage: { own: none, subtree: none },
-  time: { created: 0, updated: 0 }
-} as unknown as SessionInfo
-
-/** A session with a person in front of it. */
-class Seat {
-  readonly model: SessionModel
-  readonly #decoder = new KeyDecoder()
-  now = 0
-  columns = 80
-  rows = 24
-
-  constructor(isOpen = true, facts: Partial<Facts> = {}) {
-    this.model = new SessionModel(colourless, {
-      directory: "/project",
-      branch: "main",
-      server: undefined,
-      mode: "ask",
-      agent: "build",
-      model: "openai/m",
-      context: 1_000,
-      commands: [],
-      agents: [{ name: "explore", isPrimary: false }],
-      files: ["src/a.ts", "src/b.ts"],
-      choice: { agent: undefined, model: undefined },
-      ...facts
-    })
-    if (isOpen) {
-      this.model.begin(session, 0)
-      this.tell("session.status", { status: { type: "busy", step: 1 } })
-    }
-    this.frame()
-  }
-
-  tell(type: string, properties: unknown): this {
-    this.model.see(
-      { id: "evt_1", type, timestamp: this.now, sessionID: "ses_1", rootID: "ses_1", depth: 0, properties } as Event
-    )
-    return this
-  }
-
-  ask(): this {
-    const request = {
-      id: "per_1",
-      sessionID: "ses_1",
-      rootID: "ses_1",
-      path: ["build"],
-      permission: "bash",
-      patterns: ["rm -rf x"],
-      always: ["rm *"],
-      metadata: { command: "rm -rf x", reason: "It deletes." }
-    }
-    this.tell("permission.asked", request)
-    this.frame()
-    return this
-  }
-
-  type(text: string): this {
-    this.model.press(this.#decoder.decode(Buffer.from(text)), this.moment)
-    this.frame()
-    return this
-  }
-
-  escape(): this {
-    this.model.press([{ type: "key", name: "escape" }], this.moment)
-    return this
-  }
-
-  wait(milliseconds: number): this {
-    this.now += milliseconds
-    this.frame()
-    return this
-  }
-
-  get moment() {
-    return { now: this.now, steady: this.now }
-  }
-
-  frame() {
-    return frameOf(this.model, this, this.moment)
-  }
-
-  get below(): string {
-    const frame = this.frame()
-    return frame.type === "main" ? frame.below.join("\n") : frame.lines.join("\n")
-  }
-}
+import { Seat } from "../support/seat.ts"
 
 describe("a question", () => {
   it("takes nothing that was typed when it appeared, and no letter ever", () => {
@@ -216,9 +116,7 @@ describe("what is drawn", () => {
         })
     ]
     for (const state of states) {
-      const seat = new Seat()
-      seat.columns = columns
-      seat.rows = rows
+      const seat = new Seat(true, {}, columns, rows)
       const frame = state(seat).frame()
       const lines = frame.type === "main" ? frame.below : frame.lines
       expect(lines.length).toBeLessThanOrEqual(rows)

@@ -62,6 +62,13 @@ export class AnswerText {
     return this.#end()
   }
 
+  /** Whether an event ends the part that was written last: no more of it follows. */
+  isEnd(event: Event): boolean {
+    if (event.type !== "message.part.updated") return false
+    const { part } = event.properties
+    return part.type === "text" && part.time?.end !== undefined && part.id === this.#part
+  }
+
   /** All that was written of the last message, as `Turn.text` has it. */
   get message(): string {
     return [...this.#texts, this.#text].map((text) => text.trim()).filter((text) => text !== "").join("\n\n")

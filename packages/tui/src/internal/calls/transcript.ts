@@ -54,6 +54,8 @@ export class Transcript {
   see(event: Event): boolean {
     const isNew = this.answer.see(event)
     this.#words(this.answer.take())
+    // A table is complete with its text: what comes next stands below it.
+    if (this.answer.isEnd(event)) this.#endWords()
     // It goes on, and may fail for another reason.
     if (event.type === "subagent.created") this.failedTasks.delete(event.properties.task_id)
     if (event.sessionID !== this.#sessionID) return isNew

@@ -3,6 +3,7 @@ import { escapeLine } from "../../Escape.ts"
 import type { Key } from "../../Key.ts"
 import type { Style } from "../../Style.ts"
 import { fit, widthOf } from "../../Width.ts"
+import { wrapRuns } from "../text/runs.ts"
 import { fuzzy } from "./fuzzy.ts"
 
 /** Something to choose. */
@@ -85,19 +86,27 @@ export class Picker {
 
   /** The list in at most `rows` lines. */
   lines(columns: number, rows: number, style: Style): ReadonlyArray<string> {
-    const head = `${style.bold(style.cyan(fit(this.title, columns - 1)))}`
+    const paint = (text: string) => style.bold(style.cyan(text))
+    const head = this.#isQuestion
+      ? wrapRuns([{ text: this.title, paint }], columns - 1)
+      : [paint(fit(this.title, columns - 1))]
     const filter = this.#isQuestion ? [] : [fit(`  filter: ${escapeLine(this.#pattern)}▏`, columns - 1)]
-    const room = Math.max(1, rows - 3)
+    const room = Math.max(1, rows - 2 - head.length)
     const first = Math.max(0, Math.min(this.#selected - Math.floor(room / 2), this.#found.length - room))
     const shown = this.#found.slice(first, first + room).map((item, at) =>
-      row(item, first + at === this.#selected, columns, style)
+      row(this.#numbered(item, first + at + 1), first + at === this.#selected, columns, style)
     )
     const count = this.#isQuestion
       ? `↑ ↓ or 1-${this.#found.length} selects, Enter confirms`
       : this.#found.length === 0
       ? "No matches. Esc closes."
       : `${this.#selected + 1} of ${this.#found.length} · ↑ ↓ selects, Enter takes, Esc closes`
-    return [head, ...filter, ...shown, style.dim(fit(`  ${count}`, columns - 1))]
+    return [...head, ...filter, ...shown, style.dim(fit(`  ${count}`, columns - 1))]
+  }
+
+  /** The items of a question are chosen by their digits. */
+  #numbered(item: Item, number: number): Item {
+    return this.#isQuestion ? { ...item, label: `${number} ${item.label}` } : item
   }
 
   #filter(): void {

@@ -47,6 +47,8 @@ export class SessionModel {
   #wasWorking = false
   #failed: string | undefined
   isFocused = true
+  /** How wide the terminal was when it was drawn last. */
+  columns = 80
   /** The tokens of the last request of the root: how full its context is. */
   used: number | undefined
   /** What is said above the input until the next key. */
@@ -102,7 +104,7 @@ export class SessionModel {
 
   /** A session is open from now on; `tree` is what is known of it. */
   begin(session: SessionInfo, now: number, tree?: AgentTree): void {
-    const looks = { style: this.style, colors: this.#colors, hasKeys: true, isSession: true }
+    const looks = { style: this.style, colors: this.#colors, hasKeys: true, isSession: true, columns: this.columns }
     if (this.#live !== undefined) this.#lines.push(...this.#live.finish())
     this.#live = new LiveView(session, now, looks, tree)
     this.#tree = undefined

@@ -44,6 +44,7 @@ export const frameOf = (model: SessionModel, size: Size, moment: Moment): Sessio
   const { style } = model
   const columns = Math.max(20, size.columns)
   const rows = Math.max(4, size.rows)
+  model.columns = columns
   if (model.pager !== undefined) return { type: "full", lines: model.pager.draw(columns, rows, style) }
   if (model.tree !== undefined) return { type: "full", lines: model.tree.draw(columns, rows, moment.now, style) }
   const { choosing, menu } = model
