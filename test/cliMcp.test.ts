@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const each of cleanup.splice(0).toReversed()) await each()
 })
 
-const server = fileURLToPath(new URL("../packages/mcp/test/support/server.mjs", import.meta.url))
+const serverPath = fileURLToPath(new URL("../packages/mcp/test/support/server.mjs", import.meta.url))
 
 /** A model that calls a tool once, and then repeats its result. */
 const calling = (tool: string) => ({ last, messages }: LlmRequest) =>
@@ -56,7 +56,7 @@ const isAlive = (pid: number): boolean => {
 it("a tool of a server from the user's config is offered, called under the rules, and ends with the run", async () => {
   const { llm, notes, own, place } = await world("mcp_fake_echo")
   own({
-    mcp: { fake: { command: ["node", server], env: { NOTES: notes } } },
+    mcp: { fake: { command: ["node", serverPath], env: { NOTES: notes } } },
     permission: { "mcp_*": "allow" }
   })
   const { code, stderr, stdout } = await place.run(["run", "-m", "openai/m", "go"])
@@ -73,7 +73,7 @@ it("a tool of a server from the user's config is offered, called under the rules
 
 it("a tool of a server needs permission", async () => {
   const { notes, own, place } = await world("mcp_fake_echo")
-  own({ mcp: { fake: { command: ["node", server], env: { NOTES: notes } } } })
+  own({ mcp: { fake: { command: ["node", serverPath], env: { NOTES: notes } } } })
   const { code, stdout } = await place.run(["run", "-m", "openai/m", "go"])
   expect(code).toBe(3)
   expect(stdout).toContain("told: Permission denied")
@@ -84,12 +84,17 @@ it("servers of a project start only once they are trusted, as .mcp.json and open
   const files = {
     ".mcp.json": JSON.stringify({
       mcpServers: {
-        fake: { command: "node", args: [server], env: { NOTES: "${NOTES_FILE}", KEY: "${A_TOKEN:-none}" } }
+        fake: { command: "node", args: [serverPath], env: { NOTES: "${NOTES_FILE}", KEY: "${A_TOKEN:-none}" } }
       }
     }),
     "opencode.json": JSON.stringify({
       mcp: {
-        other: { type: "local", command: ["node", server], environment: { NOTES: "{env:NOTES_FILE}" }, enabled: true },
+        other: {
+          type: "local",
+          command: ["node", serverPath],
+          environment: { NOTES: "{env:NOTES_FILE}" },
+          enabled: true
+        },
         off: { type: "remote", url: "https://example.com/mcp", enabled: false }
       }
     })
@@ -106,8 +111,8 @@ it("servers of a project start only once they are trusted, as .mcp.json and open
     (await place.run(["trust", "--format", "json"])).stdout
   )
   expect(listed.map(({ key, value }) => [key, value])).toEqual([
-    ["mcp.fake", { command: ["node", server], env: { NOTES: "${NOTES_FILE}", KEY: "${A_TOKEN:-none}" } }],
-    ["mcp.other", { command: ["node", server], env: { NOTES: "{env:NOTES_FILE}" } }]
+    ["mcp.fake", { command: ["node", serverPath], env: { NOTES: "${NOTES_FILE}", KEY: "${A_TOKEN:-none}" } }],
+    ["mcp.other", { command: ["node", serverPath], env: { NOTES: "{env:NOTES_FILE}" } }]
   ])
   await place.run(["trust", "allow", ...listed.map(({ id }) => id)])
   const after = await run()
@@ -118,11 +123,46 @@ it("servers of a project start only once they are trusted, as .mcp.json and open
   ])
 })
 
+it("servers run at the root of the project, or where the file that defines them is, from every directory", async () => {
+  const server = { command: "node", args: ["server.mjs"], env: { NOTES: "${NOTES_FILE}" } }
+  const script = readFileSync(serverPath, "utf8")
+  const { llm, notes, own, place } = await world("mcp_top_echo", {
+    ".mcp.json": JSON.stringify({ mcpServers: { top: server } }),
+    "server.mjs": script,
+    "part/.opencode/opencode.json": JSON.stringify({
+      mcp: { part: { type: "local", command: ["node", "server.mjs"], environment: { NOTES: "{env:NOTES_FILE}" } } }
+    }),
+    "part/server.mjs": script,
+    "part/below/README.md": "Nothing."
+  })
+  own({
+    mcp: { mine: { command: ["node", serverPath], env: { NOTES: notes } } },
+    permission: { "mcp_*": "allow" }
+  })
+  const cwd = join(place.project, "part", "below")
+  const listed: ReadonlyArray<{ readonly id: string }> = JSON.parse(
+    (await place.run(["trust", "--format", "json"], { cwd })).stdout
+  )
+  await place.run(["trust", "allow", ...listed.map(({ id }) => id)], { cwd })
+  const { code } = await place.run(["run", "-m", "openai/m", "go"], { cwd, env: { NOTES_FILE: notes } })
+  expect(code).toBe(0)
+  expect(llm.requests[0]?.tools.filter((name) => name.startsWith("mcp_"))).toEqual([
+    "mcp_mine_echo",
+    "mcp_part_echo",
+    "mcp_top_echo"
+  ])
+  const directories = notesIn(notes).flatMap(({ directory }) => directory ?? [])
+  expect(directories.toSorted()).toEqual([place.project, place.project, join(place.project, "part")])
+})
+
 it("credentials of the environment reach no server unless its config names them", async () => {
   const { own, place } = await world("mcp_fake_echo")
   own({
     mcp: {
-      fake: { command: ["node", server, "environment"], env: { NAMED: "${A_TOKEN}", OTHER: "${NOT_SET:-fallback}" } }
+      fake: {
+        command: ["node", serverPath, "environment"],
+        env: { NAMED: "${A_TOKEN}", OTHER: "${NOT_SET:-fallback}" }
+      }
     },
     permission: { "mcp_*": "allow" }
   })

@@ -13,6 +13,7 @@ import type { WhyNot } from "./internal/foreign.ts"
 import { type ConfigPlace, locateFiles } from "./internal/locateFiles.ts"
 import { mergeProject } from "./internal/mergeProject.ts"
 import { admit } from "./internal/projectTrust.ts"
+import { serverDirectories } from "./internal/serverDirectory.ts"
 import {
   at,
   type ConfigEntry,
@@ -56,6 +57,8 @@ export interface LoadedConfig {
   readonly widenings: ReadonlyArray<TrustItem>
   /** The files that were read; later ones override earlier ones. */
   readonly files: ReadonlyArray<string>
+  /** Where each MCP server runs, by its name. */
+  readonly serverDirectories: Readonly<Record<string, string>>
 }
 
 /**
@@ -140,7 +143,12 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
     ],
     broken,
     widenings: project.items,
-    files: contents.flatMap(({ files }) => files)
+    files: contents.flatMap(({ files }) => files),
+    serverDirectories: serverDirectories(
+      entries,
+      others.flat().flatMap(({ files }) => files),
+      found.root ?? options.directory
+    )
   } satisfies LoadedConfig
 })
 

@@ -32,6 +32,8 @@ export interface McpHost {
   readonly readText: (path: string) => Effect.Effect<string, { readonly message: string }>
   /** Hears the config of a server that is about to start, with all values put in: secrets in it must show in no log. */
   readonly hide: (config: McpServerConfig) => void
+  /** The text without secrets: what a server says of its failure may name them, and models and logs show it. */
+  readonly redact: (text: string) => string
   /** Sends a request over HTTP. */
   readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>
   /** Starts a program; when the scope closes, nothing of it is left. */

@@ -16,6 +16,8 @@ export interface ProjectServers {
   readonly directory: string
   /** Its servers by their names. */
   readonly servers: Readonly<Record<string, McpServerConfig>>
+  /** Where servers run that do not run in the directory of the project, by their names; absolute. */
+  readonly directories?: Readonly<Record<string, string>>
 }
 
 /** A server is the same where its name, its directory and all that config says of it are the same. */
@@ -31,12 +33,12 @@ const makeServers = (host: McpHost) =>
       }
     })
     return McpServers.of({
-      open: Effect.fn("McpServers.open")(function*({ directory, servers }: ProjectServers) {
+      open: Effect.fn("McpServers.open")(function*({ directories = {}, directory, servers }: ProjectServers) {
         const wanted = Object.entries(servers).filter(([, config]) => config.enabled !== false)
           .toSorted(([a], [b]) => (a < b ? -1 : 1))
         const opened = yield* Effect.forEach(
           wanted,
-          ([name, config]) => RcMap.get(running, keyOf(name, directory, config))
+          ([name, config]) => RcMap.get(running, keyOf(name, directories[name] ?? directory, config))
         )
         return {
           ready: Effect.forEach(opened, ({ ready }) => ready, { concurrency: "unbounded", discard: true }),

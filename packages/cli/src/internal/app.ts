@@ -150,7 +150,7 @@ const skillsOf = Effect.map(
 
 /** What a project has with this config; `heard` may put hooks beside those of the config, `tell` shows what hooks say to the user. */
 const projectOptions = Effect.fnUntraced(function*(
-  { broken, directory, origins, permission, settings }: Settled,
+  { broken, directory, origins, permission, serverDirectories, settings }: Settled,
   agents: ReadonlyArray<AgentInfo>,
   heard: (hooks: ReadonlyArray<Hook>) => ReadonlyArray<Hook> = (hooks) => hooks,
   tell?: (line: string) => void
@@ -176,7 +176,7 @@ const projectOptions = Effect.fnUntraced(function*(
   return {
     provider: providers,
     tools: BuiltinTools.tools,
-    toolSource: mcp.open(directory, settings.mcp),
+    toolSource: mcp.open(directory, settings.mcp, serverDirectories),
     isolation: Layer.succeed(Isolation, yield* Isolation),
     config: Layer.succeed(Config, { settings, origins }),
     agents: Agent.layer(agents, permission, broken),

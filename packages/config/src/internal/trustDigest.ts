@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import { createHash } from "node:crypto"
 import { dirname, isAbsolute, join, relative, resolve } from "node:path"
 import { holdsCommands, isServer, type Widening } from "./projectTrust.ts"
+import { aboutDirectory } from "./serverDirectory.ts"
 
 /** The place of a project: its git root, if it has one, and the working directory. */
 export interface ProjectPlace {
@@ -45,7 +46,7 @@ const filesOf = Effect.fnUntraced(function*(widening: Widening, { directory, roo
   const fs = yield* FileSystem.FileSystem
   const folder = dirname(origin.name)
   const bounds = root ?? folder
-  const bases = [...new Set([folder, bounds, directory])]
+  const bases = [...new Set([folder, aboutDirectory(origin.name), bounds, directory])]
   const paths = new Set(
     textsIn(value).flatMap(wordsOf).flatMap((word) => bases.map((base) => resolve(join(base, "."), word)))
       .filter((path) => isBelow(path, bounds))

@@ -54,6 +54,7 @@ export const testHost = (more: Partial<McpHost> = {}): TestHost => {
       variables: {},
       readText: (path) => Effect.fail({ message: `${path} is not there` }),
       hide: () => {},
+      redact: (text) => text,
       fetch: globalThis.fetch,
       launch,
       ...more

@@ -14,10 +14,11 @@ import { version } from "../version.ts"
 
 /** The MCP servers of this process. */
 export class McpLoader extends Context.Tag("@skein/cli/internal/mcp/McpLoader")<McpLoader, {
-  /** The tools of the servers of a project, until the scope closes. */
+  /** The tools of the servers of a project, until the scope closes; `directories` says where servers run, by name. */
   readonly open: (
     directory: string,
-    servers: ConfigInfo["mcp"]
+    servers: ConfigInfo["mcp"],
+    directories: Readonly<Record<string, string>>
   ) => Effect.Effect<ToolSource, never, Scope.Scope>
 }>() {
   /** Servers as processes of this one. */
@@ -28,7 +29,7 @@ export class McpLoader extends Context.Tag("@skein/cli/internal/mcp/McpLoader")<
       const fs = yield* FileSystem.FileSystem
       const processes = yield* Processes
       const variables = yield* environment
-      const { hide } = yield* Redaction
+      const { hide, redact } = yield* Redaction
       const servers = yield* Effect.cached(
         Effect.gen(function*() {
           const { McpServers } = yield* Effect.promise(() => import("@skein/mcp/McpServers"))
@@ -39,6 +40,7 @@ export class McpLoader extends Context.Tag("@skein/cli/internal/mcp/McpLoader")<
               version,
               variables,
               hide: (config) => hide(secretsIn(config)),
+              redact,
               fetch: globalThis.fetch,
               readText: (path) => fs.readFileString(path),
               launch: (program) =>
@@ -50,9 +52,9 @@ export class McpLoader extends Context.Tag("@skein/cli/internal/mcp/McpLoader")<
         })
       )
       return {
-        open: (directory, wanted = {}) =>
+        open: (directory, wanted = {}, directories) =>
           Object.values(wanted).some(({ enabled }) => enabled !== false)
-            ? Effect.flatMap(servers, ({ open }) => open({ directory, servers: wanted }))
+            ? Effect.flatMap(servers, ({ open }) => open({ directory, servers: wanted, directories }))
             : Effect.succeed(noSource)
       }
     })

@@ -15,7 +15,7 @@ export interface HttpTransport {
 
 /** Makes the transport of a server at a URL. */
 export const makeHttpTransport = (
-  host: Pick<McpHost, "fetch">,
+  host: Pick<McpHost, "fetch" | "redact">,
   url: URL,
   headers: Readonly<Record<string, string>>,
   kind: "http" | "sse"
@@ -35,7 +35,7 @@ export const makeHttpTransport = (
         }
         return response
       }, (error: unknown) => {
-        if (init?.signal?.aborted !== true) finish(`it cannot be reached: ${wordsOf(error)}`)
+        if (init?.signal?.aborted !== true) finish(`it cannot be reached: ${host.redact(wordsOf(error))}`)
         throw error
       })
     const options = { fetch: watched, requestInit: { headers: { ...headers } } }

@@ -41,7 +41,7 @@ const anything: NonNullable<ClientOptions["jsonSchemaValidator"]> = {
   getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined })
 }
 
-const failed = (cause: unknown) => new ServerFailed({ message: wordsOf(cause) })
+const failed = ({ redact }: McpHost) => (cause: unknown) => new ServerFailed({ message: redact(wordsOf(cause)) })
 
 /** The client, and what hears that a list has changed. */
 const makeClient = ({ directory, host }: Target, changes: Queue.Queue<void>, mode: "auto" | "legacy"): Client => {
@@ -59,12 +59,12 @@ const makeClient = ({ directory, host }: Target, changes: Queue.Queue<void>, mod
   return client
 }
 
-const connected = (client: Client, transport: Transport) =>
+const connected = (client: Client, transport: Transport, host: McpHost) =>
   Effect.zipRight(
     Effect.addFinalizer(() => Effect.promise(() => client.close())),
     Effect.tryPromise({
       try: (signal) => client.connect(transport, { signal, timeout: longestStart }),
-      catch: failed
+      catch: failed(host)
     })
   )
 
@@ -81,9 +81,9 @@ const overStdio = Effect.fnUntraced(function*(
     host.launch({ command, directory, environment: config.env ?? {} }),
     ({ message }) => new ServerFailed({ message })
   )
-  const { ended, transport, whyEnded } = yield* makeStdioTransport(launched)
+  const { ended, transport, whyEnded } = yield* makeStdioTransport(launched, host)
   const gone = Effect.flatMap(ended, (message) => new ServerFailed({ message }))
-  yield* Effect.raceFirst(connected(client, transport), gone)
+  yield* Effect.raceFirst(connected(client, transport, host), gone)
   return { client, ended, whyEnded }
 })
 
@@ -115,7 +115,7 @@ const overHttp = Effect.fnUntraced(
   function*(target: Target, url: URL, kind: "http" | "sse", changes: Queue.Queue<void>) {
     const client = makeClient(target, changes, kind === "sse" ? "legacy" : "auto")
     const { ended, transport, whyEnded } = yield* makeHttpTransport(target.host, url, target.config.headers ?? {}, kind)
-    yield* connected(client, transport)
+    yield* connected(client, transport, target.host)
     return { client, ended, whyEnded } satisfies Reached
   }
 )
@@ -164,7 +164,7 @@ export const connect = (given: Target): Effect.Effect<Connection, ServerFailed, 
       tools: client.getServerCapabilities()?.tools === undefined ? Effect.succeed([]) : Effect.map(
         Effect.tryPromise({
           try: (signal) => client.listTools(undefined, { signal, timeout: longestList, cacheMode: "refresh" }),
-          catch: failed
+          catch: failed(given.host)
         }),
         ({ tools }) => tools
       )

@@ -6,8 +6,9 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import type { Launched } from "../../McpHost.ts"
-import { cleanLine } from "../cleanText.ts"
+import { StringDecoder } from "node:string_decoder"
+import type { Launched, McpHost } from "../../McpHost.ts"
+import { cleanLine, cleanText } from "../cleanText.ts"
 import { longestFrame, makeFrames } from "./frames.ts"
 import { pieces } from "./pieces.ts"
 
@@ -35,12 +36,16 @@ interface StdioShaped extends Transport {
   readonly stderr: null
 }
 
-const endOfWords = (stream: Launched["stderr"]): () => string => {
+/** How much more is kept, so that no secret is shown that lost its beginning. */
+const more = 16_000
+
+const endOfWords = (stream: Launched["stderr"], redact: McpHost["redact"]): () => string => {
+  const decoder = new StringDecoder("utf8")
   let words = ""
   stream.on("data", (bytes: Buffer) => {
-    words = `${words}${bytes.toString("utf8")}`.slice(-lastWords)
+    words = `${words}${decoder.write(bytes)}`.slice(-lastWords - more)
   })
-  return () => cleanLine(words, lastWords)
+  return () => cleanLine(redact(cleanText(words)).slice(-lastWords), lastWords)
 }
 
 /** What a client acts on that it did not ask for. */
@@ -91,10 +96,13 @@ const sendTo = ({ stdin }: Launched, isOver: () => boolean): Transport["send"] =
   })
 
 /** Makes the transport of a program that runs. */
-export const makeStdioTransport = (launched: Launched): Effect.Effect<StdioTransport, never, Scope.Scope> =>
+export const makeStdioTransport = (
+  launched: Launched,
+  { redact }: Pick<McpHost, "redact">
+): Effect.Effect<StdioTransport, never, Scope.Scope> =>
   Effect.gen(function*() {
     const ended = yield* Deferred.make<string>()
-    const words = endOfWords(launched.stderr)
+    const words = endOfWords(launched.stderr, redact)
     let whyEnded: string | undefined
     const finish = (how: string) =>
       Effect.suspend(() => {

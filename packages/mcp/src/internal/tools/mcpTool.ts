@@ -74,7 +74,7 @@ const call = (server: Server, name: string, title: string, input: Arguments, con
         }),
       // What ended a connection says more than that it has ended.
       catch: (cause) => {
-        const why = state.connection.whyEnded() ?? wordsOf(cause)
+        const why = state.connection.whyEnded() ?? server.target.host.redact(wordsOf(cause))
         return refused("mcp_failed", `The call failed. The MCP server ${server.target.name}: ${why}`)
       }
     })
