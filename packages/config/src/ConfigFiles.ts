@@ -143,12 +143,8 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
     ],
     broken,
     widenings: project.items,
-    files: contents.flatMap(({ files }) => files),
-    serverDirectories: serverDirectories(
-      entries,
-      others.flat().flatMap(({ files }) => files),
-      found.root ?? options.directory
-    )
+    files: filesOf(contents),
+    serverDirectories: serverDirectories(entries, filesOf(others.flat()), found.root ?? options.directory)
   } satisfies LoadedConfig
 })
 
@@ -163,6 +159,8 @@ interface PlaceContent extends Pick<LoadedConfig, "broken" | "files" | "warnings
   /** The other tool that this part comes from. */
   readonly layer?: "claude" | "opencode" | "agents"
 }
+
+const filesOf = (contents: ReadonlyArray<PlaceContent>): ReadonlyArray<string> => contents.flatMap(({ files }) => files)
 
 /** Config elsewhere for an agent with an unusable file does not create the agent. */
 const withoutAgents = (tree: SourcedRecord, names: ReadonlySet<string>): SourcedRecord => {

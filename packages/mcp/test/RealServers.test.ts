@@ -11,10 +11,10 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { open } from "./support/host.ts"
 
-const programOf = (name: string): string =>
-  join(dirname(fileURLToPath(import.meta.resolve(`@modelcontextprotocol/${name}/package.json`))), "dist", "index.js")
+const programOf = (manifest: string): string => join(dirname(fileURLToPath(manifest)), "dist", "index.js")
 
-const everything = programOf("server-everything")
+const everything = programOf(import.meta.resolve("@modelcontextprotocol/server-everything/package.json"))
+const filesystem = programOf(import.meta.resolve("@modelcontextprotocol/server-filesystem/package.json"))
 
 const called = (source: ToolSource, name: string, input: object) => {
   const titles: Array<string | undefined> = []
@@ -109,7 +109,7 @@ describe("server-filesystem", () => {
       )
       writeFileSync(join(place, "a.txt"), "old")
       const source = yield* open({
-        files: { command: [process.execPath, programOf("server-filesystem"), place], startup_timeout: 60_000 }
+        files: { command: [process.execPath, filesystem, place], startup_timeout: 60_000 }
       })
       yield* source.ready
       const files = (name: string, input: object) => called(source, `mcp_files_${name}`, input)
