@@ -260,7 +260,7 @@ const anyTree = FastCheck.array(
   })
 })
 
-it("any tree is equal up to its ids after an import as a copy", async () => {
+it("any tree is equal up to its ids after an import as a copy, and all that waits in it is a note", async () => {
   const roundTrip = (writes: ReadonlyArray<Write>) =>
     Effect.gen(function*() {
       const storage = yield* SessionStorage
@@ -269,13 +269,31 @@ it("any tree is equal up to its ids after an import as a copy", async () => {
       const copy = yield* importTree(first.text, { copy: true })
       const second = yield* exported(copy.id)
       const before = everyID(first.text)
+      const asNotes = first.value.sessions.map((each) => ({
+        ...each,
+        inbox: each.inbox.map((row) => ({ ...row, kind: "note" }))
+      }))
       expect([...everyID(second.text)].filter((id) => before.has(id))).toEqual([])
-      expect(upToIDs({ ...second.value, exported: 0 })).toBe(upToIDs({ ...first.value, exported: 0 }))
+      expect(upToIDs({ ...second.value, exported: 0 })).toBe(
+        upToIDs({ ...first.value, sessions: asNotes, exported: 0 })
+      )
     }).pipe(Effect.provide(empty))
   await FastCheck.assert(FastCheck.asyncProperty(anyTree, (writes) => Effect.runPromise(roundTrip(writes))), {
     numRuns: 60
   })
 })
+
+it.effect("a prompt that waits in an archive is not answered until its session is prompted here", () =>
+  Effect.gen(function*() {
+    const storage = yield* SessionStorage
+    const top = infoOf(0, undefined)
+    const row = { id: MessageID.make("msg_0w"), sessionID: top.id, kind: "prompt", parts: [], time } as const
+    yield* storage.commit([...rowsOf(top, 0, [1], 0), { _tag: "Inbox", row }])
+    expect(yield* storage.unfinished).toEqual([top.id])
+    const copy = yield* importTree((yield* exported(top.id)).text, { copy: true })
+    expect((yield* storage.inbox(copy.id)).rows).toHaveLength(1)
+    expect(yield* storage.unfinished).toEqual([top.id])
+  }).pipe(Effect.provide(empty)))
 
 describe("an invalid archive", () => {
   const good = Effect.gen(function*() {
@@ -350,7 +368,7 @@ describe("an invalid archive", () => {
         const value = JSON.parse(other) as Archive
         yield* importTree(JSON.stringify({ ...value, runs: [] }))
         const { rows: [, news] } = yield* storage.inbox(SessionID.make("ses_100"))
-        expect(news).toMatchObject({ kind: "notification" })
+        expect(news).toMatchObject({ kind: "note" })
         expect(news).not.toHaveProperty("runID")
         expect((yield* exported(SessionID.make("ses_000"))).value.sessions).toEqual(before.value.sessions)
       }).pipe(Effect.provide(empty))

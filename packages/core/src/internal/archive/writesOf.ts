@@ -31,11 +31,15 @@ export const refuseKnown = Effect.fnUntraced(function*({ runs, sessions }: Archi
   }
 })
 
-/** A notification about a run whose task is gone becomes a plain notification, so that it does not block other rows. */
-const freed = (row: InboxRow, runs: ReadonlySet<string>): InboxRow => {
-  const { runID, ...rest } = row
-  return runID === undefined || runs.has(runID) ? row : rest
-}
+/**
+ * What waits in an archive waits here for the next prompt: an import must not prompt a model. A notification loses a run
+ * whose task is gone, so that it does not block other rows.
+ */
+const asNote = ({ runID, ...row }: InboxRow, runs: ReadonlySet<string>): InboxRow => ({
+  ...row,
+  kind: "note",
+  ...(runID === undefined || !runs.has(runID) ? {} : { runID })
+})
 
 /** A run that was in progress in the archive does not continue here: nobody knows its outcome. */
 const ended = (run: TaskRun): TaskRun => {
@@ -81,7 +85,7 @@ export const writesOf = (
     for (const row of inbox) {
       if (row.kind === "stop") continue
       // Storage finds such rows by their id alone: an invented id must not hit a row of another session.
-      writes.push({ _tag: "Inbox", row: renameRow({ ...names, message: inboxID }, freed(row, runs)) })
+      writes.push({ _tag: "Inbox", row: renameRow({ ...names, message: inboxID }, asNote(row, runs)) })
     }
     if (todos.length > 0) writes.push({ _tag: "Todos", sessionID: named.id, todos })
     return named
