@@ -174,16 +174,17 @@ it("credentials of the environment reach no server unless its config names them"
   for (const absent of ["other-secret-value", "plain-value", "sk-test-0123456789"]) expect(stdout).not.toContain(absent)
 })
 
-it("nothing that speaks MCP is loaded but through the module that a configured server loads", () => {
+it("nothing that speaks MCP is loaded but through what a configured server, or a test of one, loads", () => {
   const bundle = join(dirname(program), "..", "dist", "bundle")
-  const isAboutMcp = (name: string) =>
-    readFileSync(join(bundle, name), "utf8").includes("notifications/tools/list_changed")
+  const read = (name: string) => readFileSync(join(bundle, name), "utf8")
   const reached = new Set(["skein.mjs"])
+  const doors = new Set<string>()
   for (const name of reached) {
-    if (name.startsWith("McpServers-")) continue
-    for (const [, next = ""] of readFileSync(join(bundle, name), "utf8").matchAll(/["']\.\/([\w.-]+\.mjs)["']/g)) {
-      reached.add(next)
+    for (const [, next = ""] of read(name).matchAll(/["']\.\/([\w.-]+\.mjs)["']/g)) {
+      if (/^(?:McpServers|test)-/.test(next)) doors.add(next)
+      else reached.add(next)
     }
   }
-  expect([...reached].filter((name) => isAboutMcp(name)).map((name) => name.split("-")[0])).toEqual(["McpServers"])
+  expect([...doors].map((name) => name.split("-")[0]).toSorted()).toEqual(["McpServers", "test"])
+  expect([...reached].filter((name) => read(name).includes("notifications/tools/list_changed"))).toEqual([])
 })

@@ -5,6 +5,7 @@ import { completions } from "./commands/completions.ts"
 import { config } from "./commands/config.ts"
 import { doctor } from "./commands/doctor.ts"
 import { init } from "./commands/init.ts"
+import { mcp } from "./commands/mcp.ts"
 import { models } from "./commands/models.ts"
 import { permissions } from "./commands/permissions.ts"
 import { run } from "./commands/run.ts"
@@ -25,6 +26,7 @@ export const commands: ReadonlyArray<CommandSpec> = [
   named,
   skills,
   models,
+  mcp,
   permissions,
   trust,
   serve,

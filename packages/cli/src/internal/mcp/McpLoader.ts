@@ -1,16 +1,12 @@
 /** Owns the MCP servers of this process. What speaks with them is loaded for the first project that has one. */
-import * as FileSystem from "@effect/platform/FileSystem"
-import { secretsIn } from "@skein/config/McpSecrets"
+import type * as FileSystem from "@effect/platform/FileSystem"
 import { noSource, type ToolSource } from "@skein/core/Tool"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
-import { environment } from "@skein/tools/Environment"
-import { Processes } from "@skein/tools/Processes"
+import type { Processes } from "@skein/tools/Processes"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import { Redaction } from "../Redaction.ts"
-import { version } from "../version.ts"
 
 /** The MCP servers of this process. */
 export class McpLoader extends Context.Tag("@skein/cli/internal/mcp/McpLoader")<McpLoader, {
@@ -26,29 +22,13 @@ export class McpLoader extends Context.Tag("@skein/cli/internal/mcp/McpLoader")<
     McpLoader,
     Effect.gen(function*() {
       const scope = yield* Effect.scope
-      const fs = yield* FileSystem.FileSystem
-      const processes = yield* Processes
-      const variables = yield* environment
-      const { hide, redact } = yield* Redaction
+      const context = yield* Effect.context<FileSystem.FileSystem | Processes>()
       const servers = yield* Effect.cached(
         Effect.gen(function*() {
           const { McpServers } = yield* Effect.promise(() => import("@skein/mcp/McpServers"))
-          const ServerProcess = yield* Effect.promise(() => import("@skein/tools/ServerProcess"))
-          const base = ServerProcess.baseEnvironment(variables)
-          const built = yield* Layer.buildWithScope(
-            McpServers.layer({
-              version,
-              variables,
-              hide: (config) => hide(secretsIn(config)),
-              redact,
-              fetch: globalThis.fetch,
-              readText: (path) => fs.readFileString(path),
-              launch: (program) =>
-                ServerProcess.start(processes, { ...program, environment: { ...base, ...program.environment } })
-            }),
-            scope
-          )
-          return Context.get(built, McpServers)
+          const { makeHost } = yield* Effect.promise(() => import("./mcpHost.ts"))
+          const host = yield* Effect.provide(makeHost, context)
+          return Context.get(yield* Layer.buildWithScope(McpServers.layer(host), scope), McpServers)
         })
       )
       return {

@@ -1,0 +1,67 @@
+/** Declares `skein mcp`. */
+import { command } from "../CommandSpec.ts"
+import { directoryFlags, formatFlags, listingFlags, verboseFlags } from "../internal/sharedFlags.ts"
+
+const loadList = () => import("../internal/mcpCommands/list.ts").then(({ listServers }) => listServers)
+
+const loadEdit = () => import("../internal/mcpCommands/edit.ts")
+
+const listFlags = { ...listingFlags, ...directoryFlags, ...verboseFlags } as const
+
+const projectFlags = {
+  project: { type: "switch", description: "Changes the skein.json of this project instead of your own" },
+  ...directoryFlags,
+  ...verboseFlags
+} as const
+
+const list = command({
+  name: "list",
+  summary: "Lists the MCP servers that apply here, with the file that defines each",
+  flags: listFlags,
+  load: loadList
+})
+
+const add = command({
+  name: "add",
+  summary: "Adds a server to your skein.json: `skein mcp add NAME URL`, or `skein mcp add NAME -- PROGRAM…`",
+  details:
+    "Write `${NAME}` for a variable of your environment, so that no secret is in the file. Keeps comments.\nThen try it: `skein mcp test NAME`.",
+  operands: { usage: "NAME URL|PROGRAM…", least: 2, most: Infinity },
+  flags: {
+    env: { type: "text", value: "NAME=VALUE", many: true, description: "A variable that the program sees; repeatable" },
+    header: {
+      type: "text",
+      value: "NAME: VALUE",
+      many: true,
+      description: "A header of each request to a URL; repeatable"
+    },
+    sse: { type: "switch", description: "The URL speaks the older HTTP with SSE" },
+    ...projectFlags
+  },
+  load: () => loadEdit().then(({ addServer }) => addServer)
+})
+
+const remove = command({
+  name: "remove",
+  summary: "Removes a server from your skein.json",
+  operands: { usage: "NAME", least: 1, most: 1 },
+  flags: projectFlags,
+  load: () => loadEdit().then(({ removeServer }) => removeServer)
+})
+
+const test = command({
+  name: "test",
+  summary: "Connects to a server; shows its protocol revision, its tools and the time that it took",
+  operands: { usage: "NAME", least: 1, most: 1 },
+  flags: { ...formatFlags, ...directoryFlags, ...verboseFlags },
+  load: () => import("../internal/mcpCommands/test.ts").then(({ testServer }) => testServer)
+})
+
+/** Lists, adds, removes and tries MCP servers. */
+export const mcp = command({
+  name: "mcp",
+  summary: "Lists, adds, removes and tries MCP servers, whose tools agents can use",
+  flags: listFlags,
+  commands: [list, add, remove, test],
+  load: loadList
+})

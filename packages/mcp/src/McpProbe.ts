@@ -1,0 +1,75 @@
+/** Tries one MCP server, and tells what it is and what it offers. */
+import type { McpServerConfig } from "@skein/domain/McpConfig"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { cleanLine } from "./internal/cleanText.ts"
+import { readTools } from "./internal/listing/readTools.ts"
+import { toolNames } from "./internal/listing/toolName.ts"
+import { connect } from "./internal/server/connect.ts"
+import { ServerFailed } from "./internal/server/ServerFailed.ts"
+import type { McpHost } from "./McpHost.ts"
+
+/** A server cannot be used. */
+export class McpUnavailable extends Schema.TaggedError<McpUnavailable>()("McpUnavailable", {
+  name: Schema.String,
+  message: Schema.String
+}) {}
+
+/** What a server says of itself. */
+export interface Probed {
+  /** The name and version that it gives itself. */
+  readonly server: string
+  /** The revision of the protocol, such as `2026-07-28`. */
+  readonly revision: string
+  /** The tools that agents can use: their names there, and how agents call them. */
+  readonly tools: ReadonlyArray<{ readonly name: string; readonly as: string }>
+  /** What else it offers, such as `prompts`. */
+  readonly offers: ReadonlyArray<string>
+  /** What is left out, and why. */
+  readonly notes: ReadonlyArray<string>
+  /** How long it took to reach it, and to list its tools, in milliseconds. */
+  readonly connected: number
+  readonly listed: number
+}
+
+/** What is tried. */
+export interface Target {
+  readonly name: string
+  /** Where it runs, absolute. */
+  readonly directory: string
+  readonly config: McpServerConfig
+}
+
+/** How long it may take: programs may have to be downloaded first. */
+const longest = "60 seconds"
+
+/** Reaches a server, lists its tools, and leaves it. */
+export const probe = (host: McpHost, target: Target): Effect.Effect<Probed, McpUnavailable> =>
+  Effect.scoped(Effect.gen(function*() {
+    const { name } = target
+    const start = yield* Clock.currentTimeMillis
+    const { client, tools } = yield* connect({ ...target, host })
+    const connected = yield* Clock.currentTimeMillis
+    const found = readTools(yield* tools)
+    const listed = yield* Clock.currentTimeMillis
+    const { name: title = "", version = "" } = client.getServerVersion() ?? {}
+    const as = toolNames(found.tools.map(({ tool }) => ({ server: name, tool: tool.name })))
+    return {
+      server: cleanLine(`${title} ${version}`, 200),
+      revision: client.getNegotiatedProtocolVersion() ?? "unknown",
+      tools: found.tools.map(({ tool }, at) => ({ name: cleanLine(tool.name, 100), as: as[at] ?? "" })),
+      offers: Object.keys(client.getServerCapabilities() ?? {}).map((each) => cleanLine(each, 100)),
+      notes: found.notes,
+      connected: connected - start,
+      listed: listed - connected
+    }
+  })).pipe(
+    Effect.timeoutFail({
+      duration: longest,
+      onTimeout: () => new ServerFailed({ message: "it did not answer in time" })
+    }),
+    Effect.mapError(({ message }) =>
+      new McpUnavailable({ name: target.name, message: `The MCP server ${target.name} cannot be used: ${message}.` })
+    )
+  )
