@@ -1,28 +1,9 @@
 // @ts-check
 // The commands of the program with their flags.
+import { valueOf } from "../../packages/cli/src/internal/help.ts"
 import { table } from "./table.mjs"
 
 /** @typedef {import("../../packages/cli/src/CommandSpec.ts").CommandSpec} CommandSpec */
-/** @typedef {import("../../packages/cli/src/CommandSpec.ts").Flag} Flag */
-
-/** @param {Flag} flag */
-const valueOf = (flag) => {
-  switch (flag.type) {
-    case "switch":
-      return ""
-    case "text":
-      return ` ${flag.value}`
-    case "count":
-    case "port":
-      return " N"
-    case "money":
-      return " USD"
-    case "duration":
-      return " TIME"
-    case "choice":
-      return ` ${flag.choices.join("|")}`
-  }
-}
 
 /** @param {CommandSpec["flags"]} flags */
 const flagTable = (flags) =>

@@ -6,33 +6,17 @@ import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { served } from "./support/served.ts"
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
 /** A server that answers its requests by these, in turn. */
-const answering = (...answers: ReadonlyArray<Answer>) =>
-  Effect.map(
-    Effect.acquireRelease(
-      Effect.async<{ readonly url: string; readonly close: () => void }>((resume) => {
-        let count = 0
-        const server = createServer((request, response) =>
-          answers[Math.min(count++, answers.length - 1)]?.(request, response)
-        )
-        server.listen(0, "127.0.0.1", () =>
-          resume(Effect.succeed({
-            url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-            close: () => {
-              server.closeAllConnections()
-              server.close()
-            }
-          })))
-      }),
-      ({ close }) => Effect.sync(close)
-    ),
-    ({ url }) => ({ url, token: Redacted.make("secret") })
-  )
+const answering = (...answers: ReadonlyArray<Answer>) => {
+  let count = 0
+  const serving = served((request, response) => answers[Math.min(count++, answers.length - 1)]?.(request, response))
+  return Effect.map(serving, ({ url }) => ({ url, token: Redacted.make("secret") }))
+}
 
 const message = (id: number) => `id: ${id}\nevent: session.idle\ndata: {"seq":${id}}\n\n`
 

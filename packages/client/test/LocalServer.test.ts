@@ -4,28 +4,11 @@ import { expect, it } from "@effect/vitest"
 import * as LocalServer from "@skein/client/LocalServer"
 import * as Effect from "effect/Effect"
 import { createHmac } from "node:crypto"
-import { createServer, type RequestListener } from "node:http"
-import type { AddressInfo } from "node:net"
+import { served } from "./support/served.ts"
 
 const token = "0123456789abcdef0123456789abcdef"
 
-const serving = (answer: RequestListener) =>
-  Effect.acquireRelease(
-    Effect.async<{ readonly url: string; readonly close: () => void }>((resume) => {
-      const server = createServer(answer)
-      server.listen(0, "127.0.0.1", () =>
-        resume(Effect.succeed({
-          url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-          close: () => {
-            server.closeAllConnections()
-            server.close()
-          }
-        })))
-    }),
-    ({ close }) => Effect.sync(close)
-  )
-
-const genuine = serving((request, response) => {
+const genuine = served((request, response) => {
   let body = ""
   request.setEncoding("utf8").on("data", (piece: string) => void (body += piece)).on("end", () => {
     const { nonce } = JSON.parse(body) as { readonly nonce: string }
@@ -37,7 +20,7 @@ const genuine = serving((request, response) => {
 it.live("believes the server itself, and nobody who sends the question on to it", () =>
   Effect.gen(function*() {
     const { url } = yield* genuine
-    const stranger = yield* serving((request, response) =>
+    const stranger = yield* served((request, response) =>
       response.writeHead(307, { location: `${url}${request.url}` }).end()
     )
     expect(yield* LocalServer.isGenuine({ url, token })).toBe(true)

@@ -17,8 +17,7 @@ import { thinkingOf } from "./internal/messages/thinking.ts"
 import { makeHttpVendor } from "./internal/vendor.ts"
 import { isOfficial, withVersion } from "./internal/versioned.ts"
 import * as LanguageModelAdapter from "./LanguageModelAdapter.ts"
-import type { ModelConfigs } from "./Models.ts"
-import { onlyVendor, type Vendor } from "./Vendor.ts"
+import { onlyVendor, type Vendor, type VendorOptions } from "./Vendor.ts"
 
 const official = "https://api.anthropic.com/v1"
 
@@ -28,20 +27,8 @@ export const variables = { keyNames: ["ANTHROPIC_API_KEY"], baseUrlName: "ANTHRO
 /** The default model. */
 export const defaultModel = { providerID: "anthropic", modelID: "claude-sonnet-5-5" }
 
-/** How to reach Anthropic, or a server with the same API. */
-export interface AnthropicOptions {
-  /** The part of a model's name before the slash; `anthropic` by default. */
-  readonly id?: string
-  readonly apiKey?: Redacted.Redacted | undefined
-  /** The variable that the key came from, for messages; under the id `anthropic` it is known. */
-  readonly keyName?: string | undefined
-  /** Another server. It needs no key. `/v1` is added to a URL without a version. */
-  readonly baseUrl?: string | undefined
-  /** Deadline for the first content, in milliseconds. 10 minutes for a local server, else as the settings say. */
-  readonly firstEvent?: number | undefined
-  readonly headers?: Readonly<Record<string, string>> | undefined
-  readonly models?: ModelConfigs | undefined
-}
+/** How to reach Anthropic, or a server with the same API; `/v1` is added to a base URL without a version. */
+export type AnthropicOptions = VendorOptions
 
 /** The API requires a maximum. The AI SDK knows those of Anthropic's own models. */
 const usualMaximum = 32_000

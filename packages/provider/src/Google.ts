@@ -15,8 +15,7 @@ import { generateEvents } from "./internal/knownEvents.ts"
 import { makeHttpVendor } from "./internal/vendor.ts"
 import { isOfficial, withVersion } from "./internal/versioned.ts"
 import * as LanguageModelAdapter from "./LanguageModelAdapter.ts"
-import type { ModelConfigs } from "./Models.ts"
-import { onlyVendor, type Vendor } from "./Vendor.ts"
+import { onlyVendor, type Vendor, type VendorOptions } from "./Vendor.ts"
 
 const official = "https://generativelanguage.googleapis.com/v1beta"
 
@@ -29,20 +28,8 @@ export const variables = {
 /** The default model. */
 export const defaultModel = { providerID: "google", modelID: "gemini-3.8-flash" }
 
-/** How to reach Google, or a server with the same API. */
-export interface GoogleOptions {
-  /** The part of a model's name before the slash; `google` by default. */
-  readonly id?: string
-  readonly apiKey?: Redacted.Redacted | undefined
-  /** The variable that the key came from, for messages; under the id `google` it is known. */
-  readonly keyName?: string | undefined
-  /** Another server. It needs no key. `/v1beta` is added to a URL without a version. */
-  readonly baseUrl?: string | undefined
-  /** Deadline for the first content, in milliseconds. 10 minutes for a local server, else as the settings say. */
-  readonly firstEvent?: number | undefined
-  readonly headers?: Readonly<Record<string, string>> | undefined
-  readonly models?: ModelConfigs | undefined
-}
+/** How to reach Google, or a server with the same API; `/v1beta` is added to a base URL without a version. */
+export type GoogleOptions = VendorOptions
 
 const levels: Readonly<Record<string, string>> = {
   none: "minimal",

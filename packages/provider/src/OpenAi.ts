@@ -14,8 +14,7 @@ import { responsesEvents } from "./internal/knownEvents.ts"
 import { makeHttpVendor } from "./internal/vendor.ts"
 import { isOfficial } from "./internal/versioned.ts"
 import * as LanguageModelAdapter from "./LanguageModelAdapter.ts"
-import type { ModelConfigs } from "./Models.ts"
-import { onlyVendor, type Vendor } from "./Vendor.ts"
+import { onlyVendor, type Vendor, type VendorOptions } from "./Vendor.ts"
 
 const official = "https://api.openai.com/v1"
 
@@ -23,20 +22,9 @@ const official = "https://api.openai.com/v1"
 export const defaultModel = { providerID: "openai", modelID: "gpt-6.1-sol" }
 
 /** How to reach OpenAI, or a server with the same API. */
-export interface OpenAiOptions {
-  /** The part of a model's name before the slash; `openai` by default. */
-  readonly id?: string
-  readonly apiKey?: Redacted.Redacted | undefined
-  /** The variable that the key came from, for messages; `OPENAI_API_KEY` by default. */
-  readonly keyName?: string | undefined
-  /** Another server. It needs no key. */
-  readonly baseUrl?: string | undefined
-  /** Deadline for the first content, in milliseconds. 10 minutes for a local server, else as the settings say. */
-  readonly firstEvent?: number | undefined
+export interface OpenAiOptions extends VendorOptions {
   /** Which API to use; `responses` by default, `chat` if you set a base URL. */
   readonly api?: "chat" | "responses" | undefined
-  readonly headers?: Readonly<Record<string, string>> | undefined
-  readonly models?: ModelConfigs | undefined
 }
 
 /** The vendor of OpenAI's models. */

@@ -5,7 +5,9 @@ import { formatRef, type ModelInfo, type ModelRef } from "@skein/domain/Model"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type * as Redacted from "effect/Redacted"
 import type { Scope } from "effect/Scope"
+import type { ModelConfigs } from "./Models.ts"
 
 /** The models of one provider. */
 export interface Vendor {
@@ -17,6 +19,21 @@ export interface Vendor {
   readonly available: boolean
   /** Prepares a model. Loads its client on the first call. */
   readonly model: (modelID: string) => Effect.Effect<LanguageModel, ModelUnavailable>
+}
+
+/** How to reach a vendor, or another server with the same API. */
+export interface VendorOptions {
+  /** The part of a model's name before the slash; the vendor's own name by default. */
+  readonly id?: string
+  readonly apiKey?: Redacted.Redacted | undefined
+  /** The variable that the key came from, for messages; by default the vendor's own. */
+  readonly keyName?: string | undefined
+  /** Another server. It needs no key. */
+  readonly baseUrl?: string | undefined
+  /** Deadline for the first content, in milliseconds. 10 minutes for a local server, else as the settings say. */
+  readonly firstEvent?: number | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly models?: ModelConfigs | undefined
 }
 
 /** Makes a Provider of vendors with distinct ids. */

@@ -1,7 +1,8 @@
 /** Writes the help from what the commands declare. */
 import type { CommandSpec, Flag } from "../CommandSpec.ts"
 
-const valueOf = (flag: Flag): string => {
+/** How help shows the value of a flag. */
+export const valueOf = (flag: Flag): string => {
   switch (flag.type) {
     case "switch":
       return ""
