@@ -144,7 +144,7 @@ export const executeSession = (input: SessionInput): Effect.Effect<number, Comma
       const { directory, session } = yield* findSession(input)
       if (!(yield* askTrust(directory, terminal))) return ExitCode.done
       const backend = yield* Layer.build(Layer.provide(LocalBackend.layer({ projectOf }), manyServices("person")))
-      const host = yield* makeHost
+      const host = yield* Effect.provide(makeHost, backend)
       yield* Effect.forkScoped(
         Effect.flatMap(Effect.promise(() => import("../prune/daily.ts")), ({ forgetDaily }) => forgetDaily)
       )
