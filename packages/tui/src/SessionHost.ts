@@ -77,4 +77,6 @@ export interface SessionRequest {
 /** How a session was left. */
 export interface SessionLeft {
   readonly session: SessionID | undefined
+  /** Whether what works was left to the server. */
+  readonly isLeft?: boolean
 }

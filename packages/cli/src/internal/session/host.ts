@@ -11,6 +11,7 @@ import { spawn } from "node:child_process"
 import { createHash } from "node:crypto"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import type { AttachFlags } from "../attach/attach.ts"
 import { makeProjectFiles } from "./projectFiles.ts"
 
 /** How much of what a command writes is kept, in characters; and how many files are offered. */
@@ -50,8 +51,8 @@ const take = (command: string, file: string, env: Readonly<Record<string, string
     child.once("close", () => resume(Effect.void))
   })
 
-/** Makes it. */
-export const makeHost = Effect.gen(function*() {
+/** Makes it; the flags say where sessions are, also for commands that it runs. */
+export const makeHost = Effect.fnUntraced(function*({ db }: Pick<AttachFlags, "db">) {
   const fileSystem = yield* FileSystem.FileSystem
   const context = yield* Effect.context<Backend | FileSystem.FileSystem>()
   const files = yield* makeProjectFiles
@@ -117,7 +118,11 @@ export const makeHost = Effect.gen(function*() {
     shell: (directory, command) => run("bash", ["-c", command], directory, variables),
     program: (directory, args) =>
       Effect.map(
-        run(process.execPath, [process.argv[1] ?? "", ...args], directory, { ...variables, NO_COLOR: "1" }),
+        run(process.execPath, [process.argv[1] ?? "", ...args], directory, {
+          ...variables,
+          ...(db === undefined ? {} : { SKEIN_DB: db }),
+          NO_COLOR: "1"
+        }),
         ({ output }) => output
       ),
     edit,

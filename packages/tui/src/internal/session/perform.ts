@@ -196,7 +196,7 @@ const carryOut = (acting: Acting, request: Request): Effect.Effect<void, Backend
     case "quit":
       return quit(acting)
     case "leave":
-      return Effect.asVoid(Deferred.succeed(left, { session: id }))
+      return Effect.asVoid(Deferred.succeed(left, { session: id, isLeft: true }))
     case "stopAndQuit":
       return Effect.gen(function*() {
         if (id !== undefined) yield* Effect.timeoutOption(backend.sessions.stop(id, "the user"), 5_000)
@@ -205,6 +205,9 @@ const carryOut = (acting: Acting, request: Request): Effect.Effect<void, Backend
       })
   }
 }
+
+/** What does not wait for the session that is being opened. */
+const needsNoSession: ReadonlySet<Request["type"]> = new Set(["edit", "files", "leave", "notify", "quit"])
 
 /** Makes what carries requests out, each beside the others. */
 export const makePerformer = (stage: Stage): Effect.Effect<Performer, never, Backend | Scope.Scope> =>
@@ -243,5 +246,10 @@ export const makePerformer = (stage: Stage): Effect.Effect<Performer, never, Bac
         open(id)
       )
     const acting: Acting = { ...stage, backend, heard: [], open: change, close, ensure, beside }
-    return { perform: (request) => beside(carryOut(acting, request)), open }
+    const isOpened = yield* Effect.makeLatch()
+    const perform = (request: Request) => {
+      const work = carryOut(acting, request)
+      return beside(needsNoSession.has(request.type) ? work : isOpened.whenOpen(work))
+    }
+    return { perform, open, opened: Effect.asVoid(isOpened.open) }
   })

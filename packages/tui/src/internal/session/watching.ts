@@ -62,6 +62,8 @@ export const makeWatching = (model: SessionModel, moment: () => Moment, touch: (
     })
 
     const connection: NonNullable<Watcher["connection"]> = (now) => {
+      model.facts.isAway = now === "lost"
+      if (backend.where._tag === "Server") model.facts.server = backend.where.url
       model.say(now === "lost" ? "The connection to the server is lost. Trying again …" : "The server is there again.")
       touch()
     }
