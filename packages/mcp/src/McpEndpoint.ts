@@ -17,7 +17,7 @@ export interface McpStreams {
 
 /** An endpoint. It speaks the revisions of 2025 and that of 2026-07-28. */
 export interface McpEndpoint {
-  /** Answers a request that may come from anybody: whoever calls this has checked who sends it. */
+  /** Answers a request, which the caller has authenticated. */
   readonly answer: (request: IncomingMessage, response: ServerResponse) => void
   /** Serves a client until its input ends. */
   readonly serve: (streams: McpStreams) => Effect.Effect<void>

@@ -18,7 +18,7 @@ import type { AddressInfo } from "node:net"
 import { PassThrough } from "node:stream"
 
 /** A machine on which `/outside` may not be worked in. */
-export const host: ServingHost = {
+const host: ServingHost = {
   version: "1.2.3",
   place: (directory) =>
     directory.startsWith("/outside")
@@ -77,10 +77,11 @@ export const makeEndpoint = Effect.gen(function*() {
         server.listen(0, "127.0.0.1", () => resolve(server))
       })
     ),
-    (server) => Effect.sync(() => {
-      server.closeAllConnections()
-      server.close()
-    })
+    (server) =>
+      Effect.sync(() => {
+        server.closeAllConnections()
+        server.close()
+      })
   )
   const url = new URL(`http://127.0.0.1:${(web.address() as AddressInfo).port}/mcp`)
 

@@ -44,11 +44,13 @@ const serveHere = Effect.fnUntraced(function*(directory: string) {
 export const executeMcpServe = (
   { flags }: { readonly flags: Flags }
 ): Effect.Effect<number, CommandError, Stdio | Stop> =>
-  Effect.scoped(Effect.gen(function*() {
-    const stdio = yield* Stdio
-    const directory = yield* directoryOf(flags.dir)
-    const found = yield* findServer(flags, stdio.err)
-    if (found === undefined) return yield* serveHere(directory)
-    const { bridge } = yield* Effect.promise(() => import("./bridge.ts"))
-    return yield* bridge(found.server, directory)
-  }).pipe(Effect.provide(platform({ database: flags.db }))))
+  Effect.scoped(
+    Effect.gen(function*() {
+      const stdio = yield* Stdio
+      const directory = yield* directoryOf(flags.dir)
+      const found = yield* findServer(flags, stdio.err)
+      if (found === undefined) return yield* serveHere(directory)
+      const { bridge } = yield* Effect.promise(() => import("./bridge.ts"))
+      return yield* bridge(found.server, directory)
+    }).pipe(Effect.provide(platform({ database: flags.db })))
+  )

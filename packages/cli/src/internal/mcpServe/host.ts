@@ -27,7 +27,9 @@ const placeOf = (written: string): Effect.Effect<Place, PlaceRefused, DataDirs |
     const open = items.filter(({ state }) => state === "untrusted" || state === "changed")
     if (open.length > 0) {
       return yield* refuse(
-        `Files of the project of ${directory} want more than its user has granted (${open.length} in ${open[0]?.file}). `
+        `Files of the project of ${directory} want more than its user has granted (${open.length} in ${
+          open[0]?.file
+        }). `
           + "Its user decides with `skein trust` there."
       )
     }

@@ -5,7 +5,7 @@ import * as FiberSet from "effect/FiberSet"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { McpService } from "../../McpService.ts"
 import { refusal } from "./refusal.ts"
-import { makeSessions } from "./sessions.ts"
+import { makeSessions, type WhenClosed } from "./sessions.ts"
 import { requestOf, send } from "./web.ts"
 
 /** The largest body of a request, in bytes. */
@@ -21,17 +21,19 @@ export const makeHttp = Effect.fnUntraced(function*(service: McpService) {
   )
   const fork = yield* FiberSet.makeRuntime<never>()
 
-  const respond = (request: Request) =>
+  const respond = (request: Request, whenClosed: WhenClosed) =>
     Effect.gen(function*() {
       const isLegacy = yield* Effect.tryPromise(() =>
         isLegacyRequest(request, undefined, { maxRequestBodySize: largest })
       )
-      return yield* isLegacy ? sessions.answer(request) : Effect.tryPromise(() => modern.fetch(request))
+      return yield* isLegacy ? sessions.answer(request, whenClosed) : Effect.tryPromise(() => modern.fetch(request))
     })
 
   return (request: IncomingMessage, response: ServerResponse): void => {
     const answered = Effect.flatMap(
-      Effect.exit(Effect.suspend(() => respond(requestOf(request, response)))),
+      Effect.exit(
+        Effect.suspend(() => respond(requestOf(request, response), (closed) => void response.once("close", closed)))
+      ),
       (exit) =>
         Effect.gen(function*() {
           if (exit._tag === "Success") return send(response, exit.value)

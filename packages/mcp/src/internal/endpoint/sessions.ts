@@ -25,36 +25,8 @@ interface Session {
   seen: number
 }
 
-/** Calls a function once a response was sent, or nobody reads it any more. */
-const whenSent = (response: Response, sent: () => void): Response => {
-  const { body, headers, status } = response
-  if (body === null) {
-    sent()
-    return response
-  }
-  const reader = body.getReader()
-  let isOver = false
-  const over = () => {
-    if (!isOver) sent()
-    isOver = true
-  }
-  const watched = new ReadableStream<Uint8Array>({
-    pull: (controller) =>
-      reader.read().then(({ done, value }) => {
-        if (!done) return controller.enqueue(value)
-        over()
-        controller.close()
-      }, (error: unknown) => {
-        over()
-        controller.error(error)
-      }),
-    cancel: (reason) => {
-      over()
-      return reader.cancel(reason)
-    }
-  })
-  return new Response(watched, { status, headers })
-}
+/** Calls a function once the response to a request was sent, or nobody reads it any more. */
+export type WhenClosed = (closed: () => void) => void
 
 /** Makes the function that answers. */
 export const makeSessions = Effect.fnUntraced(function*(service: McpService, maxRequestBodySize: number) {
@@ -86,23 +58,20 @@ export const makeSessions = Effect.fnUntraced(function*(service: McpService, max
     return session
   })
 
-  const pass = (session: Session, request: Request) => {
+  const pass = (session: Session, request: Request, whenClosed: WhenClosed) => {
     session.open += 1
-    const sent = () => {
+    whenClosed(() => {
       session.open -= 1
       session.seen = clock.unsafeCurrentTimeMillis()
-    }
-    return Effect.tryPromise(() => session.transport.handleRequest(request)).pipe(
-      Effect.map((response) => whenSent(response, sent)),
-      Effect.onError(() => Effect.sync(sent))
-    )
+    })
+    return Effect.tryPromise(() => session.transport.handleRequest(request))
   }
 
   /** The first request of a session; what does not begin one leaves nothing behind. */
-  const first = (request: Request) =>
+  const first = (request: Request, whenClosed: WhenClosed) =>
     Effect.gen(function*() {
       const session = yield* begin
-      const response = yield* Effect.onError(pass(session, request), () => end(session))
+      const response = yield* Effect.onError(pass(session, request, whenClosed), () => end(session))
       if (session.transport.sessionId === undefined) yield* end(session)
       return response
     })
@@ -115,17 +84,17 @@ export const makeSessions = Effect.fnUntraced(function*(service: McpService, max
   yield* Effect.forkScoped(Effect.repeat(endSilent, Schedule.spaced("30 seconds")))
 
   return {
-    answer: (request: Request) => {
+    answer: (request: Request, whenClosed: WhenClosed) => {
       const id = request.headers.get("mcp-session-id")
       if (id === null) {
         return sessions.size < most
-          ? first(request)
+          ? first(request, whenClosed)
           : Effect.succeed(refusal(503, -32_000, "Too many sessions. End some, or try again later."))
       }
       const session = sessions.get(id)
       return session === undefined
         ? Effect.succeed(refusal(404, -32_001, "Session not found. Initialize a new one."))
-        : pass(session, request)
+        : pass(session, request, whenClosed)
     }
   }
 })

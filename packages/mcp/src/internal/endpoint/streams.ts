@@ -7,7 +7,7 @@ import type { McpService } from "../../McpService.ts"
 /** The longest message, in bytes: a client that sends more is cut off. */
 const longest = 8 * 1024 * 1024
 
-/** Says when it has closed, whoever closed it. */
+/** Reports that it has closed, on either side. */
 class Wire extends StdioServerTransport {
   readonly #closed: () => void
   constructor(input: Readable, output: Writable, closed: () => void) {
@@ -21,22 +21,21 @@ class Wire extends StdioServerTransport {
 }
 
 /** Serves until the input ends, or until the output cannot be written. */
-export const serveStreams =
-  (service: McpService) =>
-  ({ directory, input, output }: {
-    readonly directory: string | undefined
-    readonly input: Readable
-    readonly output: Writable
-  }): Effect.Effect<void> =>
-    Effect.scoped(Effect.gen(function*() {
-      const makeServer = yield* service.open({ directory, isLasting: true })
-      const faults: Array<string> = []
-      yield* Effect.async<void>((resume) => {
-        const handle = serveStdio(makeServer, {
-          transport: new Wire(input, output, () => resume(Effect.void)),
-          onerror: ({ message }) => void (faults.length < 10 && faults.push(message))
-        })
-        return Effect.promise(() => handle.close())
+export const serveStreams = (service: McpService) =>
+({ directory, input, output }: {
+  readonly directory: string | undefined
+  readonly input: Readable
+  readonly output: Writable
+}): Effect.Effect<void> =>
+  Effect.scoped(Effect.gen(function*() {
+    const makeServer = yield* service.open({ directory, isLasting: true })
+    const faults: Array<string> = []
+    yield* Effect.async<void>((resume) => {
+      const handle = serveStdio(makeServer, {
+        transport: new Wire(input, output, () => resume(Effect.void)),
+        onerror: ({ message }) => void (faults.length < 10 && faults.push(message))
       })
-      if (faults.length > 0) yield* Effect.logDebug("A client of MCP sent what is no message", ...faults)
-    }))
+      return Effect.promise(() => handle.close())
+    })
+    if (faults.length > 0) yield* Effect.logDebug("A client of MCP sent what is no message", ...faults)
+  }))

@@ -46,7 +46,8 @@ const progressOf = ({ mcpReq: { _meta, notify } }: ServerContext): Call["progres
 export const callOf = (server: Server, context: ServerContext): Call => {
   const { envelope } = context.mcpReq
   const stated = envelope as Readonly<Record<string, unknown>> | undefined
-  const capabilities = (stated?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities() ?? {}) as ClientCapabilities
+  const capabilities =
+    (stated?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities() ?? {}) as ClientCapabilities
   const info = (stated?.[CLIENT_INFO_META_KEY] ?? server.getClientVersion()) as Implementation | undefined
   return {
     context,

@@ -35,7 +35,7 @@ export interface RootOptions {
 const makeRouting = (rootID: SessionID) => {
   const parents = new Map<SessionID, SessionID>()
   const runs = new Map<SessionID, Delegation>()
-  /** A task may ask before whoever started it knows its id. */
+  /** A task may ask before its run is known here. */
   const early: Array<readonly [SessionID, Ask]> = []
   const taskOf = (id: SessionID): SessionID => {
     const parent = parents.get(id)
@@ -89,18 +89,24 @@ export const makeRoot = Effect.fnUntraced(function*({ canAsk, client, place }: R
 export const checkAllowed = Effect.fnUntraced(function*({ info }: Root, agent: string) {
   const permission = yield* Permission
   const subject = yield* Effect.mapError(
-    Projects.use(info.directory, Effect.flatMap(Agent, (agents) =>
-      Effect.map(agents.get(info.agent), (own) => ({
-        session: info,
-        path: [info.agent],
-        mode: modeOf(info),
-        rules: agents.rules(own),
-        ceilings: [agents.ceiling(own)]
-      })))),
+    Projects.use(
+      info.directory,
+      Effect.flatMap(Agent, (agents) =>
+        Effect.map(agents.get(info.agent), (own) => ({
+          session: info,
+          path: [info.agent],
+          mode: modeOf(info),
+          rules: agents.rules(own),
+          ceilings: [agents.ceiling(own)]
+        })))
+    ),
     refusedBy
   )
   const ask = { permission: "task", patterns: [agent], always: [agent], metadata: {} }
-  const action = yield* Effect.mapError(permission.decide(subject, { name: "task", permission: "task" }, ask), refusedBy)
+  const action = yield* Effect.mapError(
+    permission.decide(subject, { name: "task", permission: "task" }, ask),
+    refusedBy
+  )
   if (action === "deny") {
     return yield* new Refused({ message: `The rules of this project deny tasks for the agent ${agent}.` })
   }

@@ -95,12 +95,14 @@ const readPermission = Schema.decodeUnknownOption(PermissionAnswer)
 const readQuestion = Schema.decodeUnknownOption(QuestionAnswer)
 
 /** What a person answered; a form that was declined, left, or filled in wrongly permits nothing. */
-const answerPermission = Effect.fnUntraced(function*({ id }: Ask & { readonly type: "permission" }, result: ElicitResult) {
-  const permission = yield* Permission
-  const read = result.action === "accept" ? readPermission(result.content) : undefined
-  const { answer, message } = read?._tag === "Some" ? read.value : { answer: "reject" as const, message: "" }
-  yield* permission.reply(id, answer, message.trim() === "" ? {} : { message: message.trim() })
-})
+const answerPermission = Effect.fnUntraced(
+  function*({ id }: Ask & { readonly type: "permission" }, result: ElicitResult) {
+    const permission = yield* Permission
+    const read = result.action === "accept" ? readPermission(result.content) : undefined
+    const { answer, message } = read?._tag === "Some" ? read.value : { answer: "reject" as const, message: "" }
+    yield* permission.reply(id, answer, message.trim() === "" ? {} : { message: message.trim() })
+  }
+)
 
 const answerQuestion = Effect.fnUntraced(function*({ id }: Ask & { readonly type: "question" }, result: ElicitResult) {
   const question = yield* Question

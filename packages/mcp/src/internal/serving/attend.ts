@@ -27,10 +27,12 @@ export const resultOf = (end: Ended): CallToolResult =>
 const tellProgress = Effect.fnUntraced(function*(run: Delegation, progress: (message: string) => void) {
   yield* run.watch(progress)
   progress(run.doing())
-  yield* Effect.forkScoped(Effect.gen(function*() {
-    const now = yield* Clock.currentTimeMillis
-    progress(`${run.doing()} (${Math.round((now - run.created) / 1_000)} s)`)
-  }).pipe(Effect.delay("15 seconds"), Effect.repeat(Schedule.forever)))
+  yield* Effect.forkScoped(
+    Effect.gen(function*() {
+      const now = yield* Clock.currentTimeMillis
+      progress(`${run.doing()} (${Math.round((now - run.created) / 1_000)} s)`)
+    }).pipe(Effect.delay("15 seconds"), Effect.repeat(Schedule.forever))
+  )
 })
 
 /** Asks the client, as those of 2025 are asked: by a request of the server. What goes wrong there permits nothing. */
@@ -81,5 +83,8 @@ export const attend = (
 
 /** Answers what the client was asked, where it sends a call again. */
 export const answerAll = (run: Delegation, responses: Readonly<Record<string, unknown>>) =>
-  Effect.forEach([...run.asks.values()].filter(({ id }) => Object.hasOwn(responses, id)), (ask) =>
-    answer(ask, responses[ask.id]), { discard: true })
+  Effect.forEach(
+    [...run.asks.values()].filter(({ id }) => Object.hasOwn(responses, id)),
+    (ask) => answer(ask, responses[ask.id]),
+    { discard: true }
+  )

@@ -1,5 +1,10 @@
 /** Answers the calls of tools. */
-import { type CallToolResult, type InputRequiredResult, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server"
+import {
+  type CallToolResult,
+  type InputRequiredResult,
+  ProtocolError,
+  ProtocolErrorCode
+} from "@modelcontextprotocol/server"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { ManyServices } from "@skein/core/Skein"
 import type { SessionInfo } from "@skein/domain/SessionInfo"

@@ -42,7 +42,9 @@ export const listResources = Effect.fnUntraced(function*(owner: Owner) {
 })
 
 const cutOutput = (text: string): string =>
-  text.length > longestOutput ? `${text.slice(0, longestOutput)}\n[${text.length - longestOutput} more characters]` : text
+  text.length > longestOutput
+    ? `${text.slice(0, longestOutput)}\n[${text.length - longestOutput} more characters]`
+    : text
 
 const partText = (part: Part): string => {
   if (part.type === "text") return part.text

@@ -20,7 +20,10 @@ const instructions =
 const agentLines = (host: ServingHost, { directory }: Owner) =>
   directory === undefined
     ? Effect.succeed([])
-    : Effect.flatMap(host.place(directory), (place) => Projects.use(place.directory, Effect.map(Agent, ({ all }) => all))).pipe(
+    : Effect.flatMap(
+      host.place(directory),
+      (place) => Projects.use(place.directory, Effect.map(Agent, ({ all }) => all))
+    ).pipe(
       Effect.map((agents) =>
         agents.filter(({ hidden }) => !hidden).map(({ description, name }) =>
           `- ${name}${description === undefined ? "" : `: ${cleanLine(description, 300)}`}`
@@ -40,22 +43,26 @@ export const makeServer = (host: ServingHost, owner: Owner, run: Run): Server =>
       tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } }
     }
   })
-  server.setRequestHandler("tools/list", () =>
-    run(Effect.map(agentLines(host, owner), (agents) => ({ tools: toolsOf(agents) }))))
+  server.setRequestHandler(
+    "tools/list",
+    () => run(Effect.map(agentLines(host, owner), (agents) => ({ tools: toolsOf(agents) })))
+  )
   server.setRequestHandler("tools/call", ({ params }, context) =>
     run(
       callTool(host, owner, {
         name: params.name,
         arguments: params.arguments,
         call: callOf(server, context),
-        asTask: context.mcpReq.envelope === undefined && isTaskAugmentedRequestParams(params) && params.task !== undefined
+        asTask: context.mcpReq.envelope === undefined && isTaskAugmentedRequestParams(params) &&
+          params.task !== undefined
       })
     ))
-  server.setRequestHandler("resources/list", () =>
-    run(Effect.map(listResources(owner), (resources) => ({ resources }))))
+  server.setRequestHandler(
+    "resources/list",
+    () => run(Effect.map(listResources(owner), (resources) => ({ resources })))
+  )
   server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [template] }))
-  server.setRequestHandler("resources/read", ({ params: { uri } }) =>
-    run(readResource(host, owner, uri)))
+  server.setRequestHandler("resources/read", ({ params: { uri } }) => run(readResource(host, owner, uri)))
   registerTaskMethods(server, owner, run)
   return server
 }

@@ -1,6 +1,6 @@
 /** Starts the run of a delegated task: from here on it ends as its outcome says, or when its fiber is interrupted. */
-import { outcomeText } from "@skein/core/TaskText"
 import { type TaskRequest, Tasks } from "@skein/core/Tasks"
+import { outcomeText } from "@skein/core/TaskText"
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"

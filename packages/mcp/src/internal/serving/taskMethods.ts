@@ -56,14 +56,18 @@ const seen = <A>(run: Delegation, effect: Effect.Effect<A>): Effect.Effect<A> =>
 export const registerTaskMethods = (server: Server, owner: Owner, run: Run): void => {
   server.setRequestHandler("tasks/get", named, ({ taskId }, context) => {
     const call = callOf(server, context)
-    const found = Effect.flatMap(runOf(owner, call, taskId), (task) =>
-      seen(task, call.isModern ? extensionTask(task) : earlierTask(task)))
+    const found = Effect.flatMap(
+      runOf(owner, call, taskId),
+      (task) => seen(task, call.isModern ? extensionTask(task) : earlierTask(task))
+    )
     return run(found)
   })
   server.setRequestHandler("tasks/cancel", named, ({ taskId }, context) => {
     const call = callOf(server, context)
-    const cancelled = Effect.flatMap(runOf(owner, call, taskId), (task) =>
-      Effect.zipRight(owner.cancel(task), call.isModern ? Effect.succeed({}) : earlierTask(task)))
+    const cancelled = Effect.flatMap(
+      runOf(owner, call, taskId),
+      (task) => Effect.zipRight(owner.cancel(task), call.isModern ? Effect.succeed({}) : earlierTask(task))
+    )
     return run(cancelled)
   })
   server.setRequestHandler("tasks/update", updated, ({ inputResponses, taskId }, context) => {

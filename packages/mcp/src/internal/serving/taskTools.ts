@@ -1,8 +1,13 @@
 /** Implements the tools that act on tasks. */
-import { type CallToolResult, type InputRequiredResult, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server"
+import {
+  type CallToolResult,
+  type InputRequiredResult,
+  ProtocolError,
+  ProtocolErrorCode
+} from "@modelcontextprotocol/server"
 import type { ManyServices } from "@skein/core/Skein"
-import { outcomeText, statusText } from "@skein/core/TaskText"
 import { Tasks } from "@skein/core/Tasks"
+import { outcomeText, statusText } from "@skein/core/TaskText"
 import * as Effect from "effect/Effect"
 import { cleanLine } from "../cleanText.ts"
 import { answerAll, attend, textResult } from "./attend.ts"
@@ -87,8 +92,10 @@ const taskOf = Effect.fnUntraced(function*(owner: Owner, taskID: string) {
 export const status = Effect.fnUntraced(function*(owner: Owner, { task_id }: InputOf<"task_status">) {
   const tasks = yield* Tasks
   if (task_id !== undefined) return textResult(statusText((yield* taskOf(owner, task_id)).status))
-  const all = yield* Effect.forEach(owner.roots(), ({ info }) =>
-    Effect.mapError(tasks.status({ parentID: info.id }), refusedBy))
+  const all = yield* Effect.forEach(
+    owner.roots(),
+    ({ info }) => Effect.mapError(tasks.status({ parentID: info.id }), refusedBy)
+  )
   const lines = all.flat().map(statusText)
   return textResult(lines.length === 0 ? "This connection has delegated no task yet." : lines.join("\n\n"))
 })

@@ -1,15 +1,17 @@
 /** Declares the tools that clients call, and checks with what they call them. */
 import type { Tool } from "@modelcontextprotocol/server"
+import * as Effect from "effect/Effect"
 import * as JSONSchema from "effect/JSONSchema"
 import * as ParseResult from "effect/ParseResult"
-import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Refused } from "./Refused.ts"
 
 const about = (description: string) => ({ description })
 
 const text = (description: string) =>
-  Schema.String.pipe(Schema.pattern(/\S/, { message: () => "a text that is not empty" })).annotations(about(description))
+  Schema.String.pipe(Schema.pattern(/\S/, { message: () => "a text that is not empty" })).annotations(
+    about(description)
+  )
 
 const TaskInput = Schema.Struct({
   agent: text("The agent that does the task"),
@@ -21,7 +23,9 @@ const TaskInput = Schema.Struct({
   task_id: Schema.optional(text("An earlier task of this connection, to continue it"))
 })
 
-const StatusInput = Schema.Struct({ task_id: Schema.optional(text("One task; all tasks of this connection if left out")) })
+const StatusInput = Schema.Struct({
+  task_id: Schema.optional(text("One task; all tasks of this connection if left out"))
+})
 
 const MessageInput = Schema.Struct({
   task_id: text("The task, which must be at work"),
@@ -58,7 +62,11 @@ export type InputOf<N extends ToolName> = Schema.Schema.Type<(typeof inputs)[N]>
 export const isTool = (name: string): name is ToolName => Object.hasOwn(inputs, name)
 
 /** Reads the arguments of a call of the tool of this name. */
-export const readInput = <A, I>(name: ToolName, schema: Schema.Schema<A, I>, given: unknown): Effect.Effect<A, Refused> =>
+export const readInput = <A, I>(
+  name: ToolName,
+  schema: Schema.Schema<A, I>,
+  given: unknown
+): Effect.Effect<A, Refused> =>
   Schema.decodeUnknown(schema, { onExcessProperty: "error", errors: "all" })(given ?? {}).pipe(
     Effect.mapError((error) =>
       new Refused({

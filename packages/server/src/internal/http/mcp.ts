@@ -11,7 +11,7 @@ import type { ServerOptions } from "../../ServerOptions.ts"
 import { answerSocket, refuse } from "../respond.ts"
 
 /** What a socket is asked to speak: the messages of MCP, one a line. */
-export const protocol = "skein-mcp"
+const protocol = "skein-mcp"
 
 const none = () => problem(404, "RouteNotFound", "This server has no door for clients of MCP.")
 
@@ -43,13 +43,16 @@ export const makeMcp = Effect.fnUntraced(function*({ mcp }: Pick<ServerOptions, 
   }
 
   const upgrade = (request: IncomingMessage, socket: Duplex): void => {
-    if (!isDoor(request) || request.headers.upgrade?.toLowerCase() !== protocol) return answerSocket(socket, noUpgrade())
+    if (!isDoor(request) || request.headers.upgrade?.toLowerCase() !== protocol) {
+      return answerSocket(socket, noUpgrade())
+    }
     if (door === undefined) return answerSocket(socket, none())
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`)
     fork(
-      Effect.flatMap(door, ({ serve }) => serve({ input: socket, output: socket, directory: directoryOf(request) })).pipe(
-        Effect.ensuring(Effect.sync(() => socket.destroy()))
-      )
+      Effect.flatMap(door, ({ serve }) => serve({ input: socket, output: socket, directory: directoryOf(request) }))
+        .pipe(
+          Effect.ensuring(Effect.sync(() => socket.destroy()))
+        )
     )
   }
   return { answer, upgrade }
