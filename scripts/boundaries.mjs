@@ -35,6 +35,7 @@ const arrow = {
   client: ["domain", "api"],
   backend: ["domain", "core", "api", "client"],
   tui: ["domain", "view", "backend"],
+  acp: ["domain", "view", "backend"],
   server: ["domain", "core", "api", "view", "tools", "provider", "offline", "storage", "config", "cluster"],
   cli: [
     "domain",
@@ -51,6 +52,7 @@ const arrow = {
     "config",
     "cluster",
     "mcp",
+    "acp",
     "server"
   ]
 }

@@ -1,4 +1,5 @@
 /** Owns which commands there are. */
+import { acp } from "./commands/acp.ts"
 import { agents } from "./commands/agents.ts"
 import { commands as named } from "./commands/commands.ts"
 import { completions } from "./commands/completions.ts"
@@ -30,6 +31,7 @@ export const commands: ReadonlyArray<CommandSpec> = [
   permissions,
   trust,
   serve,
+  acp,
   config,
   init,
   doctor,

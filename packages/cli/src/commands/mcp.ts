@@ -1,7 +1,6 @@
 /** Declares `skein mcp`. */
 import { command } from "../CommandSpec.ts"
-import { attachFlags } from "../internal/attach/flags.ts"
-import { databaseFlags, directoryFlags, formatFlags, listingFlags, verboseFlags } from "../internal/sharedFlags.ts"
+import { directoryFlags, formatFlags, listingFlags, verboseFlags } from "../internal/sharedFlags.ts"
 
 const loadList = () => import("../internal/mcpCommands/list.ts").then(({ listServers }) => listServers)
 
@@ -58,19 +57,11 @@ const test = command({
   load: () => import("../internal/mcpCommands/test.ts").then(({ testServer }) => testServer)
 })
 
-const serve = command({
-  name: "serve",
-  summary: "Serves a client of MCP over standard input and output, which delegates tasks to agents",
-  details: "A client such as Claude Code starts this itself. See docs/mcp-server.md.",
-  flags: { ...directoryFlags, ...databaseFlags, ...attachFlags, ...verboseFlags },
-  load: () => import("../internal/mcpServe/execute.ts").then(({ executeMcpServe }) => executeMcpServe)
-})
-
-/** Lists, adds, removes and tries MCP servers, and is one. */
+/** Lists, adds, removes and tries MCP servers. */
 export const mcp = command({
   name: "mcp",
-  summary: "Lists, adds, removes and tries MCP servers, whose tools agents can use, and is one for others",
+  summary: "Lists, adds, removes and tries MCP servers, whose tools agents can use",
   flags: listFlags,
-  commands: [list, add, remove, test, serve],
+  commands: [list, add, remove, test],
   load: loadList
 })

@@ -119,8 +119,7 @@ export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpCl
     yield* Effect.forkScoped(
       Effect.onExit(Effect.mapError(streaming(from), refused), (exit) =>
         Effect.sync(() => {
-          // Whoever stops watching has lost nothing.
-          if (!Exit.isInterrupted(exit)) watch.connected("lost")
+          watch.connected("lost")
           if (Exit.isFailure(exit)) Deferred.unsafeDone(opened, Exit.failCause(exit.cause))
         }))
     )

@@ -10,7 +10,6 @@ export const sessionFlags = {
   mode: promptFlags.mode,
   auto: promptFlags.auto,
   db: promptFlags.db,
-  attach: promptFlags.attach,
   verbose: promptFlags.verbose,
   "log-format": promptFlags["log-format"],
   session: runFlags.session,

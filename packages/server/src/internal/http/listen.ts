@@ -3,10 +3,9 @@ import type { Problem } from "@skein/api/Problem"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
-import type { Duplex } from "node:stream"
 import { ListenFailed } from "../../ListenFailed.ts"
 import { headersPatience, requestPatience } from "../../ServerOptions.ts"
-import { answerSocket, refuse, refuseSocket } from "../respond.ts"
+import { refuse, refuseSocket } from "../respond.ts"
 
 /** How many clients there may be at once. */
 const mostConnections = 20_000
@@ -22,12 +21,8 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void
 /** A socket that takes requests. */
 export interface Listening {
   readonly port: number
-  /** Begins to answer. Until then, connections wait. `upgrade` takes sockets that are to speak something else. */
-  readonly answer: (
-    gate: (request: IncomingMessage) => Problem | undefined,
-    handler: Handler,
-    upgrade: (request: IncomingMessage, socket: Duplex) => void
-  ) => void
+  /** Begins to answer. Until then, connections wait. */
+  readonly answer: (gate: (request: IncomingMessage) => Problem | undefined, handler: Handler) => void
   /** Takes no more connections. */
   readonly refuse: Effect.Effect<void>
 }
@@ -84,7 +79,7 @@ export const listen = (
     const address = server.address()
     return {
       port: typeof address === "object" && address !== null ? address.port : port,
-      answer: (gate, handler, upgrade) => {
+      answer: (gate, handler) => {
         const onRequest = (request: IncomingMessage, response: ServerResponse) => {
           response.on("error", ignoreBroken)
           const refused = gate(request)
@@ -94,13 +89,6 @@ export const listen = (
           handler(request, response)
         }
         server.on("request", onRequest)
-        server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-          socket.on("error", ignoreBroken)
-          const refused = gate(request)
-          if (refused !== undefined) return answerSocket(socket, refused)
-          if (head.length > 0) socket.unshift(head)
-          upgrade(request, socket)
-        })
         server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
           if (gate(request) === undefined) response.writeContinue()
           onRequest(request, response)

@@ -13,9 +13,7 @@ export interface Facts {
   readonly directory: string
   readonly branch: string | undefined
   /** The server that holds the database; undefined in this process. */
-  server: string | undefined
-  /** Whether that does not answer at the moment. */
-  isAway?: boolean
+  readonly server: string | undefined
   mode: Mode
   agent: string | undefined
   model: string | undefined

@@ -10,13 +10,9 @@ import { pickSession } from "./commands.ts"
 export const opening = Effect.fnUntraced(function*(
   model: SessionModel,
   performer: Performer,
-  { mode, picks, prompt, session }: SessionRequest
+  { picks, prompt, session }: SessionRequest
 ) {
-  if (session !== undefined) {
-    yield* performer.open(session)
-    if (mode !== undefined && mode !== model.facts.mode) model.request({ type: "mode", mode })
-  }
-  yield* performer.opened
+  if (session !== undefined) yield* performer.open(session)
   if (picks) yield* pickSession(model)
   if (prompt.trim() !== "") model.submit(prompt)
 })

@@ -1,0 +1,80 @@
+/** Asks a client for permission: what is shown, what can be chosen, and what a choice means. */
+import type {
+  PermissionOption,
+  RequestPermissionRequest,
+  RequestPermissionResponse
+} from "@agentclientprotocol/sdk/unstable"
+import type { PermissionReply, PermissionRequest } from "@skein/domain/Event"
+import type { ToolPart } from "@skein/domain/Part"
+import { visible, visibleLine } from "@skein/view/Visible"
+import { callFields, fenced, kindOf, textContent } from "../encode/callUpdate.ts"
+import { diffInRequest } from "../encode/diffOf.ts"
+
+/** What a person chose. */
+export interface Answer {
+  readonly reply: PermissionReply
+  readonly scope?: "tree" | "project"
+}
+
+/** What a request is about: the command, the file, the address. */
+const subjectOf = ({ metadata, patterns }: PermissionRequest): string => {
+  const command: unknown = metadata["command"]
+  return typeof command === "string" && command !== "" ? command : patterns.join(", ")
+}
+
+/** The agents that lead to the one that asks, and what it asks for: all of it, for it is what the person decides on. */
+const titleOf = (request: PermissionRequest): string =>
+  visibleLine(`${request.path.join(" › ")}: ${request.permission} ${subjectOf(request)}`)
+
+const optionsOf = ({ always, permission }: PermissionRequest): Array<PermissionOption> => {
+  const rules = visibleLine(always.map((pattern) => `${permission} ${pattern}`).join(", "))
+  return [
+    { optionId: "once", kind: "allow_once", name: "Allow once" },
+    ...(always.length === 0 ? [] : [
+      { optionId: "tree", kind: "allow_always", name: `Always allow in this session: ${rules}` },
+      { optionId: "project", kind: "allow_always", name: `Always allow in this project: ${rules}` }
+    ] satisfies Array<PermissionOption>),
+    { optionId: "reject", kind: "reject_once", name: "Reject" }
+  ]
+}
+
+/** The request; `call` is the one that asks, where it is known. */
+export const permissionRequest = (
+  request: PermissionRequest,
+  call: ToolPart | undefined,
+  session: string,
+  directory: string
+): RequestPermissionRequest => {
+  const fields = call === undefined ? undefined : callFields(call, directory)
+  const changes = diffInRequest(request.metadata, directory)
+  const subject = subjectOf(request)
+  const shown = changes.length > 0 ? changes : [textContent(fenced(visible(subject)))]
+  return {
+    sessionId: session,
+    options: optionsOf(request),
+    toolCall: {
+      toolCallId: request.partID ?? request.id,
+      title: titleOf(request),
+      kind: fields?.kind ?? kindOf(request.permission),
+      status: "pending",
+      content: shown,
+      ...(fields?.locations === undefined ? {} : { locations: fields.locations }),
+      ...(fields?.rawInput === undefined ? {} : { rawInput: fields.rawInput }),
+      _meta: { "skein/path": [...request.path], "skein/permission": request.permission }
+    }
+  }
+}
+
+/** What the client's answer means. What was cancelled, or is no option, is a refusal. */
+export const answerOf = ({ outcome }: RequestPermissionResponse): Answer => {
+  if (outcome.outcome !== "selected") return { reply: "reject" }
+  switch (outcome.optionId) {
+    case "once":
+      return { reply: "once" }
+    case "tree":
+    case "project":
+      return { reply: "always", scope: outcome.optionId }
+    default:
+      return { reply: "reject" }
+  }
+}

@@ -1,0 +1,90 @@
+/** Encodes what a session tells of itself, the same way for every client. */
+import type { SessionUpdate } from "@agentclientprotocol/sdk/unstable"
+import type { Todo } from "@skein/domain/Todo"
+import type { Tokens } from "@skein/domain/Usage"
+import type { Change } from "../../Change.ts"
+import { callFields } from "./callUpdate.ts"
+
+/** What encoding needs to know besides the changes. */
+export interface Facts {
+  /** The working directory of the tree, absolute. */
+  readonly directory: string
+  /** The size of a model's context in tokens; undefined if it is not known. */
+  readonly contextOf: (model: string) => number | undefined
+  /** Whether the client hears of the progress of compactions. */
+  readonly compaction: boolean
+}
+
+const planStatus = { pending: "pending", in_progress: "in_progress", completed: "completed" } as const
+
+const planOf = (todos: ReadonlyArray<Todo>): SessionUpdate => ({
+  sessionUpdate: "plan",
+  entries: todos.flatMap(({ content, priority, status }) =>
+    status === "cancelled" ? [] : [{ content, priority, status: planStatus[status] }]
+  )
+})
+
+const contextUsed = ({ input, output }: Tokens): number => input + output
+
+const usageOf = (change: Extract<Change, { readonly type: "usage" }>, facts: Facts): ReadonlyArray<SessionUpdate> => {
+  const size = facts.contextOf(change.model)
+  if (size === undefined) return []
+  const amount = Number(change.cost)
+  return [{
+    sessionUpdate: "usage_update",
+    used: contextUsed(change.tokens),
+    size,
+    ...(Number.isNaN(amount) ? {} : { cost: { amount, currency: "USD" } })
+  }]
+}
+
+const chunks = { agent: "agent_message_chunk", reasoning: "agent_thought_chunk", person: "user_message_chunk" } as const
+
+const dataUrl = /^data:([^;,]+);base64,(.*)$/s
+
+const fileChunk = ({ file, message }: Extract<Change, { readonly type: "file" }>): SessionUpdate => {
+  const [, mimeType, data] = dataUrl.exec(file.url) ?? []
+  const isImage = mimeType?.startsWith("image/") === true && data !== undefined
+  return {
+    sessionUpdate: "user_message_chunk",
+    messageId: message,
+    content: isImage
+      ? { type: "image", mimeType, data }
+      : { type: "text", text: `[${file.filename ?? file.mime}]` }
+  }
+}
+
+/** What a session tells of itself; nothing for changes that are about others. */
+export const ownUpdates = (change: Change, facts: Facts): ReadonlyArray<SessionUpdate> => {
+  switch (change.type) {
+    case "text":
+      return change.by === "caller" ? [] : [{
+        sessionUpdate: chunks[change.by],
+        messageId: change.message,
+        content: { type: "text", text: change.text }
+      }]
+    case "file":
+      return [fileChunk(change)]
+    case "call": {
+      const fields = callFields(change.call, facts.directory)
+      const told = change.child === undefined ? fields : { ...fields, _meta: { "skein/sessionId": change.child } }
+      return [change.isNew ? { sessionUpdate: "tool_call", ...told } : { sessionUpdate: "tool_call_update", ...told }]
+    }
+    case "todos":
+      return [planOf(change.todos)]
+    case "title":
+      return [{
+        sessionUpdate: "session_info_update",
+        title: change.title,
+        updatedAt: new Date(change.updated).toISOString()
+      }]
+    case "usage":
+      return usageOf(change, facts)
+    case "compacted":
+      return facts.compaction
+        ? [{ sessionUpdate: "compaction_update", compactionId: change.message, status: "completed" }]
+        : []
+    default:
+      return []
+  }
+}

@@ -1,0 +1,237 @@
+/** Owns the sessions that a client has opened. */
+import type { McpServer, SessionConfigOption, SessionModeState } from "@agentclientprotocol/sdk/unstable"
+import type { Backend } from "@skein/backend/Backend"
+import type { BackendError } from "@skein/backend/BackendError"
+import type { ModelFact } from "@skein/backend/ProjectFacts"
+import { SessionID } from "@skein/domain/Id"
+import { modeOf } from "@skein/domain/Mode"
+import { formatRef, parseRef } from "@skein/domain/Model"
+import type { ListedSession } from "@skein/domain/TreeSnapshot"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
+import { isAbsolute } from "node:path"
+import type { AcpHost } from "../../AcpHost.ts"
+import type { Asking } from "../asking/asking.ts"
+import type { Client } from "../connection/Client.ts"
+import { badRequest, type Failure } from "../connection/failure.ts"
+import { OpenSession } from "./OpenSession.ts"
+import { replay } from "./replay.ts"
+import { configOptions, mayChoose, modeState } from "./settings.ts"
+
+/** The most sessions that a list has. */
+const mostListed = 1_000
+
+/** How long leaving a session may hold up the end, in milliseconds. */
+const patience = 5_000
+
+/** Where a session is to be opened. */
+export interface OpenAt {
+  readonly cwd: string
+  readonly mcpServers?: ReadonlyArray<McpServer> | undefined
+}
+
+/** What can be chosen in a session, and what is. */
+export interface Settings {
+  readonly modes: SessionModeState
+  readonly configOptions: Array<SessionConfigOption>
+}
+
+/** What the sessions stand on. */
+export interface Around {
+  readonly host: AcpHost
+  readonly backend: typeof Backend.Service
+  readonly client: Client
+  readonly asking: Asking
+  /** Runs something that nobody waits for, as long as the connection lasts. */
+  readonly beside: (effect: Effect.Effect<void>) => void
+}
+
+interface Entry {
+  readonly session: OpenSession
+  readonly scope: Scope.CloseableScope
+}
+
+const isSessionID = Schema.is(SessionID)
+
+const unknown = (sessionId: string): Failure => ({ _tag: "UnknownSession", sessionId })
+
+/** The sessions. */
+export class Sessions {
+  readonly #around: Around
+  readonly #entries = new Map<string, Entry>()
+
+  constructor(around: Around) {
+    this.#around = around
+  }
+
+  /** A session that this client has opened. */
+  get(id: string): Effect.Effect<OpenSession, Failure> {
+    const entry = this.#entries.get(id)
+    return entry === undefined ? Effect.fail(unknown(id)) : Effect.succeed(entry.session)
+  }
+
+  /** The open session whose tree has this subagent. */
+  above(id: string): OpenSession | undefined {
+    return [...this.#entries.values()].map(({ session }) => session).find((session) => session.projection.has(id))
+  }
+
+  /** Makes a session. */
+  make(at: OpenAt): Effect.Effect<OpenSession, Failure> {
+    const { backend, host: { agent, mode, model } } = this.#around
+    return Effect.gen(this, function*() {
+      const notes = yield* this.#prepare(at)
+      const info = yield* backend.sessions.create({
+        directory: at.cwd,
+        ...(agent === undefined ? {} : { agent }),
+        ...(mode === undefined ? {} : { mode }),
+        ...(model === undefined ? {} : { model })
+      })
+      const session = yield* this.#open(info.id, at.cwd)
+      for (const note of notes) session.later.push(note)
+      session.release()
+      return session
+    })
+  }
+
+  /** Opens a session that exists; `tells` says whether the client wants to hear what was said in it. */
+  open(id: string, at: OpenAt, tells: boolean): Effect.Effect<OpenSession, Failure> {
+    const { backend } = this.#around
+    return Effect.gen(this, function*() {
+      if (!isSessionID(id)) return yield* Effect.fail(unknown(id))
+      const info = yield* Effect.catchTag(backend.sessions.get(id), "SessionNotFound", () => Effect.fail(unknown(id)))
+      if (info.parentID !== undefined) return yield* Effect.fail(unknown(id))
+      const notes = yield* this.#prepare({ ...at, cwd: info.directory })
+      yield* this.close(id)
+      const session = yield* this.#open(id, info.directory)
+      for (const note of notes) session.later.push(note)
+      if (tells) yield* replay(backend, session)
+      session.release()
+      return session
+    })
+  }
+
+  /** What can be chosen in a session, and what is. */
+  settings(session: OpenSession): Effect.Effect<Settings, BackendError> {
+    const { backend, host } = this.#around
+    return Effect.gen(function*() {
+      const info = yield* backend.sessions.get(session.root)
+      const wanted = session.model ?? info.model
+      // A project that cannot be opened says why when it is prompted.
+      const models = yield* Effect.orElseSucceed(
+        backend.projects.models(session.directory),
+        (): ReadonlyArray<ModelFact> => []
+      )
+      const { model } = yield* Effect.orElseSucceed(
+        backend.projects.modelFor(session.directory, { agent: info.agent, model: wanted }),
+        () => ({ model: wanted })
+      )
+      const chosen = { mode: modeOf(info), model }
+      const allowsAuto = host.mode === "auto"
+      return { modes: modeState(chosen, allowsAuto), configOptions: configOptions(chosen, models, allowsAuto) }
+    })
+  }
+
+  /** Changes how much a session may do without a question. */
+  setMode(session: OpenSession, mode: string): Effect.Effect<void, Failure> {
+    const { backend, host } = this.#around
+    return mayChoose(mode, host.mode === "auto")
+      ? Effect.asVoid(backend.sessions.setMode(session.root, mode))
+      : Effect.fail(badRequest(
+        mode === "auto"
+          ? "The mode auto asks nothing: it can only be chosen where Skein was started with --mode auto."
+          : `There is no mode ${mode}. Choose plan, ask or edits.`
+      ))
+  }
+
+  /** Chooses the model for the next prompts of a session. */
+  setModel(session: OpenSession, name: string): Effect.Effect<void, Failure> {
+    const model = parseRef(name)
+    if (model === undefined) return Effect.fail(badRequest(`A model is named provider/model, and ${name} is not.`))
+    const { backend } = this.#around
+    return Effect.gen(function*() {
+      const { agent } = yield* backend.sessions.get(session.root)
+      yield* backend.projects.modelFor(session.directory, { agent, model })
+      session.model = model
+    })
+  }
+
+  /** The root sessions, latest change first. */
+  list(cwd: string | undefined): Effect.Effect<ReadonlyArray<ListedSession>, BackendError> {
+    return Effect.map(
+      this.#around.backend.sessions.list({ limit: mostListed }),
+      (sessions) => cwd === undefined ? sessions : sessions.filter(({ directory }) => directory === cwd)
+    )
+  }
+
+  /** Closes a session: nobody waits for it any more. One that is not open is closed already. */
+  close(id: string): Effect.Effect<void> {
+    const entry = this.#entries.get(id)
+    if (entry === undefined) return Effect.void
+    const { backend } = this.#around
+    this.#entries.delete(id)
+    const left = Effect.timeoutOption(Effect.disconnect(backend.sessions.leave(entry.session.root)), patience)
+    return Effect.zipRight(
+      Scope.close(entry.scope, Exit.void),
+      Effect.catchAll(Effect.asVoid(left), (error) => Effect.logWarning("A session could not be left", error.message))
+    )
+  }
+
+  /** Closes all of them. */
+  get closeAll(): Effect.Effect<void> {
+    return Effect.suspend(() =>
+      Effect.forEach([...this.#entries.keys()], (id) => this.close(id), { concurrency: "unbounded", discard: true })
+    )
+  }
+
+  /** Sees to it that a directory can be worked in; gives what is to be said. */
+  #prepare({ cwd, mcpServers = [] }: OpenAt): Effect.Effect<ReadonlyArray<string>, Failure> {
+    const { host } = this.#around
+    if (!isAbsolute(cwd)) return Effect.fail(badRequest(`cwd must be an absolute path, and ${cwd} is not.`))
+    return Effect.zipRight(
+      Effect.mapError(host.checkDirectory(cwd), ({ message }) => badRequest(message)),
+      mcpServers.length === 0 ? Effect.succeed([]) : host.useServers(cwd, mcpServers)
+    )
+  }
+
+  /** Watches a session; what happens is held back until it is released. */
+  #open(root: SessionID, directory: string): Effect.Effect<OpenSession, BackendError> {
+    const { asking, backend, beside, client } = this.#around
+    return Effect.gen(this, function*() {
+      const models = yield* Effect.orElseSucceed(
+        backend.projects.models(directory),
+        (): ReadonlyArray<ModelFact> => []
+      )
+      const sizes = new Map(models.map((model) => [formatRef(model), model.limit?.context]))
+      const scope = yield* Scope.make()
+      const session = new OpenSession({
+        client,
+        asking,
+        backend,
+        root,
+        directory,
+        contextOf: (model) => sizes.get(model),
+        onSettings: (changed) => beside(Effect.ignoreLogged(this.#tellSettings(changed))),
+        onGap: (changed) => beside(Effect.ignoreLogged(replay(backend, changed)))
+      })
+      session.hold()
+      yield* Effect.onError(
+        Scope.extend(backend.watch.tree(root, session.watcher), scope),
+        () => Scope.close(scope, Exit.void)
+      )
+      this.#entries.set(root, { session, scope })
+      return session
+    })
+  }
+
+  /** Mode or model were changed, here or by another front end. */
+  #tellSettings(session: OpenSession): Effect.Effect<void, BackendError> {
+    const { client } = this.#around
+    return Effect.map(this.settings(session), ({ configOptions: options, modes }) => {
+      const sessionId = session.root
+      client.tell({ sessionId, update: { sessionUpdate: "current_mode_update", currentModeId: modes.currentModeId } })
+      client.tell({ sessionId, update: { sessionUpdate: "config_option_update", configOptions: options } })
+    })
+  }
+}

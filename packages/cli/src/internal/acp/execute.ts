@@ -1,0 +1,71 @@
+/** What `skein acp` does: serves an editor until that closes the connection. */
+import { serve } from "@skein/acp/AcpAgent"
+import type { Backend } from "@skein/backend/Backend"
+import * as LocalBackend from "@skein/backend/LocalBackend"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Readable } from "node:stream"
+import type { CommandError, Input } from "../../CommandSpec.ts"
+import { ExitCode } from "../../ExitCode.ts"
+import { Stdio, type Streams } from "../../Stdio.ts"
+import type { Stop } from "../../Stop.ts"
+import { manyServices, platform, storage } from "../app.ts"
+import { backendOf, findServer } from "../attach/attach.ts"
+import { checkDirectory, projectOf } from "../place.ts"
+import { typedMode } from "../run/mode.ts"
+import { readModel } from "../run/models.ts"
+import { version } from "../version.ts"
+import type { acpFlags } from "./flags.ts"
+
+/** What the editor sends. */
+const inputOf = (stdio: Streams): ReadableStream<Uint8Array> =>
+  Readable.toWeb(stdio.input()) as unknown as ReadableStream<Uint8Array>
+
+/** What the editor is sent: frames, and nothing else. A slow reader holds back who writes. */
+const outputOf = (stdio: Streams): WritableStream<Uint8Array> => {
+  const decoder = new TextDecoder()
+  return new WritableStream<Uint8Array>({
+    write: (bytes) => {
+      stdio.out(decoder.decode(bytes))
+      return stdio.isFull() ? Effect.runPromise(stdio.drained) : undefined
+    }
+  })
+}
+
+/** The sessions: those of the server that holds the database, else of this process. */
+const backendFor = ({ attach, db }: Input<typeof acpFlags>["flags"]) =>
+  Effect.gen(function*() {
+    const stdio = yield* Stdio
+    const found = yield* findServer({ attach, db }, stdio.err)
+    if (found !== undefined) stdio.err(`server: ${found.server.url} (its environment, config and trust apply)`)
+    return found === undefined
+      ? Layer.provide(Layer.provide(LocalBackend.layer({ projectOf }), manyServices("person")), storage).pipe(
+        Layer.provide(platform({ database: db }))
+      )
+      : backendOf(found)
+  })
+
+/** Serves. */
+export const executeAcp = (
+  { flags }: Input<typeof acpFlags>
+): Effect.Effect<number, CommandError, Stdio | Stop> =>
+  Effect.scoped(Effect.gen(function*() {
+    const stdio = yield* Stdio
+    const mode = yield* typedMode(flags)
+    const model = yield* readModel(flags.model)
+    const backend: Layer.Layer<Backend, CommandError> = yield* backendFor(flags)
+    yield* Effect.provide(
+      serve({
+        version,
+        input: inputOf(stdio),
+        output: outputOf(stdio),
+        mode,
+        agent: flags.agent,
+        model,
+        checkDirectory,
+        useServers: () => Effect.succeed(["MCP servers of the editor are not used."])
+      }),
+      backend
+    )
+    return ExitCode.done
+  })).pipe(Effect.provide(platform({ database: flags.db })))
