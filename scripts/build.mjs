@@ -92,9 +92,8 @@ const throughLoader = (source) => {
 const writeScript = async () => {
   const { outputFiles } = await esbuild.build({
     ...common,
-    // Server and editor protocol are not started often, and would make every start a little slower: they are only there as
-    // modules.
-    external: [...external, "*/internal/serve/execute.ts", "*/internal/acp/execute.ts"],
+    // What serves others is not started often, and would make every start a little slower: it is only there as modules.
+    external: [...external, "*/internal/serve/execute.ts", "*/internal/mcpServe/execute.ts", "*/internal/acp/execute.ts"],
     format: "cjs",
     // Node reads it faster, one byte for each character.
     charset: "ascii",

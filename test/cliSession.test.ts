@@ -1,5 +1,5 @@
 /** The built program's session at a terminal: what is typed, and what is to be seen. Needs python3. */
-import { existsSync, readFileSync, watch, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, watch, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { afterEach, describe, expect, it } from "vitest"
 import { program, sandbox } from "./support/cli.ts"
@@ -44,6 +44,9 @@ const appears = (file: string): Promise<void> =>
   })
 
 const ready = "Write a prompt"
+
+/** What is written when a full-screen view is left. */
+const leftFull = "\u001b[?1049l"
 
 describe.skipIf(!hasPython)("a session at a terminal (needs python3)", () => {
   it("talks over several turns, renders Markdown, prints each line once, and is continued by its id", async () => {
@@ -166,13 +169,45 @@ describe.skipIf(!hasPython)("a session at a terminal (needs python3)", () => {
       { after: ready, send: "/moddel x\r" },
       { after: "Did you mean /model?", send: "\u0003" },
       { after: ready, send: "see @nothing.txt please\r" },
-      { after: "@nothing.txt is neither a file nor an agent.", send: "1" },
-      { after: "❯ 1 No", send: "\r" },
-      { after: "› see @nothing.txt please", send: "\u0003" },
+      { after: "@nothing.txt is neither a file here nor a subagent.", send: "" },
+      { after: "Nothing was sent.", send: "\u0003" },
       { after: ready, send: "/quit\r" }
     ])
     expect(asked).toEqual([])
     expect(printed).not.toContain("hello")
+  })
+
+  it("goes back to before a prompt, and restores what tools changed since", async () => {
+    const { open, place } = await world(writes)
+    const { code, printed } = await open([
+      { after: ready, send: "go\r" },
+      { after: "Enter confirms", send: "1\r" },
+      { after: "model heard", send: "/rewind\r" },
+      { after: "Go back to before a prompt", send: "\r" },
+      { after: "Tools changed one file", send: "2\r" },
+      { after: "Deleted new.txt", send: "\u0003" },
+      { after: ready, send: "/quit\r" }
+    ])
+    expect(code, await shown(printed)).toBe(0)
+    expect(existsSync(join(place.project, "new.txt"))).toBe(false)
+  })
+
+  it("lists hooks and MCP servers", async () => {
+    const { open, place } = await world(() => "The end.")
+    const configuration = join(place.home, "config", "skein")
+    mkdirSync(configuration, { recursive: true })
+    writeFileSync(
+      join(configuration, "skein.json"),
+      JSON.stringify({ hooks: { PreToolUse: [{ matcher: "bash", command: "true" }] }, mcp: {} })
+    )
+    const { printed } = await open([
+      { after: ready, send: "/hooks\r" },
+      { after: "Esc closes", send: "q" },
+      { after: leftFull, send: "/mcp\r" },
+      { after: "No MCP servers are configured", send: "q" },
+      { after: leftFull, send: "/quit\r" }
+    ])
+    expect(printed).toContain("PreToolUse")
   })
 
   it("goes round the modes with Shift+Tab, and completes commands and files", async () => {

@@ -31,9 +31,12 @@ export const layer = (options: ServerOptions): Layer.Layer<Backend, never, HttpC
       const http = yield* Effect.context<HttpClient.HttpClient>()
       const link = yield* makeLink(options)
       const watching = makeWatching(link, http)
-      const { url, version } = options.server
       return {
-        where: { _tag: "Server", url, version },
+        // A server that was started again has another address.
+        get where() {
+          const { url, version } = link.where()
+          return { _tag: "Server", url, version } as const
+        },
         sessions: makeSessions(watching, link),
         watch: watching,
         asks: makeAsks(link),

@@ -12,8 +12,8 @@ const bundle = new URL("../dist/bundle/", import.meta.url)
 const filename = fileURLToPath(new URL("skein.cjs", bundle))
 
 const compiled = () => {
-  // Only modules have source maps, the server and the protocol of editors, and some commands need next to nothing of the program.
-  if (process.sourceMapsEnabled || /^(--?(version|v|help|h)|serve|acp)$/.test(process.argv[2])) return
+  // Only modules have source maps and what serves others, and some commands need next to nothing of the program.
+  if (process.sourceMapsEnabled || /^(--?(version|v|help|h)|serve|mcp|acp)$/.test(process.argv[2])) return
   return compiledScript(filename)
 }
 

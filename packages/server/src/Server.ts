@@ -14,6 +14,7 @@ import { Feeds } from "./internal/events/Feeds.ts"
 import { makeHandler } from "./internal/http/app.ts"
 import { makeGate } from "./internal/http/gate.ts"
 import { listen } from "./internal/http/listen.ts"
+import { makeMcp } from "./internal/http/mcp.ts"
 import { makePage } from "./internal/http/page.ts"
 import { makeLogins } from "./internal/login/Logins.ts"
 import { makeTokenCheck } from "./internal/login/token.ts"
@@ -60,9 +61,11 @@ const make = (options: ServerOptions) =>
       isPage: page.has,
       isAuthentic: (request) => checkToken(request) || logins.has(request)
     })
+    const mcp = yield* makeMcp(options)
     listening.answer(gate, (request, response) => {
-      if (!page.answer(request, response) && !streams(request, response)) handler(request, response)
-    })
+      const isAnswered = page.answer(request, response) || mcp.answer(request, response) || streams(request, response)
+      if (!isAnswered) handler(request, response)
+    }, mcp.upgrade)
     if (options.resume) yield* Effect.forkIn(resumeAll, scope)
     const host = isIPv6(options.hostname) ? `[${options.hostname}]` : options.hostname
     return {

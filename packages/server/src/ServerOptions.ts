@@ -1,8 +1,22 @@
 /** Decides what a server is started with. */
+import type { ManyServices } from "@skein/core/Skein"
 import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Duplex } from "node:stream"
 import type { Page } from "./Page.ts"
 import type { ServerHost } from "./ServerHost.ts"
+
+/** Where clients of MCP are served. */
+export interface McpDoor {
+  /** Answers a request for `/mcp`. */
+  readonly answer: (request: IncomingMessage, response: ServerResponse) => void
+  /** Serves a client over two streams until its input ends; `directory` is where it works. */
+  readonly serve: (
+    streams: { readonly input: Duplex; readonly output: Duplex; readonly directory: string | undefined }
+  ) => Effect.Effect<void>
+}
 
 /** What a server is started with. */
 export interface ServerOptions {
@@ -23,6 +37,8 @@ export interface ServerOptions {
   readonly host?: ServerHost
   /** Where logins are kept, so that they outlive the server; in memory only where absent. */
   readonly loginFile?: string
+  /** Opens the door for clients of MCP, with the first of them. Its connections end with the scope. None where absent. */
+  readonly mcp?: Effect.Effect<McpDoor, never, ManyServices | Scope.Scope>
   /** The page; none where absent. */
   readonly page?: Page
 }

@@ -67,7 +67,9 @@ export class LiveView {
   constructor(session: SessionInfo, now: number, looks: Looks, tree = new AgentTree(session, now)) {
     this.tree = tree
     this.#columns = looks.columns ?? 80
-    this.transcript = new Transcript(session.id, looks.style, () => this.#columns, looks.isSession)
+    this.transcript = new Transcript(session.id, looks.style, () => this.#columns, {
+      showsPrompts: looks.isSession === true
+    })
     this.#looks = looks
   }
 

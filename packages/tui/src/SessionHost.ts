@@ -20,12 +20,27 @@ export interface SessionTerminal {
   readonly reflow: Reflow
 }
 
+/** What is said of the names in a prompt. */
+export interface NamesChecked {
+  /** Why the prompt is not sent; undefined where it is. */
+  readonly refused: string | undefined
+  readonly notes: ReadonlyArray<string>
+}
+
 /** What a session needs of the machine that the person sits at. */
 export interface SessionHost {
   /** The names of the files below a directory, ignored ones left out. */
   readonly files: (directory: string) => Effect.Effect<ReadonlyArray<string>>
-  /** Whether a file or directory is there. */
-  readonly exists: (directory: string, name: string) => Effect.Effect<boolean>
+  /** What is wrong with the names behind `@` in a text: why it should not be sent, or what is worth knowing. */
+  readonly check: (directory: string, text: string) => Effect.Effect<NamesChecked>
+  /** The text of a file below a directory; undefined where there is none, or it lies elsewhere. */
+  readonly read: (directory: string, name: string) => Effect.Effect<string | undefined>
+  /** Gives a file below a directory this text, or deletes it. */
+  readonly write: (
+    directory: string,
+    name: string,
+    text: string | undefined
+  ) => Effect.Effect<void, { readonly message: string }>
   /** Runs a command of the person's own, and gives what it wrote. */
   readonly shell: (
     directory: string,
@@ -62,4 +77,6 @@ export interface SessionRequest {
 /** How a session was left. */
 export interface SessionLeft {
   readonly session: SessionID | undefined
+  /** Whether what works was left to the server. */
+  readonly isLeft?: boolean
 }

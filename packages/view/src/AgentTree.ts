@@ -23,11 +23,14 @@ export class AgentTree {
   /** What sessions had used before the tree was watched. */
   readonly #before = new Map<SessionID, SessionInfo["usage"]>()
   readonly #places = new QueuePlaces()
+  /** Since when it is watched, in milliseconds since 1970: work before that does not count. */
+  #watched: number
   readonly root: AgentNode
 
   /** A tree of one session, watched from now on: what was used before does not count. */
   constructor(session: SessionInfo, now: number) {
     this.#before.set(session.id, session.usage)
+    this.#watched = now
     this.root = this.#add(session, now, session.title)
     this.#learn(this.root, session)
   }
@@ -38,6 +41,7 @@ export class AgentTree {
     if (root === undefined) return undefined
     const tree = new AgentTree(root, root.turn?.began ?? root.time.created)
     tree.#before.clear()
+    tree.#watched = 0
     const runs = new Map(snapshot.tasks.map((run) => [run.taskID, run]))
     for (const session of snapshot.sessions) {
       const node = session.id === root.id ? tree.root : tree.#add(session, session.time.created, session.title)
@@ -174,8 +178,8 @@ export class AgentTree {
     node.agent = info.agent
     if (node === this.root) node.title = info.title
     if (node.state.type === "idle") node.state = { type: "idle", end: info.turn?.ended }
-    // A tree that was watched from its beginning tells of the present turn.
-    if (node === this.root && !this.#before.has(node.id)) node.began = info.turn?.began ?? node.began
+    // Its time is that of the present turn: what lay between two turns was no work.
+    if (node === this.root && info.turn !== undefined) node.began = Math.max(this.#watched, info.turn.began)
     return true
   }
 

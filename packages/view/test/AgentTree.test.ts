@@ -1,4 +1,5 @@
 /** Proves that a snapshot with the events after it shows what all events show. */
+import type { Event } from "@skein/domain/Event"
 import { activityOf, phaseOf, timesOf } from "@skein/view/Activity"
 import type { AgentNode } from "@skein/view/AgentNode"
 import { AgentTree } from "@skein/view/AgentTree"
@@ -161,6 +162,25 @@ describe("an agent", () => {
     expect(tree && phaseOf(tree.root)).toBe("interrupted")
     story.status("root", { type: "busy", step: 1 })
     expect(tree && [tree.see(story.events[0]!), phaseOf(tree.root)]).toEqual([true, "working"])
+  })
+
+  it("counts the present turn of a root, and nothing of the time between two turns", () => {
+    const story = new Story()
+    const tree = new AgentTree(story.first, 500)
+    const tell = (turn: object, at: number) =>
+      tree.see({
+        type: "session.updated",
+        sessionID: story.first.id,
+        timestamp: at,
+        properties: { info: { ...story.first, turn } }
+      } as unknown as Event)
+    tell({ began: 1_000 }, 1_000)
+    tell({ began: 1_000, ended: { at: 1_200, how: "completed" } }, 1_200)
+    tell({ began: 90_000 }, 90_000)
+    expect(timesOf(tree.root, 90_100).worked).toBe(100)
+    // A turn that an earlier process began: what was before this one is not known.
+    tell({ began: 100 }, 90_000)
+    expect(timesOf(tree.root, 90_100).worked).toBe(89_600)
   })
 
   it("does not count its time in queues as work", () => {

@@ -1,6 +1,7 @@
 /** Declares `skein mcp`. */
 import { command } from "../CommandSpec.ts"
-import { directoryFlags, formatFlags, listingFlags, verboseFlags } from "../internal/sharedFlags.ts"
+import { attachFlags } from "../internal/attach/flags.ts"
+import { databaseFlags, directoryFlags, formatFlags, listingFlags, verboseFlags } from "../internal/sharedFlags.ts"
 
 const loadList = () => import("../internal/mcpCommands/list.ts").then(({ listServers }) => listServers)
 
@@ -57,11 +58,19 @@ const test = command({
   load: () => import("../internal/mcpCommands/test.ts").then(({ testServer }) => testServer)
 })
 
-/** Lists, adds, removes and tries MCP servers. */
+const serve = command({
+  name: "serve",
+  summary: "Serves a client of MCP over standard input and output, which delegates tasks to agents",
+  details: "A client such as Claude Code starts this itself. See docs/mcp-server.md.",
+  flags: { ...directoryFlags, ...databaseFlags, ...attachFlags, ...verboseFlags },
+  load: () => import("../internal/mcpServe/execute.ts").then(({ executeMcpServe }) => executeMcpServe)
+})
+
+/** Lists, adds, removes and tries MCP servers, and is one. */
 export const mcp = command({
   name: "mcp",
-  summary: "Lists, adds, removes and tries MCP servers, whose tools agents can use",
+  summary: "Lists, adds, removes and tries MCP servers, whose tools agents can use, and is one for others",
   flags: listFlags,
-  commands: [list, add, remove, test],
+  commands: [list, add, remove, test, serve],
   load: loadList
 })

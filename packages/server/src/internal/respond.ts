@@ -39,7 +39,11 @@ export const refuseSocket = (error: NodeJS.ErrnoException, socket: Duplex): void
     socket.destroy()
     return
   }
-  const refused = ofParser[error.code ?? ""]?.() ?? problem(400, "BadRequest", "This is not an HTTP request.")
+  answerSocket(socket, ofParser[error.code ?? ""]?.() ?? problem(400, "BadRequest", "This is not an HTTP request."))
+}
+
+/** Answers with a problem where there is only a socket, and closes it. */
+export const answerSocket = (socket: Duplex, refused: Problem): void => {
   const body = JSON.stringify(refused)
   socket.end(
     `HTTP/1.1 ${refused.status} ${refused.title}\r\nContent-Type: ${problemType}\r\n`

@@ -23,7 +23,7 @@ const slow = Effect.gen(function*() {
   listening.answer(() => undefined, (request) => {
     // What the body says does not matter: it never ends.
     void Effect.runPromiseExit(Effect.provide(readBody(request), context.context))
-  })
+  }, (_, socket) => void socket.destroy())
   return listening.port
 })
 

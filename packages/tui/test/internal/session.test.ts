@@ -60,7 +60,11 @@ describe("the input", () => {
     const seat = new Seat(false).type("see @b.t").type("\t")
     expect(seat.below).toContain("› see @src/b.ts")
     seat.type("and @expl\t\r")
-    expect(seat.model.take()).toEqual([{ type: "prompt", text: "see @src/b.ts and @explore " }])
+    expect(seat.model.take()).toEqual([{
+      type: "prompt",
+      text: "see @src/b.ts and @explore ",
+      typed: "see @src/b.ts and @explore "
+    }])
   })
 
   it("sends no paste, whether or not the terminal marks it", () => {
@@ -85,7 +89,7 @@ describe("the input", () => {
     seat.type("\t")
     expect(seat.model.take()).toEqual([])
     seat.tell("session.idle", {})
-    expect(seat.model.take()).toEqual([{ type: "prompt", text: "then this" }])
+    expect(seat.model.take()).toEqual([{ type: "prompt", text: "then this", typed: "then this" }])
   })
 
   it("quits by Ctrl+C twice, which first clears", () => {
@@ -95,6 +99,28 @@ describe("the input", () => {
     expect(seat.model.take()).toEqual([])
     seat.type("\u0003")
     expect(seat.model.take()).toEqual([{ type: "quit" }])
+  })
+})
+
+describe("Ctrl+O", () => {
+  const output = Array.from({ length: 30 }, (_, at) => `line ${at + 1}`).join("\n")
+  const long = { tool: "bash", input: { command: "make" }, metadata: { exit: 0 }, output }
+
+  it("opens the one thing that is folded since the last prompt", () => {
+    const seat = new Seat().prompted("go").called(long)
+    seat.called({ ...long, input: { command: "true" }, output: "short" }).type("\u000f")
+    expect(seat.below).toContain("bash make")
+    expect(seat.below).toContain("line 1\n")
+    expect(seat.below).not.toContain("lines before")
+    expect(seat.model.take()).toEqual([])
+  })
+
+  it("opens the whole transcript where nothing or more is folded", () => {
+    const transcript = [{ type: "transcript", session: "ses_1" }]
+    const seat = new Seat().prompted("go").called(long).called(long).type("\u000f")
+    expect(seat.model.take()).toEqual(transcript)
+    seat.prompted("next").type("\u000f")
+    expect(seat.model.take()).toEqual(transcript)
   })
 })
 

@@ -119,7 +119,8 @@ export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpCl
     yield* Effect.forkScoped(
       Effect.onExit(Effect.mapError(streaming(from), refused), (exit) =>
         Effect.sync(() => {
-          watch.connected("lost")
+          // Whoever stops watching has lost nothing.
+          if (!Exit.isInterrupted(exit)) watch.connected("lost")
           if (Exit.isFailure(exit)) Deferred.unsafeDone(opened, Exit.failCause(exit.cause))
         }))
     )

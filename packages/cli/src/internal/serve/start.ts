@@ -72,6 +72,11 @@ export const startServer = Effect.fnUntraced(function*(flags: ServeFlags) {
   // No single project decides what all of them share.
   const { settings } = yield* ConfigFiles.load({ directory: home, whyNot: yield* providerCheck })
   const page = yield* readPage
+  const here = yield* Effect.context<DataDirs | FileSystem.FileSystem>()
+  const mcp = Effect.provide(
+    Effect.flatMap(Effect.promise(() => import("../mcpServe/host.ts")), ({ openDoor }) => openDoor),
+    here
+  )
   const serving = Layer.unwrapEffect(Effect.map(makeHost, (host) =>
     Server.layer({
       hostname,
@@ -83,6 +88,7 @@ export const startServer = Effect.fnUntraced(function*(flags: ServeFlags) {
       resume: !flags["no-resume"],
       host,
       page,
+      mcp,
       loginFile: file.replace(/json$/, "logins")
     }))).pipe(Layer.provide(isolation), Layer.provide(manyServices("person", settings)))
   const { hide } = yield* Redaction

@@ -10,6 +10,7 @@ export const sessionFlags = {
   mode: promptFlags.mode,
   auto: promptFlags.auto,
   db: promptFlags.db,
+  attach: promptFlags.attach,
   verbose: promptFlags.verbose,
   "log-format": promptFlags["log-format"],
   session: runFlags.session,

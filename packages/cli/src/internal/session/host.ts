@@ -1,5 +1,6 @@
 /** What a session needs of this machine: files, commands, an editor, and what was typed before. */
 import * as FileSystem from "@effect/platform/FileSystem"
+import type { Backend } from "@skein/backend/Backend"
 import { DataDirs } from "@skein/config/DataDirs"
 import { environment } from "@skein/tools/Environment"
 import type { SessionHost } from "@skein/tui/SessionHost"
@@ -8,9 +9,10 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { spawn } from "node:child_process"
 import { createHash } from "node:crypto"
-import { existsSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join, resolve } from "node:path"
+import { join } from "node:path"
+import type { AttachFlags } from "../attach/attach.ts"
+import { makeProjectFiles } from "./projectFiles.ts"
 
 /** How much of what a command writes is kept, in characters; and how many files are offered. */
 const most = { output: 200_000, files: 50_000, history: 1_000 }
@@ -49,10 +51,12 @@ const take = (command: string, file: string, env: Readonly<Record<string, string
     child.once("close", () => resume(Effect.void))
   })
 
-/** Makes it. */
-export const makeHost = Effect.gen(function*() {
+/** Makes it; the flags say where sessions are, also for commands that it runs. */
+export const makeHost = Effect.fnUntraced(function*({ db }: Pick<AttachFlags, "db">) {
   const fileSystem = yield* FileSystem.FileSystem
-  const { data, home } = yield* DataDirs
+  const context = yield* Effect.context<Backend | FileSystem.FileSystem>()
+  const files = yield* makeProjectFiles
+  const { data } = yield* DataDirs
   const variables = yield* environment
   const fileOf = (directory: string) =>
     join(data, "history", `${createHash("sha256").update(directory).digest("hex").slice(0, 16)}.jsonl`)
@@ -98,12 +102,27 @@ export const makeHost = Effect.gen(function*() {
         run(rgPath, ["--files", "--hidden", "--glob", "!.git"], directory, variables),
         ({ output }) => output.split("\n").filter((line) => line !== "").slice(0, most.files).toSorted()
       ),
-    exists: (directory, name) =>
-      Effect.sync(() => existsSync(name.startsWith("~/") ? join(home, name.slice(2)) : resolve(directory, name))),
+    check: (directory, text) =>
+      Effect.gen(function*() {
+        const notes: Array<string> = []
+        const { checkNames } = yield* Effect.promise(() => import("../run/mistyped.ts"))
+        const refused = yield* checkNames(text, directory, (line) => notes.push(line)).pipe(
+          Effect.as(undefined),
+          // What is wrong with the project itself is said when the prompt is sent.
+          Effect.catchAll((error) => Effect.succeed(error._tag === "UsageError" ? error.message : undefined)),
+          Effect.provide(context)
+        )
+        return { refused, notes }
+      }),
+    ...files,
     shell: (directory, command) => run("bash", ["-c", command], directory, variables),
     program: (directory, args) =>
       Effect.map(
-        run(process.execPath, [process.argv[1] ?? "", ...args], directory, { ...variables, NO_COLOR: "1" }),
+        run(process.execPath, [process.argv[1] ?? "", ...args], directory, {
+          ...variables,
+          ...(db === undefined ? {} : { SKEIN_DB: db }),
+          NO_COLOR: "1"
+        }),
         ({ output }) => output
       ),
     edit,

@@ -3,9 +3,10 @@ import type { Problem } from "@skein/api/Problem"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import type { Duplex } from "node:stream"
 import { ListenFailed } from "../../ListenFailed.ts"
 import { headersPatience, requestPatience } from "../../ServerOptions.ts"
-import { refuse, refuseSocket } from "../respond.ts"
+import { answerSocket, refuse, refuseSocket } from "../respond.ts"
 
 /** How many clients there may be at once. */
 const mostConnections = 20_000
@@ -21,8 +22,12 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void
 /** A socket that takes requests. */
 export interface Listening {
   readonly port: number
-  /** Begins to answer. Until then, connections wait. */
-  readonly answer: (gate: (request: IncomingMessage) => Problem | undefined, handler: Handler) => void
+  /** Begins to answer. Until then, connections wait. `upgrade` takes sockets that are to speak something else. */
+  readonly answer: (
+    gate: (request: IncomingMessage) => Problem | undefined,
+    handler: Handler,
+    upgrade: (request: IncomingMessage, socket: Duplex) => void
+  ) => void
   /** Takes no more connections. */
   readonly refuse: Effect.Effect<void>
 }
@@ -79,7 +84,7 @@ export const listen = (
     const address = server.address()
     return {
       port: typeof address === "object" && address !== null ? address.port : port,
-      answer: (gate, handler) => {
+      answer: (gate, handler, upgrade) => {
         const onRequest = (request: IncomingMessage, response: ServerResponse) => {
           response.on("error", ignoreBroken)
           const refused = gate(request)
@@ -89,6 +94,13 @@ export const listen = (
           handler(request, response)
         }
         server.on("request", onRequest)
+        server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+          socket.on("error", ignoreBroken)
+          const refused = gate(request)
+          if (refused !== undefined) return answerSocket(socket, refused)
+          if (head.length > 0) socket.unshift(head)
+          upgrade(request, socket)
+        })
         server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
           if (gate(request) === undefined) response.writeContinue()
           onRequest(request, response)

@@ -7,8 +7,16 @@ import type { Style } from "../../Style.ts"
 import { fit, widthOf, wrap } from "../../Width.ts"
 import { diffLines } from "./diffLines.ts"
 
-/** How many lines of a command's output are shown, the last ones; and of todos. */
-const longest = { output: 6, todos: 20 }
+/** How many lines of a command's output are shown, the last ones; of changes, and of todos. */
+interface Most {
+  readonly output: number
+  readonly diff: number
+  readonly todos: number
+}
+
+const folded: Most = { output: 6, diff: 24, todos: 20 }
+
+const whole: Most = { output: 5_000, diff: 5_000, todos: 5_000 }
 
 const boxes: Readonly<Record<string, string>> = {
   pending: "[ ]",
@@ -22,9 +30,9 @@ export const outputLine = (line: string, columns: number): string =>
   // oxlint-disable-next-line no-control-regex -- colours begin with ESC
   fit(`    ${escapeLine(line.slice(0, 1_000).replace(/\u001b\[[\d;]*m/g, "").replaceAll("\t", "  "))}`, columns)
 
-const outputLines = (output: string, columns: number, style: Style): ReadonlyArray<string> => {
+const outputLines = (output: string, columns: number, style: Style, most: number): ReadonlyArray<string> => {
   const lines = output.trimEnd().split("\n")
-  const tail = lines.slice(-longest.output)
+  const tail = lines.slice(-most)
   const before = lines.length - tail.length
   return [
     ...(before === 0 ? [] : [`    … ${before} ${before === 1 ? "line" : "lines"} before`]),
@@ -32,9 +40,9 @@ const outputLines = (output: string, columns: number, style: Style): ReadonlyArr
   ].map(style.dim)
 }
 
-const todoLines = (todos: unknown, columns: number, style: Style): ReadonlyArray<string> => {
+const todoLines = (todos: unknown, columns: number, style: Style, most: number): ReadonlyArray<string> => {
   if (!Array.isArray(todos)) return []
-  const each = todos.slice(0, longest.todos).map((todo: { readonly content?: unknown; readonly status?: unknown }) => {
+  const each = todos.slice(0, most).map((todo: { readonly content?: unknown; readonly status?: unknown }) => {
     const status = String(todo.status)
     const line = fit(`    ${boxes[status] ?? "[ ]"} ${escapeLine(String(todo.content))}`, columns)
     return status === "in_progress" ? style.bold(line) : status === "pending" ? line : style.dim(line)
@@ -43,16 +51,16 @@ const todoLines = (todos: unknown, columns: number, style: Style): ReadonlyArray
   return more <= 0 ? each : [...each, style.dim(`    … ${more} more`)]
 }
 
-const details = ({ state, tool }: ToolPart, columns: number, style: Style): ReadonlyArray<string> => {
+const details = ({ state, tool }: ToolPart, columns: number, style: Style, most: Most): ReadonlyArray<string> => {
   if (state.status !== "completed") return []
   const { diff, todos } = state.metadata
-  if (tool === "bash") return outputLines(state.output, columns, style)
-  if (tool === "todowrite") return todoLines(todos, columns, style)
-  return typeof diff === "string" ? diffLines(diff, columns, style) : []
+  if (tool === "bash") return outputLines(state.output, columns, style, most.output)
+  if (tool === "todowrite") return todoLines(todos, columns, style, most.todos)
+  return typeof diff === "string" ? diffLines(diff, columns, style, most.diff) : []
 }
 
-/** The lines of a call that has ended, none wider than the terminal. */
-export const callLines = (part: ToolPart, columns: number, style: Style): ReadonlyArray<string> => {
+/** The lines of a call that has ended, none wider than the terminal; long ones are folded, or whole. */
+export const callLines = (part: ToolPart, columns: number, style: Style, isWhole = false): ReadonlyArray<string> => {
   const { isGood, text } = outcomeOf(part)
   const mark = isGood ? "•" : "✗"
   const name = escapeLine(part.tool)
@@ -67,5 +75,5 @@ export const callLines = (part: ToolPart, columns: number, style: Style): Readon
   const about = [name, subject].filter((each) => each !== "").join(" ")
   const line = fit(`${mark} ${about}  ${outcome}`.trimEnd(), room)
   const painted = isGood ? `${style.cyan(line.slice(0, 1))}${line.slice(1)}` : style.red(line)
-  return [painted, ...reason, ...details(part, room, style)]
+  return [painted, ...reason, ...details(part, room, style, isWhole ? whole : folded)]
 }

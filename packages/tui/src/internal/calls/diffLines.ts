@@ -3,7 +3,7 @@ import { escapeLine } from "../../Escape.ts"
 import type { Style } from "../../Style.ts"
 import { fit } from "../../Width.ts"
 
-/** The most lines of a change that are shown. */
+/** The most lines of a change that are shown where it is folded. */
 const longest = 24
 
 /** The columns of a line number. */
@@ -28,11 +28,16 @@ const paintOf = (line: string, style: Style) =>
   line.startsWith("+") ? style.green : line.startsWith("-") ? style.red : style.dim
 
 /** The lines of a diff; one without `@@` has no numbers. */
-export const diffLines = (diff: string, columns: number, style: Style): ReadonlyArray<string> => {
+export const diffLines = (
+  diff: string,
+  columns: number,
+  style: Style,
+  most = longest
+): ReadonlyArray<string> => {
   const lines = diff === "" ? [] : diff.split("\n")
   const shown: Array<string> = []
   let numbers: Numbers | undefined
-  for (const line of lines.slice(0, longest)) {
+  for (const line of lines.slice(0, most)) {
     const hunk = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/.exec(line)
     if (hunk !== null) {
       const first = (start: string | undefined, count: string | undefined) => Number(start) + (count === "0" ? 1 : 0)
@@ -47,6 +52,6 @@ export const diffLines = (diff: string, columns: number, style: Style): Readonly
       shown.push(paintOf(line, style)(fit(text, columns)))
     }
   }
-  const folded = lines.length - longest
+  const folded = lines.length - most
   return folded <= 0 ? shown : [...shown, style.dim(`    … ${folded} more ${folded === 1 ? "line" : "lines"}`)]
 }

@@ -1,9 +1,9 @@
 /** Gathers what the main agent says and does, in order, as lines that are printed permanently. */
 import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
-import type { Part } from "@skein/domain/Part"
-import { formatCount, formatDuration } from "@skein/view/Numbers"
+import type { Part, ReasoningPart, ToolPart } from "@skein/domain/Part"
 import { failureOf } from "../../CallFailure.ts"
+import { subjectOf } from "../../CallOutcome.ts"
 import { escapeLine, escapeText } from "../../Escape.ts"
 import type { Style } from "../../Style.ts"
 import { fit } from "../../Width.ts"
@@ -11,6 +11,7 @@ import { Markdown } from "../text/Markdown.ts"
 import { wrapRuns } from "../text/runs.ts"
 import { AnswerText, brokeOff } from "./answerText.ts"
 import { callLines, outputLine } from "./callLines.ts"
+import { thoughtLines } from "./thoughtLines.ts"
 
 /** How many lines of a running command are shown. */
 const tailed = 3
@@ -18,8 +19,25 @@ const tailed = 3
 /** How much of a growing line is laid out, in characters. */
 const longestLine = 4_000
 
+/** How many calls and thoughts are kept to be opened in full. */
+const mostFoldable = 200
+
 /** How many rows of a prompt are shown. */
 const mostPrompted = 40
+
+/** How a transcript is shown. */
+export interface TranscriptLooks {
+  /** Prompts of people are shown as well. */
+  readonly showsPrompts?: boolean
+  /** Nothing is folded. */
+  readonly isWhole?: boolean
+}
+
+/** Something that was printed folded. */
+export interface Folded {
+  readonly title: string
+  readonly lines: ReadonlyArray<string>
+}
 
 /** What the agent at the root says and does. */
 export class Transcript {
@@ -35,16 +53,18 @@ export class Transcript {
   readonly #outputs = new Map<string, string>()
   readonly answer: AnswerText
   readonly #markdown: Markdown
-  readonly #showsPrompts: boolean
+  readonly #looks: TranscriptLooks
+  /** The calls and thoughts since the last prompt, which may be folded. */
+  #foldable: Array<ToolPart | ReasoningPart> = []
   /** Messages of people, and their parts that were printed. */
   readonly #prompts = new Set<string>()
   /** The tasks whose failure was told. */
   readonly failedTasks = new Set<SessionID>()
 
-  constructor(sessionID: SessionID, style: Style, columns: () => number, showsPrompts = false) {
+  constructor(sessionID: SessionID, style: Style, columns: () => number, looks: TranscriptLooks = {}) {
     this.#sessionID = sessionID
     this.#markdown = new Markdown(style)
-    this.#showsPrompts = showsPrompts
+    this.#looks = looks
     this.#style = style
     this.#columns = columns
     this.answer = new AnswerText(sessionID)
@@ -77,6 +97,17 @@ export class Transcript {
     return lines.filter((line) => line.trim() !== "").map((line) =>
       this.#style.dim(outputLine(line, this.#columns() - 1))
     )
+  }
+
+  /** What was printed folded since the last prompt, in full. */
+  get folded(): ReadonlyArray<Folded> {
+    return this.#foldable.flatMap((part) => {
+      const lines = this.#linesOf(part, true)
+      return lines.length <= this.#linesOf(part, false).length ? [] : [{
+        title: part.type === "tool" ? `${escapeLine(part.tool)} ${subjectOf(part)}` : "Thoughts",
+        lines
+      }]
+    })
   }
 
   /** A line that stays. */
@@ -140,6 +171,7 @@ export class Transcript {
     )
     const shown = lines.slice(0, mostPrompted).map((line, at) => `${at === 0 ? cyan("› ") : "  "}${line}`)
     const more = lines.length - shown.length
+    this.#foldable = []
     this.#endWords()
     if (this.#last !== "nothing") this.#lines.push("")
     this.#lines.push(...shown, ...(more > 0 ? [this.#style.dim(`  … ${more} more lines`)] : []), "")
@@ -178,18 +210,29 @@ export class Transcript {
       this.#outputs.delete(part.id)
       const taskID = failureOf(part)?.taskID
       if (taskID !== undefined) this.failedTasks.add(taskID)
-      return this.#block(callLines(part, this.#columns(), this.#style))
+      return this.#foldableBlock(part)
     }
-    if (part.type === "text" && this.#showsPrompts && this.#prompts.has(part.messageID) && part.synthetic !== true) {
+    if (
+      part.type === "text" && this.#looks.showsPrompts === true && this.#prompts.has(part.messageID) &&
+      part.synthetic !== true
+    ) {
       this.#ended.add(part.id)
       return this.#prompt(part.text)
     }
     if (part.type !== "reasoning" || part.text.trim() === "" || part.time?.end === undefined) return false
     this.#ended.add(part.id)
-    const [first = ""] = part.text.trim().split("\n", 1)
-    const head = `∴ thought for ${formatDuration(part.time.end - part.time.start)}, ${
-      formatCount(part.text.length)
-    } characters`
-    return this.#block([this.#style.dim(fit(`${head}: ${escapeLine(first.slice(0, 300))}`, this.#columns() - 1))])
+    return this.#foldableBlock(part)
+  }
+
+  #foldableBlock(part: ToolPart | ReasoningPart): true {
+    this.#foldable.push(part)
+    if (this.#foldable.length > mostFoldable) this.#foldable.shift()
+    return this.#block(this.#linesOf(part, this.#looks.isWhole === true))
+  }
+
+  #linesOf(part: ToolPart | ReasoningPart, isWhole: boolean): ReadonlyArray<string> {
+    return part.type === "tool"
+      ? callLines(part, this.#columns(), this.#style, isWhole)
+      : thoughtLines(part, this.#columns() - 1, this.#style, isWhole)
   }
 }

@@ -13,7 +13,9 @@ export interface Facts {
   readonly directory: string
   readonly branch: string | undefined
   /** The server that holds the database; undefined in this process. */
-  readonly server: string | undefined
+  server: string | undefined
+  /** Whether that does not answer at the moment. */
+  isAway?: boolean
   mode: Mode
   agent: string | undefined
   model: string | undefined

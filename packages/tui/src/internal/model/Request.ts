@@ -3,10 +3,26 @@ import type { MessageID, SessionID } from "@skein/domain/Id"
 import type { Mode } from "@skein/domain/Mode"
 import type { DialogReply } from "../../Dialog.ts"
 
+/** Goes back to before a prompt, in a copy. */
+export interface RewindRequest {
+  readonly type: "rewind"
+  /** The last message that the copy holds; undefined where it is empty. */
+  readonly message: MessageID | undefined
+  readonly text: string
+  /** What files held before; they are written where the person wants it. */
+  readonly files: ReadonlyArray<RestoredFile>
+}
+
+/** A file as it was; without a text where it did not exist. */
+export interface RestoredFile {
+  readonly file: string
+  readonly text: string | undefined
+}
+
 /** Something to be done. */
 export type Request =
-  /** Sends a person's words. */
-  | { readonly type: "prompt"; readonly text: string; readonly isSure?: boolean }
+  /** Sends a person's words; `typed` is what of them was not pasted in a fold: its names are checked. */
+  | { readonly type: "prompt"; readonly text: string; readonly typed: string }
   /** Runs a command of the session or of the project. */
   | { readonly type: "command"; readonly name: string; readonly words: string }
   /** Runs a command of the person's own. */
@@ -22,8 +38,9 @@ export type Request =
   | { readonly type: "transcript"; readonly session: SessionID }
   /** Opens another session. */
   | { readonly type: "open"; readonly session: SessionID }
-  /** Goes back to before a message, in a copy. */
-  | { readonly type: "rewind"; readonly message: MessageID | undefined; readonly text: string }
+  | RewindRequest
+  /** Says what would change, and asks whether to go back. */
+  | { readonly type: "askRewind"; readonly prompt: MessageID }
   /** Lists the prompts to go back to. */
   | { readonly type: "listPrompts" }
   /** Names of files for completion. */

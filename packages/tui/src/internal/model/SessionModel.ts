@@ -7,7 +7,7 @@ import type { Key } from "../../Key.ts"
 import { LiveView, type Moment } from "../../LiveView.ts"
 import type { Style } from "../../Style.ts"
 import { InputLine } from "../editor/InputLine.ts"
-import type { Pager } from "../list/Pager.ts"
+import { Pager } from "../list/Pager.ts"
 import { type Item, Picker } from "../list/Picker.ts"
 import { Completion } from "./Completion.ts"
 import type { Facts } from "./Facts.ts"
@@ -273,9 +273,7 @@ export class SessionModel {
       case "ctrl+r":
         return this.#search()
       case "ctrl+o":
-        return this.#live === undefined
-          ? undefined
-          : this.request({ type: "transcript", session: this.#live.tree.root.id })
+        return this.#unfold()
       case "ctrl+d":
         return this.input.isEmpty ? this.request({ type: "quit" }) : void this.input.press(key)
       case "up": {
@@ -289,6 +287,14 @@ export class SessionModel {
       default:
         if (this.input.press(key) === "submit") this.#send("steer")
     }
+  }
+
+  /** Opens what was folded since the last prompt; where that is not one thing, the whole transcript. */
+  #unfold(): void {
+    if (this.#live === undefined) return
+    const [only, ...others] = this.#live.transcript.folded
+    if (only !== undefined && others.length === 0) this.#pager = new Pager(only.title, only.lines)
+    else this.request({ type: "transcript", session: this.#live.tree.root.id })
   }
 
   /** Opens the tree of agents. */
@@ -343,24 +349,24 @@ export class SessionModel {
 
   /** Sends what stands in the input: now, or after the turn. */
   #send(how: "steer" | "queue"): void {
-    const text = this.input.whole
+    const { text: typed, whole: text } = this.input
     if (text.trim() === "") return
     this.input.keep(text)
     this.input.clear()
     this.#completion.close()
     if (how === "queue" && this.isBusy) return this.waiting.queue(text)
-    this.submit(text)
+    this.submit(text, typed)
   }
 
   /** Does what a text says: a command, a shell command, or a prompt. */
-  submit(text: string): void {
+  submit(text: string, typed = text): void {
     this.#failed = undefined
     const [, name, words = ""] = /^\/([^\s/]+)(?:\s+([^]*))?$/.exec(text.trimEnd()) ?? []
     if (name !== undefined) return this.request({ type: "command", name, words })
     if (text.startsWith("!") && text.trim().length > 1) {
       return this.request({ type: "shell", command: text.slice(1).trim() })
     }
-    this.request({ type: "prompt", text })
+    this.request({ type: "prompt", text, typed })
   }
 
   #learn(info: SessionInfo): void {

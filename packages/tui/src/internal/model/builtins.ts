@@ -26,6 +26,8 @@ export const builtins: ReadonlyArray<BuiltinCommand> = [
   { name: "agents", summary: "Lists the agents" },
   { name: "commands", summary: "Lists the commands of the project" },
   { name: "skills", summary: "Lists the skills" },
+  { name: "mcp", summary: "Lists the MCP servers" },
+  { name: "hooks", summary: "Lists the hooks" },
   { name: "permissions", summary: "Lists what was allowed permanently" },
   { name: "config", summary: "Shows the configuration and its origins" },
   { name: "doctor", summary: "Checks the installation" },

@@ -1,7 +1,9 @@
 /** Decides how a session looks: a function of the model, the size of the terminal and the time. */
+import { escapeLine } from "../../Escape.ts"
 import type { Moment } from "../../LiveView.ts"
 import type { Place } from "../../Screen.ts"
 import { fit } from "../../Width.ts"
+import { wrapRuns } from "../text/runs.ts"
 import type { SessionModel } from "./SessionModel.ts"
 import { statusLine } from "./statusLine.ts"
 
@@ -20,6 +22,9 @@ interface Size {
   readonly columns: number
   readonly rows: number
 }
+
+/** The rows of what is said above the status line at most. */
+const mostHints = 3
 
 /** The rows of the input at most, of those that there are. */
 const inputRows = (rows: number): number => Math.max(1, Math.min(10, Math.floor(rows / 3)))
@@ -51,7 +56,9 @@ export const frameOf = (model: SessionModel, size: Size, moment: Moment): Sessio
   const input = inputLines(model, { columns, rows })
   const status = statusLine(model.facts, model.live?.tree, model.used, columns, style)
   const rule = style.dim("─".repeat(columns - 1))
-  const hint = model.hint === "" ? [] : [style.dim(fit(`  ${model.hint}`, columns - 1))]
+  const hint = model.hint === ""
+    ? []
+    : wrapRuns([{ text: escapeLine(model.hint), paint: style.dim }], columns - 1, "  ", "  ").slice(0, mostHints)
   const bottom = choosing === undefined
     ? [rule, ...input.lines, ...hint, status]
     : [rule, ...choosing.lines(columns, Math.min(16, rows - 4), style), status]

@@ -57,7 +57,9 @@ export const statusLine = (
     ...(running === 0 ? [] : [`${running} running`]),
     ...(background === 0 ? [] : [`${background} background`]),
     ...(facts.branch === undefined ? [] : [escapeLine(facts.branch)]),
-    ...(facts.server === undefined ? [] : [`server ${escapeLine(facts.server)}`])
+    ...(facts.server === undefined
+      ? []
+      : [facts.isAway === true ? "server away" : `server ${escapeLine(facts.server)}`])
   ]
   return `  ${modeText(facts.mode, style)}${
     style.dim(fit([...parts.map((part) => ` · ${part}`)].join(""), columns - 8))

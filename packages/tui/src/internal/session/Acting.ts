@@ -27,6 +27,8 @@ export interface Stage {
 export interface Performer {
   readonly perform: (request: Request) => Effect.Effect<void>
   readonly open: (id: SessionID) => Effect.Effect<void, BackendError>
+  /** The session that was asked for is open: what was typed meanwhile is for that one, and is carried out now. */
+  readonly opened: Effect.Effect<void>
 }
 
 /** What the parts of a performer share. */

@@ -188,12 +188,26 @@ const tasks = withSession((acting, id) =>
   )
 )
 
-/** What another command of the program prints, in a full-screen view. */
-const printed = (title: string, command: string, isShown = (_line: string): boolean => true): Run => (acting) =>
-  Effect.flatMap(acting.host.program(acting.model.facts.directory, [command]), (text) => {
+/** What another command of the program prints, in a full-screen view; `none` stands for no lines. */
+const printed = (
+  title: string,
+  args: ReadonlyArray<string>,
+  isShown = (_line: string): boolean => true,
+  none = "Nothing."
+): Run =>
+(acting) =>
+  Effect.flatMap(acting.host.program(acting.model.facts.directory, args), (text) => {
     const lines = escapeText(text).trimEnd().split("\n").filter(isShown)
-    return page(acting, title, inColumns(lines.join("\n"), acting.terminal.size().columns - 1))
+    return page(
+      acting,
+      title,
+      inColumns(lines.length === 0 ? none : lines.join("\n"), acting.terminal.size().columns - 1)
+    )
   })
+
+/** The lines of `skein config` about some keys, and what it says of files that it left out. */
+const configured = (title: string, key: string, none: string): Run =>
+  printed(title, ["config", "--full"], (line) => line.startsWith(`${key}.`) || line.startsWith("skein:"), none)
 
 const diff: Run = (acting) =>
   Effect.flatMap(acting.host.shell(acting.model.facts.directory, "git diff HEAD"), ({ output }) => {
@@ -249,7 +263,7 @@ const rename = withSession(({ backend, model }, id, words) =>
 )
 
 const runs: Readonly<Record<string, Run>> = {
-  help: (acting) => page(acting, "Help", helpLines(acting.model.style)),
+  help: (acting) => page(acting, "Help", helpLines(acting.model.style, acting.model.facts.commands)),
   new: ({ close, model }) =>
     Effect.zipRight(close, Effect.sync(() => model.say("A new session begins with the next prompt."))),
   resume: (acting, words) =>
@@ -277,13 +291,15 @@ const runs: Readonly<Record<string, Run>> = {
   cost,
   tasks,
   tree: ({ model }) => Effect.sync(() => model.openTree()),
-  agents: printed("Agents", "agents"),
-  commands: printed("Commands", "commands"),
-  skills: printed("Skills", "skills"),
-  permissions: printed("Permanent approvals", "permissions"),
-  config: printed("Configuration", "config"),
+  agents: printed("Agents", ["agents"]),
+  commands: printed("Commands", ["commands"]),
+  skills: printed("Skills", ["skills"]),
+  mcp: configured("MCP servers", "mcp", "No MCP servers are configured. See docs/mcp.md."),
+  hooks: configured("Hooks", "hooks", "No hooks are configured. See docs/hooks.md."),
+  permissions: printed("Permanent approvals", ["permissions"]),
+  config: printed("Configuration", ["config"]),
   // Its output is read here, so what it says of its terminal is not about the one that the person sees.
-  doctor: printed("Checks", "doctor", (line) => !/^\w+\s+terminal\s/.test(line)),
+  doctor: printed("Checks", ["doctor"], (line) => !/^\w+\s+terminal\s/.test(line)),
   diff,
   copy,
   export: exported,

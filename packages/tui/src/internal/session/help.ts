@@ -1,6 +1,8 @@
 /** What /help shows: the keys, and the commands. */
+import { escapeLine } from "../../Escape.ts"
 import type { Style } from "../../Style.ts"
 import { builtins } from "../model/builtins.ts"
+import type { Facts } from "../model/Facts.ts"
 
 const keysOf: ReadonlyArray<readonly [key: string, does: string]> = [
   ["Enter", "sends; while the agent works, it reads the message at its next step"],
@@ -14,7 +16,7 @@ const keysOf: ReadonlyArray<readonly [key: string, does: string]> = [
   ["Shift+Tab", "the next mode: plan, ask, edits"],
   ["Ctrl+T, or Down on empty input", "the tree of agents"],
   ["Ctrl+B", "moves the subagents to the background"],
-  ["Ctrl+O", "the whole transcript"],
+  ["Ctrl+O", "opens what is folded, or else the whole transcript"],
   ["Ctrl+G", "opens $VISUAL or $EDITOR"],
   ["Ctrl+Z", "suspends the program; fg continues it"],
   ["Ctrl+A, Ctrl+E, Alt+B, Alt+F", "the beginning and end of the line, words"],
@@ -25,13 +27,16 @@ const keysOf: ReadonlyArray<readonly [key: string, does: string]> = [
 ]
 
 /** The lines of the help. */
-export const helpLines = (style: Style): ReadonlyArray<string> => [
+export const helpLines = (style: Style, project: Facts["commands"]): ReadonlyArray<string> => [
   style.bold("Keys"),
   ...keysOf.map(([key, does]) => `  ${style.cyan(key)}  ${does}`),
   "",
   style.bold("Commands"),
   ...builtins.map(({ name, summary, takes }) =>
     `  ${style.cyan(`/${name}`)}${takes === undefined ? "" : ` ${takes}`}  ${style.dim(summary)}`
+  ),
+  ...project.map(({ description = "", name }) =>
+    `  ${style.cyan(`/${escapeLine(name)}`)}  ${style.dim(escapeLine(description))}`
   ),
   "",
   "A question is answered by an arrow or a digit and Enter. A letter never answers."

@@ -10,9 +10,13 @@ import { pickSession } from "./commands.ts"
 export const opening = Effect.fnUntraced(function*(
   model: SessionModel,
   performer: Performer,
-  { picks, prompt, session }: SessionRequest
+  { mode, picks, prompt, session }: SessionRequest
 ) {
-  if (session !== undefined) yield* performer.open(session)
+  if (session !== undefined) {
+    yield* performer.open(session)
+    if (mode !== undefined && mode !== model.facts.mode) model.request({ type: "mode", mode })
+  }
+  yield* performer.opened
   if (picks) yield* pickSession(model)
   if (prompt.trim() !== "") model.submit(prompt)
 })

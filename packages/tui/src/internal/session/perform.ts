@@ -13,28 +13,21 @@ import type { Request } from "../model/Request.ts"
 import { workingIn } from "../model/statusLine.ts"
 import type { Acting, Performer, Stage } from "./Acting.ts"
 import { runCommand } from "./commands.ts"
-import { missingName, promptWords } from "./names.ts"
-import { goBack, listPrompts } from "./rewind.ts"
+import { askRewind, goBack, listPrompts } from "./rewind.ts"
 import { linesOf, makeWatching } from "./watching.ts"
 
 const ids = ({ live }: Acting["model"]): SessionID | undefined => live?.tree.root.id
 
-const prompt = (acting: Acting, text: string, isSure: boolean): Effect.Effect<void, BackendError> =>
+const prompt = (acting: Acting, text: string, typed: string): Effect.Effect<void, BackendError> =>
   Effect.gen(function*() {
     const { backend, beside, heard, host, model } = acting
-    const missing = isSure ? undefined : yield* missingName(text, model.facts, host)
-    if (missing !== undefined) {
+    const { notes, refused } = yield* host.check(model.facts.directory, typed)
+    if (refused !== undefined) {
       model.input.set(text)
-      model.confirm(`${missing} Send it all the same?`, [
-        { value: "no", label: "No, edit it" },
-        { value: "yes", label: "Yes, send it as it is" }
-      ], (answer) => {
-        if (answer !== "yes") return
-        model.input.clear()
-        model.request({ type: "prompt", text, isSure: true })
-      })
+      model.hint = `${refused} Nothing was sent.`
       return
     }
+    for (const note of notes) model.say(note)
     yield* beside(host.remember(model.facts.directory, text))
     const wasBusy = model.isBusy
     const id = yield* acting.ensure
@@ -42,7 +35,7 @@ const prompt = (acting: Acting, text: string, isSure: boolean): Effect.Effect<vo
     const agent = chosenAgent(model.facts)
     const { choice } = model.facts
     const prompted = yield* backend.sessions.prompt(id, {
-      words: promptWords(text),
+      words: text.toWellFormed(),
       ...(outputs.length === 0 ? {} : { text: outputs.join("\n\n") }),
       ...(agent === undefined ? {} : { agent }),
       ...(choice.model === undefined ? {} : { model: choice.model })
@@ -103,7 +96,11 @@ const transcript = ({ backend, model, terminal, touch }: Acting, id: SessionID):
     const lines = Effect.map(
       backend.sessions.messages(id),
       (messages) =>
-        linesOf(session, messages, model.style, terminal.size().columns, { lines: 100_000, messages: 10_000 })
+        linesOf(session, messages, model.style, terminal.size().columns, {
+          lines: 100_000,
+          messages: 10_000,
+          isWhole: true
+        })
     )
     const pager = new Pager(`${escapeLine(session.agent)}: ${escapeLine(session.title)}`, yield* lines, true)
     model.page(pager)
@@ -144,7 +141,7 @@ const carryOut = (acting: Acting, request: Request): Effect.Effect<void, Backend
   const id = ids(model)
   switch (request.type) {
     case "prompt":
-      return prompt(acting, request.text, request.isSure ?? false)
+      return prompt(acting, request.text, request.typed)
     case "command":
       return runCommand(acting, request.name, request.words)
     case "shell":
@@ -176,8 +173,10 @@ const carryOut = (acting: Acting, request: Request): Effect.Effect<void, Backend
       return acting.open(request.session)
     case "listPrompts":
       return listPrompts(acting)
+    case "askRewind":
+      return askRewind(acting, request.prompt)
     case "rewind":
-      return goBack(acting, request.message, request.text)
+      return goBack(acting, request)
     case "files":
       return Effect.flatMap(host.files(model.facts.directory), (files) =>
         Effect.sync(() => {
@@ -197,7 +196,7 @@ const carryOut = (acting: Acting, request: Request): Effect.Effect<void, Backend
     case "quit":
       return quit(acting)
     case "leave":
-      return Effect.asVoid(Deferred.succeed(left, { session: id }))
+      return Effect.asVoid(Deferred.succeed(left, { session: id, isLeft: true }))
     case "stopAndQuit":
       return Effect.gen(function*() {
         if (id !== undefined) yield* Effect.timeoutOption(backend.sessions.stop(id, "the user"), 5_000)
@@ -206,6 +205,9 @@ const carryOut = (acting: Acting, request: Request): Effect.Effect<void, Backend
       })
   }
 }
+
+/** What does not wait for the session that is being opened. */
+const needsNoSession: ReadonlySet<Request["type"]> = new Set(["edit", "files", "leave", "notify", "quit"])
 
 /** Makes what carries requests out, each beside the others. */
 export const makePerformer = (stage: Stage): Effect.Effect<Performer, never, Backend | Scope.Scope> =>
@@ -244,5 +246,10 @@ export const makePerformer = (stage: Stage): Effect.Effect<Performer, never, Bac
         open(id)
       )
     const acting: Acting = { ...stage, backend, heard: [], open: change, close, ensure, beside }
-    return { perform: (request) => beside(carryOut(acting, request)), open }
+    const isOpened = yield* Effect.makeLatch()
+    const perform = (request: Request) => {
+      const work = carryOut(acting, request)
+      return beside(needsNoSession.has(request.type) ? work : isOpened.whenOpen(work))
+    }
+    return { perform, open, opened: Effect.asVoid(isOpened.open) }
   })

@@ -3,10 +3,23 @@ import type { BackendError } from "@skein/backend/BackendError"
 import type { MessageID } from "@skein/domain/Id"
 import type { MessageWithParts } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
+import type { RewindRequest } from "../model/Request.ts"
 import type { Acting } from "./Acting.ts"
+import { changedSince } from "./fileChanges.ts"
+import { planRestore, type RestorePlan } from "./restore.ts"
+
+/** How many names are listed in a line. */
+const mostNamed = 8
 
 const wordsOf = ({ parts }: MessageWithParts): string =>
   parts.flatMap((part) => part.type === "text" && part.synthetic !== true ? [part.text] : []).join("\n")
+
+const listed = (names: ReadonlyArray<string>): string =>
+  names.length <= mostNamed
+    ? names.join(", ")
+    : `${names.slice(0, mostNamed).join(", ")} and ${names.length - mostNamed} more`
+
+const counted = (count: number): string => count === 1 ? "one file" : `${count} files`
 
 /** Lists what a person has said, the latest first. */
 export const listPrompts = ({ backend, model, touch }: Acting): Effect.Effect<void, BackendError> =>
@@ -17,27 +30,74 @@ export const listPrompts = ({ backend, model, touch }: Acting): Effect.Effect<vo
       return
     }
     const messages = yield* backend.sessions.messages(session)
-    const prompts = messages.flatMap((message, at) =>
+    const prompts = messages.filter((message) =>
       message.info.role === "user" && message.info.from === undefined && wordsOf(message).trim() !== ""
-        ? [{ before: messages[at - 1]?.info.id, text: wordsOf(message), id: message.info.id }]
-        : []
     ).toReversed()
     model.choose(
-      "Go back to before a prompt. This session stays as it is; files that were changed stay changed",
-      prompts.map(({ id, text }) => ({ value: id, label: text.slice(0, 300) })),
+      "Go back to before a prompt. This session stays as it is",
+      prompts.map((message) => ({ value: message.info.id, label: wordsOf(message).slice(0, 300) })),
       (id) => {
-        const found = prompts.find((prompt) => prompt.id === id)
-        if (found !== undefined) model.request({ type: "rewind", message: found.before, text: found.text })
+        model.request({ type: "askRewind", prompt: id as MessageID })
         touch()
       }
     )
   })
 
+/** What the tools of the whole tree changed since a time, where they worked in the directory of the session. */
+const sinceOf = Effect.fnUntraced(function*({ backend, model }: Acting, time: number) {
+  const nodes = model.live?.tree.all.filter(({ info, isDeleted }) =>
+    !isDeleted && (info === undefined || info.directory === model.facts.directory)
+  ) ?? []
+  const messages = yield* Effect.forEach(nodes, ({ id }) =>
+    backend.sessions.messages(id), { concurrency: 4 })
+  return changedSince(messages.flat(), time)
+})
+
+const titleOf = ({ files, others }: RestorePlan, commands: ReadonlyArray<string>): string =>
+  [
+    `Tools changed ${counted(files.length + others.length)} since that prompt.`,
+    ...(files.length === 0 ? [] : [`Can be restored: ${listed(files.map(({ file }) => file))}.`]),
+    ...(others.length === 0
+      ? []
+      : [`Cannot be restored, because they differ from what tools left: ${listed(others)}.`]),
+    ...(commands.length === 0
+      ? []
+      : [`What these commands changed stays: ${listed(commands.map((command) => command.split("\n", 1)[0] ?? ""))}.`])
+  ].join(" ")
+
+/** Asks whether files are restored, where tools changed some. */
+export const askRewind = (acting: Acting, prompt: MessageID): Effect.Effect<void, BackendError> =>
+  Effect.gen(function*() {
+    const { backend, host, model, touch } = acting
+    const session = model.live?.tree.root.id
+    if (session === undefined) return
+    const messages = yield* backend.sessions.messages(session)
+    const at = messages.findIndex(({ info }) => info.id === prompt)
+    const message = messages[at]
+    if (message === undefined) return
+    const base = { type: "rewind", message: messages[at - 1]?.info.id, text: wordsOf(message) } as const
+    const { changes, commands } = yield* sinceOf(acting, message.info.time.created)
+    if (changes.length === 0) {
+      if (commands.length > 0) model.say(`What these commands changed stays: ${listed(commands)}`)
+      return model.request({ ...base, files: [] })
+    }
+    const plan = yield* planRestore(host, model.facts.directory, changes)
+    const { files } = plan
+    model.confirm(titleOf(plan, commands), [
+      { value: "stay", label: "Go back, and leave files as they are" },
+      ...(files.length === 0 ? [] : [{ value: "restore", label: `Go back, and restore ${counted(files.length)}` }]),
+      { value: "cancel", label: "Do not go back" }
+    ], (answer) => {
+      if (answer === "cancel") return
+      model.request({ ...base, files: answer === "restore" ? files : [] })
+    })
+    touch()
+  })
+
 /** Continues in a copy up to a message, or in a new session; the prompt stands in the input again. */
 export const goBack = (
-  { backend, close, model, open }: Acting,
-  message: MessageID | undefined,
-  text: string
+  { backend, close, host, model, open }: Acting,
+  { files, message, text }: RewindRequest
 ): Effect.Effect<void, BackendError> =>
   Effect.gen(function*() {
     const session = model.live?.tree.root.id
@@ -45,5 +105,11 @@ export const goBack = (
     if (message === undefined) yield* close
     else yield* open((yield* backend.sessions.fork(session, message)).id)
     model.say(`Back to before: ${text.split("\n", 1)[0]?.slice(0, 200) ?? ""}`)
+    for (const { file, text: before } of files) {
+      yield* host.write(model.facts.directory, file, before).pipe(
+        Effect.zipRight(Effect.sync(() => model.say(`${before === undefined ? "Deleted" : "Restored"} ${file}`))),
+        Effect.catchAll(({ message: why }) => Effect.sync(() => model.say(`${file} is not restored: ${why}`, "error")))
+      )
+    }
     model.input.set(text)
   })

@@ -15,7 +15,7 @@ import { Transcript } from "../calls/transcript.ts"
 import type { SessionModel } from "../model/SessionModel.ts"
 
 /** How much of a session is printed when it is opened, in lines, and how many messages are read for that. */
-const shown = { lines: 200, messages: 120 }
+const shown = { lines: 200, messages: 120, isWhole: false }
 
 /** A message as if it had just been told. */
 const eventsOf = ({ info, parts }: MessageWithParts, session: SessionInfo): ReadonlyArray<Event> => {
@@ -40,7 +40,7 @@ export const linesOf = (
   columns: number,
   most = shown
 ): ReadonlyArray<string> => {
-  const transcript = new Transcript(session.id, style, () => columns, true)
+  const transcript = new Transcript(session.id, style, () => columns, { showsPrompts: true, isWhole: most.isWhole })
   for (const message of messages.slice(-most.messages)) {
     for (const event of eventsOf(message, session)) transcript.see(event)
   }
@@ -62,6 +62,8 @@ export const makeWatching = (model: SessionModel, moment: () => Moment, touch: (
     })
 
     const connection: NonNullable<Watcher["connection"]> = (now) => {
+      model.facts.isAway = now === "lost"
+      if (backend.where._tag === "Server") model.facts.server = backend.where.url
       model.say(now === "lost" ? "The connection to the server is lost. Trying again …" : "The server is there again.")
       touch()
     }

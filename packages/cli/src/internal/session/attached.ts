@@ -1,0 +1,22 @@
+/** Opens a session on a server that holds the database: it goes on there when this terminal is gone. */
+import { Backend } from "@skein/backend/Backend"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { backendOf } from "../attach/attach.ts"
+import type { Found } from "../attach/findServer.ts"
+import { findTarget, onBackend } from "../run/target.ts"
+import { type Opening, openOver } from "./ground.ts"
+
+/** Opens it. */
+export const openAttached = Effect.fnUntraced(function*(opening: Opening, found: Found) {
+  const context = yield* Layer.build(backendOf(found))
+  return yield* Effect.provide(
+    Effect.gen(function*() {
+      const target = yield* findTarget({ ...opening.input.flags, fork: false }, onBackend(yield* Backend))
+      return yield* openOver(opening, target, [
+        `Attached to the server at ${found.server.url}: its environment, config and trust apply. --attach=off works without it.`
+      ])
+    }),
+    context
+  )
+})

@@ -1,0 +1,71 @@
+/** What a session at the terminal stands on: in this process or on a server, it is opened and left in the same way. */
+import type { Mode } from "@skein/domain/Mode"
+import type { ModelRef } from "@skein/domain/Model"
+import { formatRef } from "@skein/domain/Model"
+import { keyNames } from "@skein/provider/DefaultModel"
+import type { SessionTerminal } from "@skein/tui/SessionHost"
+import { openSession } from "@skein/tui/TerminalSession"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import type { Input } from "../../CommandSpec.ts"
+import { ExitCode } from "../../ExitCode.ts"
+import { Stdio } from "../../Stdio.ts"
+import { fallback } from "../providers.ts"
+import type { Target } from "../run/target.ts"
+import type { sessionFlags } from "./flags.ts"
+import { makeHost } from "./host.ts"
+
+/** What was typed behind `skein`. */
+export type SessionInput = Input<typeof sessionFlags>
+
+/** What is opened. */
+export interface Opening {
+  readonly input: SessionInput
+  readonly terminal: SessionTerminal
+  readonly mode: Mode | undefined
+  readonly model: ModelRef | undefined
+}
+
+const branchOf = (directory: string): string | undefined =>
+  Either.getOrUndefined(Either.map(
+    Either.try(() => readFileSync(join(directory, ".git", "HEAD"), "utf8")),
+    (head) => /^ref: refs\/heads\/(.+)$/m.exec(head)?.[1]
+  ))
+
+/** Said where no key is set. */
+const noKey = [
+  `No key of a model is set, so ${formatRef(fallback)} answers: it surveys the project offline, and is no AI.`,
+  `For a model, leave this session, set one of ${keyNames.join(", ")}, and begin again.`,
+  "A model of your own machine works without a key: see `skein models` and docs/models.md."
+].join("\n")
+
+/** Opens a session over a backend, and says how to come back to it once it was left. */
+export const openOver = Effect.fnUntraced(function*(
+  { input: { flags, operands }, mode, model, terminal }: Opening,
+  { directory, session }: Pick<Target, "directory" | "session">,
+  notes: ReadonlyArray<string>
+) {
+  const stdio = yield* Stdio
+  const host = yield* makeHost(flags)
+  const left = yield* Effect.scoped(openSession(terminal, host, {
+    directory,
+    branch: branchOf(directory),
+    session: session?.id,
+    picks: flags.resume,
+    prompt: operands.join(" "),
+    mode,
+    agent: flags.agent,
+    model,
+    notes,
+    fallback: { model: formatRef(fallback), note: noKey }
+  }))
+  if (left.session !== undefined) {
+    const goesOn = left.isLeft === true ? " (it continues on the server)" : ""
+    stdio.err(
+      terminal.style.dim(`session ${left.session}${goesOn}, continue with: skein --session ${left.session}`)
+    )
+  }
+  return ExitCode.done
+})

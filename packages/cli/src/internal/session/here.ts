@@ -1,0 +1,56 @@
+/** Opens a session in this process, over the database and with the config of its directory. */
+import * as LocalBackend from "@skein/backend/LocalBackend"
+import { formatIssue } from "@skein/config/ConfigError"
+import { summarise } from "@skein/config/Notes"
+import * as Trust from "@skein/config/Trust"
+import { confirm } from "@skein/tui/Confirm"
+import type { SessionTerminal } from "@skein/tui/SessionHost"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { ExitCode } from "../../ExitCode.ts"
+import { manyServices, settle } from "../app.ts"
+import { projectOf } from "../place.ts"
+import { findTarget, inStorage } from "../run/target.ts"
+import { type Opening, openOver } from "./ground.ts"
+
+/** Asks whether to trust what a project's files want beyond what the person grants; false where the person leaves. */
+const askTrust = Effect.fnUntraced(function*(directory: string, terminal: SessionTerminal) {
+  const items = yield* Trust.review(directory)
+  const open = items.filter(({ state }) => state === "untrusted" || state === "changed")
+  if (open.length === 0) return true
+  const answer = yield* confirm(
+    terminal,
+    `Do you trust ${open.length === 1 ? "this value" : `these ${open.length} values`} of the project's files?`,
+    [
+      "Files of this project want more than you have granted:",
+      ...open.map(({ file, key, value }) => `${key} = ${JSON.stringify(value)}  (${file})`),
+      ""
+    ],
+    [
+      { value: "no", label: "No, work without them" },
+      { value: "yes", label: "Yes, trust them until they change" },
+      { value: "leave", label: "Leave" }
+    ]
+  )
+  if (answer === "yes") yield* Trust.allow(directory, open.map(({ id }) => id))
+  return answer === "yes" || answer === "no"
+})
+
+const notesOf = Effect.fnUntraced(function*(directory: string) {
+  const { warnings } = yield* settle(directory)
+  const { line, loud } = summarise(warnings, true)
+  return [...loud.map(formatIssue), ...(line === undefined ? [] : [line])]
+})
+
+/** Opens it. `notes` are said in it. */
+export const openHere = Effect.fnUntraced(function*(opening: Opening, notes: ReadonlyArray<string>) {
+  const { input: { flags }, terminal } = opening
+  const target = yield* findTarget({ ...flags, fork: false }, yield* inStorage)
+  if (!(yield* askTrust(target.directory, terminal))) return ExitCode.done
+  const backend = yield* Layer.build(Layer.provide(LocalBackend.layer({ projectOf }), manyServices("person")))
+  yield* Effect.forkScoped(
+    Effect.flatMap(Effect.promise(() => import("../prune/daily.ts")), ({ forgetDaily }) => forgetDaily)
+  )
+  const own = yield* notesOf(target.directory)
+  return yield* Effect.provide(openOver(opening, target, [...notes, ...own]), backend)
+})

@@ -1,0 +1,69 @@
+/** Decides what a request says of its client: who it is, what it can, and how it hears of progress. */
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  type ClientCapabilities,
+  type Implementation,
+  type Server,
+  type ServerContext
+} from "@modelcontextprotocol/server"
+import * as Effect from "effect/Effect"
+
+/** The extension by which clients of 2026-07-28 know tasks. */
+export const tasksExtension = "io.modelcontextprotocol/tasks"
+
+/** One request of a client. */
+export interface Call {
+  readonly context: ServerContext
+  /** Whether it came by the revision of 2026-07-28: then it is answered once, and asks nothing in between. */
+  readonly isModern: boolean
+  /** The name that the client gives itself. */
+  readonly client: string
+  /** Whether the client shows forms to a person. */
+  readonly canAsk: boolean
+  /** Whether the client knows tasks by the extension. */
+  readonly knowsTasks: boolean
+  /** Tells how far a call is; nothing where the client does not want to hear it. */
+  readonly progress: ((message: string) => void) | undefined
+}
+
+/** A bare `elicitation` stands for forms: it is older than the kinds of it. */
+const showsForms = ({ elicitation }: ClientCapabilities): boolean =>
+  elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
+
+const progressOf = ({ mcpReq: { _meta, notify } }: ServerContext): Call["progress"] => {
+  const progressToken = _meta?.progressToken
+  if (progressToken === undefined) return undefined
+  let progress = 0
+  return (message) => {
+    progress += 1
+    // A client that has gone away hears nothing any more.
+    notify({ method: "notifications/progress", params: { progressToken, progress, message } }).catch(() => undefined)
+  }
+}
+
+/** Reads a request. */
+export const callOf = (server: Server, context: ServerContext): Call => {
+  const { envelope } = context.mcpReq
+  const stated = envelope as Readonly<Record<string, unknown>> | undefined
+  const capabilities =
+    (stated?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities() ?? {}) as ClientCapabilities
+  const info = (stated?.[CLIENT_INFO_META_KEY] ?? server.getClientVersion()) as Implementation | undefined
+  return {
+    context,
+    isModern: envelope !== undefined,
+    client: info?.title ?? info?.name ?? "",
+    canAsk: showsForms(capabilities),
+    knowsTasks: envelope !== undefined && capabilities.extensions?.[tasksExtension] !== undefined,
+    progress: progressOf(context)
+  }
+}
+
+/** Ends when the client cancels the request, or goes away. */
+export const gone = ({ context: { mcpReq: { signal } } }: Call): Effect.Effect<void> =>
+  Effect.async<void>((resume) => {
+    const heard = () => resume(Effect.void)
+    if (signal.aborted) return heard()
+    signal.addEventListener("abort", heard, { once: true })
+    return Effect.sync(() => signal.removeEventListener("abort", heard))
+  })
