@@ -93,7 +93,12 @@ const writeScript = async () => {
   const { outputFiles } = await esbuild.build({
     ...common,
     // What serves others is not started often, and would make every start a little slower: it is only there as modules.
-    external: [...external, "*/internal/serve/execute.ts", "*/internal/mcpServe/execute.ts", "*/internal/acp/execute.ts"],
+    external: [
+      ...external,
+      "*/internal/serve/execute.ts",
+      "*/internal/mcpServe/execute.ts",
+      "*/internal/acp/execute.ts"
+    ],
     format: "cjs",
     // Node reads it faster, one byte for each character.
     charset: "ascii",
