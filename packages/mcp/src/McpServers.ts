@@ -1,4 +1,5 @@
 /** Owns the MCP servers of a process: each runs once for a project, for as long as that needs it. */
+import { Question } from "@skein/core/Question"
 import type { ToolSource } from "@skein/core/Tool"
 import type { McpServerConfig } from "@skein/domain/McpConfig"
 import * as Context from "effect/Context"
@@ -42,7 +43,7 @@ const makeServers = (host: McpHost) =>
         )
         return {
           ready: Effect.forEach(opened, ({ ready }) => ready, { concurrency: "unbounded", discard: true }),
-          current: makeServerTools(opened)
+          current: makeServerTools(opened, yield* Question)
         } satisfies ToolSource
       })
     })
@@ -52,9 +53,10 @@ const makeServers = (host: McpHost) =>
 export class McpServers extends Context.Tag("@skein/mcp/McpServers")<McpServers, {
   /**
    * The tools of a project's servers, until the scope closes. A server starts with the first turn, is shared by all who
-   * open the same one for the same directory, and is started again when it ends.
+   * open the same one for the same directory, and is started again when it ends. What a server asks in a call is asked by
+   * `Question`.
    */
-  readonly open: (project: ProjectServers) => Effect.Effect<ToolSource, never, Scope.Scope>
+  readonly open: (project: ProjectServers) => Effect.Effect<ToolSource, never, Question | Scope.Scope>
 }>() {
   /** Servers on this machine. */
   static readonly layer = (host: McpHost): Layer.Layer<McpServers> => Layer.scoped(McpServers, makeServers(host))

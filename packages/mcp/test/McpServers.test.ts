@@ -1,5 +1,6 @@
 /** Servers that behave and servers that do not, and what a turn of an agent has of them. */
 import { describe, expect, it } from "@effect/vitest"
+import { Question } from "@skein/core/Question"
 import { Session } from "@skein/core/Session"
 import type { ToolContext, ToolSource } from "@skein/core/Tool"
 import type { McpServerConfig } from "@skein/domain/McpConfig"
@@ -201,7 +202,7 @@ it.scopedLive("a server of a project runs where its config says", () =>
     ]
     for (const source of sources) yield* source.ready
     expect(places).toEqual([tmpdir()])
-  }))
+  }).pipe(Effect.provide(Question.layerNobody)))
 
 describe("a server over HTTP", () => {
   it.scopedLive("is called with the headers of its config, also where it redirects on its host", () =>

@@ -5,6 +5,7 @@ import { type Hook, Hooks } from "@skein/core/Hooks"
 import type { Instructions } from "@skein/core/Instructions"
 import type { Owner } from "@skein/core/Owner"
 import type { PermissionOptions } from "@skein/core/Permission"
+import type { Question } from "@skein/core/Question"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import * as Skein from "@skein/core/Skein"
 import { type AnyTool, define, type Tool, type ToolContext, type ToolError, type ToolSource } from "@skein/core/Tool"
@@ -14,6 +15,7 @@ import { fromConfig, type PermissionConfig } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
 import * as Scripted from "./ScriptedProvider.ts"
 
 /** The options of a test besides the script. */
@@ -24,8 +26,8 @@ export interface SkeinTestOptions {
   readonly rules?: PermissionConfig
   /** Tools besides `task`. */
   readonly tools?: ReadonlyArray<AnyTool>
-  /** Tools that come and go; none by default. */
-  readonly toolSource?: ToolSource
+  /** Tools that come and go; none by default. What makes them may use the questions of the stack. */
+  readonly toolSource?: ToolSource | Effect.Effect<ToolSource, never, Question | Scope.Scope>
   readonly config?: ConfigInfo
   readonly hooks?: ReadonlyArray<Hook>
   /** How to answer permission questions; by default `nobody`, which denies them. */
@@ -52,7 +54,7 @@ export const layer = (
     provider: isMade(scripts) ? scripts.layer : Scripted.layer(scripts),
     agents: Agent.layerWith(options.agents ?? [], fromConfig(options.rules ?? {})),
     tools: Effect.succeed(options.tools ?? []),
-    ...(options.toolSource === undefined ? {} : { toolSource: Effect.succeed(options.toolSource) }),
+    ...(options.toolSource === undefined ? {} : { toolSource: sourceOf(options.toolSource) }),
     permission: { asks: options.asks ?? "nobody" },
     config: options.config ?? {},
     hooks: options.hooks === undefined ? Hooks.layerNoop : Hooks.layer(options.hooks),
@@ -61,6 +63,9 @@ export const layer = (
     ...(options.instructions === undefined ? {} : { instructions: options.instructions }),
     ...(options.owner === undefined ? {} : { owner: options.owner })
   })
+
+const sourceOf = (source: NonNullable<SkeinTestOptions["toolSource"]>) =>
+  Effect.isEffect(source) ? source : Effect.succeed(source)
 
 const isMade = (scripts: Scripts): scripts is Pick<Scripted.Scripted, "layer"> =>
   "layer" in scripts && Layer.isLayer(scripts.layer)

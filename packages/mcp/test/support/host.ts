@@ -1,4 +1,5 @@
 /** A machine for MCP servers in tests: programs are started plainly, and counted. */
+import { Question } from "@skein/core/Question"
 import type { Launched, McpHost } from "@skein/mcp/McpHost"
 import { McpServers, type ProjectServers } from "@skein/mcp/McpServers"
 import * as Deferred from "effect/Deferred"
@@ -63,8 +64,12 @@ export const testHost = (more: Partial<McpHost> = {}): TestHost => {
   }
 }
 
-/** The tools of these servers, on such a machine. */
-export const open = (servers: ProjectServers["servers"], { host } = testHost()) =>
+/** The tools of these servers, on such a machine, where nobody can be asked. */
+export const open = (servers: ProjectServers["servers"], machine = testHost()) =>
+  Effect.provide(openAsking(servers, machine), Question.layerNobody)
+
+/** The same, where somebody may be asked. */
+export const openAsking = (servers: ProjectServers["servers"], { host } = testHost()) =>
   Effect.gen(function*() {
     const context = yield* Layer.build(McpServers.layer(host))
     return yield* Effect.provide(

@@ -1,5 +1,6 @@
 /** Owns the MCP servers of this process. What speaks with them is loaded for the first project that has one. */
 import type * as FileSystem from "@effect/platform/FileSystem"
+import type { Question } from "@skein/core/Question"
 import { noSource, type ToolSource } from "@skein/core/Tool"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
 import type { Processes } from "@skein/tools/Processes"
@@ -15,7 +16,7 @@ export class McpLoader extends Context.Tag("@skein/cli/internal/mcp/McpLoader")<
     directory: string,
     servers: ConfigInfo["mcp"],
     directories: Readonly<Record<string, string>>
-  ) => Effect.Effect<ToolSource, never, Scope.Scope>
+  ) => Effect.Effect<ToolSource, never, Question | Scope.Scope>
 }>() {
   /** Servers as processes of this one. */
   static readonly layer: Layer.Layer<McpLoader, never, FileSystem.FileSystem | Processes> = Layer.scoped(

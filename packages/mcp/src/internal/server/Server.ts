@@ -4,6 +4,7 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { type Askers, makeAskers } from "../elicit/Askers.ts"
 import { type ReadTool, readTools } from "../listing/readTools.ts"
 import { connect, type Target } from "./connect.ts"
 import type { Connection } from "./Connection.ts"
@@ -19,6 +20,8 @@ type ServerState =
 /** A server. */
 export interface Server {
   readonly target: Target
+  /** The calls that run, through which it can ask. */
+  readonly askers: Askers
   readonly state: () => ServerState
   /** Its tools as it last listed them: those of a server that is started again stay. */
   readonly tools: () => ReadonlyArray<ReadTool>
@@ -47,6 +50,7 @@ export const makeServer = (target: Target): Effect.Effect<Server, never, Scope.S
     const scope = yield* Effect.scope
     const needed = yield* Deferred.make<void>()
     const settled = yield* Deferred.make<void>()
+    const askers = makeAskers()
     let state: ServerState = { _tag: "Idle" }
     let tools: ReadonlyArray<ReadTool> = []
     let startedAt: number | undefined
@@ -70,7 +74,7 @@ export const makeServer = (target: Target): Effect.Effect<Server, never, Scope.S
     /** As long as it is there. Fails with why it is not there any more. */
     const live = Effect.scoped(Effect.gen(function*() {
       yield* become({ _tag: "Starting" })
-      const connection = yield* connect(target)
+      const connection = yield* connect({ ...target, elicit: askers.elicit })
       yield* refresh(connection)
       return yield* Effect.raceFirst(
         Effect.flatMap(connection.ended, (message) => new ServerFailed({ message })),
@@ -104,5 +108,5 @@ export const makeServer = (target: Target): Effect.Effect<Server, never, Scope.S
       if (left > 0) yield* Effect.timeoutOption(Deferred.await(settled), Duration.millis(left))
     })
 
-    return { target, state: () => state, tools: () => tools, ready }
+    return { target, askers, state: () => state, tools: () => tools, ready }
   })

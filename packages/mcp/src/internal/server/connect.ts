@@ -9,6 +9,7 @@ import * as Scope from "effect/Scope"
 import { pathToFileURL } from "node:url"
 import type { McpHost } from "../../McpHost.ts"
 import { cleanLine } from "../cleanText.ts"
+import type { Askers } from "../elicit/Askers.ts"
 import { wordsOf } from "../failure.ts"
 import { makeHttpTransport } from "../http/httpTransport.ts"
 import { makeStdioTransport } from "../stdio/stdioTransport.ts"
@@ -32,6 +33,8 @@ export interface Target {
   readonly directory: string
   readonly config: McpServerConfig
   readonly host: McpHost
+  /** Asks a person what the server wants to know; without it, the server is told that nobody can be asked. */
+  readonly elicit?: Askers["elicit"]
 }
 
 type Command = readonly [string, ...ReadonlyArray<string>]
@@ -44,18 +47,23 @@ const anything: NonNullable<ClientOptions["jsonSchemaValidator"]> = {
 const failed = ({ redact }: McpHost) => (cause: unknown) => new ServerFailed({ message: redact(wordsOf(cause)) })
 
 /** The client, and what hears that a list has changed. */
-const makeClient = ({ directory, host }: Target, changes: Queue.Queue<void>, mode: "auto" | "legacy"): Client => {
+const makeClient = (
+  { directory, elicit, host }: Target,
+  changes: Queue.Queue<void>,
+  mode: "auto" | "legacy"
+): Client => {
   const onChanged = () => {
     Queue.unsafeOffer(changes, undefined)
   }
   const each = { autoRefresh: false, debounceMs: 0, onChanged }
   const client = new Client({ name: "skein", version: host.version }, {
-    capabilities: { roots: {} },
+    capabilities: { roots: {}, ...(elicit === undefined ? {} : { elicitation: { form: {}, url: {} } }) },
     jsonSchemaValidator: anything,
     versionNegotiation: { mode, probe: { timeoutMs: probe } },
     listChanged: { tools: each }
   })
   client.setRequestHandler("roots/list", () => ({ roots: [{ uri: pathToFileURL(directory).href, name: "project" }] }))
+  if (elicit !== undefined) client.setRequestHandler("elicitation/create", ({ params }) => elicit(params))
   return client
 }
 

@@ -1,17 +1,16 @@
 /** A tool of a server as a tool of Skein. */
-import type { CallToolResult, Tool as ServerTool } from "@modelcontextprotocol/client"
-import { type AnyTool, define, type PermissionAsk, type ToolContext, ToolError } from "@skein/core/Tool"
+import type { Tool as ServerTool } from "@modelcontextprotocol/client"
+import type { Question } from "@skein/core/Question"
+import { type AnyTool, define, type PermissionAsk, ToolError } from "@skein/core/Tool"
 import type { McpServerConfig } from "@skein/domain/McpConfig"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { cleanLine, cleanText } from "../cleanText.ts"
-import { wordsOf } from "../failure.ts"
 import type { RawSchema } from "../listing/inputSchema.ts"
 import type { Server } from "../server/Server.ts"
+import { callTool } from "./callTool.ts"
 import { answerOf } from "./content.ts"
-
-/** How long one may be silent, in milliseconds. */
-const silence = 300_000
 
 /** How much a server may say of a tool, in characters. */
 const longestDescription = 2_048
@@ -47,41 +46,14 @@ const faultIn = (input: Arguments, { additionalProperties, properties, required 
   return unknown.length > 0 ? `it does not know ${unknown.join(", ")}; it knows ${known.join(", ")}` : undefined
 }
 
-/** What a running call says of itself. */
-const shownOf = (title: string, { message, progress, total }: {
-  readonly progress: number
-  readonly total?: number | undefined
-  readonly message?: string | undefined
-}): string => {
-  const share = total === undefined ? "" : ` ${progress}/${total}`
-  return cleanLine(`${title}${share}${message === undefined ? "" : `: ${message}`}`, 200)
-}
-
-const call = (server: Server, name: string, title: string, input: Arguments, context: ToolContext) =>
-  Effect.suspend((): Effect.Effect<CallToolResult, ToolError> => {
-    const state = server.state()
-    if (state._tag !== "Ready") {
-      const why = state._tag === "Failed" ? state.message : "it is being started"
-      return refused("mcp_unavailable", `The MCP server ${server.target.name} cannot be used now: ${why}.`)
-    }
-    return Effect.tryPromise({
-      try: (signal) =>
-        state.connection.client.callTool({ name, arguments: input }, {
-          signal,
-          timeout: server.target.config.timeout ?? silence,
-          resetTimeoutOnProgress: true,
-          onprogress: (progress) => Effect.runSync(context.report({ title: shownOf(title, progress) }))
-        }),
-      // What ended a connection says more than that it has ended.
-      catch: (cause) => {
-        const why = state.connection.whyEnded() ?? server.target.host.redact(wordsOf(cause))
-        return refused("mcp_failed", `The call failed. The MCP server ${server.target.name}: ${why}`)
-      }
-    })
-  })
-
 /** Makes it; `name` is what models call it. */
-export const makeMcpTool = (server: Server, name: string, tool: ServerTool, schema: RawSchema): AnyTool => {
+export const makeMcpTool = (
+  server: Server,
+  name: string,
+  tool: ServerTool,
+  schema: RawSchema,
+  questions: Context.Tag.Service<Question>
+): AnyTool => {
   const { config, name: serverName } = server.target
   const title = `${serverName}: ${cleanLine(tool.title ?? tool.annotations?.title ?? tool.name, 100)}`
   const opaque = !onlyReads(config, tool)
@@ -110,7 +82,7 @@ export const makeMcpTool = (server: Server, name: string, tool: ServerTool, sche
         if (opaque && context.readsOnly) {
           return yield* refused("denied", `${name} may change files, and edits are denied here.`)
         }
-        const result = yield* call(server, tool.name, title, input, context)
+        const result = yield* callTool({ server, name: tool.name, title, input, context, questions })
         const { attachments, text } = answerOf(result.content, result.structuredContent)
         if (result.isError === true) return yield* refused("mcp_error", text === "" ? "The tool failed." : text)
         return {

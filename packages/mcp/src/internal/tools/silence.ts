@@ -1,0 +1,32 @@
+/** Gives a call up once nothing came from its server for a time; while a person is asked, that time does not run. */
+import * as Effect from "effect/Effect"
+
+/** Makes the watch of a call; the limit is in milliseconds. */
+export const makeSilence = Effect.fnUntraced(function*(limit: number) {
+  const clock = yield* Effect.clock
+  let last = clock.unsafeCurrentTimeMillis()
+  let asking = 0
+  const watch: Effect.Effect<never, string> = Effect.suspend(() => {
+    const left = asking > 0 ? limit : limit - (clock.unsafeCurrentTimeMillis() - last)
+    return left > 0
+      ? Effect.zipRight(Effect.sleep(left), watch)
+      : Effect.fail(`nothing came for ${limit / 1000} s`)
+  })
+  const heard = () => {
+    last = clock.unsafeCurrentTimeMillis()
+  }
+  return {
+    watch,
+    heard,
+    paused: <A>(effect: Effect.Effect<A>): Effect.Effect<A> =>
+      Effect.acquireUseRelease(
+        Effect.sync(() => void asking++),
+        () => effect,
+        () =>
+          Effect.sync(() => {
+            asking--
+            heard()
+          })
+      )
+  }
+})
