@@ -198,6 +198,8 @@ export const ConfigInfo = Schema.Struct({
   provider: Schema.optional(Schema.Record({ key: Schema.NonEmptyString, value: ProviderConfig })),
   /** MCP servers by name, whose tools agents have. */
   mcp: Schema.optional(Schema.Record({ key: Schema.NonEmptyString, value: McpServerConfig })),
+  /** How many tokens the tools of MCP servers may take in each request; models search for what is beyond. */
+  mcp_budget: Schema.optional(Schema.NonNegativeInt),
   limits: Schema.optional(
     Schema.partial(Schema.Struct({ ...Limits.fields, answer: Schema.partial(AnswerBounds) }))
   ),

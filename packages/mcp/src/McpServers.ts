@@ -19,6 +19,8 @@ export interface ProjectServers {
   readonly servers: Readonly<Record<string, McpServerConfig>>
   /** Where servers run that do not run in the directory of the project, by their names; absolute. */
   readonly directories?: Readonly<Record<string, string>>
+  /** How many tokens their tools may take in each request; models search for what is beyond. 8,000 by default. */
+  readonly budget?: number | undefined
 }
 
 /** A server is the same where its name, its directory and all that config says of it are the same. */
@@ -34,7 +36,7 @@ const makeServers = (host: McpHost) =>
       }
     })
     return McpServers.of({
-      open: Effect.fn("McpServers.open")(function*({ directories = {}, directory, servers }: ProjectServers) {
+      open: Effect.fn("McpServers.open")(function*({ budget, directories = {}, directory, servers }: ProjectServers) {
         const wanted = Object.entries(servers).filter(([, config]) => config.enabled !== false)
           .toSorted(([a], [b]) => (a < b ? -1 : 1))
         const opened = yield* Effect.forEach(
@@ -43,7 +45,7 @@ const makeServers = (host: McpHost) =>
         )
         return {
           ready: Effect.forEach(opened, ({ ready }) => ready, { concurrency: "unbounded", discard: true }),
-          current: makeServerTools(opened, yield* Question)
+          current: makeServerTools(opened, yield* Question, budget)
         } satisfies ToolSource
       })
     })

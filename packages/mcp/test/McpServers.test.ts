@@ -1,8 +1,7 @@
 /** Servers that behave and servers that do not, and what a turn of an agent has of them. */
 import { describe, expect, it } from "@effect/vitest"
 import { Question } from "@skein/core/Question"
-import { Session } from "@skein/core/Session"
-import type { ToolContext, ToolSource } from "@skein/core/Tool"
+import type { ToolContext } from "@skein/core/Tool"
 import type { McpServerConfig } from "@skein/domain/McpConfig"
 import { McpServers } from "@skein/mcp/McpServers"
 import * as Scripted from "@skein/testing/ScriptedProvider"
@@ -14,38 +13,8 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import { tmpdir } from "node:os"
 import { fake, open, testHost } from "./support/host.ts"
+import { namesOf, turn } from "./support/turn.ts"
 import { web } from "./support/web.ts"
-
-const namesOf = (source: ToolSource) => source.current().map((tool) => tool.name)
-
-/** A turn whose model makes these calls, one a step; what it was offered, and what it was told. */
-const turn = (
-  source: ToolSource,
-  steps: ReadonlyArray<Scripted.ScriptedStep>,
-  options: SkeinTest.SkeinTestOptions = {}
-) =>
-  Effect.gen(function*() {
-    const script = Scripted.make({ build: [...steps, "done"], plan: [...steps, "done"] })
-    yield* Effect.gen(function*() {
-      const session = yield* Session
-      const agent = options.agents?.[0]?.name ?? "build"
-      const { id } = yield* session.create({
-        directory: "/tmp",
-        title: "Test",
-        agent,
-        model: { providerID: "scripted", modelID: "model" }
-      })
-      yield* session.prompt(id, "Go")
-    }).pipe(Effect.provide(SkeinTest.layer(script, { rules: { "mcp_*": "allow" }, toolSource: source, ...options })))
-    return {
-      requests: script.requests,
-      offered: script.requests.map(({ tools }) =>
-        tools.map(({ name }) => name).filter((name) => name.startsWith("mcp_"))
-      ),
-      told: script.requests.at(-1)?.messages.flatMap((message) => message.role === "tool" ? message.content : [])
-        .map(({ output }) => output.value) ?? []
-    }
-  })
 
 const one = (how: string, more: Partial<McpServerConfig> = {}) => ({ fake: { command: fake(how), ...more } })
 const echo = Scripted.call("mcp_fake_echo", { words: "hello" })

@@ -176,7 +176,12 @@ const projectOptions = Effect.fnUntraced(function*(
   return {
     provider: providers,
     tools: BuiltinTools.tools,
-    toolSource: mcp.open(directory, settings.mcp, serverDirectories),
+    toolSource: mcp.open({
+      directory,
+      servers: settings.mcp,
+      directories: serverDirectories,
+      budget: settings.mcp_budget
+    }),
     isolation: Layer.succeed(Isolation, yield* Isolation),
     config: Layer.succeed(Config, { settings, origins }),
     agents: Agent.layer(agents, permission, broken),

@@ -77,6 +77,8 @@ export const keyDescriptions: Readonly<Record<string, string>> = {
   "provider.NAME.models.NAME.abilities.reasoning": "Whether it reasons.",
   "provider.NAME.models.NAME.abilities.images": "Whether it reads images.",
   mcp: "MCP servers by name. Agents are offered their tools as `mcp_NAME_TOOL`.",
+  mcp_budget:
+    "How many tokens the tools of MCP servers may take in each request, 8000 by default. Agents search for tools beyond.",
   "mcp.NAME.command": "The program and its arguments. No shell is involved.",
   "mcp.NAME.env": "Environment variables of the program. It sees no others but those that every program needs.",
   "mcp.NAME.url": "Where the server is, if it is reached over HTTP.",

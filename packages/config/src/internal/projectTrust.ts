@@ -71,6 +71,9 @@ export const refusesFile = (path: ReadonlyArray<string>): string | undefined =>
     ? "a project's file may not read this file, which may hold secrets"
     : undefined
 
+/** How many tokens the tools of servers may take where nothing says so. */
+const mcpBudget = 8_000
+
 /** Whether a project wants requests that its user did not want: they cost money, and nobody needs their answers. */
 const asksForMore = (path: ReadonlyArray<string>, { value }: SourcedLeaf, user: SourcedRecord): boolean => {
   const granted: unknown = at(user, "leaf", path)?.value
@@ -79,6 +82,8 @@ const asksForMore = (path: ReadonlyArray<string>, { value }: SourcedLeaf, user: 
       return value !== false && granted !== true
     case "compaction.auto":
       return value !== false && granted === false
+    case "mcp_budget":
+      return !(Number(value) <= Number(granted ?? mcpBudget))
     case "compaction.threshold":
       return !(Number(value) >= Number(granted ?? defaults.compaction.threshold))
     default:

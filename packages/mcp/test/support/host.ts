@@ -65,15 +65,15 @@ export const testHost = (more: Partial<McpHost> = {}): TestHost => {
 }
 
 /** The tools of these servers, on such a machine, where nobody can be asked. */
-export const open = (servers: ProjectServers["servers"], machine = testHost()) =>
-  Effect.provide(openAsking(servers, machine), Question.layerNobody)
+export const open = (servers: ProjectServers["servers"], machine = testHost(), budget?: number) =>
+  Effect.provide(openAsking(servers, machine, budget), Question.layerNobody)
 
 /** The same, where somebody may be asked. */
-export const openAsking = (servers: ProjectServers["servers"], { host } = testHost()) =>
+export const openAsking = (servers: ProjectServers["servers"], { host } = testHost(), budget?: number) =>
   Effect.gen(function*() {
     const context = yield* Layer.build(McpServers.layer(host))
     return yield* Effect.provide(
-      Effect.flatMap(McpServers, (service) => service.open({ directory: tmpdir(), servers })),
+      Effect.flatMap(McpServers, (service) => service.open({ directory: tmpdir(), servers, budget })),
       context
     )
   })

@@ -3,6 +3,7 @@ import type * as FileSystem from "@effect/platform/FileSystem"
 import type { Question } from "@skein/core/Question"
 import { noSource, type ToolSource } from "@skein/core/Tool"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
+import type { ProjectServers } from "@skein/mcp/McpServers"
 import type { Processes } from "@skein/tools/Processes"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -11,11 +12,9 @@ import type * as Scope from "effect/Scope"
 
 /** The MCP servers of this process. */
 export class McpLoader extends Context.Tag("@skein/cli/internal/mcp/McpLoader")<McpLoader, {
-  /** The tools of the servers of a project, until the scope closes; `directories` says where servers run, by name. */
+  /** The tools of the servers of a project, until the scope closes. */
   readonly open: (
-    directory: string,
-    servers: ConfigInfo["mcp"],
-    directories: Readonly<Record<string, string>>
+    project: Omit<ProjectServers, "servers"> & { readonly servers: ConfigInfo["mcp"] }
   ) => Effect.Effect<ToolSource, never, Question | Scope.Scope>
 }>() {
   /** Servers as processes of this one. */
@@ -33,9 +32,9 @@ export class McpLoader extends Context.Tag("@skein/cli/internal/mcp/McpLoader")<
         })
       )
       return {
-        open: (directory, wanted = {}, directories) =>
+        open: ({ servers: wanted = {}, ...project }) =>
           Object.values(wanted).some(({ enabled }) => enabled !== false)
-            ? Effect.flatMap(servers, ({ open }) => open({ directory, servers: wanted, directories }))
+            ? Effect.flatMap(servers, ({ open }) => open({ ...project, servers: wanted }))
             : Effect.succeed(noSource)
       }
     })

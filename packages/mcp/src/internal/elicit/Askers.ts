@@ -3,7 +3,7 @@ import type { ElicitResult } from "@modelcontextprotocol/client"
 import type { Elicitation } from "./elicit.ts"
 
 /** A call that runs, and through which the server can ask. */
-export interface Asker {
+interface Asker {
   /** The tree of sessions that it belongs to. */
   readonly rootID: string
   readonly ask: (params: Elicitation) => Promise<ElicitResult>

@@ -4,13 +4,16 @@ import type { AnyTool } from "@skein/core/Tool"
 import type * as Context from "effect/Context"
 import type { ReadTool } from "../listing/readTools.ts"
 import { toolNames } from "../listing/toolName.ts"
+import { splitTools } from "../search/budget.ts"
+import { makeSearchTools } from "../search/searchTools.ts"
 import type { Server } from "../server/Server.ts"
 import { makeMcpTool } from "./mcpTool.ts"
 
 /** The tools of what these servers have listed; the same array for as long as that is the same. */
 export const makeServerTools = (
   servers: ReadonlyArray<Server>,
-  questions: Context.Tag.Service<Question>
+  questions: Context.Tag.Service<Question>,
+  budget?: number
 ): () => ReadonlyArray<AnyTool> => {
   let known: ReadonlyArray<ReadonlyArray<ReadTool>> | undefined
   let made: ReadonlyArray<AnyTool> = []
@@ -18,14 +21,20 @@ export const makeServerTools = (
     const now = servers.map((server) => server.tools())
     if (known !== undefined && now.every((tools, at) => tools === known?.[at])) return made
     known = now
-    made = toolsOf(servers, questions)
+    const { searched, shown } = splitTools(toolsOf(servers, questions), budget)
+    made = [...makeSearchTools(searched), ...shown.map(({ tool }) => tool)].toSorted((
+      a,
+      b
+    ) => (a.name < b.name ? -1 : 1))
     return made
   }
 }
 
-const toolsOf = (servers: ReadonlyArray<Server>, questions: Context.Tag.Service<Question>): ReadonlyArray<AnyTool> => {
+const toolsOf = (servers: ReadonlyArray<Server>, questions: Context.Tag.Service<Question>) => {
   const all = servers.flatMap((server) => server.tools().map((read) => ({ server, read })))
   const names = toolNames(all.map(({ read, server }) => ({ server: server.target.name, tool: read.tool.name })))
-  return all.map(({ read, server }, at) => makeMcpTool(server, names[at] ?? "", read.tool, read.schema, questions))
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  return all.map(({ read, server }, at) => ({
+    server: server.target.name,
+    tool: makeMcpTool(server, names[at] ?? "", read.tool, read.schema, questions)
+  })).toSorted((a, b) => (a.tool.name < b.tool.name ? -1 : 1))
 }

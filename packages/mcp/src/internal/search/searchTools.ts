@@ -1,0 +1,100 @@
+/** The tools `mcp_search` and `mcp_call`: with them a model uses tools that it is not shown in each request. */
+import { nearest } from "@skein/core/Nearest"
+import { type AnyTool, define, ToolError } from "@skein/core/Tool"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { Owned } from "./budget.ts"
+import { rank } from "./rank.ts"
+
+/** How many tools one search returns, and how many characters of them. */
+const most = { tools: 8, length: 32_000, names: 200 } as const
+
+const Query = Schema.Struct({
+  query: Schema.NonEmptyString.annotations({
+    description: "Words for what the tool should do, such as \"create issue\", or the name of a tool"
+  })
+})
+
+const Calling = Schema.Struct({
+  tool: Schema.NonEmptyString.annotations({ description: "The name of a tool that mcp_search returned" }),
+  arguments: Schema.optional(
+    Schema.Record({ key: Schema.String, value: Schema.Unknown }).annotations({
+      description: "Its arguments, as its schema says"
+    })
+  )
+})
+
+const serversOf = (tools: ReadonlyArray<Owned>): string => {
+  const counts = new Map<string, number>()
+  for (const { server } of tools) counts.set(server, (counts.get(server) ?? 0) + 1)
+  return [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([server, count]) => `${server} (${count} tools)`).join(", ")
+}
+
+const shownOf = ({ tool: { describe, inputSchema, name } }: Owned): string =>
+  `${name}\n${typeof describe === "string" ? describe : ""}\n${JSON.stringify(inputSchema)}`
+
+/** What a search tells a model. */
+const found = (tools: ReadonlyArray<Owned>, query: string): string => {
+  const matches = rank(tools, query)
+  if (matches.length === 0) {
+    const names = tools.map(({ tool }) => tool.name)
+    const more = names.length > most.names ? `, and ${names.length - most.names} more` : ""
+    return `No matches. The tools are ${names.slice(0, most.names).join(", ")}${more}.`
+  }
+  const texts: Array<string> = []
+  let length = 0
+  for (const match of matches.slice(0, most.tools)) {
+    const text = shownOf(match)
+    if (texts.length > 0 && length + text.length > most.length) break
+    texts.push(text)
+    length += text.length
+  }
+  const rest = matches.slice(texts.length, texts.length + 20).map(({ tool }) => tool.name)
+  const others = rest.length === 0 ? "" : `\n\nLess likely: ${rest.join(", ")}.`
+  return `Call these with mcp_call.\n\n${texts.join("\n\n")}${others}`
+}
+
+const makeSearch = (tools: ReadonlyArray<Owned>): AnyTool =>
+  define<typeof Query.Type>({
+    name: "mcp_search",
+    describe: `Finds tools of these MCP servers, which are not listed here: ${
+      serversOf(tools)
+    }. Returns their descriptions and the schemas of their arguments. Call what it finds with mcp_call.`,
+    parameters: Query,
+    effect: "safe",
+    title: ({ query }) => query.slice(0, 100),
+    authorise: () => Effect.succeed([]),
+    execute: ({ query }) =>
+      Effect.sync(() => ({ title: query.slice(0, 100), output: found(tools, query), metadata: {} }))
+  })
+
+const makeCall = (tools: ReadonlyArray<Owned>): AnyTool => {
+  const byName = new Map(tools.map(({ tool }) => [tool.name, tool]))
+  const named = (name: string) => {
+    const tool = byName.get(name)
+    if (tool !== undefined) return Effect.succeed(tool)
+    const near = nearest(name, [...byName.keys()])
+    const meant = near === undefined ? "Find one with mcp_search." : `Did you mean ${near}?`
+    return new ToolError({
+      kind: "unknown_tool",
+      message: `There is no tool ${JSON.stringify(name.slice(0, 64))}. ${meant}`
+    })
+  }
+  return define<typeof Calling.Type>({
+    name: "mcp_call",
+    describe: "Calls a tool that mcp_search found.",
+    parameters: Calling,
+    effect: "never",
+    title: ({ arguments: given = {}, tool }) => byName.get(tool)?.title(given) ?? tool.slice(0, 100),
+    // What it needs is what the tool itself needs, so that rules name that tool.
+    authorise: ({ arguments: given = {}, tool }, caller) =>
+      Effect.flatMap(named(tool), ({ authorise }) => authorise(given, caller)),
+    execute: ({ arguments: given = {}, tool }, context) =>
+      Effect.flatMap(named(tool), ({ execute }) => execute(given, context))
+  })
+}
+
+/** Makes both, for these tools. */
+export const makeSearchTools = (tools: ReadonlyArray<Owned>): ReadonlyArray<AnyTool> =>
+  tools.length === 0 ? [] : [makeCall(tools), makeSearch(tools)]
