@@ -1,18 +1,17 @@
 /** Runs a session at a terminal until the person leaves it. */
-import { Backend } from "@skein/backend/Backend"
+import type { Backend } from "@skein/backend/Backend"
 import type { BackendError } from "@skein/backend/BackendError"
-import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { Facts } from "./internal/model/Facts.ts"
 import { frameOf } from "./internal/model/frame.ts"
 import { SessionModel } from "./internal/model/SessionModel.ts"
+import type { Signals } from "./internal/session/Acting.ts"
 import { loadFacts, opening } from "./internal/session/opening.ts"
 import { makePerformer } from "./internal/session/perform.ts"
+import { factsOf, momentOf } from "./internal/session/start.ts"
 import type { Key } from "./Key.ts"
 import { endEditor, keys } from "./Keyboard.ts"
-import type { Moment } from "./LiveView.ts"
 import { Screen } from "./Screen.ts"
 import type { SessionHost, SessionLeft, SessionRequest, SessionTerminal } from "./SessionHost.ts"
 
@@ -24,28 +23,6 @@ const tick = 1_000
 
 /** While more waits to be written, no frame is drawn: the newest one follows, in characters. */
 const mostWaiting = 64 * 1_024
-
-const momentOf = (clock: Clock.Clock) => (): Moment => ({
-  now: clock.unsafeCurrentTimeMillis(),
-  steady: Number(clock.unsafeCurrentTimeNanos() / 1_000_000n)
-})
-
-const factsOf = (
-  backend: typeof Backend.Service,
-  { agent, branch, directory, mode = "ask", model }: SessionRequest
-): Facts => ({
-  directory,
-  branch,
-  server: backend.where._tag === "Server" ? backend.where.url : undefined,
-  mode,
-  agent,
-  model: undefined,
-  context: undefined,
-  commands: [],
-  agents: [],
-  files: undefined,
-  choice: { agent, model }
-})
 
 /** The screen, which is given back when the scope closes, whatever happened. */
 const screenOf = (model: SessionModel, terminal: SessionTerminal) =>
@@ -82,6 +59,15 @@ const drawing = (model: SessionModel, terminal: SessionTerminal, changed: Effect
     )
   )
 
+/** By the terminal, because then they work over SSH as well: OSC 9 notifies, OSC 52 copies. */
+const signalsOf = ({ write }: SessionTerminal): Signals => ({
+  notify: (text) => write(`\x07\x1b]9;Skein: ${text}\x07`),
+  copy: (text) => {
+    write(`\x1b]52;c;${Buffer.from(text).toString("base64")}\x07`)
+    return true
+  }
+})
+
 /** Opens a session. Ends when the person leaves, or the terminal is closed. */
 export const openSession = (
   terminal: SessionTerminal,
@@ -89,8 +75,8 @@ export const openSession = (
   asked: SessionRequest
 ): Effect.Effect<SessionLeft, BackendError, Backend | Scope.Scope> =>
   Effect.gen(function*() {
-    const model = new SessionModel(terminal.style, factsOf(yield* Backend, asked))
-    const moment = momentOf(yield* Effect.clock)
+    const model = new SessionModel(terminal.style, yield* factsOf(asked))
+    const moment = yield* momentOf
     const screen = yield* screenOf(model, terminal)
     const changed = yield* Effect.makeLatch()
     const asking = yield* Effect.makeLatch()
@@ -104,7 +90,17 @@ export const openSession = (
       if (frame.type === "full") screen.drawFull(frame.lines)
       else screen.draw(frame.above, frame.below, frame.cursor)
     }
-    const performer = yield* makePerformer({ model, host, asked, terminal, screen, touch, moment, left })
+    const performer = yield* makePerformer({
+      model,
+      host,
+      asked,
+      size: terminal.size,
+      signals: signalsOf(terminal),
+      screen,
+      touch,
+      moment,
+      left
+    })
     let drawnAt = Number.NEGATIVE_INFINITY
     const onKeys = (read: ReadonlyArray<Key>) => {
       const { steady } = moment()

@@ -6,21 +6,11 @@ import { Stdio } from "../../Stdio.ts"
 import type { Stop } from "../../Stop.ts"
 import { platform, storage } from "../app.ts"
 import { findServer } from "../attach/attach.ts"
-import { valueOf } from "../flagValues.ts"
-import { runFlags } from "../run/flags.ts"
 import { typedMode } from "../run/mode.ts"
 import { readModel } from "../run/models.ts"
 import type { Opening, SessionInput } from "./ground.ts"
-import { terminalOf, variable } from "./terminal.ts"
-
-/** Where a terminal can only print one line below the other, a prompt is run, and there is no session to open. */
-const runInstead = ({ flags, operands }: SessionInput) =>
-  Effect.gen(function*() {
-    const defaults = Object.entries(runFlags).map(([name, flag]) => [name, valueOf(flag, [])])
-    const { executeRun } = yield* Effect.promise(() => import("../run/execute.ts"))
-    const { resume: _, ...given } = flags
-    return yield* executeRun({ operands, flags: { ...Object.fromEntries(defaults), ...given } })
-  })
+import { seatOf } from "./seat.ts"
+import { variable } from "./terminal.ts"
 
 /** Opens it: on a server if one holds the database, else in this process. */
 const open = (opening: Opening) =>
@@ -43,9 +33,8 @@ export const executeSession = (input: SessionInput): Effect.Effect<number, Comma
   Effect.scoped(Effect.gen(function*() {
     const { flags } = input
     const stdio = yield* Stdio
-    if ((yield* variable("TERM")) === "dumb") return yield* runInstead(input)
     const mode = yield* typedMode(flags)
     const model = yield* readModel(flags.model)
-    const terminal = yield* terminalOf(stdio)
-    return yield* Effect.provide(open({ input, mode, model, terminal }), platform({ database: flags.db }))
+    const seat = yield* seatOf(stdio, flags.plain || (yield* variable("TERM")) === "dumb")
+    return yield* Effect.provide(open({ input, mode, model, seat }), platform({ database: flags.db }))
   }))

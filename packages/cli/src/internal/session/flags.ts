@@ -15,5 +15,6 @@ export const sessionFlags = {
   "log-format": promptFlags["log-format"],
   session: runFlags.session,
   continue: runFlags.continue,
+  plain: { type: "switch", description: "Prints lines and reads lines, for screen readers; so does TERM=dumb" },
   resume: { type: "switch", description: "Shows the sessions to choose from" }
 } as const satisfies Flags

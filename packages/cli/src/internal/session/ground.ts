@@ -3,8 +3,6 @@ import type { Mode } from "@skein/domain/Mode"
 import type { ModelRef } from "@skein/domain/Model"
 import { formatRef } from "@skein/domain/Model"
 import { keyNames } from "@skein/provider/DefaultModel"
-import type { SessionTerminal } from "@skein/tui/SessionHost"
-import { openSession } from "@skein/tui/TerminalSession"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { readFileSync } from "node:fs"
@@ -16,6 +14,7 @@ import { fallback } from "../providers.ts"
 import type { Target } from "../run/target.ts"
 import type { sessionFlags } from "./flags.ts"
 import { makeHost } from "./host.ts"
+import type { Seat } from "./seat.ts"
 
 /** What was typed behind `skein`. */
 export type SessionInput = Input<typeof sessionFlags>
@@ -23,7 +22,7 @@ export type SessionInput = Input<typeof sessionFlags>
 /** What is opened. */
 export interface Opening {
   readonly input: SessionInput
-  readonly terminal: SessionTerminal
+  readonly seat: Seat
   readonly mode: Mode | undefined
   readonly model: ModelRef | undefined
 }
@@ -43,13 +42,13 @@ const noKey = [
 
 /** Opens a session over a backend, and says how to come back to it once it was left. */
 export const openOver = Effect.fnUntraced(function*(
-  { input: { flags, operands }, mode, model, terminal }: Opening,
+  { input: { flags, operands }, mode, model, seat }: Opening,
   { directory, session }: Pick<Target, "directory" | "session">,
   notes: ReadonlyArray<string>
 ) {
   const stdio = yield* Stdio
   const host = yield* makeHost(flags)
-  const left = yield* Effect.scoped(openSession(terminal, host, {
+  const left = yield* Effect.scoped(seat.open(host, {
     directory,
     branch: branchOf(directory),
     session: session?.id,
@@ -64,7 +63,7 @@ export const openOver = Effect.fnUntraced(function*(
   if (left.session !== undefined) {
     const goesOn = left.isLeft === true ? " (it continues on the server)" : ""
     stdio.err(
-      terminal.style.dim(`session ${left.session}${goesOn}, continue with: skein --session ${left.session}`)
+      seat.dim(`session ${left.session}${goesOn}, continue with: skein --session ${left.session}`)
     )
   }
   return ExitCode.done

@@ -3,8 +3,6 @@ import * as LocalBackend from "@skein/backend/LocalBackend"
 import { formatIssue } from "@skein/config/ConfigError"
 import { summarise } from "@skein/config/Notes"
 import * as Trust from "@skein/config/Trust"
-import { confirm } from "@skein/tui/Confirm"
-import type { SessionTerminal } from "@skein/tui/SessionHost"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { ExitCode } from "../../ExitCode.ts"
@@ -12,14 +10,14 @@ import { manyServices, settle } from "../app.ts"
 import { projectOf } from "../place.ts"
 import { findTarget, inStorage } from "../run/target.ts"
 import { type Opening, openOver } from "./ground.ts"
+import type { Seat } from "./seat.ts"
 
 /** Asks whether to trust what a project's files want beyond what the person grants; false where the person leaves. */
-const askTrust = Effect.fnUntraced(function*(directory: string, terminal: SessionTerminal) {
+const askTrust = Effect.fnUntraced(function*(directory: string, seat: Seat) {
   const items = yield* Trust.review(directory)
   const open = items.filter(({ state }) => state === "untrusted" || state === "changed")
   if (open.length === 0) return true
-  const answer = yield* confirm(
-    terminal,
+  const answer = yield* seat.ask(
     `Do you trust ${open.length === 1 ? "this value" : `these ${open.length} values`} of the project's files?`,
     [
       "Files of this project want more than you have granted:",
@@ -44,9 +42,9 @@ const notesOf = Effect.fnUntraced(function*(directory: string) {
 
 /** Opens it. `notes` are said in it. */
 export const openHere = Effect.fnUntraced(function*(opening: Opening, notes: ReadonlyArray<string>) {
-  const { input: { flags }, terminal } = opening
+  const { input: { flags }, seat } = opening
   const target = yield* findTarget({ ...flags, fork: false }, yield* inStorage)
-  if (!(yield* askTrust(target.directory, terminal))) return ExitCode.done
+  if (!(yield* askTrust(target.directory, seat))) return ExitCode.done
   const backend = yield* Layer.build(Layer.provide(LocalBackend.layer({ projectOf }), manyServices("person")))
   yield* Effect.forkScoped(
     Effect.flatMap(Effect.promise(() => import("../prune/daily.ts")), ({ forgetDaily }) => forgetDaily)

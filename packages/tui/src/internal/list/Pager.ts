@@ -20,6 +20,10 @@ export class Pager {
     this.#first = fromEnd ? undefined : 0
   }
 
+  get lines(): ReadonlyArray<string> {
+    return this.#lines
+  }
+
   replace(lines: ReadonlyArray<string>): void {
     this.#lines = lines
   }

@@ -35,6 +35,11 @@ export class Picker {
     this.#found = items
   }
 
+  /** What there is to choose from now. */
+  get items(): ReadonlyArray<Item> {
+    return this.#found
+  }
+
   press(key: Key): Picked {
     if (this.#isQuestion && key.type !== "key") {
       const digit = key.type === "text" && /^[1-9]$/.test(key.text) ? Number(key.text) : undefined

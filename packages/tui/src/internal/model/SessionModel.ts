@@ -53,8 +53,6 @@ export class SessionModel {
   used: number | undefined
   /** What is said above the input until the next key. */
   hint = ""
-  /** Called where a pager is closed. */
-  onPagerClosed: () => void = () => undefined
 
   constructor(style: Style, facts: Facts) {
     this.style = style
@@ -178,6 +176,25 @@ export class SessionModel {
     this.#choosing = { picker: new Picker(title, items, true), taken }
   }
 
+  /** Answers the list that is open; undefined closes it. */
+  pick(value: string | undefined): void {
+    const choosing = this.#choosing
+    this.#choosing = undefined
+    if (value !== undefined) choosing?.taken(value)
+  }
+
+  /** Closes what fills the terminal. */
+  closeViews(): void {
+    this.#tree = undefined
+    this.#pager = undefined
+  }
+
+  /** Ctrl+C as a signal, where keys are not read one by one: it stops the turn, and twice quits. */
+  interrupted(moment: Moment): void {
+    if (this.isWorking) this.request({ type: "stop" })
+    else this.#interrupt(moment)
+  }
+
   /** Fills the terminal with a text. */
   page(pager: Pager | undefined): void {
     this.#pager = pager
@@ -229,9 +246,7 @@ export class SessionModel {
   }
 
   #pressPager(key: Key, pager: Pager): void {
-    if (pager.press(key) === undefined) return
-    this.#pager = undefined
-    this.onPagerClosed()
+    if (pager.press(key) === "left") this.#pager = undefined
   }
 
   #pressPicker(key: Key, { picker, taken }: Choosing): void {

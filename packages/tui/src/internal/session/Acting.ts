@@ -10,13 +10,22 @@ import type { SessionHost, SessionLeft, SessionRequest, SessionTerminal } from "
 import type { Request } from "../model/Request.ts"
 import type { SessionModel } from "../model/SessionModel.ts"
 
+/** What reaches a person outside of what is drawn. */
+export interface Signals {
+  /** Says something to a person who looks elsewhere. */
+  readonly notify: (text: string) => void
+  /** Gives the clipboard a text; false where that cannot be done. */
+  readonly copy: (text: string) => boolean
+}
+
 /** What a performer works with. */
 export interface Stage {
   readonly model: SessionModel
   readonly host: SessionHost
   readonly asked: SessionRequest
-  readonly terminal: SessionTerminal
-  readonly screen: Screen
+  readonly size: SessionTerminal["size"]
+  readonly signals: Signals
+  readonly screen: Pick<Screen, "close" | "forget">
   /** Something has changed: what is to be seen is drawn, and what is to be done is done. */
   readonly touch: () => void
   readonly moment: () => Moment

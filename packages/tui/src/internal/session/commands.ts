@@ -201,7 +201,7 @@ const printed = (
     return page(
       acting,
       title,
-      inColumns(lines.length === 0 ? none : lines.join("\n"), acting.terminal.size().columns - 1)
+      inColumns(lines.length === 0 ? none : lines.join("\n"), acting.size().columns - 1)
     )
   })
 
@@ -232,8 +232,7 @@ const diff: Run = (acting) =>
     )
   })
 
-/** Copies by the terminal (OSC 52): it works over SSH as well. */
-const copy = withSession(({ backend, model, terminal }, id) =>
+const copy = withSession(({ backend, model, signals }, id) =>
   Effect.gen(function*() {
     const messages = yield* backend.sessions.messages(id)
     const last = messages.findLast(({ info, parts }) =>
@@ -242,8 +241,9 @@ const copy = withSession(({ backend, model, terminal }, id) =>
     const text = last?.parts.flatMap((part) => part.type === "text" ? [part.text] : []).join("\n\n") ?? ""
     if (text === "") model.hint = "There is no answer to copy yet."
     else {
-      terminal.write(`\x1b]52;c;${Buffer.from(text).toString("base64")}\x07`)
-      model.hint = `Copied ${formatCount(text.length)} characters, where the terminal allows it.`
+      model.hint = signals.copy(text)
+        ? `Copied ${formatCount(text.length)} characters, where the terminal allows it.`
+        : "A session of lines cannot copy. Use /export."
     }
   })
 )
@@ -294,7 +294,7 @@ const runs: Readonly<Record<string, Run>> = {
   agents: printed("Agents", ["agents"]),
   commands: printed("Commands", ["commands"]),
   skills: printed("Skills", ["skills"]),
-  mcp: configured("MCP servers", "mcp", "No MCP servers are configured. See docs/mcp.md."),
+  mcp: printed("MCP servers", ["mcp", "list"]),
   hooks: configured("Hooks", "hooks", "No hooks are configured. See docs/hooks.md."),
   permissions: printed("Permanent approvals", ["permissions"]),
   config: printed("Configuration", ["config"]),

@@ -55,12 +55,12 @@ const prompt = (acting: Acting, text: string, typed: string): Effect.Effect<void
 
 const shell = (acting: Acting, command: string): Effect.Effect<void> =>
   Effect.gen(function*() {
-    const { heard, host, model, terminal } = acting
+    const { heard, host, model, size } = acting
     model.hint = `Running: ${escapeLine(command)}`
     acting.touch()
     const { exit, output } = yield* host.shell(model.facts.directory, command)
     model.hint = ""
-    const { columns } = terminal.size()
+    const { columns } = size()
     const lines = output.trim() === "" ? [] : output.trimEnd().split("\n")
     const tail = lines.slice(-20)
     model.print([
@@ -90,13 +90,13 @@ const reply = ({ backend, model }: Acting, { reply: given }: Extract<Request, { 
     )
   )
 
-const transcript = ({ backend, model, terminal, touch }: Acting, id: SessionID): Effect.Effect<void, BackendError> =>
+const transcript = ({ backend, model, size, touch }: Acting, id: SessionID): Effect.Effect<void, BackendError> =>
   Effect.gen(function*() {
     const session = yield* backend.sessions.get(id)
     const lines = Effect.map(
       backend.sessions.messages(id),
       (messages) =>
-        linesOf(session, messages, model.style, terminal.size().columns, {
+        linesOf(session, messages, model.style, size().columns, {
           lines: 100_000,
           messages: 10_000,
           isWhole: true
@@ -137,7 +137,7 @@ const quit = ({ backend, left, model, touch }: Acting): Effect.Effect<void, Back
   })
 
 const carryOut = (acting: Acting, request: Request): Effect.Effect<void, BackendError> => {
-  const { backend, host, left, model, screen, terminal, touch } = acting
+  const { backend, host, left, model, screen, signals, touch } = acting
   const id = ids(model)
   switch (request.type) {
     case "prompt":
@@ -192,7 +192,7 @@ const carryOut = (acting: Acting, request: Request): Effect.Effect<void, Backend
         else model.input.set(text.replace(/\n$/, ""))
       })
     case "notify":
-      return Effect.sync(() => terminal.write(`\x07\x1b]9;Skein: ${request.text}\x07`))
+      return Effect.sync(() => signals.notify(request.text))
     case "quit":
       return quit(acting)
     case "leave":
@@ -212,10 +212,10 @@ const needsNoSession: ReadonlySet<Request["type"]> = new Set(["edit", "files", "
 /** Makes what carries requests out, each beside the others. */
 export const makePerformer = (stage: Stage): Effect.Effect<Performer, never, Backend | Scope.Scope> =>
   Effect.gen(function*() {
-    const { model, moment, terminal, touch } = stage
+    const { model, moment, size, touch } = stage
     const backend = yield* Backend
     const scope = yield* Effect.scope
-    const { close, make, open } = yield* makeWatching(model, moment, touch, () => terminal.size().columns)
+    const { close, make, open } = yield* makeWatching(model, moment, touch, () => size().columns)
     const making = yield* Effect.makeSemaphore(1)
     const beside = <E extends { readonly message: string }>(effect: Effect.Effect<unknown, E>) =>
       effect.pipe(

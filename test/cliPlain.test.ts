@@ -1,0 +1,95 @@
+/** The built program's session in lines: for screen readers, and where a terminal only prints. Needs python3. */
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { afterEach, describe, expect, it } from "vitest"
+import { program, sandbox } from "./support/cli.ts"
+import { type LlmAnswer, type Script, startLlm } from "./support/llm.ts"
+import { hasPython, onTerminal, type TypedKey } from "./support/terminal.ts"
+
+if (!hasPython) console.warn("cliPlain.test.ts is skipped: python3, whose pty module it needs, is not there.")
+
+const cleanup: Array<() => unknown> = []
+afterEach(async () => {
+  for (const each of cleanup.splice(0).toReversed()) await each()
+})
+
+const world = async (script: Script) => {
+  const llm = await startLlm(script)
+  const place = sandbox({ llm: llm.url })
+  cleanup.push(llm.close, place.remove)
+  const open = (
+    keys: ReadonlyArray<TypedKey>,
+    args: ReadonlyArray<string>,
+    env: Readonly<Record<string, string>> = {}
+  ) =>
+    onTerminal([process.execPath, program, "-m", "openai/m", ...args], {
+      cwd: place.project,
+      env: place.env({ TERM: "xterm-256color", ...env }),
+      keys
+    })
+  return { place, open }
+}
+
+const ready = "Ready. Write a prompt"
+
+const writes: Script = ({ messages }): LlmAnswer | string =>
+  messages.at(-1)?.role === "tool"
+    ? `model heard: ${String(messages.at(-1)?.content)}`
+    : { calls: [{ tool: "write", args: { filePath: "new.txt", content: "text" } }] }
+
+describe.skipIf(!hasPython)("a session in lines (needs python3)", () => {
+  it.each([["--plain", ["--plain"], {}], ["TERM=dumb", [], { TERM: "dumb" }]])(
+    "by %s talks over several turns, and never moves the cursor",
+    async (_, args, env) => {
+      const { open } = await world(({ user }) =>
+        `# Answer ${user.length}\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nEnd ${user.length}.`
+      )
+      const { code, printed } = await open(
+        [
+          { after: ready, send: "first question\n" },
+          { after: "End 1.", send: "" },
+          { after: ready, send: "see @nothing.txt\n" },
+          { after: "Not sent: see @nothing.txt", send: "second\n" },
+          { after: "End 2.", send: "" },
+          { after: ready, send: "/help\n" },
+          { after: "/quit", send: "/quit\n" }
+        ],
+        args,
+        env
+      )
+      expect(code, printed).toBe(0)
+      expect(printed).toContain("@nothing.txt is neither a file here nor a subagent.")
+      expect(printed).not.toContain("\u001b")
+      expect(printed.split("End 1.").length).toBe(2)
+    }
+  )
+
+  it("asks by number, and takes the reason for a no from the next line", async () => {
+    const { open, place } = await world(writes)
+    const { code, printed } = await open([
+      { after: ready, send: "go\n" },
+      // It takes no answer before it says so.
+      { after: "asks for permission", send: "1\n" },
+      { after: "That answered nothing", send: "" },
+      { after: "Write the number of your answer", send: "5\n" },
+      { after: "Write it and Enter.", send: "not there\n" },
+      { after: "model heard", send: "" },
+      { after: ready, send: "/quit\n" }
+    ], ["--plain"])
+    expect(code, printed).toBe(0)
+    expect(printed).toContain("The user says: not there")
+    expect(printed).not.toContain("\u001b")
+    expect(existsSync(join(place.project, "new.txt"))).toBe(false)
+  })
+
+  it("stops the turn with Ctrl+C, and quits with it twice", async () => {
+    const { open } = await world(() => new Promise<never>(() => undefined))
+    const { code, printed } = await open([
+      { after: ready, send: "hang\n" },
+      { after: "› hang", send: "\u0003" },
+      { after: "Interrupted. What next?", send: "\u0003" },
+      { after: "Press Ctrl+C again to quit.", send: "\u0003" }
+    ], ["--plain"])
+    expect(code, printed).toBe(0)
+  })
+})
