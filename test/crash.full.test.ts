@@ -25,7 +25,7 @@ it("every point is one that the harness kills at", () => {
 it("SKEIN_FAILPOINT accepts only a point and a number", async () => {
   const place = sandbox()
   cleanup.push(place.remove)
-  for (const wrong of ["before_provider", "before_provider:0", "nowhere:1"]) {
+  for (const wrong of ["before_provider", "before_provider:0", "before_provider:1:thaw", "nowhere:1"]) {
     const { code, stderr } = await place.run(["sessions"], { env: { SKEIN_FAILPOINT: wrong } })
     expect([code, stderr.includes(`"${wrong}"`)]).toEqual([2, true])
   }

@@ -79,7 +79,14 @@ export const drive = async ({ auto, deaths, label, program, variant }) => {
         break
       }
     }
-    const verdict = judge({ world, journal, ended: last, faults: model.faults, isAsked: variant?.asks === true })
+    const verdict = judge({
+      stored: world.look(),
+      made: world.effects(),
+      journal,
+      ended: last,
+      faults: model.faults,
+      isAsked: variant?.asks === true
+    })
     return {
       label,
       kills,

@@ -10,7 +10,7 @@ import { faultsIn } from "./wire.mjs"
 /** @typedef {{ readonly url: string, readonly faults: ReadonlyArray<string>, readonly release: () => void, readonly close: () => void }} Model */
 
 /** How long a piece of an answer takes (ms). */
-const pace = 3
+const usualPace = 3
 
 /** @param {import("node:http").IncomingMessage} request */
 const bodyOf = async (request) => {
@@ -62,9 +62,10 @@ const isCompaction = (messages) => String(messages[0]?.content).includes("replac
  * Starts one. `say` replaces what the script says; where it says nothing, the answer waits for `release`.
  * @param {Variant} [variant]
  * @param {(messages: ReadonlyArray<WireMessage>, variant: Variant) => import("./script.mjs").Answer | undefined} [say]
+ * @param {number} [pace] how long a piece of an answer takes (ms)
  * @returns {Promise<Model>}
  */
-export const startModel = async (variant = {}, say = answer) => {
+export const startModel = async (variant = {}, say = answer, pace = usualPace) => {
   /** @type {Array<string>} */
   const faults = []
   let calls = 0

@@ -1,17 +1,19 @@
 // @ts-check
 // What must be true at the end of a run, however often it was killed: nothing is lost, repeated or misreported.
 import { isDeepStrictEqual } from "node:util"
-import { effects } from "./script.mjs"
+import { effects, writtenCarefully } from "./script.mjs"
 
 /** @typedef {import("./world.mjs").Line} Line */
 /**
  * @typedef {{
- *   readonly world: import("./world.mjs").World,
+ *   readonly stored: import("./world.mjs").Found | undefined,
+ *   readonly made: ReadonlyArray<string>,
  *   readonly journal: ReadonlyArray<Line>,
  *   readonly ended: import("./world.mjs").Ended,
  *   readonly faults: ReadonlyArray<string>,
- *   readonly isAsked: boolean
- * }} Case
+ *   readonly isAsked: boolean,
+ *   readonly written?: string | undefined
+ * }} Case `written` is the file of step 5 if a careful model was asked
  * @typedef {{ unknown: number, lost: Array<string>, doubled: Array<string>, invalid: Array<string> }} Judgement
  */
 
@@ -28,8 +30,11 @@ const isNotRun = (part) => /was not run|not started/.test(errorOf(part))
 const wordsOf = ({ state }) =>
   `${state.status} (${state.status === "error" ? state.error.message : JSON.stringify(state.output)})`
 
-/** Each effect was made once, or nobody claims to know. @param {Judgement} found @param {ReadonlyArray<string>} made @param {ReadonlyArray<any>} parts */
-const judgeEffects = (found, made, parts) => {
+/**
+ * Each effect was made once, or nobody claims to know. A careful model has looked, and repeated what was not made.
+ * @param {Judgement} found @param {ReadonlyArray<string>} made @param {ReadonlyArray<any>} parts @param {boolean} isCareful
+ */
+const judgeEffects = (found, made, parts, isCareful) => {
   for (const [name] of effects) {
     const count = made.filter((line) => line === name).length
     const calls = parts.filter((part) =>
@@ -44,7 +49,7 @@ const judgeEffects = (found, made, parts) => {
       found.lost.push(`effect ${name} is reported as made ${completed} times and was made ${count} times`)
     }
     if (count > completed + ambiguous) found.invalid.push(`effect ${name} was made and is not reported: ${said}`)
-    if (count === 0 && ambiguous === 0) found.lost.push(`effect ${name} was never made: ${said}`)
+    if (count === 0 && (isCareful || ambiguous === 0)) found.lost.push(`effect ${name} was never made: ${said}`)
     if (count > 0 && calls.length > 0 && calls.every(isNotRun)) {
       found.invalid.push(`effect ${name} is reported as not run`)
     }
@@ -113,10 +118,9 @@ const judgeRuns = (found, { messages, parts, runs }) => {
 }
 
 /** @param {Case} given @returns {Judgement} */
-export const judge = ({ ended, faults, isAsked, journal, world }) => {
+export const judge = ({ ended, faults, isAsked, journal, made, stored, written }) => {
   /** @type {Judgement} */
   const found = { unknown: 0, lost: [], doubled: [], invalid: [...new Set(faults)] }
-  const stored = world.look()
   if (stored === undefined) {
     found.lost.push("there is no database")
     return found
@@ -140,7 +144,10 @@ export const judge = ({ ended, faults, isAsked, journal, world }) => {
   }
   const summaries = stored.parts.filter(({ type }) => type === "compaction").length
   if (summaries > 1) found.doubled.push(`there are ${summaries} summaries`)
-  judgeEffects(found, world.effects(), stored.parts)
+  judgeEffects(found, made, stored.parts, written !== undefined)
+  if (written !== undefined && written !== writtenCarefully) {
+    found.lost.push(`step-5.txt holds ${JSON.stringify(written)}`)
+  }
   judgeAcknowledged(found, journal, stored)
   judgeRuns(found, stored)
   return found

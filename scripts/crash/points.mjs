@@ -12,6 +12,7 @@ export const points = {
   mid_tool_args: { times: 20 },
   intent_before_commit: { times: 10 },
   intent_after_commit: { times: 10 },
+  before_spawn: { times: 5 },
   after_spawn: { times: 5 },
   effect_done_before_exit: { times: 5 },
   exit_before_result_commit: { times: 12 },

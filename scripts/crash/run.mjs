@@ -10,16 +10,20 @@ import { buildCopy } from "./copy.mjs"
 import { drive } from "./drive.mjs"
 import { atPoints, atRandom, carryOut, isBad } from "./jobs.mjs"
 import { mutants } from "./mutants.mjs"
+import { startPostgres } from "./postgres.mjs"
 import { recovery } from "./recovery.mjs"
 import { faultsOf, rowOf, table } from "./report.mjs"
+import { driveRunners, pointPlans, runnersPlans } from "./runners.mjs"
 import { driveServer, serverPlans } from "./server.mjs"
 
-const help = `Usage: npm run crash -- [--quick | --mutants | --recovery | --server] [--out DIRECTORY]
+const help = `Usage: npm run crash -- [--quick | --mutants | --recovery | --server | --runners] [--out DIRECTORY]
 
 Without a flag: each point with 12 seeds, and 1,000 random instants.
   --quick      each point once, and 40 instants
   --mutants    checks that mistakes put in on purpose are noticed within 50 runs
   --server     kills \`skein serve\` 200 times at random, while a client follows; --kills N for another number
+  --runners    three servers on one PostgreSQL, of which one is killed, one frozen for 30 s and one asked to leave in each
+               of 12 runs; --runs N for another number. Then one is frozen at each point that commands and files pass
   --recovery   how long it takes until a tree of 100 children is at work again
   --out DIR    where results.json and table.md go; scripts/crash/results otherwise
 With SKEIN_CRASH_KEEP=1 in the environment, the place of each run is kept, and named.`
@@ -33,13 +37,31 @@ const { values: flags } = parseArgs({
     mutants: { type: "boolean" },
     recovery: { type: "boolean" },
     server: { type: "boolean" },
+    runners: { type: "boolean" },
     kills: { type: "string", default: "200" },
+    runs: { type: "string", default: "12" },
     out: { type: "string", default: join(root, "scripts", "crash", "results") },
     help: { type: "boolean" }
   }
 })
 
 const jobs = Math.max(2, availableParallelism())
+
+/** How many trees three runners work on together. */
+const treesOfRunners = 4
+
+/** Where a runner is frozen: around what cannot be undone. */
+const pointsOfRunners = [
+  "intent_after_commit:1",
+  "before_spawn:1",
+  "before_spawn:4",
+  "after_spawn:1",
+  "after_spawn:5",
+  "effect_done_before_exit:2",
+  "exit_before_result_commit:3",
+  "write_tmp_before_rename:1",
+  "bg_done_committed:1"
+]
 const base = mkdtempSync(join(tmpdir(), "skein-crash-build-"))
 process.on("exit", () => rmSync(base, { recursive: true, force: true }))
 
@@ -49,14 +71,15 @@ process.on("exit", () => rmSync(base, { recursive: true, force: true }))
  * @param {(plan: P & { readonly program?: string | undefined }) => Promise<import("./drive.mjs").Verdict>} by
  * @param {string} program
  * @param {string} kind
+ * @param {number} [atOnce]
  */
-const all = async (plans, by, program, kind) => {
+const all = async (plans, by, program, kind, atOnce = jobs) => {
   const began = Date.now()
   let done = 0
   const verdicts = await carryOut(plans, {
     by,
     program,
-    jobs,
+    jobs: atOnce,
     seen: (verdict) => {
       done++
       if (isBad(verdict)) {
@@ -69,6 +92,16 @@ const all = async (plans, by, program, kind) => {
     }
   })
   return { kind, verdicts, row: rowOf(kind, verdicts) }
+}
+
+/** Uses a PostgreSQL server. @template A @param {(postgres: import("./postgres.mjs").Postgres) => Promise<A>} use */
+const withPostgres = async (use) => {
+  const postgres = await startPostgres()
+  try {
+    return await use(postgres)
+  } finally {
+    await postgres.stop()
+  }
 }
 
 const nightly = async () => {
@@ -95,20 +128,25 @@ const nightly = async () => {
 
 const mutated = async () => {
   let isCaught = true
-  for (const [name, { patches, says }] of Object.entries(mutants)) {
+  for (const [name, { patches, point, says }] of Object.entries(mutants)) {
     const program = buildCopy(join(base, name), patches)
     let runs = 0
     let caught = false
-    await carryOut(atPoints(2).slice(0, 50), {
-      by: drive,
-      program,
-      jobs,
-      seen: (verdict) => {
-        if (!caught) runs++
-        caught ||= isBad(verdict)
-        return !caught
-      }
-    })
+    const seen = (/** @type {import("./drive.mjs").Verdict} */ verdict) => {
+      if (!caught) runs++
+      caught ||= isBad(verdict)
+      return !caught
+    }
+    await (point === undefined
+      ? carryOut(atPoints(2).slice(0, 50), { by: drive, program, jobs, seen })
+      : withPostgres((postgres) =>
+        carryOut(pointPlans([point, point, point]), {
+          by: (plan) => driveRunners({ ...plan, postgres }),
+          program,
+          jobs: 1,
+          seen
+        })
+      ))
     isCaught &&= caught
     process.stdout.write(`${name} (${says}): ${caught ? `noticed after ${runs} runs` : "NOT noticed in 50 runs"}\n`)
   }
@@ -124,6 +162,19 @@ const served = async () => {
   process.stdout.write(`${table([rowOf("not at all", [plain]), row])}\n`)
   return ![plain, ...verdicts].some(isBad)
 }
+
+const byRunners = () =>
+  withPostgres(async (postgres) => {
+    const program = buildCopy(join(base, "program"))
+    const by = (/** @type {import("./runners.mjs").RunnersPlan} */ plan) => driveRunners({ ...plan, postgres, program })
+    const plain = await by({ label: "nobody", blows: [], frozen: 0, trees: treesOfRunners })
+    say(`a run that nobody disturbs takes ${Math.round(plain.milliseconds)} ms`)
+    const plans = runnersPlans(Number(flags.runs), plain.milliseconds, 30_000, treesOfRunners)
+    const struck = await all(plans, by, program, "a kill, a freeze, a leave", 1)
+    const frozen = await all(pointPlans(pointsOfRunners), by, program, "frozen at a point", 1)
+    process.stdout.write(`${table([rowOf("not at all", [plain]), struck.row, frozen.row])}\n`)
+    return ![plain, ...struck.verdicts, ...frozen.verdicts].some(isBad)
+  })
 
 const recovered = async () => {
   const program = buildCopy(join(base, "program"))
@@ -147,6 +198,8 @@ else {
     ? recovered
     : flags.server === true
     ? served
+    : flags.runners === true
+    ? byRunners
     : nightly
   if (!(await work())) process.exitCode = 1
 }

@@ -15,7 +15,8 @@
  * @typedef {"root" | "child" | "background"} Who
  * @typedef {{
  *   readonly asks?: boolean,
- *   readonly compacts?: boolean
+ *   readonly compacts?: boolean,
+ *   readonly careful?: boolean
  * }} Variant what is in the script beside the usual
  */
 
@@ -31,10 +32,30 @@ export const effects = /** @type {const} */ ([
 /** The step after which nothing is left to do but to answer. */
 const last = { root: 9, child: 1, background: 2 }
 
-/** @param {string} name @param {number} step */
-const effect = (name, step) => ({
+/** How long the commands of a careful model take before their effect, in seconds; `c` outlives the lease of its runner. */
+const delays = /** @type {Readonly<Record<string, number>>} */ ({ a: 0, b: 1, c: 6, d: 1, e: 1 })
+
+/** What the file of step 5 holds in the end, if a careful model wrote it: `c` adds a line. */
+export const writtenCarefully = "written in step-5\nc\n"
+
+/** @param {string} name */
+const carefulCommand = (name) =>
+  `sleep ${delays[name]} && echo ${name} >> effects.log${
+    name === "c" ? " && echo c >> step-5.txt" : ""
+  } && echo made ${name}`
+
+/**
+ * An effect. A careful model makes slow ones, so that there is time to interrupt them before they are made. @param {string}
+ * name @param {number} step @param {boolean} [careful]
+ */
+const effect = (name, step, careful = false) => ({
   tool: "bash",
-  args: { command: `echo ${name} >> effects.log && echo made ${name} && sleep 0.02`, description: `step-${step}` }
+  args: {
+    command: careful
+      ? carefulCommand(name)
+      : `echo ${name} >> effects.log && echo made ${name} && sleep 0.02`,
+    description: `step-${step}`
+  }
 })
 
 /** @param {Who} who @param {number} step @param {boolean} [background] */
@@ -50,22 +71,25 @@ const task = (who, step, background) => ({
 
 /** @type {Record<Who, (variant: Variant) => Record<number, ReadonlyArray<Call>>>} */
 const scripts = {
-  root: ({ asks = false }) => ({
+  root: ({ asks = false, careful }) => ({
     0: [{ tool: "read", args: { filePath: "step-0.txt" } }],
-    1: [effect("a", 1)],
+    1: [effect("a", 1, careful)],
     2: [task("background", 2, true)],
-    3: [effect("b", 3), { tool: "glob", args: { pattern: "*step-3*" } }],
+    3: [effect("b", 3, careful), { tool: "glob", args: { pattern: "*step-3*" } }],
     4: [task("child", 4)],
     5: [{ tool: "write", args: { filePath: "step-5.txt", content: "written in step-5\n" } }],
     6: [{ tool: "list", args: { path: ".", ignore: ["step-6"] } }],
-    7: [effect("c", 7)],
+    7: [effect("c", 7, careful)],
     8: [
       { tool: "grep", args: { pattern: "step-8" } },
       ...(asks ? [{ tool: "webfetch", args: { url: "http://127.0.0.1:9/step-8" } }] : [])
     ]
   }),
-  child: () => ({ 0: [effect("d", 0)] }),
-  background: () => ({ 0: [effect("e", 0)], 1: [{ tool: "read", args: { filePath: "step-0.txt", limit: 1 } }] })
+  child: ({ careful }) => ({ 0: [effect("d", 0, careful)] }),
+  background: ({ careful }) => ({
+    0: [effect("e", 0, careful)],
+    1: [{ tool: "read", args: { filePath: "step-0.txt", limit: 1 } }]
+  })
 }
 
 /** @param {unknown} content @returns {string} */
@@ -96,11 +120,53 @@ export const stepIn = (messages) => {
   return 1 + Math.max(-1, ...steps)
 }
 
+/** @param {ReadonlyArray<WireMessage>} messages */
+const backgroundStep = (messages) => {
+  const calls = messages.flatMap(({ tool_calls: made = [] }) => made)
+  const isEffect = (/** @type {WireCall} */ call) => aboutIn(call).made !== undefined
+  return Number(calls.some(isEffect)) + Number(calls.some((call) => call.function.name === "read"))
+}
+
+/** The name of the effect that a call makes, and of the one that it looks for. @param {WireCall} call */
+const aboutIn = (call) => {
+  const [, made] = /echo (\w) >>/.exec(call.function.arguments) ?? []
+  const [, sought] = /look for (\w)/.exec(call.function.arguments) ?? []
+  return { made, sought }
+}
+
+/**
+ * What a careful model does about an effect whose outcome is unknown: it looks, and repeats what was not made. @param
+ * {ReadonlyArray<WireMessage>} messages @returns {Answer | undefined}
+ */
+const checked = (messages) => {
+  const asked = messages.findLastIndex(({ tool_calls: calls = [] }) => calls.length > 0)
+  for (const call of messages[asked]?.tool_calls ?? []) {
+    const result = flat(messages.slice(asked).find(({ tool_call_id: id }) => id === call.id)?.content)
+    const { made, sought } = aboutIn(call)
+    if (made !== undefined && /outcome (is )?unknown/i.test(result)) {
+      const look = { tool: "bash", args: { command: "cat effects.log; true", description: `look for ${made}` } }
+      return { text: `Was ${made} made?`, calls: [look] }
+    }
+    // What could not be looked at is looked at again.
+    if (sought !== undefined && /unknown|not run|interrupted/i.test(result)) {
+      const look = { tool: "bash", args: { command: "cat effects.log; true", description: `look for ${sought}` } }
+      return { text: `Was ${sought} made, then?`, calls: [look] }
+    }
+    const step = effects.find(([name]) => name === sought)?.[2]
+    if (sought !== undefined && step !== undefined && !result.split("\n").includes(sought)) {
+      return { text: `${sought} was not made.`, calls: [effect(sought, step, true)] }
+    }
+  }
+  return undefined
+}
+
 /** What the model says next. @param {ReadonlyArray<WireMessage>} messages @param {Variant} variant @returns {Answer} */
 export const answer = (messages, variant) => {
   const who = whoIn(messages)
+  const check = variant.careful === true ? checked(messages) : undefined
+  if (check !== undefined) return check
   // A small file is read by the same name in the background's second step.
-  const step = who === "background" ? messages.filter(({ role }) => role === "tool").length : stepIn(messages)
+  const step = who === "background" ? backgroundStep(messages) : stepIn(messages)
   const calls = scripts[who](variant)[step] ?? []
   const text = step >= last[who]
     ? `The ${who} is done.`

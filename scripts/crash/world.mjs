@@ -17,7 +17,7 @@ import { dirname, join } from "node:path"
 import { root } from "../layout.mjs"
 
 /** The program that users start. */
-const builtProgram = join(root, "packages", "cli", "bin", "skein.js")
+export const builtProgram = join(root, "packages", "cli", "bin", "skein.js")
 
 /** The time limit of any step, in milliseconds: a longer one hangs. */
 const patience = 60_000
@@ -27,7 +27,63 @@ const patience = 60_000
 /** @typedef {{ readonly failpoint?: string | undefined, readonly after?: number | undefined, readonly env?: Readonly<Record<string, string>> }} Death how a process is to end: at a point, or after so many milliseconds */
 
 /** What the program may do without a question. */
-const permission = { "*": "allow", webfetch: "ask" }
+export const permission = { "*": "allow", webfetch: "ask" }
+
+/** Prepares a directory for the script to work in. @param {string} project */
+export const makeProject = (project) => {
+  mkdirSync(project)
+  writeFileSync(join(project, "step-0.txt"), "a line that is read in the first step\n".repeat(150))
+}
+
+/** What a file of a project holds; nothing if it is not there. @param {string} project @param {string} name */
+export const fileIn = (project, name) => {
+  const file = join(project, name)
+  return existsSync(file) ? readFileSync(file, "utf8") : ""
+}
+
+/** The log lines of the effects in a project. @param {string} project */
+export const effectsIn = (project) => fileIn(project, "effects.log").split("\n").filter((line) => line !== "")
+
+/**
+ * Starts the program, and reads what it says. It is killed after `after` milliseconds, and after `patience`, because then
+ * it hangs.
+ * @param {ReadonlyArray<string>} args
+ * @param {{
+ *   readonly program: string,
+ *   readonly directory: string,
+ *   readonly env: Readonly<Record<string, string>>,
+ *   readonly after?: number | undefined,
+ *   readonly patience?: number | undefined
+ * }} options
+ */
+export const startProgram = (args, { after, directory, env, patience: most, program }) => {
+  const child = spawn(process.execPath, [program, ...args], { cwd: directory, env, stdio: ["ignore", "pipe", "pipe"] })
+  /** @type {Array<Line>} */
+  const lines = []
+  let rest = ""
+  let stderr = ""
+  let hung = false
+  child.stdout.setEncoding("utf8").on("data", (text) => {
+    const [unfinished = "", ...whole] = `${rest}${text}`.split("\n").toReversed()
+    rest = unfinished
+    for (const line of whole.toReversed()) if (line.startsWith("{")) lines.push(JSON.parse(line))
+  })
+  child.stderr.setEncoding("utf8").on("data", (text) => stderr += text)
+  const late = most === undefined ? undefined : setTimeout(() => {
+    hung = true
+    child.kill("SIGKILL")
+  }, most)
+  const killer = after === undefined ? undefined : setTimeout(() => child.kill("SIGKILL"), after)
+  /** @type {Promise<Ended>} */
+  const ended = new Promise((resolve) =>
+    child.once("close", (code, signal) => {
+      clearTimeout(late)
+      clearTimeout(killer)
+      resolve({ code, signal, stderr, lines, hung })
+    })
+  )
+  return { child, ended, lines }
+}
 
 /**
  * Makes a place.
@@ -37,9 +93,8 @@ export const makeWorld = ({ config, program = builtProgram, url }) => {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "skein-crash-")))
   const project = join(base, "project")
   const database = join(base, "data", "skein.db")
-  mkdirSync(project)
+  makeProject(project)
   mkdirSync(join(base, "config", "skein"), { recursive: true })
-  writeFileSync(join(project, "step-0.txt"), "a line that is read in the first step\n".repeat(150))
   writeFileSync(join(base, "config", "skein", "skein.json"), JSON.stringify(config ?? { permission, sandbox: "off" }))
   const env = {
     PATH: process.env["PATH"] ?? "",
@@ -52,38 +107,14 @@ export const makeWorld = ({ config, program = builtProgram, url }) => {
   }
 
   /** @param {ReadonlyArray<string>} args @param {Death} [death] */
-  const start = (args, { after, env: more = {}, failpoint } = {}) => {
-    const child = spawn(process.execPath, [program, ...args], {
-      cwd: project,
+  const start = (args, { after, env: more = {}, failpoint } = {}) =>
+    startProgram(args, {
+      program,
+      directory: project,
       env: { ...env, ...more, ...(failpoint === undefined ? {} : { SKEIN_FAILPOINT: failpoint }) },
-      stdio: ["ignore", "pipe", "pipe"]
+      after,
+      patience
     })
-    /** @type {Array<Line>} */
-    const lines = []
-    let rest = ""
-    let stderr = ""
-    let hung = false
-    child.stdout.setEncoding("utf8").on("data", (text) => {
-      const [unfinished = "", ...whole] = `${rest}${text}`.split("\n").toReversed()
-      rest = unfinished
-      for (const line of whole.toReversed()) if (line.startsWith("{")) lines.push(JSON.parse(line))
-    })
-    child.stderr.setEncoding("utf8").on("data", (text) => stderr += text)
-    const late = setTimeout(() => {
-      hung = true
-      child.kill("SIGKILL")
-    }, patience)
-    const killer = after === undefined ? undefined : setTimeout(() => child.kill("SIGKILL"), after)
-    /** @type {Promise<Ended>} */
-    const ended = new Promise((resolve) =>
-      child.once("close", (code, signal) => {
-        clearTimeout(late)
-        clearTimeout(killer)
-        resolve({ code, signal, stderr, lines, hung })
-      })
-    )
-    return { child, ended, lines }
-  }
 
   return {
     base,
@@ -93,10 +124,7 @@ export const makeWorld = ({ config, program = builtProgram, url }) => {
     /** @param {ReadonlyArray<string>} args @param {Death} [death] */
     run: (args, death) => start(args, death).ended,
     /** The log lines of the effects. */
-    effects: () => {
-      const file = join(project, "effects.log")
-      return existsSync(file) ? readFileSync(file, "utf8").split("\n").filter((line) => line !== "") : []
-    },
+    effects: () => effectsIn(project),
     look: () => look(database, base),
     remove: () => rmSync(base, { recursive: true, force: true })
   }

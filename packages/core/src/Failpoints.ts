@@ -13,6 +13,7 @@ export const failpoints = [
   "mid_tool_args",
   "intent_before_commit",
   "intent_after_commit",
+  "before_spawn",
   "after_spawn",
   "effect_done_before_exit",
   "exit_before_result_commit",

@@ -42,8 +42,13 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
   readonly use: (rootID: SessionID) => () => void
   /** The epoch of a held tree: how often it was acquired, including this time; 0 if it is not held. */
   readonly epoch: (rootID: SessionID) => number
-  /** Makes sure that a tree is held right now. Call it before something that cannot be undone. */
-  readonly renew: (rootID: SessionID) => Effect.Effect<void, StorageError>
+  /**
+   * Makes sure that a tree is held right now, and returns for how long at least, in milliseconds. Call it before
+   * something that cannot be undone.
+   */
+  readonly renew: (rootID: SessionID) => Effect.Effect<number, StorageError>
+  /** Whether commands of an earlier holder may still run in a held tree: it did not release the tree, and is out of reach. */
+  readonly isHaunted: (rootID: SessionID) => boolean
   /**
    * Ends what runs of a tree here and releases it, without storing more. The next holder resumes it as after a crash.
    */

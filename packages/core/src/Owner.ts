@@ -1,5 +1,5 @@
-/** Names the process that holds sessions, and knows whether the processes of other owners still exist. */
-import { Ids } from "@skein/domain/Id"
+/** Names the process that holds sessions, knows whether the processes of other owners still exist, and ends their commands. */
+import { Ids, type SessionID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -10,13 +10,19 @@ export class Owner extends Context.Tag("@skein/core/Owner")<Owner, {
   readonly id: string
   /** Whether that owner has certainly ended. If nobody can know, its lease must expire. */
   readonly isGone: (owner: string) => Effect.Effect<boolean>
+  /**
+   * Ends the commands that another owner left in a tree, after the tree was taken over: they would go on while the next
+   * owner reports that their outcome is unknown. False if they may still run, because nothing reaches them from here.
+   */
+  readonly evict: (owner: string, rootID: SessionID) => Effect.Effect<boolean>
 }>() {
   /** A random name; knows nothing about others. */
   static readonly layer: Layer.Layer<Owner, never, Ids> = Layer.effect(
     Owner,
     Effect.map(Effect.flatMap(Ids, (ids) => ids.make("own")), (id) => ({
       id,
-      isGone: () => Effect.succeed(false)
+      isGone: () => Effect.succeed(false),
+      evict: () => Effect.succeed(false)
     }))
   )
 }

@@ -106,6 +106,11 @@ export interface ToolContext extends ToolCaller {
   readonly mode: Mode
   /** What rules and approvals say of reading a file; the path as rules see it. */
   readonly readAction: Effect.Effect<(path: string) => Action, StorageError>
+  /**
+   * Makes sure that this process still holds the tree, and returns for how long at least, in milliseconds. Call it right
+   * before what cannot be undone: a process that was suspended may have lost the tree.
+   */
+  readonly confirm: Effect.Effect<number, StorageError>
   /** Shows what the call is doing while it runs. */
   readonly report: (update: {
     readonly title?: string

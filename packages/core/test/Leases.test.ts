@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { now } from "@skein/core/MonotonicClock"
+import { Owner } from "@skein/core/Owner"
 import { Session } from "@skein/core/Session"
 import { SessionStorage, type Write } from "@skein/core/SessionStorage"
 import type { SessionID } from "@skein/domain/Id"
@@ -152,6 +153,62 @@ describe("a process that is suspended for longer than its lease", () => {
         expect((yield* Effect.provide(Session.prompt(id, "And I?"), first)).text).toBe("the end of the first")
       })
     )
+  })
+})
+
+describe("commands of the process that held a tree before", () => {
+  /** The second process takes over after the first was frozen in a call, or has left; gives what its model read. */
+  const takenOver = (isLeft: boolean, isReached: boolean) => {
+    const evicted: Array<string> = []
+    let heard = ""
+    run((inner) =>
+      Effect.gen(function*() {
+        const latch = yield* Effect.makeLatch(true)
+        const act = SkeinTest.tool("act", () => Effect.as(Effect.sleep(60_000), "done"), { effect: "never" })
+        const owned = (id: string) =>
+          Layer.succeed(Owner, {
+            id,
+            isGone: () => Effect.succeed(false),
+            evict: (owner, rootID) =>
+              Effect.sync(() => {
+                evicted.push(`${owner} ${rootID}`)
+                return isReached
+              })
+          })
+        const first = yield* stack(
+          Scripted.make({ build: [{ calls: [{ tool: "act" }] }] }),
+          sharedBy(inner, latch),
+          { tools: [act], owner: owned("first") }
+        )
+        const second = yield* stack(Scripted.make({ build: ["the end"] }), sharedBy(inner), {
+          tools: [act],
+          owner: owned("second")
+        })
+        const { id } = yield* Effect.provide(root(), first)
+        yield* Effect.fork(Effect.exit(Effect.provide(Session.prompt(id, "Go"), first)))
+        yield* Effect.sleep(4_000)
+        if (isLeft) yield* Effect.provide(Effect.flatMap(Session, (session) => session.leave(id)), first)
+        else yield* latch.close
+        yield* Effect.provide(Session.prompt(id, "Mine!"), second)
+        const [call] = yield* Effect.provide(callsMade(id), second)
+        heard = call?.state.status === "error" ? call.state.error.message : ""
+        expect(evicted.map((line) => line.replace(id, "the root"))).toEqual(isLeft ? [] : ["first the root"])
+        yield* latch.open
+      })
+    )
+    return heard
+  }
+
+  it("are ended before anyone hears that their outcome is unknown", () => {
+    expect(takenOver(false, true)).toContain("outcome unknown: the process that ran it ended")
+  })
+
+  it("are said to run still if they are out of reach", () => {
+    expect(takenOver(false, false)).toContain("its command may still run there")
+  })
+
+  it("are not looked for if that process has left", () => {
+    expect(takenOver(true, false)).toContain("outcome unknown: the process that ran it ended")
   })
 })
 

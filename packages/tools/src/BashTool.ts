@@ -149,6 +149,8 @@ export const makeBash: Effect.Effect<
           directory: context.directory,
           ...confinement,
           timeout,
+          rootID: context.rootID,
+          confirm: context.confirm,
           spill: spill.create(context.sessionID, `${context.partID}.out`),
           watch: (latest) => context.report({ metadata: { output: latest } })
         }),

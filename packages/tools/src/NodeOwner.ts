@@ -1,4 +1,4 @@
-/** Names this process so that others on the same machine can tell whether it is still there. */
+/** Names this process so that others on the same machine can tell whether it is still there, and end what it left. */
 import { Owner } from "@skein/core/Owner"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -6,7 +6,8 @@ import * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
 import { readFileSync, readlinkSync } from "node:fs"
 import { hostname } from "node:os"
-import { look } from "./internal/processes.ts"
+import { killTree } from "./internal/process/processMarks.ts"
+import { endedInTime, look } from "./internal/processes.ts"
 
 /** What stands where the system does not tell. */
 const unknown = "-"
@@ -45,14 +46,19 @@ export const layer: Layer.Layer<Owner> = Layer.effect(
   Effect.map(Random.nextIntBetween(0, 2 ** 32), (number) => {
     const place = placeOf()
     const began = look(process.pid)?.began ?? unknown
+    const isNear = (owner: string) => place !== unknown && owner.split(":").at(-2) === place
     return {
       id: [hostname(), process.pid, began, place, number.toString(36)].join(":"),
       isGone: (owner) =>
         Effect.sync(() => {
-          const [pid = "", start = "", where = ""] = owner.split(":").slice(-4)
-          return place !== unknown && where === place && /^[1-9]\d*$/.test(pid) && /^\d+$/.test(start)
+          const [pid = "", start = ""] = owner.split(":").slice(-4)
+          return isNear(owner) && /^[1-9]\d*$/.test(pid) && /^\d+$/.test(start)
             && isGone(Number(pid), start)
-        })
+        }),
+      evict: (owner, rootID) =>
+        isNear(owner)
+          ? Effect.suspend(() => Effect.as(endedInTime(killTree(rootID)), true))
+          : Effect.succeed(false)
     }
   })
 )

@@ -100,7 +100,7 @@ export const start = (
   program: ServerStart
 ): Effect.Effect<ServerProcess, ServerNotStarted, Scope.Scope> =>
   Effect.gen(function*() {
-    const tracked = yield* processes.track
+    const tracked = yield* processes.track()
     const clock = yield* Effect.clock
     const { server } = yield* Effect.acquireRelease(
       Effect.map(spawned(program, tracked), ({ child, ended }) => {

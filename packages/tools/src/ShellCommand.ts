@@ -1,5 +1,7 @@
 /** What a shell is given to run, and how that ended. */
 import type { PlatformError } from "@effect/platform/Error"
+import type { StorageError } from "@skein/core/StorageError"
+import type { SessionID } from "@skein/domain/Id"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type { SandboxPlace } from "./SandboxPlace.ts"
@@ -18,6 +20,10 @@ export interface ShellCommand extends Pick<SandboxPlace, "credentials" | "networ
   /** Whether it may change nothing in that directory, as far as commands can be kept from it here. */
   readonly readOnly?: boolean
   readonly timeout: Duration.DurationInput
+  /** The tree that it works for. */
+  readonly rootID?: SessionID
+  /** Asked last: for how long it may still begin, in milliseconds, because the tree is held. */
+  readonly confirm?: Effect.Effect<number, StorageError>
   /** Makes the file that keeps the output when it is too long to be shown whole. */
   readonly spill: Effect.Effect<string, PlatformError>
   /** Told the last lines while it runs, at most ten times a second. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
+import { heldByAnother } from "@skein/core/StorageError"
 import type { ToolContext } from "@skein/core/Tool"
 import { share } from "@skein/testing/Seeds"
 import * as Clock from "effect/Clock"
@@ -137,6 +138,29 @@ describe("bash", () => {
       expect(Buffer.byteLength(output)).toBeLessThanOrEqual(50 * 1024)
       expect(peak - before).toBeLessThan(64 * 1024 * 1024)
     }).pipe(Effect.provide(Workspace.layer)), 60_000)
+
+  it.effect("begins nothing once another process may have taken over, however late this one notices", () =>
+    Effect.gen(function*() {
+      const { at, call } = yield* Workspace
+      const write = { command: "echo made > effect" }
+      const lost = yield* Effect.flip(
+        call("bash", write, { confirm: heldByAnother("renew", { rootID: sessionID }) })
+      )
+      expect(lost).toMatchObject({ kind: "not_started", message: expect.stringContaining("no longer holds") })
+      // As if this process had been suspended for a second between the question and the start.
+      const late = yield* Effect.flip(call("bash", write, { confirm: Effect.succeed(-1_000) }))
+      expect(late).toMatchObject({ kind: "not_started", message: expect.stringContaining("was suspended") })
+      expect(fs.existsSync(at("effect"))).toBe(false)
+      yield* call("bash", write, { confirm: Effect.succeed(60_000) })
+      expect(fs.readFileSync(at("effect"), "utf8")).toBe("made\n")
+    }).pipe(Effect.provide(Workspace.layer)))
+
+  it.effect("takes the code of a late start for one only if the command did not begin", () =>
+    Effect.gen(function*() {
+      const { call } = yield* Workspace
+      const { metadata } = yield* call("bash", { command: "exit 75" }, { confirm: Effect.succeed(60_000) })
+      expect(metadata).toMatchObject({ exit: 75 })
+    }).pipe(Effect.provide(Workspace.layer)))
 
   it.effect("tells the latest lines while it runs, at most ten times a second", () =>
     Effect.gen(function*() {

@@ -1,10 +1,13 @@
 import { expect, it } from "@effect/vitest"
 import { Owner } from "@skein/core/Owner"
+import { SessionID } from "@skein/domain/Id"
 import * as NodeOwner from "@skein/tools/NodeOwner"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import { type ChildProcess, spawn } from "node:child_process"
-import { readFileSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import { type Readable, Writable } from "node:stream"
+import { elapse } from "./support/processes.ts"
 
 /** When a process began, as the system counts it. */
 const beganAt = (pid: number): string => {
@@ -34,6 +37,13 @@ const waiting = Effect.acquireRelease(
   ({ child }) => Effect.sync(() => child.kill("SIGKILL"))
 )
 
+/** The owner that this process would be. */
+const idOf = (owner: string, pid: number): string => {
+  const [host, , , ...rest] = owner.split(":")
+  const began = existsSync(`/proc/${pid}/stat`) ? beganAt(pid) : "1"
+  return [host, pid, began, ...rest].join(":")
+}
+
 const killed = (child: ChildProcess) =>
   Effect.async<void>((resume) => {
     child.once("exit", () => resume(Effect.void))
@@ -62,6 +72,44 @@ it.layer(NodeOwner.layer)("an owner on Linux", (it) => {
       expect(yield* owner.isGone(idOf(dead, beganAt(dead)))).toBe(true)
       yield* killed(child)
       expect(yield* owner.isGone(idOf(pid, start))).toBe(true)
+    }))
+
+  it.scoped("ends the commands of a tree that another owner left, with what they started, and no others", () =>
+    Effect.gen(function*() {
+      const owner = yield* Owner
+      const command = (mark: string) =>
+        Effect.acquireRelease(
+          Effect.gen(function*() {
+            const script = "(trap '' TERM; setsid sleep 9999) & sleep 9999 & echo $!; wait"
+            const child = spawn("bash", ["-c", script], {
+              detached: true,
+              stdio: ["ignore", "pipe", "ignore"],
+              env: { ...process.env, SKEIN_GROUP: mark }
+            })
+            const below = Number(yield* nextData(child.stdout))
+            return { child, below, ended: new Promise<unknown>((resolve) => child.once("exit", resolve)) }
+          }),
+          ({ child }) => Effect.sync(() => child.kill("SIGKILL"))
+        )
+      const mine = yield* command("abcsesone")
+      const other = yield* command("abcsestwo")
+      const evicting = yield* Effect.fork(
+        owner.evict(owner.id.replace(/[^:]*$/, "other"), SessionID.make("ses_one"))
+      )
+      yield* elapse(evicting)
+      expect(yield* Fiber.join(evicting)).toBe(true)
+      yield* Effect.promise(() => mine.ended)
+      expect(yield* owner.isGone(idOf(owner.id, mine.below))).toBe(true)
+      expect(yield* owner.isGone(idOf(owner.id, other.below))).toBe(false)
+      process.kill(-(other.child.pid ?? 0), "SIGKILL")
+    }))
+
+  it.effect("does not say that it has ended commands that it cannot see", () =>
+    Effect.gen(function*() {
+      const owner = yield* Owner
+      const [host, pid, began, , number] = owner.id.split(":")
+      expect(yield* owner.evict([host, pid, began, "other.1", number].join(":"), SessionID.make("ses_one"))).toBe(false)
+      expect(yield* owner.evict("own_01abc", SessionID.make("ses_one"))).toBe(false)
     }))
 
   it.effect("says nothing of processes that it cannot see", () =>

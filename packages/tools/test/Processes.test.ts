@@ -128,7 +128,13 @@ const world = Effect.gen(function*() {
   )
   const layerOf = (id: string, environment: Readonly<Record<string, string>> = {}) =>
     Processes.layer({ dataDirectory: top, environment }).pipe(
-      Layer.provide(Layer.succeed(Owner, { id, isGone: (owner) => Effect.succeed(owner.startsWith("dead")) }))
+      Layer.provide(
+        Layer.succeed(Owner, {
+          id,
+          isGone: (owner) => Effect.succeed(owner.startsWith("dead")),
+          evict: () => Effect.succeed(true)
+        })
+      )
     )
   /** Without what the layer does beside, which would find before the test what the test has left. */
   const skein = (...args: Parameters<typeof layerOf>) =>
@@ -174,7 +180,7 @@ describe("what a dead Skein has left", () => {
   it.scoped.each(Object.entries(cases))("is ended: %s", ([, [script, isTold]]) =>
     Effect.gen(function*() {
       const { alive, dead, reap, records, start } = yield* world
-      const tracked = yield* dead.track
+      const tracked = yield* dead.track()
       const { written } = yield* start(script, isTold ? tracked : { ...tracked, started: () => {} })
       expect(yield* reap(alive)).toBeGreaterThan(0)
       yield* gone(written)
@@ -186,7 +192,7 @@ it.scoped("what a dead Skein has left is ended with what it starts when it is as
   Effect.gen(function*() {
     const { alive, dead, start, top } = yield* world
     const last = "setsid sh -c \"echo \\$\\$ > last; exec sleep 9999\" & while [ ! -s last ]; do sleep 0.01; done; exit"
-    yield* start(`trap '${last}' TERM; echo $$ > pid; while :; do sleep 0.01; done`, yield* dead.track)
+    yield* start(`trap '${last}' TERM; echo $$ > pid; while :; do sleep 0.01; done`, yield* dead.track())
     const reaped = yield* Effect.fork(alive.reap)
     const pid = yield* pidIn(join(top, "last"))
     yield* elapse(reaped)
@@ -196,7 +202,7 @@ it.scoped("what a dead Skein has left is ended with what it starts when it is as
 it.scoped("what a dead Skein has left is killed at once where nobody has time to wait", () =>
   Effect.gen(function*() {
     const { alive, dead, records, start } = yield* world
-    const { pid } = yield* start("trap '' TERM; echo $$ > pid; while :; do sleep 9999; done", yield* dead.track)
+    const { pid } = yield* start("trap '' TERM; echo $$ > pid; while :; do sleep 9999; done", yield* dead.track())
     const fiber = yield* Effect.fork(alive.reap)
     yield* Effect.repeat(turn, { until: () => Effect.map(TestClock.sleeps(), (times) => [...times].length > 0) })
     yield* Fiber.interrupt(fiber)
@@ -209,7 +215,7 @@ describe("what is left alone", () => {
     Effect.gen(function*() {
       const { alive, reap, records, skein, start } = yield* world
       const other = yield* skein("other")
-      const tracked = yield* other.track
+      const tracked = yield* other.track()
       const { pid } = yield* start("echo $$ > pid; exec sleep 9999", tracked)
       expect(yield* reap(alive)).toBe(0)
       expect(isAlive(pid)).toBe(true)
@@ -220,7 +226,7 @@ describe("what is left alone", () => {
     Effect.gen(function*() {
       const { alive, records, skein, start, top } = yield* world
       const other = yield* skein("other")
-      const tracked = yield* other.track
+      const tracked = yield* other.track()
       const { pid } = yield* start("echo $$ > pid; exec sleep 9999", tracked)
       fs.utimesSync(join(top, "processes", tracked.mark), 0, 0)
       yield* TestClock.adjust("23 hours")
@@ -235,7 +241,7 @@ describe("what is left alone", () => {
   it.scoped("another process that has the number of the command by now", () =>
     Effect.gen(function*() {
       const { alive, dead, reap, records, start, top } = yield* world
-      const tracked = yield* dead.track
+      const tracked = yield* dead.track()
       const { pid } = yield* start("echo $$ > pid; exec sleep 9999")
       fs.appendFileSync(join(top, "processes", tracked.mark), `${pid} 1\n`)
       expect(yield* reap(alive)).toBe(0)
@@ -246,7 +252,7 @@ describe("what is left alone", () => {
   it.scoped("what records say that others could have written", () =>
     Effect.gen(function*() {
       const { alive, dead, reap, start, top } = yield* world
-      const tracked = yield* dead.track
+      const tracked = yield* dead.track()
       const { pid } = yield* start("echo $$ > pid; exec sleep 9999", tracked)
       fs.chmodSync(join(top, "processes", tracked.mark), 0o666)
       expect(yield* reap(alive)).toBe(0)
@@ -256,7 +262,7 @@ describe("what is left alone", () => {
   it.scoped("what a Skein belongs to itself", () =>
     Effect.gen(function*() {
       const { dead, reap, skein, start } = yield* world
-      const tracked = yield* dead.track
+      const tracked = yield* dead.track()
       const inner = yield* skein("inner", tracked.environment)
       const { pid } = yield* start("echo $$ > pid; exec sleep 9999", tracked)
       expect(yield* reap(inner)).toBe(0)
@@ -267,8 +273,8 @@ describe("what is left alone", () => {
 it.scoped("what a Skein in a command of another one starts belongs to both", () =>
   Effect.gen(function*() {
     const { alive, dead, reap, skein, start } = yield* world
-    const inner = yield* skein("inner", (yield* dead.track).environment)
-    const { pid } = yield* start("echo $$ > pid; exec sleep 9999", yield* inner.track)
+    const inner = yield* skein("inner", (yield* dead.track()).environment)
+    const { pid } = yield* start("echo $$ > pid; exec sleep 9999", yield* inner.track())
     expect(yield* reap(alive)).toBe(1)
     yield* gone(pid)
   }))
@@ -276,7 +282,7 @@ it.scoped("what a Skein in a command of another one starts belongs to both", () 
 it.scoped("the layer looks for what was left by itself", () =>
   Effect.gen(function*() {
     const { dead, layerOf, start } = yield* world
-    const { pid } = yield* start("echo $$ > pid; exec sleep 9999", yield* dead.track)
+    const { pid } = yield* start("echo $$ > pid; exec sleep 9999", yield* dead.track())
     yield* Layer.build(layerOf("later"))
     yield* gone(pid)
   }))
@@ -289,7 +295,7 @@ it.scoped("a record that cannot be kept is told once, and the command runs", () 
     const log = Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => logged.push(message)))
     const alive = yield* skein("alive")
     yield* turn
-    const tracked = yield* Effect.scoped(Effect.zipRight(alive.track, alive.track)).pipe(Effect.provide(log))
+    const tracked = yield* Effect.scoped(Effect.zipRight(alive.track(), alive.track())).pipe(Effect.provide(log))
     expect(tracked.environment).toEqual({ SKEIN_GROUP: tracked.mark })
     expect(logged).toEqual([[
       expect.stringMatching(/^The record of a command, .* could not be made$/),

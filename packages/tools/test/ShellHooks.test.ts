@@ -238,7 +238,7 @@ describe("a shell hook that fails", () => {
         started: (pid: number) => void started.push(pid)
       })
       const context = yield* Layer.build(
-        ShellHooks.layer({ environment: process.env, processes: { track, reap: Effect.succeed(0) } }).pipe(
+        ShellHooks.layer({ environment: process.env, processes: { track: () => track, reap: Effect.succeed(0) } }).pipe(
           Layer.provide(Config.layer({ hooks: { PreToolUse: [{ command: "echo $$ $SKEIN_GROUP >&2; exit 2" }] } }))
         )
       )

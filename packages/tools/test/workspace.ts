@@ -51,6 +51,7 @@ const make = (top: string) =>
       readsOnly: false,
       mode: "ask",
       readAction: Effect.succeed(() => "allow" as const),
+      confirm: Effect.succeed(Number.POSITIVE_INFINITY),
       report: () => Effect.void,
       ifCutOff: () => Effect.void,
       tells: () => Effect.void,

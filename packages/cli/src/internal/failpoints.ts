@@ -1,4 +1,7 @@
-/** Lets a test end the program at a named point, as a crash does: SKEIN_FAILPOINT=NAME:N kills it when it comes by for the N-th time. */
+/**
+ * Lets a test end the program at a named point, as a crash does: SKEIN_FAILPOINT=NAME:N kills it when it comes by for the
+ * N-th time, and NAME:N:freeze stops it there until it is continued.
+ */
 import { type FailpointName, Failpoints, failpoints } from "@skein/core/Failpoints"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
@@ -9,16 +12,16 @@ const isName = (text: string): text is FailpointName => failpoints.some((name) =
 
 const unknown = (text: string) =>
   new UsageError({
-    message: `SKEIN_FAILPOINT needs NAME:N, such as before_provider:2, and is ${
+    message: `SKEIN_FAILPOINT needs NAME:N, such as before_provider:2, or NAME:N:freeze, and is ${
       JSON.stringify(text)
     }. It is a switch for tests: unset it. The names are ${failpoints.join(", ")}.`
   })
 
-const killer = (wanted: FailpointName, times: number) => {
+const striker = (wanted: FailpointName, times: number, signal: NodeJS.Signals) => {
   let left = times
   return {
     hit: (name: FailpointName) => {
-      if (name === wanted && --left === 0) process.kill(process.pid, "SIGKILL")
+      if (name === wanted && --left === 0) process.kill(process.pid, signal)
     }
   }
 }
@@ -30,9 +33,13 @@ export const armed = <A, E, R>(command: Effect.Effect<A, E, R>): Effect.Effect<A
     Option.match({
       onNone: (): Effect.Effect<A, E | UsageError, R> => command,
       onSome: (text) => {
-        const [, name = "", times] = /^(\w+):([1-9]\d{0,5})$/.exec(text) ?? []
+        const [, name = "", times, freezes] = /^(\w+):([1-9]\d{0,5})(:freeze)?$/.exec(text) ?? []
         return isName(name)
-          ? Effect.provideService(command, Failpoints, killer(name, Number(times)))
+          ? Effect.provideService(
+            command,
+            Failpoints,
+            striker(name, Number(times), freezes === undefined ? "SIGKILL" : "SIGSTOP")
+          )
           : unknown(text)
       }
     })

@@ -30,7 +30,7 @@ export const lastingStorage = Effect.map(
 
 /** This process knows that all others are dead. */
 export const lonely = (name: string): Layer.Layer<Owner> =>
-  Layer.succeed(Owner, { id: name, isGone: () => Effect.succeed(true) })
+  Layer.succeed(Owner, { id: name, isGone: () => Effect.succeed(true), evict: () => Effect.succeed(true) })
 
 /**
  * Runs a program as a process that dies at the given commit. Returns the program's result; none if the process died

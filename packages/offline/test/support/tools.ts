@@ -45,6 +45,7 @@ export const realTools = (directory: string): Effect.Effect<Tools> =>
         mode: "ask",
         readAction: Effect.succeed(() => "allow" as const),
         consents: new Set(),
+        confirm: Effect.succeed(Number.POSITIVE_INFINITY),
         report: () => Effect.void,
         ifCutOff: () => Effect.void,
         tells: () => Effect.void

@@ -31,12 +31,15 @@ const maxConnections = 6
 /** Detects a dead peer after this many milliseconds and ten more probes. */
 const keepAlive = 10_000
 
-/** The limit for an idle transaction, because a frozen process must not block others. */
+/**
+ * The settings of a connection. A frozen process must not block the others for long with an open transaction: they could
+ * not renew their leases meanwhile. One that was ended for that is repeated.
+ */
 const settings = (schema: string): string =>
   [
     `search_path=${schema}`,
     "lock_timeout=30s",
-    "idle_in_transaction_session_timeout=10s",
+    "idle_in_transaction_session_timeout=2s",
     "client_min_messages=warning"
   ].map((setting) => `-c ${setting}`).join(" ")
 

@@ -2,6 +2,7 @@ import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { SystemError } from "@effect/platform/Error"
 import * as FileSystem from "@effect/platform/FileSystem"
 import { describe, expect, it } from "@effect/vitest"
+import { heldByAnother } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { type Change, makeFileChanges } from "../../src/internal/edit/fileChanges.ts"
@@ -39,7 +40,8 @@ describe("fileChanges", () => {
         { target: target(path("removed")), before: yield* before("removed"), after: undefined },
         { target: target(path("last")), before: undefined, after }
       ]
-      const error = yield* Effect.flip(apply({ sessionID: "ses_test", partID: "prt_test" } as never, changes))
+      const confirm = Effect.succeed(Number.POSITIVE_INFINITY)
+      const error = yield* Effect.flip(apply({ sessionID: "ses_test", partID: "prt_test", confirm } as never, changes))
       expect(error.message).toBe(`Could not write ${path("last")}: no space.`)
       // What a crash leaves of it is found by the name of the call.
       expect([...written]).toEqual([".skein-prt_test-"])
@@ -47,5 +49,28 @@ describe("fileChanges", () => {
       expect(yield* fs.readFileString(path("changed"))).toBe("old")
       expect((yield* fs.stat(path("changed"))).mode & 0o777).toBe(0o640)
       expect(yield* fs.readFileString(path("removed"))).toBe("kept")
+    }).pipe(Effect.provide(Layer.merge(NodeFileSystem.layer, SeenFiles.layer))))
+
+  it.scoped("changes nothing more once another process may have taken over, not even back", () =>
+    Effect.gen(function*() {
+      const fs = yield* FileSystem.FileSystem
+      const top = yield* fs.makeTempDirectoryScoped()
+      const names = ["first", "second", "third"]
+      yield* Effect.forEach(names, (name) => fs.writeFileString(`${top}/${name}`, "old"))
+      const { apply, existing } = makeFileChanges(fs, yield* SeenFiles)
+      let asked = 0
+      const confirm = Effect.suspend(() =>
+        asked++ === 0 ? Effect.succeed(1) : heldByAnother("renew", { rootID: "ses_test" })
+      )
+      const changes = yield* Effect.forEach(names, (name) => {
+        const place = target(`${top}/${name}`)
+        const after = name === "third" ? undefined : Buffer.from("new")
+        return Effect.map(existing(place), (before): Change => ({ target: place, before, after }))
+      })
+      const call = { sessionID: "ses_test", partID: "prt_test", confirm } as never
+      expect((yield* Effect.flip(apply(call, changes))).message).toContain("no longer holds the session")
+      const found = yield* Effect.forEach(names, (name) => fs.readFileString(`${top}/${name}`))
+      expect(found).toEqual(["new", "old", "old"])
+      expect((yield* fs.readDirectory(top)).toSorted()).toEqual(names)
     }).pipe(Effect.provide(Layer.merge(NodeFileSystem.layer, SeenFiles.layer))))
 })

@@ -12,7 +12,8 @@ import { reapPlaceholders } from "../../src/internal/sandbox/reapPlaceholders.ts
 
 const owner = (id: string): typeof Owner.Service => ({
   id,
-  isGone: (other) => Effect.succeed(other.startsWith("dead"))
+  isGone: (other) => Effect.succeed(other.startsWith("dead")),
+  evict: () => Effect.succeed(false)
 })
 
 /** A tree and a directory of records; several Skeins, of which one may be dead. */

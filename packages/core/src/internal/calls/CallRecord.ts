@@ -229,6 +229,7 @@ export class CallRecord {
       reading: readingOf(subject),
       editing: editingOf(subject),
       readAction: this.services.permission.readAction(subject),
+      confirm: this.services.leases.renew(live.info.rootID),
       tells: (runs) =>
         Effect.sync(() => {
           for (const run of runs) this.#reportedRuns.add(run)

@@ -13,6 +13,12 @@ export const lost = refused(
   "The call was interrupted, outcome unknown: the process that ran it ended before the result was stored. Check what it did before you repeat it."
 )
 
+/** The same, while nobody knows whether it has ended. */
+const lostOutOfReach = refused(
+  "interrupted",
+  "The call was interrupted, outcome unknown: the process that ran it is out of reach, on another machine or in another container, and its command may still run there. Check what it did, and whether it still does something, before you repeat it."
+)
+
 /**
  * Whether the tool accepts these arguments: they come from the database, where another version may have stored them.
  */
@@ -23,11 +29,12 @@ const isReadable = (tool: AnyTool, input: unknown): boolean =>
 const recovered = (
   tool: AnyTool,
   input: unknown,
-  context: ToolContext
+  context: ToolContext,
+  unknown: ToolError
 ): Effect.Effect<ToolResult | "again", ToolError> => {
-  if (!isReadable(tool, input)) return Effect.fail(lost)
+  if (!isReadable(tool, input)) return Effect.fail(unknown)
   if (tool.recover !== undefined) return tool.recover(input, context)
-  return tool.effect === "safe" ? Effect.succeed("again") : Effect.fail(lost)
+  return tool.effect === "safe" ? Effect.succeed("again") : Effect.fail(unknown)
 }
 
 /** Finds the outcome of the call, or repeats it if that does no harm. */
@@ -35,13 +42,16 @@ export const recoverCall = (
   call: CallRecord,
   tool: AnyTool,
   present: ToolContext
-): Effect.Effect<ToolResult, ToolError | StorageError> =>
-  Effect.flatMap(recovered(tool, call.input, present), (found) => {
+): Effect.Effect<ToolResult, ToolError | StorageError> => {
+  const { options: { live: { info } }, services: { leases } } = call
+  const unknown = leases.isHaunted(info.rootID) ? lostOutOfReach : lost
+  return Effect.flatMap(recovered(tool, call.input, present, unknown), (found) => {
     if (found !== "again") return Effect.succeed(found)
-    const { current, options: { live: { info } }, services: { leases } } = call
+    const { current } = call
     const { intent } = current
     const next = intent === undefined
       ? current
       : { ...current, intent: { ...intent, attempt: intent.attempt + 1, epoch: leases.epoch(info.rootID) } }
     return Effect.zipRight(call.become(next), tool.execute(call.input, present))
   })
+}

@@ -69,6 +69,8 @@ export const callTool = Effect.fnUntraced(function*(live: Acting, call: UserCall
     mode: subject.mode,
     reading: readingOf(subject),
     readAction: permission.readAction(subject),
+    // A call of the user is made at once, and recorded nowhere.
+    confirm: Effect.succeed(Number.POSITIVE_INFINITY),
     report: () => Effect.void,
     ifCutOff: () => Effect.void,
     tells: () => Effect.void

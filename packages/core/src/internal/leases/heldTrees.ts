@@ -23,6 +23,8 @@ export interface Moment {
 /** A held tree. */
 export interface Held {
   readonly lease: Lease
+  /** Whether commands of the holder before may still run. */
+  readonly lingers: boolean
   /** When the last acknowledged renewal was sent; before the first one, when the tree was acquired. */
   renewed: Moment
   uses: number
@@ -36,7 +38,7 @@ export interface HeldTrees {
   readonly get: (rootID: SessionID) => Held | undefined
   readonly all: () => ReadonlyArray<Held>
   /** Adds a tree, which is released soon unless it is used. */
-  readonly keep: (lease: Lease, renewed: Moment) => Held
+  readonly keep: (lease: Lease, renewed: Moment, lingers?: boolean) => Held
   /** Removes a tree; false if it is no longer held. */
   readonly drop: (tree: Held) => boolean
   /** Keeps a tree in use until you call the returned function. */
@@ -79,8 +81,8 @@ export const makeHeldTrees = (
     return {
       get: (rootID) => trees.get(rootID),
       all: () => [...trees.values()],
-      keep: (lease, renewed) => {
-        const tree: Held = { lease, renewed, uses: 0, lastUsed: now(), hasIdleTimer: false }
+      keep: (lease, renewed, lingers = false) => {
+        const tree: Held = { lease, lingers, renewed, uses: 0, lastUsed: now(), hasIdleTimer: false }
         trees.set(lease.rootID, tree)
         startIdleTimer(tree)
         return tree

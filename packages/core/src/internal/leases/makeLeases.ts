@@ -75,6 +75,9 @@ export const makeLeases = () =>
       const now = moment()
       return !isShared || Math.max(now.steady - renewed.steady, now.wall - renewed.wall) < certainTime
     }
+    /** For how long nobody else can acquire a tree, in milliseconds: its lease ends later, as it was renewed later. */
+    const timeLeft = ({ renewed }: Held) =>
+      isShared ? Math.max(0, renewed.steady + leaseLength - steady(clock)) : Number.POSITIVE_INFINITY
     /** The tree of each session in memory. */
     const trees = new Map<SessionID, SessionID>()
     /** The epoch in which each of them was last held here. */
@@ -183,11 +186,14 @@ export const makeLeases = () =>
         const taking = Effect.gen(function*() {
           const renewed = moment()
           yield* storage.commit([{ _tag: "Hold", lease, length: leaseLength, found }])
+          // From here on the other one stores nothing. Its commands must not go on either.
+          const isLeft = found.owner === undefined || found.owner === owner.id
+          const lingers = !isLeft && !(yield* owner.evict(found.owner, rootID))
           // Another process changed the tree since: forget it before anyone here uses it.
           const isKnown = epochs.get(rootID) === found.epoch && (found.owner ?? owner.id) === owner.id
           if (!isKnown) yield* invalidate(rootID)
           epochs.set(rootID, lease.epoch)
-          return held.use(held.keep(lease, renewed))
+          return held.use(held.keep(lease, renewed, lingers))
         })
         return yield* Effect.catchIf(taking, isRefused, () => take(rootID, since))
       })
@@ -280,13 +286,14 @@ export const makeLeases = () =>
       renew: (rootID: SessionID) =>
         Effect.suspend(() => {
           const tree = held.get(rootID)
-          if (tree !== undefined && isCertain(tree)) return Effect.void
-          const lease = tree?.lease ?? { rootID, owner: owner.id, epoch: 0 }
-          const lost = Effect.suspend(() =>
-            held.get(rootID) === undefined ? heldByAnother("renew", lease) : Effect.void
-          )
-          return tree === undefined ? lost : Effect.zipRight(renew([tree]), lost)
+          if (tree !== undefined && isCertain(tree)) return Effect.succeed(timeLeft(tree))
+          const left = Effect.suspend(() => {
+            const present = held.get(rootID)
+            return present === undefined ? heldByAnother("renew", { rootID }) : Effect.succeed(timeLeft(present))
+          })
+          return tree === undefined ? left : Effect.zipRight(renew([tree]), left)
         }),
+      isHaunted: (rootID: SessionID) => held.get(rootID)?.lingers === true,
       leave: (rootID: SessionID) =>
         Effect.suspend(() => {
           const tree = held.get(rootID)

@@ -1,6 +1,7 @@
 /** How files are changed: looked at first, written beside, put in place at once, and put back when one of them fails. */
 import type * as FileSystem from "@effect/platform/FileSystem"
 import { failpoint } from "@skein/core/Failpoints"
+import type { StorageError } from "@skein/core/StorageError"
 import type { ToolContext, ToolError } from "@skein/core/Tool"
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
@@ -12,7 +13,7 @@ import { maximumFile } from "../../ReadTool.ts"
 import type { SeenFiles } from "../../SeenFiles.ts"
 import { holdPath } from "../files/heldPath.ts"
 import { wholeFile } from "../files/wholeFile.ts"
-import { cannot, isMissing, refuse } from "../refusal.ts"
+import { cannot, isMissing, refusal, refuse } from "../refusal.ts"
 
 /** A file as it is before a change. */
 interface Existing {
@@ -35,7 +36,12 @@ interface Held extends Change {
 }
 
 /** The call that a change belongs to. */
-type Call = Pick<ToolContext, "sessionID" | "partID">
+type Call = Pick<ToolContext, "sessionID" | "partID" | "confirm">
+
+/** The process lost the tree while the call was made: what is to be done about its files is up to the next holder. */
+const lost = "lost"
+
+const notHeld = ({ message }: StorageError) => refusal(lost, message)
 
 /** How the names begin of what a call writes beside its files. */
 const temporaryOf = ({ partID }: Call): string => `.skein-${partID}-`
@@ -171,16 +177,21 @@ const apply = Effect.fnUntraced(function*(
         Effect.mapError(cannot("write", target.shown))
       )
   )
+  const confirm = Effect.mapError(call.confirm, notHeld)
   const place = (change: Held, temporary: string | undefined) =>
     (temporary === undefined
       ? fs.remove(change.path)
-      : Effect.zipRight(failpoint("write_tmp_before_rename"), fs.rename(temporary, change.path))).pipe(
+      : fs.rename(temporary, change.path)).pipe(
         Effect.mapError(cannot(temporary === undefined ? "remove" : "write", change.target.shown)),
-        Effect.tap(() => Effect.sync(() => done.push(change)))
+        Effect.tap(() => Effect.sync(() => done.push(change))),
+        (placed) => Effect.zipRight(confirm, placed),
+        (placed) => temporary === undefined ? placed : Effect.zipRight(failpoint("write_tmp_before_rename"), placed)
       )
   const placeAll = (temporaries: ReadonlyArray<string | undefined>): Effect.Effect<void, ToolError> =>
     Effect.forEach(held, (change, index) => place(change, temporaries[index]), { discard: true }).pipe(
-      Effect.catchAll((error) => Effect.zipRight(undo(fs, call, done), Effect.fail(error))),
+      Effect.catchAll((error) =>
+        error.kind === lost ? Effect.fail(error) : Effect.zipRight(undo(fs, call, done), Effect.fail(error))
+      ),
       Effect.uninterruptible
     )
   yield* Effect.flatMap(stageAll, placeAll).pipe(

@@ -1,6 +1,7 @@
 /** Finds processes by a mark in their environment, which goes with them wherever they go. */
+import type { SessionID } from "@skein/domain/Id"
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs"
-import { attempt, look, signalStrays, type Stray } from "../processes.ts"
+import { attempt, look, signalGroup, signalStrays, type Stray, strays } from "../processes.ts"
 
 /** The variable that marks are in, those of outer commands first: a Skein may run in a command of another one. */
 export const variable = "SKEIN_GROUP"
@@ -8,6 +9,13 @@ export const variable = "SKEIN_GROUP"
 /** The marks in a value of it. */
 export const marksIn = (value: string | undefined): ReadonlyArray<string> =>
   (value ?? "").split(":").filter((mark) => /^[a-z0-9]+$/.test(mark))
+
+/** How the marks of a tree's commands end. */
+const endOf = (rootID: SessionID): string => rootID.replaceAll(/[^a-z0-9]/g, "")
+
+/** A mark for a command of a tree. */
+export const ofTree = (mark: string, rootID: SessionID | undefined): string =>
+  rootID === undefined ? mark : `${mark}${endOf(rootID)}`
 
 /** The variable as what runs under this mark sees it. */
 export const markedBy = (
@@ -50,7 +58,7 @@ const numbers = (after: number | undefined): ReadonlyArray<number> => {
  * cleared or overwritten its environment. With `after`, only processes that started after that one are checked.
  */
 export const marked = (
-  marks: ReadonlySet<string>,
+  marks: Pick<ReadonlySet<string>, "has">,
   after?: number
 ): ReadonlyArray<Stray & { readonly group: number }> =>
   numbers(after).flatMap((pid) => {
@@ -70,4 +78,24 @@ export const killMarked = (marks: ReadonlySet<string>, after?: number): void => 
     signalStrays(fresh, "SIGKILL")
     for (const { began, pid } of fresh) known.add(`${pid} ${began}`)
   }
+}
+
+/**
+ * Ends the commands of a tree, with the groups that they lead and what these have started. Spares those that this
+ * process runs in itself.
+ */
+export const killTree = (rootID: SessionID): ReadonlyArray<Stray> => {
+  const own = new Set(marksOf(process.pid))
+  const end = endOf(rootID)
+  const marks = { has: (mark: string) => mark.endsWith(end) && !own.has(mark) }
+  const killed = new Map<string, Stray>()
+  for (let round = 0; round < 20; round++) {
+    const fresh = marked(marks).filter(({ began, pid }) => !killed.has(`${pid} ${began}`))
+    if (fresh.length === 0) break
+    const below = fresh.flatMap(({ pid }) => strays(pid))
+    for (const group of new Set(fresh.map((each) => each.group))) signalGroup(group, "SIGKILL")
+    signalStrays([...fresh, ...below], "SIGKILL")
+    for (const { began, pid } of [...fresh, ...below]) killed.set(`${pid} ${began}`, { pid, began })
+  }
+  return [...killed.values()]
 }

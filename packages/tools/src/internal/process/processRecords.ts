@@ -1,5 +1,6 @@
 /** Keeps a file for each command that runs, from before it starts until nothing of it is left. */
 import { Owner } from "@skein/core/Owner"
+import type { SessionID } from "@skein/domain/Id"
 import type { UnknownException } from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
@@ -8,7 +9,7 @@ import * as fs from "node:fs/promises"
 import { join, resolve } from "node:path"
 import type { Tracked } from "../../Tracked.ts"
 import { attempt, look } from "../processes.ts"
-import { markedBy, marksIn, variable } from "./processMarks.ts"
+import { markedBy, marksIn, ofTree, variable } from "./processMarks.ts"
 
 /** Where records are, and what marks this process is under. */
 interface Options {
@@ -23,7 +24,11 @@ const newMark = Effect.zipWith(draw, draw, (one, other) => one + other)
 
 /** Marks alone: what a crash leaves is not found again. */
 export const unrecorded = (environment: Options["environment"]) => ({
-  track: Effect.map(newMark, (mark): Tracked => ({ mark, environment: markedBy(mark, environment), started: () => {} }))
+  track: (rootID?: SessionID) =>
+    Effect.map(newMark, (random): Tracked => {
+      const mark = ofTree(random, rootID)
+      return { mark, environment: markedBy(mark, environment), started: () => {} }
+    })
 })
 
 const isMissing = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "ENOENT"
@@ -66,8 +71,8 @@ export const makeProcesses = Effect.fnUntraced(function*({ dataDirectory, enviro
     )
   }
 
-  const track = Effect.gen(function*() {
-    const mark = yield* newMark
+  const track = Effect.fnUntraced(function*(rootID?: SessionID) {
+    const mark = ofTree(yield* newMark, rootID)
     const file = yield* recorded(mark)
     return {
       mark,

@@ -126,7 +126,7 @@ export const runHook = (
   run: HookRun
 ): Effect.Effect<HookEnd, HookUnusable> =>
   Effect.scoped(Effect.gen(function*() {
-    const tracked = yield* processes.track
+    const tracked = yield* processes.track()
     const clock = yield* Effect.clock
     return yield* Effect.acquireUseRelease(start(run, tracked, clock), awaited, ended)
   }))

@@ -14,12 +14,21 @@ import { freeBytes } from "./freeBytes.ts"
 import { outputBuffer } from "./outputBuffer.ts"
 import { NotStarted, type ShellProcess, startShell } from "./shellProcess.ts"
 import { makeSpillWriter } from "./spillWriter.ts"
+import { limitIn, wasLate } from "./startLimit.ts"
 
 /** How long the output is waited for once the command itself has ended: what it left in the background may hold it open. */
 const linger = "500 millis"
 
 /** How often those who watch are told. */
 const pace = "100 millis"
+
+const notStarted = ({ message }: { readonly message: string }) => new NotStarted({ code: undefined, reason: message })
+
+/** This process was suspended right before the command began. */
+const late = new NotStarted({
+  code: undefined,
+  reason: "this process was suspended before the command began, and may have lost the session meanwhile"
+})
 
 const read = Effect.fnUntraced(function*(
   child: ShellProcess,
@@ -65,9 +74,13 @@ const run = Effect.fnUntraced(function*(
       say,
       tell
     }),
-    ({ message }) => new NotStarted({ code: undefined, reason: message })
+    notStarted
   )
-  const tracked = yield* processes.track
+  const tracked = yield* processes.track(command.rootID)
+  const limit = command.confirm === undefined
+    ? undefined
+    : limitIn(yield* Effect.mapError(command.confirm, notStarted))
+  yield* failpoint("before_spawn")
   const child = yield* Effect.acquireRelease(
     startShell({
       command: command.command,
@@ -75,6 +88,7 @@ const run = Effect.fnUntraced(function*(
       directory: command.directory,
       environment: command.credentials === true ? credentials : environment,
       tracked,
+      limit,
       confined
     }),
     (running) => Effect.zipRight(running.stop, running.kill)
@@ -105,11 +119,14 @@ const run = Effect.fnUntraced(function*(
     Effect.flatMap((known) => Option.isNone(known) ? Effect.succeedNone : Effect.asSome(known.value))
   )
   const { code, signal } = Option.getOrElse(ended, () => ({ code: null, signal: "SIGKILL" as const }))
+  const exit = code ?? 128 + constants.signals[signal ?? "SIGKILL"]
+  const output = buffer.text(writer.note)
+  if (limit !== undefined && wasLate(exit, output, tracked.mark)) return yield* late
   return {
-    exit: code ?? 128 + constants.signals[signal ?? "SIGKILL"],
+    exit,
     timedOut: Option.isNone(inTime),
     ...(exceeded === undefined ? {} : { exceeded }),
-    output: buffer.text(writer.note)
+    output
   } satisfies ShellEnd
 })
 

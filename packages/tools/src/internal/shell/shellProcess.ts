@@ -11,6 +11,7 @@ import type { Tracked } from "../../Tracked.ts"
 import { ownProgram } from "../ownPrograms.ts"
 import { type ProcessGroup, processGroup } from "../process/processGroup.ts"
 import { inheritedFiles } from "./inheritedFiles.ts"
+import { unlessLate } from "./startLimit.ts"
 
 /** A shell could not be started. */
 export class NotStarted
@@ -53,6 +54,8 @@ export interface ShellStart {
   readonly directory: string
   readonly environment: Readonly<Record<string, string>>
   readonly tracked: Tracked
+  /** When it must have begun at the latest, as `limitIn` says. */
+  readonly limit: number | undefined
   /** What stands before the shell and its arguments, to confine it. */
   readonly confined: ReadonlyArray<string>
 }
@@ -62,12 +65,12 @@ const closing = (files: ReadonlyArray<number>): string => files.map((file) => `e
 
 const lineOf = (
   shell: keyof typeof shells,
-  { command, confined, directory, environment, words }: ShellStart
+  { command, confined, directory, environment, limit, tracked, words }: ShellStart
 ): [string, Array<string>] => {
   const own = (name: string) => ownProgram(name, environment["PATH"], directory)
   // Other shells than bash know no file by a number of two digits.
   const files = inheritedFiles().filter((file) => shell === "bash" || file < 10)
-  const line = closing(files) + shells[shell](own("cat"))
+  const line = closing(files) + unlessLate(limit, tracked.mark) + shells[shell](own("cat"))
   return [own(shell), ["-c", line, shell, ...confined, own(shell), "-c", command, shell, ...words]]
 }
 

