@@ -91,7 +91,7 @@ const makeRunner = ({ data, directory, env, program }) => {
       away.abort()
       running?.child.kill("SIGKILL")
       await running?.ended
-      // What it has left is not ended by itself when it comes back.
+      // Its next start must not be what ends the commands that it left.
       await sleep(absence)
       await start()
     },

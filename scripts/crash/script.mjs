@@ -147,7 +147,7 @@ const checked = (messages) => {
       const look = { tool: "bash", args: { command: "cat effects.log; true", description: `look for ${made}` } }
       return { text: `Was ${made} made?`, calls: [look] }
     }
-    // What could not be looked at is looked at again.
+    // It looks again if it could not.
     if (sought !== undefined && /unknown|not run|interrupted/i.test(result)) {
       const look = { tool: "bash", args: { command: "cat effects.log; true", description: `look for ${sought}` } }
       return { text: `Was ${sought} made, then?`, calls: [look] }

@@ -17,7 +17,7 @@ export const limitIn = (milliseconds: number): number | undefined => {
   return now === undefined ? undefined : now + Math.floor(milliseconds / 10)
 }
 
-/** The code with which a shell ends that was too late. It writes its mark then, which no command writes by chance. */
+/** The code with which a shell ends that was too late. It writes its mark then, which no command knows in advance. */
 const lateCode = 75
 
 /** What stands before a command line that must not begin after this time. */
