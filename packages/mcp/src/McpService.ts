@@ -1,5 +1,5 @@
 /** Defines what an endpoint serves: for each client that connects, a server that answers it. */
-import type { Server } from "@modelcontextprotocol/server"
+import type { McpServer, Server } from "@modelcontextprotocol/server"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
@@ -14,5 +14,5 @@ export interface McpConnection {
 /** What is served. */
 export interface McpService {
   /** Opens what a connection owns, until the scope closes. The result makes a server, once for each request if they stand alone. */
-  readonly open: (connection: McpConnection) => Effect.Effect<() => Server, never, Scope.Scope>
+  readonly open: (connection: McpConnection) => Effect.Effect<() => McpServer | Server, never, Scope.Scope>
 }
