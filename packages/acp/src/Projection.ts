@@ -2,6 +2,7 @@
 import type { Event, EventProperties } from "@skein/domain/Event"
 import type { MessageID, PartID, SessionID } from "@skein/domain/Id"
 import type { AssistantMessage, Message } from "@skein/domain/Message"
+import { modeOf } from "@skein/domain/Mode"
 import { formatRef } from "@skein/domain/Model"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { Part, ReasoningPart, TextPart, ToolPart } from "@skein/domain/Part"
@@ -140,7 +141,7 @@ export class Projection {
     const before = this.#root
     this.#root = info
     if (before === undefined) return nothing
-    const isSame = before.mode === info.mode && before.agent === info.agent
+    const isSame = modeOf(before) === modeOf(info) && before.agent === info.agent
       && before.model?.modelID === info.model?.modelID && before.model?.providerID === info.model?.providerID
     return [
       ...(before.title === info.title

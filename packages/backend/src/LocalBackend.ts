@@ -8,8 +8,10 @@ import { SessionStorage } from "@skein/core/SessionStorage"
 import type { ManyServices } from "@skein/core/Skein"
 import { snapshotOf } from "@skein/core/Snapshots"
 import { Tasks } from "@skein/core/Tasks"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
 import { Backend } from "./Backend.ts"
 import { makeAsks } from "./internal/local/asks.ts"
 import type { Local } from "./internal/local/Local.ts"
@@ -31,7 +33,8 @@ export const layer = (
   Layer.scoped(
     Backend,
     Effect.gen(function*() {
-      const services = yield* Effect.context<ManyServices>()
+      // Without the scope of this layer: what watches lasts as long as the scope of whoever watches.
+      const services = Context.omit(Scope.Scope)(yield* Effect.context<ManyServices>()) as Context.Context<ManyServices>
       const scope = yield* Effect.scope
       const storage = yield* SessionStorage
       const local: Local = { given: (effect) => Effect.provide(effect, services), projectOf }

@@ -21,6 +21,7 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import { expect } from "vitest"
 
 /** How a client of a test behaves. */
@@ -36,13 +37,20 @@ export interface TestClient {
 }
 
 /** An update, and the session that it was told for. */
-interface Heard {
+export interface Heard {
   readonly sessionId: string
   readonly update: SessionUpdate
 }
 
 /** Allows what is asked. */
-const select = (optionId: string): RequestPermissionResponse => ({ outcome: { outcome: "selected", optionId } })
+export const select = (optionId: string): RequestPermissionResponse => ({ outcome: { outcome: "selected", optionId } })
+
+/** Something that happens once, and can be waited for. */
+export const latch = () => {
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => open = resolve)
+  return { open, opened }
+}
 
 const text = new TextEncoder()
 const words = new TextDecoder()
@@ -55,6 +63,8 @@ interface Connected {
   readonly frames: ReadonlyArray<{ readonly from: Sender; readonly frame: Frame }>
   /** Resolves with the first update that fits, past or future. */
   readonly until: (fits: (heard: Heard) => boolean) => Promise<Heard>
+  /** Resolves once the frames fit. */
+  readonly untilFrames: (fits: (frames: Connected["frames"]) => boolean) => Promise<void>
   /** Sends bytes as they are. */
   readonly raw: (line: string) => Promise<void>
   /** Goes away without a word, as a client that was killed. */
@@ -97,9 +107,11 @@ export const connect = (given: TestClient = {}) =>
     const check = makeChecker(given.capabilities?.subagents === undefined)
     const frames: Array<{ readonly from: Sender; readonly frame: Frame }> = []
     const wrong: Array<string> = []
+    const waiting = new Set<() => void>()
     const see = (from: Sender) => (frame: Frame) => {
       frames.push({ from, frame })
       wrong.push(...check(from, frame))
+      for (const look of waiting) look()
     }
     const fiber = yield* Effect.forkScoped(serve({
       version: "0.0.0",
@@ -113,7 +125,6 @@ export const connect = (given: TestClient = {}) =>
       ...given.host
     }))
     const heard: Array<Heard> = []
-    const waiting = new Set<() => void>()
     const app = appOf(given, (update) => {
       heard.push(update)
       for (const look of waiting) look()
@@ -157,7 +168,22 @@ export const connect = (given: TestClient = {}) =>
           waiting.add(look)
           look()
         }),
-      raw: (line) => writer.write(text.encode(line)),
+      untilFrames: (fits) =>
+        new Promise((resolve) => {
+          const look = () => {
+            if (!fits(frames)) return
+            waiting.delete(look)
+            resolve()
+          }
+          waiting.add(look)
+          look()
+        }),
+      raw: (line) => {
+        // What is no frame has no answer to check.
+        const frames = line.split("\n").flatMap((each) => Option.toArray(Option.liftThrowable(JSON.parse)(each)))
+        for (const frame of frames) if (typeof frame === "object" && !Array.isArray(frame)) check("client", frame)
+        return writer.write(text.encode(line))
+      },
       vanish: () => {
         connection.close()
         return writer.close()

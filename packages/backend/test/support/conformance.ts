@@ -254,6 +254,19 @@ const watching = (make: MakeBackend): void => {
       expect(ear.heard.map(({ type }) => type)).toContain("message.part.delta")
     }).pipe(Effect.scoped, Effect.provide(make({ "*": [Scripted.text("one two three", { pieces: 3 })] }))))
 
+  it.live("tells nothing more once the scope of the watcher is closed", () =>
+    Effect.gen(function*() {
+      const { sessions, watch } = yield* Backend
+      const { id } = yield* sessions.create({ directory })
+      const ear = makeEar()
+      yield* Effect.scoped(watch.tree(id, ear.watcher))
+      const other = makeEar()
+      yield* watch.tree(id, other.watcher)
+      yield* sessions.rename(id, "New")
+      yield* other.first("session.updated")
+      expect(ear.heard).toEqual([])
+    }).pipe(Effect.scoped, Effect.provide(make({ "*": ["ok"] }))))
+
   it.live("gives a snapshot, and then what comes after it", () =>
     Effect.gen(function*() {
       const { asks, sessions, watch } = yield* Backend

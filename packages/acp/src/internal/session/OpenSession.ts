@@ -45,6 +45,8 @@ export class OpenSession {
   readonly projection = new Projection()
   /** The prompts without an answer. */
   readonly flights = new Set<Flight>()
+  /** The settings as the client knows them, as JSON. */
+  settings = ""
   /** What is said once the client knows the session. */
   readonly later: Array<string> = []
   /** The model for the prompts from now on; undefined for the one that the session has. */

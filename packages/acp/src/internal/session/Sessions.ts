@@ -129,7 +129,12 @@ export class Sessions {
       )
       const chosen = { mode: modeOf(info), model }
       const allowsAuto = host.mode === "auto"
-      return { modes: modeState(chosen, allowsAuto), configOptions: configOptions(chosen, models, allowsAuto) }
+      const settings = {
+        modes: modeState(chosen, allowsAuto),
+        configOptions: configOptions(chosen, models, allowsAuto)
+      }
+      session.settings = JSON.stringify(settings)
+      return settings
     })
   }
 
@@ -228,7 +233,9 @@ export class Sessions {
   /** Mode or model were changed, here or by another front end. */
   #tellSettings(session: OpenSession): Effect.Effect<void, BackendError> {
     const { client } = this.#around
+    const before = session.settings
     return Effect.map(this.settings(session), ({ configOptions: options, modes }) => {
+      if (session.settings === before) return
       const sessionId = session.root
       client.tell({ sessionId, update: { sessionUpdate: "current_mode_update", currentModeId: modes.currentModeId } })
       client.tell({ sessionId, update: { sessionUpdate: "config_option_update", configOptions: options } })
