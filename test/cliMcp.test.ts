@@ -174,17 +174,17 @@ it("credentials of the environment reach no server unless its config names them"
   for (const absent of ["other-secret-value", "plain-value", "sk-test-0123456789"]) expect(stdout).not.toContain(absent)
 })
 
-it("nothing that speaks MCP is loaded but through what a configured server, or a test of one, loads", () => {
+it("only a configured server, a test of one, and serving MCP clients load what speaks MCP", () => {
   const bundle = join(dirname(program), "..", "dist", "bundle")
   const read = (name: string) => readFileSync(join(bundle, name), "utf8")
   const reached = new Set(["skein.mjs"])
   const doors = new Set<string>()
   for (const name of reached) {
     for (const [, next = ""] of read(name).matchAll(/["']\.\/([\w.-]+\.mjs)["']/g)) {
-      if (/^(?:McpServers|test)-/.test(next)) doors.add(next)
+      if (/^(?:McpServers|host|test)-/.test(next)) doors.add(next)
       else reached.add(next)
     }
   }
-  expect([...doors].map((name) => name.split("-")[0]).toSorted()).toEqual(["McpServers", "test"])
+  expect([...doors].map((name) => name.split("-")[0]).toSorted()).toEqual(["McpServers", "host", "test"])
   expect([...reached].filter((name) => read(name).includes("notifications/tools/list_changed"))).toEqual([])
 })

@@ -69,7 +69,7 @@ const serve = command({
 /** Lists, adds, removes and tries MCP servers, and is one. */
 export const mcp = command({
   name: "mcp",
-  summary: "Lists, adds, removes and tries MCP servers, whose tools agents can use, and is one for others",
+  summary: "Manages the MCP servers of agents, and serves MCP clients",
   flags: listFlags,
   commands: [list, add, remove, test, serve],
   load: loadList
