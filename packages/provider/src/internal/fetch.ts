@@ -11,7 +11,7 @@ export type Fetch = typeof globalThis.fetch
 const listeners = new WeakMap<AbortSignal, { readonly run: () => void; readonly bounds: AnswerBounds }>()
 
 /**
- * Calls `run` when the request with this signal has a connection. Drops events of unknown types from the body, which
+ * Calls `run` when the request with this signal has a connection. Rewrites the events of the body, which
  * fails if an event exceeds these bounds.
  */
 export const onConnection = (signal: AbortSignal, run: () => void, bounds: AnswerBounds): void => {

@@ -1,4 +1,4 @@
-/** Drops events of unknown types from a model's stream. */
+/** Rewrites a model's stream into the events that Skein reads. */
 import { longestEvent, tooLongEvent } from "@skein/core/AnswerMeter"
 import { deepest, isTextNested } from "@skein/core/Nesting"
 import type { AnswerBounds } from "@skein/domain/ConfigInfo"
@@ -19,40 +19,20 @@ export const isError = ({ detail, error, message, object, type }: Fields): boole
 /** The message for an event that is nested too deeply. */
 export const tooDeepEvent = `an event that is nested more than ${deepest} levels deep`
 
-/** What a protocol says in its events. Events of other kinds are dropped: the AI SDK would end the answer at them. */
+/**
+ * What Skein reads in the events of a protocol. The AI SDK ends an answer at an unknown event, block or value, also where
+ * nobody needs it: it gets only what Skein reads, in the shape that it expects.
+ */
 export interface Protocol {
   /** Whether an event of this type must hold an object. */
   readonly isKnown: (type: string) => boolean
-  /** Whether the AI SDK can read an object, or must refuse it. */
-  readonly isReadable: (chunk: Fields, type: string) => boolean
-}
-
-/** OpenAI's Responses API. */
-export const responsesEvents: Protocol = {
-  isKnown,
-  // The type may be only in the event name. Such an event is known: keep it.
-  isReadable: (chunk, type) => typeof chunk["type"] === "string" || isError(chunk) || type.startsWith("response.")
-}
-
-const messageEvents = /^(?:message_(?:start|delta|stop)|content_block_(?:start|delta|stop)|error|ping)$/
-
-/** Anthropic's Messages API. */
-export const messagesEvents: Protocol = {
-  isKnown: (type) => type === "message" || (type !== "ping" && messageEvents.test(type)),
-  isReadable: (chunk) => isError(chunk) || messageEvents.test(String(chunk["type"]))
-}
-
-const contentFields = ["candidates", "usageMetadata", "promptFeedback"]
-
-/** Google's Generative Language API, whose events have no types. */
-export const generateEvents: Protocol = {
-  isKnown: (type) => type === "message" || type === "error",
-  isReadable: (chunk) => isError(chunk) || contentFields.some((field) => chunk[field] !== undefined)
+  /** Makes what rewrites the events of one answer: each into none, one or several. */
+  readonly makeReader: () => (chunk: Fields, type: string) => ReadonlyArray<Fields>
 }
 
 /**
- * Copies the events of a stream that the AI SDK can read or must refuse. Takes the bytes as they come and returns what to
- * read of them; throws `TooLarge`.
+ * Rewrites a stream for the AI SDK. Takes the bytes as they come and returns what to read of them; throws `TooLarge`.
+ * Events that hold no object are passed on, so that the AI SDK refuses them.
  */
 export const makeEventFilter = (
   bounds: AnswerBounds | undefined,
@@ -60,28 +40,30 @@ export const makeEventFilter = (
 ): (bytes: Uint8Array) => string => {
   let kept = ""
   let excess: string | undefined
+  const read = protocol.makeReader()
+  const rewrite = (data: string, type: string): ReadonlyArray<string> => {
+    if (data.startsWith("[DONE]")) return [data]
+    const parsed = Option.getOrUndefined(parseJson(data))
+    // A server may report an error as a list of errors.
+    const chunk = fields(Array.isArray(parsed) && isError(fields(parsed[0]) ?? {}) ? parsed[0] : parsed)
+    if (chunk !== undefined && !Array.isArray(chunk)) return read(chunk, type).map((each) => JSON.stringify(each))
+    return protocol.isKnown(type) ? [data.replaceAll("\n", "\ndata: ")] : []
+  }
   const take = (data: string, type = "message"): boolean => {
     if (isTextNested(data)) excess = tooDeepEvent
-    else if (isKept(data, type, protocol)) kept += `data: ${data.replaceAll("\n", "\ndata: ")}\n\n`
+    else for (const each of rewrite(data, type)) kept += `data: ${each}\n\n`
     return excess === undefined
   }
-  const read = bounds === undefined
+  const push = bounds === undefined
     ? makeEventStream(take)
     : makeEventStream(take, longestEvent(bounds), () => {
       excess = tooLongEvent(bounds)
     })
   return (bytes) => {
-    read(bytes)
+    push(bytes)
     if (excess !== undefined) throw new TooLarge(excess)
     const now = kept
     kept = ""
     return now
   }
-}
-
-const isKept = (data: string, type: string, protocol: Protocol): boolean => {
-  if (data.startsWith("[DONE]")) return true
-  const chunk = Option.getOrUndefined(Option.map(parseJson(data), fields))
-  if (chunk === undefined || Array.isArray(chunk)) return protocol.isKnown(type)
-  return protocol.isReadable(chunk, type)
 }
