@@ -7,7 +7,7 @@ import { formatRef, type ModelInfo } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 import { type Place, toModelError } from "./internal/failure.ts"
-import { onConnection } from "./internal/fetch.ts"
+import { listen } from "./internal/fetch.ts"
 import { type PromptStyle, toCallOptions } from "./internal/prompt.ts"
 import { ErrorPart, pump } from "./internal/pump.ts"
 import { makeRedactor } from "./Redactor.ts"
@@ -52,13 +52,17 @@ export const make = (options: AdapterOptions): LanguageModel => {
     limitKey: options.limitKey ?? name,
     firstEvent: options.firstEvent,
     stream: (request, emit) =>
-      Effect.async<void, unknown>((resume) => {
+      Effect.async<void, { readonly cause: unknown; readonly isAccepted: boolean }>((resume) => {
         const abort = new AbortController()
         const connected = once(() => {
           if (!abort.signal.aborted) emit({ type: "connected" })
         })
         const { bounds = defaults.limits.answer } = request
-        onConnection(abort.signal, connected, bounds)
+        let isAccepted = false
+        const accepted = () => {
+          isAccepted = true
+        }
+        listen(abort.signal, { connected, accepted, bounds })
         const run = async () => {
           const providerOptions = options.providerOptions?.(request)
           const call: LanguageModelV3CallOptions = {
@@ -68,6 +72,7 @@ export const make = (options: AdapterOptions): LanguageModel => {
           }
           const { stream } = await model.doStream(options.prepare?.(call, request) ?? call)
           connected()
+          accepted()
           await pump(stream, abort.signal, new AnswerMeter(bounds), emit)
         }
         run().then(
@@ -75,14 +80,14 @@ export const make = (options: AdapterOptions): LanguageModel => {
           (cause: unknown) => {
             // Nobody reads the rest of the stream: close the socket.
             abort.abort()
-            resume(Effect.fail(cause))
+            resume(Effect.fail({ cause, isAccepted }))
           }
         )
         return Effect.sync(() => abort.abort())
       }).pipe(
-        Effect.catchAll((cause) =>
+        Effect.catchAll(({ cause, isAccepted }) =>
           Effect.flatMap(
-            toModelError(cause instanceof ErrorPart ? cause.error : cause, place),
+            toModelError(cause instanceof ErrorPart ? cause.error : cause, place, isAccepted),
             Effect.fail
           )
         )

@@ -9,8 +9,8 @@ import type { Scope } from "effect/Scope"
 import * as ChatModel from "./internal/chat/chatModel.ts"
 import { openAiDialect } from "./internal/chat/openAiDialect.ts"
 import { keyFrom, textFrom } from "./internal/environment.ts"
-import { makeFetch } from "./internal/fetch.ts"
 import { responsesEvents } from "./internal/events/responsesEvents.ts"
+import { makeFetch } from "./internal/fetch.ts"
 import { makeHttpVendor } from "./internal/vendor.ts"
 import { isOfficial } from "./internal/versioned.ts"
 import * as LanguageModelAdapter from "./LanguageModelAdapter.ts"
@@ -45,7 +45,9 @@ export const make = (options: OpenAiOptions = {}): Effect.Effect<Vendor, never, 
     load: async (send) => {
       if (!responses) {
         return (setup) => {
-          const dialect = openAiDialect(setup.info.modelID, isOpenAi)
+          const own = openAiDialect(setup.info.modelID, isOpenAi)
+          // OpenAI's own servers send no reasoning.
+          const dialect = isOpenAi ? own : { ...own, reasoning: id }
           return ChatModel.make({ ...setup, send, apiKey, headers, dialect })
         }
       }

@@ -26,6 +26,8 @@ export interface Preset {
   readonly refusesUsage?: boolean
   /** Whether tool call ids must be nine letters and digits. */
   readonly shortCallIDs?: boolean
+  /** Whether it refuses an answer with calls that has no `reasoning_content`, even if there was none. */
+  readonly needsReasoning?: boolean
 }
 
 /** Presets: servers that need no base URL. */
@@ -34,7 +36,8 @@ export const presets = {
     baseUrl: "https://api.deepseek.com/v1",
     baseUrlName: "DEEPSEEK_BASE_URL",
     keyName: "DEEPSEEK_API_KEY",
-    defaultModel: "deepseek-flash"
+    defaultModel: "deepseek-flash",
+    needsReasoning: true
   },
   groq: {
     baseUrl: "https://api.groq.com/openai/v1",
@@ -114,6 +117,7 @@ export interface OpenAiCompatibleOptions {
   readonly defaultModel?: string | undefined
   readonly refusesUsage?: boolean | undefined
   readonly shortCallIDs?: boolean | undefined
+  readonly needsReasoning?: boolean | undefined
 }
 
 /** The vendor of a server's models. */
@@ -140,6 +144,7 @@ export const make = (options: OpenAiCompatibleOptions): Effect.Effect<Vendor, ne
           stream_options: options.refusesUsage === true ? undefined : { include_usage: true }
         }),
         reasoning: id,
+        needsReasoning: options.needsReasoning ?? false,
         thinkTags: true,
         ...options.shortCallIDs === true ? { callID: await loadShortID() } : {}
       }

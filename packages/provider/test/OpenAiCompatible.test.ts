@@ -56,7 +56,7 @@ describe("OpenAiCompatible", () => {
       expect(events.filter(({ type }) => type.startsWith("reasoning"))).toEqual([
         { type: "reasoning-start", id: "reasoning-0" },
         { type: "reasoning-delta", id: "reasoning-0", delta: "hm" },
-        { type: "reasoning-end", id: "reasoning-0" }
+        { type: "reasoning-end", id: "reasoning-0", metadata: { corp: { field: "reasoning_content" } } }
       ])
       expect(server.seen[0]?.body).toContain("\"reasoning_content\":\"thought\"")
     }))

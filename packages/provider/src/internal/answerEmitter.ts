@@ -54,6 +54,10 @@ export const makeAnswerEmitter = (emit: (event: ModelEvent) => void) => {
   }
 
   return {
+    /** Whether it has said or called anything. */
+    get spoke(): boolean {
+      return spoke
+    },
     /** Reports progress on content that is emitted later. */
     alive: (): void => emit(activity),
     begin,

@@ -32,15 +32,16 @@ export interface Evidence {
 
 const text = (value: unknown): string | undefined => typeof value === "string" && value !== "" ? value : undefined
 
-/** Reads a thrown value, or the error of an `error` part. */
-export const gather = (cause: unknown): Evidence => {
+/** Reads a thrown value, or the error of an `error` part; `isAccepted`: the server had accepted the request. */
+export const gather = (cause: unknown, isAccepted = false): Evidence => {
   const error = fields(cause) ?? { message: String(cause) }
   const socket = socketError(error)
   const body = bodyOf(error)
   const response = readServerError(body)
   const headers = (fields(error["responseHeaders"]) ?? {}) as Readonly<Record<string, string>>
-  // The AI SDK invents a status for an error event before any output.
-  const status = socket === undefined ? httpStatus(error["statusCode"]) ?? response.status : undefined
+  // The AI SDK invents a status for an error event.
+  const said = isAccepted ? undefined : httpStatus(error["statusCode"])
+  const status = socket === undefined ? said ?? response.status : undefined
   return {
     status,
     headers,
@@ -50,7 +51,7 @@ export const gather = (cause: unknown): Evidence => {
     network: socket,
     delay: response.delay,
     location: headers["location"],
-    origin: originOf(cause, response.found)
+    origin: originOf(cause, response.found, isAccepted)
   }
 }
 
@@ -130,8 +131,9 @@ const socketError = (error: Fields): SocketError | undefined => {
 
 const isNamed = (error: Fields, name: string): boolean => error instanceof Error && error.name === name
 
-const originOf = (cause: unknown, found: boolean): Evidence["origin"] => {
+const originOf = (cause: unknown, found: boolean, isAccepted: boolean): Evidence["origin"] => {
   if (found || !(cause instanceof Error)) return "server"
+  if (isAccepted) return "stream"
   if (cause instanceof UnreadableChunk) return "stream"
   const readable = ![
     "AI_JSONParseError",

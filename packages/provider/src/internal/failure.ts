@@ -22,10 +22,10 @@ const tooLargeIn = (cause: unknown, depth = 0): TooLarge | undefined =>
     ? tooLargeIn(cause.cause, depth + 1)
     : undefined
 
-/** The typed error for a thrown value or an `error` part. */
-export const toModelError = (cause: unknown, place: Place): Effect.Effect<ModelError> =>
+/** The typed error for a thrown value or an `error` part; `isAccepted`: the server had accepted the request. */
+export const toModelError = (cause: unknown, place: Place, isAccepted = false): Effect.Effect<ModelError> =>
   Effect.map(Clock.currentTimeMillis, (now) => {
-    const evidence = gather(cause)
+    const evidence = gather(cause, isAccepted)
     const verdict = judge(cause, evidence, place)
     const isSaid = verdict.reason === "AnswerTooLarge" || cause instanceof WrongAnswer || evidence.network !== undefined
     const detail = isSaid ? "" : brief(place.redact(evidence.text))

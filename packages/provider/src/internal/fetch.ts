@@ -8,14 +8,21 @@ import { cleanBody } from "./wellFormed.ts"
 /** What the AI SDK calls to reach a server. */
 export type Fetch = typeof globalThis.fetch
 
-const listeners = new WeakMap<AbortSignal, { readonly run: () => void; readonly bounds: AnswerBounds }>()
+/** Who wants to know how a request goes. */
+interface Listener {
+  /** Called when it has a connection. */
+  readonly connected: () => void
+  /** Called when the server accepted it: a status that an error names later was made up by the AI SDK. */
+  readonly accepted: () => void
+  /** The body fails if an event exceeds these. */
+  readonly bounds: AnswerBounds
+}
 
-/**
- * Calls `run` when the request with this signal has a connection. Rewrites the events of the body, which
- * fails if an event exceeds these bounds.
- */
-export const onConnection = (signal: AbortSignal, run: () => void, bounds: AnswerBounds): void => {
-  listeners.set(signal, { run, bounds })
+const listeners = new WeakMap<AbortSignal, Listener>()
+
+/** Listens to the request with this signal. */
+export const listen = (signal: AbortSignal, listener: Listener): void => {
+  listeners.set(signal, listener)
 }
 
 /** What the AI SDK gives to `fetch`: plain headers and a body of text. */
@@ -33,11 +40,12 @@ export const makeFetch = (send: Send, protocol: Protocol): Fetch => {
       const call = { url: new URL(input), method, headers, body: Buffer.from(cleanBody(body)) }
       const exchange = send(call, {
         connected: () => {
-          if (signal !== undefined) listeners.get(signal)?.run()
+          if (signal !== undefined) listeners.get(signal)?.connected()
         },
         answered: (incoming) => {
           incoming.on("close", () => signal?.removeEventListener("abort", stop))
           const wrong = isSuccess(incoming) ? wrongKind(call.url, incoming) : undefined
+          if (isSuccess(incoming) && signal !== undefined) listeners.get(signal)?.accepted()
           if (wrong === undefined) return resolve(toResponse(incoming, signal, protocol))
           incoming.destroy()
           reject(wrong)

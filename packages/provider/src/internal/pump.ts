@@ -3,16 +3,17 @@ import type { LanguageModelV3StreamPart } from "@ai-sdk/provider"
 import type { AnswerMeter } from "@skein/core/AnswerMeter"
 import type { ModelEvent, ProviderMetadata } from "@skein/core/Provider"
 import { type AnswerEmitter, makeAnswerEmitter } from "./answerEmitter.ts"
-import { TooLarge } from "./errors.ts"
+import { BrokenStream, TooLarge } from "./errors.ts"
 import { toTokens } from "./tokens.ts"
 
 type Part = LanguageModelV3StreamPart
 type Finish = Extract<Part, { readonly type: "finish" }>
 
 /** An error that the provider sent in the middle of an answer. */
-export class ErrorPart {
+export class ErrorPart extends Error {
   readonly error: unknown
   constructor(error: unknown) {
+    super("an error part")
     this.error = error
   }
 }
@@ -26,7 +27,14 @@ export const pump = async (
 ): Promise<void> => {
   const reader = stream.getReader()
   const emitter = makeAnswerEmitter(emit)
-  const emission: Emission = { emitter, metadata: new Map(), pieces: new Set(), calls: [] }
+  const emission: Emission = {
+    emitter,
+    metadata: new Map(),
+    pieces: new Set(),
+    open: new Set(),
+    held: [],
+    later: new Set()
+  }
   let last: Finish | undefined
   for (;;) {
     const { done, value } = await reader.read()
@@ -42,22 +50,42 @@ export const pump = async (
     else tellPart(emission, value)
   }
   const finish = last === undefined || isTruncated(last) ? undefined : last
-  const flaw = emitter.flaw(finish?.finishReason.unified, emission.calls.length > 0)
+  const flaw = flawOf(emission, finish)
   if (flaw !== undefined) throw flaw
   if (finish === undefined) return
+  for (const tell of emission.held) tell()
   emitter.close()
-  for (const call of emission.calls) call()
   const { finishReason, usage: { inputTokens, outputTokens } } = finish
   const tokens = toTokens({
     input: inputTokens.total,
-    output: outputTokens.total,
+    output: emitter.spoke && outputTokens.total === 0 ? undefined : outputTokens.total,
     reasoning: outputTokens.reasoning,
     cacheRead: inputTokens.cacheRead,
     cacheWrite: inputTokens.cacheWrite
   })
   // If there are calls, an unknown finish reason does not matter.
-  const named = finishReason.unified === "other" && emission.calls.length > 0 ? "tool-calls" : finishReason.unified
+  const named = finishReason.unified === "other" && emission.held.length > 0 ? "tool-calls" : finishReason.unified
   emit({ type: "finish", finish: named, tokens })
+}
+
+/** Reasons for which Google's models end an answer that went wrong; the AI SDK counts most of them as normal ends. */
+const mishap = /^(?:MALFORMED|UNEXPECTED|MISSING|TOO_MANY)_/
+
+/** What is wrong with an answer that ends so. */
+const flawOf = ({ emitter, held, open }: Emission, finish: Finish | undefined): Error | undefined => {
+  const { raw, unified } = finish?.finishReason ?? {}
+  if (raw === "model_context_window_exceeded") {
+    return new ErrorPart({ code: raw, message: "no room was left for its answer" })
+  }
+  if (raw !== undefined && (mishap.test(raw) || unified === "error")) {
+    return new BrokenStream("bad_response", `it ended for the reason ${raw}`)
+  }
+  // An answer that is cut off may end in a call.
+  const isCut = unified === "length" || unified === "content-filter"
+  if (finish !== undefined && open.size > 0 && !isCut) {
+    return new BrokenStream("bad_response", "a call in it has no end")
+  }
+  return emitter.flaw(unified, held.length > 0)
 }
 
 /** If the server just stops, the AI SDK says "other" without a raw reason. */
@@ -68,11 +96,12 @@ const isUnfinished = (error: unknown): boolean =>
   error instanceof Error && error.name === "AI_InvalidResponseDataError" && "data" in error && error.data === undefined
 
 /** Counts the pieces of a call as they arrive, and calls that arrive whole. */
-const measure = (meter: AnswerMeter, { pieces }: Emission, part: Part): void => {
+const measure = (meter: AnswerMeter, { open, pieces }: Emission, part: Part): void => {
   if (part.type === "text-delta" || part.type === "reasoning-delta") meter.text(part.delta)
   else if (part.type === "tool-input-start") {
     pieces.add(part.id)
     meter.call()
+    open.add(part.id)
   } else if (part.type === "tool-input-delta") meter.arguments(part.delta)
   else if (part.type === "tool-call" && !pieces.has(part.toolCallId)) {
     meter.call()
@@ -80,15 +109,22 @@ const measure = (meter: AnswerMeter, { pieces }: Emission, part: Part): void => 
   }
 }
 
-/** An answer that is being emission. */
+/** An answer that is being emitted. */
 interface Emission {
   readonly emitter: AnswerEmitter
   /** What the provider wants back with each open part. */
   readonly metadata: Map<string, ProviderMetadata>
   /** The calls that arrived in pieces. */
   readonly pieces: Set<string>
-  /** Tells a call. Calls are held back until the end: nothing of an answer that fails may run. */
-  readonly calls: Array<() => void>
+  /** The calls of which the end has not arrived. */
+  readonly open: Set<string>
+  /**
+   * Tells calls, and what began after one. Calls are held back until the end: nothing of an answer that fails may run.
+   * What follows them waits too, since providers want everything back in its order.
+   */
+  readonly held: Array<() => void>
+  /** The texts and reasonings that began after a call. */
+  readonly later: Set<string>
 }
 
 /** Providers attach metadata to the start, any piece or the end of a part: collects all of it until the end. */
@@ -105,41 +141,54 @@ const takeCollected = ({ metadata }: Emission, key: string): ProviderMetadata | 
   return found
 }
 
-/** Of the metadata of texts and calls, only signatures have to go back. Other fields may not even be accepted. */
-const signatureIn = (metadata: ProviderMetadata | undefined): ProviderMetadata | undefined => {
-  const signed = Object.entries(metadata ?? {}).flatMap(([provider, { thoughtSignature }]) =>
-    typeof thoughtSignature === "string" ? [[provider, { thoughtSignature }] as const] : []
-  )
-  return signed.length === 0 ? undefined : Object.fromEntries(signed)
+/** Of the metadata of texts and calls, only these fields have to go back. Others may not even be accepted. */
+const wanted = ["thoughtSignature", "phase"]
+
+const wantedIn = (metadata: ProviderMetadata | undefined): ProviderMetadata | undefined => {
+  const kept = Object.entries(metadata ?? {}).flatMap(([provider, all]) => {
+    const fields = Object.entries(all).filter(([name, value]) => wanted.includes(name) && typeof value === "string")
+    return fields.length === 0 ? [] : [[provider, Object.fromEntries(fields)] as const]
+  })
+  return kept.length === 0 ? undefined : Object.fromEntries(kept)
+}
+
+/** Tells a piece of a text or a reasoning, or holds it back if that began after a call. */
+const tellPiece = ({ emitter, held, later }: Emission, key: string, tell: () => void): void => {
+  if (!later.has(key)) return tell()
+  held.push(tell)
+  emitter.alive()
 }
 
 const tellPart = (emission: Emission, part: Part): void => {
-  const { emitter } = emission
+  const { emitter, held, later, open } = emission
   switch (part.type) {
     case "text-start":
-      emitter.begin("text", part.id)
-      return collect(emission, `text:${part.id}`, part.providerMetadata)
-    case "reasoning-start":
-      emitter.begin("reasoning", part.id)
-      return collect(emission, `reasoning:${part.id}`, part.providerMetadata)
+    case "reasoning-start": {
+      const kind = part.type === "text-start" ? "text" : "reasoning"
+      const key = `${kind}:${part.id}`
+      if (held.length > 0) later.add(key)
+      collect(emission, key, part.providerMetadata)
+      return tellPiece(emission, key, () => void emitter.begin(kind, part.id))
+    }
     case "text-delta":
-      collect(emission, `text:${part.id}`, part.providerMetadata)
-      return emitter.say("text", part.id, part.delta)
-    case "reasoning-delta":
-      collect(emission, `reasoning:${part.id}`, part.providerMetadata)
-      return emitter.say("reasoning", part.id, part.delta)
+    case "reasoning-delta": {
+      const kind = part.type === "text-delta" ? "text" : "reasoning"
+      const key = `${kind}:${part.id}`
+      collect(emission, key, part.providerMetadata)
+      return tellPiece(emission, key, () => emitter.say(kind, part.id, part.delta))
+    }
     case "text-end":
-      collect(emission, `text:${part.id}`, part.providerMetadata)
-      return emitter.end(part.id, signatureIn(takeCollected(emission, `text:${part.id}`)))
-    case "reasoning-end":
-      collect(emission, `reasoning:${part.id}`, part.providerMetadata)
-      return emitter.end(part.id, takeCollected(emission, `reasoning:${part.id}`))
+    case "reasoning-end": {
+      const key = `${part.type === "text-end" ? "text" : "reasoning"}:${part.id}`
+      collect(emission, key, part.providerMetadata)
+      const found = takeCollected(emission, key)
+      return tellPiece(emission, key, () => emitter.end(part.id, part.type === "text-end" ? wantedIn(found) : found))
+    }
     case "tool-call":
+      open.delete(part.toolCallId)
       // The provider ran this call itself. Its result is in the text.
       if (part.providerExecuted === true) return emitter.alive()
-      emission.calls.push(() =>
-        emitter.call(part.toolCallId, part.toolName, part.input, signatureIn(part.providerMetadata))
-      )
+      held.push(() => emitter.call(part.toolCallId, part.toolName, part.input, wantedIn(part.providerMetadata)))
       return emitter.alive()
     case "tool-input-delta":
       return part.delta === "" ? undefined : emitter.alive()

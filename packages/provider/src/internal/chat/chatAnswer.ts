@@ -2,7 +2,7 @@
 import { AnswerMeter, longestEvent, tooLongEvent } from "@skein/core/AnswerMeter"
 import { defaults } from "@skein/core/Config"
 import { isTextNested } from "@skein/core/Nesting"
-import type { ModelEvent } from "@skein/core/Provider"
+import type { ModelEvent, ProviderMetadata } from "@skein/core/Provider"
 import type { AnswerBounds } from "@skein/domain/ConfigInfo"
 import type { FinishReason } from "@skein/domain/Message"
 import * as Option from "effect/Option"
@@ -11,6 +11,7 @@ import { TooLarge, UnreadableChunk } from "../errors.ts"
 import { type Fields, fields, parseJson } from "../json.ts"
 import { isError, isKnown, tooDeepEvent } from "../knownEvents.ts"
 import { toTokens } from "../tokens.ts"
+import type { Dialect } from "./chatBody.ts"
 import { ChatCalls } from "./chatCalls.ts"
 import { makeThinkTag } from "./thinkTag.ts"
 
@@ -25,6 +26,9 @@ export class ChatAnswer {
   readonly #bounds: AnswerBounds
   readonly #calls: ChatCalls
   readonly #thinkTag: ReturnType<typeof makeThinkTag> | undefined
+  readonly #provider: string | undefined
+  /** The field in which the server sends reasoning: it gets it back there. */
+  #field: string | undefined
   readonly #parts: Record<Kind, number> = { text: 0, reasoning: 0 }
   #kind: Kind | undefined
   #id = ""
@@ -35,14 +39,15 @@ export class ChatAnswer {
   /** Why the answer failed, for `toModelError`. */
   failure: unknown
 
-  /** `step` becomes part of the ids of calls that have none; `thinks`: reasoning may stand between tags in the text. */
+  /** `step` becomes part of the ids of calls that have none. */
   constructor(
     step: number,
     emit: (event: ModelEvent) => void,
     bounds: AnswerBounds = defaults.limits.answer,
-    thinks = false
+    { reasoning, thinkTags = false }: Pick<Dialect, "reasoning" | "thinkTags"> = {}
   ) {
-    this.#thinkTag = thinks ? makeThinkTag((kind, delta) => this.#say(kind, delta)) : undefined
+    this.#provider = reasoning
+    this.#thinkTag = thinkTags ? makeThinkTag((kind, delta) => this.#say(kind, delta)) : undefined
     this.#bounds = bounds
     this.#meter = new AnswerMeter(bounds)
     this.#calls = new ChatCalls(this.#meter)
@@ -94,18 +99,25 @@ export class ChatAnswer {
     const flaw = this.#emitter.flaw(finish, this.#calls.begun)
     if (flaw !== undefined) return flaw
     if (finish === undefined) return undefined
-    this.#emitter.close()
+    this.#close()
     for (const [at, { id, input, name }] of this.#calls.all().entries()) {
       this.#emitter.call(id === "" ? `call_${this.#step}_${at}` : id, name, input)
     }
-    this.#emit({ type: "finish", finish, tokens: this.#usage === undefined ? undefined : tokensOf(this.#usage) })
+    this.#emit({
+      type: "finish",
+      finish,
+      tokens: this.#usage === undefined ? undefined : tokensOf(this.#usage, this.#emitter.spoke)
+    })
     return undefined
   }
 
   #takeDelta({ content, reasoning, reasoning_content, refusal, tool_calls }: Fields): boolean {
     const thought = reasoning_content ?? reasoning ?? ""
     if (typeof thought !== "string") return false
-    if (thought !== "") this.#say("reasoning", thought)
+    if (thought !== "") {
+      this.#field = typeof reasoning_content === "string" ? "reasoning_content" : "reasoning"
+      this.#say("reasoning", thought)
+    }
     if (typeof content === "string") {
       if (content !== "") this.#write(content)
     } else if (Array.isArray(content)) content.forEach(this.#takeContent)
@@ -154,8 +166,15 @@ export class ChatAnswer {
   }
 
   #close(): void {
-    if (this.#kind !== undefined) this.#emitter.end(this.#id)
+    if (this.#kind !== undefined) this.#emitter.end(this.#id, this.#kind === "reasoning" ? this.#sentBack() : undefined)
     this.#kind = undefined
+  }
+
+  /** What marks a reasoning to be sent back. */
+  #sentBack(): ProviderMetadata | undefined {
+    return this.#provider === undefined || this.#field === undefined
+      ? undefined
+      : { [this.#provider]: { field: this.#field } }
   }
 
   #unreadable(value: unknown): false {
@@ -177,11 +196,12 @@ const reasons: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>
   ["error", "error"]
 ])
 
-const tokensOf = (usage: Fields) => {
+/** Of an answer that says something, a count of 0 is none. */
+const tokensOf = (usage: Fields, spoke: boolean) => {
   const prompt = fields(usage["prompt_tokens_details"])
   return toTokens({
     input: usage["prompt_tokens"],
-    output: usage["completion_tokens"],
+    output: spoke && usage["completion_tokens"] === 0 ? undefined : usage["completion_tokens"],
     reasoning: fields(usage["completion_tokens_details"])?.["reasoning_tokens"],
     cacheRead: prompt?.["cached_tokens"],
     cacheWrite: prompt?.["cache_write_tokens"]

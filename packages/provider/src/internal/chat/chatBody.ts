@@ -11,8 +11,10 @@ export interface Dialect {
   readonly settings: (request: ModelRequest) => Readonly<Record<string, unknown>>
   /** The role of the system prompt; `system` by default. */
   readonly system?: "system" | "developer"
-  /** The provider whose models get their own reasoning back as text. */
+  /** The provider, whose models get their own reasoning back in the field in which it came. */
   readonly reasoning?: string
+  /** Whether it refuses an answer with calls that has no `reasoning_content`, even if there was none. */
+  readonly needsReasoning?: boolean
   /** Whether models may write their reasoning between `<think>` tags at the start of the text. */
   readonly thinkTags?: boolean
   /** Converts the id of a tool call, for a server that refuses ids it did not make. */
@@ -85,13 +87,16 @@ const toMessages = (message: PromptMessage, model: string, dialect: Dialect): Re
 
 const same = (id: string): string => id
 
+const usualField = "reasoning_content"
+
 const toAnswer = (
   { content, model: author }: Extract<PromptMessage, { readonly role: "assistant" }>,
   model: string,
-  { callID = same, reasoning: provider }: Dialect
+  { callID = same, needsReasoning = false, reasoning: provider }: Dialect
 ): object => {
   let text = ""
   let reasoning = ""
+  let field = usualField
   const calls: Array<object> = []
   for (const part of content) {
     switch (part.type) {
@@ -103,6 +108,7 @@ const toAnswer = (
         if (author !== undefined && author.modelID !== model) break
         if (provider !== undefined && (part.providerOptions === undefined || provider in part.providerOptions)) {
           reasoning += part.text
+          field = part.providerOptions?.[provider]?.["field"] === "reasoning" ? "reasoning" : usualField
         }
         break
       case "tool-call":
@@ -116,7 +122,7 @@ const toAnswer = (
   return {
     role: "assistant",
     content: text === "" && calls.length > 0 ? null : text,
-    ...reasoning === "" ? {} : { reasoning_content: reasoning },
+    ...reasoning === "" && !(needsReasoning && calls.length > 0) ? {} : { [field]: reasoning },
     ...calls.length === 0 ? {} : { tool_calls: calls }
   }
 }

@@ -57,7 +57,7 @@ export const make = (options: ChatModelOptions): LanguageModel => {
               exchange(
                 send,
                 call,
-                new ChatAnswer(request.origin.step, emit, request.bounds, dialect.thinkTags),
+                new ChatAnswer(request.origin.step, emit, request.bounds, dialect),
                 emit,
                 resume
               )
