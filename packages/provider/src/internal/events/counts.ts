@@ -1,7 +1,7 @@
 /** Token counts as the AI SDK accepts them, whatever the server sent. */
 import type { Fields } from "../json.ts"
 
-/** In place of a count that is missing or no number: a sum with it is negative, which counts as unknown. */
+/** Stands for a missing or unreadable count. A sum with it is negative, which counts as unknown. */
 export const noCount = -1e15
 
 /** The counts with these names that are numbers. */

@@ -14,7 +14,7 @@ const counts = [
   "toolUsePromptTokenCount"
 ]
 
-/** A count of 0 is left out of an answer, so one that is missing is 0. One that is no number is unknown. */
+/** The API leaves out a count of 0, so a missing count is 0. A count of another type is unknown. */
 const usageOf = (usage: Fields): Fields =>
   Object.fromEntries(counts.flatMap((name) => {
     const count = usage[name] ?? undefined

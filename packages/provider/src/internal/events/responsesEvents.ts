@@ -19,26 +19,85 @@ const usageOf = (response: Fields): Fields => {
   return { usage: { ...counts, input_tokens_details: input, output_tokens_details: output } }
 }
 
-/** Rewrites the events of one answer. */
-const makeReader = () => {
-  /** The ids of messages and reasonings by their place in the answer. */
-  const ids = new Map<unknown, string>()
-  /** The places of messages and refusals of which a part has arrived. */
-  const spoken = new Set<unknown>()
-  const reasonings = new Set<unknown>()
+const incompleteDetails = (type: string, response: Fields): Fields => {
+  const reason = textIn(fields(response["incomplete_details"])?.["reason"])
+  return type === "response.completed" && reason === undefined
+    ? {}
+    : { incomplete_details: { reason: reason ?? "no reason given" } }
+}
+
+const failed = (type: string, response: Fields): Fields => {
+  const { code, message } = fields(response["error"]) ?? {}
+  const error = { code: textIn(code), message: textIn(message) ?? "it gave no reason" }
+  return { type, sequence_number: 0, response: { error } }
+}
+
+/** The texts and refusals of a whole message. */
+const contentOf = ({ content }: Fields): ReadonlyArray<readonly [type: string, text: string]> =>
+  (Array.isArray(content) ? content : []).flatMap((each) => {
+    const { refusal, text } = fields(each) ?? {}
+    return [
+      ...typeof text === "string" ? [["response.output_text.delta", text] as const] : [],
+      ...typeof refusal === "string" ? [["response.refusal.delta", refusal] as const] : []
+    ]
+  })
+
+/** Rewrites the events of one answer. Items are known by their place in it. */
+class ResponsesReader {
+  readonly #ids = new Map<unknown, string>()
+  /** The places of messages of which a piece has arrived. */
+  readonly #spoken = new Set<unknown>()
+  /** The ids of reasonings. */
+  readonly #reasonings = new Set<unknown>()
   /** The arguments of calls as far as they have arrived. */
-  const sofar = new Map<unknown, string>()
+  readonly #arguments = new Map<unknown, string>()
 
-  const idOf = (at: unknown, given: unknown): string => ids.get(at) ?? textIn(given) ?? `item_${String(at)}`
+  readonly read = (chunk: Fields, name: string): ReadonlyArray<Fields> => {
+    // The type may be only in the event name.
+    const type = textIn(chunk["type"]) ?? name
+    const at = chunk["output_index"] ?? 0
+    const { delta } = chunk
+    switch (type) {
+      case "response.output_item.added":
+        return this.#begin(at, this.#item(at, fields(chunk["item"]) ?? {}))
+      case "response.output_item.done":
+        return this.#end(at, fields(chunk["item"]) ?? {})
+      case "response.output_text.delta":
+      case "response.refusal.delta":
+        return [this.#say(type, at, delta)]
+      case "response.function_call_arguments.delta":
+        this.#arguments.set(at, (this.#arguments.get(at) ?? "") + (textIn(delta) ?? ""))
+        return [{ type, item_id: this.#idOf(at), output_index: at, delta }]
+      case "response.reasoning_summary_part.added":
+      case "response.reasoning_summary_part.done":
+        return this.#summary(type, chunk)
+      case "response.reasoning_summary_text.delta":
+      case "response.reasoning_text.delta":
+        return this.#summary("response.reasoning_summary_text.delta", chunk, { delta })
+      case "response.completed":
+      case "response.incomplete": {
+        const response = fields(chunk["response"]) ?? {}
+        return [{ type, response: { ...incompleteDetails(type, response), ...usageOf(response) } }]
+      }
+      case "response.failed":
+        return [failed(type, fields(chunk["response"]) ?? {})]
+      default:
+        return isError(chunk) ? [chunk] : []
+    }
+  }
 
-  const added = (at: unknown, item: Fields): Fields | undefined => {
-    const id = idOf(at, item["id"])
-    ids.set(at, id)
+  #idOf(at: unknown, given?: unknown): string {
+    return this.#ids.get(at) ?? textIn(given) ?? `item_${String(at)}`
+  }
+
+  /** What to read of an item; undefined if its kind is unknown. */
+  #item(at: unknown, item: Fields): Fields | undefined {
+    const id = this.#idOf(at, item["id"])
     switch (item["type"]) {
       case "message":
         return { type: "message", id, ...phaseOf(item) }
       case "reasoning":
-        reasonings.add(id)
+        this.#reasonings.add(id)
         return { type: "reasoning", id, encrypted_content: textIn(item["encrypted_content"]) ?? null }
       case "function_call":
         return {
@@ -53,93 +112,38 @@ const makeReader = () => {
     }
   }
 
-  const delta = (type: string, at: unknown, text: unknown): Fields => {
-    spoken.add(at)
-    return { type, item_id: idOf(at, undefined), output_index: at, delta: text }
+  #begin(at: unknown, item: Fields | undefined): ReadonlyArray<Fields> {
+    if (item === undefined) return []
+    this.#ids.set(at, String(item["id"]))
+    return [{ type: "response.output_item.added", output_index: at, item }]
   }
 
-  const done = (at: unknown, item: Fields): ReadonlyArray<Fields> => {
-    const isNew = !ids.has(at)
-    const read = added(at, item)
-    if (read === undefined) return []
-    const begin = isNew ? [{ type: "response.output_item.added", output_index: at, item: read }] : []
-    const end = (more: Fields = {}) => ({
-      type: "response.output_item.done",
-      output_index: at,
-      item: { ...read, ...more }
-    })
+  #end(at: unknown, whole: Fields): ReadonlyArray<Fields> {
+    const isNew = !this.#ids.has(at)
+    const item = this.#item(at, whole)
+    if (item === undefined) return []
+    const begin = isNew ? this.#begin(at, item) : []
+    const type = "response.output_item.done"
     if (item["type"] === "function_call") {
-      const all = textIn(item["arguments"]) ?? sofar.get(at) ?? ""
-      return [...begin, end({ arguments: all, status: "completed" })]
+      const all = textIn(whole["arguments"]) ?? this.#arguments.get(at) ?? ""
+      return [...begin, { type, output_index: at, item: { ...item, arguments: all, status: "completed" } }]
     }
-    if (item["type"] !== "message" || spoken.has(at)) return [...begin, end()]
     // Some servers send no deltas.
-    const content = Array.isArray(item["content"]) ? item["content"] : []
-    const said = content.flatMap((each) => {
-      const { refusal, text } = fields(each) ?? {}
-      return [
-        ...textIn(text) === undefined ? [] : [delta("response.output_text.delta", at, text)],
-        ...textIn(refusal) === undefined ? [] : [delta("response.refusal.delta", at, refusal)]
-      ]
-    })
-    return [...begin, ...said, end()]
+    const isUnsaid = item["type"] === "message" && !this.#spoken.has(at)
+    const said = isUnsaid ? contentOf(whole).map(([kind, text]) => this.#say(kind, at, text)) : []
+    return [...begin, ...said, { type, output_index: at, item }]
+  }
+
+  #say(type: string, at: unknown, delta: unknown): Fields {
+    this.#spoken.add(at)
+    return { type, item_id: this.#idOf(at), output_index: at, delta }
   }
 
   /** A piece of the summary of a reasoning that has begun. */
-  const summary = (type: string, chunk: Fields, more: Fields = {}): ReadonlyArray<Fields> =>
-    reasonings.has(chunk["item_id"])
-      ? [{ type, item_id: chunk["item_id"], summary_index: chunk["summary_index"] ?? 0, ...more }]
-      : []
-
-  const ended = (type: string, response: Fields): Fields => {
-    const { reason } = fields(response["incomplete_details"]) ?? {}
-    const isWhole = type === "response.completed" && textIn(reason) === undefined
-    return {
-      type,
-      response: {
-        ...isWhole ? {} : { incomplete_details: { reason: textIn(reason) ?? "no reason given" } },
-        ...usageOf(response)
-      }
-    }
-  }
-
-  return (chunk: Fields, name: string): ReadonlyArray<Fields> => {
-    // The type may be only in the event name.
-    const type = textIn(chunk["type"]) ?? name
-    const at = chunk["output_index"] ?? 0
-    switch (type) {
-      case "response.output_item.added": {
-        const item = added(at, fields(chunk["item"]) ?? {})
-        return item === undefined ? [] : [{ type, output_index: at, item }]
-      }
-      case "response.output_item.done":
-        return done(at, fields(chunk["item"]) ?? {})
-      case "response.output_text.delta":
-      case "response.refusal.delta":
-        return [delta(type, at, chunk["delta"])]
-      case "response.function_call_arguments.delta":
-        sofar.set(at, (sofar.get(at) ?? "") + (textIn(chunk["delta"]) ?? ""))
-        return [{ type, item_id: idOf(at, undefined), output_index: at, delta: chunk["delta"] }]
-      case "response.reasoning_summary_part.added":
-      case "response.reasoning_summary_part.done":
-        return summary(type, chunk)
-      case "response.reasoning_summary_text.delta":
-      case "response.reasoning_text.delta":
-        return summary("response.reasoning_summary_text.delta", chunk, { delta: chunk["delta"] })
-      case "response.completed":
-      case "response.incomplete":
-        return [ended(type, fields(chunk["response"]) ?? {})]
-      case "response.failed": {
-        const error = fields(fields(chunk["response"])?.["error"]) ?? {}
-        const { code, message } = error
-        const read = { code: textIn(code), message: textIn(message) ?? "it gave no reason" }
-        return [{ type, sequence_number: 0, response: { error: read } }]
-      }
-      default:
-        return isError(chunk) ? [chunk] : []
-    }
+  #summary(type: string, { item_id, summary_index = 0 }: Fields, more: Fields = {}): ReadonlyArray<Fields> {
+    return this.#reasonings.has(item_id) ? [{ type, item_id, summary_index, ...more }] : []
   }
 }
 
 /** OpenAI's Responses API. */
-export const responsesEvents: Protocol = { isKnown, makeReader }
+export const responsesEvents: Protocol = { isKnown, makeReader: () => new ResponsesReader().read }
