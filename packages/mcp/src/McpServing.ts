@@ -1,7 +1,9 @@
 /** Owns Skein as an MCP service: its clients delegate tasks to agents, watch them, answer what they ask, and stop them. */
 import type { ManyServices } from "@skein/core/Skein"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
+import * as Scope from "effect/Scope"
 import { makeOwner } from "./internal/serving/Owner.ts"
 import { makeServer } from "./internal/serving/server.ts"
 import type { McpService } from "./McpService.ts"
@@ -9,11 +11,15 @@ import type { ServingHost } from "./ServingHost.ts"
 
 /** Makes the service over the services of this process. What a connection has delegated ends with it. */
 export const make = (host: ServingHost): Effect.Effect<McpService, never, ManyServices> =>
-  Effect.map(Effect.context<ManyServices>(), (services) => ({
-    open: (connection) =>
-      Effect.gen(function*() {
-        const owner = yield* makeOwner(host, connection)
-        const run = yield* FiberSet.makeRuntimePromise<ManyServices>()
-        return () => makeServer(host, owner, run)
-      }).pipe(Effect.provide(services))
-  }))
+  Effect.map(Effect.context<ManyServices>(), (around) => {
+    // Each connection has its own scope.
+    const services = Context.omit(Scope.Scope)(around) as Context.Context<ManyServices>
+    return {
+      open: (connection) =>
+        Effect.gen(function*() {
+          const owner = yield* makeOwner(host, connection)
+          const run = yield* FiberSet.makeRuntimePromise<ManyServices>()
+          return () => makeServer(host, owner, run)
+        }).pipe(Effect.provide(services))
+    }
+  })

@@ -87,3 +87,115 @@ describe.each(ways)("over $over by $revision", (way) => {
       })))
     }))
 })
+
+/** What each request of 2026-07-28 says of its client. */
+const meta = (capabilities: Record<string, unknown>) => ({
+  _meta: {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
+    "io.modelcontextprotocol/clientCapabilities": capabilities
+  }
+})
+
+const tasks = { extensions: { "io.modelcontextprotocol/tasks": {} } }
+
+const asks = SkeinTest.layer({ worker: [Scripted.call("edit", {}), "It is edited"] }, {
+  agents: [SkeinTest.agent("worker")],
+  tools: [asking]
+})
+
+const delegated = { name: "task", arguments: { agent: "worker", prompt: "Edit it" } }
+
+describe("a client that knows tasks", () => {
+  it.scopedLive("gets one by the extension, answers what it asks, and reads its result from it", () =>
+    Effect.gen(function*() {
+      const { connectRaw } = yield* makeEndpoint
+      const { request } = yield* connectRaw
+      const able = meta({ ...tasks, elicitation: { form: {} } })
+      const { result: created = {} } = yield* request("tools/call", { ...delegated, ...able })
+      expect(created).toMatchObject({ resultType: "task", status: "working", ttlMs: 86_400_000, pollIntervalMs: 1_000 })
+      const { taskId } = created
+      // Clients poll, and leave time between.
+      const get = Effect.delay(
+        Effect.map(request("tasks/get", { taskId, ...able }), ({ result = {} }) => result),
+        "10 millis"
+      )
+      const asked = yield* Effect.repeat(get, { until: ({ status }) => status === "input_required" })
+      const [id = "", form] = Object.entries(asked["inputRequests"] as Record<string, unknown>)[0] ?? []
+      expect(form).toMatchObject({ method: "elicitation/create" })
+      const inputResponses = { [id]: { action: "accept", content: { answer: "once" } }, other: 7 }
+      expect((yield* request("tasks/update", { taskId, inputResponses, ...able })).result).toMatchObject({
+        resultType: "complete"
+      })
+      const done = yield* Effect.repeat(get, { until: ({ status }) => status === "completed" })
+      expect(textOf(done["result"])).toContain("<task_result>\nIt is edited")
+      expect((yield* request("tasks/get", { taskId: "run_0", ...able })).error?.code).toBe(-32_602)
+      expect((yield* request("tasks/get", { taskId, ...meta({}) })).error?.code).toBe(-32_021)
+      for (const method of ["tasks/result", "tasks/list"]) {
+        expect((yield* request(method, { taskId, ...able })).error?.code, method).toBe(-32_601)
+      }
+    }).pipe(Effect.provide(asks)))
+
+  it.scopedLive("gets one of 2025-11-25 where it asks for one, and its result with tasks/result", () =>
+    Effect.gen(function*() {
+      const { connectRaw } = yield* makeEndpoint
+      const { request } = yield* connectRaw
+      const clientInfo = { name: "raw", version: "1" }
+      yield* request("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo })
+      const { result: created = {} } = yield* request("tools/call", { ...delegated, task: { ttl: 60_000 } })
+      const { taskId } = created["task"] as { readonly taskId: string }
+      const { result } = yield* request("tasks/result", { taskId })
+      expect(textOf(result)).toContain("<task_result>\nIt is edited")
+      expect((yield* request("tasks/get", { taskId })).result).toMatchObject({ taskId, status: "completed" })
+      expect((yield* request("tasks/list", {})).result).toMatchObject({ tasks: [{ taskId }] })
+      expect((yield* request("tools/call", delegated)).result).not.toHaveProperty("task")
+    }).pipe(Effect.provide(asks)))
+
+  it.scopedLive("cancels one, which ends its run", () =>
+    Effect.gen(function*() {
+      const begun = yield* Deferred.make<void>()
+      const ended = yield* Deferred.make<void>()
+      const hangs = SkeinTest.tool("hangs", () =>
+        Effect.zipRight(Deferred.succeed(begun, undefined), Effect.never).pipe(
+          Effect.onInterrupt(() => Deferred.succeed(ended, undefined))
+        ))
+      yield* Effect.gen(function*() {
+        const { connectRaw } = yield* makeEndpoint
+        const { request } = yield* connectRaw
+        const { result: { taskId } = {} } = yield* request("tools/call", { ...delegated, ...meta(tasks) })
+        yield* Deferred.await(begun)
+        expect((yield* request("tasks/cancel", { taskId, ...meta(tasks) })).error).toBeUndefined()
+        yield* Deferred.await(ended)
+        expect((yield* request("tasks/get", { taskId, ...meta(tasks) })).result).toMatchObject({ status: "cancelled" })
+        expect((yield* request("tasks/cancel", { taskId, ...meta(tasks) })).error).toBeUndefined()
+      }).pipe(Effect.provide(SkeinTest.layer({ worker: [Scripted.call("hangs", {})] }, {
+        agents: [SkeinTest.agent("worker")],
+        tools: [hangs],
+        rules: { hangs: "allow" }
+      })))
+    }))
+
+  it.scopedLive("loses what runs when it goes away", () =>
+    Effect.gen(function*() {
+      const { connectRaw } = yield* makeEndpoint
+      const { close, request } = yield* connectRaw
+      yield* request("tools/call", { ...delegated, ...meta({ ...tasks, elicitation: {} }) })
+      yield* close
+      const { rows } = yield* (yield* SessionStorage).runs({})
+      expect(rows).toMatchObject([{ state: "settled", outcome: { status: "stopped" } }])
+    }).pipe(Effect.provide(asks)))
+})
+
+describe("a rule", () => {
+  it.scopedLive("that denies tasks for an agent denies them to clients as well", () =>
+    Effect.gen(function*() {
+      const { connect } = yield* makeEndpoint
+      const { client } = yield* connect({ over: "streams", revision: "2025-11-25" })
+      const result = yield* Effect.promise(() => client.callTool(delegated))
+      expect(textOf(result)).toBe("The rules of this project deny tasks for the agent worker.")
+      expect(result.isError).toBe(true)
+    }).pipe(Effect.provide(SkeinTest.layer({ worker: ["Never"] }, {
+      agents: [SkeinTest.agent("worker")],
+      rules: { task: { "*": "allow", worker: "deny" } }
+    }))))
+})

@@ -64,6 +64,12 @@ class Lines implements Transport {
   }
 }
 
+/** An answer as it came. */
+interface Answered {
+  readonly result?: Record<string, unknown>
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown }
+}
+
 /** How a client answers forms; it cannot show any where this is absent. */
 type Answers = (request: ElicitRequest["params"]) => ElicitResult | Promise<ElicitResult>
 
@@ -104,11 +110,32 @@ export const makeEndpoint = Effect.gen(function*() {
       yield* Effect.addFinalizer(() => Effect.promise(() => client.close()))
       return {
         client,
-        transport,
         /** Waits until the server has let go of the connection. */
-        ended: served === undefined ? Effect.void : Effect.asVoid(Fiber.await(served)),
-        raw: (line: string) => void input.write(line)
+        ended: served === undefined ? Effect.void : Effect.asVoid(Fiber.await(served))
       }
     })
-  return { connect, url }
+
+  /** A connection over streams whose messages a test writes itself. */
+  const connectRaw = Effect.gen(function*() {
+    const input = new PassThrough()
+    const output = new PassThrough()
+    const lines = new Lines(input, output)
+    const waiting = new Map<unknown, (answer: Answered) => void>()
+    lines.onmessage = (message) => "id" in message && waiting.get(message.id)?.(message as Answered)
+    yield* Effect.promise(() => lines.start())
+    const served = yield* Effect.fork(endpoint.serve({ input, output, directory: "/project" }))
+    let id = 0
+    return {
+      request: (method: string, params: Record<string, unknown>) =>
+        Effect.promise(() =>
+          new Promise<Answered>((resolve) => {
+            id += 1
+            waiting.set(id, resolve)
+            input.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`)
+          })
+        ),
+      close: Effect.zipRight(Effect.sync(() => void input.end()), Fiber.await(served))
+    }
+  })
+  return { connect, connectRaw, url }
 })

@@ -5,6 +5,7 @@ import * as ConfigFiles from "@skein/config/ConfigFiles"
 import { DataDirs } from "@skein/config/DataDirs"
 import { Server } from "@skein/server/Server"
 import { tryLock } from "@skein/storage/FileLock"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
@@ -72,10 +73,10 @@ export const startServer = Effect.fnUntraced(function*(flags: ServeFlags) {
   // No single project decides what all of them share.
   const { settings } = yield* ConfigFiles.load({ directory: home, whyNot: yield* providerCheck })
   const page = yield* readPage
-  const here = yield* Effect.context<DataDirs | FileSystem.FileSystem>()
+  const files = Context.pick(DataDirs, FileSystem.FileSystem)(yield* Effect.context<DataDirs | FileSystem.FileSystem>())
   const mcp = Effect.provide(
     Effect.flatMap(Effect.promise(() => import("../mcpServe/host.ts")), ({ openDoor }) => openDoor),
-    here
+    files
   )
   const serving = Layer.unwrapEffect(Effect.map(makeHost, (host) =>
     Server.layer({

@@ -53,7 +53,11 @@ const longest = 200
 const lineOf = (rows: ReadonlyArray<SummaryRow>): string => {
   if (rows.length === 0) return "Works; no calls yet."
   const last = rows.slice(-shown).map(({ state, tool }) =>
-    state.status === "completed" ? state.title ?? tool : state.status === "error" ? `${tool} (failed)` : `${tool} …`
+    state.status === "completed"
+      ? `${tool} ${state.title ?? ""}`.trim()
+      : state.status === "error"
+      ? `${tool} (failed)`
+      : `${tool} …`
   )
   return cleanLine(`${rows.length} ${rows.length === 1 ? "call" : "calls"}: ${last.join(", ")}`, longest)
 }

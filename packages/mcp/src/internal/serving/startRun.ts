@@ -4,6 +4,7 @@ import { outcomeText } from "@skein/core/TaskText"
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
@@ -57,17 +58,18 @@ export const startRun = Effect.fnUntraced(function*(request: TaskRequest, { conn
     Effect.mapError(refusedBy)
   )
   const fiber = yield* Effect.forkIn(
-    Effect.matchCauseEffect(work, {
-      onSuccess: (end) => Effect.asVoid(Deferred.succeed(ended, end)),
-      onFailure: (cause) =>
+    // An interrupted run is told as well.
+    Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(Effect.exit(restore(work)), (exit) =>
         Effect.gen(function*() {
-          if (Cause.isDie(cause)) yield* Effect.logError("A delegated task failed", cause)
-          const end = endOf(cause)
+          if (Exit.isSuccess(exit)) return yield* Effect.asVoid(Deferred.succeed(ended, exit.value))
+          if (Cause.isDie(exit.cause)) yield* Effect.logError("A delegated task failed", exit.cause)
+          const end = endOf(exit.cause)
           const why = end.how === "settled" ? end.text : "The task was cancelled before it began."
           yield* Deferred.fail(started, new Refused({ message: why }))
           yield* Deferred.succeed(ended, end)
-        })
-    }),
+        }))
+    ),
     scope
   )
   return { delegation: yield* Deferred.await(started), fiber } satisfies Held

@@ -18,7 +18,8 @@ const named = { params: Schema.standardSchemaV1(Schema.Struct({ taskId: Schema.S
 const updated = {
   params: Schema.standardSchemaV1(Schema.Struct({
     taskId: Schema.String,
-    inputResponses: Schema.Record({ key: Schema.String, value: Schema.Unknown })
+    // The SDK has taken them out by then, and gives them with the context.
+    inputResponses: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
   }))
 }
 
@@ -72,7 +73,6 @@ export const registerTaskMethods = (server: Server, owner: Owner, run: Run): voi
   })
   server.setRequestHandler("tasks/update", updated, ({ inputResponses, taskId }, context) => {
     const call = callOf(server, context)
-    // The SDK takes the answers out of what a handler is given.
     const responses = { ...inputResponses, ...context.mcpReq.inputResponses }
     const answered = Effect.flatMap(runOf(owner, call, taskId), (task) => Effect.as(answerAll(task, responses), {}))
     return run(answered)
