@@ -121,7 +121,9 @@ export const makeEndpoint = Effect.gen(function*() {
     const output = new PassThrough()
     const lines = new Lines(input, output)
     const waiting = new Map<unknown, (answer: Answered) => void>()
-    lines.onmessage = (message) => "id" in message && waiting.get(message.id)?.(message as Answered)
+    Object.assign(lines, {
+      onmessage: (message: JSONRPCMessage) => "id" in message && waiting.get(message.id)?.(message as Answered)
+    })
     yield* Effect.promise(() => lines.start())
     const served = yield* Effect.fork(endpoint.serve({ input, output, directory: "/project" }))
     let id = 0
