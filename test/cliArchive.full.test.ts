@@ -65,7 +65,7 @@ describe("sessions export and import", () => {
     writeFileSync(file, "mine")
     expect(await sessions(place, ["export", id, "--output", file])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("is not written over")
+      stderr: expect.stringContaining("already exists. Name another file")
     })
     expect(readFileSync(file, "utf8")).toBe("mine")
     const { stdout } = await sessions(place, ["export", id])

@@ -186,7 +186,7 @@ describe("a task that waits for budget", () => {
     // What a request holds is known only to its process.
     expect(
       shown.filter((text) =>
-        /it waits for the model, or for budget that others hold: 500 of 9000 tokens are used by ses_\w+ and all below it\./
+        /it waits for the model, or for budget that others have reserved: 500 of 9000 tokens are used by ses_\w+ and all below it\./
           .test(text)
       ).length
     ).toBeGreaterThanOrEqual(1)

@@ -79,7 +79,7 @@ describe("skein agents create", () => {
     expect(there.stderr).toContain(`${join(project, ".skein/agent/odd.md")} already exists.`)
     expect(readFileSync(join(project, ".skein/agent/odd.md"), "utf8")).toContain("mine")
     const none = await run(["agents", "create", "-m", "offline/survey", "it"])
-    expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining("is no AI and cannot design an agent") })
+    expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining("is not an AI and cannot design an agent") })
     expect(await run(["agents", "create"])).toMatchObject({ code: 2 })
   })
 })
@@ -111,7 +111,7 @@ describe("skein init", () => {
     const { project, run } = await place([], { "skein.jsonc": "{}" })
     expect(await run(["init"])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("skein.jsonc is there already")
+      stderr: expect.stringContaining("skein.jsonc already exists")
     })
     expect(existsSync(join(project, "skein.json"))).toBe(false)
     const bare = await place([])

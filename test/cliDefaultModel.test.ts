@@ -44,7 +44,7 @@ it("without a key the variables and the offline survey are named", async () => {
   expect(stdout).toMatch(/^> No AI wrote this\./)
   expect(stdout, "the way to get a model is printed once, on standard error").not.toContain("OPENAI_API_KEY")
   expect(stderr).toMatch(
-    /No model is configured, so offline\/survey answers, which is no AI\./
+    /No model is configured, so offline\/survey answers, which is not an AI\./
   )
   expect(stderr).toMatch(/set one of OPENAI_API_KEY, ANTHROPIC_API_KEY, [^.]*TOGETHER_API_KEY, or choose another/)
 })

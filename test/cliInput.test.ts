@@ -57,7 +57,7 @@ it.each<readonly [name: string, args: ReadonlyArray<string>, line: RegExp]>([
   ["a missing directory", [...offline, "--dir", "nowhere", "go"], /--dir: .*nowhere does not exist/],
   ["a directory that is a file", [...offline, "--dir", "file.txt", "go"], /--dir: .*file\.txt is not a directory/],
   ["a missing file", [...offline, "-f", "nowhere.txt", "go"], /--file: .*nowhere\.txt does not exist\./],
-  ["a file that is a directory", [...offline, "-f", ".", "go"], /--file: .* is no file/],
+  ["a file that is a directory", [...offline, "-f", ".", "go"], /--file: .* is not a file/],
   ["a flag without a value", ["run", "go", "--model"], /--model needs a value \(PROVIDER\/MODEL\), and got nothing/],
   [
     "a flag whose value is the next flag",
@@ -95,7 +95,7 @@ it.each<readonly [name: string, args: ReadonlyArray<string>, line: RegExp]>([
   ["a missing archive", ["sessions", "import", "nope"], /nope cannot be read \(there is no such file/],
   ["an archive that is a directory", ["sessions", "import", "."], /cannot be read \(it is a directory/],
   ["an archive that is not JSON", ["sessions", "import", "file.txt"], /The archive is not JSON/],
-  ["an unknown shell", ["completions", "tcsh"], /knows no "tcsh"/],
+  ["an unknown shell", ["completions", "tcsh"], /does not take "tcsh"/],
   ["no session to continue", [...offline, "-c", "go"], /There is no session in .* to continue/],
   ["an unknown approval", ["permissions", "revoke", "per_x"], /This project has no approval per_x/],
   ["approvals of an unknown session", ["permissions", "-s", "ses_x"], /There is no session ses_x/]
@@ -207,7 +207,7 @@ it("a current directory that vanished", async () => {
   expect(ended).toMatchObject({
     status: 2,
     stdout: "",
-    stderr: expect.stringMatching(/^skein: The current directory does not exist any more\. [^\n]+\n$/)
+    stderr: expect.stringMatching(/^skein: The current directory no longer exists\. [^\n]+\n$/)
   })
 })
 

@@ -114,7 +114,7 @@ if (typeof server === "string") {
       const pruned = await place.run(["sessions", "prune"], { env })
       expect(pruned).toMatchObject({
         code: 0,
-        stdout: expect.stringContaining("PostgreSQL uses the room again by itself")
+        stdout: expect.stringContaining("PostgreSQL reuses the space automatically")
       })
       const refused = await place.run(["sessions", "prune", "--vacuum"], { env })
       expect(refused).toMatchObject({

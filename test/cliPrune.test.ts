@@ -148,7 +148,7 @@ it("sessions prune skips other projects and unsettled runs, and reports what it 
 
   const { code: refused, stderr } = await place.run(["sessions", "prune", "--older-than", "5m"])
   expect(refused).toBe(2)
-  expect(stderr).toContain("--older-than: \"5m\" is no age of a day or more")
+  expect(stderr).toContain("--older-than: \"5m\" is not an age of a day or more")
 })
 
 it("sessions prune limits the events of one tree, however new they are, oldest first", async () => {

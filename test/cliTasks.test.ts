@@ -119,7 +119,7 @@ describe("tasks", () => {
       const run = runs.find((each) => each.description === description)
       return (await place.run(["tasks", "show", run?.taskID ?? ""])).stdout
     }
-    expect(await shown("Do thinks")).toContain("By what is stored it waits for the model.")
+    expect(await shown("Do thinks")).toContain("According to storage, it waits for the model.")
     expect(await shown("Do leads")).toMatch(/it waits for 1 task of its own: ses_\w+\./)
     await expect.poll(() => shown("Do fails")).toMatch(/it tries the model again at \S+Z \(attempt 1 failed\): /)
   })

@@ -1,4 +1,4 @@
-/** Owns which commands there are. */
+/** Owns the list of commands. */
 import { acp } from "./commands/acp.ts"
 import { agents } from "./commands/agents.ts"
 import { commands as named } from "./commands/commands.ts"
@@ -18,7 +18,7 @@ import { trust } from "./commands/trust.ts"
 import { upgrade } from "./commands/upgrade.ts"
 import type { CommandSpec } from "./CommandSpec.ts"
 
-/** The commands, in the order in which the help names them. */
+/** The commands, in the order of the help. */
 export const commands: ReadonlyArray<CommandSpec> = [
   run,
   sessions,

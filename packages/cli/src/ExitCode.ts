@@ -1,18 +1,18 @@
-/** Decides what the program's exit code says. */
+/** Decides what the program's exit code means. */
 
-/** What each exit code means; a signal adds 128 to its number. */
+/** What each exit code means. A signal's code is its number plus 128. */
 export const ExitCode = {
   /** The agent answered, or the command did its work. A call that a rule denied does not change this. */
   done: 0,
   /** A model, a session or the command itself failed, or the answer was empty. */
   failed: 1,
-  /** The command line, the config, or the database is not usable as it is. */
+  /** The command line, the config or the database cannot be used. */
   usage: 2,
-  /** A permission that nobody could give, such as a question without a terminal. Also: you or a hook said no. */
+  /** A permission that nobody could grant, such as a question without a terminal, or that you or a hook refused. */
   denied: 3,
-  /** A limit of steps, a budget, or the time was used up. */
+  /** A limit of steps, a budget or the time ran out. */
   limit: 4,
-  /** The reader of the output is gone. */
+  /** The reader of the output has closed it. */
   brokenPipe: 141
 } as const
 

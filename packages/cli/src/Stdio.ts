@@ -14,7 +14,7 @@ export interface Size {
   readonly rows: number
 }
 
-/** How much may wait to be read before those who write have to wait, in characters. */
+/** How many characters may wait in the output buffer before writers have to wait. */
 export const mostWaiting = 1024 * 1024
 
 /** The streams of the process. */
@@ -29,24 +29,26 @@ export class Stdio extends Context.Tag("@skein/cli/Stdio")<Stdio, {
   readonly size: () => Size
   /** Calls a function whenever the terminal changes its size. */
   readonly onResize: (listener: () => void) => Effect.Effect<void, never, Scope.Scope>
-  /** Calls a function when standard output cannot be written any more, with the reason: `EPIPE` where its reader is gone. */
+  /**
+   * Calls a function when standard output can no longer be written, with the reason: `EPIPE` if its reader closed it.
+   */
   readonly onGone: (listener: (code: string) => void) => Effect.Effect<void, never, Scope.Scope>
-  /** Standard input, for those who read it. */
+  /** Standard input. */
   readonly input: () => Readable
-  /** Where keys come from: standard input, or the terminal that the process belongs to; undefined where there is none. */
+  /** Where keys come from: standard input, or else the controlling terminal; undefined if there is neither. */
   readonly keyboard: () => ReadStream | undefined
-  /** Ends when everything that was written has been handed to the system, or when nobody reads it. */
+  /** Ends when the system has taken all output, or the reader has closed it. */
   readonly flush: Effect.Effect<void>
-  /** How much was written that the system has not taken yet, in characters. */
+  /** How many written characters the system has not taken yet. */
   readonly waiting: () => number
-  /** Whether so much waits to be read that writers should wait for `drained`; never true after `hurry`. */
+  /** Whether the output buffer is so full that writers should wait for `drained`; never true after `hurry`. */
   readonly isFull: () => boolean
-  /** Ends when everything has been handed to the system, or with `hurry`. */
+  /** Ends when the system has taken all output, or after `hurry`. */
   readonly drained: Effect.Effect<void>
-  /** Says that the program ends: from now on nobody who writes waits for a reader. */
+  /** Says that the program is ending: from now on no writer waits for a reader. */
   readonly hurry: () => void
 }>() {
-  /** The streams of this process. Node makes each of them when it is first used, which takes its time. */
+  /** The streams of this process. Node creates each one when it is first used, because creating it is slow. */
   static readonly layer: Layer.Layer<Stdio> = Layer.sync(Stdio, () => {
     const listeners = new Set<(code: string) => void>()
     const isTerminal = { input: isatty(0), output: isatty(1), error: isatty(2) }
@@ -92,7 +94,7 @@ export class Stdio extends Context.Tag("@skein/cli/Stdio")<Stdio, {
       flush: Effect.suspend(() => Effect.zipRight(flushed(stdout), flushed(stderr))),
       waiting,
       isFull: () => !isHurried && waiting() > mostWaiting,
-      // What is held back may be uninterruptible, where a race would wait for its loser.
+      // The caller may be uninterruptible, and a race would then wait for its loser.
       drained: Effect.async<void>((resume) => {
         const release = () => {
           held.delete(release)
@@ -110,26 +112,25 @@ export class Stdio extends Context.Tag("@skein/cli/Stdio")<Stdio, {
   })
 }
 
-/** The terminal of the process: what is piped into standard input does not take away the person in front of it. */
+/** The controlling terminal. A person may sit in front of it although standard input is a pipe. */
 const terminal = (): ReadStream | undefined =>
   Option.getOrUndefined(Option.liftThrowable(() => new ReadStream(openSync("/dev/tty", "r")))())
 
 /**
- * Node gives a terminal its settings back when the process ends, and aborts where that fails: a terminal that has been
- * closed is let go of before.
+ * On exit, Node restores the settings of terminals, and aborts if that fails. So this releases closed terminals first.
  */
 const letGoOfTerminal = (wereTerminals: ReadonlyArray<boolean>): void =>
   wereTerminals.forEach((wasTerminal, fd) => {
     if (!wasTerminal || isatty(fd)) return
     closeSync(fd)
-    // The number must not be left to others.
+    // Keep the descriptor's number taken, so that no other file gets it.
     openSync("/dev/null", "r+")
   })
 
 const waitingIn = (stream: Writable | undefined): number =>
   stream === undefined || stream.destroyed || stream.errored ? 0 : stream.writableLength
 
-/** Calls a function when the system has taken what was written, or never will. */
+/** Calls a function when the system has taken all output, or never will. */
 const whenTaken = (stream: Writable | undefined, then: () => void): void => {
   if (stream === undefined || waitingIn(stream) === 0) then()
   else stream.write("", () => then())
@@ -138,11 +139,11 @@ const whenTaken = (stream: Writable | undefined, then: () => void): void => {
 const flushed = (stream: Writable | undefined) =>
   Effect.suspend(() => {
     if (stream === undefined) return Effect.void
-    // Streams tell of an error a moment after it has happened.
+    // A stream reports an error only a moment after it happened.
     if (stream.errored) return Effect.sleep(0)
     if (stream.destroyed || stream.writableLength === 0) return Effect.void
     return Effect.async<void>((resume) => void stream.write("", () => resume(Effect.void)))
   })
 
-/** What can be done with the streams. */
+/** The operations on the streams. */
 export type Streams = Context.Tag.Service<typeof Stdio>

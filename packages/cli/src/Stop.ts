@@ -1,4 +1,4 @@
-/** Owns what ends the program before its time: a signal, or that its output cannot be written any more. */
+/** Owns what ends the program early: a signal, or output that can no longer be written. */
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -7,7 +7,7 @@ import type * as Scope from "effect/Scope"
 import { ExitCode, exitCodeOf, type SignalName, signals } from "./ExitCode.ts"
 import { Stdio } from "./Stdio.ts"
 
-/** What ended the program, and the exit code that says so. */
+/** What ended the program, with its exit code. */
 export interface StopReason {
   readonly by: SignalName | "EPIPE" | "output"
   readonly exitCode: number
@@ -15,20 +15,23 @@ export interface StopReason {
   readonly message: string
 }
 
-/** What ends the program before its time. */
+/** What ends the program early. */
 export class Stop extends Context.Tag("@skein/cli/Stop")<Stop, {
   /** Waits until the program has to stop. */
   readonly awaited: Effect.Effect<StopReason>
-  /** Why it has to, once it has to. */
+  /** Why the program has to stop; undefined until then. */
   readonly reason: () => StopReason | undefined
-  /** Says whether somebody has told the user why already; `true` notes that it was told now. */
+  /** Whether the reason was already shown to the user; `true` records that it is shown now. */
   readonly isReported: (now?: boolean) => boolean
-  /** Asks a function before the first signal stops the program, until the scope closes: `true` means not now. */
+  /**
+   * Until the scope closes, asks a function before the first signal stops the program. If it returns `true`, the
+   * program continues.
+   */
   readonly onSignal: (listener: (by: SignalName) => boolean) => Effect.Effect<void, never, Scope.Scope>
-  /** Stops the program as this signal would. */
+  /** Stops the program as this signal does. */
   readonly now: (by: SignalName) => void
 }>() {
-  /** Listens for the signals of the process. A second one ends it at once, whatever it is doing. */
+  /** Listens for the signals of the process. A second signal ends it immediately. */
   static readonly layer: Layer.Layer<Stop, never, Stdio> = Layer.scoped(
     Stop,
     Effect.gen(function*() {
@@ -37,7 +40,7 @@ export class Stop extends Context.Tag("@skein/cli/Stop")<Stop, {
       let reason: StopReason | undefined
       const stop = (next: StopReason) => {
         reason ??= next
-        // What holds the work back until somebody reads would hold back its end as well.
+        // Writers that wait for a reader would otherwise delay the end as well.
         stdio.hurry()
         Deferred.unsafeDone(stopped, Effect.succeed(reason))
       }
@@ -45,7 +48,7 @@ export class Stop extends Context.Tag("@skein/cli/Stop")<Stop, {
       const stopBy = (by: SignalName) =>
         stop({ by, exitCode: exitCodeOf(by), message: `Stopped by ${by === "SIGINT" ? "Ctrl-C" : by}.` })
       const onSignal = (by: SignalName) => {
-        // What has to go with the process (process groups of tools) listens for its exit.
+        // What must end with the process, such as process groups of tools, listens for its exit.
         if (reason !== undefined) process.exit(exitCodeOf(by))
         if (![...listeners].some((listener) => listener(by))) stopBy(by)
       }
@@ -62,7 +65,7 @@ export class Stop extends Context.Tag("@skein/cli/Stop")<Stop, {
       yield* stdio.onGone((code) =>
         stop(
           code === "EPIPE"
-            ? { by: "EPIPE", exitCode: ExitCode.brokenPipe, message: "Nobody reads the output any more." }
+            ? { by: "EPIPE", exitCode: ExitCode.brokenPipe, message: "The reader of the output has closed it." }
             : { by: "output", exitCode: ExitCode.failed, message: `Standard output cannot be written (${code}).` }
         )
       )

@@ -1,4 +1,4 @@
-/** Decides how a request that makes no sense is told. */
+/** Decides how a request that makes no sense is reported. */
 import * as Schema from "effect/Schema"
 
 /** The command line, or something that it names, is not valid. The message says how to fix it. */

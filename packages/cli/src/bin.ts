@@ -1,4 +1,4 @@
-/** The program `skein`: understands the command line, and loads only what the command needs. */
+/** The program `skein`: parses the command line, and loads only what the command needs. */
 import { isatty } from "node:tty"
 import { commands } from "./Commands.ts"
 import { session } from "./commands/session.ts"

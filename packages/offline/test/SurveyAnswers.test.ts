@@ -205,7 +205,7 @@ describe("the wire", () => {
       })
     }))
 
-  it("costs nothing and says that it is no AI", () => {
+  it("costs nothing and says that it is not an AI", () => {
     expect(survey.info).toMatchObject({ providerID: "offline", modelID: "survey", price: { input: "0", output: "0" } })
     expect(survey.info.name).toMatch(/no AI/)
     expect(survey.limitKey).toBe("offline/survey")

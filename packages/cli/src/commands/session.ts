@@ -1,4 +1,4 @@
-/** Declares what `skein` does on a terminal, without the name of a command. */
+/** Declares what `skein` does on a terminal if no command is named. */
 import { command } from "../CommandSpec.ts"
 import { sessionFlags } from "../internal/session/flags.ts"
 

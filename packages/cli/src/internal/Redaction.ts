@@ -1,4 +1,6 @@
-/** Owns what is known of secrets in this process, and takes them out of what is logged, shown with causes, or sent. */
+/**
+ * Owns the secrets that this process knows. Removes them from logs, from causes that are shown, and from what is sent.
+ */
 import { secretsIn } from "@skein/config/McpSecrets"
 import type { Settings } from "@skein/core/Config"
 import { makeRedactor } from "@skein/provider/Redactor"
@@ -10,15 +12,15 @@ import * as Redacted from "effect/Redacted"
 type Variables = Effect.Effect.Success<typeof environment>
 
 interface Redact {
-  /** The text without secrets that are known, and without what looks like one. */
+  /** The text without known secrets, and without anything that looks like one. */
   readonly redact: (text: string) => string
-  /** Makes more secrets known. */
+  /** Adds secrets. */
   readonly hide: (secrets: ReadonlyArray<string>) => void
 }
 
 const secretName = /key|token|secret|password|passwd|credential|auth/i
 
-/** Shorter values are more likely an ordinary word than a secret. */
+/** A shorter value is more likely an ordinary word than a secret. */
 const shortest = 8
 
 /** The values of variables whose names say that they are secret. */
@@ -42,15 +44,15 @@ const make = (first: ReadonlyArray<string>): Redact => {
   }
 }
 
-/** What is known of secrets; where nobody provides more, only what looks like one is. */
+/** The known secrets. By default none, so only what looks like a secret is removed. */
 export class Redaction extends Context.Reference<Redaction>()("@skein/cli/internal/Redaction", {
   defaultValue: () => make([])
 }) {
-  /** Knows the variables of this process whose names say that they are secret. */
+  /** Knows the environment variables of this process whose names mark them as secret. */
   static readonly ofProcess: Effect.Effect<Redact> = Effect.map(environment, (variables) => make(secretsOf(variables)))
 }
 
-/** Makes known what is secret by config: keys under names of their own, the values of headers, and what MCP servers get. */
+/** Adds the secrets in config: keys in custom variables, headers, and values of MCP servers. */
 export const hideConfigured = (settings: Settings): Effect.Effect<void> =>
   Effect.gen(function*() {
     const { hide } = yield* Redaction

@@ -1,4 +1,4 @@
-/** Puts the program together: config, agents and the services of Skein, for one working directory. */
+/** Composes the program: config, agents and Skein's services, for one working directory. */
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
 import type * as FileSystem from "@effect/platform/FileSystem"
@@ -45,7 +45,7 @@ import { McpLoader } from "./mcp/McpLoader.ts"
 import { providerCheck, providers } from "./providers.ts"
 import { hideConfigured } from "./Redaction.ts"
 
-/** Where files are, and the files themselves. */
+/** The locations of files, and the file system. */
 export const platform = (options: { readonly database?: string | undefined }) =>
   Layer.mergeAll(
     DataDirs.layer(options.database === undefined ? {} : { database: options.database }),
@@ -75,15 +75,15 @@ const storageFor = (access: "read" | "write"): Layer.Layer<SessionStorage, Stora
 /** The database of this program. */
 export const storage = storageFor("write")
 
-/** Whether a database that is no file, or a file that may be there: what cannot be looked at fails when it is opened. */
+/** False if a database is a file that does not exist. If the file cannot be checked, opening it fails later. */
 const mayExist = (database: string): Effect.Effect<boolean> =>
   database === ":memory:" || database.includes("://")
     ? Effect.succeed(true)
     : Effect.orElseSucceed(Effect.try(() => statSync(database, { throwIfNoEntry: false }) !== undefined), () => true)
 
 /**
- * The same for commands that only read: it may lie where nothing can be written, and is never made. `given` is what `--db`
- * says; without it, a database that is not there counts as empty.
+ * The database for commands that only read. It may be on a read-only file system, and is never created. `given` is the
+ * value of `--db`; without it, a database that does not exist counts as empty.
  */
 export const readableStorage = (
   given: string | undefined
@@ -94,13 +94,13 @@ export const readableStorage = (
     if (given !== undefined) {
       return yield* new UsageError({ message: `There is no database at ${database}. Check --db.` })
     }
-    // Where nobody named one, there is none before the first run.
+    // The default database does not exist before the first run.
     const isNamed = database !== join(data, "skein.db")
     if (isNamed) (yield* Stdio).err(`There is no database at ${escapeLine(database)} yet.`)
     return Sqlite.layer({ filename: ":memory:" })
   }))
 
-/** The agents that a config makes. */
+/** The agents that a config defines. */
 const withAgents = (directory: string, loaded: ConfigFiles.LoadedConfig) =>
   Either.map(
     agentsFrom(loaded.settings, builtins, loaded.origins, loaded.broken),
@@ -115,7 +115,7 @@ const withAgents = (directory: string, loaded: ConfigFiles.LoadedConfig) =>
     })
   )
 
-/** The config of a directory with its agents. */
+/** The config of a directory, with its agents. */
 export const settle = Effect.fnUntraced(
   function*(directory: string, overrides?: ConfigFiles.ConfigOptions["overrides"]) {
     const whyNot = yield* providerCheck
@@ -124,10 +124,10 @@ export const settle = Effect.fnUntraced(
   }
 )
 
-/** Config and agents, ready for use. */
+/** Config and agents, ready to use. */
 export type Settled = Effect.Effect.Success<ReturnType<typeof settle>>
 
-/** Where commands are found; most runs need none, and do not load what reads them. */
+/** Where commands are found. Most runs need none, and do not load what reads them. */
 const commandsOf = (config: Parameters<typeof CommandFiles.load>[1]) =>
   Effect.map(
     Effect.context<DataDirs | FileSystem.FileSystem>(),
@@ -148,7 +148,10 @@ const skillsOf = Effect.map(
     )
 )
 
-/** What a project has with this config; `heard` may put hooks beside those of the config, `tell` shows what hooks say to the user. */
+/**
+ * What a project gets from this config. `heard` may add hooks to those of the config; `tell` shows the user what hooks
+ * say.
+ */
 const projectOptions = Effect.fnUntraced(function*(
   { broken, directory, origins, permission, serverDirectories, settings }: Settled,
   agents: ReadonlyArray<AgentInfo>,
@@ -161,7 +164,7 @@ const projectOptions = Effect.fnUntraced(function*(
   const store = yield* SessionStorage
   const isAuto = (rootID: SessionID) =>
     Effect.match(store.session(rootID), {
-      // Hooks are told the cautious mode where the stored one cannot be read.
+      // If the stored mode cannot be read, hooks get the most cautious one.
       onFailure: () => false,
       onSuccess: Option.exists((root) => modeOf(root) === "auto")
     })
@@ -195,7 +198,7 @@ const projectOptions = Effect.fnUntraced(function*(
   }
 })
 
-/** What a process has once: its database, its name among others, and who answers where nothing else is said. */
+/** What a process has once: its database (under all its names), and who answers questions by default. */
 const processOptions = Effect.fnUntraced(function*(asks: PermissionOptions["asks"]) {
   const { home } = yield* DataDirs
   return {
@@ -206,7 +209,7 @@ const processOptions = Effect.fnUntraced(function*(asks: PermissionOptions["asks
   }
 })
 
-/** All services of Skein over this config, with all tools, for one project. */
+/** All services of Skein with all tools, for one project with this config. */
 export const services = (
   settled: Settled,
   agents: ReadonlyArray<AgentInfo>,
@@ -219,13 +222,13 @@ export const services = (
       Skein.layer({ ...project, ...process }))
   ).pipe(Layer.provide(shell(settled)), Layer.provide(machine))
 
-/** A project as it is with this config, for a process that holds several. */
+/** A project with this config, for a process that has several. */
 const projectLayer = (settled: Settled) =>
   Layer.unwrapEffect(Effect.map(projectOptions(settled, settled.agents), Skein.project)).pipe(
     Layer.provide(shell(settled))
   )
 
-/** The project of a directory, read again each time that its config changes. */
+/** The project of a directory. It is read again each time its config changes. */
 const openProject = Effect.fnUntraced(function*(directory: string) {
   const unavailable = ({ message }: { readonly message: string }) => new ProjectUnavailable({ directory, message })
   const versionOf = ({ config, next }: ConfigVersion): ProjectVersion<ProjectNeeds> => ({
@@ -241,13 +244,13 @@ const openProject = Effect.fnUntraced(function*(directory: string) {
 
 type ProjectNeeds = Layer.Layer.Context<ReturnType<typeof projectLayer>>
 
-/** All services of Skein for a process that holds a project for each directory. */
+/** All services of Skein, for a process with one project for each directory. */
 export const manyServices = (asks: PermissionOptions["asks"], config: ConfigInfo = {}) =>
   Layer.unwrapEffect(
     Effect.map(processOptions(asks), (process) => Skein.layerMany({ ...process, projects: openProject, config }))
   ).pipe(Layer.provide(machine))
 
-/** The files of a database; the last three come and go beside it. */
+/** The files of a database. SQLite creates and removes the last three next to it. */
 const databaseFiles = (database: string): ReadonlyArray<string> =>
   database === ":memory:" || isPostgres(database)
     ? []
@@ -292,7 +295,7 @@ const shell = ({ directory, settings: { sandbox = "auto", sandbox_network: netwo
     })
   }))
 
-/** What a command line says of limits, as config. */
+/** The limits on a command line, as config. */
 export const limitsOf = (flags: {
   readonly concurrency: number | undefined
   readonly "max-tasks": number | undefined

@@ -1,10 +1,10 @@
-/** Reads the command line by what the commands declare: finds the command, and checks each flag and operand. */
+/** Parses the command line by the declarations of the commands: finds the command, and checks each flag and operand. */
 import { didYouMean, similar } from "@skein/core/Nearest"
 import { parseArgs } from "node:util"
 import type { CommandSpec, Flags, Input } from "../CommandSpec.ts"
 import { valueOf, wrongValue } from "./flagValues.ts"
 
-/** What was typed, understood. */
+/** The parsed command line. */
 export type Parsed =
   | { readonly _tag: "Help"; readonly path: ReadonlyArray<CommandSpec> }
   | { readonly _tag: "Version" }
@@ -18,15 +18,15 @@ const isCalled = (name: string) => (command: CommandSpec): boolean =>
 
 const callOf = (path: ReadonlyArray<CommandSpec>): string => ["skein", ...path.map(({ name }) => name)].join(" ")
 
-/** What there is besides the command line. */
+/** What parsing depends on besides the command line. */
 export interface Surroundings {
-  /** Whether standard input is a terminal; if not, a prompt may come from there. */
+  /** Whether standard input is a terminal. If not, a prompt may come from it. */
   readonly stdinIsTerminal: boolean
-  /** What is opened where no command is named; undefined where there is no terminal for it. */
+  /** The command that runs if none is named; undefined without a terminal. */
   readonly session?: CommandSpec | undefined
 }
 
-/** Understands what was typed after `skein`. */
+/** Parses what was typed after `skein`. */
 export const parse = (
   commands: ReadonlyArray<CommandSpec>,
   argv: ReadonlyArray<string>,
@@ -42,7 +42,7 @@ export const parse = (
   return command === undefined ? parsePrompt(commands, argv, session) : parseFor([command], rest)
 }
 
-/** Words that begin with no command prompt an agent, unless they look like a command that was mistyped. */
+/** Words that begin with no command are a prompt, unless they look like a mistyped command. */
 const parsePrompt = (
   commands: ReadonlyArray<CommandSpec>,
   argv: ReadonlyArray<string>,
@@ -50,12 +50,12 @@ const parsePrompt = (
 ): Parsed => {
   const [run] = commands
   if (run === undefined) return mistake("There are no commands.")
-  // Flags that a session does not have are for `skein run`.
+  // Flags that a session does not have belong to `skein run`.
   const opened = session === undefined ? undefined : parseFor([session], argv)
   const parsed = opened?._tag === "Run" ? opened : parseFor([run], argv)
   if (parsed._tag !== "Run") return parsed
   const [word, ...words] = parsed.input.operands
-  // What stands behind -- is meant as it is.
+  // What follows -- is literal.
   const literal = argv.includes("--") ? argv.length - argv.indexOf("--") - 1 : 0
   if (word === undefined || parsed.input.operands.length === literal) return parsed
   const exact = commands.find(isCalled(word))
@@ -138,7 +138,7 @@ const parseFor = (path: ReadonlyArray<CommandSpec>, argv: ReadonlyArray<string>)
   const odd = choices === undefined ? undefined : operands.find((operand) => !choices.includes(operand))
   if (odd !== undefined) {
     return mistake(
-      `\`${callOf(path)}\` knows no ${JSON.stringify(odd)}.${didYouMean(odd, choices ?? [])} It takes ${usage}.`
+      `\`${callOf(path)}\` does not take ${JSON.stringify(odd)}.${didYouMean(odd, choices ?? [])} It takes ${usage}.`
     )
   }
   return { _tag: "Run", command, input: { flags: flags as Input<Flags>["flags"], operands } }

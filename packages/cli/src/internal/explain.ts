@@ -1,4 +1,4 @@
-/** Decides what is said of an error, and with which exit code. */
+/** Decides the message and the exit code of an error. */
 import { escapeText } from "@skein/tui/Escape"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -17,7 +17,7 @@ export interface Explained {
   readonly which?: string
 }
 
-/** Errors of what was typed, configured or named: nothing was done. */
+/** Errors in what was typed, configured or named. Nothing was done. */
 const usage = new Set([
   "UsageError",
   "ConfigError",
@@ -36,17 +36,17 @@ const usage = new Set([
   "SandboxError"
 ])
 
-/** Errors with an exit code of their own. */
+/** Errors with their own exit codes. */
 const ended: ReadonlyMap<string, number> = new Map([
   ["BudgetExhausted", ExitCode.limit],
   ["HookRefused", ExitCode.denied],
   ["PermissionDenied", ExitCode.denied]
 ])
 
-/** What is wrong with the database itself, rather than with what was asked of it. */
+/** Errors of the database itself, as opposed to errors of a request. */
 const unusable = new Set(["readonly", "corrupt", "newer", "foreign", "unreadable"])
 
-/** The error that a cause comes down to. */
+/** The error at the root of a cause. */
 export const explain = (cause: Cause.Cause<CommandError>): Explained => {
   const failure = Cause.failureOption(cause)
   if (failure._tag === "Some") return explainError(failure.value)
@@ -66,7 +66,7 @@ const explainError = (error: CommandError): Explained => {
     || (error._tag === "StorageError" && unusable.has(reason))
     || ((error._tag === "SummaryFailed" || error._tag === "CompactionFailed") && reason !== "model")
   return {
-    // Whose session or database was taken away has to be told from whose disk is full.
+    // Distinguish a session or database that another process took over from a full disk.
     tag: error._tag === "ModelError" || reason === "held" || reason === "gone" ? reason : error._tag,
     message: error.message,
     ...(error._tag === "BudgetExhausted" && "which" in error ? { which: String(error.which) } : {}),
@@ -77,7 +77,7 @@ const explainError = (error: CommandError): Explained => {
 /** The line for standard error. */
 export const errorLine = (message: string): string => `skein: ${escapeText(message).trimEnd()}`
 
-/** For `--verbose`: where an error came from. With a log for programs it is a line of that log. */
+/** For `--verbose`: where an error came from. If logs are JSON, this is a JSON line too. */
 export const showCause = (
   cause: Cause.Cause<CommandError>,
   json: boolean

@@ -1,6 +1,6 @@
 /**
- * Lets a test end the program at a named point, as a crash does: SKEIN_FAILPOINT=NAME:N kills it when it comes by for the
- * N-th time, and NAME:N:freeze stops it there until it is continued.
+ * Lets a test kill the program at a named point, as a crash does: SKEIN_FAILPOINT=NAME:N kills it the N-th time it gets
+ * there, and NAME:N:freeze stops it there until it gets SIGCONT.
  */
 import { type FailpointName, Failpoints, failpoints } from "@skein/core/Failpoints"
 import * as Config from "effect/Config"
@@ -26,7 +26,7 @@ const striker = (wanted: FailpointName, times: number, signal: NodeJS.Signals) =
   }
 }
 
-/** A command that ends where the environment says so. */
+/** A command that is killed where the environment says so. */
 export const armed = <A, E, R>(command: Effect.Effect<A, E, R>): Effect.Effect<A, E | UsageError, R> =>
   Effect.flatMap(
     Effect.orElseSucceed(Config.option(Config.string("SKEIN_FAILPOINT")), () => Option.none<string>()),

@@ -1,9 +1,9 @@
-/** Says in plain words why the file system refuses something. */
+/** Says in plain words why the file system refused something. */
 import type { PlatformError } from "@effect/platform/Error"
 
 const reasons: Readonly<Record<string, string>> = {
-  AlreadyExists: "it is there already",
-  BadResource: "it is a directory, or no file that can be read or written",
+  AlreadyExists: "it already exists",
+  BadResource: "it is a directory, or not a regular file",
   NotFound: "there is no such file or directory",
   PermissionDenied: "permission denied"
 }

@@ -1,14 +1,14 @@
-/** Decides which values a flag takes, and tells what is wrong with others. */
+/** Decides which values a flag takes, and says what is wrong with others. */
 import { didYouMean } from "@skein/core/Nearest"
 import type { Flag } from "../CommandSpec.ts"
 import { parseDuration } from "./duration.ts"
 
-/** What is wrong with the value of a flag; undefined where nothing is. */
+/** What is wrong with the value of a flag; undefined if nothing is. */
 export const wrongValue = (flag: Flag, raw: string, value: string | undefined, inline: boolean): string | undefined => {
   const got = value === undefined ? "nothing" : JSON.stringify(value)
   if (flag.type === "switch") return value === undefined ? undefined : `${raw} takes no value, and got ${got}.`
   if (value === undefined || value.trim() === "") return `${raw} needs ${expectedBy(flag)}, and got ${got}.`
-  // A prompt may begin with a dash after `=` or `--`; elsewhere it is a flag whose predecessor has no value.
+  // A prompt that begins with a dash needs `=` or `--`. Otherwise it is a flag, and the flag before it has no value.
   if (!inline && flag.type === "text" && value.startsWith("-") && value !== "-") {
     return `${raw} needs ${expectedBy(flag)}, and ${got} looks like another flag. Write ${raw}=${value} if it is meant.`
   }
@@ -36,7 +36,7 @@ const expectedBy = (flag: Flag): string => {
   }
 }
 
-/** The value of a flag, by all that was given for it; the last one counts where it takes one. */
+/** The value of a flag, from all values that were given. The last one counts if the flag takes only one. */
 export const valueOf = (flag: Flag, given: ReadonlyArray<string>): unknown => {
   const last = given.at(-1)
   switch (flag.type) {

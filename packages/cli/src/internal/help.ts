@@ -1,4 +1,4 @@
-/** Writes the help from what the commands declare. */
+/** Generates the help from the declarations of the commands. */
 import type { CommandSpec, Flag } from "../CommandSpec.ts"
 
 /** How help shows the value of a flag. */
@@ -62,7 +62,7 @@ const helpOfCommand = (path: ReadonlyArray<CommandSpec>, command: CommandSpec): 
   return `${sections.join("\n\n")}\n`
 }
 
-/** The help of the whole program, or of the command that a path leads to. */
+/** The help of the whole program, or of the command at a path. */
 export const helpOf = (
   commands: ReadonlyArray<CommandSpec>,
   path: ReadonlyArray<CommandSpec>,

@@ -1,4 +1,4 @@
-/** Finds what a shortened id means: every command takes the beginning of an id where only one id begins so. */
+/** Resolves a shortened id: every command takes a prefix that only one id has. */
 import type { Backend } from "@skein/backend/Backend"
 import { notFound } from "@skein/core/SessionError"
 import { SessionStorage } from "@skein/core/SessionStorage"
@@ -8,16 +8,16 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { UsageError } from "../UsageError.ts"
 
-/** How many ids are listed that may be meant. */
+/** How many candidates an error lists. */
 const listed = 5
 
-/** How many ids to look for, so that one more than what is listed can be told. */
+/** How many ids to look for: one more than the list shows, to know whether there are more. */
 const looked = listed + 1
 
-/** At least one character behind the kind: `ses_` alone names nothing. */
+/** At least one character after the kind: `ses_` alone names nothing. */
 const mayBegin = /^[a-z]+_[0-9a-z]+$/
 
-/** The one that is meant among ids that begin so, sorted; undefined where there is none. */
+/** The id that a prefix means, from sorted candidates; undefined if there is none. */
 const only = (given: string, ids: ReadonlyArray<string>): Effect.Effect<string | undefined, UsageError> => {
   const [first, second] = ids
   if (second === undefined || first === given) return Effect.succeed(first)
@@ -41,7 +41,7 @@ export const stored = (of: "sessions" | "tasks" | "runs", given: string) =>
     ? Effect.flatMap(SessionStorage, (store) => Effect.flatMap(store.ids(of, given, looked), (ids) => only(given, ids)))
     : Effect.succeed(undefined)
 
-/** The session that is meant; fails where there is none. */
+/** The session that is meant; fails if there is none. */
 export const sessionOf = Effect.fnUntraced(function*(given: string) {
   const store = yield* SessionStorage
   const id = yield* stored("sessions", given)

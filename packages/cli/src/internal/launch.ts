@@ -1,4 +1,4 @@
-/** Runs a command in the process: starts it, stops it where it has to stop, says what went wrong, and exits. */
+/** Runs a command in the process: starts and stops it, reports errors, and exits. */
 import * as MonotonicClock from "@skein/core/MonotonicClock"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -16,13 +16,13 @@ import { armed } from "./failpoints.ts"
 import type { LogForm } from "./logging.ts"
 import { Redaction } from "./Redaction.ts"
 
-/** How long a command that was told to stop may take, in milliseconds. */
+/** How long a command may take to stop after a signal, in milliseconds. */
 const patience = 6_000
 
-/** How long a reader has for what was written when a signal came, in milliseconds. */
+/** How long output that was written when a signal came may take to be read, in milliseconds. */
 const readerPatience = 1_000
 
-/** Ends with the command, or soon after the program was told to stop. */
+/** Ends with the command, or soon after the program has to stop. */
 const untilStopped = <A, E, R>(command: Effect.Effect<A, E, R>) =>
   Effect.gen(function*() {
     const stop = yield* Stop
@@ -43,7 +43,7 @@ const report = (cause: Cause.Cause<CommandError>, { json, verbose }: LogForm) =>
     return exitCode
   })
 
-/** Waits until all is written; not for long where a signal ended the program: perhaps nobody reads. */
+/** Waits until all output is written, but not for long after a signal: perhaps nobody reads it. */
 const written = Effect.gen(function*() {
   const stdio = yield* Stdio
   const stop = yield* Stop
@@ -51,7 +51,7 @@ const written = Effect.gen(function*() {
   return yield* Effect.raceFirst(Effect.as(stdio.flush, true), Effect.as(tooLate, false))
 })
 
-/** Says what went wrong, writes what is not written yet, and decides the exit code. */
+/** Reports the error, flushes the output, and decides the exit code. */
 const finished = (exit: Exit.Exit<number, CommandError>, form: LogForm) =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
@@ -82,7 +82,7 @@ const errorsOnly = Layer.unwrapEffect(
 const log = (form: LogForm) =>
   Layer.unwrapEffect(Effect.map(Effect.promise(() => import("./logging.ts")), ({ layer }) => layer(form)))
 
-/** What ends the process without having been asked to: one line in the place of Node's own report. */
+/** Reports an unexpected end of the process in one line, instead of Node's own report. */
 const crash = (verbose: boolean) => (cause: unknown) => {
   const { message } = explain(Cause.die(cause))
   const detail = verbose && cause instanceof Error ? `\n${errorLine(cause.stack ?? "")}` : ""
@@ -97,8 +97,8 @@ export const launch = (
 ): Promise<never> => {
   const { json, unwatched = false, verbose } = form
   process.on("uncaughtException", crash(verbose))
-  // Where nothing is left that could wake the program, it would end as if all were well.
-  process.once("beforeExit", () => crash(verbose)(new Error("it waits for something that cannot come any more")))
+  // If nothing can wake the program any longer, it would exit as if it had succeeded.
+  process.once("beforeExit", () => crash(verbose)(new Error("it waits for something that can no longer happen")))
   const program = armed(untilStopped(command)).pipe(
     Effect.exit,
     Effect.map(Exit.flatten),
@@ -108,7 +108,7 @@ export const launch = (
     Effect.provideServiceEffect(Redaction, Redaction.ofProcess),
     Effect.provide(MonotonicClock.layer)
   )
-  // Sockets that are kept alive, and whatever else still waits, need not be waited for.
+  // Do not wait for sockets that are kept alive, or for other open handles.
   return Effect.runPromiseExit(program).then((exit) =>
     process.exit(Exit.isSuccess(exit) ? exit.value : ExitCode.failed)
   )

@@ -14,16 +14,16 @@ import { Redaction } from "./Redaction.ts"
 export interface LogForm {
   /** Whether everything is logged, not only unhandled errors. */
   readonly verbose: boolean
-  /** Whether a line is a JSON object. */
+  /** Whether each line is a JSON object. */
   readonly json: boolean
-  /** Whether nobody watches: then warnings are logged too. */
+  /** Whether nobody watches the output: then warnings are logged too. */
   readonly unwatched?: boolean
 }
 
 const messageOf = (message: unknown): string =>
   (Array.isArray(message) ? message : [message]).map((each) => Inspectable.toStringUnknown(each, 0)).join(": ")
 
-/** One JSON object a line: time, level and message, what the line belongs to, and the cause where there is one. */
+/** One JSON object a line: time, level and message, annotations, and the cause if there is one. */
 const jsonLogger = Logger.make<unknown, string>(({ annotations, cause, date, logLevel, message }) =>
   JSON.stringify({
     ...Object.fromEntries(
@@ -36,11 +36,11 @@ const jsonLogger = Logger.make<unknown, string>(({ annotations, cause, date, log
   })
 )
 
-/** Takes the secrets out of the texts of a JSON object, and keeps its form. */
+/** Removes the secrets from the texts of a JSON object, and keeps its shape. */
 const redactJson = (redact: (text: string) => string) => (line: string) =>
   JSON.stringify(JSON.parse(line), (_, value: unknown) => typeof value === "string" ? redact(value) : value)
 
-/** The log of this process, in the place of the default logger. */
+/** The log of this process, which replaces the default logger. */
 export const layer = ({ json, unwatched = false, verbose }: LogForm): Layer.Layer<never, never, Stdio> =>
   Layer.unwrapEffect(
     Effect.gen(function*() {

@@ -1,24 +1,24 @@
-/** Decides where a run takes place: its directory, and the project that the directory belongs to. */
+/** Decides where a run takes place: its directory, and the directory's project. */
 import * as Effect from "effect/Effect"
 import { accessSync, constants, existsSync, realpathSync, statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { UsageError } from "../UsageError.ts"
 
-/** The directory that was asked for, absolute; the current one where none was. */
+/** The given directory as an absolute path; by default the current one. */
 export const directoryOf = (given: string | undefined): Effect.Effect<string, UsageError> =>
   Effect.flatMap(currentDirectory, (directory) => {
     const path = resolve(directory, given ?? ".")
     return Effect.as(checkDirectory(path, given === undefined ? "" : "--dir: "), path)
   })
 
-/** The directory that the program was started in. */
+/** The directory in which the program was started. */
 export const currentDirectory: Effect.Effect<string, UsageError> = Effect.try({
   try: () => process.cwd(),
   catch: () =>
-    new UsageError({ message: "The current directory does not exist any more. Change to another one, then try again." })
+    new UsageError({ message: "The current directory no longer exists. Change to another one, then try again." })
 })
 
-/** Fails where a directory is not there, or is none. */
+/** Fails if a path does not exist, or is not a directory. */
 export const checkDirectory = (path: string, prefix = ""): Effect.Effect<void, UsageError> =>
   Effect.suspend(() => {
     const stat = statSync(path, { throwIfNoEntry: false })
@@ -36,7 +36,7 @@ export const checkDirectory = (path: string, prefix = ""): Effect.Effect<void, U
     )
   )
 
-/** The git root above a directory, or the directory itself: what approvals and `--continue` go by. */
+/** The git root above a directory, or the directory itself. Approvals and `--continue` are keyed by it. */
 export const projectOf = (directory: string): Effect.Effect<string> =>
   Effect.sync(() => {
     const start = realpathSync(directory)

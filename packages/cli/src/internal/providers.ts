@@ -1,4 +1,4 @@
-/** Decides which providers the program has, and which model answers where nobody set a key: the one that needs no network. */
+/** Decides which providers the program has, and which model answers if no key is set: the one that needs no network. */
 import type { ProviderCheck } from "@skein/config/ConfigFiles"
 import { DataDirs } from "@skein/config/DataDirs"
 import { surveyRef, vendor } from "@skein/offline/Offline"
@@ -9,7 +9,7 @@ import { environment } from "@skein/tools/Environment"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** The model that answers where nobody set a key. It is no AI. */
+/** The model that answers if no key is set. It is not an AI. */
 export const fallback = surveyRef
 
 /** All providers: those that talk to a server, and the one that needs none. */
@@ -17,10 +17,10 @@ export const providers = Layer.unwrapEffect(
   Effect.map(DataDirs, ({ config }) => Providers.layer({ vendors: [vendor], fallback, packages: config }))
 )
 
-/** The model of agents that name none, and why it is that one. */
+/** The model of agents that name none, and the reason for the choice. */
 export const chooseModel = DefaultModel.chooseModel(fallback)
 
-/** Which providers' models files of other programs may name. */
+/** The providers whose models may be named in files of other programs. */
 export const providerCheck: Effect.Effect<ProviderCheck> = Effect.map(
   environment,
   (variables) => unusable(variables, [vendor.id])

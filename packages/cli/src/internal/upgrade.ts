@@ -1,10 +1,10 @@
-/** What `skein upgrade` does: it prints a line for your shell, and never installs anything itself. */
+/** What `skein upgrade` does: prints a line for your shell, and never installs anything itself. */
 import * as Effect from "effect/Effect"
 import { ExitCode } from "../ExitCode.ts"
 import { Stdio } from "../Stdio.ts"
 import { version } from "./version.ts"
 
-/** Prints the line. It names a tarball, because nobody vouches for a package of this name in a registry yet. */
+/** Prints the line. It names a tarball, because the registry has no Skein package that you can trust yet. */
 export const executeUpgrade = (): Effect.Effect<number, never, Stdio> =>
   Effect.map(Stdio, (stdio) => {
     stdio.out("npm i -g ./skein-X.Y.Z.tgz\n")

@@ -1,4 +1,4 @@
-/** Decides whether a command works through a server, and loads what that needs only then. */
+/** Decides whether a command works through a server. Loads the client only if it does. */
 import type { Backend } from "@skein/backend/Backend"
 import { DataDirs } from "@skein/config/DataDirs"
 import * as Effect from "effect/Effect"
@@ -8,13 +8,13 @@ import { readdirSync } from "node:fs"
 import { UsageError } from "../../UsageError.ts"
 import type { Found } from "./findServer.ts"
 
-/** The flags that say it. */
+/** The flags that decide it. */
 export interface AttachFlags {
   readonly attach: string | undefined
   readonly db: string | undefined
 }
 
-/** Whether any server of this user may run: without one, nothing of a client is loaded. */
+/** Whether any server of this user may be running. If not, the client is not loaded. */
 const mayRun = Effect.map(
   DataDirs,
   ({ servers }) =>
@@ -24,7 +24,10 @@ const mayRun = Effect.map(
 
 const loadFinder = Effect.promise(() => import("./findServer.ts"))
 
-/** The server to work through; undefined to work in this process. `note` hears why one that runs is not used. */
+/**
+ * The server to work through; undefined to work in this process. `note` gets the reason why a running server is not
+ * used.
+ */
 export const findServer = Effect.fnUntraced(
   function*({ attach = "auto", db }: AttachFlags, note: (line: string) => void) {
     if (attach === "off") return undefined
@@ -41,7 +44,7 @@ export const findServer = Effect.fnUntraced(
   }
 )
 
-/** The backend over a server that was found. */
+/** The backend over the server that was found. */
 export const backendOf = ({ locate, server }: Found): Layer.Layer<Backend> =>
   Layer.unwrapEffect(Effect.map(
     Effect.promise(() =>

@@ -1,4 +1,4 @@
-/** Decides what listing and changing commands work on: the database, or the server that holds it. */
+/** Decides what commands that list and change work on: the database, or the server that holds it. */
 import { Backend } from "@skein/backend/Backend"
 import type { DataDirs } from "@skein/config/DataDirs"
 import type { SessionStorage } from "@skein/core/SessionStorage"
@@ -14,7 +14,7 @@ import { type AttachFlags, backendOf, findServer } from "./attach.ts"
 
 const isNamed = ({ attach = "auto" }: AttachFlags): boolean => attach !== "auto" && attach !== "off"
 
-/** What is stored, for commands that only read: in the database, also beside a server, or on a server that was named. */
+/** Storage for commands that only read: the database, even while a server holds it, or a server that was named. */
 export const readable = (flags: AttachFlags) => {
   const dirs = platform({ database: flags.db })
   const stored: Layer.Layer<SessionStorage, CommandError, DataDirs | Stdio> = isNamed(flags)
@@ -27,7 +27,7 @@ export const readable = (flags: AttachFlags) => {
   return Layer.provideMerge(stored, dirs)
 }
 
-/** The server to change things through, if one holds the database. */
+/** The server through which to change things, if one holds the database. */
 export const serverOf = Effect.fnUntraced(function*(flags: AttachFlags) {
   const stdio = yield* Stdio
   const found = yield* findServer(flags, stdio.err)
@@ -35,7 +35,7 @@ export const serverOf = Effect.fnUntraced(function*(flags: AttachFlags) {
   return found
 }, (effect, flags) => Effect.provide(effect, platform({ database: flags.db })))
 
-/** Does something with a session, on the server that holds the database, else in this process. */
+/** Does something with a session, on the server that holds the database, or else in this process. */
 export const withSession = <A>(
   flags: AttachFlags,
   id: string,

@@ -1,4 +1,4 @@
-/** Finds the server that a command works through, and makes sure that it is that server before it gets the token. */
+/** Finds the server that a command works through. Verifies that it is that server before it gets the token. */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import type * as HttpClient from "@effect/platform/HttpClient"
 import type { ServerFile } from "@skein/api/ServerFile"
@@ -17,7 +17,7 @@ import { UsageError } from "../../UsageError.ts"
 import { version } from "../version.ts"
 import { serverFile } from "./serverPlace.ts"
 
-/** A server that was found, and how it is found again. */
+/** A server that was found, and how to find it again. */
 export interface Found {
   readonly server: ServerTarget
   readonly locate: Effect.Effect<Option.Option<ServerTarget>>
@@ -29,20 +29,20 @@ const targetOf = ({ token, ...server }: Pick<ServerFile, "token" | "url" | "vers
   token: Redacted.make(token)
 })
 
-/** The server of the database, of whichever version; none if none runs. */
+/** The server of the database, whatever its version; undefined if none is running. */
 const ofDatabase = Effect.map(
   Effect.flatMap(serverFile, LocalServer.find),
   Option.map(targetOf)
 ).pipe(Effect.provide(FetchHttpClient.layer))
 
-/** The server of the database. `note` hears why one that runs is not used. */
+/** The server of the database. `note` gets the reason why a running server is not used. */
 export const findAuto = Effect.fnUntraced(function*(note: (line: string) => void) {
   const services = yield* Effect.context<Effect.Effect.Context<typeof ofDatabase>>()
   const found = Option.getOrUndefined(yield* ofDatabase)
   if (found === undefined) return undefined
   if (found.version !== version) {
     note(
-      `The server at ${found.url} has version ${found.version}, and this is ${version}: this command works by itself. `
+      `The server at ${found.url} has version ${found.version}, and this is ${version}: this command does not use it. `
         + "Restart the server to attach: skein serve --stop, then skein serve --detach."
     )
     return undefined
@@ -53,7 +53,7 @@ export const findAuto = Effect.fnUntraced(function*(note: (line: string) => void
 
 const refuse = (message: string) => new UsageError({ message })
 
-/** The URL as servers write theirs. */
+/** The URL in the form in which servers write theirs. */
 const readUrl = (text: string): Effect.Effect<string, UsageError> => {
   const url = Either.getOrUndefined(Either.try(() => new URL(text)))
   const isServer = (url?.protocol === "http:" || url?.protocol === "https:") && url.username === "" && url.search === ""
@@ -65,7 +65,7 @@ const readUrl = (text: string): Effect.Effect<string, UsageError> => {
     )
 }
 
-/** What the files of this user's servers say of the one at a URL. */
+/** What the files of this user's servers say about the server at a URL. */
 const tokenInFiles = Effect.fnUntraced(function*(url: string) {
   const { servers } = yield* DataDirs
   const names = Either.getOrElse(Either.try(() => readdirSync(servers)), (): ReadonlyArray<string> => [])
@@ -84,7 +84,7 @@ const tokenOf = Effect.fnUntraced(function*(url: string) {
   return Option.isSome(named) ? named.value : yield* tokenInFiles(url)
 })
 
-/** The server at a URL that somebody named: one that cannot be used is an error. */
+/** The server at a URL that the user named. It is an error if it cannot be used. */
 export const findNamed = Effect.fnUntraced(function*(text: string) {
   const url = yield* readUrl(text)
   const services = yield* Effect.context<HttpClient.HttpClient | Effect.Effect.Context<ReturnType<typeof tokenOf>>>()
@@ -110,7 +110,7 @@ export const findNamed = Effect.fnUntraced(function*(text: string) {
     )
   }
   const server = targetOf({ url, token, version })
-  // Its port may be a stranger's by then.
+  // By then another program may listen on its port.
   const again = Effect.gen(function*() {
     const now = (yield* tokenOf(url)) ?? token
     const isGenuine = yield* LocalServer.isGenuine({ url, token: now })

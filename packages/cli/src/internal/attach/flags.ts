@@ -1,7 +1,7 @@
-/** The flag of the commands that work through a server where one runs. */
+/** The flag of commands that can work through a running server. */
 import type { Flags } from "../../CommandSpec.ts"
 
-/** For commands that work through a server. */
+/** For commands that can work through a server. */
 export const attachFlags = {
   attach: {
     type: "text",

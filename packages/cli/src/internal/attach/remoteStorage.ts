@@ -1,4 +1,4 @@
-/** Reads what a server has stored, for commands that print what is stored. */
+/** Reads the storage of a server, for commands that print what is stored. */
 import { Backend } from "@skein/backend/Backend"
 import type { BackendError } from "@skein/backend/BackendError"
 import { SessionStorage } from "@skein/core/SessionStorage"
@@ -12,7 +12,7 @@ import * as Option from "effect/Option"
 const failed = (operation: string) => ({ message }: Pick<BackendError, "message">) =>
   new StorageError({ operation, reason: "other", message })
 
-/** What no command asks of a server in this way. */
+/** What no command reads from a server in this way. */
 const unsupported = (operation: string) =>
   Effect.fail(failed(operation)({ message: `This cannot be read through a server (${operation}).` }))
 
@@ -48,7 +48,7 @@ const runsOf = ({ tasks }: typeof Backend.Service, { parentID, rootID, taskID, u
   })
 }
 
-/** What commands read of a storage, read through a backend. */
+/** The storage that commands read through a backend. */
 export const layer: Layer.Layer<SessionStorage, never, Backend> = Layer.effect(
   SessionStorage,
   Effect.map(Backend, (backend) => {

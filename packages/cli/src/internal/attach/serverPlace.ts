@@ -1,4 +1,4 @@
-/** Decides which file tells of the server of a database: the same one by whatever name the database is given. */
+/** Decides which file describes the server of a database. It is the same file under every name of the database. */
 import * as LocalServer from "@skein/client/LocalServer"
 import { DataDirs } from "@skein/config/DataDirs"
 import { isPostgres, place } from "@skein/storage/PostgresUrl"
@@ -13,11 +13,11 @@ const realPath = (path: string): string =>
     () => dirname(path) === path ? path : join(realPath(dirname(path)), basename(path))
   )
 
-/** A database by the one name that it has, without user and password. */
+/** The canonical name of a database, without user and password. */
 const canonicalName = (database: string): string =>
   isPostgres(database) ? place(database) : database === ":memory:" ? database : realPath(database)
 
-/** The file that tells of the server of this database. */
+/** The file that describes the server of this database. */
 export const serverFile = Effect.map(
   DataDirs,
   ({ database, servers }) => LocalServer.fileOf(servers, canonicalName(database))

@@ -1,4 +1,4 @@
-/** Writes completions for shells from what the commands declare. */
+/** Generates shell completions from the declarations of the commands. */
 import type { CommandSpec, Flag } from "../../CommandSpec.ts"
 
 /** A command with the words that lead to it, such as `sessions show`. */
@@ -38,7 +38,7 @@ const topWords = (commands: ReadonlyArray<CommandSpec>): ReadonlyArray<string> =
   "--version"
 ]
 
-/** How bash completes what a flag takes; undefined for a flag that takes nothing. */
+/** How bash completes the value of a flag; undefined for a flag that takes none. */
 const valueOf = (flag: Flag): string | undefined => {
   if (flag.type === "switch") return undefined
   if (flag.type === "choice") return `COMPREPLY=($(compgen -W ${quoted(words(flag.choices))} -- "$cur"))`
@@ -46,7 +46,7 @@ const valueOf = (flag: Flag): string | undefined => {
   return `COMPREPLY=($(compgen -${flag.completes === "directory" ? "d" : "f"} -- "$cur"))`
 }
 
-/** What bash does behind each flag of each command; those that do the same are one case. */
+/** What bash completes after each flag of each command. Flags with the same completion share one case. */
 const valueCases = (commands: ReadonlyArray<CommandSpec>): ReadonlyArray<string> => {
   const places = new Map<string, Array<string>>()
   for (const { command, words: path } of reached(commands)) {
@@ -61,7 +61,7 @@ const valueCases = (commands: ReadonlyArray<CommandSpec>): ReadonlyArray<string>
   return [...places].map(([how, patterns]) => `    ${patterns.join("|")}) ${how}; return ;;`)
 }
 
-/** For bash. */
+/** The script for bash. */
 export const bash = (commands: ReadonlyArray<CommandSpec>): string => {
   const cases = reached(commands).map(({ command, words: path }) => {
     const flags = flagsOf(command).map(([name]) => `--${name}`)
@@ -110,7 +110,7 @@ const zshFlag = (name: string, flag: Flag): string => {
   return `${quoted(exclusive)}{${short},${long}}${quoted(`[${about}]${action}`)}`
 }
 
-/** For zsh. */
+/** The script for zsh. */
 export const zsh = (commands: ReadonlyArray<CommandSpec>): string => {
   const described = (list: ReadonlyArray<CommandSpec>) =>
     list.map(({ name, summary }) => quoted(`${name}:${summary.replaceAll(":", "\\:")}`)).join(" ")
@@ -129,7 +129,7 @@ export const zsh = (commands: ReadonlyArray<CommandSpec>): string => {
 _skein() {
   local curcontext="$curcontext" path
   if (( CURRENT == 2 )); then
-    local -a commands=(${described(commands)} 'help:Tells more of a command')
+    local -a commands=(${described(commands)} 'help:Shows the help of a command')
     _describe command commands
     return
   fi
@@ -147,7 +147,7 @@ compdef _skein skein
 `
 }
 
-/** For fish. */
+/** The script for fish. */
 export const fish = (commands: ReadonlyArray<CommandSpec>): string => {
   const lines = commands.flatMap((command) => {
     const own = [command.name, ...command.aliases ?? []]
@@ -179,7 +179,7 @@ export const fish = (commands: ReadonlyArray<CommandSpec>): string => {
       ])
     ]
   })
-  return `# Completions of skein for fish.\ncomplete -c skein -n __fish_use_subcommand -f -a help -d 'Tells more of a command'\n${
+  return `# Completions of skein for fish.\ncomplete -c skein -n __fish_use_subcommand -f -a help -d 'Shows the help of a command'\n${
     lines.join("\n")
   }\n`
 }

@@ -27,13 +27,13 @@ type CreateInput = Input<typeof createFlags>
 
 const name = /^[\p{L}\p{N}_][\p{L}\p{N}_.-]*$/u
 
-/** What has to be there to ask a model, and no more: no database, no tools. */
+/** What asking a model needs, and nothing else: no database, no tools. */
 const asking = ({ agents, origins, permission, settings }: Settled) =>
   Layer.mergeAll(Agent.layer(agents, permission), Governor.layer, Ids.layer, providers).pipe(
     Layer.provideMerge(Layer.succeed(Config, { settings, origins }))
   )
 
-/** The model that designs agents: the one that was named, or that of the config, and never the one that is no AI. */
+/** The model that designs agents: the named or configured one, but never `offline/survey`, which is not an AI. */
 const chosen = Effect.fnUntraced(function*(flag: string | undefined) {
   const { settings } = yield* Config
   const provider = yield* Provider
@@ -41,13 +41,13 @@ const chosen = Effect.fnUntraced(function*(flag: string | undefined) {
   const model = (yield* readModel(flag)) ?? configured ?? (yield* provider.defaultModel)
   if (model.providerID !== fallback.providerID) return model
   return yield* new UsageError({
-    message: `${formatRef(model)} is no AI and cannot design an agent. Set one of ${
+    message: `${formatRef(model)} is not an AI and cannot design an agent. Set one of ${
       keyNames.join(", ")
     }, or name a model with --model.`
   })
 })
 
-/** Has a model design an agent for what was typed, and writes its file. */
+/** Has a model design an agent from its description, and writes the agent's file. */
 export const createAgent = ({ flags, operands }: CreateInput): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const stdio = yield* Stdio

@@ -14,7 +14,7 @@ import { directoryOf, projectOf } from "../place.ts"
 
 const schemaPath = ".skein/schema.json"
 
-/** Writes the first skein.json of a project, with a schema for editors, and says what else is read there. */
+/** Writes the first skein.json of a project, with a schema for editors. Lists what else Skein reads there. */
 export const initProject = ({ flags }: {
   readonly flags: { readonly dir: string | undefined }
 }): Effect.Effect<number, CommandError, Stdio> =>
@@ -23,7 +23,7 @@ export const initProject = ({ flags }: {
     const root = yield* Effect.flatMap(directoryOf(flags.dir), projectOf)
     const other = join(root, "skein.jsonc")
     if (existsSync(other)) {
-      return yield* new FileNotMade({ path: other, message: `${other} is there already: this project has its config.` })
+      return yield* new FileNotMade({ path: other, message: `${other} already exists: this project has its config.` })
     }
     const { files } = yield* settle(root)
     const instructions = yield* InstructionFiles.load(root, [])

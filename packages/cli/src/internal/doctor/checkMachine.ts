@@ -1,4 +1,4 @@
-/** Looks at the programs of the machine. */
+/** Checks the programs of the machine. */
 import { environment } from "@skein/tools/Environment"
 import { Sandbox } from "@skein/tools/Sandbox"
 import * as Config from "effect/Config"
@@ -7,10 +7,10 @@ import { Stdio } from "../../Stdio.ts"
 import type { Check } from "./check.ts"
 import { probe } from "./probe.ts"
 
-/** How a program is got. */
+/** How to install a program. */
 const install = (apt: string, brew: string): string => `Get it with: apt install ${apt}, or brew install ${brew}`
 
-/** Node itself; `bin/skein.js` has refused one that is too old. */
+/** Node itself. `bin/skein.js` has already refused one that is too old. */
 export const checkNode: Effect.Effect<Check> = Effect.sync(() => ({
   name: "node",
   state: "ok",
@@ -32,7 +32,7 @@ const bundled = Effect.tryPromise(() => import("@vscode/ripgrep")).pipe(
   Effect.orElseSucceed(() => ({ works: false, said: "it is not installed" }))
 )
 
-/** Ripgrep: the one that comes with Skein, or the one of the machine. */
+/** Ripgrep: Skein's copy, or the machine's. */
 export const checkRipgrep: Effect.Effect<Check> = Effect.map(
   Effect.all([bundled, probe("rg", ["--version"])], { concurrency: "unbounded" }),
   ([own, other]): Check => {
@@ -49,13 +49,13 @@ export const checkRipgrep: Effect.Effect<Check> = Effect.map(
       return {
         ...base,
         state: "ok",
-        detail: `${version(other.said)} on the PATH; that of Skein cannot be used: ${own.said}`
+        detail: `${version(other.said)} on the PATH; Skein's copy cannot be used: ${own.said}`
       }
     }
     return {
       ...base,
       state: "missing",
-      detail: `grep and glob cannot work: that of Skein cannot be used (${own.said}), and on the PATH there is none`,
+      detail: `grep and glob cannot work: Skein's copy cannot be used (${own.said}), and there is none on the PATH`,
       fix: install("ripgrep", "ripgrep")
     }
   }
@@ -74,7 +74,7 @@ export const checkShell: Effect.Effect<Check> = Effect.map(probe("bash", ["--ver
 export const unconfined =
   "you are asked for commands, and one that you allow may do anything that you can: read your keys, use the network, outlive the session"
 
-/** Bubblewrap: whether it is there, and whether the system lets it work. */
+/** Bubblewrap: whether it is installed, and whether the system lets it work. */
 export const checkSandbox: Effect.Effect<Check> = Effect.gen(function*() {
   const base = { name: "sandbox", essential: false } as const
   if (process.platform !== "linux") {
@@ -93,7 +93,7 @@ export const checkSandbox: Effect.Effect<Check> = Effect.gen(function*() {
       fix: "Get it with: apt install bubblewrap"
     } satisfies Check
   }
-  // What Skein itself tries: to start is not to confine.
+  // Skein itself runs the same test, because a bubblewrap that starts does not necessarily confine.
   return yield* Effect.match(Effect.flatMap(environment, Sandbox.trial), {
     onSuccess: (): Check => ({ ...base, state: "ok", detail: `${there.said} works` }),
     onFailure: ({ message }): Check => ({
@@ -116,14 +116,14 @@ export const checkTerminal: Effect.Effect<Check, never, Stdio> = Effect.gen(func
     return {
       ...base,
       state: "warn",
-      detail: "output is no terminal: progress comes as plain lines, and nobody is asked"
+      detail: "output is not a terminal: progress is plain lines, and nobody can be asked"
     } satisfies Check
   }
   return {
     ...base,
     state: input ? "ok" : "warn",
     detail: `${name === "" ? "unknown" : name}, ${columns} x ${rows}${
-      input ? "" : "; input is no terminal: nobody is asked"
+      input ? "" : "; input is not a terminal: nobody can be asked"
     }`
   } satisfies Check
 })

@@ -1,4 +1,4 @@
-/** Looks at what belongs to Skein itself: its database, its config, and the keys of providers. */
+/** Checks Skein's own setup: its database, its config, and the keys of providers. */
 import { DataDirs } from "@skein/config/DataDirs"
 import { defaults } from "@skein/core/Config"
 import type { ProviderConfig } from "@skein/domain/ConfigInfo"
@@ -20,7 +20,7 @@ const shownDatabase = (database: string): string =>
     ? place(database)
     : `${database} (${formatBytes(statSync(database, { throwIfNoEntry: false })?.size ?? 0)})`
 
-/** The database: opened as every command opens it, and made where there is none. */
+/** The database: opened as every command opens it, and created if it does not exist. */
 export const checkDatabase: Effect.Effect<Check, never, DataDirs> = Effect.gen(function*() {
   const { database } = yield* DataDirs
   const opened = yield* Effect.either(Effect.scoped(Effect.provide(Effect.void, storage)))
@@ -38,20 +38,20 @@ export const checkConfig = (directory: string | undefined) =>
     const base = { name: "config", essential: true } as const
     if (Either.isLeft(found)) return { ...base, state: "broken", detail: found.left.message }
     const { files, warnings } = found.right
-    const detail = files.length === 0 ? "no file: the defaults hold" : files.join(", ")
+    const detail = files.length === 0 ? "no file: the defaults apply" : files.join(", ")
     return warnings.length === 0
       ? { ...base, state: "ok", detail }
-      // What does not count takes nothing away from what does.
+      // Values that are ignored do not affect the others.
       : {
         ...base,
         essential: false,
         state: "warn",
         detail,
-        fix: `${warnings.length} of its values do not count: see \`skein config\``
+        fix: `${warnings.length} of its values are ignored: see \`skein config\``
       }
   })
 
-/** The sandbox as the config wants it. */
+/** The sandbox, as configured. */
 export const checkConfined = (directory: string | undefined) =>
   Effect.gen(function*() {
     // Another check reports a config that cannot be read.
@@ -71,7 +71,7 @@ export const checkConfined = (directory: string | undefined) =>
     return { ...found, essential: settings.sandbox === "on" }
   })
 
-/** What there is to say of the key of a provider, or the names of the variables of which none is set. */
+/** The status of a provider's key; or the names of its variables if none of them is set. */
 const keyCheck = (
   id: string,
   config: ProviderConfig | undefined,
@@ -86,7 +86,7 @@ const keyCheck = (
   return builtIn[id]?.keyless === true ? { ...base, detail: `${id}: ${unset} is not set, and not needed` } : unset
 }
 
-/** The keys: whether there is one, and never what it is. */
+/** The keys: whether one is set, never its value. */
 export const checkKeys = (directory: string | undefined) =>
   Effect.gen(function*() {
     const variables = yield* environment
@@ -100,7 +100,7 @@ export const checkKeys = (directory: string | undefined) =>
     const found = [...ids].map((id) => keyCheck(id, configs[id], variables))
     const checks = found.filter((check) => typeof check !== "string")
     const unset = found.filter((check) => typeof check === "string")
-    // Nobody needs the keys of all providers.
+    // You do not need the keys of all providers.
     const others: ReadonlyArray<Check> = unset.length === 0
       ? []
       : [{ name: "key", state: "ok", essential: false, detail: `not set: ${unset.join(", ")}` }]
@@ -111,10 +111,8 @@ export const checkKeys = (directory: string | undefined) =>
         name: "model",
         state: "warn",
         essential: false,
-        detail: "no key is set: offline/survey answers, which is no AI",
-        fix: `Set one of ${
-          keyNames.join(", ")
-        }, or configure a server of your own: "model" and "provider" in skein.json`
+        detail: "no key is set: offline/survey answers, which is not an AI",
+        fix: `Set one of ${keyNames.join(", ")}, or configure your own server: "model" and "provider" in skein.json`
       }
     return [first, ...checks, ...others]
   })

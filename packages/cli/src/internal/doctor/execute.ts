@@ -1,4 +1,4 @@
-/** What `skein doctor` does: looks at everything that Skein needs or can use, and says how to get what is missing. */
+/** What `skein doctor` does: checks everything that Skein needs or can use, and says how to get what is missing. */
 import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
 import type { CommandError } from "../../CommandSpec.ts"
@@ -14,7 +14,7 @@ const lineOf = ({ detail, fix, name, state }: Check): string =>
     fix === undefined ? "" : `\n${" ".repeat(20)}${escapeLine(fix)}`
   }\n`
 
-/** Checks everything; 1 where something that cannot be done without is broken. */
+/** Checks everything; exits with 1 if something essential is broken. */
 export const executeDoctor = ({ flags }: {
   readonly flags: {
     readonly format: "default" | "json"

@@ -1,17 +1,17 @@
-/** Runs a program only to see whether it works. */
+/** Runs a program only to check whether it works. */
 import * as Effect from "effect/Effect"
 import { execFile } from "node:child_process"
 
-/** What a program that works said. */
+/** The result of running a program. */
 export interface Probed {
   readonly works: boolean
-  /** Whether there is none. */
+  /** Whether it is not installed. */
   readonly isMissing: boolean
-  /** Its output where it works, else why it does not. */
+  /** Its output if it works, otherwise the reason why it does not. */
   readonly said: string
 }
 
-/** Runs a program; it has five seconds. */
+/** Runs a program for at most five seconds. */
 export const probe = (file: string, args: ReadonlyArray<string>): Effect.Effect<Probed> =>
   Effect.async((resume) => {
     const child = execFile(file, [...args], { timeout: 5_000, killSignal: "SIGKILL" }, (error, stdout, stderr) => {

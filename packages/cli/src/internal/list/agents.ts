@@ -10,7 +10,7 @@ import { directoryOf } from "../place.ts"
 import { printList } from "./print.ts"
 import { remark } from "./remarks.ts"
 
-/** Lists the agents. Hidden ones are named only to programs; those whose files cannot be used, on standard error. */
+/** Lists the agents. Hidden ones appear only in JSON. Agents whose files cannot be used are named on standard error. */
 export const listAgents = ({ flags }: {
   readonly flags: { readonly format: "default" | "json"; readonly full: boolean; readonly dir: string | undefined }
 }): Effect.Effect<number, CommandError, Stdio> =>

@@ -25,11 +25,11 @@ const numberOf = (count: number, what: string) => `${count} ${what}${count === 1
 const unwritable = (path: string) => (error: PlatformError) =>
   new UsageError({
     message: error._tag === "SystemError" && error.reason === "AlreadyExists"
-      ? `--output: ${path} is there already, and is not written over. Name another file, or remove that one first.`
+      ? `--output: ${path} already exists. Name another file, or remove that one first.`
       : `--output: ${path} cannot be written (${fileReason(error)}).`
   })
 
-/** Writes a new file piece by piece; one that did not become whole is removed. */
+/** Writes a new file piece by piece. If it cannot be completed, it is removed. */
 const intoFile = <A, E, R>(
   path: string,
   use: (write: (piece: string) => Effect.Effect<void, UsageError>) => Effect.Effect<A, E, R>
@@ -49,7 +49,7 @@ const toOutput = (stdio: Streams) => (piece: string): Effect.Effect<void> =>
     return stdio.flush
   })
 
-/** Writes a tree. */
+/** Exports a tree. */
 export const exportSession = ({ flags, operands: [id = ""] }: {
   readonly flags: { readonly output: string | undefined; readonly db: string | undefined }
   readonly operands: ReadonlyArray<string>
@@ -101,7 +101,7 @@ const placeOf = (dir: string | undefined) =>
     : Effect.flatMap(directoryOf(dir), (directory) =>
       Effect.map(projectOf(directory), (projectID) => ({ directory, projectID })))
 
-/** Takes a tree in, and prints the id of its root. */
+/** Imports a tree, and prints the id of its root. */
 export const importSession = ({ flags, operands: [file = ""] }: {
   readonly flags: { readonly "as-copy": boolean; readonly dir: string | undefined; readonly db: string | undefined }
   readonly operands: ReadonlyArray<string>

@@ -20,7 +20,7 @@ interface Flags {
   readonly dir: string | undefined
 }
 
-/** The commands of a directory; what is noted of their files is told on standard error. */
+/** The commands of a directory. Notes on their files go to standard error. */
 const found = Effect.fnUntraced(function*(dir: string | undefined) {
   const directory = yield* directoryOf(dir)
   const loaded = yield* load(directory, { ...(yield* settle(directory)), whyNot: yield* providerCheck })

@@ -24,7 +24,7 @@ interface Flags {
   readonly notes: boolean
 }
 
-/** All that is said of the files that hold in a directory: config, agents, instructions, commands and skills. */
+/** All notes on the files that apply in a directory: config, agents, instructions, commands and skills. */
 const remarksOn = Effect.fnUntraced(function*(directory: string, settled: Settled) {
   const commands = yield* loadCommands(directory, { ...settled, whyNot: yield* providerCheck })
   const skills = yield* loadSkills(directory)
@@ -32,12 +32,12 @@ const remarksOn = Effect.fnUntraced(function*(directory: string, settled: Settle
   const reported = new Set(settled.warnings.map(formatIssue))
   return {
     warnings: [...commands.warnings, ...skills.warnings],
-    // What is left out for a restriction is among the warnings.
+    // What a restriction leaves out is among the warnings.
     broken: [...settled.broken.map(({ message }) => message).filter((message) => !reported.has(message)), ...broken]
   }
 })
 
-/** All that is shown of the settings of a directory. */
+/** Everything that is shown about the settings of a directory. */
 export const describedConfig = Effect.fnUntraced(function*(directory: string) {
   const settled = yield* settle(directory)
   const instructions = yield* loadInstructions(directory, settled.settings.instructions ?? [])
@@ -58,7 +58,7 @@ export const describedConfig = Effect.fnUntraced(function*(directory: string) {
 
 const kinds = { note: "note", left_out: "left out", restriction: "restriction", trust: "waits for trust" } as const
 
-/** Lists what is said of the files that hold here. */
+/** Lists the notes on the files that apply here. */
 const showNotes = Effect.fnUntraced(function*(
   { format }: Flags,
   warnings: ReadonlyArray<ConfigIssue>,
@@ -67,7 +67,7 @@ const showNotes = Effect.fnUntraced(function*(
   const stdio = yield* Stdio
   const code = yield* printList({
     format,
-    // A message that is cut says nothing.
+    // Do not truncate the messages: they would lose their meaning.
     full: true,
     json: warnings,
     head: ["KIND", "WHERE", "WHAT"],
@@ -76,13 +76,16 @@ const showNotes = Effect.fnUntraced(function*(
       const whole = formatIssue(issue)
       return [issue.kind === undefined ? "-" : kinds[issue.kind], whole.slice(0, -message.length - 2), message]
     }),
-    empty: "Everything in the files of this directory counts."
+    empty: "Nothing in the files of this directory is ignored."
   })
   for (const message of broken) stdio.err(errorLine(message))
   return code
 })
 
-/** Shows every value with its origin, or what does not count; of that only a summary is told on standard error. */
+/**
+ * Shows every value with its origin, or the ignored values. In the first case, standard error gets a summary of the
+ * latter.
+ */
 export const showConfig = ({ flags }: { readonly flags: Flags }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
@@ -109,7 +112,7 @@ export const showConfig = ({ flags }: { readonly flags: Flags }): Effect.Effect<
     })
   }).pipe(Effect.provide(platform({})))
 
-/** Prints what an editor may know of skein.json. */
+/** Prints the JSON Schema of skein.json, for editors. */
 export const showSchema = (): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const stdio = yield* Stdio

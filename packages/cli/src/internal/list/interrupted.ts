@@ -1,4 +1,4 @@
-/** Finds the trees whose process ended in the middle of their work, without resuming them. */
+/** Finds the trees whose process ended during their work, without resuming them. */
 import { Owner } from "@skein/core/Owner"
 import { isOver, SessionStorage } from "@skein/core/SessionStorage"
 import type { SessionID } from "@skein/domain/Id"
@@ -9,7 +9,7 @@ import * as Option from "effect/Option"
 /** How to resume such a tree. */
 export const howToResume = (rootID: SessionID): string => `skein sessions resume ${rootID}`
 
-/** Whether nobody is at work in a tree any more. */
+/** Whether no process works on a tree any longer. */
 export const isLeft = Effect.fnUntraced(function*(rootID: SessionID) {
   const storage = yield* SessionStorage
   const owner = yield* Owner
@@ -18,7 +18,7 @@ export const isLeft = Effect.fnUntraced(function*(rootID: SessionID) {
   return yield* owner.isGone(lease.owner)
 })
 
-/** The roots of these sessions whose tree has an unfinished turn or task that no process works on. */
+/** The roots of these sessions whose tree has an unfinished turn or task without a process. */
 export const interrupted = Effect.fnUntraced(function*(infos: ReadonlyArray<SessionInfo>) {
   const storage = yield* SessionStorage
   const { rows } = yield* storage.runs({ unsettled: true })

@@ -14,7 +14,7 @@ import { printList } from "./print.ts"
 
 const priceOf = ({ price }: ModelInfo): string => price === undefined ? "unknown" : `$${price.input} / $${price.output}`
 
-/** Lists the models that are known, and whether there is a key for them. */
+/** Lists the known models, and whether there is a key for each. */
 export const listModels = ({ flags }: {
   readonly flags: { readonly format: "default" | "json"; readonly full: boolean; readonly dir: string | undefined }
 }): Effect.Effect<number, CommandError, Stdio> =>

@@ -21,7 +21,7 @@ interface Place extends AttachFlags {
   readonly dir: string | undefined
 }
 
-/** The project, and the tree where one was named. */
+/** The project, and the tree if one was named. */
 const scopeOf = Effect.fnUntraced(function*({ dir, session }: Place) {
   if (session === undefined) {
     return { projectID: yield* Effect.flatMap(directoryOf(dir), projectOf), rootID: undefined }
@@ -29,7 +29,7 @@ const scopeOf = Effect.fnUntraced(function*({ dir, session }: Place) {
   return yield* sessionOf(session)
 })
 
-/** Lists what was allowed. */
+/** Lists the approvals. */
 export const listPermissions = ({ flags }: {
   readonly flags: Place & { readonly format: "default" | "json"; readonly full: boolean }
 }): Effect.Effect<number, CommandError, Stdio> =>
@@ -52,7 +52,7 @@ export const listPermissions = ({ flags }: {
     })
   }).pipe(Effect.provide(readable(flags)))
 
-/** Takes one back. */
+/** Revokes an approval. */
 export const revokePermission = ({ flags, operands: [given = ""] }: {
   readonly flags: Place
   readonly operands: ReadonlyArray<string>

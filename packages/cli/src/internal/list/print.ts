@@ -5,15 +5,15 @@ import * as Effect from "effect/Effect"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio, type Streams } from "../../Stdio.ts"
 
-/** A row of a table; what is not there is empty. */
+/** A row of a table; an absent value is empty. */
 export type Row = ReadonlyArray<string | undefined>
 
 const pad = (text: string, width: number): string => text + " ".repeat(Math.max(0, width - widthOf(text)))
 
-/** What stands between two columns. */
+/** The text between two columns. */
 const gap = "  "
 
-/** A column is not cut below this, as long as others are wider. */
+/** A column is not cut below this width while others are wider. */
 const leastWidth = 8
 
 /** The id of a session, a task, an approval and so on. */
@@ -23,7 +23,10 @@ const idPattern = /^[a-z]{3}_\w{8,}$/
 const holdsIds = (rows: ReadonlyArray<ReadonlyArray<string>>, column: number): boolean =>
   rows[0]?.[column] === "ID" || rows.some((row) => idPattern.test(row[column] ?? ""))
 
-/** Widths that fit the terminal: the widest column is cut first, so that short values stay whole. Whole columns are not cut. */
+/**
+ * Widths that fit the terminal. The widest column is cut first, so that short values stay whole. Columns of ids are not
+ * cut.
+ */
 const fitted = (
   widths: ReadonlyArray<number>,
   columns: number,
@@ -58,16 +61,16 @@ const table = (rows: ReadonlyArray<ReadonlyArray<string>>, columns: number): str
   }).join("")
 }
 
-/** Rows for programs and files: nothing is cut or padded, and a tab stands between columns, so that empty ones count. */
+/** Rows for programs and files: nothing is cut or padded, and tabs separate the columns, so that empty ones count. */
 const plain = (rows: ReadonlyArray<ReadonlyArray<string>>): string => rows.map((row) => `${row.join("\t")}\n`).join("")
 
-/** Prints one line of a listing that is written as it comes about. */
+/** Prints one line of a listing as soon as it is known. */
 export const printLine = (stdio: Streams, cells: ReadonlyArray<string>): void => {
   const texts = cells.map(escapeLine)
   stdio.out(stdio.isTerminal.output ? `${texts.join(gap).trimEnd()}\n` : plain([texts]))
 }
 
-/** Prints a listing: `empty` stands for no rows at all. */
+/** Prints a listing; `empty` is printed if there are no rows. */
 export const printList = (options: {
   readonly format: "default" | "json"
   /** Whether long values are shown whole on a terminal too. */
@@ -89,7 +92,7 @@ export const printList = (options: {
     return ExitCode.done
   })
 
-/** A time for people: the date, and the time of day in the zone of the machine. */
+/** A time for people: the date, and the time of day in the machine's time zone. */
 export const formatTime = (milliseconds: number): string => {
   const date = new Date(milliseconds)
   const two = (value: number) => String(value).padStart(2, "0")

@@ -1,11 +1,11 @@
-/** Tells what of the files of a project does not count. */
+/** Reports which parts of a project's files are ignored. */
 import { type ConfigIssue, formatIssue } from "@skein/config/ConfigError"
 import { summarise } from "@skein/config/Notes"
 import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
 import { Stdio } from "../../Stdio.ts"
 
-/** Tells it on standard error: what somebody must know in full, all else as counts in one line. */
+/** Writes to standard error: what users must know in full, the rest as counts in one line. */
 export const remark = (issues: ReadonlyArray<ConfigIssue>): Effect.Effect<void, never, Stdio> =>
   Effect.map(Stdio, (stdio) => {
     const { line, loud } = summarise(issues)

@@ -26,14 +26,14 @@ import { directoryOf, projectOf } from "../place.ts"
 import { howToResume, interrupted } from "./interrupted.ts"
 import { formatTime, printList } from "./print.ts"
 
-/** The database, with what it stands on. */
+/** The database, with the services that it needs. */
 export const database = (db: string | undefined) => Layer.provideMerge(storage, platform({ database: db }))
 
 /** The same for commands that only read. */
 export const readableDatabase = (db: string | undefined) =>
   Layer.provideMerge(readableStorage(db), platform({ database: db }))
 
-/** Says what could not be read. */
+/** Reports what could not be read. */
 export const warnUnreadable = (unreadable: ReadonlyArray<{ readonly id: string; readonly reason: string }>) =>
   Effect.map(Stdio, (stdio) => {
     for (const { id, reason } of unreadable) stdio.err(`skein: ${escapeLine(`${id} cannot be read: ${reason}`)}`)
@@ -94,7 +94,7 @@ export const listSessions = ({ flags }: {
 const leftText = (rootID: SessionID) =>
   `${rootID} was interrupted: the process that worked on it has ended. Continue with: ${howToResume(rootID)}`
 
-/** What a call was given and what came of it, whole. */
+/** The whole input and result of a call. */
 const wholeCall = ({ state, tool }: Extract<Part, { readonly type: "tool" }>): string => {
   const input = typeof state.input === "string" ? state.input : JSON.stringify(state.input, undefined, 2)
   const result = state.status === "error"
@@ -135,7 +135,7 @@ const messageText = (full: boolean) => ({ info, parts }: MessageWithParts): stri
   return `--- ${formatTime(info.time.created)} ${escapeLine(head)}\n${parts.map(partText(full)).join("")}${error}`
 }
 
-/** What is used of a budget, each amount with its bound. */
+/** How much of a budget is used: each amount with its limit. */
 const budgetText = ({ limit, spent }: Account): string =>
   bounds.flatMap((bound) => {
     const most = limit[bound]
@@ -174,7 +174,7 @@ export const showSession = ({ flags, operands: [id = ""] }: {
     return ExitCode.done
   }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readable(flags)))
 
-/** Does something with a session, and prints what came of it: as JSON, or in words. */
+/** Does something with a session, and prints the result as JSON or in words. */
 const telling = <A>(
   use: (service: Sessions, id: SessionID) => Effect.Effect<A, CommandError>,
   words: (result: A) => string
@@ -192,23 +192,23 @@ const telling = <A>(
       return ExitCode.done
     }))
 
-/** Has one summarised. */
+/** Has a model summarise one. */
 export const summarizeSession = telling((service, id) => service.summarize(id), ({ text }) => escapeText(text))
 
-/** Has a conversation made shorter. */
+/** Has a model compact a conversation. */
 export const compactSession = telling(
   (service, id) => service.compact(id),
   ({ tokens: { after, before } }) => `About ${formatCount(before)} tokens of conversation became ${formatCount(after)}.`
 )
 
-/** Says what was done. */
+/** Reports what was done. */
 const done = (line: string) =>
   Effect.map(Stdio, (stdio) => {
     stdio.err(escapeLine(line))
     return ExitCode.done
   })
 
-/** Gives one another title. */
+/** Renames one. */
 export const renameSession = ({ flags, operands: [id = "", ...title] }: {
   readonly flags: AttachFlags
   readonly operands: ReadonlyArray<string>
@@ -240,7 +240,7 @@ export const setMode = ({ flags, operands: [id = "", mode = ""] }: {
   )
 }
 
-/** The message that is meant; what is none is refused by the session. */
+/** The id of the message; the session refuses one that does not exist. */
 const messageOf = Effect.fnUntraced(function*(id: SessionID, given: string) {
   const { sessions } = yield* Backend
   const rows = yield* sessions.messages(id)
@@ -261,7 +261,7 @@ export const forkSession = ({ flags, operands: [id = ""] }: {
       return ExitCode.done
     }))
 
-/** Removes one. */
+/** Deletes one. */
 export const deleteSession = ({ flags, operands: [id = ""] }: {
   readonly flags: AttachFlags
   readonly operands: ReadonlyArray<string>

@@ -1,4 +1,4 @@
-/** What `skein permissions suggest` does: shows the rules that the log suggests, and how to write them. */
+/** What `skein permissions suggest` does: shows the rules that past approvals suggest, and how to write them. */
 import { enough, type Suggestion, suggestionsFor } from "@skein/core/Suggestions"
 import * as Effect from "effect/Effect"
 import type { CommandError } from "../../CommandSpec.ts"
@@ -7,14 +7,14 @@ import { directoryOf, projectOf } from "../place.ts"
 import { printList } from "./print.ts"
 import { readableDatabase } from "./sessions.ts"
 
-/** As they stand in a config. */
+/** The rules as a config file has them. */
 const asConfig = (suggestions: ReadonlyArray<Suggestion>): string => {
   const permission: Record<string, Record<string, "allow">> = {}
   for (const { pattern, permission: key } of suggestions) (permission[key] ??= {})[pattern] = "allow"
   return JSON.stringify({ permission }, undefined, 2)
 }
 
-/** Lists them, with the config that would hold them. */
+/** Lists them, with the config that contains them. */
 export const suggestPermissions = ({ flags }: {
   readonly flags: {
     readonly format: "default" | "json"
@@ -32,7 +32,7 @@ export const suggestPermissions = ({ flags }: {
       json: suggestions,
       head: ["TIMES", "PERMISSION", "PATTERN"],
       rows: suggestions.map(({ pattern, permission, times }) => [String(times), permission, pattern]),
-      empty: `Nothing was allowed ${enough} times by hand in this project.`
+      empty: `No request was allowed ${enough} times by hand in this project.`
     })
     if (flags.format === "default" && suggestions.length > 0) {
       const stdio = yield* Stdio

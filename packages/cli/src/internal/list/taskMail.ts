@@ -1,4 +1,7 @@
-/** What `skein tasks send` and `skein tasks stop` do: they say something to the process that runs a task, through the database. */
+/**
+ * What `skein tasks send` and `skein tasks stop` do. They send messages through the database to the process that runs a
+ * task.
+ */
 import { Backend } from "@skein/backend/Backend"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { Ids } from "@skein/domain/Id"
@@ -23,16 +26,16 @@ import { newestRun, runText } from "./tasks.ts"
 /** How often the database is polled, in milliseconds. */
 const pace = 100
 
-/** How long a process may take to hear what is said to it, in milliseconds: it listens four times a second. */
+/** How long a process may take to read a message, in milliseconds. It polls four times a second. */
 const hearing = 3_000
 
-/** How long a task that was asked to stop may take, in milliseconds: half a minute to conclude, and some more. */
+/** How long a task may take to stop, in milliseconds: half a minute to conclude, and a margin. */
 const stopping = 45_000
 
 const database = (db: string | undefined) =>
   Layer.merge(Layer.provideMerge(storage, platform({ database: db })), Ids.layer)
 
-/** Sends a message to the process that runs a task; whether it was received. */
+/** Sends a message to the process that runs a task; returns whether it was received. */
 const say = Effect.fnUntraced(function*(what: Pick<InboxRow, "kind" | "parts" | "stop">, { taskID }: TaskRun) {
   const store = yield* SessionStorage
   const ids = yield* Ids
@@ -59,11 +62,11 @@ const settledAlready = ({ outcome, parentID, taskID }: TaskRun): UsageError =>
       `The task ${taskID} is not at work: it has settled (${outcome?.status}). Continue it with \`skein run -s ${taskID}\`, or its caller with \`skein sessions resume ${parentID}\`.`
   })
 
-/** The run that an id means, as a server tells of it. */
+/** The run that an id means, as a server reports it. */
 const runOn = (found: Found, id: string) =>
   newestRun(id).pipe(Effect.provide(Layer.provide(remoteStorage, backendOf(found))))
 
-/** Says something to a task of a server. */
+/** Sends a message to a task on a server. */
 const sendOn = (found: Found, id: string, text: string) =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
@@ -74,12 +77,12 @@ const sendOn = (found: Found, id: string, text: string) =>
     stdio.out(
       told.status === "steered"
         ? `The task ${run.taskID} reads it at its next step.\n`
-        : `The task ${run.taskID} had just settled, and begins again with it.\n`
+        : `The task ${run.taskID} had just settled, and starts again with it.\n`
     )
     return ExitCode.done
   }).pipe(Effect.provide(backendOf(found)))
 
-/** Stops a task of a server. */
+/** Stops a task on a server. */
 const stopOn = (found: Found, id: string, reason: string | undefined) =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
@@ -93,7 +96,7 @@ const stopOn = (found: Found, id: string, reason: string | undefined) =>
     return ExitCode.done
   }).pipe(Effect.provide(backendOf(found)))
 
-/** Says something to a task that is at work. */
+/** Sends a message to a running task. */
 export const sendToTask = ({ flags, operands: [id = "", ...words] }: {
   readonly flags: AttachFlags
   readonly operands: ReadonlyArray<string>

@@ -1,4 +1,4 @@
-/** What `skein tasks` does but for worktrees: reads what is stored of tasks, whichever process runs them. */
+/** What `skein tasks` does, except for worktrees. It reads stored tasks, whichever process runs them. */
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { RunID, SessionID } from "@skein/domain/Id"
 import { reason, type TaskRun } from "@skein/domain/Outcome"
@@ -24,7 +24,7 @@ import { waitsFor } from "./waitsFor.ts"
 /** How often the storage is polled while waiting for a task, in milliseconds. */
 const pace = 250
 
-/** How long tasks are waited for where nothing is said, in milliseconds. */
+/** How long `skein tasks wait` waits by default, in milliseconds. */
 const patience = 10 * 60_000
 
 const noTask = (id: string) => new UsageError({ message: `There is no task ${escapeLine(id)}. See \`skein tasks\`.` })
@@ -35,9 +35,9 @@ const stateOf = ({ background, outcome, state, stop }: TaskRun, wasLeft = false)
   }`
 
 const leftText = (rootID: SessionID): string =>
-  `its process has ended, and no other works on it. Continue with: ${howToResume(rootID)}`
+  `its process has ended, and no other has taken over. Continue with: ${howToResume(rootID)}`
 
-/** Whether a run has no outcome, and nobody is at work who could give it one. */
+/** Whether a run has no outcome, and no process that could settle it. */
 const wasLeft = ({ rootID, state }: TaskRun) => state === "settled" ? Effect.succeed(false) : isLeft(rootID)
 
 /** Lists the tasks of a tree. */
@@ -138,7 +138,7 @@ export const showTask = ({ flags, operands: [id = ""] }: {
           ? Effect.zipWith(
             waitsFor(run, now),
             wasLeft(run),
-            (doing, isLeftOver) => `${runText(run, now, isLeftOver)}By what is stored it ${escapeLine(doing)}.\n`
+            (doing, isLeftOver) => `${runText(run, now, isLeftOver)}According to storage, it ${escapeLine(doing)}.\n`
           )
           : Effect.succeed(runText(run, now)))
       stdio.out(texts.join("\n"))
@@ -146,7 +146,7 @@ export const showTask = ({ flags, operands: [id = ""] }: {
     return ExitCode.done
   }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readable(flags)))
 
-/** Waits for tasks by looking at what is stored, and prints the outcome of each. */
+/** Polls the storage until the tasks have settled, and prints the outcome of each. */
 export const waitForTasks = ({ flags, operands }: {
   readonly flags: AttachFlags & { readonly timeout: number | undefined }
   readonly operands: ReadonlyArray<string>
@@ -169,7 +169,7 @@ export const waitForTasks = ({ flags, operands }: {
     const waited = Effect.forEach(ids, settled, { concurrency: "unbounded" })
     const found = yield* Effect.timeoutOption(waited, flags.timeout ?? patience)
     if (Option.isNone(found)) {
-      stdio.err(errorLine("The time to wait is over, and not all of the tasks have settled. `skein tasks` shows them."))
+      stdio.err(errorLine("The time is up, and not all tasks have settled. `skein tasks` shows them."))
       return ExitCode.limit
     }
     const now = yield* Clock.currentTimeMillis

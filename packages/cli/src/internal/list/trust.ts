@@ -20,7 +20,7 @@ const stateOf = ({ since, state }: Trust.TrustItem): string => {
     case "trusted":
       return `trusted since ${formatTime(since ?? 0)}`
     case "gone":
-      return "trusted, and gone"
+      return "trusted, but no longer in the files"
     case "fixed":
       return "cannot be trusted"
     case "changed":
@@ -30,7 +30,7 @@ const stateOf = ({ since, state }: Trust.TrustItem): string => {
   }
 }
 
-/** Lists what counts only if it is trusted, and what was. */
+/** Lists the settings that apply only if you trust them, and those that you trusted. */
 export const listTrust = ({ flags }: {
   readonly flags: Place & { readonly format: "default" | "json"; readonly full: boolean }
 }): Effect.Effect<number, CommandError, Stdio> =>
@@ -48,7 +48,7 @@ export const listTrust = ({ flags }: {
         item.key,
         shown(item.value)
       ]),
-      empty: "This project's files say nothing that goes beyond what you grant."
+      empty: "This project's files ask for nothing beyond what you grant."
     })
   }).pipe(Effect.provide(platform({})))
 
@@ -58,7 +58,7 @@ const tell = (what: string) => (items: ReadonlyArray<Trust.TrustItem>) =>
     return ExitCode.done
   })
 
-/** Trusts values. */
+/** Trusts settings. */
 export const allowTrust = ({ flags, operands }: {
   readonly flags: Place
   readonly operands: ReadonlyArray<string>
@@ -69,8 +69,8 @@ export const allowTrust = ({ flags, operands }: {
     Effect.provide(platform({}))
   )
 
-/** Takes trust back. */
+/** Revokes trust. */
 export const revokeTrust = ({ operands }: {
   readonly operands: ReadonlyArray<string>
 }): Effect.Effect<number, CommandError, Stdio> =>
-  Trust.revoke(operands).pipe(Effect.flatMap(tell("Not trusted any more")), Effect.provide(platform({})))
+  Trust.revoke(operands).pipe(Effect.flatMap(tell("No longer trusted")), Effect.provide(platform({})))

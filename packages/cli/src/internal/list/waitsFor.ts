@@ -1,4 +1,6 @@
-/** Tells what a task that has not settled does or waits for, by what is stored: also where another process works on it. */
+/**
+ * Says what an unsettled task does or waits for. It reads the storage, so this works if another process runs the task.
+ */
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
 import { formatAmount } from "@skein/domain/Budget"
@@ -26,15 +28,18 @@ const ofParts = (parts: ReadonlyArray<Part>, now: number): string => {
   const calls = parts.flatMap((part) => part.type === "tool" ? [part] : [])
   const running = calls.filter(({ state }) => state.status === "running").map(named)
   if (running.length > 0) return `runs ${running.join(", ")}`
-  // A call that nobody has to be asked about begins with the answer that it stands in.
+  // A call that needs no answer from a person is stored with the model's answer.
   const pending = calls.filter(({ state }) => state.status === "pending").map(named)
   return pending.length > 0 ? `waits for a person to allow ${pending.join(", ")}` : waitsForModel
 }
 
-/** The limits that requests wait for. */
+/** The limits that model requests wait for. */
 const requested = ["tokens", "usd", "steps"] as const
 
-/** The budgets that hold for a session, the nearest first, such as `16000 of 20000 tokens are used by ses_1 and all below it`. */
+/**
+ * The budgets that apply to a session, the nearest first, such as `16000 of 20000 tokens are used by ses_1 and all
+ * below it`.
+ */
 const budgetsOf = (id: SessionID): Effect.Effect<ReadonlyArray<string>, StorageError, SessionStorage> =>
   Effect.gen(function*() {
     const store = yield* SessionStorage
@@ -51,11 +56,13 @@ const budgetsOf = (id: SessionID): Effect.Effect<ReadonlyArray<string>, StorageE
     return [...own, ...above]
   })
 
-/** Where nothing else is known, a task waits for the model; under a budget its request may wait for what others hold. */
+/**
+ * Otherwise a task waits for the model. If it has a budget, its request may also wait for what others have reserved.
+ */
 const orForBudget = Effect.fnUntraced(function*(taskID: SessionID, doing: string) {
   if (doing !== waitsForModel) return doing
   const budgets = yield* budgetsOf(taskID)
-  return budgets.length === 0 ? doing : `${doing}, or for budget that others hold: ${budgets.join("; ")}`
+  return budgets.length === 0 ? doing : `${doing}, or for budget that others have reserved: ${budgets.join("; ")}`
 })
 
 /** In a few words, such as `waits for the model`. */

@@ -1,4 +1,4 @@
-/** What `skein tasks clean` does: removes the worktrees of tasks that are not at work, but never what is nowhere else. */
+/** What `skein tasks clean` does: removes the worktrees of settled tasks, but never work that exists nowhere else. */
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { DataDirs } from "@skein/config/DataDirs"
 import { Isolation, type Leftover } from "@skein/core/Isolation"
@@ -14,7 +14,7 @@ import { platform, storage } from "../app.ts"
 import { errorLine } from "../explain.ts"
 import { printLine } from "./print.ts"
 
-/** What owns the worktrees of tasks. */
+/** The service that owns the worktrees of tasks. */
 export const isolation = Layer.unwrapEffect(
   Effect.gen(function*() {
     const { data } = yield* DataDirs
@@ -25,10 +25,10 @@ export const isolation = Layer.unwrapEffect(
   })
 )
 
-/** What is in a worktree, for people. */
+/** The contents of a worktree, for people. */
 const contents = ({ changes }: Leftover): string => {
   if (changes === "none") return "no changes"
-  if (changes === "unknown") return "changes that cannot be told, as its repository is gone"
+  if (changes === "unknown") return "unknown changes: its repository no longer exists"
   return `${changes.commits} commits, ${changes.uncommitted} uncommitted files`
 }
 

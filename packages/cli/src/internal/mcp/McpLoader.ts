@@ -1,4 +1,4 @@
-/** Owns the MCP servers of this process. What speaks with them is loaded for the first project that has one. */
+/** Owns the MCP servers of this process. The MCP client is loaded for the first project that has a server. */
 import type * as FileSystem from "@effect/platform/FileSystem"
 import type { Question } from "@skein/core/Question"
 import { noSource, type ToolSource } from "@skein/core/Tool"
@@ -17,7 +17,7 @@ export class McpLoader extends Context.Tag("@skein/cli/internal/mcp/McpLoader")<
     project: Omit<ProjectServers, "servers"> & { readonly servers: ConfigInfo["mcp"] }
   ) => Effect.Effect<ToolSource, never, Question | Scope.Scope>
 }>() {
-  /** Servers as processes of this one. */
+  /** Runs servers as child processes. */
   static readonly layer: Layer.Layer<McpLoader, never, FileSystem.FileSystem | Processes> = Layer.scoped(
     McpLoader,
     Effect.gen(function*() {

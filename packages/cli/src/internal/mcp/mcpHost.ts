@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import { Redaction } from "../Redaction.ts"
 import { version } from "../version.ts"
 
-/** Servers as processes of this one. */
+/** Runs servers as child processes. */
 export const makeHost: Effect.Effect<McpHost, never, FileSystem.FileSystem | Processes> = Effect.gen(function*() {
   const fs = yield* FileSystem.FileSystem
   const processes = yield* Processes

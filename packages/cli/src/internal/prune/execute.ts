@@ -1,4 +1,4 @@
-/** What `skein sessions prune` does: removes what is old, and says how much that was. */
+/** What `skein sessions prune` does: removes old data, and reports how much. */
 import { DataDirs } from "@skein/config/DataDirs"
 import { Bus } from "@skein/core/Bus"
 import { Journal } from "@skein/core/Journal"
@@ -31,12 +31,12 @@ const readAge = (text: string): Effect.Effect<number, UsageError> =>
     const age = parseAge(text)
     return age === undefined
       ? new UsageError({
-        message: `--older-than: ${JSON.stringify(text)} is no age of a day or more. Write it as 36h, 90d or 12w.`
+        message: `--older-than: ${JSON.stringify(text)} is not an age of a day or more. Write it as 36h, 90d or 12w.`
       })
       : Effect.succeed(age)
   })
 
-/** Removes a tree that nobody holds; one that somebody has taken up meanwhile stays. */
+/** Removes a tree that no process holds. A tree that a process has resumed meanwhile stays. */
 const remove = ({ found, root }: { readonly root: SessionInfo; readonly found: StoredLease }) =>
   Effect.gen(function*() {
     const { commit } = yield* Journal
@@ -96,12 +96,12 @@ interface Space {
 
 const spaceLine = ({ "dry-run": dryRun, vacuum }: Flags, space: Space | undefined): string =>
   space === undefined
-    ? "PostgreSQL uses the room again by itself."
+    ? "PostgreSQL reuses the space automatically."
     : vacuum && !dryRun
     ? `The database takes ${formatBytes(space.after)}; it was ${formatBytes(space.before)}, and ${
       formatBytes(Math.max(0, space.before - space.after))
     } are free again.`
-    : `The database takes ${formatBytes(space.after)}; --vacuum gives back what is empty in it.`
+    : `The database takes ${formatBytes(space.after)}; --vacuum frees its empty pages.`
 
 const linesOf = (
   { events, kept, sessions, texts }: Pruned,
@@ -117,7 +117,7 @@ const linesOf = (
   spaceLine(flags, space)
 ]
 
-/** Removes what is old. */
+/** Removes old data. */
 export const executePrune = ({ flags }: Input<typeof pruneFlags>): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
@@ -127,11 +127,11 @@ export const executePrune = ({ flags }: Input<typeof pruneFlags>): Effect.Effect
     if (flags.vacuum && !isFile) {
       return yield* new UsageError({
         message:
-          "--vacuum is for SQLite files. PostgreSQL uses the room again by itself (autovacuum); leave the flag out."
+          "--vacuum is for SQLite files. PostgreSQL reuses the space automatically (autovacuum); leave the flag out."
       })
     }
     const before = isFile ? yield* SqliteSpace.size(database) : undefined
-    // Closed before the file is written anew: closing moves the log into it.
+    // Close the database before its file is rewritten: closing merges the write-ahead log into the file.
     const pruned = yield* Effect.provide(prune(flags, age), Layer.provideMerge(journal, storage))
     if (flags.vacuum && !flags["dry-run"]) yield* SqliteSpace.compact(database)
     const space = before === undefined ? undefined : { before, after: yield* SqliteSpace.size(database) }

@@ -14,28 +14,33 @@ const day = 24 * hour
 /** How long the long texts of existing sessions are kept, in days. */
 export const keptDays = 30
 
-/** How many events of one tree are kept: some 5 MB, and more than anybody who was away for a while asks for. */
+/** How many events of one tree are kept: some 5 MB, more than a client that reconnects asks for. */
 const mostPerTree = 20_000
 
-/** Long texts of sessions that this database does not know: another one may, for all share the data directory. */
+/**
+ * Long texts of sessions that are not in this database. They may be in another one, because all share the data
+ * directory.
+ */
 const strangersDays = 7
 
-/** A session that was changed within this time may be at work. */
+/** A session that changed within this time may be in use. */
 const restingAfter = hour
 
-/** How long events are kept, in milliseconds. All projects share the database, so only the user's own config decides. */
+/**
+ * How long events are kept, in milliseconds. All projects share the database, so only the user's own config decides.
+ */
 export const keptEvents = Effect.gen(function*() {
   const { home } = yield* DataDirs
   const { settings } = yield* ConfigFiles.load({ directory: home })
   return settings.events.keep
 })
 
-/** Forgets what is older than that. */
+/** Removes what is older. */
 export const forget = Effect.fnUntraced(function*(options: {
   readonly dryRun?: boolean
-  /** Sessions that were removed just now, whose texts go whatever their age. */
+  /** Sessions that were just removed. Their texts are removed whatever their age. */
   readonly removed?: ReadonlySet<string>
-  /** How many events, and how many texts, at most. */
+  /** The maximum number of events, and of texts. */
   readonly limits?: { readonly events: number; readonly texts: number }
 }) {
   const { data } = yield* DataDirs

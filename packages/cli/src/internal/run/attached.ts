@@ -14,13 +14,13 @@ import { type Ground, prompted } from "./prompted.ts"
 import type { Shown } from "./shownAs.ts"
 import { findTarget, onBackend } from "./target.ts"
 
-/** The environment of a server is not this one: keys are not spoken of. */
+/** The server has its own environment, so this note does not mention keys. */
 const ground: Ground = {
   modelNote: (usual) => Effect.succeed(`model: ${usual} (-m chooses another)`),
   beside: Effect.void
 }
 
-/** A terminal that is closed leaves the turn running; Ctrl-C asks, where somebody can answer. */
+/** Closing the terminal leaves the turn running. Ctrl-C asks what to do, if somebody can answer. */
 const leaving = Effect.fnUntraced(function*(
   { server: { url } }: Found,
   { askLeaving, whenClosed }: Shown,
@@ -29,14 +29,14 @@ const leaving = Effect.fnUntraced(function*(
   const stop = yield* Stop
   const stdio = yield* Stdio
   let isAsked = false
-  // Others who watch the turn may still answer what it asks.
+  // Others who watch the turn may still answer its questions.
   whenClosed?.(() => {
     if (progress.isOver) return
     progress.goesOnAt = url
     stop.now("SIGHUP")
   })
   yield* stop.onSignal((by) => {
-    // Until there is a session, nothing of this run can go on.
+    // Until there is a session, the server has nothing to continue.
     if (progress.left.sessionID === undefined) return false
     if (by === "SIGHUP") progress.goesOnAt = url
     if (by !== "SIGINT" || isAsked || askLeaving === undefined || !stdio.isTerminal.input) return false
@@ -53,7 +53,7 @@ const leaving = Effect.fnUntraced(function*(
   })
 })
 
-/** Runs it, on a server that was found. */
+/** Runs it on a server. */
 export const runAttached = (input: RunInput, silence: Silence, found: Found, shown: Shown, progress: Progress) =>
   Effect.gen(function*() {
     const { flags } = input
@@ -70,7 +70,7 @@ export const runAttached = (input: RunInput, silence: Silence, found: Found, sho
         shown.presenter.note(
           `server: ${found.server.url} (its environment, config and trust apply; --attach=off works without it)`
         )
-        if (flags.verbose) shown.presenter.note("--verbose shows no hooks here: they run at the server.")
+        if (flags.verbose) shown.presenter.note("--verbose shows no hooks here: they run on the server.")
         yield* leaving(found, shown, progress)
         return yield* prompted(input, { target, typed }, ground, Fiber.join(reading), shown, progress)
       }),

@@ -9,7 +9,7 @@ import { basename, resolve } from "node:path"
 import { UsageError } from "../../UsageError.ts"
 import { fileReason } from "../fileReason.ts"
 
-/** The longest file that is attached, in bytes. */
+/** The maximum size of an attached file, in bytes. */
 const longest = 20 * 1024 * 1024
 
 const refuse = (path: string, why: string) => new UsageError({ message: `--file: ${path} ${why}` })
@@ -32,7 +32,7 @@ const attach = Effect.fnUntraced(function*(directory: string, given: string) {
   }
   const info = yield* Effect.mapError(fs.stat(path), failed)
   if (info.type !== "File") {
-    return yield* refuse(path, `is no file (${info.type.toLowerCase()}). Name a text file or an image.`)
+    return yield* refuse(path, `is not a file (${info.type.toLowerCase()}). Name a text file or an image.`)
   }
   if (Number(info.size) > longest) {
     return yield* refuse(path, "is longer than 20 MB. Name it in the prompt instead: the agent reads it in pieces.")
@@ -48,6 +48,6 @@ const attach = Effect.fnUntraced(function*(directory: string, given: string) {
   return { type: "text", text: `The file ${path}:\n\n${text}`, synthetic: true } satisfies PartInput
 })
 
-/** Reads the files; paths are taken from a directory. */
+/** Reads the files. Paths are relative to a directory. */
 export const attachments = (directory: string, paths: ReadonlyArray<string>) =>
   Effect.forEach(paths, (path) => attach(directory, path))

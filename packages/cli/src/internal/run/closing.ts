@@ -1,4 +1,4 @@
-/** Decides what is said on standard error when a run has ended: what was wrong, and how to go on. */
+/** Decides what standard error says when a run has ended: what went wrong, and how to continue. */
 import { escapeLine } from "@skein/tui/Escape"
 import { errorLine } from "../explain.ts"
 import type { Denials } from "./denials.ts"
@@ -21,11 +21,11 @@ const resume = ({ error, outcome, sessionID, stored }: RunResult): string => {
 interface Asked {
   readonly auto: boolean
   readonly canAsk: boolean
-  /** Whether a person sits before it, though perhaps nobody can be asked. */
+  /** Whether a person watches, even if the terminal cannot ask questions. */
   readonly onTerminal: boolean
 }
 
-/** How to permit what was denied; a person who rejected it knows. */
+/** How to permit what was denied. A person who rejected it needs no hint. */
 const advice = ({ auto, canAsk, onTerminal }: Asked): string => {
   if (auto) {
     return onTerminal
@@ -34,13 +34,13 @@ const advice = ({ auto, canAsk, onTerminal }: Asked): string => {
   }
   if (canAsk) return ""
   const allow = "pass --auto, or allow it under \"permission\" in the config."
-  // A terminal that cannot draw, or a format for programs: a terminal alone would not help.
+  // The terminal cannot draw, or the format is for programs: a terminal alone would not help.
   return onTerminal
     ? ` Nobody can be asked here (--format, or TERM=dumb): ${allow}`
     : ` Run it on a terminal to be asked, ${allow}`
 }
 
-/** Which tasks --no-wait has left, and how to continue them. */
+/** The tasks that --no-wait interrupted, and how to continue them. */
 const interruptedLines = ({ interrupted = [], sessionID, stored }: RunResult): ReadonlyArray<string> =>
   interrupted.length === 0 || stored === false || sessionID === undefined ? [] : [
     ...interrupted.map(({ agent, description, task_id }) =>
@@ -49,7 +49,7 @@ const interruptedLines = ({ interrupted = [], sessionID, stored }: RunResult): R
     errorLine(`Continue with \`skein sessions resume ${sessionID}\`, or with the next prompt in this session.`)
   ]
 
-/** Which tasks continue on a server. */
+/** The tasks that continue on a server. */
 const continuingLines = ({ continuing = [] }: RunResult): ReadonlyArray<string> =>
   continuing.map(({ agent, description, task_id }) =>
     errorLine(
@@ -59,7 +59,7 @@ const continuingLines = ({ continuing = [] }: RunResult): ReadonlyArray<string> 
     )
   )
 
-/** The lines; none where all is well, or where nobody reads them. */
+/** The lines; none if all is well, or if nobody reads them. */
 export const closingLines = (
   result: RunResult,
   denials: Denials,

@@ -1,4 +1,4 @@
-/** Continues a session without a prompt: what a crash left, or a turn that was cut off. */
+/** Continues a session without a prompt: after a crash, or after a turn that was cut off. */
 import { Backend } from "@skein/backend/Backend"
 import type { NewPrompt, Turn } from "@skein/backend/Sessions"
 import { answerOf } from "@skein/core/Session"
@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import { UsageError } from "../../UsageError.ts"
 import { answered, withUsage } from "./turn.ts"
 
-/** What an agent is told whose turn was stopped, failed, or ended at a limit. */
+/** The prompt for an agent whose turn was stopped, failed, or ended at a limit. */
 export const continueText = "Continue where you left off."
 
 /** The answer that a session has already given. */

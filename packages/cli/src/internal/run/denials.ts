@@ -1,17 +1,17 @@
-/** Remembers what was not permitted in a tree. */
+/** Counts the requests that were not permitted in a tree. */
 import type { Event, PermissionRequest } from "@skein/domain/Event"
 
-/** What was not permitted so far, by the questions that were asked. */
+/** The requests that were not permitted so far, found by their questions. */
 export class Denials {
   readonly #asked = new Map<string, PermissionRequest>()
   readonly #denied: Array<PermissionRequest> = []
 
-  /** Remembers a question that was asked before the events began. */
+  /** Records a question that was asked before the events began. */
   asked(request: PermissionRequest): void {
     this.#asked.set(request.id, request)
   }
 
-  /** Looks at an event. */
+  /** Reads an event. */
   see(event: Event): void {
     if (event.type === "permission.asked") this.#asked.set(event.properties.id, event.properties)
     if (event.type !== "permission.replied") return
@@ -22,12 +22,12 @@ export class Denials {
     }
   }
 
-  /** How many questions were answered by no. */
+  /** How many requests were denied. */
   get count(): number {
     return this.#denied.length
   }
 
-  /** A line about them: how many, and the first few. */
+  /** One line about them: the number, and the first few. */
   get summary(): string {
     const named = this.#denied.slice(0, 3).map(({ path, patterns, permission }) =>
       `${permission} ${patterns.join(", ")} (${path.join(" > ")})`

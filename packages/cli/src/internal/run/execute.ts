@@ -1,4 +1,4 @@
-/** What `skein run` does: finds or makes a session, prompts it, shows what happens, and says how it ended. */
+/** What `skein run` does: finds or creates a session, prompts it, shows its progress, and reports how it ended. */
 import { failpoint } from "@skein/core/Failpoints"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -19,7 +19,7 @@ import type { RunInput, Silence } from "./prompt.ts"
 import { nothing, ofError, ofLeaving, ofStop, type RunResult, unconfirmed, unstored, withLeftOut } from "./result.ts"
 import { type Shown, shownAs } from "./shownAs.ts"
 
-/** The flags that only a run in its own process can keep to. */
+/** The flags that only a run in its own process can apply. */
 const ownFlags = ["concurrency", "max-tasks", "max-steps"] as const
 
 /** The server to work through; undefined to work in this process. */
@@ -32,7 +32,7 @@ const serverFor = Effect.fnUntraced(function*({ flags }: RunInput, { presenter }
   if (flags.attach !== undefined && flags.attach !== "auto") {
     return yield* new UsageError({ message: `${why}. Leave that out, or run without the server: --attach=off.` })
   }
-  presenter.note(`${why}, so this run works by itself.`)
+  presenter.note(`${why}, so this run does not use it.`)
   return undefined
 })
 
@@ -52,7 +52,7 @@ const concluded = (exit: Exit.Exit<RunResult, CommandError>, { goesOnAt, intact,
     })
   })
 
-/** Runs it: on a server if one holds the database, else in this process. */
+/** Runs it on a server if one holds the database, or else in this process. */
 const work = (input: RunInput, silence: Silence, shown: Shown, progress: Progress) =>
   Effect.gen(function*() {
     const { flags } = input
@@ -105,7 +105,7 @@ export const executeRun = (
         if (progress.leftOut.count > 0 && !readerIsGone) stdio.err(errorLine(leftOutText(progress.leftOut.count)))
         for (const line of closingLines(result, progress.denials, asked)) stdio.err(line)
         if (Exit.isFailure(exit) && flags.verbose) yield* showCause(exit.cause, flags["log-format"] === "json")
-        // A person who has the answer may leave.
+        // A person who has read the answer may close the terminal.
         if (Exit.isSuccess(exit)) yield* Effect.exit(restore(progress.after))
         return result.exitCode
       })

@@ -20,11 +20,11 @@ import { type Ground, prompted } from "./prompted.ts"
 import type { Shown } from "./shownAs.ts"
 import { findTarget, inStorage } from "./target.ts"
 
-/** The agents, of which the one at the root may make only so many steps. */
+/** The agents, with a step limit for the root agent. */
 const bounded = (agents: ReadonlyArray<AgentInfo>, name: string, steps: number | undefined) =>
   steps === undefined ? agents : agents.map((agent) => agent.name === name ? { ...agent, steps } : agent)
 
-/** While models are waited for there is time to forget what is old. */
+/** Waiting for models leaves time to remove old data. */
 const forgetting = Effect.map(
   Effect.context<Effect.Effect.Context<typeof import("../prune/daily.ts")["forgetDaily"]>>(),
   (context) =>
@@ -34,7 +34,7 @@ const forgetting = Effect.map(
     )
 )
 
-/** Runs it, over the database. */
+/** Runs it over the database. */
 export const runHere = (input: RunInput, silence: Silence, shown: Shown, progress: Progress) =>
   Effect.gen(function*() {
     const { flags } = input

@@ -1,4 +1,4 @@
-/** Tells of every hook event in a line, nested by depth: what `--verbose` shows of a run besides its calls. */
+/** Prints a line for every hook event, indented by depth. `--verbose` shows these lines in addition to the calls. */
 import { type Hook, on } from "@skein/core/Hooks"
 import { type HookEvent, hookEvents, type HookPayload } from "@skein/domain/Hook"
 import * as Effect from "effect/Effect"
@@ -31,7 +31,10 @@ const factsOf = (payload: HookPayload): string => {
 export const hookLine = (payload: HookPayload): string =>
   `${"  ".repeat(payload.path.length - 1)}[HOOK] ${payload.event} ${factsOf(payload)}`
 
-/** These hooks with those that tell of them: before what they may change, and behind it where that is what is read. */
+/**
+ * Adds a hook that prints its line for each event: before these hooks, but for PostToolUse after them, because they may
+ * change the output.
+ */
 export const withLines = (
   hooks: ReadonlyArray<Hook>,
   tell: (line: string, payload: HookPayload) => void

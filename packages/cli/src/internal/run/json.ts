@@ -1,4 +1,4 @@
-/** The format `json`: every event of the tree as a line, and the result as the last one. */
+/** The format `json`: every event of the tree as a line, and the result as the last line. */
 import type { Streams } from "../../Stdio.ts"
 import type { Presenter } from "./presenter.ts"
 

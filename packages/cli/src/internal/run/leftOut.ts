@@ -1,24 +1,24 @@
-/** Decides which events a reader who is too slow does not get: only such as later ones take the place of. */
+/** Decides which events a slow reader does not get: only those that later events replace. */
 import type { Event } from "@skein/domain/Event"
 import type { PartID } from "@skein/domain/Id"
 import type { Streams } from "../../Stdio.ts"
 import { mostWaiting } from "../../Stdio.ts"
 
-/** What was left out of a run's output so far. */
+/** The events that a run's output has skipped so far. */
 export class LeftOut {
   readonly #waiting: Streams["waiting"]
-  /** Parts with missing deltas: their next event is the whole part. */
+  /** Parts with missing deltas. Their next event contains the whole part. */
   readonly #holed = new Set<PartID>()
-  /** Calls that were told as running: until their result, only news of their progress follows. */
+  /** Calls whose `running` event was printed. Until their result, only progress follows. */
   readonly #running = new Set<PartID>()
-  /** How many events were left out. */
+  /** How many events were skipped. */
   count = 0
 
   constructor({ waiting }: Pick<Streams, "waiting">) {
     this.#waiting = waiting
   }
 
-  /** Whether an event is left out. */
+  /** Decides whether to skip an event, and counts it. */
   takes(event: Event): boolean {
     const isLeftOut = this.#isPassing(event)
     if (isLeftOut) this.count++
@@ -54,7 +54,7 @@ export class LeftOut {
   }
 }
 
-/** What is said of them. */
+/** The message about them. */
 export const leftOutText = (count: number): string =>
   `The output was read too slowly: ${count} ${
     count === 1 ? "event" : "events"

@@ -1,4 +1,4 @@
-/** The format `default` on a terminal: the tree of agents as it works, the answer as it comes, questions where they come up. */
+/** The format `default` on a terminal: the tree of agents as it works, the answer as it arrives, and questions. */
 import { Backend } from "@skein/backend/Backend"
 import type { SessionID } from "@skein/domain/Id"
 import type { PendingAsk } from "@skein/domain/TreeSnapshot"
@@ -17,13 +17,13 @@ import * as Queue from "effect/Queue"
 import type { Streams } from "../../Stdio.ts"
 import type { LeavingChoice, Presenter } from "./presenter.ts"
 
-/** How long a frame stays at least, in milliseconds: twelve a second are smooth enough. */
+/** The minimum time between two frames, in milliseconds: twelve frames a second are smooth enough. */
 const pace = 84
 
-/** How often the clocks of the tree go on by themselves, in milliseconds. */
+/** How often the clocks of the tree are redrawn without an event, in milliseconds. */
 const tick = 1_000
 
-/** Makes the presenter; its screen is given back when the scope closes, whatever happened. */
+/** Makes the presenter. It restores the terminal when the scope closes, whatever happened. */
 export const live = Effect.fnUntraced(function*(stdio: Streams) {
   const clock = yield* Effect.clock
   const noColour = yield* Effect.orElseSucceed(Config.option(Config.string("NO_COLOR")), () => Option.none())
@@ -66,7 +66,7 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
         ? asks.dismiss(reply.id)
         : asks.answer(reply.id, reply.answers)
     }).pipe(
-      // Somebody else may have answered it, or its agent may be gone: then there is nothing left to answer.
+      // If somebody else answered it, or its agent has ended, nothing is left to answer.
       Effect.catchTags({ PermissionNotFound: () => Effect.void, QuestionNotFound: () => Effect.void }),
       Effect.catchAll((error) => Effect.sync(() => view?.note(error.message)))
     )
@@ -91,7 +91,7 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
   )
 
   yield* Effect.addFinalizer(() => Effect.sync(() => screen.close()))
-  // Also where the process ends at once: a terminal without a cursor is no use.
+  // Also if the process exits immediately: never leave a terminal without a cursor.
   const onExit = () => {
     screen.close()
     stdio.out(unmarkPastes)
@@ -162,7 +162,7 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
     }
     view.dialogs.press(typed, moment().steady)
     answered.unsafeOpen()
-    // What a key does is seen at once.
+    // Show the effect of a key immediately.
     draw()
   }
 

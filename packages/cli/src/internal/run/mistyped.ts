@@ -1,4 +1,4 @@
-/** Finds `/command` and `@name` in typed words that lead nowhere, before anything is stored or sent. */
+/** Finds `/command` and `@name` in the prompt that match nothing, before anything is stored or sent. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import { Backend } from "@skein/backend/Backend"
 import { Command } from "@skein/core/Command"
@@ -9,10 +9,10 @@ import * as Effect from "effect/Effect"
 import { basename, dirname, join, resolve } from "node:path"
 import { UsageError } from "../../UsageError.ts"
 
-/** How many names are checked: a prompt may quote a text that is full of them. */
+/** How many names are checked: a prompt may quote a text with many of them. */
 const most = 50
 
-/** A command's name. Other words after a slash are paths or patterns. */
+/** The name of a command. Other words after a slash are paths or patterns. */
 const commandName = /^[\p{L}\p{N}][\p{L}\p{N}_:-]*$/u
 
 /** Names that can only be files: with an extension, or relative or absolute paths. Others may be handles or packages. */
@@ -57,7 +57,7 @@ const faultOf = Effect.fnUntraced(function*(name: string, directory: string) {
   const file = similar(basename(path), siblings)
   const meant = similar(name, agents.filter(isSubagent).map((agent) => agent.name))
     ?? (file === undefined ? undefined : join(dirname(name), file))
-  // A folder that exists makes the rest of the path a file, also without an extension.
+  // If the first folder exists, the rest is the path of a file, even without an extension.
   const isFile = filePattern.test(name) || (dirname(name) !== "." && siblings.length > 0)
   const hint = meant === undefined ? "" : ` Did you mean @${meant}?`
   return isFile || meant !== undefined
@@ -65,7 +65,7 @@ const faultOf = Effect.fnUntraced(function*(name: string, directory: string) {
     : { refuse: false, says: `@${name} is neither a file here nor a subagent, and is sent as text.` }
 })
 
-/** Refuses an `@name` that was meant as a file or a subagent and is none, and notes others. */
+/** Refuses an `@name` that was meant as a file or a subagent and is neither. Notes other such names. */
 export const checkNames = Effect.fnUntraced(
   function*(words: string, directory: string, note: (line: string) => void) {
     for (const name of Command.namesIn(words).slice(0, most)) {

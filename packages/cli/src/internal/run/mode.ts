@@ -1,11 +1,11 @@
-/** Decides in which mode a run works: as the flags say, else as the session was left. */
+/** Decides the mode of a run: the one from the flags, or else the stored mode of the session. */
 import { type Mode, modeOf, planAgent } from "@skein/domain/Mode"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import { UsageError } from "../../UsageError.ts"
 import type { Lookup } from "./target.ts"
 
-/** The flags that say it. */
+/** The flags that set the mode. */
 interface ModeFlags {
   readonly auto: boolean
   readonly mode: Mode | undefined
@@ -14,7 +14,7 @@ interface ModeFlags {
 
 const refuse = (message: string) => new UsageError({ message })
 
-/** The mode that was typed; flags that contradict each other are refused. */
+/** The mode on the command line. Contradicting flags are refused. */
 export const typedMode = ({ agent, auto, mode }: ModeFlags): Effect.Effect<Mode | undefined, UsageError> => {
   if (auto && mode !== undefined && mode !== "auto") {
     return refuse(`--auto is --mode auto, and you gave --mode ${mode}. Leave one of them out.`)
@@ -30,13 +30,13 @@ export const typedMode = ({ agent, auto, mode }: ModeFlags): Effect.Effect<Mode 
   )
 }
 
-/** The mode of the tree that a session is in. */
+/** The mode of a session's tree. */
 export const storedMode = Effect.fnUntraced(function*(session: SessionInfo | undefined, { get }: Pick<Lookup, "get">) {
   if (session === undefined) return undefined
   return modeOf(session.parentID === undefined ? session : (yield* get(session.rootID)) ?? session)
 })
 
-/** The agent that works from now on where none is typed, in a session that is there or is to be made. */
+/** The default agent of a new or existing session from now on. */
 export const agentIn = (mode: Mode | undefined, session: SessionInfo | undefined, usual: string): string => {
   if (mode === "plan") return planAgent
   if (session === undefined) return usual

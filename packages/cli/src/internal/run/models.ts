@@ -1,4 +1,4 @@
-/** Decides which model a run begins with, before anything is stored. */
+/** Decides the model of a run before anything is stored. */
 import { formatRef, type ModelRef, parseRef } from "@skein/domain/Model"
 import { keyNames } from "@skein/provider/DefaultModel"
 import * as Effect from "effect/Effect"
@@ -17,11 +17,11 @@ export const readModel = (text: string | undefined): Effect.Effect<ModelRef | un
     : Effect.succeed(ref)
 }
 
-/** Says which model answers where neither a flag, an agent nor the config names one, and how to have another. */
+/** If no flag, agent or config names a model, says which one answers, and how to choose another. */
 export const defaultNote = Effect.fnUntraced(function*(usual: string) {
   const { keyName, model, otherKeys } = yield* chooseModel
   if (usual === formatRef(fallback)) {
-    return `No model is configured, so ${usual} answers, which is no AI. For a model's answer, set one of ${
+    return `No model is configured, so ${usual} answers, which is not an AI. For a model's answer, set one of ${
       keyNames.join(", ")
     }, or choose another with --model PROVIDER/MODEL or "model" in skein.json.`
   }

@@ -1,4 +1,7 @@
-/** The format `default` where there is no terminal: a line for each call on standard error, the answer on standard output. */
+/**
+ * The format `default` without a terminal: each call is a line on standard error, and the answer goes to standard
+ * output.
+ */
 import type { Event } from "@skein/domain/Event"
 import type { HookPayload } from "@skein/domain/Hook"
 import type { SessionID } from "@skein/domain/Id"
@@ -14,13 +17,13 @@ import type { Streams } from "../../Stdio.ts"
 import { type Presenter, writeAnswer } from "./presenter.ts"
 import { TaskLabels } from "./taskLabels.ts"
 
-/** The most that is shown of what a failed call was about, in columns. */
+/** The maximum width of a failed call's subject, in columns. */
 const longestSubject = 60
 
-/** The first line of a message, as much of it as is read in passing. */
+/** The first line of a message, shortened. */
 const firstLine = (text: string): string => escapeLine(text.trimStart().split("\n", 1)[0]?.slice(0, 200) ?? "")
 
-/** The lines that tell of an event. */
+/** The lines for an event. */
 const linesOf = (event: Event, calls: Calls): ReadonlyArray<string> => {
   const by = prefix(event.depth)
   switch (event.type) {
@@ -61,14 +64,14 @@ const linesOf = (event: Event, calls: Calls): ReadonlyArray<string> => {
 
 const prefix = (depth: number): string => depth === 0 ? "" : "subagent:"
 
-/** The calls of a tree, each printed once: when a hook before it runs, or else when it begins. */
+/** The calls of a tree. Each is printed once: when a hook before it runs, or else when it begins. */
 class Calls {
   readonly #shown = new Set<string>()
   readonly #pending = new Map<string, ToolPart>()
-  /** The calls that run now, by session, and whether another one of the session has run beside them. */
+  /** The running calls by session, and whether each has been the session's only running call all the time. */
   readonly #running = new Map<SessionID, Map<string, { isAlone: boolean }>>()
 
-  /** The lines that tell of a call as it is now. */
+  /** The lines for the current state of a call. */
   see(part: ToolPart, depth: number): ReadonlyArray<string> {
     const { id, sessionID, state, tool } = part
     if (state.status === "pending") {
@@ -100,9 +103,9 @@ class Calls {
     if (running.size > 1) { for (const call of running.values()) call.isAlone = false }
   }
 
-  /** Forgets a call; says whether no other one of its session has run beside it. */
+  /** Removes a call; returns whether no other call of its session ran at the same time. */
   #ends(sessionID: SessionID, id: string): boolean {
-    // One that is refused before it runs counts as well.
+    // This also counts a call that was refused before it ran.
     this.#runs(sessionID, id)
     const running = this.#running.get(sessionID)
     const isAlone = running?.get(id)?.isAlone ?? true
@@ -111,7 +114,7 @@ class Calls {
     return isAlone
   }
 
-  /** The line of the call that a hook hears of before it is made. */
+  /** The line of a pending call whose PreToolUse hook runs. */
   heard({ input, path, sessionID, tool }: HookPayload<"PreToolUse">): ReadonlyArray<string> {
     const written = JSON.stringify(input)
     for (const { id, sessionID: of, state, tool: name } of this.#pending.values()) {
@@ -128,7 +131,7 @@ class Calls {
   }
 }
 
-/** Whether what a model wrote is what a hook was told: its JSON, or its text where it is none. */
+/** Whether a hook's input is what the model wrote: its JSON, or its text if it is not JSON. */
 const sameCall = (raw: string, shown: string): boolean => {
   try {
     return JSON.stringify(JSON.parse(raw)) === shown

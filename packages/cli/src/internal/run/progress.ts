@@ -1,4 +1,4 @@
-/** Owns a run as far as it has come. */
+/** Owns the state of a run. */
 import type { BackendError } from "@skein/backend/BackendError"
 import type { StorageError } from "@skein/core/StorageError"
 import type * as Effect from "effect/Effect"
@@ -6,20 +6,20 @@ import type { Denials } from "./denials.ts"
 import type { LeftOut } from "./leftOut.ts"
 import type { Unfinished } from "./result.ts"
 
-/** A run as far as it has come. */
+/** The state of a run. */
 export interface Progress {
   /** What to show if the run does not finish. */
   left: Unfinished
-  /** What is waited for when the result was told: from then on nothing more is. */
+  /** What to wait for after the result was printed. Nothing more is printed then. */
   after: Effect.Effect<void>
   isOver: boolean
-  /** Whether it works in the mode `auto`. */
+  /** Whether the run works in mode `auto`. */
   isAuto: boolean
-  /** Fails where the database is gone, and all that was stored. */
+  /** Fails if the database is gone, with all that was stored. */
   intact: Effect.Effect<void, BackendError | StorageError>
   /** The server that continues the turn, if the user left it running. */
   goesOnAt: string | undefined
-  /** Whether what was to be stopped is known to have stopped. */
+  /** Whether what had to stop is known to have stopped. */
   isStopConfirmed: boolean
   readonly denials: Denials
   readonly leftOut: LeftOut

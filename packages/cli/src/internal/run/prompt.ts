@@ -1,4 +1,4 @@
-/** What a run prompts its session with: words, what was piped in and attached, or a command. */
+/** Decides the prompt of a run: words, standard input and attachments, or a command. */
 import { Backend } from "@skein/backend/Backend"
 import type { NewPrompt } from "@skein/backend/Sessions"
 import { Command, type CommandRequest } from "@skein/core/Command"
@@ -16,26 +16,26 @@ import { readStdin } from "./stdin.ts"
 /** What was typed after `skein run`. */
 export type RunInput = Input<typeof runFlags>
 
-/** Whether a prompt has to be given. */
+/** Whether a prompt is required. */
 export type Silence = "may be silent" | "needs a prompt"
 
-/** What there is to prompt with. */
+/** The sources of a prompt. */
 export interface Asked {
-  /** The words on the command line, as the shell took them apart. */
+  /** The words on the command line, as the shell split them. */
   readonly typed: ReadonlyArray<string>
   readonly piped: string
   readonly files: ReadonlyArray<PartInput>
-  /** The command that was named by its flag. */
+  /** The command that its flag names. */
   readonly command: string | undefined
 }
 
-/** Whether what was typed says how a prompt is answered: then there is one, though it has no words. */
+/** Whether flags say how to answer the prompt. Then there is a prompt, though it has no words. */
 const isSaid = ({ agent, model, "budget-tokens": tokens, "budget-usd": usd, "no-wait": noWait }: RunInput["flags"]) =>
   noWait || [agent, model, tokens, usd].some((flag) => flag !== undefined)
 
 const isBlank = (text: string): boolean => text.trim() === ""
 
-/** Reads it; undefined where a session goes on without a prompt. */
+/** Reads it; undefined if a session continues without a prompt. */
 export const readPrompt = Effect.fnUntraced(function*({ flags, operands }: RunInput, silence: Silence) {
   const stdio = yield* Stdio
   const { command } = flags
@@ -55,7 +55,7 @@ export const readPrompt = Effect.fnUntraced(function*({ flags, operands }: RunIn
   })
 })
 
-/** The command that a prompt asks for: by its flag, or by its name behind a slash, where there is one of that name. */
+/** The command that a prompt asks for: the one in the flag, or an existing one after a slash. */
 export const commandOf = Effect.fnUntraced(
   function*({ command, typed }: Asked, directory: string, note: (line: string) => void) {
     const [first = "", ...rest] = typed

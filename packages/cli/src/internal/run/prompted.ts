@@ -1,4 +1,4 @@
-/** Runs a turn on a backend, in this process or on a server: from the session to what the turn came to. */
+/** Runs a turn on a backend, in this process or on a server: from the session to the result. */
 import { Backend } from "@skein/backend/Backend"
 import type { BackendError } from "@skein/backend/BackendError"
 import type { NewSession, Turn } from "@skein/backend/Sessions"
@@ -29,10 +29,10 @@ import type { Shown } from "./shownAs.ts"
 import { onBackend, type Target } from "./target.ts"
 import { answered, runTurn } from "./turn.ts"
 
-/** How long a summary that is being written may take once the answer was told, in milliseconds. */
+/** How long a summary may take after the result was printed, in milliseconds. */
 const summaryPatience = 10_000
 
-/** Where a run works, and the mode that was typed for it. */
+/** Where a run works, and the mode on the command line. */
 export interface Place {
   readonly target: Target
   readonly typed: Mode | undefined
@@ -40,13 +40,13 @@ export interface Place {
 
 /** What differs between runs in this process and those on a server. */
 export interface Ground {
-  /** Says which model answers where nothing chose one. */
+  /** Says which model answers if nothing chose one. */
   readonly modelNote: (usual: string) => Effect.Effect<string | undefined, CommandError>
-  /** What goes on beside the turn, once the session is known. */
+  /** Work in parallel with the turn, once the session is known. */
   readonly beside: Effect.Effect<void>
 }
 
-/** What the session may use from now on, where a flag says so; what else bounded it still does. */
+/** The session's budget from now on, if a flag sets one. Its other limits still apply. */
 const budgetOf = (
   { "budget-tokens": tokens, "budget-usd": usd }: RunInput["flags"],
   before: Budget | undefined
@@ -73,7 +73,7 @@ const checkPrimary = (agent: AgentInfo, agents: ReadonlyArray<AgentInfo>): Effec
   })
 }
 
-/** A copy of a session, under the title that was typed for it. */
+/** A copy of a session, with the title from the command line. */
 const forked = Effect.fnUntraced(function*(original: SessionInfo, title: string | undefined) {
   const { sessions } = yield* Backend
   const { id } = yield* sessions.fork(original.id)
@@ -81,7 +81,7 @@ const forked = Effect.fnUntraced(function*(original: SessionInfo, title: string 
   return yield* sessions.get(id)
 })
 
-/** What is checked before anything is stored: the agent, its model, and what the prompt names. */
+/** Checks before anything is stored: the agent, its model, and what the prompt names. */
 const checked = Effect.fnUntraced(function*(
   { flags }: RunInput,
   { target, typed }: Place,
@@ -101,7 +101,7 @@ const checked = Effect.fnUntraced(function*(
     model: model ?? target.session?.model,
     agent: agent.name
   })
-  // The user who continues a session knows its model.
+  // A user who continues a session knows its model.
   const isNews = usual.isUsual && usual.model !== undefined && target.session === undefined
   const said = isNews && usual.model !== undefined ? yield* modelNote(formatRef(usual.model)) : undefined
   const asked = yield* reading
@@ -109,7 +109,7 @@ const checked = Effect.fnUntraced(function*(
   return { agents, agent, defaultAgent, model, modelNote: said, asked, command }
 })
 
-/** Tells the presenter which questions waited before it began. */
+/** Passes the questions that were already pending to the presenter. */
 const tellWaiting = (waiting: PendingAsks, presenter: Presenter, { denials }: Progress): void => {
   if (presenter.asked === undefined) return
   for (const ask of waiting.all) {
@@ -118,7 +118,7 @@ const tellWaiting = (waiting: PendingAsks, presenter: Presenter, { denials }: Pr
   }
 }
 
-/** Tells the presenter of events, and what else has to hear of them. */
+/** Passes events to the presenter, and to everything else that needs them. */
 const watcherOf = Effect.fnUntraced(function*(
   presenter: Presenter,
   progress: Progress,
@@ -131,7 +131,7 @@ const watcherOf = Effect.fnUntraced(function*(
   let note = modelNote
   return {
     ...(presenter.deltas ? {} : { deltas: false as const }),
-    // In this process nothing can have been asked before.
+    // In this process, nothing can have been asked before.
     ...(presenter.asked === undefined || backend.where._tag === "Local" ? {} : {
       snapshot: ({ asks }: TreeSnapshot) => {
         waiting.replace(asks)
@@ -139,7 +139,7 @@ const watcherOf = Effect.fnUntraced(function*(
       }
     }),
     event: (event: Event) => {
-      // By then nothing is left that could refuse what was typed.
+      // By then the prompt can no longer be refused.
       if (event.type === "message.updated" && note !== undefined) {
         presenter.note(note)
         note = undefined
@@ -163,7 +163,7 @@ const watcherOf = Effect.fnUntraced(function*(
 
 type Checked = Effect.Effect.Success<ReturnType<typeof checked>>
 
-/** The session that is prompted, whose events are told from its first on, or from now on. */
+/** The session to prompt. Its events arrive from the first on, or from now on for an existing session. */
 const opened = Effect.fnUntraced(function*(
   { flags }: RunInput,
   { target, typed }: Place,
@@ -191,7 +191,7 @@ const opened = Effect.fnUntraced(function*(
   return typed === undefined ? begun : yield* sessions.setMode(begun.id, typed)
 })
 
-/** Who stopped a run, in the outcomes of its tasks. */
+/** Who stopped a run, for the outcomes of its tasks. */
 const stopper = (by: StopReason["by"] | undefined): string =>
   by === undefined ? "the time limit of the run" : by === "SIGINT" ? "the user" : by
 
@@ -202,7 +202,7 @@ const taskOf = ({ agent, description, id, taskID }: TaskRun): InterruptedTask =>
   description
 })
 
-/** Leaves what goes on in the background: in this process it is interrupted, on a server it goes on. */
+/** Leaves the background work: in this process it is interrupted, on a server it continues. */
 const left = Effect.fnUntraced(function*(result: ReturnType<typeof ofTurn>, current: SessionInfo) {
   const { sessions, tasks, where } = yield* Backend
   const interrupted = yield* sessions.leave(current.id)
@@ -211,7 +211,7 @@ const left = Effect.fnUntraced(function*(result: ReturnType<typeof ofTurn>, curr
   return withContinuing(result, runs.filter(({ state }) => state !== "settled").map(taskOf))
 })
 
-/** The turn from a session that is ready to its result. */
+/** Runs the turn, from a ready session to the result. */
 export const prompted = Effect.fnUntraced(function*(
   input: RunInput,
   place: Place,

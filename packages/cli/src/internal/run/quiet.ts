@@ -1,4 +1,4 @@
-/** The format `quiet`: nothing of a run is shown but its answer. */
+/** The format `quiet`: shows only the answer. */
 import type { Streams } from "../../Stdio.ts"
 import { type Presenter, writeAnswer } from "./presenter.ts"
 

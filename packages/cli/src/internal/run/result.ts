@@ -1,4 +1,4 @@
-/** Decides what a run came to: its outcome, and the exit code that says so. */
+/** Decides the result of a run: its outcome, and the matching exit code. */
 import type { Turn } from "@skein/backend/Sessions"
 import type { RunID, SessionID } from "@skein/domain/Id"
 import type { FinishReason } from "@skein/domain/Message"
@@ -15,25 +15,25 @@ export interface InterruptedTask {
   readonly description: string
 }
 
-/** What a run came to. */
+/** The result of a run. */
 export interface RunResult {
   readonly type: "result"
   readonly sessionID?: SessionID
-  /** The answer, or what there was of one. */
+  /** The answer, or as much of it as there was. */
   readonly text: string
   readonly finish?: FinishReason
   readonly outcome: "completed" | "empty" | "failed" | "stopped" | "timed_out" | "budget_exhausted" | "denied" | "left"
   readonly usage: Usage
   readonly exitCode: number
-  /** The database is gone, and what was stored with it. */
+  /** `false` if the database is gone, with what was stored in it. */
   readonly stored?: false
-  /** Absent, unless the run was stopped and the server did not confirm that in time. */
+  /** `false` if the run was stopped, and the server did not confirm the stop in time. */
   readonly confirmed?: false
-  /** What --no-wait has left. */
+  /** The tasks that --no-wait interrupted. */
   readonly interrupted?: ReadonlyArray<InterruptedTask>
   /** The background tasks that continue on a server. */
   readonly continuing?: ReadonlyArray<InterruptedTask>
-  /** How many events of progress were left out, since the output was read too slowly. */
+  /** How many progress events were skipped because the reader was too slow. */
   readonly leftOut?: number
   readonly error?: {
     readonly tag: string
@@ -43,11 +43,11 @@ export interface RunResult {
   }
 }
 
-/** What is known of a run that did not come to an answer. */
+/** What is known about a run without an answer. */
 export interface Unfinished {
   readonly sessionID?: SessionID
   readonly text: string
-  /** Why the model ended its last answer, where it did. */
+  /** Why the model ended its last answer, if it did. */
   readonly finish?: FinishReason
   readonly usage: Usage
 }
@@ -55,14 +55,17 @@ export interface Unfinished {
 /** Nothing is known. */
 export const nothing: Unfinished = { text: "", usage: none }
 
-/** Whether a hook has ended the turn, and not a rule or a person. */
+/** Whether a hook ended the turn, rather than a rule or a person. */
 const endedByHook = ({ parts }: Turn): boolean =>
   parts.some((part) =>
     part.type === "tool" && part.state.status !== "pending" && part.state.metadata?.["endsTurn"] === true
     && part.state.metadata["permission"] === undefined
   )
 
-/** The result of a turn; `denials` counts what was not permitted in the whole tree for lack of a person, or by one. */
+/**
+ * The result of a turn. `denials` counts the denied requests of the whole tree, including those that nobody could
+ * answer.
+ */
 export const ofTurn = (turn: Turn, denials: number): RunResult => {
   const { info, sessionID, text, usage } = turn
   const base = {
@@ -107,7 +110,7 @@ export const ofTurn = (turn: Turn, denials: number): RunResult => {
   return { ...base, outcome: "completed", exitCode: denials > 0 ? ExitCode.denied : ExitCode.done }
 }
 
-/** The result of a run whose database is gone: there may be an answer, but nothing to continue. */
+/** The result of a run whose database is gone. There may be an answer, but nothing to continue. */
 export const unstored = (result: RunResult, { message }: { readonly message: string }): RunResult => ({
   ...result,
   ...(result.exitCode === ExitCode.done || result.outcome === "completed"
@@ -119,7 +122,7 @@ export const unstored = (result: RunResult, { message }: { readonly message: str
     : { tag: result.error.tag, message: `${result.error.message} ${message}` }
 })
 
-/** The result of a run that was to stop, of which nobody knows whether it did: its server was away. */
+/** The result of a run whose stop its server did not confirm. */
 export const unconfirmed = (result: RunResult): RunResult =>
   result.error === undefined ? result : {
     ...result,
@@ -147,7 +150,7 @@ export const ofLeaving = (known: Unfinished, { exitCode }: StopReason, url: stri
   error: { tag: "left", message: `The turn continues on the server at ${url}.` }
 })
 
-/** The result of a run of whose events so many were left out. */
+/** The result of a run that skipped this many events. */
 export const withLeftOut = (result: RunResult, leftOut: number): RunResult =>
   leftOut === 0 ? result : { ...result, leftOut }
 
@@ -169,7 +172,7 @@ export const ofStop = (known: Unfinished, { exitCode, message }: StopReason): Ru
   error: { tag: "stopped", message }
 })
 
-/** The result of a run that an error ended, a budget that was used up among them. */
+/** The result of a run that failed, for example with an exhausted budget. */
 export const ofError = (known: Unfinished, { exitCode, message, tag, which }: Explained): RunResult => ({
   type: "result",
   ...known,

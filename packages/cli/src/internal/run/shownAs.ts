@@ -9,25 +9,25 @@ import type { LeavingChoice, Presenter } from "./presenter.ts"
 /** How a run is shown. */
 export interface Shown {
   readonly presenter: Presenter
-  /** What goes on beside the run until the scope closes. */
+  /** Work in parallel with the run, until the scope closes. */
   readonly attend: Effect.Effect<void, never, Backend | Scope>
-  /** Whether somebody is there who can be asked. */
+  /** Whether a person can be asked. */
   readonly canAsk: boolean
-  /** Asks whether the turn is stopped or left running, and calls one of both; absent where nobody can be asked. */
+  /** Asks whether to stop the turn or leave it running, and calls the choice. Absent if nobody can be asked. */
   readonly askLeaving?: (choose: LeavingChoice) => void
-  /** Calls a function when the keyboard is gone, instead of answering no to what is asked; absent where there is none. */
+  /** Calls a function when the keyboard is closed, instead of denying open requests. Absent if there is no keyboard. */
   readonly whenClosed?: (leave: () => void) => void
 }
 
 const still = (presenter: Presenter): Shown => ({ presenter, attend: Effect.void, canAsk: false })
 
-/** A terminal that can only print one line below the other. */
+/** A terminal that can only print lines. */
 const isDumb = Effect.orElseSucceed(
   Effect.map(Config.withDefault(Config.string("TERM"), ""), (name) => name === "dumb"),
   () => false
 )
 
-/** Loads what shows a run. */
+/** Loads the presenter. */
 export const shownAs = (format: "default" | "json" | "quiet", stdio: Streams): Effect.Effect<Shown, never, Scope> =>
   Effect.gen(function*() {
     if (format === "quiet") return still((yield* Effect.promise(() => import("./quiet.ts"))).quiet(stdio))

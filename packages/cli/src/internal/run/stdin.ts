@@ -1,4 +1,4 @@
-/** Reads what comes on standard input as a part of the prompt. */
+/** Reads standard input as a part of the prompt. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { isUtf8 } from "node:buffer"
@@ -6,12 +6,12 @@ import { fstatSync } from "node:fs"
 import type { Streams } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
 
-/** The longest prompt, in bytes: far more than any model reads. */
+/** The maximum size of a prompt, in bytes: far more than any model reads. */
 const longest = 32 * 1024 * 1024
 
 /**
- * How long to wait for the first byte of a socket where there is a prompt already, in milliseconds. A program that starts
- * this one may leave it a socket that it never writes to or closes; a pipe of a shell is always closed in the end.
+ * How long to wait for the first byte of a socket if there is already a prompt, in milliseconds. A parent process may
+ * pass a socket that it never writes to or closes, while a shell always closes its pipes.
  */
 const grace = 250
 
@@ -24,11 +24,11 @@ const notText = new UsageError({
     "Standard input is not text in UTF-8. Convert it first, for example with iconv -t utf-8, or attach an image with --file."
 })
 
-/** What was read as text: like a file that is attached, it must be some. */
+/** The input as text. Like an attached file, it must not be binary. */
 const asText = (bytes: Buffer): Effect.Effect<string, UsageError> =>
   isUtf8(bytes) && !bytes.includes(0) ? Effect.succeed(bytes.toString("utf8")) : notText
 
-/** Reads to the end; `began` is done as soon as there is anything, or the end. */
+/** Reads to the end. `began` completes with the first byte, or at the end. */
 const readAll = (stdio: Streams, began: Deferred.Deferred<void>) =>
   Effect.async<string, UsageError>((resume) => {
     const input = stdio.input()
@@ -45,7 +45,7 @@ const readAll = (stdio: Streams, began: Deferred.Deferred<void>) =>
       resume(Effect.suspend(() => asText(Buffer.concat(chunks))))
     }
     input.on("data", onData)
-    // A closed descriptor has nothing to say either.
+    // A closed descriptor has no input either.
     input.once("end", onEnd).once("error", onEnd)
     return Effect.sync(() => {
       input.off("data", onData).off("end", onEnd).off("error", onEnd)
@@ -53,10 +53,10 @@ const readAll = (stdio: Streams, began: Deferred.Deferred<void>) =>
     })
   })
 
-/** What is on standard input; empty where it is a terminal. */
+/** The text on standard input; empty if it is a terminal. */
 export const readStdin = (stdio: Streams, hasPrompt: boolean): Effect.Effect<string, UsageError> =>
   Effect.gen(function*() {
-    // An input that is no terminal and has nothing to read is /dev/null or similar.
+    // An input that is neither a terminal nor readable is /dev/null or similar.
     const kind = stdio.isTerminal.input ? undefined : fstatSync(0)
     if (kind === undefined || kind.isCharacterDevice()) return ""
     const began = yield* Deferred.make<void>()

@@ -1,4 +1,4 @@
-/** Decides which session a prompt goes to, and where that works. */
+/** Decides which session a prompt goes to, and in which directory. */
 import type { Backend } from "@skein/backend/Backend"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
@@ -9,17 +9,17 @@ import { UsageError } from "../../UsageError.ts"
 import { sessionOf, sessionOn } from "../ids.ts"
 import { checkDirectory, directoryOf, projectOf } from "../place.ts"
 
-/** Where a prompt goes. */
+/** The target of a prompt. */
 export interface Target {
-  /** Absent where a new session is to be made. */
+  /** Absent if a new session is needed. */
   readonly session: SessionInfo | undefined
   readonly directory: string
   readonly projectID: string
 }
 
-/** Looks sessions up: in the database, or on a server. */
+/** Looks up sessions: in the database, or on a server. */
 export interface Lookup {
-  /** The session that an id, or the beginning of one, means. */
+  /** The session with this id or prefix. */
   readonly named: (given: string) => Effect.Effect<SessionInfo, CommandError>
   /** The root session of a project that changed last. */
   readonly newest: (projectID: string) => Effect.Effect<SessionInfo | undefined, CommandError>

@@ -1,4 +1,4 @@
-/** Runs a turn to its answer, or to whatever ended it before that. */
+/** Runs a turn to its answer, or to whatever ended it earlier. */
 import { Backend } from "@skein/backend/Backend"
 import type { Turn } from "@skein/backend/Sessions"
 import { answerOf } from "@skein/core/Session"
@@ -14,21 +14,21 @@ import * as Option from "effect/Option"
 import type { Scope } from "effect/Scope"
 import { nothing, type Unfinished } from "./result.ts"
 
-/** How long a tree that was told to stop may take, in milliseconds. */
+/** How long a tree may take to stop, in milliseconds. */
 const patience = 5_000
 
-/** How long what exists of a turn may take to be read where the tree did not stop in time, in milliseconds. */
+/** If the tree did not stop in time: how long reading the unfinished turn may take, in milliseconds. */
 const lastLook = 500
 
-/** What is prompted, and whether it ends with the answer. */
+/** A prompt, and whether the run ends with its answer. */
 export interface PromptRequest<E, R> {
   readonly session: SessionInfo
   readonly prompt: Effect.Effect<Turn, E, R>
-  /** Whether tasks in the background are waited for, and the answers that their results lead to. */
+  /** Whether to wait for background tasks, and for the answers to their results. */
   readonly waits: boolean
 }
 
-/** A turn with all that a session has used since this was known of it. */
+/** A turn with the usage of the session since this snapshot of it. */
 export const withUsage = Effect.fnUntraced(function*(turn: Turn, before: SessionInfo) {
   const { usage } = yield* Effect.flatMap(Backend, ({ sessions }) => sessions.get(before.id))
   return { ...turn, usage: since(before.usage.subtree, usage.subtree) } satisfies Turn
@@ -42,21 +42,21 @@ export const answered = Effect.fnUntraced(function*<E, R>({ prompt, session: bef
   return last.info.id === first.info.id ? first : yield* withUsage(last, before)
 })
 
-/** What goes on in a session, and for how long. */
+/** The work of a session, and its time limit. */
 export interface TurnRequest<E, R> {
   readonly session: SessionInfo
   readonly work: Effect.Effect<Turn, E, R>
   /** Milliseconds. */
   readonly timeout: number | undefined
-  /** Is called when the time has run out, before the tree is stopped. */
+  /** Called when the time has run out, before the tree is stopped. */
   readonly late: () => void
-  /** Who stops the tree, if the run is interrupted; undefined if it is left running. */
+  /** Who stops the tree if the run is interrupted; undefined to leave it running. */
   readonly stoppedBy: () => string | undefined
   /** Receives what exists of a turn that does not finish. */
   readonly left: (unfinished: Unfinished, isStopConfirmed: boolean) => void
 }
 
-/** Waits for the turn; undefined where the time ran out. Interruption stops the tree, and waits for that a while. */
+/** Waits for the turn; undefined if the time ran out. Interruption stops the tree, and waits a few seconds for that. */
 export const runTurn = <E, R>(
   { late, left, session: before, stoppedBy, timeout, work }: TurnRequest<E, R>
 ): Effect.Effect<Turn | undefined, E, Backend | R | Scope> =>
@@ -66,7 +66,7 @@ export const runTurn = <E, R>(
     let isLate = false
     const turn = Effect.uninterruptibleMask((restore) =>
       Effect.flatMap(Effect.forkScoped(restore(work)), (fiber) => {
-        // The storage closes after this: a prompt that is being withdrawn must have ended.
+        // The storage closes after this, so a prompt that is being withdrawn must have ended.
         const stop = Effect.suspend(() => {
           const by = stoppedBy()
           return by === undefined ? Effect.void : sessions.stop(before.rootID, by)
@@ -104,10 +104,10 @@ const isHeld = (error: unknown): boolean =>
   typeof error === "object" && error !== null && "_tag" in error && error._tag === "StorageError"
   && "reason" in error && error.reason === "held"
 
-/** Whether another process has taken the session over: what is said in it since is that one's. */
+/** Whether another process has taken over the session. Its later messages belong to that process. */
 const isTaken = <E>(cause: Cause.Cause<E>): boolean => Chunk.some(Cause.failures(cause), (error) => isHeld(error))
 
-/** What a session has to show for a turn that began at this time. */
+/** What a session has stored of a turn that began at this time. */
 const unfinished = (before: SessionInfo, began: number): Effect.Effect<Unfinished, never, Backend> =>
   Effect.gen(function*() {
     const { sessions } = yield* Backend
@@ -122,11 +122,11 @@ const unfinished = (before: SessionInfo, began: number): Effect.Effect<Unfinishe
       usage: since(before.usage.subtree, usage.subtree)
     }
   }).pipe(
-    // The database is gone or full, or the server is away, which the end of the turn tells already.
+    // The database is gone or full, or the server is away. The end of the turn reports that already.
     Effect.catchAll(() => Effect.succeed({ ...nothing, sessionID: before.id }))
   )
 
-/** Gives up soon: a server that is away would be waited for. */
+/** Gives up soon, because an unreachable server would make it wait. */
 const inTime = <R>(reading: Effect.Effect<Unfinished, never, R>, { id }: SessionInfo) =>
   Effect.map(
     Effect.timeoutOption(Effect.interruptible(Effect.disconnect(reading)), lastLook),

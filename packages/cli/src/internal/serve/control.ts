@@ -1,4 +1,4 @@
-/** Talks to the server that runs: asks for its URL with a new login code, and ends it. */
+/** Talks to the running server: asks for its URL with a new login code, and stops it. */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import type { ServerFile } from "@skein/api/ServerFile"
 import * as LocalServer from "@skein/client/LocalServer"
@@ -15,16 +15,16 @@ import { serverFile } from "../attach/serverPlace.ts"
 import { errorLine } from "../explain.ts"
 import { openBrowser } from "./open.ts"
 
-/** How long a server may take to end, in milliseconds. */
+/** How long a server may take to stop, in milliseconds. */
 const patience = 10_000
 
-/** How often to look whether it has, in milliseconds. */
+/** How often to check whether it has stopped, in milliseconds. */
 const pace = 50
 
-/** The server of the database, if it runs. */
+/** The server of the database, if one is running. */
 export const runningServer = Effect.flatMap(serverFile, LocalServer.find).pipe(Effect.provide(FetchHttpClient.layer))
 
-/** Why no second server is started. */
+/** The reason why no second server is started. */
 export const alreadyServed = (found: Option.Option<ServerFile>) =>
   new UsageError({
     message: Option.match(found, {
@@ -54,7 +54,7 @@ export const loginUrl = Effect.fnUntraced(function*(server: ServerFile) {
   return `${server.url}/#code=${code}`
 }, Effect.provide(FetchHttpClient.layer))
 
-/** Prints the URL of the running server, and opens it if that is asked for. */
+/** Prints the URL of the running server, and opens it with `--open`. */
 export const printUrl = Effect.fnUntraced(function*({ open }: { readonly open: boolean }) {
   const stdio = yield* Stdio
   const url = yield* loginUrl(yield* running)
@@ -65,7 +65,7 @@ export const printUrl = Effect.fnUntraced(function*({ open }: { readonly open: b
 
 const isAlive = (pid: number): boolean => Either.isRight(Either.try(() => kill(pid, 0)))
 
-/** Ends the running server, and waits until it has ended. */
+/** Stops the running server, and waits until it has ended. */
 export const stopServer = Effect.gen(function*() {
   const stdio = yield* Stdio
   const server = yield* running

@@ -1,4 +1,4 @@
-/** Starts the server in the background: as a process of its own, which outlives the terminal. */
+/** Starts the server in the background, as a separate process that outlives the terminal. */
 import { DataDirs } from "@skein/config/DataDirs"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -16,17 +16,17 @@ import { openBrowser } from "./open.ts"
 /** How long a server may take to start, in milliseconds. */
 const patience = 30_000
 
-/** How often to look whether it has, in milliseconds. */
+/** How often to check whether it has started, in milliseconds. */
 const pace = 50
 
-/** Starts the process; gives how it ended, once it has. */
+/** Starts the process. Returns an effect that gives its exit once it has ended. */
 const launch = (log: string, args: ReadonlyArray<string>) =>
   Effect.sync(() => {
     mkdirSync(dirname(log), { recursive: true, mode: 0o700 })
     const output = openSync(log, "w", 0o600)
     const child = spawn(execPath, [...execArgv, argv[1] ?? "", ...args], {
       detached: true,
-      // What it prints has a login code in it, which no file is to hold.
+      // Its standard output contains a login code, which must not be stored in a file.
       stdio: ["ignore", "ignore", output]
     })
     closeSync(output)

@@ -1,4 +1,4 @@
-/** What `skein serve` does: runs a server, or talks to the one that runs. */
+/** What `skein serve` does: runs a server, or talks to the running one. */
 import * as Effect from "effect/Effect"
 import type { CommandError } from "../../CommandSpec.ts"
 import type { Stdio } from "../../Stdio.ts"

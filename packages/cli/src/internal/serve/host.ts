@@ -1,4 +1,4 @@
-/** Answers for the files of this machine what clients of the server ask: config, trust, worktrees, and what is old. */
+/** Gives the server access to this machine's files: config, trust, worktrees and old data. */
 import type * as FileSystem from "@effect/platform/FileSystem"
 import { jsonSchema } from "@skein/config/ConfigSchema"
 import type { DataDirs } from "@skein/config/DataDirs"

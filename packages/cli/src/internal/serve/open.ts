@@ -1,4 +1,7 @@
-/** Opens the page in a browser by a file that leads there: an argument with the login code would show to every user. */
+/**
+ * Opens the page in a browser through a file that redirects to it. As an argument, the login code would be visible to
+ * every user.
+ */
 import * as Effect from "effect/Effect"
 import { spawn } from "node:child_process"
 import { rmSync, writeFileSync } from "node:fs"
@@ -12,7 +15,7 @@ const openers: Readonly<Partial<Record<NodeJS.Platform, string>>> = { darwin: "o
 const pageTo = (url: string): string =>
   `<!doctype html><meta charset="utf-8"><title>Skein</title><meta http-equiv="refresh" content="0;url=${url}">\n`
 
-/** Hands a file to the browser; gives what is wrong if there is no program that can. */
+/** Opens the file in a browser. Returns what is wrong if no program can. */
 const handOver = (file: string): Effect.Effect<string | undefined> =>
   Effect.async((resume) => {
     const child = spawn(openers[platform] ?? "xdg-open", [file], { stdio: "ignore", detached: true })
@@ -23,7 +26,7 @@ const handOver = (file: string): Effect.Effect<string | undefined> =>
     })
   })
 
-/** Opens a URL with a login code. Without a browser it says so: the URL was printed. */
+/** Opens a URL with a login code. Without a browser it says so; the URL was already printed. */
 export const openBrowser = Effect.fnUntraced(function*(url: string) {
   const stdio = yield* Stdio
   const file = (yield* serverFile).replace(/json$/, "open.html")

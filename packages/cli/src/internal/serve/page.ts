@@ -1,4 +1,4 @@
-/** Reads the page that the build left beside the program. */
+/** Reads the page, which the build puts next to the program. */
 import type { Page, PageFile } from "@skein/server/Page"
 import * as Effect from "effect/Effect"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
@@ -29,7 +29,7 @@ const read = (directory: string): Page => {
   }))
 }
 
-/** The files of the page; none where the program was not built with it. */
+/** The files of the page; none if the program was built without it. */
 export const readPage: Effect.Effect<Page, UsageError> = Effect.try({
   try: () => {
     const directory = fileURLToPath(new URL("page/", import.meta.url))

@@ -1,4 +1,4 @@
-/** Runs the server in this process until it is told to end. */
+/** Runs the server in this process until a client or a signal stops it. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import type { ServerFile } from "@skein/api/ServerFile"
 import * as ConfigFiles from "@skein/config/ConfigFiles"
@@ -30,7 +30,7 @@ import { openBrowser } from "./open.ts"
 import { readPage } from "./page.ts"
 import { tokenFor } from "./token.ts"
 
-/** What the command line says of the server. */
+/** The server's settings on the command line. */
 export interface ServeFlags {
   readonly port: number | undefined
   readonly hostname: string | undefined
@@ -39,7 +39,7 @@ export interface ServeFlags {
   readonly open: boolean
 }
 
-/** Holds the database for this server alone. */
+/** Locks the database for this server. */
 const holdAlone = Effect.fnUntraced(function*(file: string) {
   const fileSystem = yield* FileSystem.FileSystem
   yield* fileSystem.makeDirectory(dirname(file), { recursive: true, mode: 0o700 })
@@ -48,7 +48,7 @@ const holdAlone = Effect.fnUntraced(function*(file: string) {
   }
 })
 
-/** Tells programs of this user where the server is, for as long as it runs. */
+/** While the server runs, a file tells programs of this user where it is. */
 const announce = Effect.fnUntraced(function*(file: string, told: ServerFile) {
   const fileSystem = yield* FileSystem.FileSystem
   yield* Effect.acquireRelease(
@@ -57,11 +57,14 @@ const announce = Effect.fnUntraced(function*(file: string, told: ServerFile) {
       fileSystem.rename(`${file}.new`, file)
     ),
     () =>
-      Effect.catchAll(fileSystem.remove(file), (error) => Effect.logWarning("The server's file stays", error.message))
+      Effect.catchAll(
+        fileSystem.remove(file),
+        (error) => Effect.logWarning("The server's file could not be removed", error.message)
+      )
   )
 })
 
-/** Serves until a client or a signal ends it. */
+/** Serves until a client or a signal stops it. */
 export const startServer = Effect.fnUntraced(function*(flags: ServeFlags) {
   const stdio = yield* Stdio
   const { home } = yield* DataDirs
@@ -70,7 +73,7 @@ export const startServer = Effect.fnUntraced(function*(flags: ServeFlags) {
   const directory = yield* currentDirectory
   const file = yield* serverFile
   yield* holdAlone(file)
-  // No single project decides what all of them share.
+  // Settings that all projects share cannot come from one project.
   const { settings } = yield* ConfigFiles.load({ directory: home, whyNot: yield* providerCheck })
   const page = yield* readPage
   const files = Context.pick(DataDirs, FileSystem.FileSystem)(yield* Effect.context<DataDirs | FileSystem.FileSystem>())

@@ -1,4 +1,4 @@
-/** Decides what programs authenticate with, and where the server may listen. */
+/** Decides how programs authenticate, and where the server may listen. */
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { randomBytes } from "node:crypto"
@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs"
 import { isIP } from "node:net"
 import { UsageError } from "../../UsageError.ts"
 
-/** Long enough that nobody guesses it: 128 bits as hexadecimal digits. */
+/** Too long to guess: 128 bits as hexadecimal digits. */
 const shortest = 32
 
 const isLoopback = (hostname: string): boolean =>
@@ -33,7 +33,7 @@ export const tokenFor = (hostname: string, file: string | undefined): Effect.Eff
   if (file !== undefined) return Effect.map(readToken(file), Redacted.make)
   if (!isLoopback(hostname)) {
     return new UsageError({
-      message: `--hostname ${hostname} is open to other machines, so it needs --token-file FILE with a token of yours. `
+      message: `--hostname ${hostname} is open to other machines, so it needs --token-file FILE with your own token. `
         + "The server does not encrypt: put a proxy with TLS in front of it."
     })
   }

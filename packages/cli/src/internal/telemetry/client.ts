@@ -1,4 +1,4 @@
-/** Owns the way to the collector: bounded in time, and silent about all failures but the first. */
+/** Owns the connection to the collector: with a timeout, and silent about all failures but the first. */
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientError from "@effect/platform/HttpClientError"
@@ -14,7 +14,7 @@ const reasonOf = (error: HttpClientError.HttpClientError): string => {
   return error.cause instanceof Error ? error.cause.message : error.message
 }
 
-/** An HTTP client for telemetry; when `end.is` is set nothing is tried again. */
+/** An HTTP client for telemetry. Once `end.is` is set, it retries nothing. */
 export const client = (end: { readonly is: boolean }): Effect.Effect<Layer.Layer<HttpClient.HttpClient>> =>
   Effect.map(Redaction, ({ redact }) => {
     let reported = false
@@ -24,7 +24,7 @@ export const client = (end: { readonly is: boolean }): Effect.Effect<Layer.Layer
         reported = true
         const { origin } = new URL(error.request.url)
         return Effect.logWarning(
-          `Telemetry cannot be sent to ${origin}: ${redact(reasonOf(error))}. The run goes on without it.`
+          `Telemetry cannot be sent to ${origin}: ${redact(reasonOf(error))}. The run continues without it.`
         )
       })
     const guarded = (http: HttpClient.HttpClient) =>
@@ -35,7 +35,8 @@ export const client = (end: { readonly is: boolean }): Effect.Effect<Layer.Layer
             reason: "Transport",
             cause: new Error(`no answer in ${limit} ms`)
           })
-        // What is under way at the end of the program is not cut off: the end itself waits no longer than it may.
+        // The end of the program does not cut off requests in flight: it waits for them, but no longer than its own
+        // limit.
         return Effect.interruptible(sending).pipe(
           Effect.timeoutFail({ duration: limit, onTimeout: late }),
           Effect.uninterruptible,

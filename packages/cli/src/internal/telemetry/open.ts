@@ -1,4 +1,4 @@
-/** Sends traces, metrics and logs by OTLP over HTTP, beside the work and never in its way. */
+/** Sends traces, metrics and logs by OTLP over HTTP, without delaying the work. */
 import * as OtlpLogger from "@effect/opentelemetry/OtlpLogger"
 import * as OtlpMetrics from "@effect/opentelemetry/OtlpMetrics"
 import type { OtlpSerialization } from "@effect/opentelemetry/OtlpSerialization"
@@ -20,18 +20,18 @@ import type { Watch } from "./watch.ts"
 
 declare const __SKEIN_VERSION__: string | undefined
 
-/** How long the end of the program waits for what is not sent yet, in milliseconds. */
+/** How long the end of the program waits for unsent data, in milliseconds. */
 const patience = 1_000
 
-/** The library tells of every pause that it makes; one line of ours tells why. */
+/** The library logs each of its pauses. One line of our own explains why. */
 const quietly = Logger.withMinimumLogLevel(LogLevel.Info)
 
-/** Opens what is sent to; its scope's end sends the rest. */
+/** Opens the exporters. When its scope closes, they send the rest. */
 export const open = (target: Target): Effect.Effect<Watch, never, Scope.Scope> =>
   Effect.gen(function*() {
     const { redact } = yield* Redaction
     const end = { is: false }
-    // What sends is closed at once, and not one after the other, so that the wait is bounded.
+    // Close all exporters at the same time, so that the wait is bounded.
     const scopes: Array<Scope.CloseableScope> = []
     const { headers, logs, metrics, traces } = target
     const resource = {

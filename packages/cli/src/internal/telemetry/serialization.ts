@@ -1,6 +1,6 @@
 /**
- * Decides what is sent, at the one place that all of it passes: of spans and metrics what Skein itself says of them, which
- * is ids, names and figures; of log lines the same as is logged, without secrets.
+ * Decides what is sent, in the one place that all of it passes. Spans and metrics carry only Skein's ids, names and
+ * figures. Log lines carry what is logged, without secrets.
  */
 import { OtlpSerialization } from "@effect/opentelemetry/OtlpSerialization"
 import * as HttpBody from "@effect/platform/HttpBody"
@@ -24,13 +24,13 @@ interface MetricData {
 
 const named = (attributes: ReadonlyArray<Attribute>) => attributes.filter(({ key }) => known.test(key))
 
-/** A failed span says by its attributes how; the words and the stack of an error are not sent. */
+/** A failed span explains its failure in attributes. The message and the stack of the error are not sent. */
 const spanOf = (span: SpanData) => {
   const { attributes, status: { code }, ...rest } = span
   return { ...rest, events: [], attributes: named(attributes), status: { code } }
 }
 
-/** The unit is a field of the metric, not one of its labels. */
+/** The unit is a field of the metric, not a label. */
 const metricOf = (metric: MetricData) =>
   Object.fromEntries(
     Object.entries(metric).map(([key, value]) => {

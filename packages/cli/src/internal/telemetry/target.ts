@@ -1,11 +1,14 @@
-/** Decides whether traces, metrics and logs are sent, and where: by the variables of OpenTelemetry, else by the user's config. */
+/**
+ * Decides whether traces, metrics and logs are sent, and where: by OpenTelemetry's variables, or else by the user's
+ * config.
+ */
 import type { TelemetryConfig } from "@skein/domain/ConfigInfo"
 import * as Effect from "effect/Effect"
 import { UsageError } from "../../UsageError.ts"
 
 type Variables = Readonly<Record<string, string | undefined>>
 
-/** Where each kind is sent; what is not sent has no URL. */
+/** The URL for each kind of data. A kind without a URL is not sent. */
 export interface Target {
   readonly traces: string | undefined
   readonly metrics: string | undefined
@@ -36,10 +39,12 @@ const checked = (origin: string, url: string) =>
     ? Effect.succeed(url)
     : new UsageError({
       message:
-        `${origin}: "${url}" is no place to send telemetry to. Give the base URL of a collector that takes OTLP over HTTP, such as http://localhost:4318, or unset it.`
+        `${origin}: "${url}" is not a place to send telemetry to. Give the base URL of a collector that takes OTLP over HTTP, such as http://localhost:4318, or unset it.`
     })
 
-/** What these variables and this config say; undefined where nothing is sent, and a note where that may come as a surprise. */
+/**
+ * The target from these variables and this config; undefined if nothing is sent. Has a note if that may be unexpected.
+ */
 export const targetOf = (
   variables: Variables,
   config: TelemetryConfig = {}

@@ -1,4 +1,4 @@
-/** Watches the work of a program, where telemetry is wanted. */
+/** Watches the work of a program if telemetry is on. */
 import type { TelemetryConfig } from "@skein/domain/ConfigInfo"
 import { environment } from "@skein/tools/Environment"
 import * as Effect from "effect/Effect"
@@ -8,7 +8,10 @@ import { Redaction } from "../Redaction.ts"
 import { targetOf } from "./target.ts"
 import type { Watch } from "./watch.ts"
 
-/** Sends what is seen of the effects that it watches until its scope ends; where nothing is to be sent, nothing is loaded for it. */
+/**
+ * Sends traces, metrics and logs of the effects that it watches, until its scope closes. Loads nothing if telemetry is
+ * off.
+ */
 export const telemetry = (
   config: TelemetryConfig | undefined,
   note: (line: string) => void

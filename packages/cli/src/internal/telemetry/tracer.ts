@@ -1,11 +1,11 @@
-/** Decides which spans are sent: those of Skein. What libraries make below them stands for nothing that a reader looks for. */
+/** Decides which spans are sent: Skein's own. Spans of libraries below them mean nothing to a reader. */
 import * as Context from "effect/Context"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
 
 const ours = /^(?:Session\.prompt|Step|Task\.run|Tool\..+)$/
 
-/** A span that is not sent: what is made below it stands below the next one above. */
+/** A span that is not sent. Its children are attached to the next span above it. */
 interface Passed extends Tracer.Span {
   readonly isPassed: true
 }
@@ -41,7 +41,7 @@ const isPassed = (span: Tracer.AnySpan): span is Passed => "isPassed" in span
 const sentAbove = (parent: Option.Option<Tracer.AnySpan>): Option.Option<Tracer.AnySpan> =>
   Option.isSome(parent) && isPassed(parent.value) ? sentAbove(parent.value.parent) : parent
 
-/** A tracer that sees the spans of Skein alone. */
+/** A tracer that exports only Skein's spans. */
 export const onlyOurs = (tracer: Tracer.Tracer): Tracer.Tracer =>
   Tracer.make({
     span: (name, parent, context, links, startTime, kind, options) => {

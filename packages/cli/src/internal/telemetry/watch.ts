@@ -1,4 +1,4 @@
-/** What telemetry makes of an Effect that it watches. */
+/** Turns an Effect into one that telemetry watches. */
 import type * as Effect from "effect/Effect"
 
 /** Watches what runs in it. */
