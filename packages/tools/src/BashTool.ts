@@ -16,7 +16,7 @@ import { Shell } from "./Shell.ts"
 import type { ShellCommand, ShellEnd } from "./ShellCommand.ts"
 import { SpillFiles } from "./SpillFiles.ts"
 
-/** Milliseconds that a command may run: when it does not say, and at most. */
+/** How long a command may run, in milliseconds: by default, and at most. */
 const timeouts = { usual: 120_000, maximum: 600_000 }
 
 const description =
@@ -44,16 +44,16 @@ const Parameters = Schema.Struct({
   )
 })
 
-/** What `bash` is asked. */
+/** The parameters of `bash`. */
 export interface BashInput extends Schema.Schema.Type<typeof Parameters> {
-  /** What a command of the user hands to its line. */
+  /** The positional arguments that a user's command passes to the line. */
   readonly [positional]?: Positional
 }
 
 const titleOf = ({ command, description: told }: BashInput): string =>
   told === undefined || told.trim() === "" ? command.split("\n", 1).join("") : told
 
-/** The call that permission is asked for, and whether all that it does is known. */
+/** The call that needs permission, and whether everything that it does is known. */
 const askedOf = (input: BashInput) => {
   const given = input[positional]
   if (given === undefined) return { call: input, known: true }
@@ -62,14 +62,14 @@ const askedOf = (input: BashInput) => {
   return { call: { ...call, description: `with the arguments ${JSON.stringify(given.words)}` }, known: false }
 }
 
-/** What is known of a call from when it was decided on. */
+/** What is known about a call since its permission was decided. */
 interface Decided extends Pick<ShellCommand, "approved" | "reached"> {
-  /** Whether all of its line is known to read. */
+  /** Whether the whole line is known to only read. */
   readonly onlyReads: boolean
   readonly grants: Grants
 }
 
-/** How a call runs confined: by what was allowed to it, and by the rules and the mode of this moment. */
+/** How a call runs confined: by its approvals, and by the current rules and mode. */
 const confinementOf = ({ approved = [], grants, onlyReads, reached = [] }: Decided, context: ToolContext) =>
   Effect.map(context.readAction, (action) => ({
     approved: approved.filter((path) => !grants.isLeft(path)),
@@ -82,7 +82,7 @@ const confinementOf = ({ approved = [], grants, onlyReads, reached = [] }: Decid
     credentials: grants.has("credentials")
   }))
 
-/** Refuses a command that did not end by itself, with what it wrote until then. */
+/** Refuses a command that did not end normally, with its output so far. */
 const refuseUnended = ({ exceeded, exit, output, timedOut }: ShellEnd, timeout: number) => {
   const wrote = output === "" ? "It wrote nothing." : `Its output so far:\n${output}`
   if (timedOut) {
@@ -102,9 +102,9 @@ export const makeBash: Effect.Effect<
   const shell = yield* Shell
   const spill = yield* SpillFiles
   const paths = yield* Paths
-  // What the calls are going to change as far as their lines say; when they are made, somebody has consented to that.
+  // What the calls may change, as far as their lines tell. By the time they run, this was approved.
   const decided = new WeakMap<BashInput, Decided>()
-  // Loaded at first use: the program starts without a parser.
+  // Loaded at first use, so that the program starts without a parser.
   const loaded = Effect.promise(() => import("./internal/bash/bashAsks.ts"))
   const variables = yield* environment
   const look = makeRepositories(variables)

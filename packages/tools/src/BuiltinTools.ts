@@ -1,4 +1,4 @@
-/** Decides which tools an agent has out of the box, and composes what they stand on. */
+/** Decides which tools an agent has by default, and composes the services that they need. */
 import type * as FileSystem from "@effect/platform/FileSystem"
 import type * as Path from "@effect/platform/Path"
 import type { Agent } from "@skein/core/Agent"
@@ -35,10 +35,10 @@ import { makeWrite } from "./WriteTool.ts"
 /** What the tools of all projects of a process share. */
 export type Machine = Network | Paths | Processes | Ripgrep | SeenFiles | SpillFiles
 
-/** What the tools stand on. */
+/** The services that the tools need. */
 export type Workbench = Machine | Shell
 
-/** All built-in tools but those that core has itself. */
+/** All built-in tools except those of core. */
 export const tools: Effect.Effect<
   ReadonlyArray<AnyTool>,
   never,
@@ -59,28 +59,30 @@ export const tools: Effect.Effect<
   makeWrite
 ])
 
-/** Where things are kept, and the environment of this process. Commands see only what a shell needs of it. */
+/** Where things are kept, and the environment of this process. Commands get only the part of it that a shell needs. */
 export interface Place {
-  /** Where long outputs are kept, and which commands run, absolute. */
+  /** Where long outputs are kept, and which commands run. Absolute. */
   readonly dataDirectory: string
-  /** Files and directories of the program's own, wherever they lie: no tool changes them without a person's consent. */
+  /** The program's own files and directories, wherever they are. No tool changes them without a person's consent. */
   readonly own?: ReadonlyArray<string>
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
-/** What commands of a project see, and how they are confined. */
+/** What a project's commands can access, and how they are confined. */
 export interface ShellOptions<E = never> {
-  /** Variables that commands see besides. */
+  /** More variables that commands get. */
   readonly pass?: ReadonlyArray<string>
-  /** Variables that commands see besides, with what they hold. */
+  /** More variables that commands get, with their values. */
   readonly set?: Readonly<Record<string, string>>
-  /** Variables that no command sees, whatever it was allowed: the keys of models. */
+  /** Variables that no command gets, whatever was allowed: the keys of models. */
   readonly withheld?: ReadonlyArray<string>
-  /** How commands are confined; not at all where absent. */
+  /** How commands are confined; if absent, they are not. */
   readonly sandbox?: Layer.Layer<Sandbox, E>
 }
 
-/** What the tools of all projects share on this machine; and the files that keep what is too long for a model. */
+/**
+ * What the tools of all projects share on this machine, and the files that keep texts that are too long for a model.
+ */
 export const layerMachine = (
   { dataDirectory, environment, own = [] }: Place
 ): Layer.Layer<Machine | Spill, never, FileSystem.FileSystem | Path.Path> =>
@@ -103,7 +105,7 @@ export const layerShell = <E = never>(
 ): Layer.Layer<Shell, E, FileSystem.FileSystem | Processes> =>
   Layer.provide(Shell.layer({ environment, pass, set, withheld }), sandbox)
 
-/** What the tools stand on, on this machine; and the files that keep what is too long for a model. */
+/** The services that the tools need on this machine, and the files that keep texts that are too long for a model. */
 export const layerWorkbench = <E = never>(
   options: Place & ShellOptions<E>
 ): Layer.Layer<Workbench | Spill, E, FileSystem.FileSystem | Path.Path> =>

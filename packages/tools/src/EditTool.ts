@@ -26,7 +26,7 @@ const Parameters = Schema.Struct({
   )
 })
 
-/** What `edit` is asked. */
+/** The parameters of `edit`. */
 export interface EditInput extends Schema.Schema.Type<typeof Parameters> {}
 
 const check = ({ newString, oldString }: EditInput) => {
@@ -88,7 +88,8 @@ export const makeEdit: Effect.Effect<Tool<EditInput>, never, FileSystem.FileSyst
           }
         }
       }),
-      // Not made again: that the file is as the session has read it, which `execute` asks for, nobody knows any more.
+      // Never repeated: `execute` requires that the session has read this version of the file, which is not known after
+      // a crash.
       recover: Effect.fnUntraced(function*(input, context) {
         yield* check(input)
         const target = yield* paths.decide({}, input.filePath, context)

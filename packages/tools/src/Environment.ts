@@ -1,8 +1,8 @@
-/** Reads the environment of the process as a whole, for those who hand it on: the one place that does. */
+/** Reads the whole environment of the process, for code that passes it on. Nothing else may do so. */
 import * as Effect from "effect/Effect"
 
 /**
- * All variables, as they are. A ConfigProvider cannot list them: it looks each name up in capitals, and fails on one such
+ * All variables, unchanged. A ConfigProvider cannot list them: it looks up each name in capitals, and fails on one such
  * as `npm_node_execpath`.
  */
 export const environment: Effect.Effect<Readonly<Record<string, string | undefined>>> = Effect.sync(() => ({

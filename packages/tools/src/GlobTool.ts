@@ -12,7 +12,7 @@ import { refuse } from "./internal/refusal.ts"
 import { Paths, type Target } from "./Paths.ts"
 import { Ripgrep } from "./Ripgrep.ts"
 
-/** How many files are listed. */
+/** The maximum number of files in a result. */
 const maximumFiles = 1_000
 
 const description =
@@ -26,10 +26,10 @@ const Parameters = Schema.Struct({
   path: Schema.optional(Schema.String.annotations({ description: "The directory to look in (the working directory)" }))
 })
 
-/** What `glob` is asked. */
+/** The parameters of `glob`. */
 export interface GlobInput extends Schema.Schema.Type<typeof Parameters> {}
 
-/** A pattern from the directory that is looked in. */
+/** A pattern relative to the searched directory. */
 const relativePattern = (pattern: string, target: Target): Either.Either<string, string> => {
   if (pattern.startsWith(`${target.real}/`)) return Either.right(pattern.slice(target.real.length))
   if (pattern.split("/").includes("..")) return Either.left("it has .. in it; give the directory as path")

@@ -12,7 +12,7 @@ import { cannot, refuse } from "./internal/refusal.ts"
 import { Paths, type Target } from "./Paths.ts"
 import { Ripgrep, type RipgrepEnd } from "./Ripgrep.ts"
 
-/** How many lines or files are shown where no limit is given, and at most. */
+/** The number of lines or files in a result: by default, and at most. */
 const limits = { usual: 250, maximum: 1_900 }
 
 /** How many bytes of a line are shown. */
@@ -43,7 +43,7 @@ const Parameters = Schema.Struct({
   )
 })
 
-/** What `grep` is asked. */
+/** The parameters of `grep`. */
 export interface GrepInput extends Schema.Schema.Type<typeof Parameters> {}
 
 const modes = {
@@ -53,7 +53,8 @@ const modes = {
 }
 
 /**
- * Limits the files. As a type of file, a pattern leaves ignore files in force; only one with a slash cannot be written so.
+ * Limits the files. As a type of file, a pattern respects ignore files. A pattern with a slash cannot be written as a
+ * type.
  */
 const globArgs = (glob: string): ReadonlyArray<string> => {
   const name = glob.replace(/^(\*\*\/)+/, "")
@@ -62,7 +63,7 @@ const globArgs = (glob: string): ReadonlyArray<string> => {
     : [`--glob=${glob.replace(/^\.\//, "/")}`]
 }
 
-/** Whether all that ripgrep complains of is that single files could not be read. */
+/** Whether ripgrep only reports that it could not read some files. */
 const isOfFiles = (complaints: string): boolean =>
   complaints.split("\n").every((line) => line === "" || /\(os error \d+\)\.?$/.test(line))
 
@@ -77,9 +78,9 @@ const asks = Effect.fnUntraced(function*(fs: FileSystem.FileSystem, input: GrepI
   const own = lookAsks("grep", target, { pattern: input.pattern, directory: true, metadata })
   if (target.place === "spill" || input.path === undefined) return own
   const looked = isDirectory(fs, target)
-  // What there is outside is not told to whom it is forbidden.
+  // An agent that may not look outside must not learn what exists there.
   if (yield* target.place === "outside" ? Effect.orElseSucceed(looked, () => false) : looked) return own
-  // To look in one file shows what is in it, as to read it does.
+  // Searching one file reveals its contents, so it needs the same permission as reading it.
   const read: PermissionAsk = { permission: "read", patterns: [target.shown], always: [], metadata }
   return [...own, read]
 })
@@ -89,24 +90,24 @@ const fault = (input: GrepInput, end: RipgrepEnd | undefined): Effect.Effect<voi
     ? refuse("invalid_arguments", `ripgrep cannot search for ${input.pattern}: ${end.complaints.trim()}`)
     : Effect.void
 
-/** A line of the result, and the file that it was found in. */
+/** A line of the result, and the file that contains it. */
 interface Line {
   readonly name: string
   readonly line: string
 }
 
-/** What a search found. */
+/** The result of a search. */
 interface Search {
   readonly found: ReadonlyArray<Line>
-  /** Whether there is more than is shown. */
+  /** Whether there are more results. */
   readonly isCut: boolean
-  /** How ripgrep ended; undefined where it took too long. */
+  /** How ripgrep ended; undefined if it took too long. */
   readonly end: RipgrepEnd | undefined
   /** The files that are left out because they are hard links. */
   readonly linked: ReadonlySet<string>
 }
 
-/** Files of a directory that are hard links: each may be one to anywhere, and nobody was asked for it. */
+/** The hard links in a directory. Each may lead anywhere, and nobody was asked about it. */
 const linkedIn = (directory: string, target: Target, found: ReadonlyArray<Line>) =>
   Effect.map(
     Effect.filter(
@@ -119,16 +120,16 @@ const linkedIn = (directory: string, target: Target, found: ReadonlyArray<Line>)
     (names) => new Set(names)
   )
 
-/** No file has this name: what rules say of it, they say of files in general. */
+/** No file has this name, so the rules for it are the rules for files in general. */
 const anyFile = "\u0001"
 
-/** Which files of a directory are searched: where each file takes a question, the one for the search was it. */
+/** Which files of a directory are searched. If every file needs a question, the question for the search covers them. */
 const readable = (action: (path: string) => Action) => {
   const isAsked = action(anyFile) === "ask" ? "ask" : "allow"
   return (path: string) => ["allow", isAsked].includes(action(path))
 }
 
-/** Searches a file or a directory, and stops where as much is found as may be shown. */
+/** Searches a file or a directory. It stops when the result is full. */
 const find = (
   ripgrep: typeof Ripgrep.Service,
   { glob, limit = limits.usual, mode = "content", pattern }: GrepInput,
@@ -157,7 +158,7 @@ const find = (
       each: (record) => {
         const [name = "", ...text] = record.split("\0")
         const shown = inDirectory ? below(target, name) : target.shown
-        // Without a word: that something was left out would tell that it matches.
+        // Without a note: it would reveal that an omitted file matches.
         if (inDirectory && !mayRead(shown)) return true
         const line = mode === "files" ? shown : `${shown}:${text.join("\0")}`
         bytes += Buffer.byteLength(line) + 1
@@ -173,7 +174,7 @@ const find = (
       ))
   })
 
-/** What the model has to know of a search that does not show all. */
+/** What the model has to know about an incomplete result. */
 const notesOf = (
   { limit = limits.usual }: GrepInput,
   target: Target,

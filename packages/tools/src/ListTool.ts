@@ -18,7 +18,7 @@ const Parameters = Schema.Struct({
   path: Schema.optional(Schema.String.annotations({ description: "The directory (the working directory)" }))
 })
 
-/** What `list` is asked. */
+/** The parameters of `list`. */
 export interface ListInput extends Schema.Schema.Type<typeof Parameters> {}
 
 /** How many omitted names are listed. */

@@ -1,4 +1,4 @@
-/** Decides which hosts of the network a tool may talk to: those that are open to everybody, and no others. */
+/** Decides which hosts a tool may talk to: public ones only. */
 import type { ToolError } from "@skein/core/Tool"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -16,16 +16,16 @@ export interface Address {
 const decoded = (text: string): string =>
   text.replace(/(?:%[\da-f]{2})+/gi, (run) => Buffer.from(run.replaceAll("%", ""), "hex").toString("utf8"))
 
-/** Where names lead, and where one may go. */
+/** Resolves names, and decides which URLs may be requested. */
 export class Network extends Context.Tag("@skein/tools/Network")<Network, {
-  /** All addresses of a host name; an address is its own. */
+  /** All addresses of a host name. An address resolves to itself. */
   readonly resolve: (host: string) => Effect.Effect<ReadonlyArray<Address>, ToolError>
-  /** Whether an address is open to everybody: not this machine, not a private network, not a cloud's metadata. */
+  /** Whether an address is public: not this machine, a private network or a cloud's metadata service. */
   readonly isPublic: (address: string) => boolean
-  /** Whether a URL holds a secret of this process, which no host is to be told unless a person wants that. */
+  /** Whether a URL contains a secret of this process. No host may get it unless a person agrees. */
   readonly tellsSecret: (url: URL) => boolean
 }>() {
-  /** The resolver of the system; secrets are the values of variables whose names say so. */
+  /** The resolver of the system. Secrets are the values of variables whose names mark them as secret. */
   static readonly layer = (options: {
     readonly environment: Readonly<Record<string, string | undefined>>
   }): Layer.Layer<Network> =>

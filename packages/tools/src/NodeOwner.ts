@@ -9,14 +9,14 @@ import { hostname } from "node:os"
 import { killTree } from "./internal/process/processMarks.ts"
 import { endedInTime, look } from "./internal/processes.ts"
 
-/** What stands where the system does not tell. */
+/** The value if the system does not know. */
 const unknown = "-"
 
 const told = (read: () => string): string => Either.getOrElse(Either.try(read), () => unknown)
 
-/** The boot of the machine and the namespace that numbers of processes are in: what is the same for all that can see each other. */
+/** The machine's boot and the namespace of process ids: processes with the same value can see each other. */
 const placeOf = (): string => {
-  // A /proc of another namespace tells of other processes.
+  // A /proc of another namespace describes other processes.
   if (told(() => readlinkSync("/proc/self")) !== String(process.pid)) return unknown
   const boot = told(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim())
   const namespace = told(() => readlinkSync("/proc/self/ns/pid").replace(/\D/g, ""))
@@ -25,12 +25,12 @@ const placeOf = (): string => {
 
 const isMissing = (pid: number): boolean =>
   Either.match(Either.try(() => process.kill(pid, 0)), {
-    // One that belongs to somebody else may not be signalled, but is there.
+    // A process of another user exists, although it may not be signalled.
     onLeft: (cause) => cause instanceof Error && "code" in cause && cause.code === "ESRCH",
     onRight: () => false
   })
 
-/** Whether a process has ended, or another one has its number by now. A zombie has ended. */
+/** Whether a process has ended, or another process has its id by now. A zombie has ended. */
 const isGone = (pid: number, began: string): boolean => {
   if (isMissing(pid)) return true
   const found = look(pid)
@@ -38,8 +38,8 @@ const isGone = (pid: number, began: string): boolean => {
 }
 
 /**
- * `host:pid:start:place:number`, of which the last keeps several owners in one process apart. Of processes on other machines, in
- * other containers, or where there is no /proc, nothing is known: their leases have to run out.
+ * `host:pid:start:place:number`. The number distinguishes several owners in one process. Whether an owner on another
+ * machine, in another container or without /proc still runs is unknown: its leases have to expire.
  */
 export const layer: Layer.Layer<Owner> = Layer.effect(
   Owner,

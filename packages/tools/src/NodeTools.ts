@@ -1,4 +1,4 @@
-/** The built-in tools for programs on Node that embed Skein: nothing has to be provided beside them. */
+/** The built-in tools for programs on Node that embed Skein. They need no other services. */
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
 import type { Agent } from "@skein/core/Agent"
@@ -14,18 +14,23 @@ import * as BuiltinTools from "./BuiltinTools.ts"
 import { environment } from "./Environment.ts"
 import { Sandbox } from "./Sandbox.ts"
 
-/** Where a program differs from the usual. */
+/** Options that differ from the defaults. */
 export interface NodeToolsOptions {
-  /** Where long outputs are kept, absolute; `skein` in the directory for temporary files where absent. */
+  /** Where long outputs are kept, absolute. By default `skein` in the directory for temporary files. */
   readonly dataDirectory?: string
-  /** Variables that commands see besides those that every shell needs. */
+  /** More variables that commands get, besides those that every shell needs. */
   readonly pass?: ReadonlyArray<string>
-  /** Whether commands run in a sandbox where there is one (`auto`, the usual), and whether they may use the network there. */
+  /**
+   * Whether commands run in a sandbox if one is available (`auto`, the default), and whether they may use the network
+   * there.
+   */
   readonly sandbox?: "auto" | "off"
   readonly network?: boolean
 }
 
-/** All built-in tools over this machine's files, processes and network; they end with the layer that they are given to. */
+/**
+ * All built-in tools over this machine's files, processes and network. They live as long as the layer that uses them.
+ */
 export const make = (
   options: NodeToolsOptions = {}
 ): Effect.Effect<ReadonlyArray<AnyTool>, never, Agent | Question | Skill | TodoList | Scope.Scope> =>
@@ -47,5 +52,5 @@ export const make = (
     return yield* Effect.provide(BuiltinTools.tools, context)
   })
 
-/** The same as the usual. */
+/** The same with the defaults. */
 export const tools = make()

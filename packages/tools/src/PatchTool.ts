@@ -1,4 +1,4 @@
-/** The tool `patch`: adds, changes, moves and removes several files at once, or none of them. */
+/** The tool `patch`: adds, changes, moves and removes several files, or none of them. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import { define, type Tool, type ToolCaller, type ToolError } from "@skein/core/Tool"
 import type { SessionID } from "@skein/domain/Id"
@@ -33,20 +33,20 @@ An update may have "*** Move to: NEW PATH" as its first line. Paths are relative
 
 const Parameters = Schema.Struct({ patchText: Schema.String.annotations({ description: "The whole patch" }) })
 
-/** What `patch` is asked. */
+/** The parameters of `patch`. */
 export interface PatchInput extends Schema.Schema.Type<typeof Parameters> {}
 
 interface Located {
   readonly patch: FilePatch
   readonly from: Target
-  /** Where the file goes; the same as `from` where it stays. */
+  /** The new path of the file; equal to `from` if it is not moved. */
   readonly to: Target
 }
 
 const targetsOf = (located: ReadonlyArray<Located>): ReadonlyArray<Target> =>
   located.flatMap(({ from, to }) => (from.real === to.real ? [from] : [from, to]))
 
-/** What a patch does to a file, in the words of its result. */
+/** What a patch does to a file, for its result. */
 const intended = ({ from, patch, to }: Located): ReadonlyArray<string> =>
   patch.kind === "add"
     ? [`A ${from.shown}`]
@@ -69,7 +69,7 @@ const listed = (changes: ReadonlyArray<Change>): ReadonlyArray<string> =>
 
 type FileChanges = ReturnType<typeof makeFileChanges>
 
-/** Finds the places of all files of a patch. */
+/** Resolves the paths of all files in a patch. */
 const locate = (
   input: PatchInput,
   caller: ToolCaller,
@@ -95,7 +95,7 @@ const requireDistinct = (located: ReadonlyArray<Located>) => {
     )
 }
 
-/** What a patch of one file comes to, on the file as it is now. */
+/** The result of a patch on the current contents of one file. */
 const changesOf = Effect.fnUntraced(function*(
   { existing, requireSeen }: FileChanges,
   session: SessionID,
@@ -131,14 +131,14 @@ const changesOf = Effect.fnUntraced(function*(
   ]
 })
 
-/** One file of a patch that a crash may have cut off. */
+/** One file of a patch that a crash may have interrupted. */
 interface Found {
   readonly each: Located
   readonly from: Uint8Array | undefined
   readonly state: FoundPatch
 }
 
-/** Finds out of each file whether its patch is made. */
+/** Finds out for each file whether its patch was applied. */
 const lookAt = ({ existing }: FileChanges, located: ReadonlyArray<Located>) =>
   Effect.forEach(located, (each) =>
     Effect.gen(function*() {
@@ -150,7 +150,7 @@ const lookAt = ({ existing }: FileChanges, located: ReadonlyArray<Located>) =>
 const those = (found: ReadonlyArray<Found>, state: FoundPatch): ReadonlyArray<string> =>
   found.flatMap((one) => one.state === state ? intended(one.each) : [])
 
-/** Says of a patch that is made in part which of its changes are. */
+/** Says which changes of a partly applied patch were made. */
 const halfMade = (found: ReadonlyArray<Found>) => {
   const part = (words: string, state: FoundPatch) => {
     const files = those(found, state)
@@ -198,7 +198,7 @@ export const makePatch: Effect.Effect<Tool<PatchInput>, never, FileSystem.FileSy
         return resultOf(names, "The patch was applied", shown)
       }),
       recover: Effect.fnUntraced(function*(input, context) {
-        // Only looked at: should it be applied again, it is confirmed that these are the places that were decided.
+        // This only checks. If the patch is applied again, the paths are confirmed again.
         const located = yield* locate(input, context, (_, path, caller) => paths.decide({}, path, caller))
         yield* files.tidy(context, targetsOf(located))
         const found = yield* lookAt(files, located)

@@ -1,6 +1,6 @@
 /**
- * Decides where a path of a tool call leads, and what permission that needs. Everything is decided on real paths, and a
- * call may only go where it was decided to go.
+ * Decides where a path of a tool call leads, and what permission that needs. All decisions use real paths, and a call
+ * may only go where permission was decided.
  */
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Path from "@effect/platform/Path"
@@ -15,19 +15,21 @@ import { SpillFiles } from "./SpillFiles.ts"
 
 /** Where a path leads. */
 export interface Target {
-  /** The absolute path, without a link in it: what is opened. */
+  /** The absolute path without links: the one that is opened. */
   readonly real: string
-  /** The path as rules, people and models see it: relative to the session's directory inside it, with `/`; else absolute. */
+  /**
+   * The path as rules, people and models see it: relative and with `/` in the session's directory, absolute elsewhere.
+   */
   readonly shown: string
-  /** `inside` the session's directory, `outside` it, or among the session's own `spill` files. */
+  /** `inside` the session's directory, `outside` it, or one of the session's own `spill` files. */
   readonly place: "inside" | "outside" | "spill"
-  /** Whether a person is asked for each change of it. */
+  /** Whether a person is asked before each change of it. */
   readonly protected: boolean
-  /** Whether it is a file inside that has other names, by which it may be outside as well. */
+  /** Whether it is a file inside with other names, which may be outside. */
   readonly linked: boolean
 }
 
-/** Makes what reads a path as it is written: plain, from the home directory, or as a URL. */
+/** Makes the parser of paths: plain ones, those below the home directory, and URLs. */
 const makeAbsolute = (path: Path.Path, home: string | undefined) => {
   const fromUrl = (given: string) => {
     const unusable = refuse(
@@ -52,20 +54,22 @@ const makeAbsolute = (path: Path.Path, home: string | undefined) => {
   }
 }
 
-/** Notes of a file inside whether it has other names. */
+/** Records whether a file inside has other names. */
 const named = (target: Target): Effect.Effect<Target> =>
   target.place === "inside"
     ? Effect.map(hasOtherNames(target.real), (linked) => linked ? { ...target, linked } : target)
     : Effect.succeed(target)
 
-/** Makes what protects files that are no matter of their name: Skein's own, and those that programs of the user go by. */
+/**
+ * Makes the protection of files that cannot be found by name: Skein's own, and those that the user's programs rely on.
+ */
 const makeGuarded = Effect.fnUntraced(function*(
   { home, own = [] }: { readonly home?: string | undefined; readonly own?: ReadonlyArray<string> },
   realPath: (at: string) => Effect.Effect<string, ToolError>,
   within: (directory: string, at: string) => boolean
 ) {
   const realOf = (at: string) => Effect.orElseSucceed(realPath(at), () => at)
-  // Read at first use: the program starts without it.
+  // Read at first use, so that the program starts without it.
   const ours = yield* Effect.cached(Effect.gen(function*() {
     const all = yield* Effect.forEach(own, realOf)
     const realHome = home === undefined ? undefined : yield* realOf(home)
@@ -83,23 +87,23 @@ const makeGuarded = Effect.fnUntraced(function*(
       )
 })
 
-/** Where the paths of calls lead. */
+/** Resolves the paths of calls. */
 export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
   /**
-   * Decides where a path leads, and remembers it with the arguments that it came in. Takes absolute paths, paths relative
-   * to the session's directory, `~/` and `file:` URLs. Asked while a call is authorised.
+   * Decides where a path leads, and stores that with the call's arguments. Takes absolute paths, paths relative to the
+   * session's directory, `~/` and `file:` URLs. Used while a call is authorised.
    */
   readonly decide: (input: object, path: string, caller: ToolCaller) => Effect.Effect<Target, ToolError>
   /**
-   * Where the path leads now; fails where that is not what was decided for the same arguments. Asked when a call is run:
+   * Where the path leads now. Fails if it differs from the decision for the same arguments. Used when a call is run:
    * permission was given for one place, and a link may have changed since.
    */
   readonly confirm: (input: object, path: string, caller: ToolCaller) => Effect.Effect<Target, ToolError>
 }>() {
-  /** Paths of the file system; `home` is what `~/` stands for. */
+  /** Paths of the file system; `home` is what `~/` means. */
   static readonly layer = (options: {
     readonly home?: string | undefined
-    /** Files and directories of Skein's own, absolute: protected wherever they lie. */
+    /** Skein's own files and directories, absolute. They are protected wherever they are. */
     readonly own?: ReadonlyArray<string>
   } = {}): Layer.Layer<Paths, never, FileSystem.FileSystem | Path.Path | SpillFiles> =>
     Layer.effect(
@@ -122,7 +126,7 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
           absolute(given, caller).pipe(
             Effect.flatMap((lexical) =>
               Effect.flatMap(realPath(lexical), (real) => {
-                // A real path below the directory as it is written shows that there is no link in that either.
+                // If the real path is below the directory as written, the directory contains no link either.
                 if (within(caller.directory, real)) {
                   return Effect.succeed(inside(caller.directory, real, lexical, caller))
                 }
@@ -159,7 +163,7 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
         const confirm = (input: object, given: string, caller: ToolCaller) =>
           Effect.flatMap(locate(given, caller), (target) => {
             const known = decided.get(input)?.get(given)
-            // Who opens the file sees whether it has other names by then.
+            // By then, opening the file shows whether it has other names.
             if (known?.real === target.real) return Effect.succeed({ ...target, linked: known.linked })
             return known === undefined && target.place !== "outside" ? Effect.succeed(target) : known === undefined
               ? refuse(

@@ -1,4 +1,7 @@
-/** Owns that nothing which commands start outlives them: marks it, keeps a record of it, and ends what a dead Skein left. */
+/**
+ * Owns the processes of commands, so that none outlives its command: marks them, keeps records of them, and ends those
+ * of a Skein that died.
+ */
 import type { Owner } from "@skein/core/Owner"
 import type { SessionID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
@@ -18,18 +21,18 @@ export class Processes extends Context.Tag("@skein/tools/Processes")<Processes, 
    */
   readonly track: (rootID?: SessionID) => Effect.Effect<Tracked, never, Scope.Scope>
   /**
-   * Ends processes of commands whose Skein has died: first asks them to end, then kills them after a second or when
-   * this is interrupted. Returns how many there were. Also removes files that their sandboxes left.
+   * Ends processes of commands whose Skein has died. It asks them to end, and kills them after a second or on
+   * interruption. Returns how many there were. Also removes files that their sandboxes left.
    */
   readonly reap: Effect.Effect<number>
 }>() {
   /**
-   * Records below `processes/` in the data directory (absolute). What dead processes left is ended beside, from the moment in
-   * which the layer is there.
+   * Keeps records in `processes/` in the data directory (absolute). From the start of the layer, a fiber ends what dead
+   * processes left.
    */
   static readonly layer = (options: {
     readonly dataDirectory: string
-    /** The environment of this process, which may be a command of another Skein. */
+    /** The environment of this process, which may itself be a command of another Skein. */
     readonly environment: Readonly<Record<string, string | undefined>>
   }): Layer.Layer<Processes, never, Owner> =>
     Layer.scoped(

@@ -10,7 +10,7 @@ const description =
 theirs, and nothing in the project answers it. Give options where there are some; the user may always answer in words of
 their own. Do not ask for permission with it: a tool that needs permission asks for it by itself.`
 
-/** The longest question with all its options, in characters: a person reads it on one screen. */
+/** The maximum length of a question with all its options, in characters: it has to fit on one screen. */
 const longest = 8_000
 
 const Parameters = Schema.Struct({
@@ -30,7 +30,7 @@ const Parameters = Schema.Struct({
   )
 })
 
-/** What `question` is asked. */
+/** The parameters of `question`. */
 export interface QuestionInput extends Schema.Schema.Type<typeof Parameters> {}
 
 /** What a model does without an answer. */
@@ -42,7 +42,7 @@ export const makeQuestion: Effect.Effect<Tool<QuestionInput>, never, Question> =
   (questions) =>
     define<QuestionInput>({
       name: "question",
-      // Where nobody can be asked, asking would only cost a step.
+      // If nobody can be asked, asking would only cost a step.
       describe: ({ mode, rootID }) =>
         Effect.succeed(mode !== "auto" && questions.canAsk(rootID) ? description : undefined),
       parameters: Parameters,

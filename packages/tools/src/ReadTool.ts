@@ -1,4 +1,4 @@
-/** The tool `read`: shows a file with line numbers, what is in a directory, or an image. */
+/** The tool `read`: shows a file with line numbers, the contents of a directory, or an image. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import { define, type Tool, type ToolContext, type ToolError, type ToolResult } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
@@ -38,13 +38,13 @@ const Parameters = Schema.Struct({
   )
 })
 
-/** What `read` is asked. */
+/** The parameters of `read`. */
 export interface ReadInput extends Schema.Schema.Type<typeof Parameters> {}
 
-/** How many bytes of a file are held at once; a longer one is read in pieces, and cannot be edited. */
+/** The maximum number of bytes of a file in memory. A longer file is read in pieces, and cannot be edited. */
 export const maximumFile = 8 * 1024 * 1024
 
-/** How many bytes an image may have. */
+/** The maximum size of an image, in bytes. */
 const maximumImage = 5 * 1024 * 1024
 
 const shownText = (
@@ -99,7 +99,7 @@ const image = (target: Target, mime: string, bytes: Buffer): Effect.Effect<ToolR
       }]
     })
 
-/** Shows a file that is held as a whole. */
+/** Shows a file that is in memory as a whole. */
 const whole = (
   seen: typeof SeenFiles.Service,
   input: ReadInput,
@@ -117,7 +117,7 @@ const whole = (
   return shownText(input, target, window.end(), !text.includes("\uFFFD") || isUtf8(bytes))
 }
 
-/** Permission was asked for a file with one name; what has others by now may be one from outside. */
+/** Permission was for a file with one name. If it has other names now, it may be a file from outside. */
 const requireNames = (target: Target, names: number) =>
   names > 1 && target.place === "inside" && isOutside({ ...target, linked: true }) && !target.linked
     ? refuse(

@@ -1,4 +1,4 @@
-/** Owns how ripgrep is run: which binary, and never past what its caller needs. */
+/** Owns how ripgrep is run: which binary, and no longer than its caller needs. */
 import type { ToolError } from "@skein/core/Tool"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -7,20 +7,20 @@ import { refuse } from "./internal/refusal.ts"
 
 /** How a run of ripgrep ended. */
 export interface RipgrepEnd {
-  /** 0: something was found, 1: nothing, 2: an error, perhaps for some files only; `undefined` where it was stopped. */
+  /** 0: matches, 1: no matches, 2: an error, perhaps for some files only; `undefined` if it was stopped. */
   readonly code: number | undefined
-  /** What it complained of, cut at 16 KB. */
+  /** Its error output, truncated at 16 KB. */
   readonly complaints: string
 }
 
-/** What to look for, and what to do with what is found. */
+/** What to search for, and what to do with the matches. */
 export interface RipgrepRun {
   readonly args: ReadonlyArray<string>
-  /** The directory that it looks in, absolute. */
+  /** The directory to search, absolute. */
   readonly directory: string
-  /** What stands after each record of its output. */
+  /** The separator after each record of its output. */
   readonly separator: "\n" | "\0"
-  /** Takes a record; `false` where that is enough, and ripgrep is stopped. */
+  /** Takes a record. `false` stops ripgrep. */
   readonly each: (record: string) => boolean
 }
 
@@ -28,7 +28,7 @@ export interface RipgrepRun {
 export class Ripgrep extends Context.Tag("@skein/tools/Ripgrep")<Ripgrep, {
   readonly run: (run: RipgrepRun) => Effect.Effect<RipgrepEnd, ToolError>
 }>() {
-  /** `binary`, else the one that is installed with Skein, else `rg` on the `PATH` of this environment. */
+  /** Uses `binary`, or the one that is installed with Skein, or `rg` on the `PATH` of this environment. */
   static readonly layer = (options: {
     readonly environment: Readonly<Record<string, string | undefined>>
     readonly binary?: string
@@ -39,7 +39,7 @@ export class Ripgrep extends Context.Tag("@skein/tools/Ripgrep")<Ripgrep, {
         const turns = yield* Effect.makeSemaphore(concurrency)
         const { HOME, PATH } = options.environment
         const environment = { ...(PATH === undefined ? {} : { PATH }), ...(HOME === undefined ? {} : { HOME }) }
-        // Loaded and resolved at first use: the program starts without it.
+        // Loaded and resolved at first use, so that the program starts without it.
         const loaded = Effect.promise(() => import("./internal/runLines.ts"))
         const binary = options.binary !== undefined
           ? Effect.succeed(options.binary)
@@ -64,8 +64,11 @@ export class Ripgrep extends Context.Tag("@skein/tools/Ripgrep")<Ripgrep, {
     )
 }
 
-/** How many run at once: each uses several threads. */
+/** The maximum number of parallel runs: each uses several threads. */
 const concurrency = 8
 
-/** The user's own settings of ripgrep hold for what the user runs. Ignore files count outside of git repositories too. */
+/**
+ * The user's ripgrep settings are for the user's own runs, so they are ignored. Ignore files apply outside of git
+ * repositories too.
+ */
 const standing = ["--no-config", "--color=never", "--hidden", "--no-require-git", "--glob=!.git"]

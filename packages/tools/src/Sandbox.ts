@@ -1,4 +1,4 @@
-/** Decides what commands can do at all, whatever they were allowed to do: they run in bubblewrap, where that is to be had. */
+/** Decides what commands can do, whatever was allowed: they run in bubblewrap if it is available. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -8,33 +8,36 @@ import type { SandboxLimits, SandboxOptions, SandboxPlace } from "./SandboxPlace
 
 export type { SandboxOptions, SandboxPlace } from "./SandboxPlace.ts"
 
-/** What confines commands. */
+/** Confines commands. */
 export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
   /**
-   * What stands before a program and its arguments, so that it runs confined; nothing where it runs as it is. It holds as
-   * long as the scope is open.
+   * The words before a program and its arguments that make it run confined; none if it runs unconfined. They are valid
+   * while the scope is open.
    */
   readonly confine: (place: SandboxPlace) => Effect.Effect<ReadonlyArray<string>, SandboxError, Scope.Scope>
-  /** How commands are confined here; `undefined` where they run as they are. */
+  /** How commands are confined here; `undefined` if they are not. */
   readonly limits: Effect.Effect<SandboxLimits | undefined>
-  /** Ends when a confined command takes too much of the machine, with a sentence on what; `pid` is what was started. */
+  /**
+   * Ends when a confined command uses too much of the machine, with a sentence that says what. `pid` is the started
+   * process.
+   */
   readonly watch: (pid: number) => Effect.Effect<string>
 }>() {
-  /** Whether commands can be confined here at all; fails with why not. */
+  /** Whether commands can be confined here; fails with the reason if not. */
   static readonly trial = (environment: SandboxOptions["environment"]): Effect.Effect<void, SandboxError> =>
     Effect.flatMap(
       Effect.promise(() => import("./internal/sandbox/bwrapTrial.ts")),
       ({ bwrapTrial }) => Effect.mapError(bwrapTrial({ environment }), (why) => new SandboxError({ message: why }))
     )
 
-  /** Nothing is confined. */
+  /** Confines nothing. */
   static readonly layerNoop: Layer.Layer<Sandbox> = Layer.succeed(Sandbox, {
     confine: () => Effect.succeed([]),
     limits: Effect.succeed(undefined),
     watch: () => Effect.never
   })
 
-  /** Bubblewrap where it can be used; else commands run as they are, and the log says so at the first of them. */
+  /** Bubblewrap if it is available. Otherwise commands run unconfined, and the first one logs that. */
   static readonly layer = (options: SandboxOptions): Layer.Layer<Sandbox> =>
     Layer.scoped(
       Sandbox,
@@ -53,7 +56,7 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
       })
     )
 
-  /** Bubblewrap, and nothing without it. */
+  /** Bubblewrap, without a fallback. */
   static readonly layerRequired = (options: SandboxOptions): Layer.Layer<Sandbox, SandboxError> =>
     Layer.scoped(
       Sandbox,
@@ -69,7 +72,7 @@ const tell = ({ message }: SandboxError) =>
 
 const bubblewrap = (options: SandboxOptions) =>
   Effect.map(Effect.scope, (scope) =>
-    // Loaded at first use: the program starts without it.
+    // Loaded at first use, so that the program starts without it.
     Effect.flatMap(
       Effect.promise(() => import("./internal/sandbox/bwrap.ts")),
       ({ makeBwrap }) => Effect.provideService(makeBwrap(options), Scope.Scope, scope)

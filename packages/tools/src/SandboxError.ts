@@ -1,5 +1,5 @@
-/** Why a sandbox cannot be had. */
+/** The error if a sandbox is not available. */
 import * as Schema from "effect/Schema"
 
-/** Commands cannot be confined as they have to be; the message says why, and what to do. */
+/** Commands cannot be confined as required. The message says why, and what to do. */
 export class SandboxError extends Schema.TaggedError<SandboxError>()("SandboxError", { message: Schema.String }) {}

@@ -1,50 +1,58 @@
-/** Where a sandbox stands, and what it is made of. */
+/** The inputs of a sandbox: the command, and the machine. */
 import type { Action } from "@skein/domain/Rule"
 import type * as Effect from "effect/Effect"
 
-/** A command for which a sandbox is made. */
+/** A command that needs a sandbox. */
 export interface SandboxPlace {
-  /** The directory that it works in: what it may change, but for names that are protected. */
+  /** The directory in which it works and may change everything, except protected names. */
   readonly directory: string
-  /** What it may change besides, because a person or a rule has consented to that: absolute paths, also of protected names. */
+  /**
+   * Absolute paths that it may also change, because a person or a rule has approved them. They may be protected names.
+   */
   readonly approved: ReadonlyArray<string>
-  /** Absolute paths outside of the directory that it may also remove, move, or put something in the place of. */
+  /** Absolute paths outside the directory that it may also remove, move or replace. */
   readonly reached?: ReadonlyArray<string>
-  /** Whether it may change nothing in the directory either: then of what is approved only files that are there. */
+  /** Whether the directory is read-only too. Then approved paths are writable only if they are existing files. */
   readonly readOnly?: boolean
-  /** Paths outside that somebody has consented to being read; absolute and real. */
+  /** Paths outside whose reading was approved; absolute and real. */
   readonly visible?: ReadonlyArray<string>
-  /** What rules say of reading a file of the tree, relative to it: what is not allowed is hidden. All is allowed if absent. */
+  /**
+   * The rule for reading a file of the tree, by its relative path. What is not allowed is hidden. If absent, everything
+   * is allowed.
+   */
   readonly reads?: (path: string) => Action
-  /** Whether it may use the network, though commands may not. */
+  /** Whether it may use the network even if commands may not. */
   readonly network?: boolean
-  /** Whether it sees the home, the agent that holds keys, and what is asked for before it is read. */
+  /** Whether it can access the home, the key agent, and files that need a question before they are read. */
   readonly credentials?: boolean
-  /** Told before the command starts what it does not see and might look for: a sentence for the model. */
+  /** Called before the command starts, with a sentence for the model about what is hidden from the command. */
   readonly say?: (note: string) => Effect.Effect<void>
-  /** Told, when the scope closes, what it has done that could only be undone: sentences for the model, which the log has as well. */
+  /**
+   * Called when the scope closes, with sentences for the model about changes that were undone. The log has them as
+   * well.
+   */
   readonly tell?: (note: string) => Effect.Effect<void>
 }
 
-/** What sandboxes go by. */
+/** The configuration of sandboxes. */
 export interface SandboxOptions {
   /** Whether commands may use the network. */
   readonly network: boolean
-  /** The project: its own programs confine nothing. Absolute. */
+  /** The project, absolute. Its own programs are never used to confine. */
   readonly directory?: string
-  /** Where Skein keeps its files: commands can read the long outputs in it. Absolute. */
+  /** Where Skein keeps its files, absolute. Commands can read its long outputs. */
   readonly dataDirectory: string
-  /** Files that no command may change wherever they lie, such as scripts that run outside of the sandbox; absolute. */
+  /** Files that no command may change, wherever they are, such as scripts that run outside of the sandbox. Absolute. */
   readonly fixed?: ReadonlyArray<string>
-  /** A file of the program that runs, where it is not this one: packages in the project that it is made of are kept. */
+  /** A file of the running program, if not this one: the program's packages in the project are protected. */
   readonly installed?: string
-  /** Files and directories of Skein's own besides that, such as its database, wherever they lie: no command sees them. */
+  /** More of Skein's own files and directories, such as its database, wherever they are. No command sees them. */
   readonly own?: ReadonlyArray<string>
   /** Paths that commands may read besides the system and toolchains; absolute, or with `~/`. */
   readonly read?: ReadonlyArray<string>
   /** Whether a person is asked before a command runs, as without a sandbox. */
   readonly asks?: boolean
-  /** What a command may take of the machine, where that differs from the usual. */
+  /** Limits on what a command may use of the machine, if they differ from the defaults. */
   readonly bounds?: {
     readonly processes?: number
     /** Bytes. */
@@ -52,20 +60,20 @@ export interface SandboxOptions {
     /** Bytes in /tmp and the home. */
     readonly files?: number
   }
-  /** How much of a tree is checked for files that rules hide, where that differs from the usual; the rest is hidden. */
+  /** How much of a tree is checked for files that rules hide, if it differs from the default. The rest is hidden. */
   readonly checked?: { readonly directories?: number; readonly files?: number; readonly unchecked?: number }
-  /** Where `bwrap` is looked for. */
+  /** Where to look for `bwrap`. */
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
 /** How commands are confined. */
 export interface SandboxLimits {
-  /** Whether there is a network for them. */
+  /** Whether they have a network. */
   readonly network: boolean
-  /** Whether the sandbox answers where nothing but the default asks for a command. */
+  /** Whether the sandbox takes the place of a question that only the default rule asks. */
   readonly answers: boolean
-  /** Whether they see a path outside of their tree as it is: of the system, of toolchains. */
+  /** Whether they see a path outside of their tree unchanged: of the system, of toolchains. */
   readonly sees: (path: string) => boolean
-  /** Whether a path stands for a file of their own: in /proc and /dev, and below /tmp where others have none. */
+  /** Whether a path names a private file of theirs: in /proc and /dev, and below /tmp if others have none there. */
   readonly isPrivate: (path: string) => boolean
 }

@@ -1,22 +1,22 @@
-/** Owns what each session has seen of which file, so that none overwrites what it has not seen. */
+/** Owns which version of a file each session has seen, so that no session overwrites what it has not seen. */
 import type { SessionID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { fingerprint } from "./internal/files/fingerprint.ts"
 
-/** How many files are remembered over all sessions; the session that saw the oldest has to read it again. */
+/** How many files are remembered over all sessions. Older ones have to be read again. */
 const maximumSeen = 100_000
 
-/** What sessions have seen of files, and who may change one now. Paths are real paths. */
+/** What sessions have seen of files, and locks for changes. Paths are real paths. */
 export class SeenFiles extends Context.Tag("@skein/tools/SeenFiles")<SeenFiles, {
-  /** The session has seen these bytes, or written them. */
+  /** Records that the session has seen or written these bytes. */
   readonly note: (session: SessionID, path: string, bytes: Uint8Array) => void
-  /** Whether what is there now is what the session saw last. */
+  /** Whether these bytes are what the session saw last. */
   readonly compare: (session: SessionID, path: string, bytes: Uint8Array) => "unseen" | "same" | "changed"
-  /** The session knows nothing of the file any more. */
+  /** Forgets what the session has seen of the file. */
   readonly forget: (session: SessionID, path: string) => void
-  /** Runs while no other change of any of these files does: parallel calls on one file go one after the other. */
+  /** Runs exclusively among changes of these files: parallel calls on one file run one after the other. */
   readonly alone: (paths: ReadonlyArray<string>) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }>() {
   /** Remembers as long as the layer lives. */
@@ -56,7 +56,7 @@ export class SeenFiles extends Context.Tag("@skein/tools/SeenFiles")<SeenFiles, 
         return known === undefined ? "unseen" : known === fingerprint(bytes) ? "same" : "changed"
       },
       forget: (session, path) => void seen.delete(keyOf(session, path)),
-      // Always in the same order, so that two that want the same files never wait for each other.
+      // Always lock in the same order, so that two changes of the same files cannot deadlock.
       alone: (paths) => (effect) =>
         [...new Set(paths)].toSorted().reduceRight((inner, path) => one(path, inner), effect)
     }

@@ -1,4 +1,4 @@
-/** Owns programs that run beside sessions and talk over their standard streams, such as MCP servers. */
+/** Owns programs that run during sessions and talk over their standard streams, such as MCP servers. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
@@ -23,26 +23,29 @@ export interface ServerStart {
   readonly command: readonly [string, ...ReadonlyArray<string>]
   /** Absolute. */
   readonly directory: string
-  /** The variables that it sees besides the few that programs need; see `baseEnvironment`. */
+  /** The variables that it gets besides the few that programs need; see `baseEnvironment`. */
   readonly environment: Readonly<Record<string, string>>
 }
 
-/** A program that runs. */
+/** A running program. */
 export interface ServerProcess {
   readonly stdin: Writable
   readonly stdout: Readable
   readonly stderr: Readable
-  /** Ends when it has ended, and says how, as in `exit code 1`. */
+  /** Completes when the program has ended, and says how, as in `exit code 1`. */
   readonly ended: Effect.Effect<string>
 }
 
 /** How long it may take to end once its input is closed. */
 const grace = "500 millis"
 
-/** Where programs keep what is theirs; the tools that start servers go by them. */
+/** Where programs keep their files. Tools that start servers rely on these variables. */
 const places = ["XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"]
 
-/** What of this process's environment such programs see: what every program needs, and nothing that looks like a secret. */
+/**
+ * The part of this process's environment that such programs get: what every program needs, and nothing that looks like
+ * a secret.
+ */
 export const baseEnvironment = (
   environment: Readonly<Record<string, string | undefined>>
 ): Readonly<Record<string, string>> => shellEnvironment(environment, places)
@@ -85,15 +88,15 @@ const spawned = ({ command: [program, ...words], directory, environment }: Serve
         child.once("exit", (code, signal) => Deferred.unsafeDone(ended, Effect.succeed(endOf(code, signal))))
         child.on("error", (error) => resume(reasonOf(program, directory, error)))
         child.once("spawn", () => {
-          // A process that was spawned has a number.
+          // A process that was spawned has an id.
           resume(Effect.succeed({ child: child as ChildProcess & { readonly pid: number }, ended }))
         })
       })
   )
 
 /**
- * Starts a program in a process group of its own. When the scope closes, its input is closed; it then has half a second to
- * end, and all that it started is ended with it.
+ * Starts a program in its own process group. When the scope closes, its input is closed; after half a second, the whole
+ * group is ended.
  */
 export const start = (
   processes: Pick<typeof Processes.Service, "track">,
@@ -106,7 +109,7 @@ export const start = (
       Effect.map(spawned(program, tracked), ({ child, ended }) => {
         const { pid, stderr, stdin, stdout } = child
         tracked.started(pid)
-        // What breaks a stream also ends the process, which says why.
+        // What breaks a stream also ends the process, whose end says why.
         for (const stream of [stdin, stdout, stderr]) stream?.on("error", () => {})
         return {
           group: processGroup({ pid, mark: tracked.mark, ended: Deferred.await(ended), clock }),

@@ -1,4 +1,7 @@
-/** Owns how a command line is run: what it may see, how long, how much of its output is kept, and that nothing is left of it. */
+/**
+ * Owns how a command line is run: its environment, its time limit, how much of its output is kept, and that no process
+ * of it is left.
+ */
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -16,23 +19,23 @@ export class ShellError extends Schema.TaggedError<ShellError>()("ShellError", {
 /** Runs command lines. */
 export class Shell extends Context.Tag("@skein/tools/Shell")<Shell, {
   /**
-   * Runs a command line to its end, its timeout, or interruption. Then all processes that it has started are ended too,
-   * also those that have left its group, where there is /proc, and unless they have cleared their environment as well; a
-   * process that ignores requests to end is killed after a second.
+   * Runs a command line to its end, its timeout, or interruption. Then all processes that it started are ended too. On
+   * systems with /proc, this includes those that left its group, unless they have also cleared their environment. A
+   * process that ignores the request to end is killed after a second.
    */
   readonly run: (command: ShellCommand) => Effect.Effect<ShellEnd, ShellError>
-  /** How the sandbox confines commands, where there is one: they can be kept from changing files then. */
+  /** How the sandbox confines commands, if there is one. Only then can they be kept from changing files. */
   readonly limits: Effect.Effect<SandboxLimits | undefined>
 }>() {
   /**
-   * Runs bash, or sh where there is none. Commands see of the environment what a shell needs, and the variables named by
-   * `pass`; never one whose name tells of a secret. `set` is what they see besides, as it is.
+   * Runs bash, or sh if there is no bash. Commands get the variables that a shell needs and those in `pass`, but never
+   * one whose name marks it as secret. `set` adds variables with values.
    */
   static readonly layer = (options: {
     readonly environment: Readonly<Record<string, string | undefined>>
     readonly pass?: ReadonlyArray<string>
     readonly set?: Readonly<Record<string, string>>
-    /** Variables that no command sees, whatever it was allowed: the keys of models. */
+    /** Variables that no command gets, whatever was allowed: the keys of models. */
     readonly withheld?: ReadonlyArray<string>
   }): Layer.Layer<Shell, never, FileSystem.FileSystem | Processes | Sandbox> =>
     Layer.effect(
@@ -45,7 +48,7 @@ export class Shell extends Context.Tag("@skein/tools/Shell")<Shell, {
           environment: { ...shellEnvironment(options.environment, options.pass ?? []), ...options.set },
           credentials: { ...wholeEnvironment(options.environment, options.withheld ?? []), ...options.set }
         }
-        // Loaded at first use: the program starts without it.
+        // Loaded at first use, so that the program starts without it.
         const loaded = Effect.promise(() => import("./internal/shell/runShell.ts"))
         return {
           limits: place.sandbox.limits,

@@ -1,4 +1,4 @@
-/** What a shell is given to run, and how that ended. */
+/** The input of a shell, and the result. */
 import type { PlatformError } from "@effect/platform/Error"
 import type { StorageError } from "@skein/core/StorageError"
 import type { SessionID } from "@skein/domain/Id"
@@ -9,15 +9,15 @@ import type { SandboxPlace } from "./SandboxPlace.ts"
 /** What to run. */
 export interface ShellCommand extends Pick<SandboxPlace, "credentials" | "network" | "reads" | "visible"> {
   readonly command: string
-  /** What it knows as `$1`, `$2` and so on. */
+  /** The values of `$1`, `$2` and so on. */
   readonly words?: ReadonlyArray<string>
   /** The directory to run it in, absolute. */
   readonly directory: string
-  /** What it may change besides what is in that directory, and of what is protected there; absolute. */
+  /** What it may change besides the contents of that directory, including protected paths in it; absolute. */
   readonly approved?: ReadonlyArray<string>
-  /** What outside of that directory it may also remove, move, or put something in the place of; absolute. */
+  /** Paths outside of that directory that it may also remove, move or replace; absolute. */
   readonly reached?: ReadonlyArray<string>
-  /** Whether it may change nothing in that directory, as far as commands can be kept from it here. */
+  /** Whether that directory is read-only, as far as commands can be confined here. */
   readonly readOnly?: boolean
   readonly timeout: Duration.DurationInput
   /** The tree that it works for. */
@@ -26,17 +26,17 @@ export interface ShellCommand extends Pick<SandboxPlace, "credentials" | "networ
   readonly confirm?: Effect.Effect<number, StorageError>
   /** Makes the file that keeps the output when it is too long to be shown whole. */
   readonly spill: Effect.Effect<string, PlatformError>
-  /** Told the last lines while it runs, at most ten times a second. */
+  /** Called with the last lines while it runs, at most ten times a second. */
   readonly watch: (latest: string) => Effect.Effect<void>
 }
 
 /** How a command ended. */
 export interface ShellEnd {
-  /** The exit code; 128 and the number of the signal where a signal ended it, as shells count. */
+  /** The exit code; 128 plus the signal's number if a signal ended it, as shells count. */
   readonly exit: number
   readonly timedOut: boolean
-  /** What it took too much of, where the sandbox ended it for that: a sentence. */
+  /** What it used too much of, if the sandbox ended it for that: a sentence. */
   readonly exceeded?: string
-  /** What it wrote to both its outputs, in order; beginning and end where that is much. */
+  /** What it wrote to standard output and standard error, in order. A long output is cut in the middle. */
   readonly output: string
 }

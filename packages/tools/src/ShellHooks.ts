@@ -17,26 +17,29 @@ import { hookScripts } from "./internal/shell/hookScripts.ts"
 import { shellEnvironment } from "./internal/shell/shellEnvironment.ts"
 import type { Processes } from "./Processes.ts"
 
-/** What hooks run with. */
+/** What hooks need to run. */
 export interface ShellHookOptions {
-  /** The environment of this process. Hooks see of it what a shell needs, and never a variable whose name tells of a secret. */
+  /**
+   * The environment of this process. Hooks get the part of it that a shell needs, but never a variable whose name marks
+   * it as secret.
+   */
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Variables that hooks see besides. */
+  /** More variables that hooks get. */
   readonly pass?: ReadonlyArray<string>
   /**
-   * Where the project lies, absolute: scripts that hooks name are hashed when hooks are made, and must be
-   * unchanged whenever they run. Without it, only those that are named by a whole path.
+   * The project's directory, absolute. Scripts that hooks name are hashed when hooks are made, and must be unchanged
+   * whenever they run. Without it, this applies only to scripts with absolute paths.
    */
   readonly directory?: string
-  /** Keeps a record of those that run. Without it, what is left of one when this process crashes stays. */
+  /** Keeps records of running hooks. Without it, processes of a hook remain if this process crashes. */
   readonly processes?: typeof Processes.Service
-  /** Shows the user what hooks of Claude Code say to them. Where absent, it is logged as a warning. */
+  /** Shows the user what hooks of Claude Code say to them. If absent, it is logged as a warning. */
   readonly tell?: (line: string) => Effect.Effect<void>
-  /** Whether questions of a tree of sessions are answered with yes. Hooks of Claude Code are told so as `permission_mode`. */
+  /** Whether questions of a session tree are answered with yes. Hooks of Claude Code get this as `permission_mode`. */
   readonly auto?: (rootID: SessionID) => Effect.Effect<boolean>
 }
 
-/** A hook did not do what hooks do. */
+/** A hook failed. */
 class HookFailed extends Data.TaggedError("HookFailed")<{ readonly message: string }> {}
 
 /** The exit code of a hook that blocks. */
@@ -49,7 +52,7 @@ const shortened = (text: string, longest: number): string => {
 
 const parse = Schema.decodeUnknown(Schema.parseJson())
 
-/** What a hook has answered by its end; the caller checks its content. */
+/** What a hook has answered when it ends. The caller checks the contents. */
 const answerOf = ({ code, signal, stderr, stdout }: HookEnd): Effect.Effect<unknown, HookFailed> => {
   if (code === blocks) return Effect.succeed({ decision: "deny", reason: stderr.trim() })
   if (code !== 0) {
@@ -75,11 +78,11 @@ const commandsOf = ({ command, hooks = [], timeout }: HookConfig) =>
     }))
     : [{ command, timeout }]
 
-/** A command of Claude Code's settings, with the project's directory written out: only the shell knows the variable. */
+/** A command of Claude Code's settings, with the project's directory inserted: only the shell knows the variable. */
 const placed = (command: string, directory: string): string =>
   command.replaceAll(/\$(?:CLAUDE_PROJECT_DIR\b|\{CLAUDE_PROJECT_DIR\})/g, () => directory)
 
-/** The files that hooks run outside of every sandbox: who could change them could do so as well. */
+/** The files that hooks run outside of any sandbox. A process that can change them could run anything outside. */
 export const scripts = (
   { claude_hooks, hooks: own }: Pick<ConfigInfo, "claude_hooks" | "hooks">,
   directory: string
@@ -90,11 +93,11 @@ export const scripts = (
       .map(({ command }) => placed(command, directory))
   ].flatMap((command) => hookScripts(command, directory).paths)
 
-/** The hooks of the config, in its order. They run in the working directory of the session of the event. */
+/** The hooks of the config, in its order. They run in the working directory of the event's session. */
 export const hooks = (options: ShellHookOptions): Effect.Effect<ReadonlyArray<Hook>, never, Config> =>
   Effect.map(Config, ({ settings }) => {
     const environment = { ...shellEnvironment(options.environment, options.pass ?? []), ...settings.env }
-    // Loaded at first use: the program starts without it.
+    // Loaded at first use, so that the program starts without it.
     const loaded = Effect.promise(() => import("./internal/shell/hookProcess.ts"))
     const processes = options.processes ?? unrecorded(options.environment)
     const runs = (
@@ -152,5 +155,5 @@ export const hooks = (options: ShellHookOptions): Effect.Effect<ReadonlyArray<Ho
     ]
   })
 
-/** The hooks of the config and no others. */
+/** Only the hooks of the config. */
 export const layer = (options: ShellHookOptions): Layer.Layer<Hooks, never, Config> => Hooks.layerEffect(hooks(options))

@@ -21,10 +21,10 @@ const Parameters = Schema.Struct({
   )
 })
 
-/** What `skill` is asked. */
+/** The parameters of `skill`. */
 export interface SkillInput extends Schema.Schema.Type<typeof Parameters> {}
 
-/** How much is said of all skills, and of one, in characters: every request pays for it. */
+/** The maximum length of all descriptions, and of one, in characters: every request pays for them. */
 const room = { all: 8_000, one: 300 }
 
 const lineOf = ({ description: text, name }: SkillInfo): string => {
@@ -32,7 +32,7 @@ const lineOf = ({ description: text, name }: SkillInfo): string => {
   return `- ${name}: ${words.length > room.one ? `${words.slice(0, room.one)}…` : words}`
 }
 
-/** The skills as they are offered; of those that there is no room for, how many they are. */
+/** The list of skills; and the number of those that did not fit. */
 const offered = (skills: ReadonlyArray<SkillInfo>): string => {
   const lines: Array<string> = []
   let left = room.all

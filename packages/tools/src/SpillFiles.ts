@@ -1,4 +1,4 @@
-/** Owns the files that keep what is too long for a model. */
+/** Owns the files that keep texts that are too long for a model. */
 import type { PlatformError } from "@effect/platform/Error"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Path from "@effect/platform/Path"
@@ -8,14 +8,14 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** Files that only this user can read, in a directory for each session. */
+/** Files that only this user can read, in one directory for each session. */
 export class SpillFiles extends Context.Tag("@skein/tools/SpillFiles")<SpillFiles, {
-  /** The directory of a session's files, absolute; it need not exist. Its session may read it without asking. */
+  /** The directory of a session's files, absolute. It may not exist. Its session may read it without asking. */
   readonly directory: (session: SessionID) => string
-  /** Makes an empty file (mode 0600) and gives its path. The name is one of our own ids, never a model's text. */
+  /** Makes an empty file (mode 0600) and returns its path. The name is one of Skein's ids, never text of a model. */
   readonly create: (session: SessionID, name: string) => Effect.Effect<string, PlatformError>
 }>() {
-  /** Files below `spill/` in the data directory (absolute). */
+  /** Keeps files in `spill/` in the data directory (absolute). */
   static readonly layer = (
     dataDirectory: string
   ): Layer.Layer<SpillFiles, never, FileSystem.FileSystem | Path.Path> =>

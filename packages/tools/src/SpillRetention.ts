@@ -1,29 +1,34 @@
-/** Decides which files of long texts go: only those that Skein made, in its data directory, and never through a link. */
+/**
+ * Decides which files of long texts are removed: only those that Skein made, in its data directory, and never through a
+ * link.
+ */
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import * as fs from "node:fs/promises"
 import { join, resolve } from "node:path"
 
-/** What may go. */
+/** What to remove. */
 export interface SpillPruning<E, R> {
-  /** The time before which a file of this session was written to go: `-Infinity` keeps all, `Infinity` none. */
+  /**
+   * Files of this session are removed if they were written before this time: `-Infinity` keeps all, `Infinity` none.
+   */
   readonly before: (session: string) => Effect.Effect<number, E, R>
-  /** How many files at most, those of the oldest sessions first. */
+  /** The maximum number of files; those of the oldest sessions are first. */
   readonly limit?: number
-  /** Says what would go, and removes nothing. */
+  /** Counts what would be removed, and removes nothing. */
   readonly dryRun?: boolean
 }
 
-/** What went. */
+/** What was removed. */
 export interface SpillPruned {
   readonly files: number
   readonly bytes: number
 }
 
-/** Others may remove the same at the same time, or add to it. */
+/** Other processes may remove or add files at the same time. */
 const expected = new Set<unknown>(["ENOENT", "ENOTEMPTY", "EEXIST"])
 
-/** Calls the file system; what cannot be looked at or removed stays, and the log says so. */
+/** Calls the file system. What cannot be checked or removed stays, and is logged. */
 const attempt = <A>(path: string, otherwise: A, call: (path: string) => Promise<A>): Effect.Effect<A> =>
   Effect.catchAll(
     Effect.tryPromise(() => call(path)),
@@ -35,10 +40,10 @@ const attempt = <A>(path: string, otherwise: A, call: (path: string) => Promise<
 
 const removeFile = (path: string) => attempt(path, false, (file) => fs.unlink(file).then(() => true))
 
-/** The entries of a directory, which say of links that they are links. */
+/** The entries of a directory. A link is reported as a link. */
 const entriesOf = (path: string) => attempt(path, [], (directory) => fs.readdir(directory, { withFileTypes: true }))
 
-/** Removes files below `spill/` in the data directory (absolute), and the directories that are then empty. */
+/** Removes files in `spill/` in the data directory (absolute), and directories that are empty afterwards. */
 export const pruneSpill = Effect.fn("SpillRetention.prune")(function*<E = never, R = never>(
   dataDirectory: string,
   { before, dryRun = false, limit = Number.POSITIVE_INFINITY }: SpillPruning<E, R>
@@ -62,7 +67,7 @@ export const pruneSpill = Effect.fn("SpillRetention.prune")(function*<E = never,
       gone.files += 1
       gone.bytes += stat.size
     }
-    // A directory that is new may be about to get its first file.
+    // A new directory may be about to get its first file.
     if (!dryRun && changed !== undefined && changed.mtimeMs < time) {
       yield* attempt(directory, undefined, (path) => fs.rmdir(path))
     }

@@ -1,4 +1,4 @@
-/** The tool `todoread`: shows what an agent plans to do. */
+/** The tool `todoread`: shows an agent's plan. */
 import { TodoList } from "@skein/core/TodoList"
 import { define, type Tool } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
@@ -8,13 +8,13 @@ import { storageFailed, todoResult } from "./internal/todoResult.ts"
 const isEmpty = (input: unknown): input is TodoReadInput =>
   typeof input === "object" && input !== null && !Array.isArray(input) && Object.keys(input).length === 0
 
-// An empty struct would take a list or a text as well, and models are told so.
+// An empty struct would also accept a list or a text, and the schema that models get would say so.
 const Parameters = Schema.declare(isEmpty, {
   message: () => "todoread takes no arguments: send {}",
   jsonSchema: { type: "object", properties: {}, required: [], additionalProperties: false }
 })
 
-/** What `todoread` is asked: nothing. */
+/** `todoread` has no parameters. */
 export type TodoReadInput = Readonly<Record<never, never>>
 
 /** Makes `todoread`. */

@@ -1,4 +1,4 @@
-/** The tool `todowrite`: keeps what an agent plans to do. */
+/** The tool `todowrite`: stores an agent's plan. */
 import { TodoList } from "@skein/core/TodoList"
 import { define, type Tool } from "@skein/core/Tool"
 import { Todo } from "@skein/domain/Todo"
@@ -14,7 +14,7 @@ const Parameters = Schema.Struct({
   todos: Schema.Array(Todo).annotations({ description: "All todos, those that are done included" })
 })
 
-/** What `todowrite` is asked. */
+/** The parameters of `todowrite`. */
 export interface TodoWriteInput extends Schema.Schema.Type<typeof Parameters> {}
 
 /** Makes `todowrite`. */

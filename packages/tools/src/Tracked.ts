@@ -1,11 +1,11 @@
-/** A process that is on record while it runs. */
+/** A process with a record while it runs. */
 
 /** A command that is about to be started. */
 export interface Tracked {
-  /** What it and everything below it is found by. */
+  /** The mark by which it and its descendants are found. */
   readonly mark: string
   /** The variables that carry the mark. */
   readonly environment: Readonly<Record<string, string>>
-  /** Says which process it became, as soon as it is there. */
+  /** Records which process it became, as soon as it has started. */
   readonly started: (pid: number) => void
 }

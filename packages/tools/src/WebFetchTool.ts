@@ -1,4 +1,4 @@
-/** The tool `webfetch`: reads a page of the web. */
+/** The tool `webfetch`: reads a web page. */
 import { define, type Tool, type ToolError, type ToolResult } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -23,7 +23,7 @@ const Parameters = Schema.Struct({
   )
 })
 
-/** What `webfetch` is asked. */
+/** The parameters of `webfetch`. */
 export interface WebFetchInput extends Schema.Schema.Type<typeof Parameters> {}
 
 const accepts = {
@@ -49,7 +49,7 @@ const parse = (text: string): Effect.Effect<URL, ToolError> => {
 
 const nameOf = (url: URL): string => url.hostname.replace(/\.$/, "").replace(/^www\./, "")
 
-/** Whether permission for one URL is permission for the other: the same host, not less safely. */
+/** Whether permission for one URL covers the other: it has the same host, and is not less secure. */
 const isSameSite = (from: URL, to: URL): boolean =>
   nameOf(from) === nameOf(to) &&
   ((from.protocol === to.protocol && from.port === to.port) ||
@@ -59,7 +59,7 @@ const isSameSite = (from: URL, to: URL): boolean =>
 export const makeWebFetch: Effect.Effect<Tool<WebFetchInput>, never, Network> = Effect.gen(function*() {
   const network = yield* Network
 
-  /** The addresses of a URL's host; one that is not public is enough to refuse all. */
+  /** The addresses of a URL's host. A single private one is enough to refuse the URL. */
   const addressesOf = Effect.fnUntraced(function*(url: URL) {
     const host = url.hostname.replace(/^\[|\]$/g, "")
     const addresses = yield* network.resolve(host)
@@ -77,7 +77,7 @@ export const makeWebFetch: Effect.Effect<Tool<WebFetchInput>, never, Network> = 
 
   const fetch = Effect.fnUntraced(function*(input: WebFetchInput) {
     const format = input.format ?? "markdown"
-    // Loaded at first use: the program starts without them.
+    // Loaded at first use, so that the program starts without them.
     const { httpGet } = yield* Effect.promise(() => import("./internal/web/httpGet.ts"))
     const { pageOf } = yield* Effect.promise(() => import("./internal/web/webPage.ts"))
     let url = yield* parse(input.url)
@@ -118,7 +118,7 @@ export const makeWebFetch: Effect.Effect<Tool<WebFetchInput>, never, Network> = 
             always: [],
             metadata: {
               url: url.href,
-              reason: "The URL holds a secret of the environment, which its host would be told."
+              reason: "The URL contains a secret of the environment, which its host would see."
             },
             protected: true
           }]

@@ -1,6 +1,7 @@
 /**
- * Implements `Isolation` with worktrees of git below the data directory, each on a branch `skein/TASK`. In the user's
- * repository it writes objects, that branch, and what git keeps of the worktree; never their config, index, HEAD or files.
+ * Implements `Isolation` with git worktrees in the data directory, each on a branch `skein/TASK`. In the user's
+ * repository it writes objects, that branch and git's data about the worktree, but never their config, index, HEAD or
+ * files.
  */
 import * as FileSystem from "@effect/platform/FileSystem"
 import { Isolation } from "@skein/core/Isolation"
@@ -8,27 +9,29 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 
-/** Where worktrees are kept, and what git may see. */
+/** Where worktrees are kept, and the environment of git. */
 export interface WorktreesOptions {
-  /** The data directory, absolute: worktrees are in `worktrees/REPOSITORY/TASK` there. */
+  /** The data directory, absolute. Worktrees are in `worktrees/REPOSITORY/TASK` there. */
   readonly dataDirectory: string
   /** The environment of this process: where git is, and where it finds the user's settings. */
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
-/** Isolates tasks in worktrees. A call for a task waits for the one before it; calls of different tasks run at once. */
+/**
+ * Isolates tasks in worktrees. Calls for one task run one after the other; calls for different tasks run in parallel.
+ */
 export const layer = (options: WorktreesOptions): Layer.Layer<Isolation, never, FileSystem.FileSystem> =>
   Layer.scoped(
     Isolation,
     Effect.gen(function*() {
       const fs = yield* FileSystem.FileSystem
       const scope = yield* Effect.scope
-      // Loaded at first use: the program starts without it.
+      // Loaded at first use, so that the program starts without it.
       const worktrees = yield* Effect.cached(
         Effect.promise(() => import("./internal/git/gitWorktrees.ts")).pipe(
           Effect.flatMap(({ makeWorktrees }) => makeWorktrees({ ...options, fs })),
           Scope.extend(scope),
-          // What is kept of an interrupted load would be the interruption.
+          // If loading is interrupted, caching its result would cache the interruption.
           Effect.uninterruptible
         )
       )

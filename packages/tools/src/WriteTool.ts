@@ -1,4 +1,4 @@
-/** The tool `write`: makes a file, or replaces all of one. */
+/** The tool `write`: creates a file, or replaces all of it. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import { define, type Tool } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
@@ -19,7 +19,7 @@ const Parameters = Schema.Struct({
   content: Schema.String.annotations({ description: "All that the file shall hold" })
 })
 
-/** What `write` is asked. */
+/** The parameters of `write`. */
 export interface WriteInput extends Schema.Schema.Type<typeof Parameters> {}
 
 const resultOf = (
@@ -75,7 +75,7 @@ export const makeWrite: Effect.Effect<Tool<WriteInput>, never, FileSystem.FileSy
         return resultOf(target, after, done, changed)
       }),
       recover: Effect.fnUntraced(function*(input, context) {
-        // Only looked at: should it be written again, it is confirmed that this is the place that was decided.
+        // This only checks. If the file is written again, the path is confirmed again.
         const target = yield* paths.decide({}, input.filePath, context)
         yield* tidy(context, [target])
         const after = Buffer.from(input.content)

@@ -93,8 +93,8 @@ describe("skill", () => {
       expect(told[1]).toBe("echo run\n")
       for (const refused of told.slice(2, 5)) expect(refused).toContain("is not in the folder of the skill release")
       expect(told.slice(5)).toEqual([
-        expect.stringContaining("is no text in UTF-8"),
-        expect.stringContaining("is no file"),
+        expect.stringContaining("is not text in UTF-8"),
+        expect.stringContaining("is not a file"),
         expect.stringContaining("does not exist")
       ])
     }))

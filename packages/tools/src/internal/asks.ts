@@ -1,8 +1,8 @@
-/** What permission a call on files needs. */
+/** Decides which permission a call on files needs. */
 import type { PermissionAsk } from "@skein/core/Tool"
 import type { Target } from "../Paths.ts"
 
-/** Patterns that may be stored as rules: a name with a wildcard in it would allow more than what it names. */
+/** Patterns that may be stored as rules. A name with a wildcard in it would allow more than that name. */
 export const asRules = (patterns: ReadonlyArray<string>): ReadonlyArray<string> =>
   patterns.some((pattern) => /[*?]/.test(pattern.replace(/\/\*$/, ""))) ? [] : patterns
 
@@ -38,13 +38,16 @@ const externalAsk = (
     }
 
 /**
- * Whether to look at this is to look outside. A hard link may be one to anywhere, but for those that package managers make
- * of what they keep.
+ * Whether looking at this file means looking outside. A hard link may lead anywhere, except those that package managers
+ * make from their store.
  */
 export const isOutside = ({ linked, place, shown }: Target): boolean =>
   place === "outside" || (linked && !/(?:^|\/)node_modules\//.test(shown))
 
-/** What a call needs that looks at a file, or at a directory and what is in it: nothing for the session's own long outputs. */
+/**
+ * The permission that a call needs to look at a file, or at a directory with its contents. The session's own long
+ * outputs need none.
+ */
 export const lookAsks = (
   permission: string,
   target: Target,
@@ -60,12 +63,12 @@ export const lookAsks = (
     { permission, patterns: [options.pattern], always: asRules([options.pattern]), metadata: options.metadata }
   ]
 
-/** What `always` allows of edits: what lies beside the file, or a file at the top alone. */
+/** What `always` allows for edits: the directory of the file. For a file at the top, only that file. */
 const besides = (path: string): string => parentOf(path) === "" || !path.includes("/") ? path : `${parentOf(path)}/**`
 
 const offersOf = (path: string): ReadonlyArray<string> => /[*?]/.test(path) ? [] : [besides(path)]
 
-/** What a call needs that changes these files. */
+/** The permission that a call needs to change these files. */
 export const changeAsks = (
   targets: ReadonlyArray<Target>,
   options: {

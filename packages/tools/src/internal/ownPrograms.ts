@@ -1,6 +1,6 @@
 /**
- * Finds the programs that Skein runs itself, such as bash, git and bubblewrap. The PATH may name directories of the project
- * first, as it does below `npx`: what lies there anybody may have put there who may change the project.
+ * Finds the programs that Skein runs itself, such as bash, git and bubblewrap. The PATH may list directories of the
+ * project first, as it does below `npx`. Anyone who can change the project may have put a program there.
  */
 import * as NodeFs from "node:fs"
 import { delimiter, isAbsolute, join } from "node:path"
@@ -17,22 +17,24 @@ const isProgram = (path: string): boolean =>
 
 const entriesOf = (path: string | undefined): ReadonlyArray<string> => (path ?? "").split(delimiter)
 
-/** Whether a directory of programs belongs to a project: it depends on where one stands, or lies in the tree. */
+/**
+ * Whether a directory of programs belongs to a project: its path is relative, in the tree, or a `node_modules/.bin`.
+ */
 const isOfProject = (entry: string, tree: string): boolean =>
   !isAbsolute(entry) || /\/node_modules\/\.bin\/?$/.test(entry) || isIn(real(entry), tree) || isIn(entry, tree)
 
-/** How to run a program that is not one of the project in this directory: its path where the PATH names the project. */
+/** How to run a program from outside of the project in this directory: by its path if the PATH contains the project. */
 export const ownProgram = (name: string, path: string | undefined, directory: string): string => {
   if (process.platform === "win32") return name
   const tree = real(directory)
   const entries = entriesOf(path)
   const others = entries.filter((entry) => entry !== "" && !isOfProject(entry, tree))
   if (others.length === entries.length || path === undefined) return name
-  // Where there is none, nothing else is run in its place.
+  // If there is none, nothing else is run in its place.
   return others.map((entry) => join(entry, name)).find(isProgram) ?? `/nowhere/${name}`
 }
 
-/** Where in a project a program lies that a shell would run by its name, standing in one of these directories of it. */
+/** The program in a project that a shell in one of these directories would run by this name. */
 export const programInTree = (
   name: string,
   path: string | undefined,

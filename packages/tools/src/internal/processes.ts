@@ -3,22 +3,22 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { readdirSync, readFileSync } from "node:fs"
 
-/** A process, told apart from a later one of the same number by when it began. */
+/** A process, identified by its id and its start time. */
 export interface Stray {
   readonly pid: number
   readonly began: string
 }
 
-/** Reading /proc and sending signals is a race with processes that end: one that is gone needs no more attention. */
+/** Processes may end while /proc is read or signals are sent. A process that has ended needs no more attention. */
 export const attempt = <A>(read: () => A, otherwise: A): A => Either.getOrElse(Either.try(read), () => otherwise)
 
-/** What the system knows of a process; undefined where it is gone, or where there is no /proc that could be read. */
+/** The system's data about a process; undefined if it has ended, or if there is no readable /proc. */
 export const look = (
   pid: number
 ): { readonly group: number; readonly began: string; readonly state: string } | undefined =>
   attempt(() => {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
-    // The name of the program stands in brackets and may have anything in it; what follows the last one is regular.
+    // The name of the program is in brackets and may contain anything. What follows the last bracket is regular.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
     return { group: Number(fields[2]), began: fields[19] ?? "", state: fields[0] ?? "" }
   }, undefined)
@@ -30,7 +30,7 @@ const children = (pid: number): ReadonlyArray<number> =>
     )
   )
 
-/** The processes below one, at most one more than so many. Finds none where there is no /proc. */
+/** The processes below one, at most one more than the limit. Finds none if there is no /proc. */
 export const descendants = (pid: number, most: number): ReadonlyArray<number> => {
   const found = new Set<number>()
   const open = [pid]
@@ -44,7 +44,7 @@ export const descendants = (pid: number, most: number): ReadonlyArray<number> =>
   return [...found]
 }
 
-/** The processes below the leader of a group that have left the group. Finds none where there is no /proc. */
+/** The processes below the leader of a group that have left the group. Finds none if there is no /proc. */
 export const strays = (leader: number): ReadonlyArray<Stray> => {
   const found: Array<Stray> = []
   const open = [leader]
@@ -61,7 +61,7 @@ export const strays = (leader: number): ReadonlyArray<Stray> => {
   return found
 }
 
-/** Sends a signal to a process group, if there is one. */
+/** Sends a signal to a process group, if it exists. */
 export const signalGroup = (leader: number, signal: NodeJS.Signals): void => {
   attempt(() => process.kill(-leader, signal), false)
 }
@@ -73,16 +73,16 @@ export const signalStrays = (processes: ReadonlyArray<Stray>, signal: NodeJS.Sig
   }
 }
 
-/** Whether it is still there, and not only to be reaped. */
+/** Whether it still runs. A zombie does not. */
 export const isThere = ({ began, pid }: Stray): boolean => {
   const found = look(pid)
   return found?.began === began && found.state !== "Z" && found.state !== "X"
 }
 
-/** How often is looked whether processes have ended that are no children of this one, and how many times. */
+/** How often, and how many times, to check whether processes have ended that are not children of this one. */
 const patience = { pace: "50 millis", looks: 20 } as const
 
-/** Ends when they have, or after a second. */
+/** Completes when they have ended, or after a second. */
 export const endedInTime = Effect.fnUntraced(function*(processes: ReadonlyArray<Stray>) {
   for (let time = 0; time < patience.looks && processes.some(isThere); time++) yield* Effect.sleep(patience.pace)
 })

@@ -1,6 +1,9 @@
-/** The names whose change would change what runs, or what is allowed, later: a person is asked for them each time. */
+/**
+ * Lists the protected names: changing such a file would change what runs, or what is allowed, later. A person is asked
+ * each time.
+ */
 
-/** Directories of which everything is protected, at any depth. */
+/** Directories in which everything is protected, at any depth. */
 const directories = new Set([".git", ".skein", ".opencode", ".claude", ".vscode", ".idea"])
 
 /** Files that are protected wherever they are. */
@@ -39,8 +42,8 @@ const files = new Set([
 const invisible = /[\u00AD\u200B-\u200F\u202A-\u202E\u2060-\u206F\uFEFF]/g
 
 /**
- * A name as a file system may compare it: one that knows no case, only one of the ways to write an accent, no dots or
- * blanks at the end, streams behind a colon, and short names.
+ * A name as a file system may compare it: ignoring case, forms of accents, dots and blanks at the end, streams after a
+ * colon, and short names.
  */
 const fold = (name: string): string => {
   const plain = name.normalize("NFC").replace(invisible, "").replace(/:.*$/, "").replace(/[. ]+$/, "")
@@ -48,11 +51,11 @@ const fold = (name: string): string => {
   return lower === "git~1" ? ".git" : lower
 }
 
-/** Whether a pattern of names is one of hidden names, of which a protected one fits. */
+/** Whether a pattern of hidden names matches a protected one. */
 export const mayBeProtected = (fits: (name: string) => boolean): boolean =>
   [...directories, ...files].some((name) => name.startsWith(".") && fits(name))
 
-/** Whether a path is that of a plan, which is not protected. */
+/** Whether a path is a plan, which is not protected. */
 export const isPlan = (path: string): boolean => /^\.skein\/plans\/[^/]+\.md$/i.test(path)
 
 /** Whether a path, with `/` between its names, is protected. Plans (`.skein/plans/*.md`) are not. */
@@ -63,7 +66,7 @@ export const isProtected = (path: string): boolean => {
   return files.has(last) || names.some((name) => directories.has(name))
 }
 
-/** What a login, or programs of the user, go by, wherever below the home the working directory lies. */
+/** Files that a login or the user's programs read, wherever the working directory is below the home. */
 const ofHome = new Set([
   ".config",
   ".gnupg",
@@ -75,8 +78,8 @@ const ofHome = new Set([
 ])
 
 /**
- * Whether a path is protected because it lies in the user's home: its hidden names, and all of it where a home is only part
- * of the working directory. What the working directory itself lies in is not.
+ * Whether a path is protected because it is in the user's home: its hidden names, and all of it if a home is only part
+ * of the working directory. The ancestors of the working directory are not.
  */
 export const isProtectedInHome = (real: string, directory: string, home: string): boolean => {
   if (real !== home && !real.startsWith(`${home}/`)) return false

@@ -1,4 +1,4 @@
-/** The words in which a tool says that it will not or cannot do a thing. */
+/** The messages in which a tool refuses a call, or says that it failed. */
 import type { PlatformError } from "@effect/platform/Error"
 import { ToolError } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
@@ -20,7 +20,7 @@ const codeOf = (error: Failure): unknown => {
   return typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined
 }
 
-/** Whether what failed is that nothing is there. */
+/** Whether the error is that the file does not exist. */
 export const isMissing = (error: Failure): boolean =>
   codeOf(error) === "ENOENT" || (isPlatformError(error) && error._tag === "SystemError" && error.reason === "NotFound")
 

@@ -1,4 +1,4 @@
-/** Runs a program without a shell and takes its output record by record. */
+/** Runs a program without a shell and reads its output record by record. */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import { type ChildProcessByStdio, spawn } from "node:child_process"
@@ -9,10 +9,10 @@ import { StringDecoder } from "node:string_decoder"
 /** The program did not start. */
 export class NotStarted extends Data.TaggedError("NotStarted")<{ readonly reason: string }> {}
 
-/** How much of what a program complains of is kept, in characters. */
+/** How much of a program's error output is kept, in characters. */
 const maximumComplaints = 16 * 1024
 
-/** A record longer than this is cut: nobody wants a line of a megabyte. */
+/** A longer record is truncated: a line of a megabyte is of no use. */
 const maximumRecord = 1024 * 1024
 
 const why = (file: string, directory: string, error: NodeJS.ErrnoException, tell: (reason: string) => void) =>
@@ -21,7 +21,7 @@ const why = (file: string, directory: string, error: NodeJS.ErrnoException, tell
     else tell(error.code === "ENOENT" ? `there is no program ${file}` : error.message)
   })
 
-/** What to run, and what to do with what it writes. */
+/** What to run, and what to do with its output. */
 interface Run {
   readonly file: string
   readonly args: ReadonlyArray<string>
@@ -69,14 +69,14 @@ const read = (child: ChildProcessByStdio<null, Readable, Readable>, run: Run): E
         complaints = (complaints + bytes.toString("utf8")).slice(0, maximumComplaints)
       }
     })
-    // What ends a stream early ends the program as well, and `close` tells of that.
+    // An error that ends a stream early ends the program as well, and `close` reports it.
     for (const stream of [child.stdout, child.stderr]) stream.on("error", () => {})
     child.on(
       "error",
       (error) => why(file, directory, error, (reason) => resume(Effect.fail(new NotStarted({ reason }))))
     )
     child.once("close", (code) => {
-      // One that did not start closes as well; why it did not is still being looked into.
+      // A process that did not start is closed too. The reason is still being determined.
       if (child.pid === undefined) return
       if (!isStopped && rest !== "") each(rest)
       resume(Effect.succeed({ code: isStopped ? undefined : code ?? undefined, complaints }))

@@ -1,4 +1,4 @@
-/** How the todo tools show todos, and say that storage failed. */
+/** Formats todos for the todo tools, and their storage errors. */
 import type { StorageError } from "@skein/core/StorageError"
 import type { ToolError, ToolResult } from "@skein/core/Tool"
 import type { Todo } from "@skein/domain/Todo"
@@ -21,5 +21,5 @@ export const todoResult = (todos: ReadonlyArray<Todo>): ToolResult => ({
   metadata: { todos }
 })
 
-/** A failure of storage as the model reads it. */
+/** A storage error as the model reads it. */
 export const storageFailed = (error: StorageError): ToolError => refusal("storage", error.message)

@@ -117,7 +117,7 @@ export const sendToTask = ({ flags, operands: [id = "", ...words] }: {
     }
     stdio.err(
       errorLine(
-        `No process answers for the task ${run.taskID}: it may have ended. The message is kept, and read when the task goes on.`
+        `No process answers for the task ${run.taskID}: it may have ended. The message is kept, and read when the task continues.`
       )
     )
     return ExitCode.failed

@@ -1,7 +1,7 @@
 /**
- * Checks a parse against its text, by rules that need no parser: every character has to belong to exactly one token, and
- * between the parts of a node may stand only blanks, comments and the signs of that node. A parse that overlooks something
- * leaves characters over, whatever made it do so.
+ * Checks a parse against its text, by rules that need no parser. Every character has to belong to exactly one token,
+ * and only blanks, comments and the tokens of a node may stand between its parts. If the parser overlooked something,
+ * for whatever reason, characters are left over.
  */
 import type { HereDoc, Script, SyntaxNode, Word, WordPart } from "unbash"
 import { gapsOf, statements } from "./gaps.ts"
@@ -9,18 +9,18 @@ import { isInert, type Place, saidBy } from "./inertText.ts"
 
 type Node<Type extends SyntaxNode["type"]> = Extract<SyntaxNode, { type: Type }>
 
-/** Words that begin or end a compound command: as the name of a program one was read wrong. */
+/** Words that begin or end a compound command. If one is the name of a program, the text was misread. */
 const reserved = new Set(
   "if then elif else fi for while until do done case esac select function { } ! [[ ]] coproc".split(" ")
 )
 
-/** Arithmetic on numbers alone; all other is asked for anyway. */
+/** Arithmetic on numbers alone. Any other arithmetic needs a question anyway. */
 const arithmetic = /^[\s\d+\-*/%<>=!&|^~?:;,()]*$/
 
-/** A sign, a word of the grammar or a line end, as they stand between nodes. */
+/** An operator, a keyword or a line end, as written between nodes. */
 const token = /[ \t]+|\\\n|(\n)|(;;&|;;|;&|&&|\|\||\|&|[;&|()])|((?:\[\[|\]\]|[{}]|[a-z]+)(?![^\s;&|()<>`]))/y
 
-/** Where a comment or a word of the grammar may start. */
+/** Where a comment or a keyword may start. */
 const edge = /[\s;&|()<>`]/
 
 const delimiter = /^(?:'[^'\n]*'|"[^"\n`$\\]*"|\\[^\n]|[^\s'"\\`$;&|<>()])+$/
@@ -29,7 +29,7 @@ const operation = /^(?::?[-=+?]|##?|%%?|\/[/#%]?|:|\^\^?|,,?|[@*])$/
 
 const isText = (node: SyntaxNode | undefined): boolean => node?.type === "Word" || node?.type === "Assignment"
 
-/** Whether a node ends with a word, so that what follows without a blank would belong to that. */
+/** Whether a node ends with a word. Text that follows without a blank would belong to that word. */
 const endsInWord = (node: SyntaxNode | undefined): boolean =>
   isText(node) || node?.type === "Redirect" || node?.type === "HereString" || node?.type === "HereDoc"
 
@@ -37,7 +37,7 @@ const isQuoted = (place: Place): boolean => place === "quoted" || place === "bra
 
 const compiled = new Map<string, RegExp>()
 
-/** A gap as an expression; there are only as many as there are kinds of nodes. */
+/** A gap as a regular expression. There are only as many as there are kinds of nodes. */
 const expression = (gap: string): RegExp => {
   const found = compiled.get(gap) ?? new RegExp(`^${gap}$`)
   if (compiled.size < 1_000) compiled.set(gap, found)
@@ -47,7 +47,7 @@ const expression = (gap: string): RegExp => {
 class Account {
   readonly #text: string
   #pending: Array<HereDoc> = []
-  /** Where the account of the text ends, if not with it. */
+  /** Where the check of the text stops, if not at its end. */
   failed: number | undefined
 
   constructor(text: string) {
@@ -58,7 +58,7 @@ class Account {
     if (!holds) this.failed ??= at
   }
 
-  /** The tokens of a gap, each with a blank behind it. `ends`: a comment may end with it. */
+  /** The tokens of a gap, each followed by a blank. `ends`: a comment may end with the gap. */
   #tokens(from: number, to: number, ends: boolean): string {
     let tokens = ""
     let at = from
@@ -85,7 +85,7 @@ class Account {
     return tokens
   }
 
-  /** Checks the here-documents that begin after the line that has just ended, and says where they end. */
+  /** Checks the here-documents of the line that has just ended, and returns where they end. */
   #documents(from: number): number {
     let at = from
     for (const { body, closing, delimiter: name, operator, pos } of this.#pending.splice(0)) {
@@ -97,12 +97,12 @@ class Account {
       this.#hold(body.pos === at && (operator === "<<-" ? /^\t*$/ : /^$/).test(indent), pos)
       const strip = (line: string) => operator === "<<-" ? line.replace(/^\t+/, "") : line
       const lines = this.#text.slice(body.pos, closing.end).split("\n")
-      // Where text is expanded, a backslash before its end joins a line with the next one.
+      // In an expanded here-document, a backslash before a line end joins the line with the next one.
       const isEnd = (line: string, before = "") =>
         strip(line) === name.value && (name.quoted || !/(?:^|[^\\])(?:\\\\)*\\$/.test(before))
       this.#hold(lines.findIndex((line, n) => isEnd(line, lines[n - 1])) === lines.length - 1, body.pos)
       this.#hold(/^\n?$/.test(this.#text.charAt(closing.end)), closing.end)
-      // The shell joins such lines before it reads what is in them: a comment may go on in the next one.
+      // The shell joins such lines before it parses them, so a comment may continue in the next line.
       const isJoined = !name.quoted && this.#text.slice(body.pos, body.end).includes("\\\n")
       this.#hold(!isJoined || (body.parts ?? []).every(({ type }) => type === "Literal"), body.pos)
       if (body.parts !== undefined) this.#fill(body.parts, body.pos, body.end, "document")
@@ -112,7 +112,7 @@ class Account {
     return at
   }
 
-  /** Whether a word would begin here; line ends behind a backslash are as good as not there. */
+  /** Whether a word would begin here. A line end after a backslash does not count. */
   #isEdge(at: number): boolean {
     if (this.#text.slice(Math.max(at - 2, 0), at) === "\\\n") return this.#isEdge(at - 2)
     return at === 0 || edge.test(this.#text.charAt(at - 1))
@@ -122,7 +122,7 @@ class Account {
     this.#hold(from <= to && expression(gap).test(this.#tokens(from, to, ends)), from)
   }
 
-  /** Whether at least one blank or line end parts two words. */
+  /** Whether at least one blank or line end separates two words. */
   #isApart(from: number, to: number): boolean {
     return /[ \t\n]/.test(this.#text.slice(from, to).replaceAll("\\\n", ""))
   }
@@ -150,7 +150,7 @@ class Account {
     this.#gap(at, to, gaps.at(-1) ?? "", ends)
   }
 
-  /** Checks a script that takes up all of a region. `ends`: a comment may end with the region. */
+  /** Checks a script that fills a whole region. `ends`: a comment may end with the region. */
   script({ commands }: Script, from: number, to: number, ends: boolean): void {
     const edges = ["(?:N )*", ...statements(commands), "(?:; )?(?:N )*"]
     this.#sequence(commands, commands.length === 0 ? ["(?:N )*"] : edges, from, to, ends)
@@ -222,7 +222,7 @@ class Account {
     if (target === undefined) return this.#hold(false, pos)
     this.#hold(this.#isDescriptor(pos, descriptor?.end ?? pos), pos)
     this.#hold(this.#blanked(descriptor?.end ?? pos, target.pos) === operator && target.end === end, pos)
-    // The shell takes the dash that closes a descriptor for a sign, and reads on behind it.
+    // The shell takes the dash that closes a descriptor for a token, and continues after it.
     this.#hold(!operator.endsWith("&") || !target.text.startsWith("-") || target.text === "-", target.pos)
     this.#word(target, "plain")
   }
@@ -267,7 +267,7 @@ class Account {
         this.#hold(isInert(this.#text, pos, end, place), pos)
         return this.#hold(!/^(?:plain|quoted|document)$/.test(place) || part.value === saidBy(text, place), pos)
       case "SingleQuoted":
-        // In the braces of an expansion within double quotes it depends on the operator whether they quote.
+        // In an expansion within double quotes, the operator decides whether quotes inside its braces quote.
         this.#hold(place === "bracedQuoted" ? /^'[^'"$`\\}]*'$/.test(text) : !isQuoted(place), pos)
         return this.#hold(/^'[^']*'$/.test(text) && part.value === text.slice(1, -1), pos)
       case "AnsiCQuoted":
@@ -328,7 +328,7 @@ class Account {
 
   #substitution({ end, pos, script, text }: Node<"CommandExpansion" | "ProcessSubstitution">): void {
     if (script === undefined) return this.#hold(false, pos)
-    // Where here-documents are read that begin on a line with others, shells disagree.
+    // Shells disagree about where here-documents are read if others begin on the same line.
     this.#hold(this.#pending.length === 0 || !text.includes("\n"), pos)
     const outer = this.#pending
     this.#pending = []
@@ -340,10 +340,10 @@ class Account {
     this.#pending = outer
   }
 
-  /** Between backticks a backslash is taken out before anything else is read. */
+  /** Between backticks, the shell removes backslashes before it parses the text. */
   #backticks(text: string, script: Script, pos: number, end: number): void {
     const inner = text.slice(1, -1)
-    // A line end behind a backslash is dropped before or after the others, as deep as it stands.
+    // A line end after a backslash may be dropped before or after the other backslashes, depending on the nesting.
     this.#hold(/^`(?:\\[^]|[^`\\])*`$/.test(text) && !text.includes("\\\n"), pos)
     if (script.source === undefined) {
       this.#hold(!/\\[$`\\"]/.test(inner), pos)
@@ -356,7 +356,7 @@ class Account {
   }
 }
 
-/** What of a text no part of its parse accounts for. */
+/** The parts of a text that no node of its parse accounts for. */
 export const unaccounted = (text: string, script: Script): string | undefined => {
   const account = new Account(text)
   account.script(script, 0, text.length, true)

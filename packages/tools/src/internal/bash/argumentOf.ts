@@ -1,4 +1,4 @@
-/** Reads a word of a command, and what stands in the place of a substitution where that is known. */
+/** Reads a word of a command, and the output of a substitution in it if that is known. */
 import type { SyntaxNode, Word, WordPart } from "unbash"
 import { outputOf } from "./outputs.ts"
 import { type Argument, readWord } from "./words.ts"
@@ -15,7 +15,7 @@ export const plainWords = (node: SyntaxNode): ReadonlyArray<Argument> | undefine
   return rest.every((each) => each.type === "Word") ? [node.name, ...rest].map(readWord) : undefined
 }
 
-/** The simple commands of a pipeline, or one alone. */
+/** The simple commands of a pipeline, or a single one. */
 const pipelineOf = (part: WordPart): ReadonlyArray<ReadonlyArray<Argument>> | undefined => {
   const only = part.type === "CommandExpansion" ? part.script?.commands : undefined
   if (only?.length !== 1 || only[0] === undefined || only[0].background === true) return undefined
@@ -31,12 +31,12 @@ export const argumentOf = (word: Word): Argument => {
   const argument = readWord(word)
   const [part, ...others] = argument.fixed ? [] : word.parts ?? []
   if (part === undefined || others.length > 0) return argument
-  // It is the path of a descriptor, whatever the command in it writes.
+  // This is the path of a descriptor, whatever its command writes.
   if (part.type === "ProcessSubstitution") return { ...argument, output: { kind: "word" } }
   const [quoted, ...more] = part.type === "DoubleQuoted" ? part.parts : []
   const commands = pipelineOf(more.length === 0 && quoted !== undefined ? quoted : part)
   const output = commands === undefined ? undefined : outputOf(commands)
-  // Between quotes all lines become one argument.
+  // Between quotes, all lines become one argument.
   if (output === undefined || (quoted !== undefined && output.kind === "paths")) return argument
   return { ...argument, output }
 }

@@ -1,4 +1,7 @@
-/** Decides what permission a command line needs: for each program in it, and for the files that it reads, writes or names. */
+/**
+ * Decides which permission a command line needs: for each of its programs, and for the files that it reads, writes or
+ * names.
+ */
 import { defaultRules } from "@skein/core/Agent"
 import { evaluate } from "@skein/core/Ruleset"
 import type { PermissionAsk, ToolCaller } from "@skein/core/Tool"
@@ -55,10 +58,10 @@ const bashAsk = (
 
 const readingByDefault = (path: string): Action => evaluate(defaultRules, "read", path) ?? "ask"
 
-/** What a call of `bash` needs permission for, and what it may change once it has that: absolute paths. */
+/** The permission that a call of `bash` needs, and the absolute paths that it may change once it has that. */
 export interface BashAsks {
   readonly asks: ReadonlyArray<PermissionAsk>
-  /** Files that it writes, and directories outside that it works in. */
+  /** Files that it writes, and directories outside in which it works. */
   readonly approved: ReadonlyArray<string>
   /** Other paths outside, except those that it only reads. */
   readonly reached: ReadonlyArray<string>
@@ -105,7 +108,7 @@ export const bashAsks = Effect.fnUntraced(function*(
     }]),
     bashAsk(call, parts, touched, metadata)
   ]
-  // What is not all known must not become a rule.
+  // If not everything is known, it must not become a rule.
   return {
     asks: parts.substitutes ? asks.map((ask) => ({ ...ask, always: [] })) : asks,
     approved: [...changed.flatMap(({ real, shown }) => [real, resolve(caller.directory, shown)]), ...touched.entered],

@@ -1,9 +1,9 @@
 /**
- * Says how a rule has to begin that lets a program run what it is given: it names what is run, so that its wildcard stands
- * only for the arguments of that.
+ * Decides how a rule has to begin if it allows a program that runs others. It has to name what is run, so that its
+ * wildcard only covers the arguments of that.
  */
 
-/** Options that change nothing of what an interpreter runs, before the name of that. */
+/** Options before the name of a script that do not change what an interpreter runs. */
 const plainOptions: Readonly<Record<string, RegExp>> = {
   bash: /^-[eux]+$/,
   bunx: /^$/,
@@ -18,7 +18,7 @@ const plainOptions: Readonly<Record<string, RegExp>> = {
   uvx: /^$/
 }
 
-/** Programs that are told by a word what to do, and the words after which a wildcard only says how. */
+/** Programs with subcommands, and the subcommands after which a wildcard only covers details. */
 const subcommands: Readonly<Record<string, RegExp>> = {
   bun: /^(?:test|install|run [\w:.-]+|x [\w@/.-]+)$/,
   bundle: /^(?:install|exec [\w.-]+|list|show|outdated)$/,
@@ -56,12 +56,12 @@ const aliases: ReadonlyArray<readonly [RegExp, string]> = [
   [/^java$/, "java"]
 ]
 
-/** Programs that run another: where that is an interpreter, what it runs has to be named as well. */
+/** Programs that run another one. If that is an interpreter, the rule has to name what it runs as well. */
 const carriers = /^(?:bun|bundle|bunx|npm|npx|pipenv|pnpm|pnpx|poetry|uv|uvx|yarn)$/
 
 const isName = (text: string | undefined): text is string => text !== undefined && /^[\w@./:+][\w@./:+-]*$/.test(text)
 
-/** Whether a word only says which tests are run, and how that is told. */
+/** Whether a word only selects or formats tests. */
 const isPlainForTests = (word: string): boolean =>
   !word.startsWith("-") ||
   /^--(?:test-(?:name-pattern|skip-pattern|concurrency|timeout|shard)=.*|test-(?:only|force-exit|update-snapshots)|test-reporter=(?:spec|tap|dot|junit|lcov)|experimental-test-coverage|no-warnings|watch)$/
@@ -86,7 +86,7 @@ const countOf = (name: string, words: ReadonlyArray<string>): number | undefined
   return kind === undefined ? undefined : scripted(kind, words)
 }
 
-/** How many words of a call a rule has to name; `undefined` where it has to name them all. */
+/** How many words of a call a rule has to name; `undefined` for all of them. */
 export const beginningOf = (words: ReadonlyArray<string>): number | undefined => {
   const [program = ""] = words
   const name = program.slice(program.lastIndexOf("/") + 1)

@@ -1,14 +1,14 @@
-/** Counts what the braces of a word stand for, without writing it out: `{a,b}` repeated 20 times is a million words. */
+/** Counts the words of a brace expansion without writing them out: `{a,b}` repeated 20 times is a million words. */
 import type { Word } from "unbash"
 
-/** Braces that are open. */
+/** An open pair of braces. */
 interface Open {
   readonly from: number
-  /** How many words its alternatives stand for, without the last one. */
+  /** The number of words of its alternatives, without the last one. */
   sum: number
-  /** How many the last one stands for. */
+  /** The number of words of the last one. */
   last: number
-  /** How many there are where it is never closed: then what stands in it is text with other braces. */
+  /** The number of words if it is never closed. Then its content is text that may contain other braces. */
   text: number
   commas: number
 }
@@ -21,7 +21,7 @@ const range = /^(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.(-?\d+))?$/
 
 const place = (text: string): number => /\d/.test(text) ? Number(text) : text.charCodeAt(0)
 
-/** How many words a range such as `1..9` stands for; `undefined` where it is none. */
+/** The number of words of a range such as `1..9`; `undefined` if it is not a range. */
 const rangeOf = (text: string): number | undefined => {
   const [, from, to, step] = range.exec(text) ?? []
   if (from === undefined || to === undefined) return undefined
@@ -33,10 +33,11 @@ const multiply = (into: Open, count: number): void => {
   into.text *= count
 }
 
-/** How many words a text with braces stands for, or more. */
+/** An upper bound for the number of words that a text with braces expands to. */
 export const countBraces = (text: string): number => {
   const all = open(0)
-  // The shell may take a brace that closes no list for text, and close it with a later one: then every comma counts.
+  // The shell may take a brace that closes no list for text, and close the list with a later one. Then every comma
+  // counts.
   let isStrange = false
   let most = 1
   const stack: Array<Open> = []
@@ -77,7 +78,7 @@ export const countBraces = (text: string): number => {
   return isStrange ? Math.max(count, most) : count
 }
 
-/** How many words the shell makes of a word by its braces. */
+/** The number of words that brace expansion makes of a word. */
 export const expandedCount = ({ parts = [], text }: Word): number => {
   if (!text.includes("{")) return 1
   const loose = parts.map((part) =>

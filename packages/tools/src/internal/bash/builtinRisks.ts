@@ -1,4 +1,4 @@
-/** Knows when builtins of bash run text that they are given: as names with an index, as code, or as settings. */
+/** Decides when builtins of bash run the text of their arguments: as names with an index, as code, or as settings. */
 import type { Risk } from "./textRisks.ts"
 import { isHarmlessToPrograms, isHarmlessToShell } from "./variables.ts"
 import type { Argument } from "./words.ts"
@@ -18,10 +18,10 @@ const unary = /^-[abcdefghkLNnOprsStuwxz]$/
 
 const binary = /^(?:==?|!=|<|>|-(?:eq|ne|lt|le|gt|ge|nt|ot|ef))$/
 
-/** Whether a word is one argument, whatever it holds. */
+/** Whether a word is exactly one argument, whatever it contains. */
 const isOne = ({ source }: Argument): boolean => /^"[^"@*]*"$/.test(source)
 
-/** `test` and `[`: an operand whose text only the shell knows may be an operator that runs what follows it. */
+/** `test` and `[`: an operand that only the shell knows may turn out to be an operator, which runs what follows it. */
 const testRisk = (args: ReadonlyArray<Argument>): Risk => {
   if (args.some(({ text }) => /^-[vR]$/.test(text))) return "test -v may run what a name holds"
   const open = args.filter(({ fixed }) => !fixed)
@@ -49,7 +49,7 @@ const printfRisk = ([first]: ReadonlyArray<Argument>): Risk =>
 const wordRisk = (plain: RegExp, risk: string) => (args: ReadonlyArray<Argument>): Risk =>
   when(every(args, plain), risk)
 
-/** For each builtin that may run something, when it does not. */
+/** For each builtin that may run something: the reason why a call is not harmless. */
 export const builtinRisks: ReadonlyMap<string, (args: ReadonlyArray<Argument>) => Risk> = new Map([
   ["[", testRisk],
   ["declare", settingRisk(isHarmlessToShell)],

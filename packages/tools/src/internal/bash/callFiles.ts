@@ -1,4 +1,6 @@
-/** Says which files a call opens: as the table of its program has it, or else all that its arguments may name. */
+/**
+ * Decides which files a call opens: those in the table of its program, or else everything that its arguments may name.
+ */
 import * as Either from "effect/Either"
 import { posix } from "node:path"
 import { findCall } from "../programs/findCall.ts"
@@ -8,33 +10,33 @@ import { isStream, pathsOf } from "./operands.ts"
 import type { Invocation } from "./parts.ts"
 import { type Argument, plainWord } from "./words.ts"
 
-/** A word that names files, and what is done with them. */
+/** A word that names files, and what happens to them. */
 interface NamedFile {
   readonly word: Argument
   readonly text: string
-  /** Whether it tells what is in them. `maybe`: as far as nobody knows better. */
+  /** Whether it reveals their contents. `maybe`: unless something else is known. */
   readonly tells: boolean | "maybe"
 }
 
 /** A directory whose files are all read. */
 export interface ReadBelow {
-  /** The word that names it, where there is one. */
+  /** The word that names it, if any. */
   readonly word?: Argument
   readonly directory: string
   readonly hidden: boolean
-  /** Patterns of the names that are read; all where there is none. */
+  /** Patterns of the names that are read; all if there is none. */
   readonly names: ReadonlyArray<string>
-  /** Whether any name is handed on as it is. */
+  /** Whether each name is passed on as one argument, whatever it contains. */
   readonly whole: boolean
-  /** Whether a program is given the names, and so follows links. */
+  /** Whether the names become arguments of a program, which then follows links. */
   readonly given: boolean
-  /** Whether the program follows links that lie there. */
+  /** Whether the program follows the links that it finds there. */
   readonly follows?: boolean
-  /** Whether hidden directories are among those that the names are of. */
+  /** Whether the paths include hidden directories. */
   readonly all: boolean
 }
 
-/** What a call opens. */
+/** The files that a call opens. */
 export interface CallFiles {
   readonly named: ReadonlyArray<NamedFile>
   readonly below: ReadonlyArray<ReadBelow>
@@ -47,7 +49,7 @@ const canBePath = (text: string): boolean =>
 const home = (text: string): string =>
   text.replace(/^\$(?:HOME|\{HOME\})(?=\/|$)/, "~").replace(/^\$(?:PWD|\{PWD\})(?=\/|$)/, ".")
 
-/** Where wget puts what it fetches. */
+/** Where wget stores what it downloads. */
 const fetched = (url: string): ReadonlyArray<string> => {
   const path = url.replace(/^[a-z]+:\/\//i, "").replace(/[?#].*$/s, "")
   const name = path.includes("/") ? path.slice(path.lastIndexOf("/") + 1) : ""
@@ -67,7 +69,7 @@ const known = (program: string, named: Named<Argument>, acts: boolean): Readonly
     case "write":
       return [looks(false)]
     case "git":
-      // A name of a branch may be one of a file too.
+      // The name of a branch may also be the name of a file.
       return [
         looks("maybe"),
         ...text.includes(":")
@@ -85,7 +87,7 @@ const known = (program: string, named: Named<Argument>, acts: boolean): Readonly
   }
 }
 
-/** Options that let a search read only files of certain names. */
+/** Options that limit a search to certain file names. */
 const naming: Readonly<Record<string, RegExp>> = {
   egrep: /^--include$/,
   fgrep: /^--include$/,
@@ -93,7 +95,7 @@ const naming: Readonly<Record<string, RegExp>> = {
   rg: /^(?:-g|--glob)$/
 }
 
-/** The patterns of the names that a search reads; none where it reads all, or where they say more than Skein knows. */
+/** The patterns of the names that a search reads; empty if it reads all, or if Skein cannot interpret them. */
 const namesOf = (call: Invocation["call"], program: string): ReadonlyArray<string> => {
   const option = naming[program]
   const given = call?.named.filter((each) => each.option !== undefined && option?.test(each.option) === true) ?? []
@@ -102,7 +104,7 @@ const namesOf = (call: Invocation["call"], program: string): ReadonlyArray<strin
   return names.every((text) => /^[\w.*?-]+$/.test(text)) && given.every(({ word }) => word.fixed) ? names : []
 }
 
-/** What a call with a table opens. */
+/** The files that a call with a table opens. */
 const ofTable = ({ args, call, program, reads }: Invocation): CallFiles => {
   const directories = program === "git" ? gitCall(args).directories : []
   const inside = directories.map(({ text }) => text)
@@ -110,7 +112,7 @@ const ofTable = ({ args, call, program, reads }: Invocation): CallFiles => {
     inside.length === 0 ? [each] : [each, { ...each, text: posix.join(...inside, each.text) }]
   )
   const operands = (call?.named ?? []).filter(({ kind }) => kind === "read" || kind === "below")
-  // Of two directories diff compares the files.
+  // For two directories, diff compares the files in them.
   const compares = program === "diff" || program === "sdiff"
   const isBelow = (kind: string) => kind === "below" || call?.below === true || compares
   const tops = operands.filter(({ kind, operand, word }) => operand && isBelow(kind) && word.output === undefined)
@@ -129,7 +131,7 @@ const ofTable = ({ args, call, program, reads }: Invocation): CallFiles => {
   }
 }
 
-/** What stands for the output of commands that write paths. */
+/** The placeholder for the output of commands that write paths. */
 const ofOutputs = ({ args }: Invocation): ReadonlyArray<ReadBelow> =>
   args.flatMap(({ output }) =>
     output?.kind === "paths"
@@ -144,7 +146,7 @@ const ofOutputs = ({ args }: Invocation): ReadonlyArray<ReadBelow> =>
       : []
   )
 
-/** What a call opens. */
+/** The files that a call opens. */
 export const filesOf = (invocation: Invocation): CallFiles => {
   const { args, call, program, risk } = invocation
   const outputs = ofOutputs(invocation)

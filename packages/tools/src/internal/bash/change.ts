@@ -1,4 +1,4 @@
-/** Finds out what a call removes, moves or copies, and whether rules or protected names speak of something in it. */
+/** Finds out what a call removes, moves or copies, and whether rules or protected names apply to anything in it. */
 import * as Effect from "effect/Effect"
 import { posix } from "node:path"
 import type { Target } from "../../Paths.ts"
@@ -15,15 +15,18 @@ interface Place {
   readonly word: Argument
 }
 
-/** What a call changes. */
+/** The changes of a call. */
 interface Changes {
-  /** What is changed where it is, all below included. */
+  /** What is changed in place, including everything below it. */
   readonly itself: ReadonlyArray<Place>
   /** What is copied or moved, and where to. */
   readonly sources: ReadonlyArray<Place>
   readonly into: ReadonlyArray<Place>
   readonly takes: boolean
-  /** Whether a protected name below is changed with the rest: git keeps its own, and puts there only what it tracks. */
+  /**
+   * Whether protected names below are changed with the rest. Git protects its own directory, and only writes files that
+   * it tracks.
+   */
   readonly deep: boolean
 }
 
@@ -59,13 +62,13 @@ const changesOf = (invocation: Invocation): Changes => {
   return { ...nothing, sources: of(["read", "below"]), into: of(["write"]), takes: program === "mv" }
 }
 
-/** How many files of a directory are told that rules speak of. */
+/** How many files of a directory a question lists. */
 const mostTold = 20
 
 const joined = (directory: string, name: string): string =>
   directory === "." ? name : name === "" ? directory : `${directory}/${name}`
 
-/** The files below a target, by their paths in it; none where it is no directory. */
+/** The files below a target, by their paths in it; none if it is not a directory. */
 const filesBelow = Effect.fnUntraced(function*({ touched, treeFiles }: Looking, { real, shown }: Target) {
   if (packageDirectories.has(posix.basename(real))) return []
   const tree = yield* treeFiles(real, { hidden: true, packages: false })
@@ -77,7 +80,7 @@ const noted = ({ editing, touched }: Looking, target: Target): void => {
   if (target.protected || editing(target.shown) !== "allow") touched.changed.set(target.real, target)
 }
 
-/** Notes what of a directory rules of edits speak of, by where it lies or will lie. */
+/** Records the files of a directory to which edit rules apply, at their current or future places. */
 const notedBelow = (looking: Looking, top: Target, files: ReadonlyArray<string>): void => {
   let told = 0
   for (const file of files) {
@@ -130,14 +133,14 @@ const carried = Effect.fnUntraced(function*(
   if (!takes) return
   noted(looking, source)
   notedBelow(looking, source, files)
-  // Under another name it may be read: then to move it is to read it.
+  // It might be readable under its new name, so moving it counts as reading it.
   const isFreed = (file: string) =>
     looking.reading(joined(source.shown, file)) !== "allow"
     && ends.some(({ shown }) => looking.reading(joined(shown, file)) === "allow")
   for (const file of files.filter(isFreed)) looking.touched.searched.add(joined(source.shown, file))
 })
 
-/** Notes what a call changes. */
+/** Records the changes of a call. */
 export const change = Effect.fnUntraced(function*(looking: Looking, invocation: Invocation) {
   const { deep, into, itself, sources, takes } = changesOf(invocation)
   for (const place of itself) {

@@ -1,13 +1,13 @@
-/** Decides what is still asked for where a command runs confined, and how it runs by what was allowed. */
+/** Decides which questions remain if a command runs confined, and how it runs with the answers. */
 import { readOnlyBash } from "@skein/core/Agent"
 import { evaluate } from "@skein/core/Ruleset"
 import type { Allowance, PermissionAsk } from "@skein/core/Tool"
 import type { SandboxLimits } from "../../SandboxPlace.ts"
 
-/** What a command may need beyond what the sandbox gives to all. */
+/** What a command may need beyond what every sandbox allows. */
 export type Need = "write" | "network" | "credentials"
 
-/** What was allowed to one call, noted as it is decided. */
+/** The permissions of one call, recorded as they are decided. */
 export class Grants {
   #command: Allowance | undefined
   readonly #needs = new Set<Need>()
@@ -16,7 +16,7 @@ export class Grants {
   readonly #outside = new Set<string>()
   readonly #read = new Set<string>()
 
-  /** Whether a rule or a person allowed the command itself: then it may change the tree. */
+  /** Whether a rule or a person allowed the command itself. Then it may change the tree. */
   get isByRule(): boolean {
     return this.#command === "rule" || this.#command === "person"
   }
@@ -25,17 +25,17 @@ export class Grants {
     return this.#needs.has(need)
   }
 
-  /** Paths outside that somebody has consented to, which are not seen anyway. */
+  /** Approved paths outside that the sandbox would hide. */
   get outside(): ReadonlyArray<string> {
     return [...this.#outside]
   }
 
-  /** Whether a path outside was left to the sandbox, which lets nothing change there. */
+  /** Whether a path outside needs no question, because the sandbox prevents changes there. */
   isLeft(path: string): boolean {
     return this.#bySandbox.has(path) && !this.#outside.has(path)
   }
 
-  /** Whether somebody has consented to reading this file of the tree. */
+  /** Whether reading this file of the tree was approved. */
   mayRead(path: string): boolean {
     return this.#read.has(path)
   }
@@ -44,7 +44,7 @@ export class Grants {
     this.#command = by
   }
 
-  /** Whether a person has answered for this with the question for another need. */
+  /** Whether a person has answered this together with the question for another need. */
   isAnswered(need: Need): boolean {
     return this.#answered.has(need)
   }
@@ -70,7 +70,7 @@ const isReading = (ask: PermissionAsk): boolean =>
     && evaluate(readOnlyBash, "bash", pattern, undefined, ask.reads?.includes(pattern) === true) === "allow"
   )
 
-/** Whether all of a line is known to read. */
+/** Whether the whole line is known to only read. */
 export const readsOnly = (asks: ReadonlyArray<PermissionAsk>): boolean =>
   asks.every((ask) => ask.permission === "bash" ? isReading(ask) : ask.permission !== "edit")
 
@@ -83,7 +83,9 @@ const gets: Readonly<Record<Need, string>> = {
   credentials: "It sees your home, your keys and the secrets of the environment."
 }
 
-/** The question for what the command says that it needs; with it, the same person answers for what it needs `together`. */
+/**
+ * The question for the needs that the command declares. The same person's answer also covers the needs in `together`.
+ */
 const needAsk = (bash: PermissionAsk, need: Need, together: ReadonlyArray<Need>, grants: Grants): PermissionAsk => {
   const { confined: _, sandbox: __, ...ask } = bash
   return {
@@ -97,7 +99,7 @@ const needAsk = (bash: PermissionAsk, need: Need, together: ReadonlyArray<Need>,
   }
 }
 
-/** The questions for all that it needs: one for changes and the network, and one for credentials. */
+/** The questions for all declared needs: one for changes and the network, one for credentials. */
 const needAsks = (bash: PermissionAsk, needs: ReadonlyArray<Need>, grants: Grants): ReadonlyArray<PermissionAsk> => {
   const order: ReadonlyArray<Need> = ["write", "network", "credentials"]
   const both = needs.includes("write") && needs.includes("network")
@@ -134,7 +136,7 @@ export const confinedAsks = (
       case "edit":
         return withPatterns(ask, ask.patterns.filter((path) => !isPrivate(path)))
       case "read": {
-        // What lies below a directory that is searched is hidden where it may not be read.
+        // What may not be read in a searched directory is hidden.
         if (ask.metadata["searched"] === true) return []
         return [{ ...ask, allowed: grants.reads(ask.patterns) }]
       }

@@ -1,4 +1,4 @@
-/** Tells a model why a confined command failed, where the sandbox is why, and what it can do about that. */
+/** Tells a model why a confined command failed if the sandbox is the reason, and what to do. */
 import type { SandboxLimits } from "../../SandboxPlace.ts"
 import type { Need } from "./confinedAsks.ts"
 
@@ -15,12 +15,12 @@ export interface Ran {
   readonly exit: number
   readonly output: string
   readonly readOnly: boolean
-  /** Whether edits are denied, so that nobody can allow them. */
+  /** Whether edits are denied, so that no question could allow them. */
   readonly deniesEdits: boolean
   readonly has: (need: Need) => boolean
 }
 
-/** One sentence for each thing that it lacked; none where it did not fail. */
+/** One sentence for each thing that it lacked; none if it did not fail. */
 export const confinedHint = (limits: SandboxLimits, ran: Ran): string => {
   if (ran.exit === 0) return ""
   const lacks = (need: Need) => signs[need].test(ran.output) && !ran.has(need)

@@ -1,7 +1,13 @@
-/** Says what may stand between the parts of a compound node: the signs and words of bash's grammar, and nothing else. */
+/**
+ * Decides what may stand between the parts of a compound node: the operators and keywords of bash's grammar, and
+ * nothing else.
+ */
 import type { CompoundList, Statement, SyntaxNode } from "unbash"
 
-/** The parts of a node, and the tokens before, between and behind them: `N` is a line end, each token has a blank behind it. */
+/**
+ * The parts of a node, and the tokens before, between and after them. `N` is a line end. Each token is followed by a
+ * blank.
+ */
 export interface Gaps {
   readonly parts: ReadonlyArray<SyntaxNode>
   readonly gaps: ReadonlyArray<string>
@@ -9,23 +15,23 @@ export interface Gaps {
 
 const lines = "(?:N )*"
 
-/** What may end a list before a sign that ends it anyway. */
+/** What may end a list before an operator that ends it anyway. */
 const maybe = `(?:; )?${lines}`
 
 const begins = `(?:do|\\{) ${lines}`
 
 const isBackground = (statement: Statement | undefined): boolean => statement?.background === true
 
-/** What has to end a list before a word that would be an argument otherwise. */
+/** What has to end a list before a keyword, which would be an argument otherwise. */
 const ended = ({ commands }: CompoundList): string => isBackground(commands.at(-1)) ? lines : `(?:; ${lines}|(?:N )+)`
 
 const escaped = (operator: string): string => `${operator.replaceAll("|", "\\|")} `
 
-/** What stands between statements, around which there is something else. */
+/** What separates statements that have something around them. */
 export const statements = (list: ReadonlyArray<Statement>): ReadonlyArray<string> =>
   list.slice(1).map((_, at) => (isBackground(list[at]) ? lines : `(?:; ${lines}|(?:N )+)`))
 
-/** As many gaps without a token in them. */
+/** As many gaps without a token. */
 const none = (count: number): ReadonlyArray<string> => Array.from({ length: count }, () => "")
 
 const joined = (
@@ -76,7 +82,7 @@ const item = ({ body, pattern, terminator }: Extract<SyntaxNode, { type: "CaseIt
     : { parts: [...pattern, body], gaps: [...first, `\\) ${lines}`, end] }
 }
 
-/** What may stand between the parts of a node; `undefined` for a node that is read by its characters. */
+/** What may stand between the parts of a node; `undefined` for a node that is checked character by character. */
 export const gapsOf = (node: SyntaxNode): Gaps | undefined => {
   switch (node.type) {
     case "CompoundList":

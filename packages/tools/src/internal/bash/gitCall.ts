@@ -1,17 +1,17 @@
-/** Reads a call of git: where it stands, which of its commands it is, and whether that does more than its name says. */
+/** Reads a git call: its directory, its subcommand, and whether it does more than the subcommand's name says. */
 import { type KnownCall, tableFor } from "../programs/programs.ts"
 import { readCall } from "../programs/readCall.ts"
 import type { Risk } from "./textRisks.ts"
 import type { Argument } from "./words.ts"
 
-/** Options before the command that change nothing but how much is said. */
+/** Options before the command that only change the amount of output. */
 const quiet = /^(?:--no-pager|-P|--no-optional-locks|--no-replace-objects|--literal-pathspecs|--version)$/
 
-/** A call of git. */
+/** A git call. */
 export interface GitCall {
-  /** Where `-C` leads, one after the other. */
+  /** The directories of `-C`, in order. */
   readonly directories: ReadonlyArray<Argument>
-  /** How many words there are up to its command, that included. */
+  /** The number of words up to and including its subcommand. */
   readonly head: number
   readonly sub: string | undefined
   readonly risk: Risk
@@ -25,7 +25,7 @@ const operandsOf = (known: KnownCall<Argument>): ReadonlyArray<string> =>
 const has = ({ call: { options } }: KnownCall<Argument>, names: RegExp): boolean =>
   options.some((each) => names.test(each))
 
-/** Why a command changes what git runs or where it goes; it may do so where it has no such reason. */
+/** Why a command may change what git runs or contacts. */
 const subRisk = (sub: string, known: KnownCall<Argument>): Risk => {
   const [first] = operandsOf(known)
   const helper = known.call.named.find(({ text }) => /^[\w+.-]*::/.test(text))
@@ -55,7 +55,7 @@ const readsSometimes = (sub: string, known: KnownCall<Argument>): boolean => {
   const [first] = operandsOf(known)
   switch (sub) {
     case "config":
-      // All settings together, and some by name, tell what git sends to servers.
+      // A list of all settings, and some single settings, reveal what git sends to servers.
       return !has(known, /^(?:--list|-l|--get-regexp)$/) && operandsOf(known)[0] !== "list" &&
         !operandsOf(known).some((key) => /header|credential|token|password|insteadof|proxy|cookie/i.test(key))
     case "worktree":
@@ -84,7 +84,7 @@ const readsSometimes = (sub: string, known: KnownCall<Argument>): boolean => {
 const hooked =
   /^(?:add|am|checkout|cherry-pick|commit|fetch|gc|merge|mv|pull|push|rebase|reset|restore|revert|rm|stash|switch|tag|branch)$/
 
-/** Whether a command may run more hooks than those of any call. */
+/** Whether a command may run more hooks than any other git call does. */
 export const runsHooks = ({ reads, sub = "" }: GitCall): boolean => !reads && hooked.test(sub)
 
 /** Reads it. */

@@ -1,4 +1,4 @@
-/** Finds the tracked files that calls of git show and that rules do not let be read without a question. */
+/** Finds the tracked files that git calls show although rules require a question before they are read. */
 import type { Action } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
 import { existsSync, realpathSync } from "node:fs"
@@ -12,10 +12,10 @@ import { gitDirectories } from "./repositoryRisks.ts"
 import type { TrackedNames } from "./trackedNames.ts"
 import { plainWord, spelled } from "./words.ts"
 
-/** How many files a question names. */
+/** The maximum number of files that a question lists. */
 const mostNamed = 20
 
-/** What limits a call that stands in this directory, as paths from the top. */
+/** The paths that limit a call in this directory, relative to the top. */
 const limitsOf = ({ paths, surePaths }: Shown, directory: string, top: string): ReadonlyArray<string> =>
   [...paths.filter((path) => existsSync(resolve(directory, path))), ...surePaths].map((path) =>
     path.startsWith(":") || directory === top ? path : `${directory.slice(top.length + 1)}/${path}`
@@ -32,7 +32,7 @@ const unlisted = (invocation: Invocation): Invocation => {
   }
 }
 
-/** Finds them, and takes the calls out of what only reads whose repository has too much history. */
+/** Finds them. If a repository has too much history, its calls no longer count as reading only. */
 export const withGitReads = Effect.fnUntraced(function*(
   parts: Parts,
   places: Places,

@@ -1,4 +1,4 @@
-/** Knows the settings of a repository that run no program: any other may, of this git or of the next. */
+/** Lists the repository settings that run no program. Any other setting may, in this version of git or in the next. */
 
 const harmless: ReadonlyArray<RegExp> = [
   /^core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol|safecrlf|quotepath|abbrev|compression|untrackedcache|preloadindex|longpaths|whitespace|checkstat|trustctime|hookspath|sparsecheckout|sparsecheckoutcone|commentchar|protecthfs|protectntfs|multipackindex|commitgraph|fscache|bigfilethreshold|splitindex|sharedrepository|excludesfile)$/,
@@ -31,7 +31,7 @@ const harmless: ReadonlyArray<RegExp> = [
   /^(?:blame|grep)\.(?:coloring|linenumber|column|patterntype|extendedregexp|threads|showroot|date|blankboundary|showemail)$/
 ]
 
-/** Settings that only some of their values make harmless. */
+/** Settings that are harmless only with some values. */
 const byValue: ReadonlyArray<readonly [key: RegExp, value: RegExp]> = [
   [/^(?:commit|tag|push)\.gpgsign$/, /^(?:false|no|off|0)$/i],
   [/^core\.fsmonitor$/, /^(?:false|true|)$/],
@@ -43,11 +43,11 @@ const byValue: ReadonlyArray<readonly [key: RegExp, value: RegExp]> = [
   [/^filter\.lfs\.required$/, /^(?:true|false)$/]
 ]
 
-/** Whether git runs no program because of a setting; the key as git lists it. */
+/** Whether a setting makes git run no program. The key is in git's own form. */
 export const isHarmlessSetting = (key: string, value: string): boolean =>
   harmless.some((each) => each.test(key)) || byValue.some(([name, known]) => name.test(key) && known.test(value))
 
-/** Whether an address leads to another machine, so that no hook of a repository on this one is run. */
+/** Whether an address is on another machine, so that git runs no hook of a local repository. */
 export const isRemoteAddress = (address: string): boolean =>
   /^(?:https?|ssh|git|git\+ssh):\/\/[\w[]/.test(address) ||
   /^(?:[\w.-]+@)?[\w][\w.-]*:(?![:\\]|\/\/)[^]+$/.test(address)

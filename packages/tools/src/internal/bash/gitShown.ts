@@ -1,4 +1,4 @@
-/** Says which calls of git show what is in tracked files, and of which: rules of reading hold for those. */
+/** Decides which git calls show the contents of tracked files, and of which. Rules for reading apply to those files. */
 import * as Wildcard from "@skein/core/Wildcard"
 import { posix } from "node:path"
 import { gitCall } from "./gitCall.ts"
@@ -6,18 +6,18 @@ import type { Invocation } from "./parts.ts"
 
 /** What a call shows. */
 export interface Shown {
-  /** Whether files of any commit may be among them. */
+  /** Whether it may show files of any commit. */
   readonly ever: boolean
-  /** Words that may be paths: of these only those that are there limit what is shown. */
+  /** Words that may be paths. Only those that exist limit what is shown. */
   readonly paths: ReadonlyArray<string>
-  /** Words that are paths, whether they are there or not. */
+  /** Words that are paths, whether they exist or not. */
   readonly surePaths: ReadonlyArray<string>
 }
 
 const patch =
   /^(?:-p|-u|--patch|-U.*|--unified|-W|--function-context|-c|--cc|--remerge-diff|--color-words|--word-diff|--binary|-L)$/
 
-/** Options by which only names or figures are shown. */
+/** Options that show only names or figures. */
 const summary =
   /^(?:--stat|--numstat|--shortstat|--dirstat|--summary|--compact-summary|--name-only|--name-status|--raw|-s|--no-patch|--check|--quiet|-q)$/
 
@@ -56,7 +56,7 @@ const isShown = (sub: string, options: ReadonlyArray<string>, operands: Readonly
   }
 }
 
-/** What a call of git shows of tracked files; `undefined` where that is nothing. */
+/** What a git call shows of tracked files; `undefined` if nothing. */
 export const shownBy = ({ args, call, program, risk }: Invocation): Shown | undefined => {
   if (program !== "git" || call === undefined || call.unknown !== undefined || risk !== undefined) return undefined
   const { directories, sub = "" } = gitCall(args)
@@ -67,7 +67,7 @@ export const shownBy = ({ args, call, program, risk }: Invocation): Shown | unde
   const end = args.findIndex(({ text }) => text === "--")
   const behind = end < 0 ? [] : args.slice(end + 1).map(({ text }) => text)
   const before = operands.slice(sub === "grep" && !call.options.includes("-e") ? 1 : 0, operands.length - behind.length)
-  // What is named with its commit is asked for by its name.
+  // A file that is named with its commit is checked by its name.
   if (/^(?:show|cat-file)$/.test(sub) && before.length > 0 && before.every((text) => /^[^:]+:[^:]/.test(text))) {
     return undefined
   }
@@ -89,10 +89,10 @@ const fits = (path: string, name: string): boolean => {
     (isPattern(path) && Wildcard.glob(path, name))
 }
 
-/** Whether a file may be among those that these path specifications of git name; all where there are none. */
+/** Whether these pathspecs may include a file; without pathspecs, every file. */
 export const mayBeNamed = (specifications: ReadonlyArray<string>, name: string): boolean => {
   const excluded = specifications.flatMap((each) => /^:(?:[!^]|\(exclude\))([^:([].*)$/.exec(each)?.[1] ?? [])
-  // Git reads brackets and backslashes in patterns: those exclude nothing here.
+  // In pathspecs, git interprets brackets and backslashes, so such patterns exclude nothing here.
   if (excluded.some((each) => !/[[\\]/.test(each) && fits(each, name))) return false
   const named = specifications.filter((each) => !/^:(?:[!^]|\(exclude\))/.test(each))
   return named.length === 0 || named.some((each) => each.startsWith(":") || /[[\\]/.test(each) || fits(each, name))

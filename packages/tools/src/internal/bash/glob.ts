@@ -1,19 +1,19 @@
-/** Reads patterns of names as the shell does. */
+/** Parses file name patterns as the shell does. */
 import { walk } from "@skein/core/Wildcard"
 import type { WordPart } from "unbash"
 import { plainText } from "./plainText.ts"
 
-/** One name of a pattern: text, or what fits it. */
+/** One segment of a pattern: text, or a matcher. */
 interface GlobName {
   readonly text: string
-  /** Whether a name is one that the shell would take for it, or perhaps not; `undefined` where it is just its text. */
+  /** Whether the shell would match a name, or might; `undefined` if the segment is plain text. */
   readonly fits: ((name: string) => boolean) | undefined
 }
 
-/** A pattern, name by name; the first is empty where it begins at the root. */
+/** A pattern, segment by segment. The first segment is empty if the pattern begins at the root. */
 export type Glob = ReadonlyArray<GlobName>
 
-// No line holds a NUL.
+// No line contains a NUL.
 const wild = { many: "\0*", one: "\0?" }
 
 const fit = (signs: ReadonlyArray<string>, name: string): boolean =>
@@ -24,7 +24,7 @@ const isAscii = (name: string): boolean => [...name].every((each) => each < "\u0
 const nameOf = (marked: string): GlobName => {
   const signs = marked.match(/\0[*?]|[^]/g) ?? []
   if (!signs.some((sign) => sign.length > 1)) return { text: marked, fits: undefined }
-  // What one character is, is a matter of the locale.
+  // What counts as one character depends on the locale.
   const loose = signs.map((sign) => sign === wild.one ? wild.many : sign)
   const skipsHidden = signs[0]?.startsWith("\0") === true
   return {
@@ -33,7 +33,7 @@ const nameOf = (marked: string): GlobName => {
   }
 }
 
-/** A word as a pattern; `undefined` where it is none, or one that depends on more than the files that there are. */
+/** A word as a pattern; `undefined` if it is not one, or if its matches depend on more than the existing files. */
 export const globOf = (parts: ReadonlyArray<WordPart>): Glob | undefined => {
   let marked = ""
   for (const part of parts) {
@@ -49,6 +49,6 @@ export const globOf = (parts: ReadonlyArray<WordPart>): Glob | undefined => {
   return marked.includes("\0") && !marked.startsWith("~") ? marked.split("/").map(nameOf) : undefined
 }
 
-/** Whether all that fits a pattern lies in a directory that it names, so that no name of a file is taken for more than that. */
+/** Whether all matches of a pattern are in a directory that it names, so that no file name is taken for an option. */
 export const isAnchored = ([first, ...others]: Glob): boolean =>
   first !== undefined && others.length > 0 && first.fits === undefined && !first.text.startsWith("-")

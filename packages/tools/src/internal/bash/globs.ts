@@ -1,4 +1,4 @@
-/** Finds the files that patterns of names stand for when a call is decided on. */
+/** Finds the files that match patterns when a call is decided. */
 import type { ToolError } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
@@ -6,7 +6,7 @@ import type { Target } from "../../Paths.ts"
 import type { Glob } from "./glob.ts"
 import type { Places } from "./places.ts"
 
-/** How many names of directories are compared for one line. */
+/** How many directory entries are compared for one line. */
 const maximumNames = 20_000
 
 const namesIn = (directory: string): Effect.Effect<ReadonlyArray<string>> =>
@@ -15,17 +15,17 @@ const namesIn = (directory: string): Effect.Effect<ReadonlyArray<string>> =>
     NodeFs.readdir(directory, (error, names) => resume(Effect.succeed(error === null ? names : [])))
   })
 
-/** What a pattern stands for. */
+/** The matches of a pattern. */
 interface Found {
-  /** Paths that fit it, and it itself, which stands for itself where nothing does. */
+  /** The matching paths, and the pattern itself: without a match, the shell passes it on unchanged. */
   readonly paths: ReadonlyArray<string>
-  /** Where it was looked for them. */
+  /** The directories that were searched. */
   readonly directories: ReadonlyArray<Target>
-  /** Whether all was looked at. */
+  /** Whether everything was searched. */
   readonly whole: boolean
 }
 
-/** Expands patterns of one line. */
+/** Expands the patterns of one line. */
 export const makeGlobs = (places: Places): (glob: Glob) => Effect.Effect<Found, ToolError> => {
   let left = maximumNames
   return (glob) =>
@@ -42,7 +42,7 @@ export const makeGlobs = (places: Places): (glob: Glob) => Effect.Effect<Found, 
           }
           const targets = yield* places.of(at === 0 ? "." : path === "" ? "/" : path)
           directories.push(...targets)
-          // What is outside is asked for as it stands, and not looked into.
+          // A path outside needs a question as written, before anything looks into it.
           for (const { real } of targets.filter(({ place }) => place === "inside")) {
             const names = yield* namesIn(real)
             left -= names.length

@@ -1,9 +1,9 @@
-/** Knows the characters that are only themselves, by where they stand: in a word, in quotes, in the braces of an expansion. */
+/** Lists the characters that are literal in each context: in a word, in quotes, in the braces of an expansion. */
 
-/** Where literal text stands. */
+/** The context of literal text. */
 export type Place = "plain" | "quoted" | "document" | "braced" | "bracedQuoted" | "pattern"
 
-// A dollar sign is itself where nothing follows it that it could begin; a line end behind a backslash is as good as not there.
+// A dollar sign is literal if nothing follows that it could begin. A line end after a backslash does not count.
 const dollar = String.raw`\$(?![\w{(\[@*#?!$-]|\\\n)`
 
 const bareDollar = String.raw`\$(?![\w{(\['"@*#?!$-]|\\\n)`
@@ -17,14 +17,14 @@ const texts: Readonly<Record<Place, RegExp>> = {
   pattern: new RegExp(String.raw`(?:\\[^]|[^ \t\n\\'"${"`"}$;&<>]|${bareDollar})*`, "y")
 }
 
-/** Whether all of a text from one place to another is only itself. */
+/** Whether all characters of a range are literal. */
 export const isInert = (text: string, from: number, to: number, place: Place): boolean => {
   const signs = texts[place]
   signs.lastIndex = from
   return from + (signs.exec(text)?.[0].length ?? 0) >= to
 }
 
-/** What literal text says: the shell takes out the backslashes, of which quotes keep most. */
+/** The value of literal text. The shell removes backslashes; quotes keep most of them. */
 export const saidBy = (text: string, place: Place): string =>
   place === "plain" || place === "pattern" || place === "braced"
     ? text.replace(/\\(?:\n|([^]))/g, "$1")

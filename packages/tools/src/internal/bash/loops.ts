@@ -1,8 +1,8 @@
-/** Puts the words that a loop goes through in the place of its variable, where nothing else can change that. */
+/** Replaces the variable of a loop with the loop's words, if nothing else can change the variable. */
 import type { Line, Loop, SimpleCommand } from "./readLine.ts"
 import type { Argument } from "./words.ts"
 
-/** How many commands are made of one. */
+/** The maximum number of commands that one command is expanded to. */
 const maximumCommands = 64
 
 /** Commands that set variables by name. */
@@ -11,7 +11,7 @@ const setters = new Set(
     .split(/\s+/)
 )
 
-/** The variables that a line sets nowhere but at the head of one loop. */
+/** The variables that a line sets only at the head of one loop. */
 const steady = ({ commands, settings }: Line): ReadonlySet<string> => {
   const sets = ({ settings: own, words }: SimpleCommand) =>
     own.length > 0 ||
@@ -25,11 +25,11 @@ const steady = ({ commands, settings }: Line): ReadonlySet<string> => {
   return new Set([...once].filter((name) => !again.has(name)))
 }
 
-/** What a word stands for that is nothing but a variable; `undefined` where it is something else, or more. */
+/** The possible values of a word that is only a variable; `undefined` for any other word. */
 const meaning = ({ source }: Argument, loops: ReadonlyArray<Loop>): Loop | undefined => {
   const [, quote, plain, braced] = /^("?)\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})\1$/.exec(source) ?? []
   const loop = loops.find(({ name }) => name === (plain ?? braced))
-  // Without quotes the shell takes the value apart, and looks for files of that name.
+  // Without quotes, the shell splits the value, and looks for matching files.
   const known = quote === "\"" ||
     loop?.words.every(({ fixed, output, text }) => output !== undefined || (fixed && /^[\w./:@%+,=-]+$/.test(text)))
   return known === true ? loop : undefined
@@ -49,7 +49,7 @@ const replaced = (command: SimpleCommand, names: ReadonlySet<string>): ReadonlyA
   return made
 }
 
-/** The commands of a line, each as often as there are words for the loops around it. */
+/** The commands of a line. A command in a loop appears once for each word of the loop. */
 export const eachOf = (line: Line): ReadonlyArray<SimpleCommand> => {
   if (line.commands.every(({ loops }) => loops.length === 0)) return line.commands
   const names = steady(line)

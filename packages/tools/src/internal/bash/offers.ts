@@ -1,8 +1,8 @@
-/** Decides what the answer `always` stores for a command line: a rule for each program of it, no wider than is useful. */
+/** Decides which rules the answer `always` stores for a command line: one for each program, as narrow as is useful. */
 import type { Invocation, Parts } from "./parts.ts"
 import { isInterpreter } from "./risks.ts"
 
-/** Programs whose first words say what they do, and after how many words that is said. */
+/** Programs with subcommands, and how many words name the subcommand. */
 const subcommands: Readonly<Record<string, number>> = {
   apt: 1,
   brew: 1,
@@ -29,16 +29,16 @@ const subcommands: Readonly<Record<string, number>> = {
   "yarn run": 2
 }
 
-/** Programs that change or send so much by their arguments that each call of them is a matter of its own. */
+/** Programs that change or send so much that a rule must name the whole call. */
 const weighty = new Set(
   `chgrp chmod chown cp curl install kill killall ln mkdir mv pkill rm rmdir rsync tee touch truncate wget`.split(/\s+/)
 )
 
-/** Languages that run a file or a text that they are given as their first argument, and else what comes on their input. */
+/** Interpreters that run a file or a text from their first argument, or else their input. */
 const runners =
   /^(?:ash|bash|bun|dash|deno|fish|ksh|lua|luajit|mksh|node|nodejs|perl|php|pypy|python|ruby|Rscript|sh|ts-node|tsx|yash|zsh)[\d.]*$/
 
-/** Programs that do what comes on their input, whatever they are given. */
+/** Programs that run their input, whatever their arguments are. */
 const listeners = new Set(
   `. at batch busybox crontab csh ed elvish emacs ex expect gdb ghci irb jshell julia lldb lua m4 mariadb mysql nc ncat nu nvim
   octave parallel patch pee powershell psql pwsh R sftp socat source sqlite sqlite3 ssh tclsh telnet vi vim view wish xargs
@@ -49,12 +49,12 @@ const isStream = (text: string): boolean => text === "-" || /^\/(?:dev|proc)\//.
 
 const nameOf = (program: string): string => program.slice(program.lastIndexOf("/") + 1)
 
-/** Whether a program may be told by its input what to do: no rule can name that. */
+/** Whether a program may get instructions from its input. No rule can name those. */
 const mayObeyInput = ({ args, program, risk }: Invocation): boolean => {
   const name = nameOf(program)
   const words = args.map(({ text }) => text)
   if (listeners.has(name) || (risk !== undefined && words.some(isStream))) return true
-  // `find -exec sh ;`, `uv run python`: nothing is said to what these start.
+  // `find -exec sh ;`, `uv run python`: the started program has no arguments.
   if (!isInterpreter(name)) {
     const last = words.filter((_, at) => [undefined, ";"].includes(words[at + 1]))
     return risk !== undefined && last.some((word) => isInterpreter(nameOf(word)))
@@ -72,7 +72,7 @@ const startsWith = (program: string, words: ReadonlyArray<string>): string | und
     ? [program, ...words, "*"].join(" ") :
     undefined
 
-/** `git -C packages/a status` in any directory beside that one. */
+/** `git -C packages/a status` in any sibling directory. */
 const elsewhere = ({ args, program }: Invocation): string | undefined => {
   const [flag, place, word] = args.map(({ text }) => text)
   if (program !== "git" || flag !== "-C" || place === undefined || !isWord(word) || word.startsWith("-")) {
@@ -83,16 +83,16 @@ const elsewhere = ({ args, program }: Invocation): string | undefined => {
   return `git -C ${beside} ${word} *`
 }
 
-/** What lets a program run others is named, and the word behind it that says what to do: `npx vitest run *`. */
+/** A rule for a program that runs others names the wrapper, the program, and its subcommand: `npx vitest run *`. */
 const carried = ({ beginning, pattern }: Invocation): string | undefined => {
-  // A script is a matter of its own: what it does by other arguments nobody knows.
+  // A rule for a script names the whole call: nobody knows what the script does with other arguments.
   const isNamed = beginning !== undefined && pattern.startsWith(beginning) && / [\w@:-]+(?:\/[\w-]+)?$/.test(beginning)
   if (!isNamed || /[*?]/.test(beginning)) return undefined
   const [next = ""] = pattern.slice(beginning.length).trim().split(" ", 1)
   return /^[a-z][a-z:-]*$/.test(next) ? `${beginning} ${next} *` : `${beginning} *`
 }
 
-/** The rule for one program; the call itself, unless that would say more than it names. */
+/** The rule for one program, or the whole call if a rule would cover more than its words say. */
 const ruleFor = (invocation: Invocation): string | undefined => {
   const { args, pattern, program, risk } = invocation
   const itself = /[*?]/.test(pattern) ? undefined : pattern
@@ -105,7 +105,7 @@ const ruleFor = (invocation: Invocation): string | undefined => {
     ?? elsewhere(invocation) ?? (words === 0 ? startsWith(program, []) : undefined) ?? itself
 }
 
-/** The rules; none where the line is not all known, or where a rule would say more than it names. */
+/** The rules; none if the line is not fully known, or if a rule would cover more than its words say. */
 export const offersFor = ({ invocations, settings, unclear }: Parts): ReadonlyArray<string> => {
   const known = unclear === undefined && settings.length === 0 &&
     invocations.every((each) => each.args.every(({ fixed }) => fixed) && !mayObeyInput(each))

@@ -1,33 +1,33 @@
-/** Finds the arguments of a program that may name files, in all the ways in which they can. */
+/** Finds all arguments of a program that may name files. */
 import type { Invocation } from "./parts.ts"
 import { type Argument, plainWord } from "./words.ts"
 
-/** A word, and what of it may be a path. */
+/** A word, and the part of it that may be a path. */
 interface NamedText {
   readonly word: Argument
   readonly text: string
   readonly tells: "maybe"
 }
 
-/** Programs that open none of what they are given. */
+/** Programs that open none of their arguments. */
 const textual = new Set(
   `: basename break builtin cd command continue declare dirname echo exit export expr false hash id kill local printf return seq set
   shift sleep tr true type umask unset wait which`.split(/\s+/)
 )
 
-/** Programs of which the first operand is a pattern or a script. */
+/** Programs whose first operand is a pattern or a script. */
 const patternFirst = new Set(["awk", "egrep", "fgrep", "gawk", "grep", "jq", "mawk", "nawk", "rg", "sed"])
 
 /** Options of git whose value is text. */
 const gitTexts = /^(?:-a?m|--(?:message|grep|author|format|pretty|date|since|until))$/
 
-/** Whether a program is only another way to redirect: what it is given it writes. */
+/** Whether a program only redirects: it writes its input to its arguments. */
 export const writesOperands = ({ program }: Invocation): boolean => program === "tee" || program === "sponge"
 
 const isPattern = ({ args, program }: Invocation): Argument | undefined => {
   if (!patternFirst.has(program)) return undefined
   const first = args.findIndex(({ text }) => !/^-./.test(text))
-  // An option may have brought the pattern already; then the first operand is a file.
+  // An option may already contain the pattern. Then the first operand is a file.
   const plain = args.slice(0, Math.max(first, 0)).every(({ text }) =>
     /^-[a-df-zA-Z]+$/.test(text) && !text.includes("f")
   )
@@ -37,10 +37,10 @@ const isPattern = ({ args, program }: Invocation): Argument | undefined => {
 const isText = ({ args, program }: Invocation, at: number): boolean =>
   program === "git" && gitTexts.test(args[at - 1]?.text ?? "")
 
-/** How many letters may stand before the value of an option in one word. */
+/** How many letters may precede the value of an option in the same word. */
 const maximumLetters = 6
 
-/** What may be a path in an argument: all of it, the value of an option, what stands behind a sign. */
+/** What may be a path in an argument: all of it, the value of an option, or what follows an operator. */
 const readings = ({ text }: Argument, clusters: boolean): ReadonlyArray<string> => {
   const home = text.replace(/^\$(?:HOME|\{HOME\})(?=\/|$)/, "~").replace(/^\$(?:PWD|\{PWD\})(?=\/|$)/, ".")
   const found = home.startsWith("-") ? [] : [home]
@@ -50,15 +50,15 @@ const readings = ({ text }: Argument, clusters: boolean): ReadonlyArray<string> 
   return found.flatMap((each) => [each, each.replace(/^@/, "")])
 }
 
-/** Longer names cannot be those of files. */
+/** Longer names cannot be names of files. */
 const canBePath = (text: string): boolean =>
   text !== "" && text.length <= 4096 && text.split("/").every((name) => Buffer.byteLength(name) <= 255)
 
-/** Whether a path is no file, but a stream of the process, or nothing. */
+/** Whether a path is a stream of the process or nothing, rather than a file. */
 export const isStream = (path: string): boolean =>
   /^\/dev\/(?:null|zero|full|stdin|stdout|stderr|random|urandom|fd\/\d+)$/.test(path)
 
-/** What a program may be given of which no table says what it opens, as it is written. */
+/** The possible paths in the arguments of a program without a table. */
 export const pathsOf = (invocation: Invocation): ReadonlyArray<NamedText> => {
   const { args, program } = invocation
   if (textual.has(program)) return []

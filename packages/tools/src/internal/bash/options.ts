@@ -1,15 +1,15 @@
-/** Reads options as programs do: clusters of letters, long names that may be cut short, values in the same word or the next. */
+/** Parses options as programs do: clusters of letters, abbreviated long names, values in the same word or the next. */
 import type { Argument } from "./words.ts"
 
-/** Options of a program that does more with them than it does without. */
+/** Options that make a program do more. */
 export interface Options {
   /** Letters. */
   readonly short?: string
-  /** Long names without their dashes; a beginning of one counts as it. */
+  /** Long names without their dashes. An abbreviation counts too. */
   readonly long?: ReadonlyArray<string>
   /** Whole words, such as `-exec`. */
   readonly words?: ReadonlyArray<string>
-  /** Beginnings of words, of programs that take values behind them. */
+  /** Prefixes of words, for programs whose values follow directly. */
   readonly starts?: ReadonlyArray<string>
 }
 
@@ -20,23 +20,23 @@ const names = ({ long = [], short = "", starts = [], words = [] }: Options, text
   return /^-[^-]/.test(text) && [...text.slice(1)].some((letter) => short.includes(letter))
 }
 
-/** The first of the arguments that is one of these options, or may hold one in a cluster. */
+/** The first argument that is one of these options, or may contain one in a cluster. */
 export const findOption = (args: ReadonlyArray<Argument>, options: Options): string | undefined =>
   args.find(({ text }) => names(options, text))?.text
 
-/** How the options of a program are read that stand before something else. */
+/** How to parse the options before another argument. */
 export interface Leading {
-  /** Letters that take a value. */
+  /** Letters with a value. */
   readonly valued?: string
-  /** Letters that take none. */
+  /** Letters without a value. */
   readonly flags?: string
-  /** Long names that take a value. */
+  /** Long names with a value. */
   readonly longValued?: ReadonlyArray<string>
-  /** Long names that take none. */
+  /** Long names without a value. */
   readonly longFlags?: ReadonlyArray<string>
 }
 
-/** How many words a long option takes; `undefined` where it is not known. */
+/** The number of words of a long option; `undefined` if it is unknown. */
 const longTakes = (text: string, { longFlags = [], longValued = [] }: Leading): number | undefined => {
   const [name = "", value] = text.slice(2).split("=", 2)
   if (longValued.includes(name)) return value === undefined ? 2 : 1
@@ -52,7 +52,7 @@ const shortTakes = (text: string, { flags = "", valued = "" }: Leading): number 
   return 1
 }
 
-/** How many of the arguments are options, the `--` after them included; `undefined` where one of them is not known. */
+/** The number of arguments that are options, including the final `--`; `undefined` if one of them is unknown. */
 export const skipOptions = (args: ReadonlyArray<Argument>, leading: Leading): number | undefined => {
   let at = 0
   for (let arg = args[at]; arg !== undefined; arg = args[at]) {

@@ -1,4 +1,4 @@
-/** Knows what some commands write: a word that is harmless wherever it stands, or paths of the tree. */
+/** Knows the output of some commands: a word that is harmless anywhere, or paths of the tree. */
 import { findCall } from "../programs/findCall.ts"
 import { knownCall } from "../programs/programs.ts"
 import type { Argument, Output } from "./words.ts"
@@ -76,7 +76,7 @@ const pathsOf = (words: ReadonlyArray<Argument>): Output | undefined => {
 
 const belowOf = (starts: ReadonlyArray<string>): ReadonlyArray<string> => starts.length === 0 ? ["."] : starts
 
-/** Programs that hand on some of the lines that they read. */
+/** Programs that pass on some of their input lines. */
 const isFilter = ([program, ...args]: ReadonlyArray<Argument>): boolean => {
   const name = program?.text ?? ""
   if (!/^(?:head|tail|sort|uniq|grep|egrep|fgrep|tac|cat|shuf)$/.test(name)) return false
@@ -89,7 +89,7 @@ const isFilter = ([program, ...args]: ReadonlyArray<Argument>): boolean => {
     )
 }
 
-/** What a pipeline of simple commands writes, where that is known. */
+/** The output of a pipeline of simple commands, if it is known. */
 export const outputOf = (commands: ReadonlyArray<ReadonlyArray<Argument>>): Output | undefined => {
   const [first, ...filters] = commands
   if (first === undefined || !commands.every((words) => words.length > 0 && words.every(isFixed))) return undefined

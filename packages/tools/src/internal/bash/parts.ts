@@ -1,43 +1,43 @@
-/** A command line taken apart. */
+/** The parts of a command line. */
 import type { Call } from "../programs/readCall.ts"
 import type { readLine } from "./readLine.ts"
 import type { Argument } from "./words.ts"
 
 /** A program that the line would run. */
 export interface Invocation {
-  /** As rules name it. */
+  /** Its name in rules. */
   readonly program: string
   readonly args: ReadonlyArray<Argument>
   /** How rules see it. */
   readonly pattern: string
-  /** Why no wildcard may allow it; `undefined` where one may. */
+  /** Why no wildcard may allow it; `undefined` if one may. */
   readonly risk: string | undefined
-  /** How a rule begins that allows it all the same, with a wildcard behind that. */
+  /** The prefix that a rule with a wildcard needs to allow it nevertheless. */
   readonly beginning?: string
-  /** Whether it does nothing but read what is asked for by itself. */
+  /** Whether it only reads files that have their own questions. */
   readonly reads: boolean
-  /** What the table of its program says of its arguments. */
+  /** What the table of its program says about its arguments. */
   readonly call?: Call<Argument>
 }
 
-/** Where a line goes, in order, and whether all else in it is run only where it ends up. */
+/** The directories that a line changes to, in order, and whether everything else in it only runs in the last one. */
 export interface Moves {
   readonly to: ReadonlyArray<string>
   readonly sure: boolean
 }
 
-/** A line taken apart. */
+/** The parts of a line. */
 export interface Parts {
   readonly invocations: ReadonlyArray<Invocation>
-  /** Settings that no wildcard allows, as they are written. */
+  /** Settings that no wildcard allows, as written. */
   readonly settings: ReadonlyArray<string>
-  /** Other ways to write what is run, for rules that forbid it. */
+  /** Other ways to write its commands, for rules that deny. */
   readonly also: ReadonlyArray<string>
   readonly opened: ReturnType<typeof readLine>["opened"]
   readonly listed: ReturnType<typeof readLine>["listed"]
   readonly tested: ReturnType<typeof readLine>["tested"]
   readonly substitutes: boolean
-  /** `undefined` where the line goes where it cannot be followed. */
+  /** `undefined` if the line changes to a directory that cannot be determined. */
   readonly moves: Moves | undefined
   readonly unclear: string | undefined
 }

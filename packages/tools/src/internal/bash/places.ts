@@ -1,28 +1,28 @@
-/** Decides where the paths of a command line lead, from every directory in which its commands may stand. */
+/** Resolves the paths of a command line, from every directory in which its commands may run. */
 import type { ToolCaller, ToolError } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
 import type { Paths, Target } from "../../Paths.ts"
 import type { Moves } from "./parts.ts"
 
-/** How many paths of a line are followed. */
+/** How many paths of a line are resolved. */
 const maximumPaths = 300
 
-/** How many directories a line may stand in, and how often it may change them. */
+/** How many directories a line may work in, and how often it may change them. */
 const maximumDirectories = 8
 const maximumMoves = 32
 
-/** Looks up paths; `tooMany` once there are more than are followed. */
+/** Resolves paths. `tooMany` is set once the limit is exceeded. */
 export interface Places {
-  /** Where a path may lead; one that cannot be followed leads nowhere that is known. */
+  /** Where a path may lead; empty if that cannot be determined. */
   readonly of: (path: string) => Effect.Effect<ReadonlyArray<Target>, ToolError>
   readonly tooMany: () => boolean
-  /** The directories that the line goes to. */
+  /** The directories that the line changes to. */
   readonly visited: ReadonlyArray<Target>
-  /** The directories in which its commands may stand, absolute; empty for that of the session. */
+  /** The directories in which its commands may run, absolute; empty for the session's directory. */
   readonly directories: ReadonlyArray<string>
 }
 
-/** A path up to its first `..` behind a name, and the rest: what a link is followed by counts from where it leads. */
+/** Splits a path before the first `..` that follows a name, because `..` after a link counts from the link's target. */
 const upwards = (path: string): readonly [before: string, rest: string] | undefined => {
   const names = path.split("/").filter((name, at) => at === 0 || (name !== "" && name !== "."))
   const at = names.findIndex((name, index) => name === ".." && !["..", "", "."].includes(names[index - 1] ?? ""))
@@ -31,7 +31,7 @@ const upwards = (path: string): readonly [before: string, rest: string] | undefi
 
 const parentOf = (path: string): string => path.slice(0, Math.max(path.lastIndexOf("/"), 1))
 
-/** Makes it for one call, whose line changes its directory so. */
+/** Makes the resolver for one call, whose line changes its directory like this. */
 export const makePlaces = (
   paths: typeof Paths.Service,
   input: object,
@@ -64,7 +64,7 @@ export const makePlaces = (
       count = Infinity
     }
     for (const to of moves.to.slice(0, maximumMoves)) {
-      // The shell goes up along the names that it came by, and not along what links lead to.
+      // The shell resolves `..` along the names of the path, not along the targets of links.
       if (/(?:^|\/)\.\.(?:\/|$)/.test(to) && (linked || upwards(to) !== undefined)) {
         count = Infinity
       }

@@ -4,15 +4,15 @@ import type { WordPart } from "unbash"
 /** Escapes of `$'…'` that mean the same in every shell and locale. */
 const plainAnsi = /^\$'(?:[^\\]|\\(?:[\\'"?abefnrtv]|x[2-7][0-9A-Fa-f]))*'$/
 
-/** Unquoted text in which the shell looks for names of files, or which it takes apart. */
+/** Unquoted text in which the shell looks for file names, or which it splits. */
 export const isPattern = (source: string): boolean => {
   const bare = source.replace(/\\[^]/g, "")
   return /[*?[]/.test(bare) || (bare.includes("{") && (bare.includes(",") || bare.includes("..")))
 }
 
 /**
- * What `$(cat <<'EOF' … )` says, where nothing else is called `cat`: the text between, as messages of several lines are
- * handed on. It is text only within double quotes.
+ * The text of `$(cat <<'EOF' … )` if nothing else is called `cat`: this is a common way to pass a message of several
+ * lines. It is plain text only within double quotes.
  */
 export const documentIn = (part: WordPart): string | undefined => {
   if (part.type !== "CommandExpansion") return undefined
@@ -43,7 +43,7 @@ export const isFixed = (part: WordPart): boolean => {
   }
 }
 
-/** What a part of a word says, where the shell hands on just that. */
+/** The text of a part of a word, if the shell passes on exactly that. */
 export const plainText = (part: WordPart): string | undefined => {
   if (!isFixed(part)) return undefined
   if (part.type === "DoubleQuoted") {

@@ -1,4 +1,7 @@
-/** Finds all that a command line would do: its simple commands, wherever they stand, its redirections and what it sets. */
+/**
+ * Finds everything that a command line would do: its simple commands, wherever they are, its redirections and its
+ * assignments.
+ */
 import * as Either from "effect/Either"
 import { forEachChild, type ParameterExpansionPart, parse, type ParsedScript, type SyntaxNode, type Word } from "unbash"
 import { unaccounted } from "./account.ts"
@@ -7,7 +10,7 @@ import { expandedCount } from "./braces.ts"
 import { documentIn } from "./plainText.ts"
 import { type Argument, readWord } from "./words.ts"
 
-/** A variable that the line sets, and what to. */
+/** A variable that the line sets, and its value. */
 interface Setting {
   readonly name: string
   readonly source: string
@@ -17,17 +20,17 @@ interface Setting {
 export interface SimpleCommand {
   /** The program and its arguments; at least one. */
   readonly words: ReadonlyArray<Argument>
-  /** What is set for this command alone. */
+  /** The assignments for this command alone. */
   readonly settings: ReadonlyArray<Setting>
   /** Whether it may run more than once: in a loop, or in a function. */
   readonly repeated: boolean
-  /** What the variables of the loops around it may be, where that is known. */
+  /** The possible values of the variables of the loops around it, if known. */
   readonly loops: ReadonlyArray<Loop>
-  /** The simple commands before it in its pipeline, where there are no others. */
+  /** The simple commands before it in its pipeline, if all of them are simple. */
   readonly input: ReadonlyArray<ReadonlyArray<Argument>>
 }
 
-/** The variable of a loop, and the words that it goes through. */
+/** The variable of a loop, and its words. */
 export interface Loop {
   readonly name: string
   readonly words: ReadonlyArray<Argument>
@@ -42,31 +45,31 @@ interface Opened {
 /** What a line would do. */
 export interface Line {
   readonly commands: ReadonlyArray<SimpleCommand>
-  /** Variables of the shell that it sets. */
+  /** Shell variables that it sets. */
   readonly settings: ReadonlyArray<Setting>
   readonly opened: ReadonlyArray<Opened>
-  /** What `[[ ]]` looks for. */
+  /** The operands of `[[ ]]`. */
   readonly tested: ReadonlyArray<Argument>
-  /** Words of lists that the shell replaces by names of files. */
+  /** Words of lists that the shell replaces with file names. */
   readonly listed: ReadonlyArray<Argument>
-  /** How many changes of directory come before all else, each of which has to work for the rest to be run. */
+  /** How many directory changes come first, each of which has to succeed for the rest to run. */
   readonly leads: number
-  /** Whether commands stand in it whose output becomes text of others. */
+  /** Whether the line has command substitutions. */
   readonly substitutes: boolean
-  /** Why nobody can say what it would do; `undefined` where that is known. */
+  /** Why it is unknown what the line would do; `undefined` if it is known. */
   readonly unclear: string | undefined
 }
 
-/** The longest line that is read, in characters: a system starts no longer one. */
+/** The maximum length of a line, in characters: no system starts a longer one. */
 const maximumLength = 131_072
 
-/** How deep substitutions may stand in one another, and how many characters of them are read: each is read anew. */
+/** How deeply substitutions may be nested, and how many of their characters are parsed: each is parsed again. */
 const substituted = { depth: 16, length: 4 * maximumLength, count: 1_000 }
 
 /** How many nodes of a line are checked: those of about five thousand commands. */
 const maximumNodes = 30_000
 
-/** How many words, and how many characters of them, the shell may make by the braces of a line. */
+/** How many words, and how many characters of them, a line's braces may expand to. */
 const expanded = { words: 10_000, length: 1_000_000 }
 
 const isNumber = (word: Word): boolean => /^\s*-?\d+\s*$/.test(word.text)
@@ -74,16 +77,16 @@ const isNumber = (word: Word): boolean => /^\s*-?\d+\s*$/.test(word.text)
 const isName = (text: string): boolean => /^[A-Za-z_][A-Za-z0-9_]*$/.test(text)
 
 /**
- * Whether bash 5.2, which writes a substitution anew before it reads it, loses what ends a command there: of those that follow
- * a here-document one may then be arguments of another.
+ * Whether a substitution is affected by a bug of bash 5.2, which rewrites substitutions before it parses them. It then
+ * loses the separator after a here-document, and the next command becomes arguments of another.
  */
 const isRewritten = (text: string, commands: ReadonlyArray<{ readonly command: SyntaxNode }>): boolean =>
   /(?:^|[^<])<<(?!<)/.test(text) && (commands.length > 1 || commands[0]?.command.type !== "Command")
 
-/** Operators of `[[ ]]` whose operands are arithmetic: names in them are looked up, and what they hold is run. */
+/** Operators of `[[ ]]` with arithmetic operands: names in them are looked up, and their values are run. */
 const arithmetic = new Set(["-eq", "-ne", "-lt", "-le", "-gt", "-ge"])
 
-/** Why an expansion may run what no text of the line shows. */
+/** Why an expansion may run something that is not in the text of the line. */
 const surprise = ({ index, operation, prefix, text }: ParameterExpansionPart): string | undefined => {
   if (prefix === "!") return `${text} takes the name of a variable from another one`
   if (index !== undefined && !/^[@*]$/.test(index.text) && !isNumber(index)) return `${text} computes an index`
@@ -104,7 +107,7 @@ const surprise = ({ index, operation, prefix, text }: ParameterExpansionPart): s
 const isMove = (node: SyntaxNode): boolean =>
   node.type === "Command" && node.name?.text === "cd" && node.prefix.length === 0
 
-/** In `cd a && cd b && …`, what follows is run nowhere but there. */
+/** In `cd a && cd b && …`, the rest only runs in the last directory. */
 const leadsOf = ({ commands: [first, ...others] }: Extract<SyntaxNode, { type: "Script" }>): number => {
   if (first?.command.type !== "AndOr" || others.length > 0 || first.background === true) return 0
   const { commands, operators } = first.command
@@ -140,7 +143,7 @@ class Reader {
   #documents = false
   #functions = false
   #loops: ReadonlyArray<Loop> = []
-  /** What comes before each command of a pipeline. */
+  /** The commands before each command of a pipeline. */
   readonly #inputs = new Map<SyntaxNode, ReadonlyArray<ReadonlyArray<Argument>>>()
 
   #doubt(reason: string): void {
@@ -158,7 +161,7 @@ class Reader {
     const words = node.wordlist?.map(argumentOf)
     this.#list(words ?? [])
     const outer = this.#loops
-    // What is selected may be nothing.
+    // The selection may be empty.
     if (node.type === "For" && words?.every(isMeant) === true) {
       this.#loops = [{ name: node.name.value, words }, ...outer]
     }
@@ -180,7 +183,7 @@ class Reader {
     this.#depth--
   }
 
-  /** Reads a command in a word; quotes around that do not count in it. */
+  /** Reads a substitution in a word. Quotes around it do not apply inside. */
   #substitution(node: Substitution): void {
     const quotes = this.#quotes
     this.#quotes = 0
@@ -188,7 +191,7 @@ class Reader {
     this.#quotes = quotes
   }
 
-  /** Counts what a word becomes when the shell writes out its braces. */
+  /** Counts the words that brace expansion makes of a word. */
   #braces(word: Word): void {
     const count = expandedCount(word)
     if (count === 1) return
@@ -204,7 +207,7 @@ class Reader {
     forEachChild(node, (child) => this.read(child))
   }
 
-  /** Reads a line, and what of it only counts as a whole. */
+  /** Reads a line, and the parts of it that only count as a whole. */
   whole(line: string, script: ParsedScript): void {
     this.read(script)
     const left = this.unclear === undefined ? unaccounted(line, script) : undefined
@@ -279,9 +282,9 @@ class Reader {
         this.#doubt("Arithmetic computes with what a command writes.")
         return this.#substitution(node)
       case "ParameterExpansion": {
-        // There bash takes a single quote for what it is, and runs what stands between two of them.
+        // Here bash treats a single quote as literal, and runs what is between two of them.
         if (this.#bodies > 0 && node.text.includes("'")) this.#doubt(`${node.text} has quotes in a here-document.`)
-        // There bash writes commands between single quotes anew, and then takes what it wrote for what was meant.
+        // Here bash rewrites commands between single quotes, and then parses its own output.
         if (this.#quotes > 0 && node.text.includes("'") && /\$\(|`/.test(node.text)) {
           this.#doubt(`${node.text} has commands and single quotes within double quotes.`)
         }
@@ -357,7 +360,7 @@ class Reader {
   }
 }
 
-/** An assignment that is an argument, as that of `export`: its name is known, what it sets may not be. */
+/** An assignment as an argument, as for `export`. Its name is known, but perhaps not its value. */
 const assigned = (source: string): Argument => ({ text: source, source, fixed: true, tilde: false })
 
 /** Reads a line. */
@@ -365,7 +368,7 @@ export const readLine = (line: string): Line => {
   const reader = new Reader()
   if (line.length > maximumLength) return { ...reader, unclear: "It is too long to be read." }
   if (line.includes("\0")) return { ...reader, unclear: "It has a NUL character." }
-  // What nests deeper than the stack is as good as what cannot be parsed; what was found until then still counts.
+  // Nesting deeper than the stack counts as a parse error. What was found until then is kept.
   const read = Either.try(() => reader.whole(line, parse(line)))
   return Either.isLeft(read) ? { ...reader, unclear: "It cannot be read." } : { ...reader }
 }

@@ -1,26 +1,28 @@
-/** Looks whether the repository that a call of git works in has it run programs: by its settings, its hooks, or its submodules'. */
+/**
+ * Checks whether the repository of a git call makes git run programs: by its settings, its hooks, or its submodules.
+ */
 import * as Effect from "effect/Effect"
 import { readdir, stat } from "node:fs"
 import { runGit } from "../git/gitProcess.ts"
 import { shellEnvironment } from "../shell/shellEnvironment.ts"
 import { isHarmlessSetting, isRemoteAddress } from "./gitSettings.ts"
 
-/** What a call asks of a repository. */
+/** What a call needs to know about a repository. */
 export interface RepositoryUse {
   readonly directory: string
   /** Whether it changes something, and so runs hooks. */
   readonly hooks: boolean
-  /** The remote that it talks to: its name or address, `default` where it says none. */
+  /** The remote that it contacts: a name or an address, `default` if it names none. */
   readonly remote: string | "default" | undefined
 }
 
-/** Why git runs programs there. `hooks`: a rule that names the command of git counts all the same. */
+/** Why git runs programs there. `hooks`: a rule that names the git command still applies. */
 export interface RepositoryRisk {
   readonly reason: string
   readonly hooks: boolean
 }
 
-/** Looks it up; `undefined` where git runs nothing. */
+/** Checks it; `undefined` if git runs nothing. */
 export type LookAtRepository = (use: RepositoryUse) => Effect.Effect<RepositoryRisk | undefined>
 
 /** How many submodules are checked. */
@@ -61,7 +63,7 @@ export const makeRepositories = (environment: Readonly<Record<string, string | u
 
   const settings = Effect.fnUntraced(function*(directory: string) {
     const listed = yield* git(directory, ["config", "-z", "--list", "--show-scope"])
-    // Without git, nothing of it is run.
+    // Without git, no git call can run.
     if (listed === undefined) return []
     if (listed.code !== 0) return undefined
     return pairs(listed.stdout).flatMap(([scope, setting]) =>
@@ -74,11 +76,11 @@ export const makeRepositories = (environment: Readonly<Record<string, string | u
     if (found?.code !== 0) return undefined
     const path = found.stdout.replace(/\n$/, "")
     const names = yield* namesIn(path.startsWith("/") ? path : `${directory}/${path}`)
-    // `_` is where husky keeps its own.
+    // `_` is husky's own directory.
     return names.find((name) => all ? !/\.sample$|^_$|^\./.test(name) : always.has(name))
   })
 
-  /** What the settings of a directory, and those of its submodules, have git run. */
+  /** The programs that the settings of a directory and its submodules make git run. */
   const configured = (directory: string, left: { count: number }): Effect.Effect<RepositoryRisk | undefined> =>
     Effect.gen(function*() {
       const found = yield* settings(directory)
@@ -108,7 +110,7 @@ export const makeRepositories = (environment: Readonly<Record<string, string | u
     const local = named.find(([, value]) => !isRemoteAddress(value))
     if (local !== undefined) return certain(`${local[0]} is a directory (${local[1]}), whose hooks git would run`)
     if (named.length > 0 || remote === "default" || isRemoteAddress(remote)) return undefined
-    // A name that no remote has may be that of a directory here.
+    // A name that no remote has may be a directory.
     const isHere = /[/\\~:]/.test(remote) || (yield* exists(`${directory}/${remote}`)) ||
       (yield* exists(`${directory}/${remote}.git`))
     return isHere ? certain(`${remote} may be a directory, whose hooks git would run`) : undefined

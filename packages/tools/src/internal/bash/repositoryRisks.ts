@@ -1,4 +1,4 @@
-/** Adds to the calls of git in a line why git would run programs of the repositories that they work in. */
+/** Adds to the git calls of a line why git would run programs of the repositories in which they work. */
 import * as Effect from "effect/Effect"
 import { resolve } from "node:path"
 import { type GitCall, gitCall, runsHooks } from "./gitCall.ts"
@@ -7,7 +7,7 @@ import type { Places } from "./places.ts"
 import type { LookAtRepository, RepositoryRisk, RepositoryUse } from "./repository.ts"
 import { plainWord, spelled } from "./words.ts"
 
-/** The directories in which a call of git may work. */
+/** The directories in which a git call may work. */
 export const gitDirectories = (places: Places, top: string, call: GitCall) =>
   Effect.gen(function*() {
     let directories = places.directories.map((each) => each === "" ? top : each)
@@ -26,7 +26,7 @@ export const gitDirectories = (places: Places, top: string, call: GitCall) =>
     return directories
   })
 
-/** What a call of git asks of the repositories that it may stand in. */
+/** What a git call needs to know about the repositories in which it may work. */
 const usesOf = (places: Places, top: string, invocation: Invocation) => {
   const call = gitCall(invocation.args)
   const { known } = call
@@ -41,7 +41,7 @@ const usesOf = (places: Places, top: string, invocation: Invocation) => {
     })))
 }
 
-/** Adds that; the directory of the session is `top`. */
+/** Adds that; `top` is the session's directory. */
 export const withRepositories = Effect.fnUntraced(function*(
   parts: Parts,
   places: Places,

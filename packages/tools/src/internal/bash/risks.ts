@@ -1,6 +1,6 @@
 /**
- * Knows the programs that run others, or write by a flag, and with which arguments they do: what no wildcard allows. A
- * program that is not named here does what its name says, and that is what a rule allows.
+ * Lists the programs that run others, or write because of a flag, and with which arguments. No wildcard allows those
+ * calls. A program that is not listed does what its name says, and a rule for it allows exactly that.
  */
 import { findCall } from "../programs/findCall.ts"
 import { carriedBy } from "../programs/packageManagers.ts"
@@ -16,7 +16,7 @@ import { awkRisk, type Risk, sedRisk } from "./textRisks.ts"
 import type { Argument } from "./words.ts"
 import { xargsJudged } from "./xargs.ts"
 
-/** Programs that run what they are given: code, commands, or what a file of theirs says. */
+/** Programs that run their arguments: code, commands, or the contents of a file. */
 const interpreters = new Set(
   `. 7z 7za alias ansible aria2c ash at atq bash batch bind bsdtar bun busctl busybox bwrap bzless catchsegv chroot chrt chronic
   clisp cmake convert coproc compgen complete cpio crontab csh ctr cvs dash dbus-run-session dbus-send dc dd deno docker doas ed
@@ -32,7 +32,7 @@ const interpreters = new Set(
   watchexec wine wish xargs xdg-open xelatex xonsh xsltproc xterm xvfb-run xzless yash zip zless zmore zsh`.split(/\s+/)
 )
 
-/** Options of programs that have no table: what of them runs, writes or leads elsewhere. */
+/** Options of programs without a table that make them run, write or contact something. */
 const options: Readonly<Record<string, Options>> = {
   ack: { long: ["pager", "output"] },
   bundle: { words: ["exec"] },
@@ -56,16 +56,16 @@ const options: Readonly<Record<string, Options>> = {
   yq: { short: "i", long: ["inplace", "in-place"] }
 }
 
-/** Subcommands that run more than the project says. */
+/** Subcommands that run more than the project's own files say. */
 const runsMore: Readonly<Record<string, ReadonlyArray<string>>> = {
   cargo: ["run", "install"],
   go: ["run", "generate", "tool"]
 }
 
-/** Programs that fetch a program and run it. */
+/** Programs that download a program and run it. */
 const fetchers = new Set(["npx", "bunx", "uvx", "pipx", "pnpx", "corepack"])
 
-/** Programs whose arguments are only text to them, whatever the shell makes of it. */
+/** Programs that only treat their arguments as text, whatever the shell makes of them. */
 const inert = new Set([
   ":",
   "echo",
@@ -81,20 +81,23 @@ const inert = new Set([
   "local"
 ])
 
-/** Builtins that at most set harmless variables or change the directory, which is followed: `builtinRisks` holds them to that. */
+/**
+ * Builtins that at most set harmless variables or change the directory, which is tracked. `builtinRisks` checks the
+ * rest.
+ */
 const readingBuiltins = new Set(
   `: [ break cd command continue declare echo exit export false local printf pwd read readonly return set shift test times true typeset unset
   wait`.split(/\s+/)
 )
 
-/** Whether the shell runs this itself, whatever programs there are. */
+/** Whether the shell runs this itself, whatever programs exist. */
 export const isBuiltin = (name: string): boolean => inert.has(name) || readingBuiltins.has(name)
 
-/** jq reads modules from wherever its program says. */
+/** jq reads modules from any place that its program names. */
 const jqRisk = (args: ReadonlyArray<Argument>): Risk =>
   args.some(({ text }) => /\b(?:import|include)\b/.test(text)) ? "jq may read modules from elsewhere" : undefined
 
-/** date sets the clock to an operand that is no format. */
+/** date sets the clock if an operand is not a format. */
 const dateRisk = (args: ReadonlyArray<Argument>): Risk =>
   args.some(({ text }, at) => /^\d{6,}(?:\.\d+)?$/.test(text) && !/^-[dr]$/.test(args[at - 1]?.text ?? ""))
     ? "date may set the clock"
@@ -104,11 +107,11 @@ const dateRisk = (args: ReadonlyArray<Argument>): Risk =>
 const cargoRisk = (args: ReadonlyArray<Argument>): Risk =>
   args.some(({ text }) => text.endsWith(".json")) ? "cargo may be given another linker by a file" : undefined
 
-/** Pagers run what stands behind a plus. */
+/** Pagers run what follows a plus. */
 const pagerRisk = (args: ReadonlyArray<Argument>): Risk =>
   args.some(({ text }) => text.startsWith("+")) ? "a pager runs commands behind +" : undefined
 
-/** What unpacks puts a file there whose name its arguments do not say. */
+/** An unpacker creates a file whose name is not in its arguments. */
 const packerRisk = (args: ReadonlyArray<Argument>): Risk =>
   args.some(({ text }) => /^-[a-zA-Z0-9]*[clt]|^--(?:stdout|list|test)$/.test(text))
     || !args.some(({ text }) => /\.(?:gz|bz2|xz|zst|lzma|Z|tgz)$|^-[a-zA-Z0-9]*d|^--(?:un|de)compress$/.test(text))
@@ -135,26 +138,26 @@ const ownRisks: ReadonlyMap<string, (args: ReadonlyArray<Argument>) => Risk> = n
   ["zstd", packerRisk]
 ])
 
-/** A program by its plain name; that of an interpreter may end in a version. */
+/** The plain name of a program. The name of an interpreter may end in a version. */
 export const isInterpreter = (program: string): boolean =>
   interpreters.has(program) || fetchers.has(program) || /^(?:python|perl|ruby|lua|php|node|pypy)[\d.]+$/.test(program)
 
-/** Kinds of operands for which it does not matter which files there are. */
+/** Kinds of operands for which it does not matter which files exist. */
 const takesFiles = new Set<Kind>(["read", "look", "below", "git"])
 
-/** Programs of which no option does more than to read, so that a name of a file may be taken for one. */
+/** Programs of which all options only read, so that a file name that looks like an option is harmless. */
 const calm = new Set(
   `cat cmp comm cut fold grep egrep fgrep head ls md5sum nl od paste readlink realpath rev sha1sum sha256sum sha512sum stat strings
   sum tac tail wc`.split(/\s+/)
 )
 
-/** Programs of which one operand too many is written. */
+/** Programs that write to one operand too many. */
 const writesSecond = new Set(["uniq", "xxd"])
 
 const isAnchoredOutput = (output: Argument["output"]): boolean =>
   output?.kind === "paths" && output.whole && output.below.every((path) => !path.startsWith("-"))
 
-/** Whether what only the shell knows may stand here. */
+/** Whether a word that only the shell knows may be here. */
 const mayStand = (
   name: string,
   { kind, operand, option, word }: Named<Argument>,
@@ -168,7 +171,7 @@ const mayStand = (
     const isFile = takesFiles.has(kind) || (kind === "write" && glob !== undefined && isAnchored(glob))
     return operand && isFile && isSafe && !writesSecond.has(name)
   }
-  // Where a value may name a file, only the value of a header may be anything.
+  // If a value may name a file, only the value of a header may be arbitrary.
   if (at && !(/^(?:-H|--header)$/.test(option ?? "") && /^"[\w-]+:/.test(source))) return false
   return !operand && kind === "text" && /^"[^"@*]*"$/.test(source)
 }
@@ -178,7 +181,7 @@ const urlRisk = (text: string): Risk =>
     ? undefined
     : `${text} may be another kind of address than one of the web`
 
-/** What a call with a table does more than that says. */
+/** What a call with a table does beyond the table. */
 const tableRisk = ({ call, name, table }: KnownCall<Argument>, still: boolean): Risk => {
   if (call.unknown !== undefined) {
     return `${call.unknown} is not among the arguments of ${name} that are known to be harmless`
@@ -194,13 +197,13 @@ const tableRisk = ({ call, name, table }: KnownCall<Argument>, still: boolean): 
   return undefined
 }
 
-/** What is known of a call. */
+/** What is known about a call. */
 export interface Judged {
   /** Why no wildcard may allow it. */
   readonly risk: Risk
-  /** How many words a rule has to name that allows it all the same. */
+  /** How many words a rule has to name to allow it nevertheless. */
   readonly beginning?: number | undefined
-  /** Whether it does nothing but read what is asked for by itself. */
+  /** Whether it only reads files that have their own questions. */
   readonly reads: boolean
   readonly known?: KnownCall<Argument> | undefined
 }
@@ -208,7 +211,7 @@ export interface Judged {
 const isQuestion = (args: ReadonlyArray<Argument>): boolean =>
   args.length === 1 && args[0]?.fixed === true && /^(?:--version|--help)$/.test(args[0].text)
 
-/** Programs that tell their version without a look at the project; others may be chosen by its files. */
+/** Programs that print their version without looking at the project. The project's files may select other programs. */
 const tellsVersion = (name: string): boolean =>
   tableFor(name)?.acts === false ||
   /^(?:git|npm|npx|node|python[\d.]*|bash|make|docker|gcc|g\+\+|clang|curl|wget|tar|perl|ruby|tmux|zip|gzip|ssh|sqlite3|java|php)$/
@@ -229,7 +232,7 @@ const findJudged = (args: ReadonlyArray<Argument>): Judged => {
     : { risk: open === undefined ? undefined : `${open.source} is not known before it runs`, reads: open === undefined }
 }
 
-/** Programs without a table, of which a rule may name anything but these. */
+/** The risk of a program without a table: an argument that a wildcard must not cover. */
 const openRisk = (name: string, args: ReadonlyArray<Argument>): Risk => {
   const option = findOption(args, options[name] ?? {})
   if (option !== undefined) return `${name} ${option} does more than it seems: it runs, writes or follows something`
@@ -244,8 +247,8 @@ const subcommandRisk = (name: string, args: ReadonlyArray<Argument>): Risk => {
 }
 
 /**
- * What a call does more than its name says, and whether it only reads. `still`: nothing in its line changes which files there
- * are, so that those found for a pattern are those that it is given.
+ * What a call does beyond its name, and whether it only reads. `still`: nothing in its line changes which files exist,
+ * so a pattern's matches are the call's arguments.
  */
 export const judge = (program: string, args: ReadonlyArray<Argument>, still: boolean): Judged => {
   const name = nameInTables(program)
@@ -278,6 +281,6 @@ export const judge = (program: string, args: ReadonlyArray<Argument>, still: boo
     : withBeginning(risk)
 }
 
-/** Whether a program is known to run what it is given. */
+/** Whether a program is known to run its arguments. */
 export const runsWhatItIsGiven = (program: string): boolean =>
   program === "find" || isInterpreter(program.slice(program.lastIndexOf("/") + 1))

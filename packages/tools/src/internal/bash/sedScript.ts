@@ -1,13 +1,13 @@
-/** Knows the scripts of sed that only print, substitute and delete: sed also writes files and runs commands. */
+/** Recognises sed scripts that only print, substitute and delete: sed can also write files and run commands. */
 
-/** A rest of a script after one piece of it; `undefined` where there is no such piece. */
+/** The rest of a script after one piece; `undefined` if there is no such piece. */
 type Rest = string | undefined
 
-/** Skips text up to a delimiter that no backslash stands before. */
+/** Skips text up to a delimiter without a backslash before it. */
 const upTo = (text: string, delimiter: string): Rest => {
   for (let at = 0; at < text.length; at++) {
     const sign = text.charAt(at)
-    // Where brackets hold a delimiter, programs disagree about where the text ends.
+    // If brackets contain a delimiter, programs disagree about where the text ends.
     if (sign === "\n" || (sign === "[" && text.slice(at, text.indexOf("]", at + 2) + 1).includes(delimiter))) {
       return undefined
     }
@@ -31,7 +31,7 @@ const addresses = (text: string): Rest => {
   return comma === null ? first : address(first.slice(comma[0].length))
 }
 
-/** `s` and `y`: two texts between delimiters, and for `s` flags that only choose what is replaced and shown. */
+/** `s` and `y`: two texts between delimiters. `s` may have flags that only select what is replaced and printed. */
 const replacement = (text: string, flags: RegExp): Rest => {
   const delimiter = text.charAt(0)
   if (delimiter === "" || /[\s\\\w]/.test(delimiter)) return undefined
@@ -49,7 +49,7 @@ const piece = (text: string): Rest => {
   return "pdDnNgGhHxPl=".includes(name) && name !== "" ? rest.slice(1) : undefined
 }
 
-/** Whether a script only reads what it is given and writes to its output. */
+/** Whether a script only reads its input and writes to its output. */
 export const isReadingScript = (script: string): boolean => {
   let rest = script.replace(/^[\s;]+/, "")
   while (rest !== "") {

@@ -1,4 +1,4 @@
-/** Takes a command line apart into what rules are asked about: each program that it would run, with its arguments. */
+/** Splits a command line into the parts that rules apply to: each program that it would run, with its arguments. */
 import { eachOf } from "./loops.ts"
 import { isStream } from "./operands.ts"
 import type { Invocation, Parts } from "./parts.ts"
@@ -9,18 +9,18 @@ import { type Argument, plainWord, said, spelled } from "./words.ts"
 import { programName, unwrap } from "./wrappers.ts"
 import { commandsForEach } from "./xargs.ts"
 
-/** How deep code that is handed to an interpreter is read for what rules forbid. */
+/** How deeply nested code for interpreters is parsed, for rules that deny. */
 const maximumDepth = 3
 
-/** How many wrappers may stand before one another. */
+/** How many wrappers may precede a program. */
 const maximumWrappers = 16
 
-/** How many words of a command are checked as the beginning of another one, and how many it then has. */
+/** How many words of a command are checked as the start of another one, and the maximum length of those. */
 const suffixes = { count: 32, words: 256 }
 
 const movers = new Set(["cd", "pushd", "popd"])
 
-/** Where a change of directory leads to, when its text says so. */
+/** The target of a directory change, if its text says so. */
 const moveOf = ({ args, program, repeated }: Step): string | undefined => {
   const operands = args.filter(({ text }) => !/^-(?:-|[LPe@]+)$/.test(text))
   const [to] = operands
@@ -33,7 +33,7 @@ interface Step {
   readonly args: ReadonlyArray<Argument>
   readonly repeated: boolean
   readonly settings: SimpleCommand["settings"]
-  /** Why it runs what its arguments do not show. */
+  /** Why it runs something that its arguments do not show. */
   readonly risk?: string
 }
 
@@ -75,7 +75,7 @@ class Dismantler {
     if (runsWhatItIsGiven(program) || wrapped === "unclear") this.given(args)
   }
 
-  /** What an interpreter may run of its arguments, for rules that forbid it: each rest of them, and each as code. */
+  /** What an interpreter may run of its arguments, for rules that deny: each tail of them, and each one as code. */
   given(args: ReadonlyArray<Argument>, depth = 0): void {
     for (let at = 0; at < Math.min(args.length, suffixes.count); at++) {
       const rest = args.slice(at, at + suffixes.words)
@@ -102,7 +102,7 @@ class Dismantler {
   }
 }
 
-/** Programs to which any variable is one of their own. */
+/** Programs that take any variable as their own. */
 const takesVariables = new Set(["cmake", "gmake", "make", "ninja"])
 
 const invocation = ({ args, program, risk: known, settings: given }: Step, still: boolean): Invocation => {
@@ -126,7 +126,7 @@ const invocation = ({ args, program, risk: known, settings: given }: Step, still
   }
 }
 
-/** Takes a line apart. */
+/** Splits a line. */
 export const takeApart = (text: string): Parts => {
   const line = readLine(text)
   const dismantler = new Dismantler()

@@ -1,12 +1,12 @@
-/** Knows when the small languages of `sed` and `awk` do more than read. */
+/** Decides when programs in the languages of `sed` and `awk` do more than read. */
 import { isReadingProgram } from "../programs/awkProgram.ts"
 import { isReadingScript } from "./sedScript.ts"
 import type { Argument } from "./words.ts"
 
-/** Why a call does more than it seems to; `undefined` where it does not. */
+/** Why a call does more than it seems to; `undefined` if it does not. */
 export type Risk = string | undefined
 
-/** sed with options that only say how to read, and scripts that only read. */
+/** sed with options that only control reading, and scripts that only read. */
 export const sedRisk = (args: ReadonlyArray<Argument>): Risk => {
   const scripts: Array<string> = []
   const others: Array<string> = []
@@ -21,7 +21,7 @@ export const sedRisk = (args: ReadonlyArray<Argument>): Risk => {
   return scripts.every(isReadingScript) ? undefined : "this script of sed may write or run something"
 }
 
-/** awk with a program that has no way to write, to run, or to choose what it reads. */
+/** awk with a program that cannot write, run commands, or choose its input. */
 export const awkRisk = (args: ReadonlyArray<Argument>): Risk => {
   const at = args.findIndex(({ text }, index) => !/^-[Fv]/.test(text) && !/^-[Fv]$/.test(args[index - 1]?.text ?? ""))
   const program = args[at]

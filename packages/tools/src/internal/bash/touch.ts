@@ -1,4 +1,4 @@
-/** Finds out which files a line reads, changes or names, and where it leads outside. */
+/** Finds the files that a line reads, changes or names, and its paths outside. */
 import * as Wildcard from "@skein/core/Wildcard"
 import * as Effect from "effect/Effect"
 import type { Target } from "../../Paths.ts"
@@ -13,7 +13,7 @@ import { type Looking, targetsOf, textsOf, Touched } from "./touched.ts"
 import { makeTreeFiles } from "./treeFiles.ts"
 import { type Argument, plainWord } from "./words.ts"
 
-/** Finds what the patterns in words stand for; where that is looked for counts as looked at. */
+/** Finds the matches of patterns in words. The searched directories count as read. */
 const makeFound = (places: Places, touched: Touched) => {
   const globs = makeGlobs(places)
   const nothing = { paths: [], directories: [], whole: true }
@@ -36,7 +36,7 @@ const makeFound = (places: Places, touched: Touched) => {
   }
 }
 
-/** The words of a call, and behind each pattern the files that it stands for. */
+/** The words of a call, with each pattern followed by its matches. */
 const withFiles = Effect.fnUntraced(function*(
   invocation: Invocation,
   touched: Touched,
@@ -50,17 +50,17 @@ const withFiles = Effect.fnUntraced(function*(
     seen.add(argument.source)
     const paths = yield* found(argument)
     const hidden = argument.glob.some(({ fits }) => fits !== undefined && mayBeProtected(fits))
-    // A program takes what begins like an option for one.
+    // A program takes a word that looks like an option for one.
     if (hidden || paths.some((path) => /^[-+]/.test(path))) touched.guarded.add(invocation.pattern)
     for (const path of paths) args.push(plainWord(path))
   }
   return { ...invocation, args }
 })
 
-/** Names that the shell takes apart, or a program for an option. */
+/** Names that the shell splits, or a program takes for an option. */
 const isStrangeName = (path: string): boolean => /[\s*?[\]{}\\'"]|^[-+]/.test(path)
 
-/** Checks what is read below a directory, of which rules may name some. */
+/** Checks what is read below a directory, if rules may apply to files in it. */
 const below = Effect.fnUntraced(function*(
   looking: Looking,
   { pattern }: Invocation,
@@ -107,7 +107,7 @@ const invoked = Effect.fnUntraced(function*(looking: Looking, invocation: Invoca
         if (target.protected && invocation.reads) looking.touched.guarded.add(invocation.pattern)
         else if (target.protected || writesOperands(invocation)) looking.touched.changed.set(target.real, target)
         if (target.place !== "inside" || tells === false) continue
-        // What is known to be read is shown; of what only may be, what rules speak of.
+        // Files that are known to be read count as shown. Files that only may be read count if rules apply to them.
         if (tells === true || looking.reading(target.shown) !== "allow") looking.touched.read.add(target.shown)
       }
     }
@@ -122,7 +122,7 @@ const invoked = Effect.fnUntraced(function*(looking: Looking, invocation: Invoca
   yield* change(looking, given)
 })
 
-/** Finds out what a line does to files; `reading` and `editing` say what rules say of a path. */
+/** Finds out what a line does to files. `reading` and `editing` give the rule for a path. */
 export const touch = (places: Places, parts: Parts, { editing, reading }: Pick<Looking, "editing" | "reading">) =>
   Effect.gen(function*() {
     const touched = new Touched()

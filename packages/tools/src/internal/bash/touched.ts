@@ -1,4 +1,4 @@
-/** What is known of the files of a line while it is checked. */
+/** What is known about the files of a line while it is checked. */
 import type { Action } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
 import type { Target } from "../../Paths.ts"
@@ -12,12 +12,15 @@ export class Touched {
   readonly changed = new Map<string, Target>()
   readonly outside = new Map<string, Target>()
   readonly read = new Set<string>()
-  /** What is read below directories that are searched, and rules do not allow. */
+  /** Files in searched directories that rules do not allow to be read. */
   readonly searched = new Set<string>()
-  /** What outside may be changed by who does more than read, and the directories outside that the line goes to. */
+  /**
+   * Paths outside that programs may change because they do more than read, and directories outside that the line
+   * changes to.
+   */
   readonly reached = new Set<string>()
   readonly entered = new Set<string>()
-  /** Patterns of commands that name what a person is asked for each time. */
+  /** Patterns of commands for which a person is asked each time. */
   readonly guarded = new Set<string>()
   unclear: string | undefined
 
@@ -30,7 +33,7 @@ export class Touched {
   }
 }
 
-/** Asks for nothing where a path cannot be followed, but leaves the question open what it is. */
+/** Adds no question for a path that cannot be resolved, but marks the call as unclear. */
 export const targetsOf = (places: Places, touched: Touched, path: string) =>
   Effect.catchTag(places.of(path), "ToolError", ({ message }) => {
     touched.doubt(message)
@@ -47,6 +50,6 @@ export interface Looking {
   readonly editing: (path: string) => Action
 }
 
-/** The texts that a word may stand for: the files that fit it, where it is a pattern. */
+/** The possible texts of a word: its matches, if it is a pattern. */
 export const textsOf = ({ found }: Looking, text: string, word: Argument | undefined) =>
   word?.glob === undefined ? Effect.succeed([text]) : Effect.map(found(word), (paths) => [text, ...paths])

@@ -1,13 +1,13 @@
-/** Lists the names of the files that a repository tracks, or has ever tracked: git shows what is in them. */
+/** Lists the names of the files that a repository tracks or has ever tracked, because git can show their contents. */
 import * as Effect from "effect/Effect"
 import { relative, resolve } from "node:path"
 import { runGit } from "../git/gitProcess.ts"
 import { shellEnvironment } from "../shell/shellEnvironment.ts"
 
-/** How long a history may take to be listed, the first time and after each change. */
+/** How long listing a history may take, the first time and after each change. */
 const patience = "2 seconds"
 
-/** The most repositories that are remembered. */
+/** The maximum number of cached repositories. */
 const mostKnown = 50
 
 interface Known {
@@ -15,21 +15,21 @@ interface Known {
   readonly names: ReadonlySet<string>
 }
 
-/** Files as paths from a directory; `undefined` where there are too many commits to look through. */
+/** Files as paths relative to a directory; `undefined` if there are too many commits. */
 export type TrackedNames = (
   options: {
     /** Where git works. */
     readonly directory: string
-    /** What the paths count from, absolute. */
+    /** The directory that the paths are relative to, absolute. */
     readonly top: string
-    /** Whether those of all commits count, and not only what is tracked now. */
+    /** Whether to include files of all commits, not only those that are tracked now. */
     readonly ever: boolean
   }
 ) => Effect.Effect<ReadonlyArray<string> | undefined>
 
 const lines = (text: string): ReadonlyArray<string> => text.split("\n").filter((line) => line !== "")
 
-/** Makes it; what was found of a repository counts until its branches change. */
+/** Makes it. The result for a repository is valid until its branches change. */
 export const makeTrackedNames = (environment: Readonly<Record<string, string | undefined>>): TrackedNames => {
   const variables = { ...shellEnvironment(environment, []), GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" }
   const known = new Map<string, Known>()
@@ -45,7 +45,7 @@ export const makeTrackedNames = (environment: Readonly<Record<string, string | u
         Effect.catchAll(() => Effect.succeed(undefined))
       )
 
-  /** The names of all commits that can be reached, also of those that only the reflog knows. */
+  /** The hashes of all reachable commits, including those that only the reflog has. */
   const everOf = Effect.fnUntraced(function*(directory: string) {
     const before = known.get(directory)
     const tips = lines((yield* git(directory, ["rev-list", "--all", "--reflog", "--no-walk"])) ?? "")
@@ -66,7 +66,7 @@ export const makeTrackedNames = (environment: Readonly<Record<string, string | u
   return ({ directory, ever, top }) =>
     Effect.gen(function*() {
       const place = (yield* git(directory, ["rev-parse", "--show-toplevel"]))?.replace(/\n$/, "")
-      // Without a tree of files, or without a repository, nothing is shown by a name of the project.
+      // Without a working tree or a repository, git shows nothing by a name of the project.
       if (place === undefined) return []
       const now = (yield* git(place, ["ls-files", "-z"]))?.split("\0") ?? []
       const names = new Set(now.filter((name) => name !== ""))

@@ -1,13 +1,13 @@
-/** Lists the files below a directory when a call is decided on: a program that reads them all is not told their names. */
+/** Lists the files below a directory when a call is decided: a program that reads them all does not name them. */
 import * as Effect from "effect/Effect"
 import { type Dirent, readdir } from "node:fs"
 
-/** How many entries of directories are read for one line. */
+/** How many directory entries are read for one line. */
 const maximumEntries = 50_000
 
 const entriesOf = (directory: string): Effect.Effect<ReadonlyArray<Dirent>> =>
   Effect.async((resume) => {
-    // What cannot be read is not read by the program either.
+    // The program cannot read what Skein cannot read either.
     readdir(
       directory,
       { withFileTypes: true },
@@ -15,20 +15,20 @@ const entriesOf = (directory: string): Effect.Effect<ReadonlyArray<Dirent>> =>
     )
   })
 
-/** The files below a directory, by their paths relative to it, with `/`. */
+/** The files below a directory, by their relative paths, with `/`. */
 interface Tree {
   readonly files: ReadonlyArray<string>
   /** Those of them that are links. */
   readonly links: ReadonlyArray<string>
 }
 
-/** Lists them, with those of `hidden` names and in directories of `packages` or without; `undefined` where there are more than are read. */
+/** Lists them, with or without `hidden` names and directories of `packages`; `undefined` if there are too many. */
 export type TreeFiles = (
   directory: string,
   options: { readonly hidden: boolean; readonly packages: boolean }
 ) => Effect.Effect<Tree | undefined>
 
-/** Where packages of others lie, and what was made of the sources. */
+/** Directories of third-party packages, and of build results. */
 export const packageDirectories = new Set(["node_modules", ".venv", "__pycache__", "target"])
 
 /** Makes it for one line. */

@@ -1,4 +1,4 @@
-/** Finds programs of the project that the PATH puts in the place of those that rules and tables speak of. */
+/** Finds programs of the project that the PATH uses instead of those that rules and tables mean. */
 import { programInTree } from "../ownPrograms.ts"
 import { tableFor } from "../programs/programs.ts"
 import type { Invocation, Parts } from "./parts.ts"
@@ -9,7 +9,10 @@ import { plainWord, spelled } from "./words.ts"
 const isKnown = ({ call, program, reads }: Invocation): boolean =>
   !program.includes("/") && !isBuiltin(program) && (reads || call !== undefined || tableFor(program) !== undefined)
 
-/** Lets no default and no wildcard cover a known program whose name stands for one of the project; `top` is its directory. */
+/**
+ * Makes sure that no default and no wildcard covers a program whose name leads to the project; `top` is the project's
+ * directory.
+ */
 export const withTreePrograms = (parts: Parts, places: Places, top: string, path: string | undefined): Parts => {
   const directories = [top, ...places.directories.map((each) => each === "" ? top : each)]
   const invocations = parts.invocations.map((each): Invocation => {

@@ -1,36 +1,36 @@
-/** Reads one word of a command line: what it says without its quotes, and whether that is known before it runs. */
+/** Reads one word of a command line: its text without quotes, and whether that is known before the line runs. */
 import type { Word } from "unbash"
 import { type Glob, globOf } from "./glob.ts"
 import { isFixed, isPattern, plainText } from "./plainText.ts"
 
-/** What a command writes: one harmless word such as a hash, or paths of files. */
+/** The output of a command: one harmless word such as a hash, or paths of files. */
 export type Output =
   | { readonly kind: "word" }
   | {
     readonly kind: "paths"
-    /** The directories that they lie below. */
+    /** The directories that contain them. */
     readonly below: ReadonlyArray<string>
-    /** Whether each is handed on as one argument, whatever is in it. */
+    /** Whether each is passed on as one argument, whatever it contains. */
     readonly whole: boolean
-    /** Whether hidden directories such as that of git are among those. */
+    /** Whether they include hidden directories such as git's. */
     readonly all: boolean
-    /** Patterns of the names that they may have; any where there is none. */
+    /** Patterns of their names; any name if there is none. */
     readonly names: ReadonlyArray<string>
   }
 
 /** A word of a command. */
 export interface Argument {
-  /** What it says without quotes; what only the shell can know stands in it as it is written. */
+  /** Its text without quotes. Parts that only the shell knows remain as written. */
   readonly text: string
-  /** As it is written. */
+  /** The word as written. */
   readonly source: string
-  /** Whether the shell hands on just this text, as one argument. */
+  /** Whether the shell passes on exactly this text, as one argument. */
   readonly fixed: boolean
-  /** Whether the shell puts a directory in the place of its beginning. */
+  /** Whether the shell replaces its beginning with a directory. */
   readonly tilde: boolean
-  /** What a command writes that stands in its place, where that is known. */
+  /** The output of the command in it, if known. */
   readonly output?: Output
-  /** The pattern that it is, where only the files that there are decide what it stands for. */
+  /** Its pattern, if only the existing files decide what it expands to. */
   readonly glob?: Glob
 }
 
@@ -46,7 +46,7 @@ export const readWord = (word: Word): Argument => {
   return glob === undefined ? argument : { ...argument, glob }
 }
 
-/** A word that is handed on as it stands. */
+/** A word that is passed on unchanged. */
 export const plainWord = (text: string): Argument => ({ text, source: text, fixed: true, tilde: false })
 
 /** Words as rules see them: without quotes. */
@@ -55,6 +55,6 @@ export const said = (words: ReadonlyArray<Argument>): string => words.map(({ tex
 const quoted = (text: string): string =>
   text !== "" && !/[\s"'\\$`;|&<>(){}#*?[\]~!]/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 
-/** Words such that no other words are written alike: quoted where that is needed, and as they are written where they are not known. */
+/** Words in a form that no other words share: quoted if necessary, and as written if they are unknown. */
 export const spelled = (words: ReadonlyArray<Argument>): string =>
   words.map(({ fixed, source, text }) => fixed ? quoted(text) : source).join(" ")

@@ -1,10 +1,10 @@
-/** Knows the programs that run the command that they are given, and where in their arguments it begins. */
+/** Lists the programs that run the command in their arguments, and where in the arguments it begins. */
 import { type Leading, skipOptions } from "./options.ts"
 import type { Argument } from "./words.ts"
 
 /**
- * Where the command of a wrapper begins; the variables that it sets for it. `none` where it has no command, `unclear` where
- * only the program itself knows.
+ * Where the command of a wrapper begins, and the variables that the wrapper sets for it. `none`: it has no command.
+ * `unclear`: only the program itself knows.
  */
 export type Wrapped =
   | { readonly at: number; readonly sets: ReadonlyArray<Argument> }
@@ -16,14 +16,14 @@ type Unwrap = (args: ReadonlyArray<Argument>) => Wrapped
 const from = (args: ReadonlyArray<Argument>, at: number, sets: ReadonlyArray<Argument> = []): Wrapped =>
   at >= args.length ? "none" : { at, sets }
 
-/** A wrapper with options, so many words of its own, and then the command. */
+/** A wrapper with options, this many words of its own, and then the command. */
 const wrapper = (leading: Leading, own = 0): Unwrap => (args) => {
   const at = skipOptions(args, leading)
   if (at === undefined || args.slice(at, at + own).some(({ fixed, tilde }) => !fixed || tilde)) return "unclear"
   return from(args, at + own)
 }
 
-// env takes whatever has such a sign in it.
+// env treats any word with this sign as an assignment.
 const isSetting = ({ text }: Argument): boolean => text.includes("=")
 
 const env: Unwrap = (args) => {
@@ -69,11 +69,11 @@ const wrappers: ReadonlyMap<string, Unwrap> = new Map<string, Unwrap>([
   ]
 ])
 
-/** What a program runs of its arguments; `undefined` where it is no wrapper. */
+/** The command in a program's arguments; `undefined` if it is not a wrapper. */
 export const unwrap = (program: string, args: ReadonlyArray<Argument>): Wrapped | undefined =>
   wrappers.get(program)?.(args)
 
-/** Where the programs of a system are. */
+/** The directories of a system's programs. */
 const systemDirectories: ReadonlySet<string> = new Set([
   "/bin",
   "/sbin",
@@ -83,7 +83,7 @@ const systemDirectories: ReadonlySet<string> = new Set([
   "/usr/local/sbin"
 ])
 
-/** The name by which rules know a program: that of one in a directory of the system is its last. */
+/** The name of a program in rules: for one in a directory of the system, its last segment. */
 export const programName = (text: string): string => {
   const slash = text.lastIndexOf("/")
   return slash > 0 && systemDirectories.has(text.slice(0, slash)) ? text.slice(slash + 1) : text

@@ -1,10 +1,10 @@
-/** Reads what `xargs` and `find -exec` run: commands in which something stands for the files that are found. */
+/** Reads what `xargs` and `find -exec` run: commands with a placeholder for the found files. */
 import { findCall } from "../programs/findCall.ts"
 import { skipOptions } from "./options.ts"
 import { outputOf } from "./outputs.ts"
 import type { Argument, Output } from "./words.ts"
 
-/** What stands for the files; without an output, for anything. */
+/** The placeholder for the found files; without a known output, for anything. */
 const placeholder = (output: Output | undefined): Argument => ({
   text: "{}",
   source: "{}",
@@ -13,7 +13,7 @@ const placeholder = (output: Output | undefined): Argument => ({
   ...(output === undefined ? {} : { output })
 })
 
-/** Exchanges the sign that stands for the files. */
+/** Replaces the placeholder for the files. */
 const filled = (words: ReadonlyArray<Argument>, sign: string, output: Output | undefined): ReadonlyArray<Argument> =>
   words.map((word) =>
     word.text === sign ? placeholder(output) : word.text.includes(sign) ? { ...word, fixed: false } : word
@@ -26,7 +26,7 @@ const leading = {
   longValued: ["max-args", "max-procs", "delimiter", "replace"]
 }
 
-/** Where the command of xargs begins, and the sign that stands for what it reads. */
+/** Where the command of xargs begins, and the placeholder for its input. */
 const xargsCall = (args: ReadonlyArray<Argument>) => {
   const at = skipOptions(args, leading)
   if (at === undefined || at >= args.length) return undefined
@@ -38,7 +38,7 @@ const xargsCall = (args: ReadonlyArray<Argument>) => {
   return { command: args.slice(at), sign }
 }
 
-/** Of xargs itself nothing is asked where its options are known: what it runs is a command of its own. */
+/** If its options are known, xargs itself needs no question: its command has its own. */
 export const xargsJudged = (args: ReadonlyArray<Argument>) => {
   const found = xargsCall(args)
   return found === undefined
@@ -46,7 +46,7 @@ export const xargsJudged = (args: ReadonlyArray<Argument>) => {
     : { risk: undefined, reads: true }
 }
 
-/** The commands that a program runs for each file of many; none where it is no such program, or cannot be read. */
+/** The commands that a program runs for each of many files; none if it is not such a program, or cannot be parsed. */
 export const commandsForEach = (
   program: string,
   args: ReadonlyArray<Argument>,

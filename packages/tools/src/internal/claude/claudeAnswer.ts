@@ -1,4 +1,4 @@
-/** Reads what a hook of Claude Code has answered, by its exit code and its standard output. */
+/** Reads the answer of a Claude Code hook from its exit code and its standard output. */
 import { deepest, isTextNested } from "@skein/core/Nesting"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -26,11 +26,11 @@ export interface ClaudeAnswer {
   /** Why the turn should end: `continue` was false, or `interrupt` true. */
   readonly ends: string | undefined
   readonly input: Readonly<Record<string, unknown>> | undefined
-  /** What the model is told besides. */
+  /** Additional text for the model. */
   readonly context: string | undefined
-  /** What the user is told. */
+  /** A message for the user. */
   readonly message: string | undefined
-  /** Fields that mean nothing here. */
+  /** Fields that have no effect here. */
   readonly unknown: ReadonlyArray<string>
 }
 
@@ -81,12 +81,12 @@ const nothing: ClaudeAnswer = {
   unknown: []
 }
 
-/** What is said where a hook ends the turn and gives no reason. */
+/** The reason if a hook ends the turn without giving one. */
 const ended = "A hook has ended the turn."
 
 const decisions = { approve: "allow", block: "deny" } as const
 
-/** What each event hears of what can be said; the rest is told once. */
+/** Which fields have an effect for each event. The others are reported once. */
 const heard: Readonly<Record<ClaudeEvent, ReadonlySet<string>>> = {
   SessionStart: new Set(["additionalContext"]),
   SessionEnd: new Set(),
@@ -120,7 +120,7 @@ const heard: Readonly<Record<ClaudeEvent, ReadonlySet<string>>> = {
   SubagentStop: new Set(["decision", "reason", "continue", "stopReason"])
 }
 
-/** Whether an event heeds `continue: false`. */
+/** Whether an event respects `continue: false`. */
 export const supportsContinue = (event: ClaudeEvent): boolean => heard[event].has("continue")
 
 const always = new Set(["suppressOutput", "systemMessage", "hookSpecificOutput", "hookEventName"])
@@ -142,7 +142,7 @@ const answerIn = (event: ClaudeEvent, stdout: string): Either.Either<ClaudeAnswe
   if (own.hookEventName !== undefined && own.hookEventName !== event) {
     return Either.left(`its answer is one to ${own.hookEventName}`)
   }
-  // Only `false` says anything.
+  // Only `false` has a meaning.
   const goesOn = rest.continue !== false
   const ruled = event === "PermissionRequest" ? own.decision : undefined
   const why = own.permissionDecisionReason ?? ruled?.message ?? reason
@@ -160,7 +160,7 @@ const answerIn = (event: ClaudeEvent, stdout: string): Either.Either<ClaudeAnswe
   })
 }
 
-/** Reads an answer; `left` says why it cannot be understood, or how the hook has failed. */
+/** Reads an answer. The `left` value says why it cannot be read, or how the hook failed. */
 export const claudeAnswer = (
   event: ClaudeEvent,
   { code, signal, stderr, stdout }: HookEnd
@@ -171,7 +171,7 @@ export const claudeAnswer = (
     return Either.left(stderr.trim() === "" ? how : `${how}: ${stderr.trim()}`)
   }
   if (stdout.trimStart().startsWith("{")) return answerIn(event, stdout)
-  // There text is for the model; elsewhere nobody reads it.
+  // For these events the text goes to the model. Elsewhere it is ignored.
   const forModel = event === "UserPromptSubmit" || event === "SessionStart"
   return Either.right(forModel && stdout.trim() !== "" ? { ...nothing, context: stdout.trim() } : nothing)
 }

@@ -1,4 +1,4 @@
-/** Makes hooks of those that are written for Claude Code: told in its words, and their answers in ours. */
+/** Adapts hooks that are written for Claude Code: translates events into its format, and answers into Skein's. */
 import { type Hook, on } from "@skein/core/Hooks"
 import type { HookEvent, HookPayload } from "@skein/domain/Hook"
 import type { ClaudeHook, ClaudeHooksConfig } from "@skein/domain/HookConfig"
@@ -11,21 +11,24 @@ import { type ClaudeAnswer, claudeAnswer, type ClaudeEvent, supportsContinue } f
 import { claudeMatcher } from "./claudeMatcher.ts"
 import { type ClaudeCall, claudeCalls, ownInput } from "./claudeTools.ts"
 
-/** A hook did not do what hooks do. */
+/** A hook failed. */
 class ClaudeHookFailed extends Data.TaggedError("ClaudeHookFailed")<{ readonly message: string }> {}
 
-/** Seconds that a hook may take where it does not say, also at the end of a session, and what all of one event may take. */
+/**
+ * Timeouts in seconds: the default of a hook, the default at the end of a session, and the limit for all hooks of one
+ * event.
+ */
 const times = { usual: 60, end: 1.5, all: 7_200 }
 
-/** What there is besides the hooks themselves. */
+/** What the hooks need. */
 export interface ClaudeHookOptions {
-  /** Says a line to the user. */
+  /** Shows a line to the user. */
   readonly tell: (line: string) => Effect.Effect<void>
-  /** Whether questions are answered with yes: what Claude Code calls `bypassPermissions`. */
+  /** Whether questions are answered with yes, which Claude Code calls `bypassPermissions`. */
   readonly bypasses: (rootID: SessionID) => Effect.Effect<boolean>
 }
 
-/** Runs a command with this input where a session works. */
+/** Runs a command with this input in the session's directory. */
 export type RunCommand = (
   command: string
 ) => (input: string, cwd: string) => Effect.Effect<HookEnd, { readonly message: string }>
@@ -36,7 +39,7 @@ interface Registered {
   readonly run: ReturnType<RunCommand>
 }
 
-/** One command to run, and what it is told. */
+/** One command to run, and its input. */
 interface Job extends Pick<Registered, "hook" | "run"> {
   readonly told: Readonly<Record<string, unknown>>
   readonly call?: ClaudeCall
@@ -49,7 +52,7 @@ interface Answered {
 
 const failed = ({ command }: ClaudeHook, why: string) => new ClaudeHookFailed({ message: `${command}: ${why}` })
 
-/** The first of these names that a matcher means. */
+/** The first of these names that a matcher matches. */
 const meant = ({ hook, means }: Registered, names: ReadonlyArray<string>) =>
   Effect.gen(function*() {
     for (const name of names) {
@@ -58,10 +61,10 @@ const meant = ({ hook, means }: Registered, names: ReadonlyArray<string>) =>
     return undefined
   })
 
-/** How much of a message the user is shown, in characters. */
+/** The maximum length of a message for the user, in characters. */
 const longestMessage = 2_000
 
-/** Shows the user what hooks say to them, and logs once for each hook which fields of its answers have no effect. */
+/** Shows the messages of hooks to the user. Logs once for each hook which fields of its answers have no effect. */
 const makeRemarks = ({ tell }: ClaudeHookOptions) => {
   const known = new Set<string>()
   return ({ answer: { ends, message, unknown }, job: { hook: { command } } }: Answered, event: ClaudeEvent) =>
@@ -77,7 +80,7 @@ const makeRemarks = ({ tell }: ClaudeHookOptions) => {
       if (message !== undefined && message.trim() !== "") {
         yield* tell(`${event} hook (${shown}): ${message.slice(0, longestMessage)}`)
       }
-      // Why a prompt is not taken is said in any case.
+      // Always show why a prompt was refused.
       if (ends !== undefined && supportsContinue(event) && event !== "UserPromptSubmit") {
         yield* tell(`${event} hook (${shown}) ends the turn: ${ends.slice(0, longestMessage)}`)
       }
@@ -85,9 +88,9 @@ const makeRemarks = ({ tell }: ClaudeHookOptions) => {
 }
 
 const commonOf = (event: ClaudeEvent, { cwd, path, rootID, sessionID }: HookPayload, bypasses: boolean) => ({
-  // Subagents share the id of their root there.
+  // In Claude Code, subagents have the id of their root session.
   session_id: rootID,
-  // There is no such file here.
+  // Skein has no such file.
   transcript_path: "",
   cwd,
   permission_mode: path.at(-1) === "plan" ? "plan" : bypasses ? "bypassPermissions" : "default",
@@ -101,7 +104,7 @@ const responseOf = (tool: string, { input, output }: HookPayload<"PostToolUse">,
   return path === undefined || input === undefined ? { output } : { filePath: path, success: true, output }
 }
 
-/** What each event adds, and what its matcher is compared with. */
+/** The additional fields of each event, and the text that its matcher is compared with. */
 const toldOf = (
   event: ClaudeEvent,
   payload: HookPayload
@@ -148,7 +151,10 @@ const contextsOf = (answers: ReadonlyArray<Answered>) => {
   return texts.length === 0 ? {} : { context: texts.join("\n\n") }
 }
 
-/** Whether hooks allow a call: where it is several there, such as edits of several files, each of them. */
+/**
+ * Whether hooks allow a call. If it corresponds to several calls there, such as edits of several files, they have to
+ * allow each.
+ */
 const allowed = (
   { cwd, input, tool }: HookPayload<"PreToolUse"> | HookPayload<"PermissionRequest">,
   answers: ReadonlyArray<Answered>
@@ -195,7 +201,7 @@ export const claudeHooks = (
       return answered
     })
 
-  /** Runs all at once, each command once for what it is told; `strict` where one that fails fails all. */
+  /** Runs all in parallel, each command once for each input. `strict`: one failure fails all. */
   const all = (event: ClaudeEvent, jobs: ReadonlyArray<Job>, cwd: string, strict: boolean) => {
     const once = [...new Map(jobs.map((job) => [JSON.stringify([job.hook.command, job.told]), job])).values()]
     const reported = (error: ClaudeHookFailed) =>
@@ -333,7 +339,7 @@ export const claudeHooks = (
 
   const stop = (payload: HookPayload<"Stop"> | HookPayload<"SubagentStop">) =>
     Effect.map(told(payload.event, payload.event === "Stop" ? stops : subStops, payload), (answers) => {
-      // Who wants an end stands over who wants to go on.
+      // If hooks disagree, ending the turn wins over continuing it.
       if (answers.some(({ answer }) => answer.ends !== undefined)) return undefined
       const reasons = answers.flatMap(({ answer }) => answer.decision === "deny" ? [answer.reason ?? ""] : [])
       return reasons.length === 0 ? undefined : { decision: "deny" as const, reason: reasons.join("\n\n") }

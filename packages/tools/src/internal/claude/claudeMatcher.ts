@@ -1,11 +1,11 @@
-/** Decides whom a matcher of Claude Code means: names with `|` between them, or else a regular expression. */
+/** Decides which names a matcher of Claude Code matches: names separated by `|`, or else a regular expression. */
 import * as Either from "effect/Either"
 import { createContext, Script } from "node:vm"
 
-/** Milliseconds that an expression may take over a name: it is a stranger's. */
+/** How long matching a name may take, in milliseconds: the expression is untrusted. */
 const timeout = 100
 
-/** How many answers of one expression are kept. */
+/** How many results of one expression are cached. */
 const maximumKnown = 1_000
 
 const script = new Script("new RegExp(matcher).test(name)")
@@ -16,7 +16,7 @@ const tested = (matcher: string, name: string): Either.Either<boolean, string> =
     catch: (error) => `its matcher ${JSON.stringify(matcher)} cannot be used: ${String(error)}`
   })
 
-/** Reads a matcher; what it makes of a name is `left` where it cannot be used. */
+/** Reads a matcher. Matching a name gives a `left` value if the matcher cannot be used. */
 export const claudeMatcher = (matcher = ""): (name: string) => Either.Either<boolean, string> => {
   if (matcher === "" || matcher === "*") return () => Either.right(true)
   if (/^[\w|]+$/.test(matcher)) {

@@ -1,15 +1,15 @@
-/** Says a call of a tool in the words of Claude Code, whose hooks know its tools by their names and arguments, and back. */
+/** Translates tool calls into the format of Claude Code, whose hooks expect its tool names and arguments, and back. */
 import * as Either from "effect/Either"
 import { resolve } from "node:path"
 import type { FilePatch } from "../edit/filePatch.ts"
 import { parsePatch } from "../edit/parsePatch.ts"
 
-/** A call in the form that Claude Code's hooks get. */
+/** A call in the format that Claude Code's hooks get. */
 export interface ClaudeCall {
-  /** Names that a matcher may know it by; the first that it means is told. */
+  /** Names that a matcher may use for it. The first one that matches is passed on. */
   readonly names: ReadonlyArray<string>
   readonly input: unknown
-  /** Whether an input that a hook changes can be turned back. */
+  /** Whether an input that a hook changed can be translated back. */
   readonly changeable: boolean
 }
 
@@ -17,7 +17,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 interface ToolForm {
   readonly names: ReadonlyArray<string>
-  /** Arguments by our names and theirs; others are called alike. */
+  /** Arguments by Skein's names and Claude Code's; the others have the same names. */
   readonly fields?: Readonly<Record<string, string>>
 }
 
@@ -48,17 +48,17 @@ const isFields = (value: unknown): value is Fields =>
 const renamed = (input: Fields, names: Readonly<Record<string, string>>): Fields =>
   Object.fromEntries(Object.entries(input).map(([key, value]) => [names[key] ?? key, value]))
 
-/** Their paths are absolute. */
+/** Claude Code uses absolute paths. */
 const placed = (input: Fields, cwd: string): Fields =>
   typeof input["file_path"] === "string" ? { ...input, file_path: resolve(cwd, input["file_path"]) } : input
 
 const side = (hunks: FilePatch["hunks"], without: "+" | "-"): string =>
   hunks.flatMap(({ lines }) => lines.flatMap(({ sign, text }) => sign === without ? [] : [text])).join("\n")
 
-/** A patch is told as an edit of each of its files: there is no tool like it. */
+/** Claude Code has no tool for patches, so a patch is passed on as edits, one for each of its files. */
 const patchCalls = (text: string, cwd: string): ReadonlyArray<ClaudeCall> =>
   Either.match(parsePatch(text), {
-    // What cannot be read is not made either.
+    // A patch that cannot be parsed is not applied either.
     onLeft: () => [],
     onRight: (files) =>
       files.flatMap((each) => {
@@ -85,7 +85,7 @@ export const claudeCalls = (tool: string, input: unknown, cwd: string): Readonly
   return [{ names: form?.names ?? [tool], input: renamedInput, changeable: tool !== "patch" }]
 }
 
-/** The arguments of a tool here, of those of Claude Code. */
+/** Translates arguments of Claude Code to those of a tool here. */
 export const ownInput = (tool: string, input: Fields): Fields => {
   const fields = Object.entries(forms[tool]?.fields ?? {})
   return renamed(input, Object.fromEntries(fields.map(([ours, theirs]) => [theirs, ours])))

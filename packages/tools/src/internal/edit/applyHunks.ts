@@ -1,4 +1,7 @@
-/** Puts hunks into the bytes of a file. What a hunk does not change stays as it is, line ends and broken UTF-8 included. */
+/**
+ * Applies hunks to the bytes of a file. What a hunk does not change stays the same, including line ends and invalid
+ * UTF-8.
+ */
 import type { ToolError } from "@skein/core/Tool"
 import * as Either from "effect/Either"
 import { refusal } from "../refusal.ts"
@@ -7,14 +10,14 @@ import { lineEnd } from "./replaceText.ts"
 
 const asBytes = (text: string): string => Buffer.from(text).toString("latin1")
 
-/** How alike two lines must be: first the same, then but for white space at the end, then but for white space around. */
+/** How lines are compared: exactly, then without white space at the end, then without white space around them. */
 const likenesses: ReadonlyArray<(line: string) => string> = [
   (line) => line,
   (line) => line.trimEnd(),
   (line) => line.trim()
 ]
 
-/** The place of lines at or after `from` that is nearest to `near`. */
+/** The position of lines at or after `from` that is nearest to `near`. */
 const place = (
   lines: ReadonlyArray<string>,
   wanted: ReadonlyArray<string>,

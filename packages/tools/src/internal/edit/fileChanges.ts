@@ -1,4 +1,7 @@
-/** How files are changed: looked at first, written beside, put in place at once, and put back when one of them fails. */
+/**
+ * Changes files: checks them first, writes the new ones next to them, moves those into place, and rolls back on a
+ * failure.
+ */
 import type * as FileSystem from "@effect/platform/FileSystem"
 import { failpoint } from "@skein/core/Failpoints"
 import type { StorageError } from "@skein/core/StorageError"
@@ -15,22 +18,22 @@ import { holdPath } from "../files/heldPath.ts"
 import { wholeFile } from "../files/wholeFile.ts"
 import { cannot, isMissing, refusal, refuse } from "../refusal.ts"
 
-/** A file as it is before a change. */
+/** A file before a change. */
 interface Existing {
   readonly bytes: Uint8Array
   readonly mode: number
 }
 
-/** A change of one file: `after` is what it shall hold, or `undefined` where it goes. */
+/** A change of one file: `after` is the new contents, or `undefined` to remove the file. */
 export interface Change {
   readonly target: Target
   readonly before: Existing | undefined
   readonly after: Uint8Array | undefined
-  /** The mode of a file that is new; else it keeps its own. */
+  /** The mode of a new file. An existing one keeps its mode. */
   readonly mode?: number
 }
 
-/** A change with a name for its file that stays what it is. */
+/** A change, with a path of its file that stays valid if directories are moved. */
 interface Held extends Change {
   readonly path: string
 }
@@ -43,12 +46,12 @@ const lost = "lost"
 
 const notHeld = ({ message }: StorageError) => refusal(lost, message)
 
-/** How the names begin of what a call writes beside its files. */
+/** The prefix of temporary files that a call writes next to its files. */
 const temporaryOf = ({ partID }: Call): string => `.skein-${partID}-`
 
 const parentOf = (path: string): string => path.slice(0, path.lastIndexOf("/")) || "/"
 
-/** What is there now; `undefined` where nothing is. */
+/** The current file; `undefined` if there is none. */
 const existing = Effect.fnUntraced(function*(target: Target) {
   const found = yield* holdPath(target.real, { make: false }).pipe(
     Effect.flatMap((path) => wholeFile(target.real, maximumFile, path)),
@@ -99,7 +102,7 @@ const discard = (fs: FileSystem.FileSystem, temporary: string) =>
     Effect.catchAll((error) => Effect.logWarning(`A temporary file is left over: ${temporary}`, error))
   )
 
-/** Writes a file beside its place. */
+/** Writes the new contents to a temporary file next to the file. */
 const stage = Effect.fnUntraced(function*(
   fs: FileSystem.FileSystem,
   call: Call,
@@ -113,7 +116,7 @@ const stage = Effect.fnUntraced(function*(
     Effect.gen(function*() {
       const file = yield* fs.open(temporary, { flag: "wx", ...(mode === undefined ? {} : { mode: mode & 0o777 }) })
       if (bytes.length > 0) yield* file.writeAll(bytes)
-      // Opening it has taken away what the umask forbids.
+      // Opening applied the umask, so set the mode again.
       if (mode !== undefined) yield* fs.chmod(temporary, mode)
       yield* file.sync
     })
@@ -140,7 +143,7 @@ const hold = (change: Change) =>
     Effect.mapError(cannot(change.after === undefined ? "remove" : "write", change.target.shown))
   )
 
-/** Removes what this call had written beside these files when a crash cut it off. */
+/** Removes the temporary files of this call after a crash. */
 const tidy = (fs: FileSystem.FileSystem, call: Call, targets: ReadonlyArray<Target>) =>
   Effect.forEach(targets, (target) =>
     holdPath(target.real, { make: false }).pipe(
@@ -205,7 +208,7 @@ const apply = Effect.fnUntraced(function*(
   }
 }, Effect.scoped)
 
-/** The ways to change files. */
+/** The operations on files. */
 export const makeFileChanges = (fs: FileSystem.FileSystem, seen: typeof SeenFiles.Service) => ({
   existing,
   requireSeen: (

@@ -1,8 +1,8 @@
-/** What a patch says: which files it adds, changes, moves and removes. */
+/** The contents of a patch: which files it adds, changes, moves and removes. */
 import type { ToolError } from "@skein/core/Tool"
 import { refusal } from "../refusal.ts"
 
-/** A line of a hunk: it stays, goes, or comes. */
+/** A line of a hunk: kept, removed or added. */
 export interface HunkLine {
   readonly sign: " " | "-" | "+"
   readonly text: string
@@ -11,9 +11,9 @@ export interface HunkLine {
 /** Lines that change together. */
 export interface Hunk {
   readonly lines: ReadonlyArray<HunkLine>
-  /** The line of the old file where it begins, the first being 1, where the patch says so. */
+  /** The first line in the old file, counted from 1, if the patch says so. */
   readonly at?: number
-  /** Lines that come somewhere before it, each after the one before. */
+  /** Lines that appear somewhere before it, in this order. */
   readonly anchors: ReadonlyArray<string>
   /** Whether it is at the end of the file. */
   readonly atEnd: boolean
@@ -27,6 +27,6 @@ export type FilePatch =
   | { readonly kind: "delete"; readonly path: string; readonly hunks: ReadonlyArray<Hunk> }
   | { readonly kind: "update"; readonly path: string; readonly to?: string; readonly hunks: ReadonlyArray<Hunk> }
 
-/** A patch that cannot be understood. */
+/** A patch that cannot be parsed. */
 export const malformed = (line: number, message: string): ToolError =>
   refusal("malformed_patch", `The patch cannot be read at its line ${line}: ${message}`)

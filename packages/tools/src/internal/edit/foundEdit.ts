@@ -1,4 +1,4 @@
-/** Tells from a file whether a text in it was replaced: after a crash nothing else is known of an edit. */
+/** Tells from a file whether a text in it was replaced. After a crash, nothing else is known about an edit. */
 import { asBytes, lineNumbers, places } from "./replaceText.ts"
 
 /** Whether an edit was made; if so, the lines of the new text. */
@@ -10,12 +10,12 @@ const flat = (text: string): string => text.replaceAll("\r\n", "\n")
 
 const same = (text: string): string => text
 
-/** Looks at what the file holds. An old text that is a part of the new one counts only where the new one is not around it. */
+/** Checks the file. If the old text is a part of the new one, it only counts where the new one does not surround it. */
 export const foundEdit = (
   file: Uint8Array,
   { newString, oldString }: { readonly oldString: string; readonly newString: string }
 ): FoundEdit => {
-  // Line ends count only where nothing but them was to be changed.
+  // Line ends only matter if they are the whole change.
   const form = flat(oldString) === flat(newString) ? same : flat
   const text = form(Buffer.from(file.buffer, file.byteOffset, file.byteLength).toString("latin1"))
   const fresh = places(text, form(asBytes(newString))).apart

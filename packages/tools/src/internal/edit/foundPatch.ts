@@ -1,4 +1,4 @@
-/** Tells from the files whether a patch was applied to them: after a crash nothing else is known of it. */
+/** Tells from the files whether a patch was applied to them. After a crash, nothing else is known about it. */
 import * as Either from "effect/Either"
 import { applyHunks } from "./applyHunks.ts"
 import type { FilePatch, Hunk } from "./filePatch.ts"
@@ -10,7 +10,7 @@ const swapped = { "+": "-", "-": "+", " ": " " } as const
 
 const count = (hunk: Hunk, sign: "+" | "-"): number => hunk.lines.filter((line) => line.sign === sign).length
 
-/** The hunks that take back what these do. */
+/** The hunks that revert these. */
 const undoing = (hunks: ReadonlyArray<Hunk>): ReadonlyArray<Hunk> => {
   let drift = 0
   return hunks.map((hunk) => {
@@ -27,10 +27,10 @@ const undoing = (hunks: ReadonlyArray<Hunk>): ReadonlyArray<Hunk> => {
 
 const updated = (file: Uint8Array, hunks: ReadonlyArray<Hunk>): FoundPatch => {
   const fits = Either.isRight(applyHunks(file, hunks, ""))
-  // Hunks find their place also where white space differs, so it is the way back and forth that tells.
+  // Hunks also match if white space differs, so only a round trip gives certainty.
   const there = Either.flatMap(applyHunks(file, undoing(hunks), ""), (before) => applyHunks(before, hunks, ""))
   const isMade = Either.isRight(there) && Buffer.compare(there.right, file) === 0
-  // Both may hold where lines are only added or only removed: then the lines are there, and nobody wanted them twice.
+  // Both can be true if lines are only added or only removed. Then the change is there, and nobody wants it twice.
   if (isMade) return !fits || hunks.some((hunk) => count(hunk, "+") > 0) ? "made" : "open"
   return fits ? "open" : "unknown"
 }
@@ -42,7 +42,7 @@ const moved = (hunks: ReadonlyArray<Hunk>, from: Uint8Array | undefined, to: Uin
   return from !== undefined && to === undefined && Either.isRight(applyHunks(from, hunks, "")) ? "open" : "unknown"
 }
 
-/** Looks at what there is where the file was, and where it should go. */
+/** Checks the old and the new path of the file. */
 export const foundPatch = (
   patch: FilePatch,
   from: Uint8Array | undefined,

@@ -1,21 +1,21 @@
-/** Compares two texts line by line: what a person is shown of a change of a file. */
+/** Compares two texts line by line, to show a person the change of a file. */
 import { bounded } from "./preview.ts"
 
-/** How a file changed. */
+/** The change of a file. */
 export interface FileDiff {
-  /** As `diff -u` has it, from the first `@@` on; cut where it is long. */
+  /** In the format of `diff -u`, from the first `@@` on; truncated if it is long. */
   readonly diff: string
   readonly added: number
   readonly removed: number
 }
 
-/** How many lines around a change are shown. */
+/** How many lines of context are shown. */
 const context = 3
 
-/** The most pairs of lines that are compared; a larger change is shown as one that replaces all. */
+/** The maximum number of compared pairs of lines. A larger change is shown as one replacement. */
 const maximumPairs = 250_000
 
-/** The most bytes of a file that is compared. */
+/** The maximum size of a compared file, in bytes. */
 const maximumBytes = 2 * 1024 * 1024
 
 type Line = readonly [sign: " " | "+" | "-", text: string]
@@ -23,7 +23,7 @@ type Line = readonly [sign: " " | "+" | "-", text: string]
 const linesOf = (text: string): ReadonlyArray<string> =>
   text === "" ? [] : (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n")
 
-/** The longest common subsequence of what differs, as lines that stay, go and come. */
+/** The longest common subsequence of the changed region, as kept, removed and added lines. */
 const compare = (before: ReadonlyArray<string>, after: ReadonlyArray<string>): ReadonlyArray<Line> => {
   const replaced: ReadonlyArray<Line> = [
     ...before.map((line): Line => ["-", line]),
@@ -109,7 +109,7 @@ const hunks = (lines: ReadonlyArray<Line>): ReadonlyArray<string> => {
   return out
 }
 
-/** Compares what a file held with what it holds; gives nothing where it is too large, or no text. */
+/** Compares the old and the new contents of a file; undefined if they are too large, or not text. */
 export const fileDiff = (before: Uint8Array | undefined, after: Uint8Array | undefined): FileDiff | undefined => {
   const [old = new Uint8Array(), now = new Uint8Array()] = [before, after]
   if (old.length + now.length > maximumBytes || old.includes(0) || now.includes(0)) return undefined
@@ -118,7 +118,7 @@ export const fileDiff = (before: Uint8Array | undefined, after: Uint8Array | und
   return { diff: bounded(hunks(lines)), added: count("+"), removed: count("-") }
 }
 
-/** The same of several files, each behind its name. */
+/** The same for several files, each after its name. */
 export const filesDiff = (
   files: ReadonlyArray<readonly [name: string, before: Uint8Array | undefined, after: Uint8Array | undefined]>
 ): FileDiff | undefined => {

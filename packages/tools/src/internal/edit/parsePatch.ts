@@ -1,4 +1,4 @@
-/** Reads patches, be they unified diffs or in the `apply_patch` format. */
+/** Parses patches: unified diffs, or the `apply_patch` format. */
 import type { ToolError } from "@skein/core/Tool"
 import * as Either from "effect/Either"
 import { type FilePatch, malformed } from "./filePatch.ts"
@@ -11,7 +11,7 @@ const unfenced = (text: string): string => {
   return isFenced ? lines.slice(1, lines.findLastIndex((line) => line.trim() === "```")).join("\n") : lines.join("\n")
 }
 
-/** Reads a patch. */
+/** Parses a patch. */
 export const parsePatch = (text: string): Either.Either<ReadonlyArray<FilePatch>, ToolError> => {
   const lines = unfenced(text).trimEnd().split("\n")
   const isEnvelope = lines.some((line) => line.trim() === "*** Begin Patch")

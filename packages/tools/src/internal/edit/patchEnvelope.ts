@@ -1,4 +1,4 @@
-/** Reads the `apply_patch` format: `*** Begin Patch`, then a section for each file, then `*** End Patch`. */
+/** Parses the `apply_patch` format: `*** Begin Patch`, then a section for each file, then `*** End Patch`. */
 import type { ToolError } from "@skein/core/Tool"
 import * as Either from "effect/Either"
 import { type FilePatch, type Hunk, type HunkLine, malformed } from "./filePatch.ts"
@@ -7,7 +7,7 @@ const signs = new Set(["+", "-", " "])
 
 const header = /^\*\*\* (Add|Update|Delete) File: (.+)$/
 
-/** Reads the lines of a patch. */
+/** Parses the lines of a patch. */
 export const parseEnvelope = (lines: ReadonlyArray<string>): Either.Either<ReadonlyArray<FilePatch>, ToolError> => {
   const files: Array<FilePatch> = []
   let at = lines.findIndex((line) => line.trim() === "*** Begin Patch") + 1
@@ -20,7 +20,7 @@ export const parseEnvelope = (lines: ReadonlyArray<string>): Either.Either<Reado
     let atEnd = false
     for (; !isSection() && body.length === 0 && (lines[at] as string).startsWith("@@"); at++) {
       const anchor = (lines[at] as string).slice(2).trim()
-      // A model that mixes the formats gives line numbers here; they are no line of the file.
+      // A model that mixes the formats writes line numbers here. They are not a line of the file.
       if (anchor !== "" && !/^-\d+(,\d+)? \+\d+(,\d+)? @@/.test(anchor)) anchors.push(anchor)
     }
     for (; !isSection() && !(lines[at] as string).startsWith("@@"); at++) {

@@ -1,20 +1,20 @@
-/** Reads unified diffs, as `diff -u` and `git diff` write them. Wrong counts in a hunk's head do no harm. */
+/** Parses unified diffs, as `diff -u` and `git diff` write them. It accepts wrong counts in the head of a hunk. */
 import type { ToolError } from "@skein/core/Tool"
 import * as Either from "effect/Either"
 import { type FilePatch, type Hunk, type HunkLine, malformed } from "./filePatch.ts"
 
 const hunkHead = /^@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@/
 
-/** A name in a `---` or `+++` line: without the time that `diff` writes after a tab. */
+/** A name in a `---` or `+++` line, without the time that `diff` writes after a tab. */
 const named = (line: string): string => line.slice(4).replace(/\t.*$/, "").trim()
 
-/** The names of old and new file, without the `a/` and `b/` that git puts before them. */
+/** The names of the old and the new file, without git's `a/` and `b/`. */
 const names = (before: string, after: string): readonly [string, string] => {
   const isGit = (before === "/dev/null" || before.startsWith("a/")) && (after === "/dev/null" || after.startsWith("b/"))
   return isGit ? [before.replace(/^a\//, ""), after.replace(/^b\//, "")] : [before, after]
 }
 
-/** Reads the lines of a patch. */
+/** Parses the lines of a patch. */
 export const parseUnified = (lines: ReadonlyArray<string>): Either.Either<ReadonlyArray<FilePatch>, ToolError> => {
   const files: Array<FilePatch> = []
   let at = 0
@@ -37,7 +37,7 @@ export const parseUnified = (lines: ReadonlyArray<string>): Either.Either<Readon
         bareEnd = body.at(-1)?.sign !== "-"
         continue
       }
-      // Editors take the space from empty lines; after the last line it is only the end of the patch.
+      // Editors strip the space from empty lines. After the last line, an empty line only ends the patch.
       if (line === "" && !isOwed) break
       const sign = line === "" ? " " : line.charAt(0)
       if (sign !== " " && sign !== "-" && sign !== "+") {
@@ -48,7 +48,7 @@ export const parseUnified = (lines: ReadonlyArray<string>): Either.Either<Readon
       if (sign !== "-") fresh--
       body.push({ sign, text: line.slice(1) })
     }
-    // Where the counts are too high, the empty lines before the next file were taken for lines of this one.
+    // If the counts are too high, the empty lines before the next file were counted as lines of this one.
     for (let last = at - 1; lines[last] === "" && body.at(-1)?.text === ""; last--) body.pop()
     return { lines: body, at: Number(head[1]), anchors: [], atEnd: false, bareEnd }
   }
@@ -89,7 +89,7 @@ export const parseUnified = (lines: ReadonlyArray<string>): Either.Either<Readon
   return Either.right(files)
 }
 
-/** Whether a renamed file is changed as well: then its `---` and `+++` lines tell of both. */
+/** Whether a renamed file is changed as well. Then its `---` and `+++` lines contain both names. */
 const renamesWithHunks = (lines: ReadonlyArray<string>, from: number): boolean => {
   for (let at = from; at < lines.length && !(lines[at] as string).startsWith("diff --git "); at++) {
     if ((lines[at] as string).startsWith("--- ")) return true

@@ -1,18 +1,15 @@
-/**
- * Replaces a text in the bytes of a file. Bytes that are no UTF-8, and the line ends of the lines that are not touched,
- * stay as they are.
- */
+/** Replaces a text in the bytes of a file. Invalid UTF-8, and the line ends of other lines, stay the same. */
 import type { ToolError } from "@skein/core/Tool"
 import * as Either from "effect/Either"
 import { refusal } from "../refusal.ts"
 
-/** A file after a replacement, and the lines where something was replaced. */
+/** A file after a replacement, and the lines of the replacements. */
 export interface Replaced {
   readonly bytes: Uint8Array
   readonly lines: ReadonlyArray<number>
 }
 
-/** One character for each byte, so that positions in it are positions in the file. */
+/** One character for each byte, so that positions in the text are positions in the file. */
 export const asBytes = (text: string): string => Buffer.from(text).toString("latin1")
 
 interface Span {
@@ -20,13 +17,13 @@ interface Span {
   readonly to: number
 }
 
-/** Places that do not overlap, in their order, and how many there are that overlap them. */
+/** Non-overlapping positions in their order, and the number of positions that overlap them. */
 interface Places {
   readonly apart: ReadonlyArray<Span>
   readonly overlapping: number
 }
 
-/** The places of a pattern in a text, in time proportional to both lengths (Knuth, Morris and Pratt). */
+/** The positions of a pattern in a text, in time proportional to both lengths (Knuth, Morris and Pratt). */
 export const places = (text: string, pattern: string): Places => {
   const apart: Array<Span> = []
   let overlapping = 0
@@ -54,12 +51,12 @@ export const places = (text: string, pattern: string): Places => {
   return { apart, overlapping }
 }
 
-/** The places of a pattern, whatever the line ends in text and pattern: `\r\n` and `\n` count as the same. */
+/** The positions of a pattern, whatever the line ends in text and pattern: `\r\n` and `\n` are equal. */
 const placesAcrossLineEnds = (text: string, pattern: string): Places => {
   const flat = text.replaceAll("\r\n", "\n")
   const found = places(flat, pattern.replaceAll("\r\n", "\n"))
   if (flat.length === text.length || found.apart.length === 0) return found
-  // Where in the flat text a line end was shortened; everything after it lies one further on in the file.
+  // Where a line end was shortened in the flat text. Each moves later positions one further on in the file.
   const shortened: Array<number> = []
   for (let at = text.indexOf("\r\n"); at >= 0; at = text.indexOf("\r\n", at + 2)) shortened.push(at - shortened.length)
   const before = (position: number): number => {
@@ -78,7 +75,7 @@ const placesAcrossLineEnds = (text: string, pattern: string): Places => {
   }
 }
 
-/** The numbers of the lines that places begin in, the first being 1. */
+/** The numbers of the lines in which positions are, counted from 1. */
 export const lineNumbers = (text: string, found: ReadonlyArray<Span>): ReadonlyArray<number> => {
   let line = 1
   let at = 0
@@ -93,7 +90,7 @@ export const lineNumbers = (text: string, found: ReadonlyArray<Span>): ReadonlyA
 
 const countOf = (text: string, part: string): number => text.split(part).length - 1
 
-/** The line end that most lines of a text have. */
+/** The line end of most lines of a text. */
 export const lineEnd = (text: string): "\n" | "\r\n" => {
   const windows = countOf(text, "\r\n")
   return windows > 0 && windows * 2 >= countOf(text, "\n") ? "\r\n" : "\n"
@@ -126,7 +123,7 @@ const notFound = (text: string, oldString: string, shown: string): ToolError => 
   )
 }
 
-/** Replaces the one place of a text, or all of them. */
+/** Replaces the only occurrence of a text, or all of them. */
 export const replaceText = (
   file: Uint8Array,
   edit: { readonly oldString: string; readonly newString: string; readonly replaceAll: boolean; readonly shown: string }

@@ -1,4 +1,4 @@
-/** A tree of files, drawn within a number of lines: what is near the top is shown before what is deep. */
+/** Draws a tree of files within a number of lines. Files near the top are shown before deep ones. */
 
 interface Directory {
   readonly directories: Map<string, Directory>
@@ -8,12 +8,12 @@ interface Directory {
 
 const empty = (): Directory => ({ directories: new Map(), files: [], count: 0 })
 
-/** How many lines a tree takes. */
+/** The maximum number of lines of a tree. */
 const maximumLines = 400
 
 const sizeOf = (directory: Directory): number => directory.directories.size + directory.files.length
 
-/** Which directories are opened: level by level, while there is room for all that is in one. */
+/** Which directories are opened: level by level, while there is room for all their entries. */
 const opened = (root: Directory): ReadonlySet<Directory> => {
   const open = new Set<Directory>([root])
   let room = maximumLines - sizeOf(root)
@@ -49,7 +49,7 @@ export const fileTree = () => {
     },
     /** Whether something with this name is at the top. */
     has: (name: string): boolean => root.directories.has(name) || root.files.includes(name),
-    /** Draws directories first, each sorted by name. `isWhole` tells whether everything is shown. */
+    /** Draws directories first, each sorted by name. `isWhole` says whether everything is shown. */
     draw: (): { readonly text: string; readonly count: number; readonly isWhole: boolean } => {
       const open = opened(root)
       const lines: Array<string> = []

@@ -1,6 +1,9 @@
-/** Tells contents of files apart, in a few bytes. Against chance, not against malice: who can write a file needs no trick. */
+/**
+ * Identifies contents of files in a few bytes. It detects accidental changes, not malicious ones: a process that can
+ * write the file has no need to trick it.
+ */
 
-/** A length and 64 bits of every byte and its place. Node's own hashes would cost the program some milliseconds at its start. */
+/** The length, and 64 bits of every byte and its position. Node's own hashes would cost some milliseconds at start. */
 export const fingerprint = (bytes: Uint8Array): string => {
   let a = 0x811c9dc5
   let b = 0x9e3779b9

@@ -1,4 +1,4 @@
-/** Which paths a glob names. Matching takes time proportional to pattern and path multiplied, whatever the pattern. */
+/** Matches paths against globs, in time proportional to pattern and path multiplied, whatever the pattern. */
 import { walk } from "@skein/core/Wildcard"
 import * as Either from "effect/Either"
 
@@ -6,10 +6,10 @@ type Fits = (text: string) => boolean
 
 const apply = (fits: Fits, text: string): boolean => fits(text)
 
-/** How many patterns the braces of one may stand for. */
+/** How many patterns the braces of one may expand to. */
 const maximumAlternatives = 1_000
 
-/** `{a,b}` written out; braces without a comma or a partner are characters like any other. */
+/** Expands `{a,b}`. Braces without a comma or a partner are ordinary characters. */
 const alternatives = (pattern: string): ReadonlyArray<string> => {
   const done: Array<string> = []
   const open = [pattern]
@@ -25,7 +25,7 @@ const alternatives = (pattern: string): ReadonlyArray<string> => {
   return [...new Set(done)]
 }
 
-/** The first pair of braces that has no other in it. */
+/** The first pair of braces that contains no other. */
 const innermost = (pattern: string) => {
   let from = -1
   for (let at = 0; at < pattern.length; at++) {
@@ -41,7 +41,7 @@ const innermost = (pattern: string) => {
   return undefined
 }
 
-/** Any run of characters in a name, or one character: any, one of a set, or just this one. */
+/** A part of a name: any characters, or one character, which is any, one of a set, or a literal. */
 type Atom = "*" | Fits
 
 const setOf = (text: string): (character: string) => boolean => {
@@ -77,18 +77,18 @@ const atomsOf = (name: string): ReadonlyArray<Atom> => {
   return atoms
 }
 
-/** Whether a name, the part of a path between two slashes, fits. */
+/** Whether a name, the part of a path between two slashes, matches. */
 const nameMatcher = (pattern: string): (name: string) => boolean => {
   if (!/[*?[\\]/.test(pattern)) return (name) => name === pattern
   if (pattern === "*") return () => true
   const suffix = /^\*([^*?[\\]+)$/.exec(pattern)?.[1]
   if (suffix !== undefined) return (name) => name.endsWith(suffix)
   const atoms = atomsOf(pattern)
-  // Names such as `[id]` are usual, and are meant by those who write them.
+  // Names such as `[id]` are common, and a pattern with them usually means the name.
   return (name) => name === pattern || walk(atoms, [...name], "*", apply)
 }
 
-/** Any run of names in a path, or one name. */
+/** A part of a path: any names, or one name. */
 type Step = "**" | Fits
 
 const stepsOf = (pattern: string): ReadonlyArray<Step> => {
@@ -98,14 +98,14 @@ const stepsOf = (pattern: string): ReadonlyArray<Step> => {
     if (name !== "**") steps.push(nameMatcher(name))
     else if (steps.at(-1) !== "**") steps.push("**")
   }
-  // A last `**` stands for one name at least: `src/**` is what is in src, not src.
+  // A final `**` matches at least one name: `src/**` is what is in src, not src.
   if (steps.at(-1) === "**") steps.push(() => true)
   return steps
 }
 
 /**
- * Whether a path (relative, with `/`) fits a pattern: `*`, `?`, `[a-z]`, `{a,b}`, and `**` for any directories. A pattern
- * without a slash fits names in every directory.
+ * Whether a path (relative, with `/`) matches a pattern: `*`, `?`, `[a-z]`, `{a,b}`, and `**` for any directories. A
+ * pattern without a slash matches names in every directory.
  */
 export const compileGlob = (pattern: string): Either.Either<(path: string) => boolean, string> => {
   const written = alternatives(pattern)

@@ -1,7 +1,7 @@
 /**
- * Holds the directory that a real path lies in while something is done there. The path was decided on before, and a
- * link that has replaced one of its directories since then must not redirect the call: on Linux the directory is
- * opened, what was opened is compared with what was decided on, and all else goes through what is open.
+ * Keeps the directory of a real path open while something is done in it. Permission was decided for the path, and a
+ * link that has replaced one of its directories since then must not redirect the call. On Linux the directory is opened
+ * and compared with the decision, and everything else goes through its descriptor.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -9,7 +9,7 @@ import * as NodeFs from "node:fs"
 
 type Failure = NodeJS.ErrnoException
 
-/** Whether the system has names for what a process has open. */
+/** Whether the system has paths for the open files of a process. */
 const hasHandles = process.platform === "linux" && NodeFs.existsSync("/proc/self/fd")
 
 const flags = NodeFs.constants.O_RDONLY | NodeFs.constants.O_DIRECTORY | NodeFs.constants.O_NOFOLLOW
@@ -36,7 +36,7 @@ const close = (handle: number): Effect.Effect<void> =>
 
 const handleName = (handle: number): string => `/proc/self/fd/${handle}`
 
-/** Fails unless what is open is what lies at this real path. */
+/** Fails unless the open file is the one at this real path. */
 export const checkHandle = (handle: number, real: string, done: (error: Failure | null) => void): void => {
   if (!hasHandles) done(null)
   else NodeFs.readlink(handleName(handle), (error, found) => done(error ?? (found === real ? null : moved)))
@@ -49,10 +49,10 @@ const checked = (real: string, handle: Effect.Effect<number, Failure>): Effect.E
       () => close(open)
     ))
 
-/** Opens a directory; with `make`, those that are missing are made below the deepest that is there. */
+/** Opens a directory. With `make`, creates missing ones below the deepest existing one. */
 const opened = (real: string, make: boolean): Effect.Effect<number, Failure> =>
   Effect.catchAll(checked(real, openDirectory(real)), (error) => {
-    // It was decided that no link is there.
+    // The decision was that there is no link here.
     if (error.code === "ELOOP") return Effect.fail(moved)
     if (!make || error.code !== "ENOENT" || real === "/") return Effect.fail(error)
     return Effect.acquireUseRelease(opened(parentOf(real), true), (above) => {
@@ -71,8 +71,8 @@ const unheld = (real: string, make: boolean): Effect.Effect<void, Failure> =>
     : Effect.void
 
 /**
- * A name for a real path that stays what it is while the scope is open, whatever happens to the directories above. With
- * `make`, these are made where they are missing.
+ * A path that keeps naming the same file while the scope is open, even if directories above it are moved. With `make`,
+ * missing directories are created.
  */
 export const holdPath = (
   real: string,
@@ -85,7 +85,7 @@ export const holdPath = (
     )
     : Effect.as(unheld(real, options.make), real)
 
-/** A name for what lies at a real path now, a file or a directory, for as long as the scope is open. */
+/** A path of the existing file or directory at a real path, valid while the scope is open. */
 export const holdFound = (
   real: string
 ): Effect.Effect<{ readonly path: string; readonly forOthers: string }, Failure, Scope.Scope> =>

@@ -1,4 +1,4 @@
-/** The lines of a text from one to another, numbered, within the bound of what a model is shown. */
+/** A numbered range of a text's lines, within the limits of what a model is shown. */
 import { bound } from "@skein/core/Spill"
 
 /** How many characters of a line are shown. */
@@ -14,18 +14,18 @@ export const head = (text: string, length: number): string => {
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length)
 }
 
-/** What was found of the lines that were asked for. */
+/** The lines in the requested range. */
 export interface Lines {
   readonly text: string
-  /** The number of the last line in `text`; less than what was asked for where there was no more room, or no more line. */
+  /** The number of the last line in `text`. It is smaller than requested if there was no more room, or no more line. */
   readonly last: number
-  /** How many lines there are in all. */
+  /** The total number of lines. */
   readonly total: number
-  /** How many of the lines in `text` are cut. */
+  /** How many of the lines in `text` are truncated. */
   readonly cut: number
 }
 
-/** Takes a text in pieces and keeps the lines `offset` to `offset + limit - 1`, the first line being 1. */
+/** Takes a text in pieces and keeps the lines `offset` to `offset + limit - 1`, counted from 1. */
 export const lineWindow = (offset: number, limit: number) => {
   const end = offset + Math.min(limit, bound.lines - reserved.lines)
   const kept: Array<string> = []
@@ -71,7 +71,7 @@ export const lineWindow = (offset: number, limit: number) => {
       dropped += Math.max(0, text.length - at - room)
       begun += text.slice(at, at + room)
     },
-    /** What was found, after the last piece. */
+    /** The result, after the last piece. */
     end: (): Lines => {
       const isOpen = begun !== ""
       if (isOpen && isInWindow()) keep("")

@@ -1,4 +1,4 @@
-/** What is in a directory, for `read`. */
+/** Lists a directory for `read`. */
 import type * as FileSystem from "@effect/platform/FileSystem"
 import type { ToolError, ToolResult } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
@@ -8,10 +8,10 @@ import { cannot } from "../refusal.ts"
 import { holdFound } from "./heldPath.ts"
 import { lineWindow } from "./lineWindow.ts"
 
-/** How many names are told where one was not found. */
+/** How many similar names an error suggests. */
 const maximumSimilar = 5
 
-/** Names in the directory of a path that does not exist, which are like its own; none where that directory cannot be read. */
+/** Names similar to a path that does not exist, from its directory; none if that directory cannot be read. */
 export const makeSimilarNames = (fs: FileSystem.FileSystem) => (path: string): Effect.Effect<ReadonlyArray<string>> => {
   const at = path.lastIndexOf("/")
   const name = path.slice(at + 1).toLowerCase()
@@ -26,7 +26,7 @@ export const makeSimilarNames = (fs: FileSystem.FileSystem) => (path: string): E
       })
       return similar.toSorted().slice(0, maximumSimilar)
     }),
-    // It is only a hint: why the directory cannot be read is told where somebody reads that.
+    // This is only a hint. If the directory cannot be read, reading it reports why.
     Effect.orElseSucceed(() => [])
   )
 }
@@ -40,7 +40,7 @@ export const makeReadDirectory = (fs: FileSystem.FileSystem) =>
       const isDirectory = (name: string) =>
         fs.stat(`${path}/${name}`).pipe(
           Effect.map(({ type }) => type === "Directory"),
-          // A link to nothing is a name all the same.
+          // A broken link is listed too.
           Effect.orElseSucceed(() => false)
         )
       const directories = new Set(yield* Effect.filter(names, isDirectory, { concurrency: 16 }))

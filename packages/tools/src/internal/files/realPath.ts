@@ -1,4 +1,4 @@
-/** Where a path leads once every link in it was followed, for paths that need not exist. */
+/** Resolves all links of a path, even if the path does not exist. */
 import type * as FileSystem from "@effect/platform/FileSystem"
 import type * as Path from "@effect/platform/Path"
 import type { ToolError } from "@skein/core/Tool"
@@ -8,16 +8,16 @@ import { refuse } from "../refusal.ts"
 
 type Failure = NodeJS.ErrnoException
 
-/** One call of the system; FileSystem.realPath asks for each name of the path in turn, at ten times the price. */
+/** One system call. FileSystem.realPath resolves each name of the path in turn, which takes ten times as long. */
 const resolved = (path: string): Effect.Effect<string, Failure> =>
   Effect.async((resume) => {
     NodeFs.realpath.native(path, (error, real) => resume(error === null ? Effect.succeed(real) : Effect.fail(error)))
   })
 
-/** Whether a real path is that of a file which has other names besides; nobody can say where these are. */
+/** Whether a real path is a file with other names. It is unknown where those are. */
 export const hasOtherNames = (real: string): Effect.Effect<boolean> =>
   Effect.async((resume) => {
-    // What cannot be looked at is told when it is to be used.
+    // If it cannot be checked, using it reports why.
     NodeFs.lstat(real, (error, stats) => resume(Effect.succeed(error === null && stats.isFile() && stats.nlink > 1)))
   })
 
@@ -25,8 +25,8 @@ export const hasOtherNames = (real: string): Effect.Effect<boolean> =>
 const maximumLinks = 40
 
 /**
- * The real path of an absolute path: that of the deepest ancestor that exists, and the rest. A link that leads to nothing
- * counts as what it names, for a write through it would make that.
+ * The real path of an absolute path: that of the deepest existing ancestor, plus the rest. A broken link resolves to
+ * its target, because writing through it would create that.
  */
 export const makeRealPath = (fs: FileSystem.FileSystem, path: Path.Path) => {
   const follow = (at: string, links: number): Effect.Effect<string, ToolError> =>

@@ -1,4 +1,4 @@
-/** The files that lie beside a skill: which there are, and what is in one. None that its folder only links to. */
+/** Lists and reads the files in a skill's folder, except those that are only linked there. */
 import type * as FileSystem from "@effect/platform/FileSystem"
 import type { SkillInfo } from "@skein/core/Skill"
 import * as Effect from "effect/Effect"
@@ -8,10 +8,10 @@ import { isBinary } from "../../FileKind.ts"
 import { cannot, refuse } from "../refusal.ts"
 import { wholeFile } from "./wholeFile.ts"
 
-/** How many files are named, and how deep they are looked for. */
+/** How many files are listed, and how deeply they are searched for. */
 const most = { files: 100, depth: 5 }
 
-/** The longest file that is handed out, in bytes. */
+/** The maximum size of a file, in bytes. */
 const longest = 1024 * 1024
 
 const isInside = (folder: string, path: string): boolean => {
@@ -19,7 +19,7 @@ const isInside = (folder: string, path: string): boolean => {
   return below !== "" && below !== ".." && !below.startsWith(`..${sep}`)
 }
 
-/** The files of a skill as paths below its folder, in order; hidden ones are left out, and so are those that are too many. */
+/** The files of a skill as sorted paths below its folder, without hidden ones, up to the limit. */
 export const filesOf = Effect.fnUntraced(function*(fs: FileSystem.FileSystem, folder: string) {
   const found: Array<string> = []
   let isCut = false
@@ -47,7 +47,7 @@ export const filesOf = Effect.fnUntraced(function*(fs: FileSystem.FileSystem, fo
   return isCut ? [...found, "(and more)"] : found
 })
 
-/** What is in a file of a skill's folder. */
+/** The contents of a file in a skill's folder. */
 export const readBeside = Effect.fnUntraced(
   function*(fs: FileSystem.FileSystem, { folder, name }: SkillInfo, file: string) {
     const failed = cannot("read", file)
@@ -61,10 +61,12 @@ export const readBeside = Effect.fnUntraced(
     if (found.type === "large" || (found.type === "file" && found.bytes.length > longest)) {
       return yield* refuse("too_large", `${file} is longer than 1 MiB. Use read, which shows files in pieces.`)
     }
-    if (found.type !== "file") return yield* refuse("not_a_file", `${file} is no file. Name one of the skill's files.`)
+    if (found.type !== "file") {
+      return yield* refuse("not_a_file", `${file} is not a file. Name one of the skill's files.`)
+    }
     const { bytes } = found
     return isBinary(bytes) || !isUtf8(bytes)
-      ? yield* refuse("binary", `${file} is no text in UTF-8, so it is not shown.`)
+      ? yield* refuse("binary", `${file} is not text in UTF-8, so it is not shown.`)
       : bytes.toString("utf8")
   }
 )

@@ -1,12 +1,14 @@
 /**
- * Reads a file at once. For a file of a few kilobytes the calls of the system are all there is to do: this makes five,
- * and no AbortController, which FileSystem makes for each read and which costs more than they do.
+ * Reads a file at once. For a small file, system calls dominate: this makes five. It also avoids the AbortController
+ * that FileSystem makes for each read, which costs more than they do.
  */
 import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
 import { checkHandle } from "./heldPath.ts"
 
-/** What there is at a path; `names` is how many names a file has. Only a file that is not larger than what was allowed has been read. */
+/**
+ * What is at a path. `names` is the number of names of a file. A file is only read if it is not larger than allowed.
+ */
 export type Found =
   | { readonly type: "file"; readonly bytes: Buffer; readonly mode: number; readonly names: number }
   | { readonly type: "large"; readonly size: number; readonly names: number }
@@ -16,14 +18,14 @@ export type Found =
 // Without waiting for the other end of a pipe, and never through a link: the path is a real one.
 const flags = NodeFs.constants.O_RDONLY | NodeFs.constants.O_NONBLOCK | NodeFs.constants.O_NOFOLLOW
 
-/** How much is read at once of a file that does not tell its size, as those of /proc. */
+/** How much is read at once from a file that does not report its size, such as those of /proc. */
 const piece = 64 * 1024
 
 const nameOf = (stats: NodeFs.Stats): string => stats.isFIFO() ? "pipe" : stats.isSocket() ? "socket" : "device"
 
 /**
- * What there is at a real path; a file with all that is in it, unless it is larger than `maximum` bytes. `path` is another
- * name for it. Fails where what was opened lies elsewhere, as when a link was put into the path.
+ * What is at a real path, with the contents of a file of at most `maximum` bytes. `path` is another name for it. Fails
+ * if the opened file is elsewhere, for example because a link was put into the path.
  */
 export const wholeFile = (
   real: string,

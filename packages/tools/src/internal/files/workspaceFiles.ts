@@ -1,4 +1,4 @@
-/** The files below a directory that ignore files leave, for the tools that look for files. */
+/** Lists the files below a directory that ignore files do not exclude, for the tools that search. */
 import type * as FileSystem from "@effect/platform/FileSystem"
 import type { ToolError } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
@@ -8,17 +8,17 @@ import type { Ripgrep, RipgrepRun } from "../../Ripgrep.ts"
 import { cannot, refuse } from "../refusal.ts"
 import { holdFound } from "./heldPath.ts"
 
-/** How long ripgrep may look. */
+/** How long ripgrep may take. */
 const patience = "30 seconds"
 
 /** How many files are checked. */
 const maximumFiles = 1_000_000
 
-/** What is to be said of a search that did not see all. */
+/** Notes on an incomplete search. */
 export const incomplete = {
   many: `(Stopped after ${maximumFiles} files: there are more. Look in a smaller directory.)`,
   late: "(Stopped after 30 seconds: there may be more. Look in a smaller directory.)",
-  /** For complaints of single files; `undefined` where there are none. */
+  /** The note about errors of single files; `undefined` if there are none. */
   unreadable: (complaints: string): string | undefined => {
     const lines = complaints.split("\n").filter((line) => line !== "")
     return lines.length === 0
@@ -35,20 +35,20 @@ export const below = (target: Target, path: string): string => {
   return target.shown === "." ? plain : target.shown.endsWith("/") ? target.shown + plain : `${target.shown}/${plain}`
 }
 
-/** Names a place in a sentence. */
+/** The name of a place in a sentence. */
 export const placeOf = (target: Target): string => target.shown === "." ? "the working directory" : target.shown
 
-/** Runs ripgrep as long as patience lasts; `undefined` where it did not. */
+/** Runs ripgrep with a time limit; `undefined` if it took too long. */
 export const search = (ripgrep: typeof Ripgrep.Service, run: RipgrepRun) =>
   Effect.map(Effect.timeoutOption(ripgrep.run(run), patience), Option.getOrUndefined)
 
-/** Looks into what lies at a target, by names for it that stay what they are. */
+/** Searches a target through paths that keep naming the same files. */
 export const lookingIn = <A, R>(
   target: Target,
   look: (held: Effect.Effect.Success<ReturnType<typeof holdFound>>) => Effect.Effect<A, ToolError, R>
 ) => Effect.scoped(Effect.flatMap(Effect.mapError(holdFound(target.real), cannot("look in", target.shown)), look))
 
-/** Refuses a search in what is no directory. */
+/** Refuses a search in something that is not a directory. */
 export const requireDirectory = (fs: FileSystem.FileSystem, target: Target): Effect.Effect<void, ToolError> =>
   Effect.flatMap(
     Effect.mapError(fs.stat(target.real), cannot("look in", target.shown)),
@@ -58,7 +58,9 @@ export const requireDirectory = (fs: FileSystem.FileSystem, target: Target): Eff
         : refuse("not_a_directory", `${target.shown} is a ${type}. Give a directory as path.`)
   )
 
-/** Calls `each` with every file below a directory, by its path from there, in no order. Gives what is to be said of it. */
+/**
+ * Calls `each` with the relative path of every file below a directory, in any order. Returns the notes on the search.
+ */
 export const eachFile = (
   ripgrep: typeof Ripgrep.Service,
   target: Target,

@@ -1,4 +1,4 @@
-/** Finds out what is in a working tree that is nowhere else. */
+/** Finds the work in a worktree that exists nowhere else. */
 import type { PlatformError } from "@effect/platform/Error"
 import type * as FileSystem from "@effect/platform/FileSystem"
 import type { Changes, IsolationRefused } from "@skein/core/Isolation"
@@ -11,23 +11,23 @@ import type { WorktreePlace } from "./gitPlaces.ts"
 /** How many names of files are shown. */
 const maximumNames = 10
 
-/** A list of names that stays on one line. */
+/** A list of names in one line. */
 export const listed = (names: ReadonlyArray<string>): string => {
   const shown = names.slice(0, maximumNames).map((name) => /[\p{C}",]/u.test(name) ? JSON.stringify(name) : name)
   return shown.join(", ") + (names.length > maximumNames ? `, and ${names.length - maximumNames} more` : "")
 }
 
-/** Counts with the noun behind it. */
+/** A count with its noun. */
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`
 
-/** What is not committed in a working tree: how much of it in all, and the names of what git does not know. */
+/** The uncommitted changes of a worktree: their number, and the names of untracked files. */
 export const uncommitted = Effect.fnUntraced(function*(git: Git, place: GitPlace) {
   let count = 0
   const unknown: Array<string> = []
   yield* git.ask(
     "see what is not committed",
     place,
-    // Never into submodules: their config may name programs to run, and a task may have written it.
+    // Never look into submodules: their config may name programs to run, and a task may have written it.
     ["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty"],
     (record) => {
       count++
@@ -46,7 +46,7 @@ export const submodules = Effect.fnUntraced(function*(git: Git, place: GitPlace)
   return found
 })
 
-/** Those of the submodules that somebody has filled: they were left empty, and git does not look into them here. */
+/** The submodules that somebody has filled. They were empty at first, and git does not look into them here. */
 const filled = (fs: FileSystem.FileSystem, root: string, names: ReadonlyArray<string>) =>
   Effect.filter(names, (name) =>
     fs.readDirectory(join(root, name)).pipe(
@@ -59,8 +59,8 @@ const number = (text: string): number => Number(text.trim())
 const standing = ["--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"]
 
 /**
- * What a worktree has beyond its base; `none` where that is nothing. Of one whose files are gone only the commits count.
- * Fails where git cannot tell.
+ * The changes of a worktree since its base; `none` if there are none. If its files are gone, only the commits count.
+ * Fails if git cannot tell.
  */
 export const changesOf = (
   git: Git,
@@ -77,7 +77,7 @@ export const changesOf = (
       )
     }
     const at = hasFiles ? place.inside : place.shared
-    // The task may have left the branch, or deleted it; without files, HEAD is that of somebody else.
+    // The task may have switched branches, or deleted its own. Without files, HEAD belongs to another worktree.
     const heads = ["--ignore-missing", place.ref, ...(hasFiles ? ["HEAD"] : [])]
     const count = (...rest: ReadonlyArray<string>) =>
       Effect.map(git.ask("count commits", at, ["rev-list", "--count", ...heads, "--not", base, ...rest]), number)
@@ -108,7 +108,10 @@ export const changesOf = (
     return { commits, onlyHere, uncommitted: unsaved, diffStat: lines.filter(Boolean).join("\n") }
   })
 
-/** The branch that is checked out in a worktree: the task may have made one of its own. Its own where there are no files. */
+/**
+ * The branch that is checked out in a worktree, because the task may have created another one. Its original branch if
+ * the files are gone.
+ */
 export const branchThere = (
   git: Git,
   fs: FileSystem.FileSystem,

@@ -1,4 +1,4 @@
-/** How git is called: with nothing of the user's that would run programs, ask questions or write where nobody asked it to. */
+/** Calls git without any of the user's settings that would run programs, ask questions or write elsewhere. */
 import type { IsolationRefused } from "@skein/core/Isolation"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
@@ -6,7 +6,7 @@ import { shellEnvironment } from "../shell/shellEnvironment.ts"
 import { complaint, couldNotStart, failed, isPassing } from "./gitFailure.ts"
 import { type GitEnd, runGit } from "./gitProcess.ts"
 
-/** Where git works: a directory in which it looks for the repository itself, or a worktree whose repository is said. */
+/** Where git works: a directory in which it searches for the repository itself, or a worktree with its repository. */
 export interface GitPlace {
   readonly directory: string
   readonly variables?: Readonly<Record<string, string>>
@@ -14,15 +14,15 @@ export interface GitPlace {
 
 /** Calls git. All of it is interruptible. */
 export interface Git {
-  /** Runs it to its end, whatever that is. */
+  /** Runs it to its end, with any exit code. */
   readonly run: (
     place: GitPlace,
     args: ReadonlyArray<string>,
     each?: (record: string) => void
   ) => Effect.Effect<GitEnd, IsolationRefused>
   /**
-   * Its output without the last line end; fails where git does. `what` completes "Could not"; `each` takes the records of
-   * an output whose records end in NUL.
+   * Its output without the last line end; fails if git fails. `what` completes "Could not"; `each` receives
+   * NUL-terminated records of the output.
    */
   readonly ask: (
     what: string,
@@ -30,7 +30,7 @@ export interface Git {
     args: ReadonlyArray<string>,
     each?: (record: string) => void
   ) => Effect.Effect<string, IsolationRefused>
-  /** The same for what takes locks: tries again for some seconds where another git holds one. */
+  /** The same for commands that take locks: retries for some seconds if another git holds one. */
   readonly change: (
     what: string,
     place: GitPlace,
@@ -38,10 +38,10 @@ export interface Git {
   ) => Effect.Effect<string, IsolationRefused>
 }
 
-/** How many run at once in all. */
+/** The maximum number of parallel runs. */
 const concurrency = 8
 
-// The config of a repository may name programs to run, and settings may have git write to that config.
+// The config of a repository may name programs to run, and some settings make git write to that config.
 const standing = Object.entries({
   "branch.autoSetupMerge": "false",
   "core.fsmonitor": "false",
@@ -53,7 +53,10 @@ const standing = Object.entries({
   "worktree.useRelativePaths": "false"
 }).flatMap(([key, value]) => ["-c", `${key}=${value}`])
 
-/** Where git finds the user's settings; all other variables of its own could move it to another repository. */
+/**
+ * The variables by which git finds the user's settings. All of its other variables could point it to another
+ * repository.
+ */
 const passed = [
   "XDG_CONFIG_HOME",
   "GIT_CEILING_DIRECTORIES",
@@ -64,7 +67,7 @@ const passed = [
 
 const quiet = {
   GIT_EDITOR: ":",
-  // Without this, a look at the user's tree would write to their index.
+  // Otherwise, even a status of the user's tree would write to its index.
   GIT_OPTIONAL_LOCKS: "0",
   GIT_PAGER: "cat",
   GIT_TERMINAL_PROMPT: "0",
@@ -73,7 +76,7 @@ const quiet = {
 
 const patience = Schedule.exponential("50 millis").pipe(Schedule.jittered, Schedule.intersect(Schedule.recurs(6)))
 
-/** Git, with what it may see of an environment. */
+/** Git, with the part of an environment that it may see. */
 export const makeGit = (environment: Readonly<Record<string, string | undefined>>): Effect.Effect<Git> =>
   Effect.map(Effect.makeSemaphore(concurrency), (turns) => {
     const base = { ...shellEnvironment(environment, passed), ...quiet }

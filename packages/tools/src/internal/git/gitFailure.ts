@@ -1,13 +1,13 @@
-/** The words in which a failure of git is told. */
+/** The messages for failures of git. */
 import { IsolationRefused } from "@skein/core/Isolation"
 import type { GitNotStarted } from "./gitProcess.ts"
 
-/** The refusal for what failed in a way that has no name of its own. */
+/** The refusal for a failure without a name of its own. */
 export const failed = (message: string): IsolationRefused => new IsolationRefused({ reason: "failed", message })
 
 const lockHeld = /.*'(.+\.lock)': File exists/s
 
-/** Whether trying again may help: another git holds a lock, or is about to make or remove a worktree. */
+/** Whether a retry may help: another git holds a lock, or is creating or removing a worktree. */
 export const isPassing = (said: string): boolean => lockHeld.test(said) || /failed to read .*commondir/.test(said)
 
 /** What git reported, and how to fix it. */
@@ -43,7 +43,7 @@ export const couldNotStart = (directory: string) => ({ missing, reason }: GitNot
   }
 }
 
-/** Says which file of ours could not be written or read, and why. */
+/** Says which of Skein's files could not be written or read, and why. */
 export const cannotKeep = (where: string) => (error: { readonly message: string }): IsolationRefused =>
   failed(
     `The worktree at ${where} cannot be kept up: ${error.message}. See that this user may write there, or choose another data directory with XDG_DATA_HOME.`

@@ -1,4 +1,4 @@
-/** Opens the worktree of a task: one that is there, one whose files are gone, or a new one. */
+/** Opens the worktree of a task: an existing one, one whose files are gone, or a new one. */
 import type { PlatformError } from "@effect/platform/Error"
 import type { IsolationRefused, Workspace } from "@skein/core/Isolation"
 import type { SessionID } from "@skein/domain/Id"
@@ -12,7 +12,7 @@ import type { Entry, WorktreeRecord } from "./gitRecord.ts"
 import { locate, type Repository } from "./gitRepository.ts"
 import { branchState, discard, make, type Workshop } from "./gitWorktree.ts"
 
-/** Refuses what is in the way of a new worktree: nobody knows whose it is. */
+/** Refuses to replace anything that a new worktree would overwrite: its owner is unknown. */
 const refuseWhatIsThere = Effect.fnUntraced(
   function*({ fs, git }: Workshop, { recorded }: Entry, place: WorktreePlace) {
     const inTheWay = (what: string, mend: string) => failed(`${what} already, and Skein does not know it. ${mend}`)
@@ -33,18 +33,18 @@ const refuseWhatIsThere = Effect.fnUntraced(
   }
 )
 
-/** Has the worktree belong to its repository again: its task may have written over the file that says so. */
+/** Links the worktree to its repository again: its task may have overwritten the file that does so. */
 const repairLink = Effect.fnUntraced(function*({ fs }: Workshop, place: WorktreePlace) {
   const link = join(place.root, ".git")
   const text = `gitdir: ${place.own}\n`
   const now = yield* Effect.orElseSucceed(fs.readFileString(link), () => "")
   if (now === text) return
-  // Renaming replaces a link, where writing would follow it.
+  // Renaming replaces a link; writing would follow it.
   yield* fs.writeFileString(`${place.root}.git.new`, text)
   yield* fs.rename(`${place.root}.git.new`, link)
 })
 
-/** Decides between the worktree as it is, its branch, and a new one. What is to be made is recorded before. */
+/** Decides between the existing worktree, its branch, and a new one. A new one is recorded first. */
 const plan = Effect.fnUntraced(function*(
   workshop: Workshop,
   entry: Entry,
@@ -63,7 +63,7 @@ const plan = Effect.fnUntraced(function*(
     return { record, isThere: true }
   }
   if (record === undefined) yield* refuseWhatIsThere(workshop, entry, place)
-  // The files are gone, but the branch has what the task had committed.
+  // The files are gone, but the branch has the task's commits.
   else if (!(yield* discard(workshop, place, record, false))) return { record, isThere: false }
   const fresh: WorktreeRecord = {
     version: 1,
@@ -78,7 +78,7 @@ const plan = Effect.fnUntraced(function*(
   return { record: fresh, isThere: false }
 })
 
-/** What of the caller's tree a worktree does not have. */
+/** What the caller's tree has that a worktree does not. */
 const omissions = Effect.fnUntraced(function*(
   { git }: Workshop,
   repository: Repository,
@@ -101,10 +101,10 @@ const omissions = Effect.fnUntraced(function*(
   ]
 })
 
-/** The caller's place in the worktree; the top where a link leads out of it. */
+/** The caller's directory in the worktree; the top if a link leads out of it. */
 const directoryIn = Effect.fnUntraced(function*({ fs }: Workshop, { root }: WorktreePlace, inside: string) {
   const directory = join(root, inside)
-  // One that git does not know, such as a new one, is not there yet.
+  // A directory that git does not know, such as a new one, does not exist there yet.
   return yield* fs.makeDirectory(directory, { recursive: true }).pipe(
     Effect.zipRight(fs.realPath(directory)),
     Effect.map((real) => real === root || real.startsWith(root + sep) ? real : root),
@@ -112,7 +112,7 @@ const directoryIn = Effect.fnUntraced(function*({ fs }: Workshop, { root }: Work
   )
 })
 
-/** Opens the worktree of a task. What had to be made is taken away again where this fails or is interrupted. */
+/** Opens the worktree of a task. On failure or interruption, what was created is removed again. */
 export const open = (
   workshop: Workshop,
   of: { readonly directory: string; readonly taskID: SessionID; readonly description: string }

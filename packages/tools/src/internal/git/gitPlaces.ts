@@ -1,4 +1,4 @@
-/** Where the parts of a worktree are, and how git is pointed at them without believing what a task left there. */
+/** The directories of a worktree, and how git is pointed at them without trusting what a task left there. */
 import type { SessionID } from "@skein/domain/Id"
 import { join } from "node:path"
 import type { GitPlace } from "./gitCommand.ts"
@@ -10,13 +10,13 @@ export interface WorktreePlace {
   /** The top of the worktree. */
   readonly root: string
   readonly file: string
-  /** What all working trees of the repository share. */
+  /** The directory that all working trees of the repository share. */
   readonly common: string
-  /** What the repository keeps of this worktree: its HEAD and index. */
+  /** The repository's data about this worktree: its HEAD and index. */
   readonly own: string
   readonly branch: string
   readonly ref: string
-  /** Git at the repository, apart from all working trees. */
+  /** Git at the repository, independent of all working trees. */
   readonly shared: GitPlace
   /** Git in the worktree, whatever its `.git` file says by now. */
   readonly inside: GitPlace
@@ -25,7 +25,7 @@ export interface WorktreePlace {
 /** The branch of a task. */
 export const branchOf = (taskID: SessionID): string => `skein/${taskID}`
 
-/** Where the worktree of an entry is. */
+/** The worktree of an entry. */
 export const placeOf = (
   { file, root, taskID }: Pick<Entry, "file" | "root" | "taskID">,
   common: string

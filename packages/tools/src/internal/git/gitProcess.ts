@@ -1,4 +1,4 @@
-/** One run of git: in a process group of its own, its output read to the end, and asked to end where it is interrupted. */
+/** Runs git once: in its own process group, with its output read to the end. Interruption asks it to end. */
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -11,7 +11,7 @@ import { ownProgram } from "../ownPrograms.ts"
 import { guard } from "../process/processGuard.ts"
 import { signalGroup } from "../processes.ts"
 
-/** Git did not start; `missing` says what is not there, where that is why. */
+/** Git did not start. `missing` says which file does not exist, if that is the reason. */
 export class GitNotStarted extends Data.TaggedError("GitNotStarted")<{
   readonly missing: "git" | "directory" | undefined
   readonly reason: string
@@ -22,13 +22,16 @@ export interface GitRun {
   readonly args: ReadonlyArray<string>
   readonly directory: string
   readonly environment: Readonly<Record<string, string>>
-  /** Takes each record of the output that ends in NUL, instead of keeping it: some outputs are as long as the repository. */
+  /**
+   * Receives each NUL-terminated record of the output instead of storing it: some outputs are as long as the
+   * repository.
+   */
   readonly each?: (record: string) => void
 }
 
 /** How it ended. */
 export interface GitEnd {
-  /** The exit code; `undefined` where a signal ended it. */
+  /** The exit code; `undefined` if a signal ended it. */
   readonly code: number | undefined
   readonly stdout: string
   readonly stderr: string
@@ -37,7 +40,7 @@ export interface GitEnd {
 /** How much of an output is kept, in characters. */
 const maximumKept = 4 * 1024 * 1024
 
-/** How long git may take to put away its locks once it was asked to end. */
+/** How long git may take to release its locks after it was asked to end. */
 const grace = "2 seconds"
 
 const notStarted = (directory: string, error: NodeJS.ErrnoException) =>
@@ -78,14 +81,14 @@ const ended = (child: ChildProcessByStdio<null, Readable, Readable>, run: GitRun
     child.once("close", (code) => {
       unguard()
       Deferred.unsafeDone(closed, Effect.void)
-      // One that did not start closes as well; why it did not is still being looked into.
+      // A process that did not start is closed too. The reason is still being determined.
       if (pid !== undefined) resume(Effect.succeed({ code: code ?? undefined, stdout: stdout(), stderr: stderr() }))
     })
     if (pid === undefined) return
-    // Stopping is not interrupted itself, and what cannot be interrupted cannot be timed out.
+    // Stopping cannot be interrupted, and an uninterruptible effect cannot time out.
     const closedInTime = Effect.timeoutOption(Effect.interruptible(Deferred.await(closed)), grace)
     return Effect.gen(function*() {
-      // Git takes its locks away when it is asked to end. Killed, it would leave them in the user's repository.
+      // Git releases its locks if it is asked to end. If killed, it would leave them in the user's repository.
       signalGroup(pid, "SIGTERM")
       yield* closedInTime
       signalGroup(pid, "SIGKILL")
@@ -95,7 +98,7 @@ const ended = (child: ChildProcessByStdio<null, Readable, Readable>, run: GitRun
     })
   })
 
-/** Runs git to its end. Interruption waits until it and what it has started are gone. */
+/** Runs git to its end. Interruption waits until it and its children have ended. */
 export const runGit = (run: GitRun): Effect.Effect<GitEnd, GitNotStarted> =>
   Effect.flatMap(
     Effect.try({

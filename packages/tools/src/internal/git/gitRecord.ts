@@ -1,4 +1,4 @@
-/** Owns what is remembered of each worktree, in a file beside it: git has no place for that which is not the user's config. */
+/** Owns the records of worktrees, in a file next to each. Git itself could only store them in the user's config. */
 import type { PlatformError } from "@effect/platform/Error"
 import type * as FileSystem from "@effect/platform/FileSystem"
 import { SessionID } from "@skein/domain/Id"
@@ -7,31 +7,31 @@ import * as Schema from "effect/Schema"
 import { createHash } from "node:crypto"
 import { join } from "node:path"
 
-/** What is remembered of a worktree. */
+/** The record of a worktree. */
 const WorktreeRecord = Schema.Struct({
   version: Schema.Literal(1),
   taskID: SessionID,
   description: Schema.String,
-  /** What all working trees of its repository share. */
+  /** The directory that all working trees of its repository share. */
   common: Schema.String,
   base: Schema.String,
   created: Schema.Number,
-  /** Whether its files are all there; those of one that is being made or removed are of no worth. */
+  /** Whether its files are complete. If it is being created or removed, its files are worthless. */
   whole: Schema.Boolean
 })
 
-/** What is remembered of a worktree. */
+/** The schema of the record. */
 export type WorktreeRecord = typeof WorktreeRecord.Type
 
-/** A worktree, or what is left of one. */
+/** A worktree, or its remains. */
 export interface Entry {
   readonly taskID: SessionID
-  /** The top of the worktree; it need not be there. */
+  /** The top of the worktree; it may not exist. */
   readonly root: string
   readonly file: string
-  /** `undefined` where there is none, or none that can be read. */
+  /** `undefined` if there is none, or none that can be read. */
   readonly record: WorktreeRecord | undefined
-  /** Whether there is a file of that name. */
+  /** Whether the file exists. */
   readonly recorded: boolean
 }
 
@@ -41,7 +41,7 @@ const decode = Schema.decodeUnknown(Stored)
 
 const isID = Schema.is(SessionID)
 
-/** The records below a directory, one directory for each repository. */
+/** The records below a directory, with one directory for each repository. */
 export const makeRecords = (fs: FileSystem.FileSystem, top: string) => {
   const entry = Effect.fnUntraced(function*(directory: string, taskID: SessionID) {
     const file = join(directory, `${taskID}.json`)
@@ -60,7 +60,7 @@ export const makeRecords = (fs: FileSystem.FileSystem, top: string) => {
   const names = (directory: string) =>
     Effect.flatMap(fs.exists(directory), (isThere) => isThere ? fs.readDirectory(directory) : Effect.succeed([]))
 
-  /** The entry of a task in a repository, whether or not there is anything of it yet; its directory is made. */
+  /** The entry of a task in a repository, whether or not it exists yet. Creates its directory. */
   const ensure = (common: string, taskID: SessionID): Effect.Effect<Entry, PlatformError> => {
     const directory = join(top, createHash("sha256").update(common).digest("hex").slice(0, 16))
     return fs.makeDirectory(directory, { recursive: true, mode: 0o700 }).pipe(
@@ -69,7 +69,7 @@ export const makeRecords = (fs: FileSystem.FileSystem, top: string) => {
     )
   }
 
-  /** All that there is, in the order of ids. */
+  /** All entries, sorted by id. */
   const all: Effect.Effect<ReadonlyArray<Entry>, PlatformError> = Effect.gen(function*() {
     const found: Array<Entry> = []
     for (const project of yield* names(top)) {
@@ -82,7 +82,7 @@ export const makeRecords = (fs: FileSystem.FileSystem, top: string) => {
     return found.toSorted((one, other) => one.taskID < other.taskID ? -1 : 1)
   })
 
-  /** The entry of a task in whichever repository. */
+  /** The entry of a task in any repository. */
   const find = (taskID: SessionID): Effect.Effect<Entry | undefined, PlatformError> =>
     Effect.gen(function*() {
       // It becomes a part of a path, and a user may have typed it.
@@ -94,7 +94,7 @@ export const makeRecords = (fs: FileSystem.FileSystem, top: string) => {
       return undefined
     })
 
-  /** Writes a record so that it is there whole or not at all. */
+  /** Writes a record atomically. */
   const write = (file: string, record: WorktreeRecord): Effect.Effect<void, PlatformError> =>
     encode(record).pipe(
       Effect.orDieWith(() => new Error("A record of strings, numbers and booleans is always JSON")),
@@ -102,7 +102,7 @@ export const makeRecords = (fs: FileSystem.FileSystem, top: string) => {
       Effect.zipRight(fs.rename(`${file}.new`, file))
     )
 
-  /** Forgets a worktree. */
+  /** Removes a record. */
   const forget = (file: string): Effect.Effect<void, PlatformError> => fs.remove(file, { force: true })
 
   return { ensure, all, find, write, forget }

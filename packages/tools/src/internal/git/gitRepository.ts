@@ -1,19 +1,19 @@
-/** Finds the repository that a directory is in. */
+/** Finds the repository of a directory. */
 import { IsolationRefused } from "@skein/core/Isolation"
 import * as Effect from "effect/Effect"
 import { resolve } from "node:path"
 import type { Git } from "./gitCommand.ts"
 import { complaint, failed } from "./gitFailure.ts"
 
-/** A repository as it is seen from a directory in it. */
+/** A repository as seen from a directory in it. */
 export interface Repository {
-  /** The top of the working tree that the directory is in. */
+  /** The top of the working tree that contains the directory. */
   readonly top: string
-  /** What all working trees of the repository share. */
+  /** The directory that all working trees of the repository share. */
   readonly common: string
   /** The directory relative to the top; empty at the top. */
   readonly inside: string
-  /** The commit that the working tree stands at. */
+  /** The commit that is checked out. */
   readonly head: string
 }
 
@@ -35,9 +35,9 @@ const noWorkingTree = (directory: string, stderr: string): IsolationRefused => {
   return failed(`Could not find the repository of ${directory}: ${complaint(directory, stderr)}`)
 }
 
-/** The innermost repository around a directory; refuses where there is none, or no commit in it. */
+/** The innermost repository of a directory. Refuses if there is none, or if it has no commit. */
 export const locate = Effect.fnUntraced(function*(git: Git, directory: string) {
-  // One path to a call: a path may have line ends in it.
+  // One path for each call, because a path may contain line ends.
   const { code, stderr, stdout } = yield* git.run({ directory }, ["rev-parse", "--show-toplevel"])
   if (code !== 0) return yield* noWorkingTree(directory, stderr)
   const top = stdout.replace(/\n$/, "")

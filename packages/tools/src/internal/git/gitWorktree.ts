@@ -1,4 +1,4 @@
-/** Makes and takes away a worktree: its branch, what the repository keeps of it, its files, and the record of it. */
+/** Creates and removes a worktree: its branch, the repository's data about it, its files, and its record. */
 import type { PlatformError } from "@effect/platform/Error"
 import type * as FileSystem from "@effect/platform/FileSystem"
 import type { IsolationRefused } from "@skein/core/Isolation"
@@ -9,18 +9,18 @@ import type { Git } from "./gitCommand.ts"
 import type { WorktreePlace } from "./gitPlaces.ts"
 import type { Records, WorktreeRecord } from "./gitRecord.ts"
 
-/** What making and removing is done with. */
+/** What creating and removing needs. */
 export interface Workshop {
   readonly git: Git
   readonly fs: FileSystem.FileSystem
   readonly records: Records
-  /** Lets one at a time change what a repository has in common. */
+  /** Serialises changes to what the worktrees of a repository share. */
   readonly alone: (common: string) => <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
 }
 
 type Failure = IsolationRefused | PlatformError
 
-/** The branch of a task: its commit, and which worktree has it checked out; `undefined` where there is none. */
+/** The branch of a task: its commit, and which worktree has it checked out; `undefined` if there is none. */
 export const branchState = (git: Git, place: WorktreePlace) =>
   Effect.map(
     git.ask("look for the branch", place.shared, [
@@ -37,7 +37,7 @@ export const branchState = (git: Git, place: WorktreePlace) =>
 const removeEmpty = (directory: string): Effect.Effect<void> =>
   Effect.async((resume) => NodeFs.rmdir(directory, () => resume(Effect.void)))
 
-/** Takes away the files, and what the repository keeps of them unless the user has moved the worktree elsewhere. */
+/** Removes the files and the repository's data about them, unless the user has moved the worktree elsewhere. */
 const removeTree = Effect.fnUntraced(function*({ fs }: Workshop, place: WorktreePlace) {
   yield* fs.remove(place.root, { recursive: true, force: true })
   const pointer = join(place.own, "gitdir")
@@ -48,8 +48,9 @@ const removeTree = Effect.fnUntraced(function*({ fs }: Workshop, place: Worktree
 })
 
 /**
- * Takes away a worktree whose files are of no worth. Its branch goes too unless it has commits of its own (`force`: also
- * then), or somebody has it checked out. True where nothing is left. Not interruptible; what fails can be done again.
+ * Removes a worktree whose files are worthless. Its branch is removed too, unless it has its own commits (`force`
+ * removes those as well) or is checked out elsewhere. Returns whether nothing is left. Not interruptible; you can
+ * repeat it after a failure.
  */
 export const discard = (
   workshop: Workshop,
@@ -91,7 +92,7 @@ export const discard = (
     }))
   }))
 
-/** Makes the branch of a worktree at its base if there is none, the worktree at the tip of it, and its files. */
+/** Creates the branch of a worktree at its base if it does not exist, the worktree at its tip, and its files. */
 export const make = (
   { alone, git, records }: Workshop,
   place: WorktreePlace,
@@ -99,7 +100,8 @@ export const make = (
 ): Effect.Effect<void, Failure> => {
   const register = Effect.gen(function*() {
     if ((yield* branchState(git, place)) === undefined) {
-      // Not by `git branch`: that may write to the config. An empty old value makes sure that there is none.
+      // Not with `git branch`, which may write to the config. An empty old value ensures that the branch does not
+      // exist.
       yield* git.change(`make the branch ${place.branch}`, place.shared, ["update-ref", place.ref, record.base, ""])
     }
     yield* git.change(`make the worktree ${place.root}`, place.shared, [
@@ -117,7 +119,7 @@ export const make = (
     "--no-recurse-submodules"
   ])
   return alone(place.common)(register).pipe(
-    // Apart from the rest: this takes long, and nobody else has to wait for it.
+    // Outside the lock: this takes long, and others need not wait for it.
     Effect.zipRight(checkOut),
     Effect.zipRight(records.write(place.file, { ...record, whole: true }))
   )

@@ -1,4 +1,6 @@
-/** The worktrees of all tasks: one call at a time for each of them, and what is told when their work ends. */
+/**
+ * Owns the worktrees of all tasks: serialises the calls for each of them, and reports the result when their work ends.
+ */
 import type { PlatformError } from "@effect/platform/Error"
 import type * as FileSystem from "@effect/platform/FileSystem"
 import { type Isolation, IsolationRefused, type Leftover, type WorkspaceEnd } from "@skein/core/Isolation"
@@ -28,7 +30,7 @@ const refuseLoss = (taskID: SessionID, root: string, what: string) =>
       }, or remove it with force.`
   })
 
-/** What was changed in a worktree since it began. */
+/** The changes in a worktree since its creation. */
 const lookAt = ({ fs, git }: Workshop, entry: Entry, record: WorktreeRecord) =>
   changesOf(git, fs, placeOf(entry, record.common), record.base, record.whole)
 
@@ -40,14 +42,14 @@ const find = ({ records }: Workshop, taskID: SessionID) =>
       message: `There is no worktree of ${taskID}. See \`skein tasks clean --dry-run\`.`
     }))
 
-/** Ends the work in a worktree: it is kept where anything was changed in it. */
+/** Ends the work in a worktree. It is kept if anything was changed in it. */
 const close = (workshop: Workshop, taskID: SessionID) =>
   Effect.gen(function*() {
     const entry = yield* find(workshop, taskID)
     const { record, root } = entry
     if (record === undefined) {
       return yield* failed(
-        `There is no record of how ${root} began, so what was changed in it cannot be told. It is kept: take what you need from it, then remove it with force.`
+        `There is no record of how ${root} began, so its changes are unknown. It is kept: take what you need from it, then remove it with force.`
       )
     }
     const place = placeOf(entry, record.common)
@@ -64,7 +66,7 @@ const close = (workshop: Workshop, taskID: SessionID) =>
     } satisfies WorkspaceEnd
   })
 
-/** Describes a worktree that is still there. */
+/** Describes a worktree that still exists. */
 const leftover = Effect.fnUntraced(function*(workshop: Workshop, entry: Entry) {
   const { record, root, taskID } = entry
   const base = { taskID, directory: root, branch: branchOf(taskID) }
@@ -86,7 +88,7 @@ const leftover = Effect.fnUntraced(function*(workshop: Workshop, entry: Entry) {
   } satisfies Leftover
 })
 
-/** Removes a worktree; without `force`, only where nothing is lost. */
+/** Removes a worktree. Without `force`, only if no work is lost. */
 const remove = (workshop: Workshop, taskID: SessionID, force: boolean) =>
   Effect.gen(function*() {
     const entry = yield* find(workshop, taskID)

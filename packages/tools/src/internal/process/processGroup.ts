@@ -1,4 +1,4 @@
-/** A process group from its start to its end: asked to end, made to end, and taken along when this process ends. */
+/** A process group from its start to its end: asked to end, forced to end, and ended together with this process. */
 import { elapsed } from "@skein/core/MonotonicClock"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -9,25 +9,25 @@ import { killMarked, marked } from "./processMarks.ts"
 
 /** A process group. */
 export interface ProcessGroup {
-  /** Asks all of it to end, also what has left the group; after a second it has to. */
+  /** Asks the whole group to end, including processes that left it. Kills it after a second. */
   readonly stop: Effect.Effect<void>
-  /** Ends what is left of it, at once and once. */
+  /** Kills what is left of it, once and without waiting. */
   readonly kill: Effect.Effect<void>
 }
 
 /** How long a process may take to end after it was asked to. */
 const grace = "1 second"
 
-/** Numbers of processes come round again: only of what ran no longer than this, in milliseconds, do they tell what is newer. */
+/** Process ids wrap around. They only show which process is newer within this time, in milliseconds. */
 const brief = 5_000
 
-/** The group that this process leads, whose commands are under this mark; `ended` ends with it. */
+/** The group that this process leads, whose commands carry this mark. `ended` completes when the leader has ended. */
 export const processGroup = (options: {
   readonly pid: number
   readonly mark: string
   readonly ended: Effect.Effect<unknown, unknown>
   readonly clock: Clock.Clock
-  /** Whether the group is a sandbox, with which all in it ends at once. */
+  /** Whether the group is a sandbox, which ends all processes in it immediately. */
   readonly isSandbox?: boolean
 }): ProcessGroup => {
   const { clock, ended, mark, pid } = options
@@ -35,15 +35,15 @@ export const processGroup = (options: {
   const unguard = guard(pid, mark)
   const marks = new Set([mark])
   const since = () => elapsed(clock) - began > brief ? undefined : pid
-  // Who has cleared its environment is found below its parents as long as these are there.
+  // A process that cleared its environment is only found below its parents, while these exist.
   const outside = () => [...strays(pid), ...marked(marks, since()).filter(({ group }) => group !== pid)]
-  // Stopping is not interrupted itself, and what cannot be interrupted cannot be timed out.
+  // Stopping cannot be interrupted, and an uninterruptible effect cannot time out.
   const leaderInTime = Effect.timeoutOption(Effect.interruptible(Effect.exit(ended)), grace)
   let isOver = false
   return {
     stop: Effect.gen(function*() {
       const asked = outside()
-      // Who is in a sandbox can put things away only while that stands; there are two in it once a command has begun.
+      // A process can only clean up while its sandbox exists. Once a command has begun, the sandbox has two processes.
       if (options.isSandbox !== true || asked.length < 2) signalGroup(pid, "SIGTERM")
       signalStrays(asked, "SIGTERM")
       const [inTime] = yield* Effect.all([leaderInTime, endedInTime(asked)], { concurrency: 2 })

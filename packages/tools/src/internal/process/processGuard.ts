@@ -1,8 +1,8 @@
-/** Owns which process groups end with this process, however that ends. */
+/** Owns which process groups end with this process, however it ends. */
 import { signalGroup, signalStrays, strays } from "../processes.ts"
 import { killMarked } from "./processMarks.ts"
 
-/** The leaders of the groups, and the marks of what they have started. */
+/** The leaders of the groups, and the marks of their processes. */
 const guarded = new Map<number, string | undefined>()
 
 const endGuarded = (): void => {
@@ -15,7 +15,7 @@ const endGuarded = (): void => {
   if (marks.size > 0) killMarked(marks)
 }
 
-/** Has a process group end with this process, also where that ends at once; gives what takes this back. */
+/** Ends a process group with this process, even if that exits immediately. Returns how to undo this. */
 export const guard = (leader: number, mark?: string): () => void => {
   if (guarded.size === 0) process.on("exit", endGuarded)
   guarded.set(leader, mark)

@@ -3,10 +3,10 @@ import type { SessionID } from "@skein/domain/Id"
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs"
 import { attempt, look, signalGroup, signalStrays, type Stray, strays } from "../processes.ts"
 
-/** The variable that marks are in, those of outer commands first: a Skein may run in a command of another one. */
+/** The variable with the marks, those of outer commands first: a Skein may run in a command of another one. */
 export const variable = "SKEIN_GROUP"
 
-/** The marks in a value of it. */
+/** The marks in its value. */
 export const marksIn = (value: string | undefined): ReadonlyArray<string> =>
   (value ?? "").split(":").filter((mark) => /^[a-z0-9]+$/.test(mark))
 
@@ -32,30 +32,30 @@ const environOf = (pid: number): string => {
   const size = attempt(() => readSync(file, bytes, 0, bytes.length, 0), 0)
   closeSync(file)
   if (size === bytes.length) return attempt(() => readFileSync(path, "latin1"), "")
-  // Most processes have none, and are not worth a string.
+  // Most processes have no mark, so do not decode their environment.
   return bytes.subarray(0, size).includes(variable) ? bytes.toString("latin1", 0, size) : ""
 }
 
 const marksOf = (pid: number): ReadonlyArray<string> =>
   marksIn(environOf(pid).split("\0").find((each) => each.startsWith(`${variable}=`))?.slice(variable.length + 1))
 
-/** The numbers of all processes. */
+/** The ids of all processes. */
 export const pids = (): ReadonlyArray<number> =>
   attempt(() => readdirSync("/proc"), []).filter((name) => /^\d+$/.test(name)).map(Number)
 
-/** The numbers of all processes; of those alone that were given out after one, where the system says which these are. */
+/** The ids of all processes. With an id, only of those that started later, if the system can tell. */
 const numbers = (after: number | undefined): ReadonlyArray<number> => {
   const all = pids()
   if (after === undefined) return all
-  // The last number that was given out; they begin anew when they have become too large.
+  // The last id that was assigned. Ids restart when they have become too large.
   const last = Number(/ (\d+)\s*$/.exec(attempt(() => readFileSync("/proc/loadavg", "utf8"), ""))?.[1] ?? Number.NaN)
   if (Number.isNaN(last)) return all
   return all.filter((pid) => last >= after ? pid > after && pid <= last : pid > after || pid <= last)
 }
 
 /**
- * The processes under one of these marks. Finds none where there is no /proc, none of other users, and none that has
- * cleared or overwritten its environment. With `after`, only processes that started after that one are checked.
+ * The processes with one of these marks. Finds none if there is no /proc, none of other users, and none that has
+ * cleared or overwritten its environment. With `after`, only processes that started later are checked.
  */
 export const marked = (
   marks: Pick<ReadonlySet<string>, "has">,
@@ -69,7 +69,7 @@ export const marked = (
       : [{ pid, began: found.began, group: found.group }]
   })
 
-/** Ends them. Those that are started meanwhile are ended too, unless they are started faster than anybody can look. */
+/** Kills them, including those that are started meanwhile, unless they are started faster than they can be found. */
 export const killMarked = (marks: ReadonlySet<string>, after?: number): void => {
   const known = new Set<string>()
   for (let round = 0; round < 20; round++) {

@@ -1,4 +1,4 @@
-/** Keeps a file for each command that runs, from before it starts until nothing of it is left. */
+/** Keeps a file for each command, from before it starts until none of its processes is left. */
 import { Owner } from "@skein/core/Owner"
 import type { SessionID } from "@skein/domain/Id"
 import type { UnknownException } from "effect/Cause"
@@ -11,7 +11,7 @@ import type { Tracked } from "../../Tracked.ts"
 import { attempt, look } from "../processes.ts"
 import { markedBy, marksIn, ofTree, variable } from "./processMarks.ts"
 
-/** Where records are, and what marks this process is under. */
+/** Where the records are, and which marks this process has. */
 interface Options {
   readonly dataDirectory: string
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -19,10 +19,10 @@ interface Options {
 
 const draw = Effect.map(Random.nextIntBetween(0, 2 ** 48), (number) => number.toString(36))
 
-/** A new mark. Random, so that no two are equal. Guessing one only ends a process of your own. */
+/** A new mark. It is random, so that no two are equal. Guessing one only lets you end your own processes. */
 const newMark = Effect.zipWith(draw, draw, (one, other) => one + other)
 
-/** Marks alone: what a crash leaves is not found again. */
+/** Marks without records: processes that a crash leaves are not found again. */
 export const unrecorded = (environment: Options["environment"]) => ({
   track: (rootID?: SessionID) =>
     Effect.map(newMark, (random): Tracked => {
@@ -77,7 +77,7 @@ export const makeProcesses = Effect.fnUntraced(function*({ dataDirectory, enviro
     return {
       mark,
       environment: markedBy(mark, environment),
-      // Immediately: a crash from here on still leaves the mark.
+      // Immediately: after a crash from here on, the mark still finds the process.
       started: (pid) => attempt(() => appendFileSync(file, `${pid} ${look(pid)?.began ?? "-"}\n`), undefined)
     } satisfies Tracked
   })
@@ -91,7 +91,7 @@ export const makeProcesses = Effect.fnUntraced(function*({ dataDirectory, enviro
           : Effect.as(Effect.logWarning(`${place} could not be read`, error.cause), [])
     )
 
-  // Loaded where there is something to do: most starts find nothing.
+  // Loaded if there is something to do: most starts find nothing.
   const reap = Effect.flatMap(namesIn(directory), (names) =>
     names.length === 0
       ? Effect.succeed(0)
@@ -104,7 +104,7 @@ export const makeProcesses = Effect.fnUntraced(function*({ dataDirectory, enviro
           Effect.promise(() => import("../sandbox/reapPlaceholders.ts")),
           ({ reapPlaceholders }) => reapPlaceholders(placeholders, owner)
         ))),
-      // What has begun is brought to its end; it does not take long where nobody has time.
+      // Work that has begun is completed. Interruption only shortens its waits.
       Effect.uninterruptible
     )
 

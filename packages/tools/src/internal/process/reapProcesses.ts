@@ -1,4 +1,4 @@
-/** Ends what the commands of Skeins have left that are no more, and nothing else. */
+/** Ends the processes that dead Skeins left behind, and nothing else. */
 import type { Owner } from "@skein/core/Owner"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -7,20 +7,23 @@ import { join } from "node:path"
 import { endedInTime, isThere, look, signalGroup, signalStrays, type Stray, strays } from "../processes.ts"
 import { killMarked, marked, pids } from "./processMarks.ts"
 
-/** A command of which there is a record. */
+/** A command with a record. */
 interface Left {
   readonly file: string
   readonly mark: string
-  /** The process that it was, where that is known. */
+  /** Its process, if known. */
   readonly leader: Stray | undefined
 }
 
-/** A record of which nobody can know whether its Skein is there, from another machine say, is kept for a day in milliseconds. */
+/**
+ * How long to keep a record if it is unknown whether its Skein still runs, for example on another machine: a day, in
+ * milliseconds.
+ */
 const longest = 86_400_000
 
 const form = /^(?<owner>\S+)\n(?:(?<pid>[1-9]\d*) (?<began>\d+)\n)?$/
 
-/** The members of the groups whose leaders are still the same, what these have started, and what is under the marks. */
+/** The members of the groups whose leaders are still the same, their children, and the processes with the marks. */
 const remains = (left: ReadonlyArray<Left>): ReadonlyArray<Stray & { readonly group: number | undefined }> => {
   const leaders = left.flatMap(({ leader }) =>
     leader !== undefined && look(leader.pid)?.began === leader.began
@@ -40,7 +43,7 @@ const remains = (left: ReadonlyArray<Left>): ReadonlyArray<Stray & { readonly gr
 const end = Effect.fnUntraced(function*(left: ReadonlyArray<Left>) {
   const found = remains(left)
   signalStrays(found, "SIGTERM")
-  // A run that ends sooner does not wait for them, and leaves nothing to the next start.
+  // A shorter run does not wait for them, and leaves nothing to the next start.
   yield* Effect.exit(Effect.interruptible(endedInTime(found)))
   // A group is the same as long as one of its members is.
   const groups = new Set(found.flatMap((each) => each.group !== undefined && isThere(each) ? [each.group] : []))
@@ -50,7 +53,7 @@ const end = Effect.fnUntraced(function*(left: ReadonlyArray<Left>) {
   return found.length
 })
 
-/** Reads the records of this user that say of themselves whose they are; anybody may write into a directory for temporary files. */
+/** Reads the records that belong to this user. In a directory for temporary files, anybody may have written others. */
 const read = (directory: string, name: string) =>
   Effect.tryPromise(async () => {
     const file = join(directory, name)
@@ -61,7 +64,7 @@ const read = (directory: string, name: string) =>
     const leader = pid === undefined || began === undefined ? undefined : { pid: Number(pid), began }
     return { file, mark: name, leader, owner, time: stat.mtimeMs }
   }).pipe(
-    // Its command may end just now.
+    // Its command may be ending just now.
     Effect.catchAll(() => Effect.succeed(undefined))
   )
 
@@ -71,7 +74,7 @@ const remove = ({ file }: { readonly file: string }) =>
     ({ cause }) => Effect.logWarning(`${file} could not be removed`, cause)
   )
 
-/** Goes through the records of a directory; `under` are marks that are spared: this process is under them itself. */
+/** Checks the records of a directory. `under` are marks to spare: this process carries them itself. */
 export const reapProcesses = Effect.fnUntraced(function*(options: {
   readonly directory: string
   readonly names: ReadonlyArray<string>

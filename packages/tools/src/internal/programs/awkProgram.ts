@@ -1,12 +1,12 @@
-/** Knows the programs of awk that have no way to write, to run, or to choose what they read. */
+/** Recognises awk programs that cannot write, run commands, or choose their input. */
 
 /** Conditions in parentheses, in which `>` compares. */
 const condition = /\b(?:if|while)\s*\([^()"'/{}#\n\\]*\)/g
 
-/** Whether a program only reads what it is given, and prints. */
+/** Whether a program only reads its input, and prints. */
 export const isReadingProgram = (program: string): boolean => {
   if (/@|system|getline|close|fflush|ARG[VC]|ENVIRON|PROCINFO|\binclude\b|\bload\b/.test(program)) return false
-  // Before its first brace a program only compares; what stands in quotes there may hold a brace.
+  // Before its first brace, a program only compares. A quoted text there may contain a brace.
   const [before = ""] = program.split("{", 1)
   const compares = /["/]/.test(before) ? before : before.replaceAll(">", "")
   const rest = compares + program.slice(before.length).replace(condition, "")

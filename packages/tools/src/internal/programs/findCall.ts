@@ -1,14 +1,14 @@
-/** Reads the expression of `find`: where it looks, what it runs, and whether it does anything else than to look. */
+/** Parses the expression of `find`: where it searches, what it runs, and whether it does anything besides searching. */
 import type { CallWord } from "./readCall.ts"
 
-/** What find runs for what it finds. */
+/** What find runs for its matches. */
 export interface FindCall<Word> {
   /** The first word that is not known to be harmless. */
   readonly unknown: string | undefined
   readonly starts: ReadonlyArray<Word>
-  /** Commands in which `{}` stands for what was found. */
+  /** Commands in which `{}` is the match. */
   readonly runs: ReadonlyArray<ReadonlyArray<Word>>
-  /** The names that are looked for, where no other can be found. */
+  /** The names that it searches for, if it can find no others. */
   readonly names: ReadonlyArray<string>
 }
 
@@ -27,7 +27,7 @@ const valued = new Set(
 /** Tests whose value is a file. */
 const files = new Set(["-newer", "-anewer", "-cnewer", "-samefile"])
 
-/** Reads the arguments. */
+/** Parses the arguments. */
 export const findCall = <Word extends CallWord>(args: ReadonlyArray<Word>): FindCall<Word> => {
   const starts: Array<Word> = []
   const runs: Array<ReadonlyArray<Word>> = []

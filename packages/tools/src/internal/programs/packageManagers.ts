@@ -1,6 +1,6 @@
-/** Knows when a package manager does what its name says, and when it runs a program that it is given by name. */
+/** Decides when a package manager does what its name says, and when it runs a program named in its arguments. */
 
-/** Commands of each that install, show, or run scripts of the project. All others run or change more than that. */
+/** The commands of each that install, show, or run scripts of the project. All others run or change more than that. */
 const own: Readonly<Record<string, ReadonlySet<string>>> = {
   npm: new Set(
     `add audit bin cache ci clean-install cit dedupe ddp diff dist-tags doctor explain find-dupes fund help i ic in info ins inst
@@ -19,19 +19,19 @@ const own: Readonly<Record<string, ReadonlySet<string>>> = {
   )
 }
 
-/** Names that only scripts have: no program is called so. */
+/** Names that only scripts have: no program has such a name. */
 const isScript = (text: string): boolean =>
   /^[\w-]+(?::[\w-]+)+$/.test(text) ||
   /^(?:build|check|check-types|ci|clean|compile|coverage|deploy|dev|docs?|e2e|fix|format|generate|lint|lint-fix|prebuild|preview|release|serve|storybook|test-\w+|type-?check|types|validate|verify|watch)$/
     .test(text)
 
-/** The word by which a manager is told to run something, where it is not one of its own commands. */
+/** The name of the program that a manager would run; undefined for one of its own commands. */
 export const carriedBy = (manager: string, operands: ReadonlyArray<string>): string | undefined => {
   const [sub, ...rest] = operands
   const commands = own[manager]
   if (commands === undefined || sub === undefined || (manager !== "npm" && isScript(sub))) return undefined
   if (manager === "yarn" && sub === "workspace" && rest.length > 1) return carriedBy(manager, rest.slice(1))
-  // What yarn runs is a script, or else a program of a package.
+  // Yarn runs a script of this name, or else a program of a package.
   if (manager === "yarn" && sub === "run") return carriedBy(manager, rest)
   return commands.has(sub) ? undefined : sub
 }

@@ -1,21 +1,21 @@
-/** Finds the table of a call: by its program, and where that has subcommands by both. */
+/** Finds the table of a call: by its program, and if that has subcommands, by both. */
 import { type Call, type CallWord, readCall } from "./readCall.ts"
 import { type Table, tableOf } from "./table.ts"
 import { generated } from "./tables/generated.ts"
 import { written } from "./tables/written.ts"
 
-/** Programs whose first operand says what they do, each of which has a table of its own. */
+/** Programs with subcommands, each of which has its own table. */
 const divided = new Set(["cargo", "git", "go"])
 
 const compiler = /^(?:[\w.]+-)*(gcc|g\+\+|clang|clang\+\+|cc|c\+\+)(?:-\d+(?:\.\d+)*)?$/
 
-/** The name of a program in the tables: one of many versions counts as the program itself. */
+/** The name of a program in the tables. A name with a version counts as the program itself. */
 export const nameInTables = (program: string): string => {
   const name = program.slice(program.lastIndexOf("/") + 1)
   return compiler.exec(name)?.[1] ?? name
 }
 
-/** Whether what a program does depends on its subcommand, which has to be in the tables. */
+/** Whether a program has subcommands, which have to be in the tables. */
 export const hasSubcommands = (name: string): boolean => divided.has(name)
 
 /** The table of a program, or of one of its subcommands. */
@@ -26,14 +26,14 @@ export const tableFor = (name: string): Table | undefined => {
     : tableOf(source)
 }
 
-/** What is known of a call: the name of its table, the table, and what that says of the arguments. */
+/** What is known about a call: the name of its table, the table, and how it describes the arguments. */
 export interface KnownCall<Word> {
   readonly name: string
   readonly table: Table
   readonly call: Call<Word>
 }
 
-/** Reads a call whose program is in the tables. `undefined` where it is not, or where its subcommand is not. */
+/** Parses a call whose program is in the tables. `undefined` if it is not, or if its subcommand is not. */
 export const knownCall = <Word extends CallWord>(
   program: string,
   args: ReadonlyArray<Word>

@@ -1,38 +1,38 @@
-/** Reads the arguments of a call by the table of its program: which options are not known, and which files it opens. */
+/** Parses the arguments of a call by the table of its program: which options are unknown, and which files it opens. */
 import type { Kind, Option, Table } from "./table.ts"
 
 /** A word of a call. */
 export interface CallWord {
   readonly text: string
-  /** Whether the shell hands on just this text, as one argument. */
+  /** Whether the shell passes on exactly this text, as one argument. */
   readonly fixed: boolean
 }
 
-/** Something that a call names, and what it is to the program. */
+/** Something that a call names, and what it means to the program. */
 export interface Named<Word> {
   readonly word: Word
   readonly text: string
   readonly kind: Kind
-  /** Whether it is an operand, and so may be taken for an option by what only the shell knows. */
+  /** Whether it is an operand. If only the shell knows its text, the program may take it for an option. */
   readonly operand: boolean
-  /** The option whose value it is. */
+  /** The option that it is the value of. */
   readonly option?: string | undefined
 }
 
-/** What a call does, as far as its table says. */
+/** What a call does, according to its table. */
 export interface Call<Word> {
-  /** The first option that is not in the table; all is known where there is none. */
+  /** The first option that is not in the table; undefined if all are. */
   readonly unknown: string | undefined
   readonly named: ReadonlyArray<Named<Word>>
-  /** Whether directories are read below. */
+  /** Whether it reads below directories. */
   readonly below: boolean
-  /** Whether hidden files are read as well. */
+  /** Whether it also reads hidden files. */
   readonly hidden: boolean
-  /** Whether the directory that it stands in is read, because it names no file. */
+  /** Whether it reads its working directory because it names no file. */
   readonly here: boolean
   /** Its options. */
   readonly options: ReadonlyArray<string>
-  /** Its operands, those behind `--` included. */
+  /** Its operands, including those after `--`. */
   readonly operands: ReadonlyArray<Word>
 }
 
@@ -65,10 +65,10 @@ class CallReader<Word extends CallWord> {
     this.hidden ||= option.hidden
   }
 
-  /** The value of an option in the word after it. */
+  /** The value of an option in the next word. */
   #next(option: Option): boolean {
     const word = this.#args[++this.#at]
-    // What looks like an option is not taken for a value: should the table be wrong, nothing is overlooked.
+    // A word that looks like an option is not taken for a value. Should the table be wrong, nothing is overlooked.
     if (word === undefined || /^-[^\d]/.test(word.text)) return false
     this.#value(word, word.text, option)
     if (!option.twice) return true
@@ -76,7 +76,7 @@ class CallReader<Word extends CallWord> {
     return this.#args[this.#at] !== undefined
   }
 
-  /** An option as a whole word: `--name`, `--name=value`, and of some programs `-name`. */
+  /** An option as a whole word: `--name`, `--name=value`, and for some programs `-name`. */
   #whole(word: Word): boolean {
     const { options } = this.#table
     const equals = word.text.indexOf("=")
@@ -98,7 +98,7 @@ class CallReader<Word extends CallWord> {
     return true
   }
 
-  /** Letters behind one dash, of which the last may have a value. */
+  /** Letters after one dash. The last one may have a value. */
   #letters(word: Word): boolean {
     const { text } = word
     for (let at = 1; at < text.length; at++) {
@@ -109,7 +109,7 @@ class CallReader<Word extends CallWord> {
       if (option.takes === undefined) continue
       const rest = text.slice(at + 1)
       if (option.attached) {
-        // Of some programs the letter takes nothing, and what follows are other letters.
+        // In some programs this letter takes no value, and the following ones are options.
         if (/^\d*$/.test(rest)) return true
         continue
       }
@@ -121,7 +121,7 @@ class CallReader<Word extends CallWord> {
 
   #option(word: Word): void {
     const { text } = word
-    // What only the shell knows may be any option.
+    // A word that only the shell knows may be any option.
     const known = word.fixed &&
       ((this.#table.numbers && /^-\d+$/.test(text)) || this.#whole(word) || this.#prefixed(word) ||
         (!this.#table.words && !text.startsWith("--") && this.#letters(word)))
@@ -147,7 +147,7 @@ class CallReader<Word extends CallWord> {
   }
 }
 
-/** Reads a call. */
+/** Parses a call. */
 export const readCall = <Word extends CallWord>(table: Table, args: ReadonlyArray<Word>): Call<Word> => {
   const reader = new CallReader(table, args)
   reader.read()

@@ -1,52 +1,52 @@
 /**
- * Reads the tables of programs: for each the options that are known to be harmless, what each of them takes, and what a
- * program does with its operands. Nothing else is known of a program: an option that is not in its table is asked for.
+ * Reads the tables of programs. A table lists the options that are known to be harmless, what each of them takes, and what
+ * the program does with its operands. An option that is not in the table needs a question.
  *
- * A table is a text. In brackets stand the kinds of operands, each but the last for one operand, and words on the whole
- * program; then come the options. What stands behind an option says what it takes:
+ * A table is a text. It begins with brackets, which contain the kinds of operands, each but the last for one operand, and
+ * properties of the whole program. Then come the options. What follows an option says what it takes:
  *
- *     -n        nothing              -k:   a text            --color?   a text behind =, or nothing
+ *     -n        nothing              -k:   a text            --color?   a text after =, or nothing
  *     -f<       a file that is read  -o>   a file that is written       -C/   a directory that is read below
  *     -W*       a text in the same word                                 -#    a number, as in -5
  *     --arg::   two texts
  *
- * and, behind that: `!` instead of the first operand, `^` the operands are read below, `.` hidden files too.
+ * After that: `!` it replaces the first operand, `^` the operands are read below, `.` hidden files too.
  */
 
-/** What a value or an operand is to a program. */
+/** What a value or an operand means to a program. */
 export type Kind = "text" | "read" | "look" | "below" | "write" | "url" | "target" | "git" | "remote"
 
 /** What an option takes, and what it changes. */
 export interface Option {
   readonly takes: Kind | undefined
-  /** Whether its value may only stand in the same word. */
+  /** Whether its value may only be in the same word. */
   readonly attached: boolean
   /** Whether it takes a second text. */
   readonly twice: boolean
-  /** Whether it stands for the first operand. */
+  /** Whether it replaces the first operand. */
   readonly first: boolean
   readonly below: boolean
   readonly hidden: boolean
 }
 
-/** What is known of a program. */
+/** What is known about a program. */
 export interface Table {
   readonly options: ReadonlyMap<string, Option>
-  /** Options whose values stand right behind them, such as `-Wall`. */
+  /** Options with their values in the same word, such as `-Wall`. */
   readonly prefixes: ReadonlyArray<readonly [string, Option]>
   /** Whether a number may be an option. */
   readonly numbers: boolean
-  /** The kinds of operands; the last one is that of all others. */
+  /** The kinds of operands. The last one applies to all further operands. */
   readonly operands: ReadonlyArray<Kind>
-  /** The kind of the last operand, where it is another one. */
+  /** The kind of the last operand, if it differs. */
   readonly last: Kind | undefined
-  /** Whether options are words with one dash, and not letters. */
+  /** Whether options are words after one dash, instead of letters. */
   readonly words: boolean
-  /** Whether it does more than to read: then no default allows it. */
+  /** Whether it does more than read. Then no default allows it. */
   readonly acts: boolean
-  /** Whether it reads the directory that it stands in where it has no operands. */
+  /** Whether it reads its working directory if it has no operands. */
   readonly here: boolean
-  /** Whether hidden files are left out unless an option says otherwise. */
+  /** Whether it skips hidden files unless an option says otherwise. */
   readonly skipsHidden: boolean
   /** Whether `@` before a value makes it the name of a file. */
   readonly at: boolean
@@ -99,7 +99,7 @@ const parseTable = (source: string): Table => {
 
 const parsed = new Map<string, Table>()
 
-/** The table that a text says, read once. */
+/** The table in a text, which is parsed once. */
 export const tableOf = (source: string): Table => {
   const found = parsed.get(source) ?? parseTable(source)
   parsed.set(source, found)

@@ -1,6 +1,6 @@
 /**
- * Looks after a command for what could not be kept from it: the repository that it may make, and protected names that are
- * links. What nobody approved is moved away and reported.
+ * Checks after a command what the sandbox could not prevent: a repository that it created, and protected names that are
+ * links. Unapproved files are moved away and reported.
  */
 import * as NodeFs from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
@@ -8,11 +8,11 @@ import { attempt } from "../processes.ts"
 import { isIn } from "../within.ts"
 import { aside } from "./aside.ts"
 
-/** What a new repository may say in its config: nothing of it names a program. */
+/** What the config of a new repository may contain: no key of these names a program. */
 const harmless =
   /^(?:core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol)|init\..+|user\.(?:name|email)|branch\.(?:.+\.)?(?:remote|merge|rebase|autosetupmerge|autosetuprebase)|remote\..+\.(?:fetch|url)|submodule\.(?:.+\.)?(?:active|url)|extensions\.(?:objectformat|refstorage)|lfs\.repositoryformatversion)$/i
 
-/** The keys of a config of git; one that cannot be read is told as `?`. */
+/** The keys of a git config; `?` if it cannot be read. */
 const keysIn = (text: string): ReadonlyArray<string> => {
   let section = "?"
   return text.split("\n").map((line) => line.trim()).filter((line) => line !== "" && !/^[#;]/.test(line)).flatMap(
@@ -30,7 +30,7 @@ const keysIn = (text: string): ReadonlyArray<string> => {
 
 const read = (path: string): string | undefined => attempt(() => NodeFs.readFileSync(path, "utf8"), undefined)
 
-/** Whether all in a new repository is what `git init` or `git clone` make of it, but for its hooks. */
+/** Whether a new repository contains only what `git init` or `git clone` create, except for its hooks. */
 const isPlain = (git: string): boolean =>
   NodeFs.lstatSync(git).isDirectory()
   && NodeFs.lstatSync(join(git, "config"), { throwIfNoEntry: false })?.isSymbolicLink() !== true
@@ -63,7 +63,7 @@ const lookAtGit = (directory: string): ReadonlyArray<string> => {
 /** Records a tree before a command. Returns the check that runs afterwards and reports what it moved away. */
 export const aftermath = (options: {
   readonly directory: string
-  /** The names at its top that are protected, `.git` left out. */
+  /** The names at its top that are protected, except `.git`. */
   readonly names: ReadonlyArray<string>
   /** The directories of git in it. */
   readonly repositories: ReadonlyArray<string>
@@ -76,7 +76,7 @@ export const aftermath = (options: {
     const target = linkAt(path)
     return target === undefined || isApproved(path) ? [] : [{ path, target }]
   })
-  // It has git go by the config and the hooks of another directory; an empty one in its place would break git.
+  // It makes git use the config and the hooks of another directory. An empty file in its place would break git.
   const elsewhere = repositories.map((each) => join(each, "commondir"))
     .filter((path) => !isApproved(path) && NodeFs.lstatSync(path, { throwIfNoEntry: false }) === undefined)
   const git = join(directory, ".git")

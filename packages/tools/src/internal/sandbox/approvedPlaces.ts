@@ -1,4 +1,4 @@
-/** Decides what a command may change outside of its tree, because somebody has consented to that. */
+/** Decides what a command may change outside of its tree because it was approved. */
 import * as NodeFs from "node:fs"
 import { dirname, join } from "node:path"
 import { attempt } from "../processes.ts"
@@ -10,22 +10,22 @@ export interface ApprovedPlaces {
   readonly readable: ReadonlyArray<string>
 }
 
-/** A directory with more in it is not opened for a new name: each thing in it costs a mount. */
+/** A larger directory is not made writable for a new name, because each of its entries costs a mount. */
 const most = 1_000
 
-/** The directory in which something is to be made, and that what is there stays as it is. */
+/** A directory in which something may be created, while its existing entries stay read-only. */
 const placeFor = (path: string, approved: ReadonlyArray<string>): ApprovedPlaces | undefined => {
   const parent = dirname(path)
   const names = attempt(() => NodeFs.readdirSync(parent), undefined)
   if (names === undefined || names.length > most) return undefined
   const others = names.map((name) => join(parent, name)).filter((each) => !approved.some((one) => isIn(one, each)))
-  // Where a link leads cannot be mounted over, and is not opened by this.
+  // The target of a link cannot be mounted over, and this does not make it writable.
   return { writable: [parent], readable: others.filter((each) => !isLink(each)) }
 }
 
 const isReal = (path: string): boolean => attempt(() => NodeFs.realpathSync(path), "") === path
 
-/** What has to be made first for a path to be there; the path itself where it is, or its directory. */
+/** What has to be created first for a path to exist: the path itself if it exists, or its directory. */
 const firstMissing = (path: string): string => {
   const parent = dirname(path)
   return parent === path || NodeFs.existsSync(parent) ? path : firstMissing(parent)
@@ -34,13 +34,13 @@ const firstMissing = (path: string): string => {
 const isLink = (path: string): boolean => attempt(() => NodeFs.lstatSync(path).isSymbolicLink(), true)
 
 /**
- * What is there is opened itself, unless it leads elsewhere by now; for what is not there its directory, unless that is so
- * much that it cannot have been meant.
+ * An existing file becomes writable itself, unless it now leads elsewhere. For a new file its directory becomes
+ * writable, unless that is too large to be meant.
  */
 export const approvedPlaces = (options: {
   /** What may be written. */
   readonly approved: ReadonlyArray<string>
-  /** What may also be moved, removed or be put in the place of: that is done in the directory where it is. */
+  /** What may also be moved, removed or replaced, which changes its directory. */
   readonly reached: ReadonlyArray<string>
   readonly directory: string
   readonly home: string | undefined

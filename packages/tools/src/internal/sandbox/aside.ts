@@ -1,7 +1,7 @@
-/** Moves what a command was not allowed to make out of the way. */
+/** Moves away what a command was not allowed to create. */
 import * as NodeFs from "node:fs"
 
-/** Moves something out of the way; gives where it is now. */
+/** Moves something away; returns its new path. */
 export const aside = (path: string): string => {
   let to = `${path}.set-aside`
   for (let number = 2; NodeFs.lstatSync(to, { throwIfNoEntry: false }) !== undefined; number++) {

@@ -1,4 +1,7 @@
-/** Confines commands by bubblewrap: tries once whether it works here, and says for each command what it sees and may change. */
+/**
+ * Confines commands with bubblewrap: checks once whether it works here, and decides for each command what it sees and
+ * may change.
+ */
 import { Owner } from "@skein/core/Owner"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -39,14 +42,14 @@ const isDirectory = (path: string): boolean => NodeFs.lstatSync(path, { throwIfN
 
 const isFile = (path: string): boolean => NodeFs.lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 
-/** The sockets that a command would see: through them it could have others do what it may not do itself. */
+/** The sockets that a command would see. Through them, it could make other programs do what it may not do itself. */
 const sockets = (seen: ReadonlyArray<string>, approved: ReadonlyArray<string>): ReadonlyArray<string> =>
   openSockets().filter((path) => !approved.includes(path) && seen.some((place) => isIn(path, place)))
 
-/** What may be changed, and what of that may not. */
+/** What may be changed, and what in it may not. */
 type Changing = Pick<Confinement, "pinned" | "readable" | "reopened" | "writable">
 
-/** Makes it, or fails where bubblewrap cannot be used. */
+/** Makes the sandbox, or fails if bubblewrap cannot be used. */
 export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
   const strength = yield* Effect.mapError(bwrapTrial(options), unusable)
   const owner = yield* Effect.provide(Owner, NodeOwner.layer)
@@ -58,7 +61,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
   const { HOME, SSH_AUTH_SOCK, XDG_CONFIG_HOME } = options.environment
   const home = HOME === undefined ? undefined : real(HOME)
   const config = XDG_CONFIG_HOME ?? (home === undefined ? undefined : join(home, ".config"))
-  // Approvals, trust and rules lie here: a command that could write them could allow itself anything.
+  // Approvals, trust and rules are here. A command that could write them could allow itself anything.
   const ownPlaces = [
     options.dataDirectory,
     ...(config === undefined ? [] : [join(config, "skein")]),
@@ -71,7 +74,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
     program: real(process.execPath)
   })
   const maskedFiles = makeMaskedFiles(options.checked)
-  // The next start of Skein runs what lies there.
+  // The next start of Skein runs these files.
   const installed = [...installedPackages(options.installed ?? fileURLToPath(import.meta.url)), real(process.execPath)]
   if (home !== undefined) {
     const configs = [join(config ?? home, "git", "config"), join(home, ".gitconfig")]
@@ -81,11 +84,11 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
     })
   }
   const spill = join(options.dataDirectory, "spill")
-  // What the commands that run now may make, though it is protected.
+  // Protected names that running commands may create.
   const consents = new Set<ReadonlyArray<string>>()
   const watchedPaths = new WatchedPaths()
 
-  /** What may be changed in a tree that is not only read, and around it. */
+  /** What may be changed in a writable tree, and around it. */
   const changing = (
     guarded: Guarded,
     beyond: ApprovedPlaces,
@@ -100,7 +103,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
         ]),
         ({ cause }) => unusable(`what is missing in ${directory} could not be kept (${String(cause)})`)
       )
-      // What git and others run by is kept there as well, as far as it is there: nobody makes names in the directories of others.
+      // What git and others run is protected there too, if it exists. Nothing is created in directories outside.
       const besides = yield* Effect.mapError(
         Effect.forEach(
           beyond.writable.filter(isDirectory),
@@ -133,7 +136,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
       }
     })
 
-  /** Watches the tree while the command runs, and looks at it afterwards. */
+  /** Watches the tree while the command runs, and checks it afterwards. */
   const watching = (guarded: Guarded, directory: string, { approved, tell }: SandboxPlace) =>
     Effect.gen(function*() {
       const isHome = directory === home
@@ -161,7 +164,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
       )
     })
 
-  /** What a command does not see of what it would see. */
+  /** What is hidden from a command that it would otherwise see. */
   const hiding = (directory: string, guarded: Guarded, seen: ReadonlyArray<string>, given: SandboxPlace) =>
     Effect.try({
       try: () => {
@@ -189,7 +192,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
             !hidden.includes(path) && !inEmptied(path) && !approved.includes(path)
           )
         return {
-          // Moved away with a directory above it, a file could have a name by which it may be read.
+          // If a directory above it were moved, a file could get a name by which it may be read.
           pinned: [...masked.files, ...masked.directories].flatMap((path) => between(path, directory)),
           unchecked: masked.unchecked,
           emptied,
@@ -217,7 +220,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
       }),
       (error) => unusable(`what is protected in ${directory} could not be looked at (${String(error.error)})`)
     )
-    // Nobody works in the whole machine: where the tree is all there is, it may only be read.
+    // Never make the whole machine writable: a tree that is the root directory is read-only.
     const onlyReads = readOnly || directory === "/"
     const changes = onlyReads
       ? { writable: approved.filter(isFile), readable: [], pinned: [], reopened: [] }
@@ -245,7 +248,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
         home: home === undefined || directory === "/" || isIn(home, directory)
           ? undefined
           : [home, credentials ? home : place.home],
-        // The tree is mounted over what lies in it.
+        // The tree is mounted over what it contains.
         visible: [...seen.filter((path) => path === directory || !isIn(path, directory)), ...agent],
         emptied,
         shown,
@@ -260,7 +263,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
   const limits: SandboxLimits = {
     network: options.network,
     answers: options.asks !== true,
-    // Paths are real: no link of the system is among them.
+    // Paths are real, so they contain no links of the system.
     sees: (path) =>
       [...machine.system, ...machine.toolchains].some((each) => isIn(path, each))
       && !machine.hidden.some((each) => isIn(path, each)),
@@ -281,7 +284,7 @@ const tooLarge = (unchecked: ReadonlyArray<string>, directory: string): string =
   return `The project has too many directories to check for files that must not be read. This command does not see ${named}${more}.`
 }
 
-/** Where names are watched for: protected ones at the top of the tree, and files of Skein's own that are not there yet. */
+/** Which names are watched: protected ones at the top of the tree, and files of Skein's own that do not exist yet. */
 const watchedPlaces = (directory: string, names: ReadonlyArray<string>, own: ReadonlyArray<string>) => {
   const places = new Map<string, ReadonlyArray<string>>([[directory, names]])
   for (const path of own) {
@@ -293,7 +296,7 @@ const watchedPlaces = (directory: string, names: ReadonlyArray<string>, own: Rea
   return places
 }
 
-/** What of the home is hidden where it lies in the tree: all of it, or its hidden names. */
+/** What is hidden of a home in the tree: all of it, or its hidden names. */
 const hiddenHome = (home: string | undefined, directory: string): ReadonlyArray<string> => {
   if (home === undefined || !isIn(home, directory)) return []
   if (home !== directory) return [home]

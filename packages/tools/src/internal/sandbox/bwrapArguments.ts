@@ -1,9 +1,6 @@
-/** What bubblewrap is told: nothing is seen and nothing may be changed but what is named here. */
+/** Builds the arguments of bubblewrap. Nothing is visible or writable unless it is named here. */
 
-/**
- * What files of /proc tell the kernel what to do. Bubblewrap leaves them to the modes of the files, which keep everybody
- * from them but root.
- */
+/** Files of /proc that control the kernel. Bubblewrap relies on their modes, which stop everybody but root. */
 const switches = ["sys", "sysrq-trigger", "irq", "bus", "fs", "scsi", "acpi", "mtrr"].map((name) => `/proc/${name}`)
 
 const each = (flag: string, paths: ReadonlyArray<string>): ReadonlyArray<string> =>
@@ -11,15 +8,15 @@ const each = (flag: string, paths: ReadonlyArray<string>): ReadonlyArray<string>
 
 /** What a command sees of the machine. */
 export interface World {
-  /** To be read; `/` for all of it. */
+  /** Readable paths; `/` for everything. */
   readonly system: ReadonlyArray<string>
   /** Links of the system, such as /bin on most. */
   readonly links: ReadonlyArray<readonly [path: string, to: string]>
-  /** Whether it runs as root, for whom the modes of files are no hindrance. */
+  /** Whether it runs as root, who can ignore the modes of files. */
   readonly isRoot: boolean
 }
 
-/** That, with devices and processes of its own. */
+/** These, with private devices and processes. */
 export const worldOf = ({ isRoot, links, system }: World): ReadonlyArray<string> => [
   ...each("--ro-bind", system),
   ...links.flatMap(([path, to]) => ["--symlink", to, path]),
@@ -28,46 +25,46 @@ export const worldOf = ({ isRoot, links, system }: World): ReadonlyArray<string>
   ...isRoot ? each("--ro-bind-try", switches) : []
 ]
 
-/** What a command may do, all paths absolute and real. */
+/** What a command may do. All paths are absolute and real. */
 export interface Confinement extends World {
-  /** The flags that take everything from it, as far as bubblewrap can do that here. */
+  /** The flags that take all privileges from it, as far as bubblewrap can do that here. */
   readonly strength: ReadonlyArray<string>
-  /** What it finds as /tmp. */
+  /** The directory that it sees as /tmp. */
   readonly temporary: string
-  /** What it finds as the home of the user; the home itself to be read, if there is one, where both are the same. */
+  /** The directory that it sees as the user's home. If both are the same, the home itself, read-only, if it exists. */
   readonly home: readonly [path: string, by: string] | undefined
-  /** What it sees besides: toolchains, and what somebody has consented to. */
+  /** What else it sees: toolchains, and approved paths. */
   readonly visible: ReadonlyArray<string>
-  /** What it may change: directories, and files that exist. Later ones stand over earlier ones. */
+  /** What it may change: directories, and existing files. Later ones override earlier ones. */
   readonly writable: ReadonlyArray<string>
-  /** What lies in these and may only be read. */
+  /** Paths in these that are read-only. */
   readonly readable: ReadonlyArray<string>
-  /** What only has to stay where it is: the directories above what may only be read. */
+  /** Paths that must stay where they are: the directories above the read-only ones. */
   readonly pinned: ReadonlyArray<string>
-  /** What lies in that, and may be changed all the same. */
+  /** Paths in those that are writable nevertheless. */
   readonly reopened: ReadonlyArray<string>
-  /** Directories that are empty for it. */
+  /** Directories that appear empty. */
   readonly emptied: ReadonlyArray<string>
-  /** What lies in these and is seen all the same. */
+  /** Paths in those that are visible nevertheless. */
   readonly shown: ReadonlyArray<string>
-  /** What it finds in the place of a file: that file, and the other one. */
+  /** Replaced files: the path, and the file that appears there. */
   readonly replaced: ReadonlyArray<readonly [path: string, by: string]>
-  /** What is not there: a device that nobody can open stands in its place. */
+  /** Paths that are hidden: an inaccessible device is mounted over them. */
   readonly blocked: ReadonlyArray<string>
-  /** The directory that it runs in. */
+  /** The working directory. */
   readonly directory: string
   readonly network: boolean
 }
 
-/** How a command is started: what comes behind `bwrap`, before the program and its arguments. */
+/** The arguments of `bwrap` before the program and its arguments. */
 export const bwrapArguments = (confinement: Confinement): ReadonlyArray<string> => [
-  // Its own processes, users, messages, host name and network; all of it ends with its parent.
+  // Separate processes, users, IPC, host name and network. Everything ends with its parent.
   ...confinement.strength,
   ...(confinement.network ? ["--share-net"] : []),
   "--die-with-parent",
   "--new-session",
   ...worldOf(confinement),
-  // Sockets of other programs lie here, and through them one could ask these to do what one may not do.
+  // Sockets of other programs are here. Through them, a command could make those do what it may not do.
   ...["--tmpfs", "/run"],
   ...each("--ro-bind-try", confinement.network ? ["/run/systemd/resolve", "/run/resolvconf"] : []),
   ...["--bind", confinement.temporary, "/tmp"],
@@ -76,7 +73,7 @@ export const bwrapArguments = (confinement: Confinement): ReadonlyArray<string> 
   ...homeOf(confinement.home),
   ...each("--ro-bind-try", confinement.visible),
   ...each("--bind", confinement.writable),
-  // A directory above what is kept could be moved away, and another one be made in its place; what is mounted cannot.
+  // Otherwise a directory above a protected one could be moved away and replaced. A mount cannot be moved.
   ...each("--bind", confinement.pinned),
   ...each("--ro-bind", confinement.readable),
   ...each("--bind", confinement.reopened),
@@ -84,7 +81,7 @@ export const bwrapArguments = (confinement: Confinement): ReadonlyArray<string> 
   ...each("--ro-bind-try", confinement.shown),
   ...confinement.replaced.flatMap(([path, by]) => ["--ro-bind", by, path]),
   ...confinement.blocked.flatMap((path) => ["--ro-bind", "/dev/null", path]),
-  // What was mounted over stays as empty as it is.
+  // What is mounted over stays empty.
   ...[...confinement.emptied, ...(confinement.system.includes("/") ? [] : ["/"])].flatMap((path) => [
     "--remount-ro",
     path

@@ -1,4 +1,4 @@
-/** Owns what sandboxes stand on: a directory that commands find as /tmp, one beside it that they do not see, and the records. */
+/** Owns the directories of sandboxes: one that commands see as /tmp, a hidden one next to it, and the records. */
 import type { Owner } from "@skein/core/Owner"
 import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
@@ -8,11 +8,11 @@ import { attempt } from "../processes.ts"
 import { recordsIn, temporaryPrefix, writeRecord } from "./placeholderRecords.ts"
 import { recordName } from "./placeholders.ts"
 
-/** Where things are; absolute and real. */
+/** The directories, absolute and real. */
 export interface BwrapPlace {
-  /** What commands find as /tmp. */
+  /** What commands see as /tmp. */
   readonly temporary: string
-  /** What they find as the home. */
+  /** What they see as the home. */
   readonly home: string
   /** What they do not see. */
   readonly beside: string
@@ -27,7 +27,7 @@ const made = (directory: string): boolean =>
     return true
   }, false)
 
-/** Makes it, until the scope closes. What a crash leaves of it is found by its record, where there can be one. */
+/** Makes it, until the scope closes. After a crash, its record finds what is left, if a record could be written. */
 export const makeBwrapPlace = Effect.fnUntraced(function*(dataDirectory: string, owner: typeof Owner.Service) {
   const name = yield* recordName
   const top = join(NodeFs.realpathSync(tmpdir()), `${temporaryPrefix}${name}`)

@@ -1,4 +1,4 @@
-/** Tries whether bubblewrap can be used here, and how much it can do. */
+/** Tests whether bubblewrap can be used here, and what it can do. */
 import * as Effect from "effect/Effect"
 import { execFile } from "node:child_process"
 import type { SandboxOptions } from "../../SandboxPlace.ts"
@@ -6,25 +6,25 @@ import { ownProgram } from "../ownPrograms.ts"
 import { worldOf } from "./bwrapArguments.ts"
 
 /**
- * What it can do, best first. Root would keep its capabilities and could unmount what is in its way. Namespaces that are
- * made inside are no way out, but the widest way to mistakes of the kernel; versions before 0.8 cannot forbid them.
+ * Its possible flags, best first. Root would keep its capabilities and could unmount things. Namespaces created inside
+ * are no way out, but they expose most of the kernel's bugs; versions before 0.8 cannot forbid them.
  */
 const strengths = [
   ["--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL"],
   ["--unshare-all", "--cap-drop", "ALL"]
 ] as const
 
-/** Milliseconds that it may take. */
+/** How long the test may take, in milliseconds. */
 const patience = 5_000
 
-/** Processes are numbered anew in a sandbox: the first shell has a small number. */
+/** A sandbox has its own process ids, so its first shell has a small one. */
 const proof = ["sh", "-c", "echo \"sandboxed $$\""]
 
 type TrialOptions = Pick<SandboxOptions, "directory" | "environment">
 
 interface Failure {
   readonly why: string
-  /** Whether less might work. */
+  /** Whether a weaker set of flags might work. */
   readonly isRefused: boolean
 }
 
@@ -39,7 +39,7 @@ const attempt = (flags: ReadonlyArray<string>, { directory = "/", environment }:
         if (error === null) {
           return /^sandboxed \d\n$/.test(out)
             ? resume(Effect.succeed(flags))
-            : failed("the bwrap on the PATH confines nothing: it is no bubblewrap")
+            : failed("the bwrap on the PATH confines nothing: it is not bubblewrap")
         }
         if (error.code === "ENOENT") return failed("bubblewrap (bwrap) is not on the PATH (apt install bubblewrap)")
         if (error.killed === true) return failed(`bubblewrap (bwrap) did not end within ${patience / 1_000} seconds`)
@@ -50,7 +50,7 @@ const attempt = (flags: ReadonlyArray<string>, { directory = "/", environment }:
     return Effect.sync(() => child.kill("SIGKILL"))
   })
 
-/** The flags that stand before all others; fails with why it cannot be used. */
+/** The flags before all others; fails with the reason why bubblewrap cannot be used. */
 export const bwrapTrial = (options: TrialOptions): Effect.Effect<ReadonlyArray<string>, string> =>
   attempt(strengths[0], options).pipe(
     Effect.catchIf(({ isRefused }) => isRefused, () => attempt(strengths[1], options)),

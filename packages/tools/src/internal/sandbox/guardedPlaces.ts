@@ -1,4 +1,7 @@
-/** Finds what of a working tree a sandboxed command may only read: the protected names at its top, and what git runs by. */
+/**
+ * Finds the parts of a working tree that are read-only for a sandboxed command: protected names at its top, and what
+ * git runs or reads.
+ */
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
@@ -6,13 +9,13 @@ import * as NodePath from "node:path"
 import { between, isIn } from "../within.ts"
 import { nestedRepositories } from "./nestedRepositories.ts"
 
-/** Directories of which everything is kept; those that are missing are watched for. */
+/** Directories that are protected as a whole. Missing ones are watched. */
 const directories = [".skein", ".opencode", ".claude", ".vscode", ".idea"]
 
-/** Files that are kept; those that are missing are watched for. */
+/** Files that are protected. Missing ones are watched. */
 const files = ["skein.json", "skein.jsonc", "opencode.json", "opencode.jsonc", ".mcp.json", ".envrc", ".gitmodules"]
 
-/** Files that are kept where they are there. */
+/** Files that are protected if they exist. */
 const found = [
   "AGENTS.md",
   "CLAUDE.md",
@@ -24,7 +27,7 @@ const found = [
 ]
   .concat([".bash_login", ".bash_logout", ".bash_aliases", ".zshrc", ".zprofile", ".zshenv", ".zlogin", ".inputrc"])
 
-/** What a login, or a program of the user, goes by: watched for where the tree is the user's home. */
+/** Files that a login or the user's programs read. They are watched if the tree is the user's home. */
 const ofHome = {
   directories: [".ssh", ".config", ".gnupg", ".local"],
   files: [".profile", ".bashrc", ".bash_profile", ".bash_login", ".bash_aliases", ".bash_logout", ".inputrc"]
@@ -41,7 +44,7 @@ const ofHome = {
     ])
 }
 
-/** The protected names at the top of a tree, `.git` left out. */
+/** The protected names at the top of a tree, except `.git`. */
 export const protectedAtTop = (
   isHome: boolean
 ): ReadonlyArray<string> => [
@@ -51,29 +54,29 @@ export const protectedAtTop = (
   ...(isHome ? [...ofHome.directories, ...ofHome.files] : [])
 ]
 
-/** The names that are watched for as long as they are missing at the top of a tree. */
+/** The names that are watched while they are missing at the top of a tree. */
 export const watchedAtTop = (isHome: boolean): ReadonlyArray<string> => [
   ...directories,
   ...files,
   ...(isHome ? [...ofHome.directories, ...ofHome.files] : [])
 ]
 
-/** Whether a name in the home belongs to a project there: what else begins with a dot is hidden. */
+/** Whether a name in the home belongs to a project there. Other names that begin with a dot are hidden. */
 export const isOfProject = (name: string): boolean => [...directories, ...files, ".git", ".gitignore"].includes(name)
 
 const isNamed = (name: string): boolean =>
   [...directories, ...files, ...found, ...ofHome.directories, ...ofHome.files, ".git"].includes(name)
 
-/** What git runs, or goes by, below its directory. */
+/** What git runs or reads in its directory. */
 const ofGit = ["hooks", "config", "modules", "info/attributes"]
 
-/** Where git finds what it runs for another worktree, and of how many worktrees that is kept. */
+/** Where git finds what it runs for other worktrees, and for how many of them this is protected. */
 const ofTree = ["commondir", "gitdir", "config.worktree"]
 const mostTrees = 50
 
 /** What a command may and may not change. */
 export interface Guarded {
-  /** What has to be there to be read. */
+  /** The shared git directories of worktrees, which the command has to see, read-only. */
   readonly kept: ReadonlyArray<string>
   /** The directories of git in the tree. */
   readonly repositories: ReadonlyArray<string>
@@ -81,7 +84,7 @@ export interface Guarded {
   readonly readable: ReadonlyArray<string>
   readonly pinned: ReadonlyArray<string>
   readonly reopened: ReadonlyArray<string>
-  /** Missing directories of git, which have to be there for others to be put over them. */
+  /** Missing directories of git, which have to exist to be mounted over. */
   readonly missingDirectories: ReadonlyArray<string>
   /** Missing files of git. */
   readonly missingFiles: ReadonlyArray<string>
@@ -98,8 +101,8 @@ const lineOf = (path: string): string =>
   kindOf(path) === "file" ? NodeFs.readFileSync(path, "utf8").trim().split("\n", 1).join("") : ""
 
 /**
- * The directories of git for a worktree. Its `.git` file may have been written by anybody, so they count only where they
- * name that file in their turn.
+ * The git directories of a worktree. Anybody may have written its `.git` file, so they only count if they name that
+ * file in turn.
  */
 const worktreeOf = (file: string): { readonly own: string; readonly common: string } | undefined => {
   const named = /^gitdir: (.+)$/.exec(lineOf(file))?.[1]
@@ -119,7 +122,7 @@ const guard = ({ approved, directory, home, isPlaceholder }: Parameters<typeof g
   const kept: Array<string> = []
   const missingDirectories: Array<string> = []
   const missingFiles: Array<string> = []
-  // What a person has consented to for this very command is not kept from it.
+  // What a person has approved for this command stays writable.
   const isApproved = (path: string) => approved.some((each) => each === path || each.startsWith(`${path}/`))
 
   const keep = (path: string, missing?: Array<string>) => {
@@ -129,7 +132,7 @@ const guard = ({ approved, directory, home, isPlaceholder }: Parameters<typeof g
     else if (kind === "none") missing?.push(path)
     else keepTarget(path)
   }
-  // A link cannot be mounted over, but what it leads to can; outside of the tree nothing is changed anyway.
+  // A link cannot be mounted over, but its target can. Nothing outside of the tree is writable anyway.
   const keepTarget = (link: string) => {
     const target = NodeFs.existsSync(link) ? NodeFs.realpathSync(link) : directory
     if (target === directory || !isIn(target, directory) || kindOf(target) === "other") return
@@ -152,7 +155,7 @@ const guard = ({ approved, directory, home, isPlaceholder }: Parameters<typeof g
     }
   }
 
-  // What git runs stays as it is where it is, wherever its directory lies in the tree.
+  // What git runs is protected where it is, wherever its directory is in the tree.
   const repositories: Array<string> = []
   const keepGit = (git: string) => {
     repositories.push(git)
@@ -207,18 +210,18 @@ const guard = ({ approved, directory, home, isPlaceholder }: Parameters<typeof g
     pinned,
     reopened: kindOf(plans) === "directory" && readable.includes(NodePath.dirname(plans)) ? [plans] : [],
     missingDirectories,
-    // A file in a directory that is not there cannot be put in the place of anything.
+    // If its directory does not exist, a file cannot replace anything.
     missingFiles: missingFiles.filter((path) => kindOf(NodePath.dirname(path)) === "directory")
   }
 }
 
-/** What of a tree is kept. */
+/** The protected parts of a tree. */
 export const guardedPlaces = (options: {
   readonly directory: string
-  /** Paths that this very command may change. */
+  /** Paths that this command may change. */
   readonly approved: ReadonlyArray<string>
   /** The user's home, real. */
   readonly home: string | undefined
-  /** What is there only to be in the place of what is missing. */
+  /** Placeholders for what is missing. */
   readonly isPlaceholder: (path: string) => boolean
 }): Effect.Effect<Guarded, Cause.UnknownException> => Effect.try(() => guard(options))

@@ -1,9 +1,9 @@
-/** Finds the packages that Skein runs: where they are installed in a project, its commands must not change them. */
+/** Finds the packages that Skein runs. If they are installed in a project, its commands must not change them. */
 import * as NodeFs from "node:fs"
 import { dirname, join } from "node:path"
 import { attempt } from "../processes.ts"
 
-/** The most packages that are followed. */
+/** The maximum number of packages that are followed. */
 const mostPackages = 200
 
 const isPackage = (directory: string): boolean => NodeFs.existsSync(join(directory, "package.json"))
@@ -26,7 +26,7 @@ const resolved = (name: string, directory: string): string | undefined => {
   return dirname(directory) === directory ? undefined : resolved(name, dirname(directory))
 }
 
-/** The package that a file belongs to, and all that it depends on; none where it was not installed as a package. */
+/** The package of a file, and all its dependencies; none if it was not installed as a package. */
 export const installedPackages = (file: string): ReadonlyArray<string> => {
   const first = packageAround(dirname(file))
   if (first === undefined || !/\/node_modules\//.test(first)) return []

@@ -1,29 +1,29 @@
-/** Finds the files of a tree that rules do not let be read without a question: a sandboxed command does not see them. */
+/** Finds the files of a tree that may not be read without a question. They are hidden from sandboxed commands. */
 import * as NodeFs from "node:fs"
 import { join } from "node:path"
 import { attempt } from "../processes.ts"
 
-/** Where nobody looks: packages of others, and what git keeps. */
+/** Directories that are not searched: third-party packages, and git's data. */
 const passed = new Set(["node_modules", ".git", ".hg", ".svn", "__pycache__", ".venv", "target"])
 
-/** Parts of the system, which every command sees or has mounted for itself: no project keeps files there. */
+/** Parts of the system, which every command sees or has mounted privately. Projects keep no files there. */
 const system = new Set(
   ["bin", "boot", "dev", "lib", "lib32", "lib64", "libx32", "proc", "sbin", "sys", "usr"].map((name) => `/${name}`)
 )
 
 /** How much of a tree is checked. */
 export interface MaskBounds {
-  /** The most directories that are read. */
+  /** The maximum number of directories that are read. */
   readonly directories: number
-  /** The most files that are hidden one by one. */
+  /** The maximum number of files that are hidden individually. */
   readonly files: number
-  /** The most directories that are hidden because nobody has checked them. */
+  /** The maximum number of directories that are hidden because they were not checked. */
   readonly unchecked: number
 }
 
 const usual: MaskBounds = { directories: 20_000, files: 1_000, unchecked: 200 }
 
-/** No file has this name: a rule that forbids it forbids everything in the directory. */
+/** No file has this name. A rule that denies it denies everything in the directory. */
 const anything = "\u0001"
 
 interface Listed {
@@ -36,11 +36,11 @@ interface Listed {
 export interface Masked {
   readonly files: ReadonlyArray<string>
   readonly directories: ReadonlyArray<string>
-  /** Directories of which not all was checked: they are to be hidden as well. */
+  /** Directories that were not fully checked. They are hidden as well. */
   readonly unchecked: ReadonlyArray<string>
 }
 
-/** Remembers what lies in directories as long as they do not change: this happens before each command. */
+/** Caches the entries of directories until they change, because this runs before each command. */
 export const makeMaskedFiles = (given: Partial<MaskBounds> = {}): (
   directory: string,
   readAction: (path: string) => boolean
@@ -95,7 +95,7 @@ export const makeMaskedFiles = (given: Partial<MaskBounds> = {}): (
   }
 }
 
-/** At most so many directories that hold all of these: each costs a mount. */
+/** At most this many directories that contain all of these: each costs a mount. */
 const fewer = (paths: ReadonlyArray<string>, most: number): ReadonlyArray<string> => {
   const names = paths.map((path) => path.split("/").filter((name) => name !== ""))
   for (let depth = Math.max(0, ...names.map(({ length }) => length)); depth > 0; depth--) {

@@ -1,9 +1,9 @@
-/** Finds the repositories that lie in a tree beside or below its own: a directory of projects, submodules. */
+/** Finds repositories in a tree besides its own: in a directory of projects, or as submodules. */
 import * as NodeFs from "node:fs"
 import { join } from "node:path"
 import { attempt } from "../processes.ts"
 
-/** How deep is looked, in how many directories, and how many are found: this happens before each command. */
+/** The maximum depth, number of directories and number of results, because this runs before each command. */
 const bounds = { depth: 2, directories: 1_000, repositories: 50 } as const
 
 const directoriesIn = (directory: string): ReadonlyArray<string> =>
@@ -11,7 +11,7 @@ const directoriesIn = (directory: string): ReadonlyArray<string> =>
     .filter((entry) => entry.isDirectory() && !entry.name.startsWith(".") && entry.name !== "node_modules")
     .map(({ name }) => join(directory, name))
 
-/** What is called `.git` below the top of a directory. */
+/** The entries named `.git` below the top of a directory. */
 export const nestedRepositories = (directory: string): ReadonlyArray<string> => {
   const found: Array<string> = []
   let looked = 0

@@ -1,4 +1,7 @@
-/** Finds the sockets at which programs of this machine listen: what may only be read can still be talked to. */
+/**
+ * Finds the sockets at which programs of this machine listen: a program can connect to a socket even if it is
+ * read-only.
+ */
 import * as NodeFs from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { attempt } from "../processes.ts"
@@ -7,8 +10,8 @@ const isSocket = (path: string): boolean =>
   attempt(() => NodeFs.lstatSync(path, { throwIfNoEntry: false })?.isSocket() ?? false, false)
 
 /**
- * The absolute, real paths of sockets that somebody has opened who shares this network. Who named one by a path that is not
- * absolute, and who listens in a container, is not found.
+ * The absolute, real paths of open sockets in this network namespace. Sockets with relative paths, and those of
+ * containers, are not found.
  */
 export const openSockets = (): ReadonlyArray<string> => {
   const lines = attempt(() => NodeFs.readFileSync("/proc/net/unix", "utf8"), "").split("\n")

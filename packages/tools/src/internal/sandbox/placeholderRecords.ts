@@ -1,4 +1,4 @@
-/** Keeps records of what stands in the place of something else, for every Skein of this user: who made it, and who needs it. */
+/** Keeps records of placeholders, for every Skein of this user: who made them, and who needs them. */
 import type { Owner } from "@skein/core/Owner"
 import type { UnknownException } from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -6,14 +6,14 @@ import * as NodeFs from "node:fs"
 import { join } from "node:path"
 import { attempt } from "../processes.ts"
 
-/** What stands there. `temporary` is a directory with anything in it that nobody needs any more. */
+/** The kind of placeholder. `temporary` is a directory with any contents that nobody needs any longer. */
 export type Kind = "directory" | "file" | "temporary"
 
-/** What somebody needs. */
+/** What a process needs. */
 export interface Placeholder {
   readonly path: string
   readonly kind: Kind
-  /** Which one it is; undefined as long as it may not be there yet. */
+  /** Its identity; undefined while it may not exist yet. */
   readonly inode: string | undefined
 }
 
@@ -29,12 +29,12 @@ export interface PlaceholderRecord {
 /** Where the records of a data directory are. */
 export const recordsIn = (dataDirectory: string): string => join(dataDirectory, "placeholders")
 
-/** How the names of directories for temporary files begin. */
+/** The prefix of directories for temporary files. */
 export const temporaryPrefix = "skein-tmp-"
 
 const lockName = "lock"
 
-/** What stands in a place, and which one it is. */
+/** The placeholder at a path, and its identity. */
 export const lookAt = (path: string): { readonly kind: Kind | "other"; readonly inode: string } | undefined => {
   const stat = attempt(() => NodeFs.lstatSync(path, { throwIfNoEntry: false }), undefined)
   if (stat === undefined) return undefined
@@ -42,14 +42,14 @@ export const lookAt = (path: string): { readonly kind: Kind | "other"; readonly 
   return { kind, inode: `${stat.dev}:${stat.ino}:${stat.birthtimeMs}` }
 }
 
-/** Whether nothing has come into it. */
+/** Whether it is still empty. */
 export const isEmpty = (path: string, kind: Kind): boolean =>
   attempt(
     () => kind === "directory" ? NodeFs.readdirSync(path).length === 0 : NodeFs.lstatSync(path).size === 0,
     false
   )
 
-/** Two lines, each written at once: what is going to be made, and which ones these became. */
+/** Two lines, each written at once: what will be created, and the identities of what was created. */
 const parse = (file: string, text: string, time: number): PlaceholderRecord | undefined =>
   attempt(() => {
     const [first = "", second = ""] = text.split("\n")
@@ -59,7 +59,7 @@ const parse = (file: string, text: string, time: number): PlaceholderRecord | un
     return { file, owner, time, placeholders }
   }, undefined)
 
-/** Reads what this user has written; anybody may write into a directory for temporary files. */
+/** Reads records of this user. In a directory for temporary files, anybody may have written others. */
 const read = (file: string): PlaceholderRecord | undefined =>
   attempt(() => {
     const stat = NodeFs.lstatSync(file)
@@ -67,28 +67,31 @@ const read = (file: string): PlaceholderRecord | undefined =>
     return isOurs ? parse(file, NodeFs.readFileSync(file, "utf8"), stat.mtimeMs) : undefined
   }, undefined)
 
-/** All of them, as they are at the moment. */
+/** All current records. */
 export const readRecords = (directory: string): ReadonlyArray<PlaceholderRecord> =>
   attempt(() => NodeFs.readdirSync(directory), [])
     .filter((name) => /^[a-z0-9]+$/.test(name) && name !== lockName)
     .flatMap((name) => read(join(directory, name)) ?? [])
 
-/** Says what is going to be made, before it is. */
+/** Records what will be created, beforehand. */
 export const writeRecord = (
   file: string,
   owner: string,
   wanted: ReadonlyArray<readonly [path: string, kind: Kind]>
 ): void => NodeFs.writeFileSync(file, `${JSON.stringify({ owner, wanted })}\n`, { flag: "wx", mode: 0o600 })
 
-/** Says which ones they became. */
+/** Records the identities of what was created. */
 export const completeRecord = (file: string, inodes: ReadonlyArray<string | null>): void =>
   NodeFs.appendFileSync(file, `${JSON.stringify(inodes)}\n`)
 
-/** How often the lock is tried for, and how long is waited in between: in all two seconds. Nobody holds it for longer than a moment. */
+/**
+ * How often to try for the lock, and how long to wait in between: two seconds in all. The lock is only ever held for a
+ * moment.
+ */
 const patience = { tries: 400, pause: "5 millis" } as const
 
 const take = (lock: string, owner: string): boolean =>
-  // A link is there with all that it says, or not at all.
+  // A link appears with all its contents, or not at all.
   attempt(() => {
     NodeFs.symlinkSync(owner, lock)
     return true
@@ -103,7 +106,7 @@ const takeFrom = (lock: string, holder: string, by: string): void =>
     else NodeFs.renameSync(aside, lock)
   }, undefined)
 
-/** Runs something that no other Skein does meanwhile in this directory. */
+/** Runs something while no other Skein does so in this directory. */
 export const locked = <A>(
   directory: string,
   owner: typeof Owner.Service,

@@ -1,4 +1,7 @@
-/** Puts something in the place of what is missing, as long as anybody needs that: what is not there cannot be mounted over. */
+/**
+ * Creates placeholders for missing files while a process needs them, because a file that does not exist cannot be
+ * mounted over.
+ */
 import type { Owner } from "@skein/core/Owner"
 import type { UnknownException } from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -18,7 +21,7 @@ import {
   writeRecord
 } from "./placeholderRecords.ts"
 
-/** Something that is not there. */
+/** Something that does not exist. */
 export type PlannedPlaceholder = readonly [path: string, kind: Exclude<Kind, "temporary">]
 
 const make = ([path, kind]: PlannedPlaceholder): boolean =>
@@ -28,7 +31,7 @@ const make = ([path, kind]: PlannedPlaceholder): boolean =>
     return true
   }, false)
 
-/** Takes away what nobody needs any more. Where something has come into it meanwhile, it is somebody's, and stays. */
+/** Removes placeholders that no process needs. If one has contents by now, it belongs to somebody, and stays. */
 export const removePlaceholder = ({ inode, kind, path }: Placeholder): void => {
   const found = lookAt(path)
   if (found?.kind !== kind || found.inode !== inode || !isEmpty(path, kind)) return
@@ -37,15 +40,15 @@ export const removePlaceholder = ({ inode, kind, path }: Placeholder): void => {
 
 const isOf = (path: string, inode: string) => (each: Placeholder): boolean => each.path === path && each.inode === inode
 
-/** A name of its own for a record. */
+/** A unique name for a record. */
 export const recordName = Effect.map(
   Effect.all([Random.nextIntBetween(0, 2 ** 48), Random.nextIntBetween(0, 2 ** 48)]),
   (numbers) => numbers.map((number) => number.toString(36)).join("")
 )
 
-/** Owns what stands in the place of something else; its records are in a directory that is there. */
+/** Owns the placeholders. The directory of its records must exist. */
 export const makePlaceholders = Effect.fnUntraced(function*(directory: string, owner: typeof Owner.Service) {
-  // Those of one process wait for each other without looking.
+  // Fibers of one process wait for each other without polling.
   const turns = yield* Effect.makeSemaphore(1)
   const alone = <A>(body: () => A) => turns.withPermits(1)(locked(directory, owner, body))
 
@@ -56,7 +59,7 @@ export const makePlaceholders = Effect.fnUntraced(function*(directory: string, o
       const [path] = each
       const isMade = make(each)
       const found = lookAt(path)
-      // What is there and nobody's placeholder has come meanwhile, and is somebody's.
+      // A file that exists and is not a placeholder was created meanwhile by somebody else.
       return found !== undefined && (isMade || others.some(isOf(path, found.inode))) ? found.inode : null
     })
     completeRecord(file, inodes)
@@ -74,7 +77,7 @@ export const makePlaceholders = Effect.fnUntraced(function*(directory: string, o
   }
 
   return {
-    /** What says whether something is there only to be in the place of what is missing. */
+    /** Decides whether something is only a placeholder. */
     known: (): (path: string) => boolean => {
       const all = readRecords(directory).flatMap(({ placeholders }) => placeholders)
       return (path) => {
@@ -83,7 +86,7 @@ export const makePlaceholders = Effect.fnUntraced(function*(directory: string, o
         return known !== undefined && isEmpty(path, known.kind)
       }
     },
-    /** Has them there; gives those that are, which are not all where a directory cannot be written. */
+    /** Creates them; returns those that exist. Some may be missing if a directory cannot be written. */
     hold: (
       planned: ReadonlyArray<PlannedPlaceholder>
     ): Effect.Effect<ReadonlyArray<PlannedPlaceholder>, UnknownException, Scope.Scope> =>

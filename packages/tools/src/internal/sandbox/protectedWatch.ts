@@ -1,6 +1,6 @@
 /**
- * Watches for protected names that a command makes though nobody approved that: they are taken away at the event, and once
- * more when the command has ended. What is not there cannot be mounted over, and nothing is put in its place.
+ * Watches for protected names that a command creates without approval. They are moved away when they appear, and once
+ * more when the command has ended. What does not exist cannot be mounted over, and these have no placeholder.
  */
 import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
@@ -8,14 +8,14 @@ import { join, relative } from "node:path"
 import { attempt } from "../processes.ts"
 import { aside } from "./aside.ts"
 
-/** How often the same name is kept; what is made after that is removed. */
+/** How often the same name is kept. Later ones are removed. */
 const mostKept = 3
 
 const isThere = (path: string): boolean => NodeFs.lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
 /**
- * The paths that commands of this process are watched for, and how many commands. What another command is just making
- * counts as missing, too: nobody has approved that.
+ * The watched paths of this process's commands, and the number of commands for each. What another command is creating
+ * counts as missing too, because nobody has approved it.
  */
 export class WatchedPaths {
   readonly #counts = new Map<string, number>()
@@ -37,12 +37,12 @@ export class WatchedPaths {
   }
 }
 
-/** Watches until the scope closes. Gives what looks a last time and tells what was taken away. */
+/** Watches until the scope closes. Returns the final check, which reports what was moved away. */
 export const watchProtected = (options: {
   readonly directory: string
   /** The names at its top that are protected. */
   readonly names: ReadonlyArray<string>
-  /** Asked at each event: another call may have consent for what appears. */
+  /** Checked at each event: another call may have approval for what appears. */
   readonly isApproved: (path: string) => boolean
   readonly all: WatchedPaths
 }) =>
@@ -67,7 +67,7 @@ export const watchProtected = (options: {
             else NodeFs.rmSync(path, { recursive: true, force: true })
           }, undefined)
         }
-        // Where nothing can be watched the look at the end is what is left.
+        // If nothing can be watched, only the final check remains.
         const watcher = attempt(
           () => NodeFs.watch(directory, { persistent: false }, (_, name) => name === null ? undefined : take(name)),
           undefined

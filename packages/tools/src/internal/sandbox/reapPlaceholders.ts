@@ -1,4 +1,4 @@
-/** Takes away what stands in the place of something else and was made by Skeins that are no more, and nothing else. */
+/** Removes the placeholders of dead Skeins, and nothing else. */
 import type { Owner } from "@skein/core/Owner"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -14,13 +14,18 @@ import {
 } from "./placeholderRecords.ts"
 import { removePlaceholder } from "./placeholders.ts"
 
-/** A record of which nobody can know whether its Skein is there, from another machine say, is kept for a day in milliseconds. */
+/**
+ * How long to keep a record if it is unknown whether its Skein still runs, for example on another machine: a day, in
+ * milliseconds.
+ */
 const longest = 86_400_000
 
-/** What was made when a crash came before anybody could write down which one it became, in milliseconds around its record. */
+/**
+ * After a crash before the identity was recorded: what was created this close to the record's time, in milliseconds.
+ */
 const moment = 2_000
 
-/** Which one it is, where that is known, or plain from when it was made. */
+/** Its identity if known, or else a match by its creation time. */
 const identified = (each: Placeholder, time: number): Placeholder => {
   const inode = each.inode ?? lookAt(each.path)?.inode
   const made = Number(inode?.split(":").at(-1))
@@ -35,7 +40,7 @@ const removeTemporary = (path: string): Effect.Effect<void> =>
     )
     : Effect.void
 
-/** Goes through the records of a directory. */
+/** Checks the records of a directory. */
 export const reapPlaceholders = Effect.fnUntraced(function*(directory: string, owner: typeof Owner.Service) {
   const now = yield* Clock.currentTimeMillis
   // No command runs for a day, but a Skein may, and needs its directory.

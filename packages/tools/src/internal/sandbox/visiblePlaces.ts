@@ -1,16 +1,22 @@
-/** Decides what of the machine a sandboxed command sees besides its tree: the system, toolchains, and what the user adds. */
+/**
+ * Decides what a sandboxed command sees of the machine besides its tree: the system, toolchains, and what the user
+ * adds.
+ */
 import * as NodeFs from "node:fs"
 import { basename, dirname, join, resolve } from "node:path"
 import { attempt } from "../processes.ts"
 import { isIn } from "../within.ts"
 import type { World } from "./bwrapArguments.ts"
 
-/** The system. What other users of the machine could not read is hidden in it. */
+/** The system. Files in it that other users could not read are hidden. */
 const system = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/snap"]
-  // What runtimes ask for their processors and memory; each mount below /sys would cost one here.
+  // Runtimes read their number of processors and their memory here. Each further mount below /sys costs time.
   .concat(["/sys/devices/system", "/sys/fs/cgroup"])
 
-/** Where toolchains and their downloads lie in a home; credentials beside them (`.cargo/credentials.toml`) are left out. */
+/**
+ * Where toolchains and their downloads are in a home. Credentials next to them (`.cargo/credentials.toml`) are left
+ * out.
+ */
 const ofHome = [
   ".asdf",
   ".bun",
@@ -55,7 +61,7 @@ const ofHome = [
   "miniconda3"
 ]
 
-/** Below /etc, and how deep, entries are looked for that not everybody may read; and how many of them at most. */
+/** How deep, and how many entries, to search below /etc for entries that not everybody may read. */
 const privateIn = { directory: "/etc", depth: 3, most: 5_000 } as const
 
 /** How many links in a directory of programs are followed. */
@@ -65,7 +71,7 @@ const real = (path: string): string | undefined => attempt(() => NodeFs.realpath
 
 const isDirectory = (path: string): boolean => attempt(() => NodeFs.statSync(path).isDirectory(), false)
 
-/** What belongs to a directory of programs: a `bin` is part of what lies beside it. */
+/** What belongs to a directory of programs: a `bin` belongs to its parent. */
 const packageOf = (programs: string, home: string | undefined): string => {
   const parent = dirname(programs)
   const isPart = /^(?:s?bin|shims|\.bin)$/.test(basename(programs)) && parent !== "/" && parent !== home
@@ -74,7 +80,7 @@ const packageOf = (programs: string, home: string | undefined): string => {
     : programs
 }
 
-/** Where programs that a directory links to lie. */
+/** The targets of links in a directory of programs. */
 const linkedFrom = (programs: string): ReadonlyArray<string> =>
   attempt(() => NodeFs.readdirSync(programs, { withFileTypes: true }), [])
     .filter((entry) => entry.isSymbolicLink()).slice(0, mostLinks)
@@ -83,7 +89,7 @@ const linkedFrom = (programs: string): ReadonlyArray<string> =>
       return target === undefined ? [] : [dirname(target)]
     })
 
-/** Below /etc what only root may read: root in a sandbox could, and everybody else cannot anyway. */
+/** The files below /etc that only root may read: root in a sandbox could, and nobody else can anyway. */
 const hiddenOfSystem = (): ReadonlyArray<string> => {
   if (process.getuid?.() !== 0) return []
   const found: Array<string> = []
@@ -102,15 +108,15 @@ const hiddenOfSystem = (): ReadonlyArray<string> => {
   return found
 }
 
-/** What a command sees, all paths absolute. */
+/** What a command sees. All paths are absolute. */
 export interface VisiblePlaces extends World {
-  /** Toolchains and what the user adds: shown over the hidden home. */
+  /** Toolchains and what the user adds. They are shown over the hidden home. */
   readonly toolchains: ReadonlyArray<string>
-  /** What lies in them and is hidden. */
+  /** Hidden paths in them. */
   readonly hidden: ReadonlyArray<string>
 }
 
-/** Looks at the machine, once for each process. */
+/** Inspects the machine, once for each process. */
 export const visiblePlaces = (options: {
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly home: string | undefined
@@ -136,7 +142,7 @@ export const visiblePlaces = (options: {
   const toolchains = [...programs, ...linked].map((path) => packageOf(path, home))
     .filter((path) => !isTooMuch(path) && isDirectory(path))
   const all = [...toolchains, ...inHome, ...added].filter((path) => NodeFs.existsSync(path))
-  // A link in the way leads nowhere in the sandbox: what it leads to is shown under both names.
+  // A link would be broken in the sandbox, so its target is shown under both names.
   const both = all.flatMap((path) => [path, real(path) ?? path]).filter((path) =>
     !seen.some((each) => isIn(path, each))
   )
@@ -149,6 +155,6 @@ export const visiblePlaces = (options: {
   }
 }
 
-/** Without what lies in another one. */
+/** Without paths that are inside another one. */
 export const outermost = (paths: ReadonlyArray<string>): ReadonlyArray<string> =>
   [...new Set(paths)].filter((path, _, all) => !all.some((other) => other !== path && isIn(path, other)))

@@ -1,43 +1,43 @@
-/** Watches what a confined command takes of the machine: processes, memory, and room in its /tmp and home. */
+/** Watches what a confined command uses of the machine: processes, memory, and space in its /tmp and home. */
 import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
 import { totalmem } from "node:os"
 import { join } from "node:path"
 import { attempt, descendants } from "../processes.ts"
 
-/** What a command may take. */
+/** What a command may use. */
 export interface Bounds {
   readonly processes: number
-  /** Bytes of memory, of all its processes together. */
+  /** Bytes of memory of all its processes together. */
   readonly memory: number
-  /** Bytes in its /tmp and home, which it shares with the commands before it. */
+  /** Bytes in its /tmp and home, which it shares with earlier commands. */
   readonly files: number
 }
 
-/** What holds unless somebody says otherwise. */
+/** The defaults. */
 export const usualBounds = (): Bounds => ({
   processes: 2_000,
   memory: Math.floor(totalmem() * 0.75),
   files: 4 * 1024 ** 3
 })
 
-/** How often is looked. */
+/** How often to check. */
 const pace = "500 millis"
 
-/** The most files that are measured, and with how many of them that is done only now and then. */
+/** The maximum number of files that are measured, and the number above which they are measured less often. */
 const mostFiles = 200_000
 const many = { files: 2_000, rest: 20 } as const
 
 const page = 4_096
 
-/** The memory of a process that no file on disk backs; what processes share counts for each. */
+/** The memory of a process that is not backed by a file. Shared memory counts for each process. */
 const memoryOf = (pid: number): number => {
   const [, resident = 0, shared = 0] = attempt(() => NodeFs.readFileSync(`/proc/${pid}/statm`, "utf8"), "").split(" ")
     .map(Number)
   return Math.max(0, resident - shared) * page
 }
 
-/** The room that directories take, and how many files lie in them. */
+/** The space that directories use, and how many files they contain. */
 const measure = (directories: ReadonlyArray<string>): { readonly size: number; readonly seen: number } => {
   let size = 0
   let seen = 0
@@ -55,7 +55,7 @@ const measure = (directories: ReadonlyArray<string>): { readonly size: number; r
   return { size, seen }
 }
 
-/** What directories hold, as it was when it was last measured. */
+/** The space of directories, as of the last measurement. */
 const makeUsed = (directories: ReadonlyArray<string>): () => number => {
   let last = { size: 0, seen: 0 }
   let rests = 0
@@ -70,7 +70,7 @@ const makeUsed = (directories: ReadonlyArray<string>): () => number => {
 const amount = (bytes: number): string =>
   bytes < 1024 ** 3 ? `${Math.ceil(bytes / 1024 ** 2)} MB` : `${(bytes / 1024 ** 3).toFixed(1)} GB`
 
-/** Makes what watches the commands of one process; `directories` are their /tmp and home. */
+/** Makes the watcher for the commands of one process; `directories` are their /tmp and home. */
 export const makeWatchBounds = (bounds: Bounds, directories: ReadonlyArray<string>) => {
   const beyond = (pid: number, used: () => number, before: number): string | undefined => {
     const processes = descendants(pid, bounds.processes)
@@ -84,7 +84,7 @@ export const makeWatchBounds = (bounds: Bounds, directories: ReadonlyArray<strin
       : undefined
   }
 
-  /** Ends when a command takes too much, with what that was. */
+  /** Completes when a command uses too much, and says of what. */
   return (pid: number): Effect.Effect<string> =>
     Effect.suspend(() => {
       const used = makeUsed(directories)

@@ -1,10 +1,10 @@
-/** Makes copies of config files without the credentials in them, which sandboxed commands find in the place of the files. */
+/** Copies config files without their credentials. Sandboxed commands see the copies instead of the files. */
 import { createHash } from "node:crypto"
 import * as NodeFs from "node:fs"
 import { join } from "node:path"
 import { attempt } from "../processes.ts"
 
-/** A URL with a user or a password, a header, a helper with a secret, a token of a registry. */
+/** A URL with a user or a password, a header, a helper with a secret, or a token of a registry. */
 const secrets: ReadonlyArray<readonly [found: RegExp, by: string]> = [
   [/([a-z][a-z\d+.-]*:\/\/)[^\s/@"']+@/gi, "$1"],
   [/^(\s*extraheader\s*=).*$/gim, "$1"],
@@ -13,16 +13,16 @@ const secrets: ReadonlyArray<readonly [found: RegExp, by: string]> = [
   [/^(.*(?:_authToken|_auth|_password|npmAuthToken|npmAuthIdent)\s*[:=]\s*)(?!["']?\$).*$/gm, "$1"]
 ]
 
-/** What is said without credentials; `undefined` where there are none. */
+/** The text without credentials; `undefined` if there are none. */
 const withoutCredentials = (text: string): string | undefined => {
   const clean = secrets.reduce((said, [found, by]) => said.replace(found, by), text)
   return clean === text ? undefined : clean
 }
 
-/** Files in the tree that may hold some, besides the config of its repositories. */
+/** Files in the tree that may contain credentials, besides the config of its repositories. */
 export const credentialFiles = [".npmrc", ".yarnrc.yml", ".yarnrc", ".pypirc", ".netrc"]
 
-/** The copies of those of these files that hold credentials, in a directory that commands do not see. */
+/** Copies of those of these files that contain credentials, in a directory that commands do not see. */
 export const cleanCopies = (
   beside: string,
   files: ReadonlyArray<string>
@@ -37,7 +37,7 @@ export const cleanCopies = (
     return [[path, copy] as const]
   })
 
-/** Who commits: the only thing of the user's config of git that a command needs. */
+/** The committer: the only part of the user's git config that a command needs. */
 export const identityOf = (configs: ReadonlyArray<string>): string => {
   const said = new Map<string, string>()
   for (const path of configs) {

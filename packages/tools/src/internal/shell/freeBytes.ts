@@ -1,17 +1,17 @@
-/** Gives memory back before the collector does. */
+/** Frees memory before the garbage collector does. */
 import { MessageChannel } from "node:worker_threads"
 
-/** Smaller ones may share their memory with others. */
+/** Smaller buffers may share their memory with others. */
 const least = 16 * 1024
 
 /**
- * A port that nobody listens at: what is handed to it is gone at once. Node reads a child's output into new memory each
- * time and takes no notice of it below some 64 MB, so that a long output would cost that much, whatever is kept of it.
+ * A port without a listener, which drops what it receives. Node reads a child's output into new memory each time and
+ * does not collect it below some 64 MB, so a long output would use that much, however little is kept.
  */
 const { port1: sink, port2: other } = new MessageChannel()
 other.close()
 
-/** Gives back the memory of a large buffer that nobody uses any more; others it leaves alone. */
+/** Frees the memory of a large buffer that nobody uses. Small buffers are left alone. */
 export const freeBytes = (bytes: Buffer): void => {
   const memory = bytes.buffer
   if (!(memory instanceof ArrayBuffer) || memory.byteLength < least || bytes.length !== memory.byteLength) return

@@ -1,4 +1,7 @@
-/** One run of a shell hook: in a process group of its own, told what it is about on its standard input, and never left behind. */
+/**
+ * Runs a shell hook once: in its own process group, with the event on its standard input, and without leaving processes
+ * behind.
+ */
 import type * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
@@ -13,10 +16,10 @@ import type { Tracked } from "../../Tracked.ts"
 import { ownProgram } from "../ownPrograms.ts"
 import { processGroup } from "../process/processGroup.ts"
 
-/** A hook could not be started, or said more than anybody reads. */
+/** A hook could not be started, or its output was too long. */
 export class HookUnusable extends Data.TaggedError("HookUnusable")<{ readonly message: string }> {}
 
-/** What to run, where, what it may see, and what it is told. */
+/** What to run, where, with which environment and which input. */
 export interface HookRun {
   readonly command: string
   readonly directory: string
@@ -32,20 +35,20 @@ export interface HookEnd {
   readonly stderr: string
 }
 
-/** How much of an answer is read, in bytes: it may hold the output of a call. */
+/** The maximum length of an answer, in bytes: it may contain the output of a call. */
 const longestAnswer = 4 * 1024 * 1024
 
-/** How much is kept of what it writes to standard error, in bytes. */
+/** How much of its standard error is kept, in bytes. */
 const longestReason = 64 * 1024
 
-/** How long its output is waited for once it has ended: what it left in the background may hold it open. */
+/** How long to wait for its output after it has ended: a background process may hold the output open. */
 const linger = "500 millis"
 
-/** Keeps the beginning of a stream; what is more is counted and let go. */
+/** Keeps the beginning of a stream. The rest is counted and dropped. */
 const beginning = (stream: Readable, longest: number) => {
   const pieces: Array<Buffer> = []
   let size = 0
-  // A stream that fails has ended; how the process ended says what there is to say.
+  // A stream that fails has ended. The end of the process explains why.
   stream.on("error", () => {})
   stream.on("data", (bytes: Buffer) => {
     if (size < longest) pieces.push(bytes.subarray(0, longest - size))
@@ -64,7 +67,7 @@ const notStarted = (directory: string, error: NodeJS.ErrnoException) =>
       ))
   })
 
-/** Starts a hook and tells it what it is about; a hook need not read that. */
+/** Starts a hook and passes it the event. A hook need not read it. */
 const start = (run: HookRun, tracked: Tracked, clock: Clock.Clock) =>
   Effect.try({
     try: () => {
@@ -120,7 +123,7 @@ const ended = ({ group, letGo }: Started, exit: Exit.Exit<unknown, unknown>) =>
     letGo()
   })
 
-/** Runs a hook to its end; nothing of it is left when this ends, also where it is interrupted. */
+/** Runs a hook to its end, or until interruption. None of its processes is left afterwards. */
 export const runHook = (
   processes: Pick<typeof Processes.Service, "track">,
   run: HookRun

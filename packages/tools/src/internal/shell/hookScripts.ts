@@ -1,24 +1,27 @@
-/** Finds the scripts that the command of a hook runs, and tells whether they are still what they were. */
+/** Finds the scripts that the command of a hook runs, and checks whether they have changed. */
 import { createHash } from "node:crypto"
 import * as NodeFs from "node:fs"
 import { basename, resolve } from "node:path"
 import { attempt } from "../processes.ts"
 
-/** A script of a hook, as the command names it, and what it was when the hooks were read; undefined where it was not there. */
+/**
+ * A script of a hook, as the command names it, and its contents when the hooks were read; undefined if it did not
+ * exist.
+ */
 interface Script {
   readonly word: string
   readonly hash: string | undefined
 }
 
-/** What runs the file that it is given. */
+/** Programs that run the file in their arguments. */
 const interpreter = /^(?:(?:ba|da|k|z)?sh|fish|node|bun|deno|tsx|ts-node|python[\d.]*|ruby|perl|php|lua|source|\.)$/
 
-/** What runs the rest of its words. */
+/** Programs that run the rest of their words. */
 const wrapper = /^(?:exec|command|env|nohup|nice|time|npx|then|do|else|if|while|until|!|\{)$/
 
 const isOption = (word: string): boolean => word.startsWith("-")
 
-/** The words of each simple command of a line, as far as they can be told without running it. */
+/** The words of each simple command of a line, as far as they are known without running it. */
 const commandsIn = (line: string): ReadonlyArray<ReadonlyArray<string>> => {
   const tokens = line.match(/\d*[<>]+&?|[;|&()`\n]|(?:'[^']*'|"[^"]*"|\\.|[^\s'"\\;|&()<>`])+/g) ?? []
   const commands: Array<Array<string>> = [[]]
@@ -27,7 +30,7 @@ const commandsIn = (line: string): ReadonlyArray<ReadonlyArray<string>> => {
     if (/^[;|&()`\n]$/.test(token)) commands.push([])
     else if (/^\d*[<>]/.test(token)) isFile = true
     else {
-      // Where the output goes is nothing that runs.
+      // The target of a redirection is not run.
       if (!isFile) commands.at(-1)?.push(token.replaceAll(/['"]|\\(?=.)/g, ""))
       isFile = false
     }
@@ -42,18 +45,18 @@ const scriptsOf = (words: ReadonlyArray<string>): ReadonlyArray<string> => {
   if (!interpreter.test(basename(program))) return own
   const line = rest[rest.findIndex((word) => /^-[a-z]*c$/.test(word)) + 1]
   if (rest.some((word) => /^-[a-z]*c$/.test(word)) && line !== undefined) return [...own, ...scriptsIn(line)]
-  // The value of an option is checked as well: an extra file costs nothing.
+  // The value of an option is checked as well: an additional file does no harm.
   const operand = rest.findIndex((word) => !isOption(word) && word !== "run")
   return [...own, ...rest.slice(0, operand + 1).filter((word) => !isOption(word) && word !== "run")]
 }
 
-/** The files that a line runs, as they stand in it. */
+/** The files that a line runs, as written in it. */
 const scriptsIn = (line: string): ReadonlyArray<string> => commandsIn(line).flatMap(scriptsOf)
 
 const hashOf = (path: string): string | undefined =>
   attempt(() => createHash("sha256").update(NodeFs.readFileSync(path)).digest("hex"), undefined)
 
-/** The scripts of a hook as they are now; `directory` is where the session works. */
+/** The current scripts of a hook; `directory` is the session's directory. */
 export const hookScripts = (command: string, directory: string) => {
   const scripts = [...new Set(scriptsIn(command))].map((word): Script => ({
     word,
@@ -62,7 +65,7 @@ export const hookScripts = (command: string, directory: string) => {
   return {
     /** Their paths. */
     paths: scripts.map(({ word }) => resolve(directory, word)),
-    /** One that is not what it was, for a hook that runs in this directory. */
+    /** A script that has changed, for a hook that runs in this directory. */
     changed: (cwd: string): string | undefined => {
       const found = scripts.find(({ hash, word }) => hashOf(resolve(cwd, word)) !== hash)
       return found === undefined ? undefined : resolve(cwd, found.word)

@@ -14,5 +14,7 @@ const look = (): ReadonlyArray<number> =>
 
 let found: ReadonlyArray<number> | undefined
 
-/** Their numbers; none where there is no /proc. They do not change: what Node opens itself is closed on the start of a program. */
+/**
+ * Their numbers; none if there is no /proc. They do not change: files that Node opens are closed when a program starts.
+ */
 export const inheritedFiles = (): ReadonlyArray<number> => found ??= look()

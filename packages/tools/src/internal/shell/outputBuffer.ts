@@ -1,8 +1,8 @@
-/** What a program writes, in bounded memory: all of it while it is short, then its beginning and its end. */
+/** Collects the output of a program in bounded memory: all of it while it is short, then its beginning and its end. */
 import { bound } from "@skein/core/Spill"
 import { head as headOf } from "../files/lineWindow.ts"
 
-/** What is shown of an output as it is; what is longer loses its middle. The rest of the bound is for notes. */
+/** How much of an output is shown unchanged. A longer one loses its middle. The rest of the limit is for notes. */
 const whole = { lines: bound.lines - 20, bytes: bound.bytes - 2_048 }
 const end = { lines: Math.floor(whole.lines / 2), bytes: Math.floor(whole.bytes / 2) }
 
@@ -38,11 +38,11 @@ const lastLines = (bytes: Buffer): Buffer => {
   return bytes.subarray(from === bytes.length ? least : from)
 }
 
-// A cut inside a character leaves replacement characters where it was made.
+// A cut inside a character produces replacement characters there.
 const textOf = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8").replace(/^\uFFFD{1,3}|\uFFFD$/gu, "")
 
-/** The last bytes of what is put into it. */
+/** The last bytes that were added. */
 const tailBuffer = (size: number) => {
   const bytes = Buffer.alloc(size)
   let held = 0
@@ -57,7 +57,7 @@ const tailBuffer = (size: number) => {
   }
 }
 
-/** Collects an output. Keeps no piece that it is given once the output is too long to be shown whole. */
+/** Collects an output. Once the output is too long to be shown whole, it keeps none of the pieces that it gets. */
 export const outputBuffer = () => {
   const tail = tailBuffer(end.bytes)
   let kept: Array<Buffer> = []
@@ -66,7 +66,10 @@ export const outputBuffer = () => {
   let lines = 0
 
   return {
-    /** Adds to the output; gives what has to be kept elsewhere: all so far when it becomes too long, then each piece. */
+    /**
+     * Adds to the output. Returns what has to be stored elsewhere: everything so far when it becomes too long, then
+     * each piece.
+     */
     push: (bytes: Buffer): Buffer | undefined => {
       total += bytes.length
       tail.push(bytes)
@@ -79,9 +82,9 @@ export const outputBuffer = () => {
       kept = []
       return all
     },
-    /** The last lines, for those who watch. */
+    /** The last lines, for live progress. */
     latest: (): string => headOf(textOf(tail.last(2_000)).trimEnd().split("\n").slice(-3).join("\n"), 600),
-    /** What is shown; `note` says what happens to the middle, which has this many bytes. */
+    /** What is shown; `note` describes what happened to the middle, which has this many bytes. */
     text: (note: (left: number) => string): string => {
       if (head === undefined) return Buffer.concat(kept).toString("utf8")
       const last = lastLines(tail.last(total - head.length))

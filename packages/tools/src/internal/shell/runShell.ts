@@ -1,4 +1,4 @@
-/** Runs a command line from its start to the last of its processes, and collects what it writes. */
+/** Runs a command line until the last of its processes has ended, and collects the output. */
 import type * as FileSystem from "@effect/platform/FileSystem"
 import { failpoint } from "@skein/core/Failpoints"
 import * as Deferred from "effect/Deferred"
@@ -16,10 +16,10 @@ import { NotStarted, type ShellProcess, startShell } from "./shellProcess.ts"
 import { makeSpillWriter } from "./spillWriter.ts"
 import { limitIn, wasLate } from "./startLimit.ts"
 
-/** How long the output is waited for once the command itself has ended: what it left in the background may hold it open. */
+/** How long to wait for the output after the command has ended: a background process may hold the output open. */
 const linger = "500 millis"
 
-/** How often those who watch are told. */
+/** How often the progress is reported. */
 const pace = "100 millis"
 
 const notStarted = ({ message }: { readonly message: string }) => new NotStarted({ code: undefined, reason: message })
@@ -47,12 +47,12 @@ const read = Effect.fnUntraced(function*(
   }
 })
 
-/** What commands run with. */
+/** What commands need to run. */
 interface Place {
   readonly fs: FileSystem.FileSystem
   readonly processes: Pick<typeof Processes.Service, "track">
   readonly environment: Readonly<Record<string, string>>
-  /** The same with what tells secrets, but for the keys of models. */
+  /** The environment with all secrets except the keys of models. */
   readonly credentials: Readonly<Record<string, string>>
   readonly sandbox: typeof Sandbox.Service
 }
@@ -130,7 +130,7 @@ const run = Effect.fnUntraced(function*(
   } satisfies ShellEnd
 })
 
-/** Runs a command; nothing of it is left when this ends. */
+/** Runs a command. None of its processes is left when this ends. */
 export const runShell = (place: Place, command: ShellCommand): Effect.Effect<ShellEnd, NotStarted> =>
   Effect.suspend(() => {
     const notes: Array<string> = []

@@ -1,4 +1,6 @@
-/** One run of a shell: started in a process group of its own, read to its end, and never left behind. */
+/**
+ * Runs a shell once: in its own process group, with its output read to the end, and without leaving processes behind.
+ */
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -24,29 +26,30 @@ interface Ended {
   readonly signal: NodeJS.Signals | null
 }
 
-/** A shell that runs. */
+/** A running shell. */
 export interface ShellProcess {
   readonly pid: number
   readonly ended: Deferred.Deferred<Ended>
-  /** The next piece of its output; none when nobody can write to it any more. One reader at a time. */
+  /** The next piece of its output; none once all writers have closed it. One reader at a time. */
   readonly next: Effect.Effect<Option.Option<Buffer>>
-  /** Asks it and all below it to end; after a second they have to. */
+  /** Asks it and all processes below it to end. Kills them after a second. */
   readonly stop: Effect.Effect<void>
-  /** Ends what is left of it, at once. */
+  /** Kills what is left of it, without waiting. */
   readonly kill: Effect.Effect<void>
 }
 
 /**
- * Node gives a child sockets, and a program that opens /dev/stderr fails on one. So the output goes through a pipe and
- * `cat`, both streams through the same: they stay in order. `cat` outlives the signals, to hand on the last words. It is
- * outside of what confines a command, for all in there ends with the command; what that complains of is read as well.
+ * Node gives a child sockets, and a program that opens /dev/stderr fails on one. So both streams go through one pipe
+ * and `cat`, which also keeps them in order. `cat` survives the signals, so that it can pass on the last output. It
+ * runs outside the sandbox, because everything inside ends with the command. This also captures errors of the sandbox
+ * itself.
  */
 const wrapped = (cat: string) =>
   `exec 3> >(trap "" TERM INT HUP; exec '${cat.replaceAll("'", String.raw`'\''`)}'); exec "$@" >&3 2>&1 3>&-`
 
 const shells = { bash: wrapped, sh: () => "exec \"$@\" 2>&1" } as const
 
-/** What to run, where, and what it may see. */
+/** What to run, where, and with which environment. */
 export interface ShellStart {
   readonly command: string
   /** Its positional parameters. */
@@ -60,7 +63,7 @@ export interface ShellStart {
   readonly confined: ReadonlyArray<string>
 }
 
-/** Closes what this process was started with: through it a command could write where it may not. */
+/** Closes the files that this process inherited. Through them, a command could write where it may not. */
 const closing = (files: ReadonlyArray<number>): string => files.map((file) => `exec ${file}>&-; `).join("")
 
 const lineOf = (
@@ -68,16 +71,16 @@ const lineOf = (
   { command, confined, directory, environment, limit, tracked, words }: ShellStart
 ): [string, Array<string>] => {
   const own = (name: string) => ownProgram(name, environment["PATH"], directory)
-  // Other shells than bash know no file by a number of two digits.
+  // Shells other than bash cannot name a descriptor with two digits.
   const files = inheritedFiles().filter((file) => shell === "bash" || file < 10)
   const line = closing(files) + unlessLate(limit, tracked.mark) + shells[shell](own("cat"))
   return [own(shell), ["-c", line, shell, ...confined, own(shell), "-c", command, shell, ...words]]
 }
 
-/** The pieces of a stream as they come; what it was not asked for stays in the pipe, so that its writer waits. */
+/** The pieces of a stream as they arrive. Unrequested data stays in the pipe, so that its writer waits. */
 const pieces = (stream: Readable): Effect.Effect<Option.Option<Buffer>> => {
   let waiting = () => {}
-  // These stay: once a child has ended, Node throws away what nobody listens for.
+  // Keep these listeners: once a child has ended, Node drops data without a listener.
   for (const event of ["readable", "end", "error", "close"]) stream.on(event, () => waiting())
   return Effect.async((resume) => {
     const read = () => {
@@ -146,6 +149,6 @@ const started = (shell: keyof typeof shells, start: ShellStart) =>
         }))
   )
 
-/** Starts a shell: bash, or what there is. */
+/** Starts bash, or another shell if there is no bash. */
 export const startShell = (start: ShellStart): Effect.Effect<ShellProcess, NotStarted> =>
   Effect.catchIf(started("bash", start), ({ code }) => code === "ENOENT", () => started("sh", start))

@@ -1,4 +1,4 @@
-/** Keeps a long output in a file while it comes, up to a bound. */
+/** Writes a long output to a file while it arrives, up to a limit. */
 import type { PlatformError } from "@effect/platform/Error"
 import type * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
@@ -7,12 +7,15 @@ import * as Scope from "effect/Scope"
 /** How much of an output is kept, in bytes. */
 const maximumSpill = 64 * 1024 * 1024
 
-/** A writer that makes its file at the first write, and closes it with the scope. A failure costs the file, not the command. */
+/**
+ * A writer that creates its file at the first write, and closes it with the scope. A failure costs the file, not the
+ * command.
+ */
 export const makeSpillWriter = Effect.fnUntraced(function*(
   fs: FileSystem.FileSystem,
   create: Effect.Effect<string, PlatformError>
 ) {
-  // Not the caller's scope: it closes what was opened last first, and the file must outlive those who write to it.
+  // Not the caller's scope, which closes in reverse order: the file must outlive its writers.
   const scope = yield* Effect.acquireRelease(Scope.make(), (own, exit) => Scope.close(own, exit))
   let state: "new" | "open" | "full" | "failed" = "new"
   let path = ""
@@ -32,7 +35,7 @@ export const makeSpillWriter = Effect.fnUntraced(function*(
   })
 
   return {
-    /** Adds bytes; those past the bound are dropped. */
+    /** Adds bytes. Bytes over the limit are dropped. */
     write: (bytes: Buffer): Effect.Effect<void> =>
       bytes.length === 0 || state === "full" || state === "failed"
         ? Effect.void
@@ -41,10 +44,10 @@ export const makeSpillWriter = Effect.fnUntraced(function*(
             state = "failed"
             return Effect.logWarning("A long output could not be kept", error)
           }),
-          // A write that goes on after its file was closed could hit another file.
+          // A write that continued after its file was closed could hit another file.
           Effect.uninterruptible
         ),
-    /** What happens to the bytes that are not shown. */
+    /** What happened to the bytes that are not shown. */
     note: (left: number): string => {
       const where = path === ""
         ? "They could not be kept: write less, or to a file of your own."

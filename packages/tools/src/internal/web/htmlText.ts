@@ -1,6 +1,6 @@
 /**
- * Turns HTML into markdown or plain text while it is parsed, in time proportional to its length: a page is a stranger's
- * text, and the converters that build a tree take minutes for some.
+ * Converts HTML into markdown or plain text while it is parsed, in linear time. Pages are untrusted, and converters
+ * that build a tree take minutes for some.
  */
 import type { ToolError } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
@@ -8,13 +8,13 @@ import { Parser } from "htmlparser2"
 import { refuse } from "../refusal.ts"
 import { markdownWriter } from "./markdownWriter.ts"
 
-/** How deep elements may lie in one another. */
+/** How deeply elements may be nested. */
 const maximumDepth = 512
 
-/** How much is parsed before others have a turn. */
+/** How much is parsed before other fibers get a turn. */
 const piece = 64 * 1024
 
-/** Elements of which nothing is shown. */
+/** Elements that are not shown. */
 const silent = new Set([
   "script",
   "style",
@@ -29,7 +29,7 @@ const silent = new Set([
   "button"
 ])
 
-/** The text of a page; with `plain` without the marks of markdown. Links and images are made absolute with `base`. */
+/** The text of a page; with `plain`, without markdown syntax. Links and images become absolute with `base`. */
 export const htmlText = Effect.fnUntraced(function*(
   html: string,
   base: string,

@@ -1,4 +1,4 @@
-/** One HTTP request to an address that was looked at before: nothing is resolved here, no redirect is followed. */
+/** Makes one HTTP request to an address that was checked before. It resolves nothing, and follows no redirect. */
 import type { ToolError } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
 import * as http from "node:http"
@@ -9,7 +9,7 @@ import * as zlib from "node:zlib"
 import type { Address } from "../../Network.ts"
 import { refusal } from "../refusal.ts"
 
-/** How many bytes of an answer are taken, after they were unpacked. */
+/** The maximum size of an answer, in bytes after decompression. */
 export const maximumBody = 5 * 1024 * 1024
 
 /** An answer. The body of a redirect is not read. */
@@ -29,7 +29,7 @@ const unpackers: Readonly<Record<string, () => Transform>> = {
   br: () => zlib.createBrotliDecompress()
 }
 
-/** Asks for a URL, at one of these addresses and no other. Sends no cookies, no credentials, and uses no proxy. */
+/** Requests a URL from one of these addresses and no other. Sends no cookies and no credentials, and uses no proxy. */
 export const httpGet = (
   url: URL,
   addresses: ReadonlyArray<Address>,
@@ -48,7 +48,7 @@ export const httpGet = (
       else found(null, addresses[0]?.address ?? "", addresses[0]?.family)
     }
     const request = (url.protocol === "https:" ? https : http).request(url, {
-      // A connection of its own: one that is shared may have been opened to another address.
+      // A separate connection: a shared one may have been opened to another address.
       agent: false,
       lookup,
       headers: { accept, "accept-encoding": "gzip, deflate, br", "user-agent": "Mozilla/5.0 (compatible; Skein)" }

@@ -1,11 +1,11 @@
-/** Writes markdown from the elements of a page as they open and close. */
+/** Writes markdown while the elements of a page open and close. */
 
 interface List {
   readonly ordered: boolean
   next: number
 }
 
-/** Elements that begin on a line of their own, with the empty lines around them. */
+/** Elements that begin on a new line, with the number of empty lines around them. */
 const blocks: Readonly<Record<string, number>> = Object.fromEntries([
   ...["p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "table", "pre", "blockquote", "figure", "dl"].map((
     name
@@ -32,7 +32,7 @@ const isMark = new Set(Object.values(marks))
 
 const flat = (text: string): string => text.replace(/\s+/g, " ").trim()
 
-/** Takes elements and text in the order of the page. `plain`: without marks. */
+/** Takes elements and text in the order of the page. `plain`: without markdown syntax. */
 export const markdownWriter = (base: string, plain: boolean) => {
   let out: Array<string> = []
   let breaks = 0
@@ -45,7 +45,8 @@ export const markdownWriter = (base: string, plain: boolean) => {
   let rows = 0
   let cells: Array<string> = []
   const lists: Array<List> = []
-  // What is inside a link, a mark or a cell is collected apart; each kind once, so that this stays shallow.
+  // The contents of a link, an emphasis or a cell are collected separately, each kind once, so that the nesting stays
+  // shallow.
   const collected: Array<{ readonly name: string; readonly out: Array<string>; readonly endedInSpace: boolean }> = []
   // The first line of a code block, until the language is known or its text begins.
   let fence: string | undefined
@@ -76,7 +77,7 @@ export const markdownWriter = (base: string, plain: boolean) => {
 
   const isCollecting = (name: string) => collected.some((each) => each.name === name)
 
-  /** What was collected since `name` opened; `undefined` where it did not. */
+  /** What was collected since `name` opened; `undefined` if it did not. */
   const collectedIn = (name: string): string | undefined => {
     const last = collected.at(-1)
     if (last?.name !== name) return undefined
@@ -98,7 +99,7 @@ export const markdownWriter = (base: string, plain: boolean) => {
     return text !== undefined
   }
 
-  /** A block ends the marks that were left open before it. */
+  /** A block closes the emphasis that was left open before it. */
   const closeMarks = () => {
     for (let last = collected.at(-1); last !== undefined && isMark.has(last.name); last = collected.at(-1)) {
       closeMark(last.name)

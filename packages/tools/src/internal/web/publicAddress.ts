@@ -1,8 +1,11 @@
-/** Which addresses are open to everybody. Decided on the bytes of an address, never on how it is written. */
+/** Decides which addresses are public, from the bytes of an address, never from its notation. */
 
 type Block = readonly [address: ReadonlyArray<number>, bits: number]
 
-/** IPv4 addresses that are private, local, shared, for documentation, or for several receivers (RFC 6890 and its additions). */
+/**
+ * IPv4 addresses that are private, local, shared, for documentation, or for several receivers (RFC 6890 and its
+ * additions).
+ */
 const closed4: ReadonlyArray<Block> = [
   [[0], 8],
   [[10], 8],
@@ -21,7 +24,7 @@ const closed4: ReadonlyArray<Block> = [
   [[240], 4]
 ]
 
-/** What is not for everybody among the IPv6 addresses that are routed at all (2000::/3). */
+/** The IPv6 addresses among the routed ones (2000::/3) that are not public. */
 const closed6: ReadonlyArray<Block> = [
   [[0x20, 0x01, 0x00], 23],
   [[0x20, 0x01, 0x0d, 0xb8], 32],
@@ -29,7 +32,7 @@ const closed6: ReadonlyArray<Block> = [
   [[0x3f, 0xff, 0x00], 20]
 ]
 
-/** Addresses that hold an IPv4 address in their last bytes: mapped ones, and those of NAT64. */
+/** Addresses that contain an IPv4 address in their last bytes: mapped ones, and those of NAT64. */
 const holding4: ReadonlyArray<Block> = [
   [[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff], 96],
   [[0, 0x64, 0xff, 0x9b], 96]
@@ -70,7 +73,7 @@ const isIPv6 = (text: string): boolean => text.includes(":") && URL.canParse(`ht
 
 const isPublic4 = (bytes: ReadonlyArray<number>): boolean => !closed4.some((block) => isIn(bytes, block))
 
-/** Whether an IP address is open to everybody. What is no address is not. */
+/** Whether an IP address is public. Text that is not an address is not. */
 export const isPublicAddress = (address: string): boolean => {
   if (isIPv4(address)) return isPublic4(bytes4(address))
   if (!isIPv6(address)) return false

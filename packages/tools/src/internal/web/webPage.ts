@@ -1,4 +1,4 @@
-/** What of an answer is shown to a model. */
+/** Decides what a model sees of an answer. */
 import type { ToolError, ToolResult } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -8,10 +8,10 @@ import { refuse } from "../refusal.ts"
 import { htmlText } from "./htmlText.ts"
 import type { Answer } from "./httpGet.ts"
 
-/** How much of the page of an error is told. */
+/** How much of an error page is shown. */
 const maximumError = 500
 
-/** The text of an answer, in the encoding that its head or the page itself names. */
+/** The text of an answer, in the encoding that its headers or the page itself name. */
 const textOf = ({ body, contentType }: Answer): string => {
   const named = /charset=["']?([\w:.-]+)/i.exec(contentType)?.[1] ??
     /<meta[^>]+charset=["']?([\w:.-]+)/i.exec(body.subarray(0, 1_024).toString("latin1"))?.[1]
@@ -41,7 +41,7 @@ export const pageOf = Effect.fnUntraced(function*(
       attachments: [{ mime, url: `data:${mime};base64,${body.toString("base64")}` }]
     }
   }
-  // A text in UTF-16 is full of NULs, so its own word counts here.
+  // UTF-16 text contains many NULs, so trust its declaration here.
   if (isBinary(body) && !/charset=["']?utf-16/i.test(contentType)) {
     return yield* refuse(
       "binary",

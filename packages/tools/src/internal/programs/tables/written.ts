@@ -1,6 +1,5 @@
 /**
- * Options that are known to be harmless, of programs whose help says too little to make a table from it. `table.ts` says how
- * they are written.
+ * Harmless options of programs whose help is not detailed enough to generate a table. `table.ts` explains the notation.
  */
 
 // What shows commits and what changed in them. Not in it is what runs programs, writes, or leaves the repository: --output,
@@ -65,7 +64,7 @@ export const written: Readonly<Record<string, string>> = {
   "g++": compiler,
   gcc: compiler,
 
-  // `-F` takes the next word whatever it is; a program from a file, and extensions, are not in it.
+  // `-F` takes any next word. Programs from files, and extensions, are left out.
   awk: "[text read] -F: -v:",
   gawk: "[text read] -F: -v:",
   mawk: "[text read] -F: -v:",
@@ -140,7 +139,7 @@ export const written: Readonly<Record<string, string>> = {
   md5: "[read] -q -r",
   ln: "[acts read last:write] -f -n -v -T --force --verbose --no-target-directory",
 
-  // Without -c, -l or -t they put another file in the place of each.
+  // Without -c, -l or -t they replace each file with another.
   bzip2: packer,
   gunzip: packer,
   gzip: packer,
@@ -195,7 +194,7 @@ export const written: Readonly<Record<string, string>> = {
     `[acts text] -q -v -U -y -l -o -e/ -r< -c< --quiet --verbose --upgrade --yes --user --pre --no-deps --no-cache-dir --dry-run
     --format: --outdated --not-required --local --all --files --disable-pip-version-check --no-input --require-virtualenv`,
 
-  // Of git what only reads. Programs that its config names are looked for elsewhere.
+  // The git commands that only read. Programs in git's config are checked elsewhere.
   "git log": `[git] ${log}`,
   "git show": `[git] ${log}`,
   "git whatchanged": `[git] ${log}`,
