@@ -58,7 +58,7 @@ describe("in a source", () => {
   it("a phrase is not looked for in the rooms that still have it", () => {
     const code = "// The session goes on."
     expect(found(code)).toEqual([expect.stringMatching(/^1 "goes on"/)])
-    expect(found(code, "packages/cli/src/a.ts")).toEqual([])
+    expect(found(code, "packages/mcp/src/a.ts")).toEqual([])
   })
 
   it("names are not", () => {
