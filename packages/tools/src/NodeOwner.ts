@@ -1,4 +1,4 @@
-/** Names this process so that others on the same machine can tell whether it is still there, and end what it left. */
+/** Names this process, so that others on the same machine can tell whether it still runs, and end what it left. */
 import { Owner } from "@skein/core/Owner"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"

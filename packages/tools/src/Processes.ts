@@ -16,8 +16,8 @@ export type { Tracked } from "./Tracked.ts"
 /** The processes of commands. */
 export class Processes extends Context.Tag("@skein/tools/Processes")<Processes, {
   /**
-   * Asked before a command is started, of a tree or of the program itself. There is a record of it until the scope closes:
-   * by then nothing of it may be left. A record that cannot be kept is told in the log, and costs nothing but itself.
+   * Call it before a command is started, of a tree or of the program itself. It keeps a record of the command until the
+   * scope closes; by then no process of it may be left. A record that cannot be kept is logged, and has no other effect.
    */
   readonly track: (rootID?: SessionID) => Effect.Effect<Tracked, never, Scope.Scope>
   /**

@@ -1,4 +1,4 @@
-/** Opens a session on a server that holds the database: it goes on there when this terminal is gone. */
+/** Opens a session on a server that holds the database. The session continues there when this terminal closes. */
 import { Backend } from "@skein/backend/Backend"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
