@@ -1,10 +1,16 @@
-/** The built program as the agent of a foreign client of the Agent Client Protocol: acpx. */
+/** The built program as the agent of clients of the Agent Client Protocol: a foreign one, acpx, and one of these tests. */
 import { type Frame, makeChecker } from "@skein/testing/AcpFrames"
 import { spawn } from "node:child_process"
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { afterEach, expect, it } from "vitest"
+import { afterEach, expect, it, vi } from "vitest"
+import { startAcp } from "./support/acp.ts"
 import { program, sandbox } from "./support/cli.ts"
-import { type Script, startLlm } from "./support/llm.ts"
+import { type LlmRequest, type Script, startLlm } from "./support/llm.ts"
+import { startServer } from "./support/server.ts"
+
+vi.setConfig({ testTimeout: 60_000 })
 
 const acpx = fileURLToPath(new URL("../node_modules/acpx/dist/cli.js", import.meta.url))
 
@@ -14,9 +20,13 @@ afterEach(async () => {
 })
 
 /** Runs acpx against the program, over a scripted model. */
-const run = async (script: Script, args: ReadonlyArray<string>) => {
+const run = async (
+  script: Script,
+  args: ReadonlyArray<string>,
+  files: Readonly<Record<string, string>> = {}
+) => {
   const llm = await startLlm(script)
-  const place = sandbox({ llm: llm.url })
+  const place = sandbox({ llm: llm.url, files })
   cleanup.push(llm.close, place.remove)
   const command = `${process.execPath} ${program} acp -m openai/m`
   const child = spawn(process.execPath, [acpx, "--agent", command, "--format", "json", ...args], {
@@ -54,4 +64,170 @@ it("answers acpx, which ends with the turn", async () => {
   expect(wrongIn(frames)).toEqual([])
   expect(JSON.stringify(frames)).toContain("Four.")
   expect(frames.at(-1)).toMatchObject({ result: { stopReason: "end_turn" } })
+})
+
+/** The user's own agent: one of a project would have to be trusted before it may delegate. */
+const files = {
+  "../config/skein/agent/lead.md":
+    "---\ndescription: Leads\nmode: subagent\npermission:\n  task: allow\n---\nYou lead.\n"
+}
+
+const task = (subagent_type: string, prompt: string) => ({
+  tool: "task",
+  args: { description: `${prompt} task`, prompt, subagent_type }
+})
+
+/** Three subagents; below the first of them, at depth 2, another one asks whether it may write a file. */
+const delegating = ({ last, messages, user: [first = ""] }: LlmRequest) => {
+  const isFirst = messages.filter(({ role }) => role === "assistant").length === 0
+  if (first.includes("Three")) {
+    return isFirst
+      ? { calls: [task("lead", "Lead"), task("explore", "Look"), task("general", "Search")] }
+      : "All three are done."
+  }
+  if (first.includes("Lead")) return isFirst ? { calls: [task("general", "Write")] } : "The file is written."
+  if (first.includes("Write")) {
+    return isFirst
+      ? { calls: [{ tool: "write", args: { filePath: "new.txt", content: "hello\n" } }] }
+      : `I wrote: ${last}`
+  }
+  return "Nothing to report."
+}
+
+it("shows acpx three subagents, and asks it what one at depth 2 wants, with the agents that lead there", async () => {
+  const { code, frames, place, stderr } = await run(delegating, ["--approve-all", "exec", "Three, please"], files)
+  expect(code, stderr).toBe(0)
+  expect(wrongIn(frames)).toEqual([])
+  const asked = frames.filter(({ method }) => method === "session/request_permission")
+  expect(asked).toMatchObject([{
+    params: {
+      toolCall: { title: "build › lead › general: edit new.txt", content: [{ type: "diff", newText: "hello" }] }
+    }
+  }])
+  expect(readFileSync(join(place.project, "new.txt"), "utf8")).toBe("hello\n")
+  const text = JSON.stringify(frames)
+  expect(text).toContain("- ● lead: Lead task: task Write task\\n  - ? general: Write task: waits for an answer")
+  expect(text).toContain("✓ explore: Look task")
+  expect(text).toContain("All three are done.")
+  expect(frames.at(-1)).toMatchObject({ result: { stopReason: "end_turn" } })
+})
+
+it("writes nothing that acpx does not allow", async () => {
+  const { code, frames, place } = await run(delegating, ["--deny-all", "exec", "Three, please"], files)
+  // acpx says so by its exit code.
+  expect(code).not.toBe(null)
+  expect(frames.at(-1)).toMatchObject({ result: { stopReason: "end_turn" } })
+  expect(existsSync(join(place.project, "new.txt"))).toBe(false)
+})
+
+const world = async (script: Script, more: Readonly<Record<string, string>> = {}) => {
+  const llm = await startLlm(script)
+  const place = sandbox({ llm: llm.url, files: more })
+  cleanup.push(llm.close, place.remove)
+  return { llm, place }
+}
+
+const say = (text: string) => [{ type: "text", text }]
+
+it("lets agents use the MCP servers that the editor names, also those that it names later", async () => {
+  const { place } = await world(({ last, messages, tools }) =>
+    messages.at(-1)?.role === "tool"
+      ? `told: ${last}; ${tools.filter((name) => name.startsWith("mcp_")).join(" ")}`
+      : { calls: [{ tool: "mcp_fake_echo", args: { words: "hello" } }] }
+  )
+  const client = await startAcp(place, {
+    args: ["-m", "openai/m"],
+    answers: { "session/request_permission": () => ({ outcome: { outcome: "selected", optionId: "once" } }) }
+  })
+  const server = (name: string) => ({
+    name,
+    command: process.execPath,
+    args: [fileURLToPath(new URL("../packages/mcp/test/support/server.mjs", import.meta.url))],
+    env: []
+  })
+  const open = async (mcpServers: ReadonlyArray<object>) => {
+    const { sessionId } = await client.request("session/new", { cwd: place.project, mcpServers })
+    return client.request("session/prompt", { sessionId, prompt: say("Echo") })
+  }
+  await open([server("fake")])
+  expect(JSON.stringify(client.updates)).toContain("told: ")
+  expect(JSON.stringify(client.updates)).not.toContain("mcp_later_echo")
+  await open([server("later")])
+  expect(JSON.stringify(client.updates)).toContain("mcp_later_echo")
+  expect(await client.close()).toMatchObject({ code: 0 })
+})
+
+it("asks an editor with forms what an agent wants to know", async () => {
+  const asks = { tool: "question", args: { question: "Which?", options: [{ label: "Red" }, { label: "Blue" }] } }
+  const { place } = await world(({ last, messages }) =>
+    messages.at(-1)?.role === "tool" ? `It is ${last}` : { calls: [asks] }
+  )
+  const forms: Array<unknown> = []
+  const client = await startAcp(place, {
+    args: ["-m", "openai/m"],
+    capabilities: { elicitation: { form: {} } },
+    answers: {
+      "elicitation/create": (params) => {
+        forms.push(params)
+        return { action: "accept", content: { choice: "Blue" } }
+      }
+    }
+  })
+  const { sessionId } = await client.request("session/new", { cwd: place.project, mcpServers: [] })
+  await client.request("session/prompt", { sessionId, prompt: say("Ask") })
+  expect(forms).toMatchObject([{ mode: "form", sessionId, message: "Which?" }])
+  expect(JSON.stringify(client.updates)).toContain("Blue")
+  expect(await client.close()).toMatchObject({ code: 0 })
+})
+
+it("ends with its editor, and leaves no request of a model open", async () => {
+  const { llm, place } = await world(() => ({ text: "Well", hangs: true }))
+  const client = await startAcp(place, { args: ["-m", "openai/m"] })
+  const { sessionId } = await client.request("session/new", { cwd: place.project, mcpServers: [] })
+  client.request("session/prompt", { sessionId, prompt: say("Go") }).catch(() => undefined)
+  await llm.asked(1)
+  expect(await client.close()).toMatchObject({ code: 0 })
+  await llm.wasCut
+  const listed = await place.run(["sessions", "--format", "json"])
+  expect(listed.stdout).toContain(sessionId)
+})
+
+it("works through the server that holds the database, which continues without the editor, and asks the next one", async () => {
+  const { place } = await world(
+    ({ messages }) =>
+      messages.at(-1)?.role === "tool"
+        ? "Written."
+        : { calls: [{ tool: "write", args: { filePath: "new.txt", content: "hello\n" } }] }
+  )
+  await startServer(place)
+  let isAsked = () => {}
+  const asked = new Promise<void>((resolve) => isAsked = resolve)
+  const first = await startAcp(place, {
+    args: ["-m", "openai/m"],
+    answers: { "session/request_permission": () => isAsked() }
+  })
+  const { sessionId } = await first.request("session/new", { cwd: place.project, mcpServers: [] })
+  first.request("session/prompt", { sessionId, prompt: say("Go") }).catch(() => undefined)
+  await asked
+  const { code, stderr } = await first.close()
+  expect(code).toBe(0)
+  expect(stderr).toContain("server: http://127.0.0.1")
+
+  let isDone = () => {}
+  const done = new Promise<void>((resolve) => isDone = resolve)
+  const second = await startAcp(place, {
+    args: ["-m", "openai/m"],
+    answers: {
+      "session/request_permission": () => {
+        isDone()
+        return { outcome: { outcome: "selected", optionId: "once" } }
+      }
+    }
+  })
+  await second.request("session/load", { sessionId, cwd: place.project, mcpServers: [] })
+  await done
+  await second.request("session/prompt", { sessionId, prompt: say("And?") })
+  expect(readFileSync(join(place.project, "new.txt"), "utf8")).toBe("hello\n")
+  expect(await second.close()).toMatchObject({ code: 0 })
+  await place.run(["serve", "--stop"])
 })

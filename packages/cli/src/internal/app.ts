@@ -41,6 +41,7 @@ import { statSync } from "node:fs"
 import { join } from "node:path"
 import { Stdio } from "../Stdio.ts"
 import { UsageError } from "../UsageError.ts"
+import { openServers } from "./mcp/EditorServers.ts"
 import { McpLoader } from "./mcp/McpLoader.ts"
 import { providerCheck, providers } from "./providers.ts"
 import { hideConfigured } from "./Redaction.ts"
@@ -179,7 +180,7 @@ const projectOptions = Effect.fnUntraced(function*(
   return {
     provider: providers,
     tools: BuiltinTools.tools,
-    toolSource: mcp.open({
+    toolSource: openServers(mcp, {
       directory,
       servers: settings.mcp,
       directories: serverDirectories,

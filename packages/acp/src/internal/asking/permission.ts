@@ -7,6 +7,7 @@ import type {
 import type { PermissionReply, PermissionRequest } from "@skein/domain/Event"
 import type { ToolPart } from "@skein/domain/Part"
 import { visible, visibleLine } from "@skein/view/Visible"
+import { askTitle, subjectOf } from "../encode/askTitle.ts"
 import { callFields, fenced, kindOf, textContent } from "../encode/callUpdate.ts"
 import { diffInRequest } from "../encode/diffOf.ts"
 
@@ -15,16 +16,6 @@ export interface Answer {
   readonly reply: PermissionReply
   readonly scope?: "tree" | "project"
 }
-
-/** What a request is about: the command, the file, the address. */
-const subjectOf = ({ metadata, patterns }: PermissionRequest): string => {
-  const command: unknown = metadata["command"]
-  return typeof command === "string" && command !== "" ? command : patterns.join(", ")
-}
-
-/** The agents that lead to the one that asks, and what it asks for: all of it, for it is what the person decides on. */
-const titleOf = (request: PermissionRequest): string =>
-  visibleLine(`${request.path.join(" › ")}: ${request.permission} ${subjectOf(request)}`)
 
 const optionsOf = ({ always, permission }: PermissionRequest): Array<PermissionOption> => {
   const rules = visibleLine(always.map((pattern) => `${permission} ${pattern}`).join(", "))
@@ -54,7 +45,7 @@ export const permissionRequest = (
     options: optionsOf(request),
     toolCall: {
       toolCallId: request.partID ?? request.id,
-      title: titleOf(request),
+      title: askTitle({ kind: "permission", request }),
       kind: fields?.kind ?? kindOf(request.permission),
       status: "pending",
       content: shown,

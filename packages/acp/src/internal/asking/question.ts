@@ -7,14 +7,12 @@ import type {
   RequestPermissionResponse
 } from "@agentclientprotocol/sdk/unstable"
 import type { QuestionRequest } from "@skein/domain/Event"
-import { visible, visibleLine } from "@skein/view/Visible"
+import { visibleLine } from "@skein/view/Visible"
+import { questionText } from "../encode/askTitle.ts"
 import { textContent } from "../encode/callUpdate.ts"
 
 /** The answers of a person; undefined where there is none. */
 export type Answers = readonly [string, ...ReadonlyArray<string>] | undefined
-
-const messageOf = ({ path, question }: QuestionRequest): string =>
-  visible(path.length > 1 ? `${path.join(" › ")}: ${question}` : question)
 
 const choicesOf = ({ options }: QuestionRequest) =>
   options.map(({ description, label }) => ({
@@ -33,7 +31,7 @@ export const formOf = (request: QuestionRequest, session: string): CreateElicita
     mode: "form",
     sessionId: session,
     toolCallId: request.id,
-    message: messageOf(request),
+    message: questionText(request),
     requestedSchema: {
       type: "object",
       properties: {
@@ -72,10 +70,10 @@ export const choiceOf = (request: QuestionRequest, session: string): RequestPerm
     ],
     toolCall: {
       toolCallId: request.id,
-      title: visibleLine(messageOf(request)),
+      title: visibleLine(questionText(request)),
       kind: "other",
       status: "pending",
-      content: [textContent(messageOf(request))],
+      content: [textContent(questionText(request))],
       _meta: { "skein/path": [...request.path] }
     }
   }

@@ -4,7 +4,8 @@ import { reason } from "@skein/domain/Outcome"
 import type { ToolPart } from "@skein/domain/Part"
 import { visibleLine } from "@skein/view/Visible"
 import type { Change, Subagent, SubagentState } from "../../Change.ts"
-import { callFields, textContent, titleOf } from "./callUpdate.ts"
+import { askTitle } from "./askTitle.ts"
+import { callFields, kindOf, textContent, titleOf } from "./callUpdate.ts"
 import { type Facts, ownUpdates } from "./common.ts"
 import type { Encoder, Update } from "./Update.ts"
 
@@ -76,32 +77,37 @@ class Below {
     return [...lines.slice(0, mostLines), ...(hidden > 0 ? [`- … ${hidden} more`] : [])].join("\n")
   }
 
-  /** What the call of the root shows now that something below it changed; nothing if that looks as before. */
+  /** What the call of the root shows now that something below it changed. */
   updates(session: SessionID, facts: Facts): ReadonlyArray<Update> {
     const top = this.#top(session)
     const call = top === undefined ? undefined : this.#calls.get(top.id)
-    if (top === undefined || call === undefined) return []
-    const text = this.#textOf(top.id)
-    if (this.#told.get(call.id) === text) return []
-    this.#told.set(call.id, text)
-    return [this.#update(top.parentID, call, false, text, facts)]
+    return top === undefined || call === undefined ? [] : this.#update(top.parentID, call, top.id, false, facts)
   }
 
   /** A call of the root that began a child, with what is below it. */
-  called(root: SessionID, call: ToolPart, child: SessionID, isNew: boolean, facts: Facts): Update {
+  called(root: SessionID, call: ToolPart, child: SessionID, isNew: boolean, facts: Facts): ReadonlyArray<Update> {
     this.#calls.set(child, call)
-    const text = this.#textOf(child)
-    this.#told.set(call.id, text)
-    return this.#update(root, call, isNew, text, facts)
+    return this.#update(root, call, child, isNew, facts)
   }
 
-  #update(sessionId: SessionID, call: ToolPart, isNew: boolean, text: string, facts: Facts): Update {
+  /** Nothing where it looks as before. */
+  #update(
+    sessionId: SessionID,
+    call: ToolPart,
+    child: SessionID,
+    isNew: boolean,
+    facts: Facts
+  ): ReadonlyArray<Update> {
+    const text = this.#textOf(child)
     const { content = [], ...fields } = callFields(call, facts.directory)
     const told = { ...fields, content: [...(text === "" ? [] : [textContent(text)]), ...content] }
+    const seen = JSON.stringify(told)
+    if (this.#told.get(call.id) === seen) return []
+    this.#told.set(call.id, seen)
     const update = isNew
       ? { sessionUpdate: "tool_call", ...told } as const
       : { sessionUpdate: "tool_call_update", ...told } as const
-    return { sessionId, update }
+    return [{ sessionId, update }]
   }
 }
 
@@ -123,7 +129,21 @@ export const flat = (root: SessionID, facts: Facts): Encoder => {
     }
     return change.child === undefined
       ? ownUpdates(change, facts).map((update) => ({ sessionId: root, update }))
-      : [below.called(root, change.call, change.child, change.isNew, facts)]
+      : below.called(root, change.call, change.child, change.isNew, facts)
+  }
+
+  /** The client is told of a call below the root before it is asked about it. */
+  const asked = (
+    { ask, call: asking, session }: Extract<Change, { readonly type: "asked" }>
+  ): ReadonlyArray<Update> => {
+    const toolCallId = ask.kind === "permission" ? ask.request.partID ?? ask.request.id : ask.request.id
+    if (session === root || shown.has(toolCallId)) return []
+    shown.add(toolCallId)
+    const kind = asking === undefined ? "other" : kindOf(asking.tool)
+    return [{
+      sessionId: root,
+      update: { sessionUpdate: "tool_call", toolCallId, title: askTitle(ask), kind, status: "pending" }
+    }]
   }
 
   return {
@@ -131,9 +151,7 @@ export const flat = (root: SessionID, facts: Facts): Encoder => {
     sessionOf: () => root,
     encode: (change) => {
       if (change.type === "call") return call(change)
-      if (change.type === "asked" && change.session !== root) {
-        shown.add(change.ask.kind === "permission" ? change.ask.request.partID ?? "" : change.ask.request.id)
-      }
+      if (change.type === "asked") return asked(change)
       if (change.type === "subagent") {
         below.see(change)
         return below.updates(change.subagent.id, facts)

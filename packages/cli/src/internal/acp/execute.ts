@@ -11,11 +11,13 @@ import { Stdio, type Streams } from "../../Stdio.ts"
 import type { Stop } from "../../Stop.ts"
 import { manyServices, platform, storage } from "../app.ts"
 import { backendOf, findServer } from "../attach/attach.ts"
+import { EditorServers } from "../mcp/EditorServers.ts"
 import { checkDirectory, projectOf } from "../place.ts"
 import { typedMode } from "../run/mode.ts"
 import { readModel } from "../run/models.ts"
 import { version } from "../version.ts"
 import type { acpFlags } from "./flags.ts"
+import { useServers } from "./servers.ts"
 
 /** What the editor sends. */
 const inputOf = (stdio: Streams): ReadableStream<Uint8Array> =>
@@ -38,11 +40,14 @@ const backendFor = ({ attach, db }: Input<typeof acpFlags>["flags"]) =>
     const stdio = yield* Stdio
     const found = yield* findServer({ attach, db }, stdio.err)
     if (found !== undefined) stdio.err(`server: ${found.server.url} (its environment, config and trust apply)`)
-    return found === undefined
+    const editors: typeof EditorServers.Service = new Map()
+    const layer: Layer.Layer<Backend, CommandError> = found === undefined
       ? Layer.provide(Layer.provide(LocalBackend.layer({ projectOf }), manyServices("person")), storage).pipe(
-        Layer.provide(platform({ database: db }))
+        Layer.provide(platform({ database: db })),
+        Layer.provide(Layer.succeed(EditorServers, editors))
       )
       : backendOf(found)
+    return { layer, useServers: useServers(editors, found?.server.url) }
   })
 
 /** Serves. */
@@ -53,7 +58,7 @@ export const executeAcp = (
     const stdio = yield* Stdio
     const mode = yield* typedMode(flags)
     const model = yield* readModel(flags.model)
-    const backend: Layer.Layer<Backend, CommandError> = yield* backendFor(flags)
+    const backend = yield* backendFor(flags)
     yield* Effect.provide(
       serve({
         version,
@@ -63,9 +68,9 @@ export const executeAcp = (
         agent: flags.agent,
         model,
         checkDirectory,
-        useServers: () => Effect.succeed(["MCP servers of the editor are not used."])
+        useServers: backend.useServers
       }),
-      backend
+      backend.layer
     )
     return ExitCode.done
   })).pipe(Effect.provide(platform({ database: flags.db })))
