@@ -97,6 +97,8 @@ const writeScript = async () => {
       ...external,
       "*/internal/serve/execute.ts",
       "*/internal/mcpServe/execute.ts",
+      "*/internal/mcpCommands/test.ts",
+      "*/internal/mcpCommands/login.ts",
       "*/internal/acp/execute.ts"
     ],
     format: "cjs",

@@ -1,9 +1,9 @@
 /** The built program with MCP servers, as its config names them. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterEach, expect, it, vi } from "vitest"
-import { program, type Sandbox, sandbox } from "./support/cli.ts"
+import { type Sandbox, sandbox } from "./support/cli.ts"
 import { type Llm, type LlmRequest, startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -174,17 +174,21 @@ it("credentials of the environment reach no server unless its config names them"
   for (const absent of ["other-secret-value", "plain-value", "sk-test-0123456789"]) expect(stdout).not.toContain(absent)
 })
 
-it("only a configured server, a test of one, and serving MCP clients load what speaks MCP", () => {
-  const bundle = join(dirname(program), "..", "dist", "bundle")
-  const read = (name: string) => readFileSync(join(bundle, name), "utf8")
-  const reached = new Set(["skein.mjs"])
-  const doors = new Set<string>()
-  for (const name of reached) {
-    for (const [, next = ""] of read(name).matchAll(/["']\.\/([\w.-]+\.mjs)["']/g)) {
-      if (/^(?:McpServers|host|test)-/.test(next)) doors.add(next)
-      else reached.add(next)
-    }
+it("a run loads what speaks MCP only where a server is configured", async () => {
+  const { own, place } = await world("no_tool")
+  const loaded = async (name: string) => {
+    const directory = join(place.home, name)
+    await place.run(["run", "-m", "openai/m", "go"], {
+      // Of the program as one script, nobody could say which parts of it are loaded: this runs it as modules.
+      env: { NODE_V8_COVERAGE: directory, NODE_OPTIONS: "--enable-source-maps" }
+    })
+    const reports: ReadonlyArray<{ readonly result: ReadonlyArray<{ readonly url: string }> }> = readdirSync(directory)
+      .map((file) => JSON.parse(readFileSync(join(directory, file), "utf8")))
+    const urls = new Set(reports.flatMap(({ result }) => result.map(({ url }) => url)))
+    const files = [...urls].filter((url) => url.startsWith("file:")).map((url) => fileURLToPath(url))
+    return files.filter((file) => readFileSync(file, "utf8").includes("notifications/tools/list_changed"))
   }
-  expect([...doors].map((name) => name.split("-")[0]).toSorted()).toEqual(["McpServers", "host", "test"])
-  expect([...reached].filter((name) => read(name).includes("notifications/tools/list_changed"))).toEqual([])
+  expect(await loaded("without")).toEqual([])
+  own({ mcp: { fake: { command: ["node", serverPath] } } })
+  expect(await loaded("with")).not.toEqual([])
 })

@@ -1,5 +1,6 @@
 /** `skein mcp list`, `add`, `remove` and `test`, as users call them. */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { spawn } from "node:child_process"
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterEach, expect, it, vi } from "vitest"
@@ -8,11 +9,13 @@ import { type Sandbox, sandbox } from "./support/cli.ts"
 vi.setConfig({ testTimeout: 60_000 })
 
 const cleanup: Array<() => unknown> = []
-afterEach(() => {
-  for (const each of cleanup.splice(0).toReversed()) each()
+afterEach(async () => {
+  for (const each of cleanup.splice(0).toReversed()) await each()
 })
 
 const server = fileURLToPath(new URL("../packages/mcp/test/support/server.mjs", import.meta.url))
+
+const oauth = fileURLToPath(new URL("../packages/mcp/test/support/oauth.ts", import.meta.url))
 
 const world = (files: Readonly<Record<string, string>> = {}) => {
   const place: Sandbox = sandbox({ files })
@@ -121,4 +124,35 @@ it("testing a server that cannot be used fails with the reason", async () => {
     stdout: "",
     stderr: expect.stringContaining("there is no program /no/such/program")
   })
+})
+
+it("a login is kept in a file that only the user can read, used by a run, and forgotten again", async () => {
+  const { json, mcp, place } = world()
+  const guarded = spawn(process.execPath, [oauth], { stdio: ["ignore", "pipe", "ignore"] })
+  cleanup.push(() => guarded.kill())
+  const url = await new Promise<string>((resolve) =>
+    guarded.stdout.once("data", (bytes) => resolve(String(bytes).trim()))
+  )
+  await mcp("add", "docs", url)
+  expect(await mcp("test", "docs")).toMatchObject({ code: 1, stderr: expect.stringContaining("skein mcp login docs") })
+  const { child, ended } = place.start(["mcp", "login", "docs", "--no-open"])
+  const page = await new Promise<URL>((resolve) => {
+    let text = ""
+    child.stderr?.on("data", (bytes: Buffer | string) => {
+      text += String(bytes)
+      const [found] = /http:\/\/127\.0\.0\.1:\d+\/authorize\?\S+(?=\n)/.exec(text) ?? []
+      if (found !== undefined) resolve(new URL(found))
+    })
+  })
+  // The browser of a user who agrees: it follows where it is sent.
+  await fetch(page)
+  expect(await ended).toMatchObject({ code: 0, stderr: expect.stringContaining("signed in to docs") })
+  const directory = join(place.home, "data", "skein", "mcp-logins")
+  const [file = "", ...others] = readdirSync(directory)
+  expect(others).toEqual([])
+  expect([statSync(directory).mode & 0o777, statSync(join(directory, file)).mode & 0o777]).toEqual([0o700, 0o600])
+  expect(await json("test", "docs", "--format", "json")).toMatchObject({ tools: [{ as: "mcp_docs_echo" }] })
+  expect(await mcp("logout", "docs")).toMatchObject({ code: 0, stderr: expect.stringContaining("signed out of docs") })
+  expect(readdirSync(directory)).toEqual([])
+  expect(await mcp("test", "docs")).toMatchObject({ code: 1 })
 })

@@ -18,6 +18,10 @@ export const McpServerConfig = Schema.Struct({
   headers: Schema.optional(texts),
   /** `sse` for a server of the older kind. */
   type: Schema.optional(Schema.Literal("http", "sse")),
+  /** Who Skein is to the server's login: an id that the user registered, or the https URL of a document that says so. */
+  client_id: Schema.optional(Schema.NonEmptyString),
+  /** The port to which a browser comes back from a login; a free one by default. */
+  login_port: Schema.optional(Schema.Int.pipe(Schema.between(1, 65_535))),
   enabled: Schema.optional(Schema.Boolean),
   /** How long the first request of a session waits for it. */
   startup_timeout: Schema.optional(Milliseconds),

@@ -36,6 +36,14 @@ export interface McpHost {
   readonly redact: (text: string) => string
   /** Sends a request over HTTP. */
   readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>
+  /** The same to a host that a server named: over HTTPS, only to hosts open to everybody, following no redirect. */
+  readonly fetchPublic: (url: string | URL, init?: RequestInit) => Promise<Response>
+  /** What logins gave, by the exact URL of the server; only this user can read it. */
+  readonly credentials: {
+    readonly read: (url: string) => Effect.Effect<string | undefined, { readonly message: string }>
+    readonly write: (url: string, text: string) => Effect.Effect<void, { readonly message: string }>
+    readonly remove: (url: string) => Effect.Effect<void, { readonly message: string }>
+  }
   /** Starts a program; when the scope closes, nothing of it is left. */
   readonly launch: (options: LaunchOptions) => Effect.Effect<Launched, { readonly message: string }, Scope.Scope>
 }

@@ -7,7 +7,7 @@ import { cleanLine } from "./internal/cleanText.ts"
 import { readTools } from "./internal/listing/readTools.ts"
 import { toolNames } from "./internal/listing/toolName.ts"
 import { connect } from "./internal/server/connect.ts"
-import { ServerFailed } from "./internal/server/ServerFailed.ts"
+import { ServerFailed } from "./internal/ServerFailed.ts"
 import type { McpHost } from "./McpHost.ts"
 
 /** A server cannot be used. */

@@ -7,6 +7,8 @@ const loadList = () => import("../internal/mcpCommands/list.ts").then(({ listSer
 
 const loadEdit = () => import("../internal/mcpCommands/edit.ts")
 
+const loadLogin = () => import("../internal/mcpCommands/login.ts")
+
 const listFlags = { ...listingFlags, ...directoryFlags, ...verboseFlags } as const
 
 const projectFlags = {
@@ -58,6 +60,27 @@ const test = command({
   load: () => import("../internal/mcpCommands/test.ts").then(({ testServer }) => testServer)
 })
 
+const login = command({
+  name: "login",
+  summary: "Signs in to a server that asks for it, over OAuth",
+  details: "Shows the page to sign in on and opens it in a browser. Keeps the tokens under the URL of the server.",
+  operands: { usage: "NAME", least: 1, most: 1 },
+  flags: {
+    "no-open": { type: "switch", description: "Shows the page, and opens no browser" },
+    ...directoryFlags,
+    ...verboseFlags
+  },
+  load: () => loadLogin().then(({ loginServer }) => loginServer)
+})
+
+const logout = command({
+  name: "logout",
+  summary: "Forgets the tokens of a server",
+  operands: { usage: "NAME", least: 1, most: 1 },
+  flags: { ...directoryFlags, ...verboseFlags },
+  load: () => loadLogin().then(({ logoutServer }) => logoutServer)
+})
+
 const serve = command({
   name: "serve",
   summary: "Serves a client of MCP over standard input and output, which delegates tasks to agents",
@@ -71,6 +94,6 @@ export const mcp = command({
   name: "mcp",
   summary: "Manages the MCP servers of agents, and serves MCP clients",
   flags: listFlags,
-  commands: [list, add, remove, test, serve],
+  commands: [list, add, remove, test, login, logout, serve],
   load: loadList
 })

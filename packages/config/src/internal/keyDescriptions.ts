@@ -84,6 +84,9 @@ export const keyDescriptions: Readonly<Record<string, string>> = {
   "mcp.NAME.url": "Where the server is, if it is reached over HTTP.",
   "mcp.NAME.headers": "Headers that are sent with each request, such as a key.",
   "mcp.NAME.type": "`sse` for a server of the older kind. By default Skein finds out.",
+  "mcp.NAME.client_id":
+    "The id of an OAuth client that you registered, or the https URL of its metadata. By default Skein registers itself.",
+  "mcp.NAME.login_port": "The port to which the browser comes back from `skein mcp login`. A free one by default.",
   "mcp.NAME.enabled": "`false` turns the server off, also one that another file defines.",
   "mcp.NAME.startup_timeout": duration("How long the first request of a session waits for the server."),
   "mcp.NAME.timeout": duration("The longest silence of one of its tools."),

@@ -18,11 +18,14 @@ export const fake = (how: string): readonly [string, ...ReadonlyArray<string>] =
 export interface TestHost {
   readonly host: McpHost
   readonly pids: () => ReadonlyArray<number>
+  /** What logins gave, by URL. */
+  readonly kept: ReadonlyMap<string, string>
 }
 
 /** Makes one. */
 export const testHost = (more: Partial<McpHost> = {}): TestHost => {
   const pids: Array<number> = []
+  const kept = new Map<string, string>()
   const launch: McpHost["launch"] = ({ command: [program, ...words], directory, environment }) =>
     Effect.acquireRelease(
       Effect.map(Deferred.make<string>(), (ended) => {
@@ -57,10 +60,17 @@ export const testHost = (more: Partial<McpHost> = {}): TestHost => {
       hide: () => {},
       redact: (text) => text,
       fetch: globalThis.fetch,
+      fetchPublic: (url) => Promise.reject(new Error(`${String(url)} is not open to everybody`)),
+      credentials: {
+        read: (url) => Effect.sync(() => kept.get(url)),
+        write: (url, text) => Effect.sync(() => void kept.set(url, text)),
+        remove: (url) => Effect.sync(() => void kept.delete(url))
+      },
       launch,
       ...more
     },
-    pids: () => pids
+    pids: () => pids,
+    kept
   }
 }
 

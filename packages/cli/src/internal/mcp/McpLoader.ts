@@ -1,5 +1,6 @@
 /** Owns the MCP servers of this process. The MCP client is loaded for the first project that has a server. */
 import type * as FileSystem from "@effect/platform/FileSystem"
+import type { DataDirs } from "@skein/config/DataDirs"
 import type { Question } from "@skein/core/Question"
 import { noSource, type ToolSource } from "@skein/core/Tool"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
@@ -18,11 +19,11 @@ export class McpLoader extends Context.Tag("@skein/cli/internal/mcp/McpLoader")<
   ) => Effect.Effect<ToolSource, never, Question | Scope.Scope>
 }>() {
   /** Runs servers as child processes. */
-  static readonly layer: Layer.Layer<McpLoader, never, FileSystem.FileSystem | Processes> = Layer.scoped(
+  static readonly layer: Layer.Layer<McpLoader, never, DataDirs | FileSystem.FileSystem | Processes> = Layer.scoped(
     McpLoader,
     Effect.gen(function*() {
       const scope = yield* Effect.scope
-      const context = yield* Effect.context<FileSystem.FileSystem | Processes>()
+      const context = yield* Effect.context<DataDirs | FileSystem.FileSystem | Processes>()
       const servers = yield* Effect.cached(
         Effect.gen(function*() {
           const { McpServers } = yield* Effect.promise(() => import("@skein/mcp/McpServers"))

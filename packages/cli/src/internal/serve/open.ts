@@ -1,6 +1,6 @@
 /**
- * Opens the page in a browser through a file that redirects to it. As an argument, the login code would be visible to
- * every user.
+ * Opens pages in a browser through a file that redirects to them. As an argument, a login code would be visible to every
+ * user.
  */
 import * as Effect from "effect/Effect"
 import { spawn } from "node:child_process"
@@ -13,7 +13,9 @@ import { errorLine } from "../explain.ts"
 const openers: Readonly<Partial<Record<NodeJS.Platform, string>>> = { darwin: "open", win32: "explorer" }
 
 const pageTo = (url: string): string =>
-  `<!doctype html><meta charset="utf-8"><title>Skein</title><meta http-equiv="refresh" content="0;url=${url}">\n`
+  `<!doctype html><meta charset="utf-8"><title>Skein</title><meta http-equiv="refresh" content="0;url=${
+    url.replaceAll("&", "&amp;").replaceAll("\"", "&quot;")
+  }">\n`
 
 /** Opens the file in a browser. Returns what is wrong if no program can. */
 const handOver = (file: string): Effect.Effect<string | undefined> =>
@@ -26,14 +28,18 @@ const handOver = (file: string): Effect.Effect<string | undefined> =>
     })
   })
 
-/** Opens a URL with a login code. Without a browser it says so; the URL was already printed. */
-export const openBrowser = Effect.fnUntraced(function*(url: string) {
+/** Opens a URL through a file that only this user can read. Without a browser it says so; the URL was already printed. */
+export const openPage = Effect.fnUntraced(function*(url: string, file: string) {
   const stdio = yield* Stdio
-  const file = (yield* serverFile).replace(/json$/, "open.html")
   yield* Effect.sync(() => {
     rmSync(file, { force: true })
     writeFileSync(file, pageTo(url), { mode: 0o600, flag: "wx" })
   })
   const problem = yield* handOver(file)
   if (problem !== undefined) stdio.err(errorLine(`No browser could be opened (${problem}). Open the URL yourself.`))
+})
+
+/** Opens a page of the server of this database. */
+export const openBrowser = Effect.fnUntraced(function*(url: string) {
+  yield* openPage(url, (yield* serverFile).replace(/json$/, "open.html"))
 })

@@ -1,5 +1,10 @@
 /** Speaks MCP with a server over HTTP, and notices when it has forgotten the session or is gone. */
-import { SSEClientTransport, StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client"
+import {
+  type AuthProvider,
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
+  type Transport
+} from "@modelcontextprotocol/client"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type { McpHost } from "../../McpHost.ts"
@@ -11,6 +16,8 @@ export interface HttpTransport {
   readonly transport: Transport
   readonly ended: Effect.Effect<string>
   readonly whyEnded: () => string | undefined
+  /** Whether it refused a request for want of a login. */
+  readonly isRefused: () => boolean
 }
 
 /** Makes the transport of a server at a URL. */
@@ -18,7 +25,8 @@ export const makeHttpTransport = (
   host: Pick<McpHost, "fetch" | "redact">,
   url: URL,
   headers: Readonly<Record<string, string>>,
-  kind: "http" | "sse"
+  kind: "http" | "sse",
+  authProvider?: AuthProvider
 ): Effect.Effect<HttpTransport> =>
   Effect.map(Deferred.make<string>(), (ended) => {
     let whyEnded: string | undefined
@@ -27,8 +35,10 @@ export const makeHttpTransport = (
       Deferred.unsafeDone(ended, Effect.succeed(whyEnded))
     }
     const send = boundedFetch(host.fetch)
+    let isRefused = false
     const watched: McpHost["fetch"] = (to, init) =>
       send(to, init).then((response) => {
+        if (response.status === 401) isRefused = true
         // A server that was started again does not know the session any more.
         if (response.status === 404 && new Headers(init?.headers).has("mcp-session-id")) {
           finish("it does not know this session any more")
@@ -38,9 +48,13 @@ export const makeHttpTransport = (
         if (init?.signal?.aborted !== true) finish(`it cannot be reached: ${host.redact(wordsOf(error))}`)
         throw error
       })
-    const options = { fetch: watched, requestInit: { headers: { ...headers } } }
+    const options = {
+      fetch: watched,
+      requestInit: { headers: { ...headers } },
+      ...(authProvider === undefined ? {} : { authProvider })
+    }
     const transport = kind === "sse"
       ? new SSEClientTransport(url, options)
       : new StreamableHTTPClientTransport(url, options)
-    return { transport, ended: Deferred.await(ended), whyEnded: () => whyEnded }
+    return { transport, ended: Deferred.await(ended), whyEnded: () => whyEnded, isRefused: () => isRefused }
   })

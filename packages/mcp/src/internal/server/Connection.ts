@@ -1,7 +1,7 @@
 /** A server that was reached, and what it has. */
 import type { Client, Tool } from "@modelcontextprotocol/client"
 import type * as Effect from "effect/Effect"
-import type { ServerFailed } from "./ServerFailed.ts"
+import type { ServerFailed } from "../ServerFailed.ts"
 
 /** A server that was reached. */
 export interface Connection {

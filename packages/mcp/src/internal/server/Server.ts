@@ -6,9 +6,9 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { type Askers, makeAskers } from "../elicit/Askers.ts"
 import { type ReadTool, readTools } from "../listing/readTools.ts"
+import { ServerFailed } from "../ServerFailed.ts"
 import { connect, type Target } from "./connect.ts"
 import type { Connection } from "./Connection.ts"
-import { ServerFailed } from "./ServerFailed.ts"
 
 /** How it stands with a server. */
 type ServerState =

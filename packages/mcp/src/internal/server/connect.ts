@@ -12,10 +12,12 @@ import { cleanLine } from "../cleanText.ts"
 import type { Askers } from "../elicit/Askers.ts"
 import { wordsOf } from "../failure.ts"
 import { makeHttpTransport } from "../http/httpTransport.ts"
+import { makeAuthFetch } from "../oauth/authFetch.ts"
+import { keptLogin, needsLogin } from "../oauth/keptLogin.ts"
+import { ServerFailed } from "../ServerFailed.ts"
 import { makeStdioTransport } from "../stdio/stdioTransport.ts"
 import type { Connection } from "./Connection.ts"
 import { fillIn } from "./fillIn.ts"
-import { ServerFailed } from "./ServerFailed.ts"
 
 /** How long a server may take to say which revision it speaks, in milliseconds: an old one may not answer at all. */
 const probe = 3_000
@@ -122,8 +124,15 @@ interface Reached {
 const overHttp = Effect.fnUntraced(
   function*(target: Target, url: URL, kind: "http" | "sse", changes: Queue.Queue<void>) {
     const client = makeClient(target, changes, kind === "sse" ? "legacy" : "auto")
-    const { ended, transport, whyEnded } = yield* makeHttpTransport(target.host, url, target.config.headers ?? {}, kind)
-    yield* connected(client, transport, target.host)
+    const { config: { headers = {} }, host, name } = target
+    // A token that the user's config has counts, and no login.
+    const isGiven = Object.keys(headers).some((key) => key.toLowerCase() === "authorization")
+    const login = isGiven ? undefined : yield* keptLogin(host, name, url.href, makeAuthFetch(host, url))
+    const { ended, isRefused, transport, whyEnded } = yield* makeHttpTransport(host, url, headers, kind, login)
+    yield* Effect.mapError(
+      connected(client, transport, host),
+      (error) => isRefused() && !isGiven ? new ServerFailed({ message: needsLogin(name) }) : error
+    )
     return { client, ended, whyEnded } satisfies Reached
   }
 )

@@ -2,7 +2,7 @@
 import type { McpServerConfig } from "@skein/domain/McpConfig"
 import * as Effect from "effect/Effect"
 import type { McpHost } from "../../McpHost.ts"
-import { ServerFailed } from "./ServerFailed.ts"
+import { ServerFailed } from "../ServerFailed.ts"
 
 type Filler = Pick<McpHost, "readText" | "variables">
 
