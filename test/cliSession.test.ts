@@ -134,7 +134,7 @@ describe.skipIf(!hasPython)("a session at a terminal (needs python3)", () => {
     const { code, printed } = await open([
       { after: ready, send: "begin\r" },
       { after: "thinks", send: "steer\r" },
-      { after: "read at the next step: steer", send: "later\t" },
+      { after: "read at the next step (Up edits it): steer", send: "later\t" },
       { after: "sent after the turn (Up edits it): later", send: "\u001b[A" },
       { after: "› later", send: "\u0015!touch go\r" },
       { after: "exit code 0", send: "then\t" },

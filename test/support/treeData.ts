@@ -62,7 +62,8 @@ export const largeTree = (session: Session, agents: number, spans: number) => {
       seq: 1,
       sessions: [root, ...below.map((at) => childOf(root, began, at))],
       tasks: below.map((at) => runOf(root, began, at)),
-      asks: []
+      asks: [],
+      waiting: []
     },
     timeline: {
       rootID: root.id,

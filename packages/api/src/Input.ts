@@ -31,6 +31,8 @@ const answering = {
   model: Schema.optional(ModelRef),
   /** Replaces the session's budget from now on, for it and everything below it. */
   budget: Schema.optional(Budget),
+  /** `turn`: a session at work does not read it at its next step, but after its turn. */
+  after: Schema.optional(Schema.Literal("turn")),
   /** Denies what would be asked, until the turn has ended (`turn`) or nothing of the session runs (`tree`). */
   unattended: Schema.optional(Schema.Literal("turn", "tree"))
 }

@@ -265,3 +265,10 @@ export const LoginCode = Schema.Struct({ code: Schema.String, expires: Schema.Nu
 
 /** The second half of a login: the value of the header `Skein-Key`, which goes with the cookie. */
 export const LoginKey = Schema.Struct({ key: Schema.String })
+
+/** The outcome of a withdrawal. */
+export const Withdrawal = Schema.Union(
+  Schema.Struct({ status: Schema.Literal("withdrawn"), text: Schema.String }),
+  /** An agent has it, or somebody else has withdrawn it. */
+  Schema.Struct({ status: Schema.Literal("gone") })
+).annotations({ identifier: "Withdrawal" })

@@ -3,6 +3,7 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
+import { MessageID } from "@skein/domain/Id"
 import { SessionInfo, SessionSummary } from "@skein/domain/SessionInfo"
 import { Todo } from "@skein/domain/Todo"
 import { ListedSession, TreeSnapshot } from "@skein/domain/TreeSnapshot"
@@ -18,7 +19,8 @@ import {
   Rested,
   RootSession,
   TreeTimeline,
-  Turn
+  Turn,
+  Withdrawal
 } from "./Output.ts"
 
 /** The id of the session is part of the path. */
@@ -108,6 +110,12 @@ const writing = [
       "Answers with 202 once the prompt is stored, or with the turn if `wait=true`. A prompt that is sent again with the "
         + "same `Idempotency-Key` within 24 hours prompts nobody, and gets the same answer."
     )),
+  HttpApiEndpoint.del("withdraw", "/v1/sessions/:id/inbox/:message")
+    .setPath(Schema.Struct({ ...id.fields, message: MessageID })).addSuccess(Withdrawal)
+    .annotateContext(about(
+      "Withdraws a prompt that no agent has read yet",
+      "Answers with its text, or with `gone` if an agent has it already, or somebody else has withdrawn it."
+    )),
   HttpApiEndpoint.post("interrupt", "/v1/sessions/:id/interrupt").setPath(id)
     .setUrlParams(Schema.Struct({ by: Schema.optional(Schema.String) })).addSuccess(HttpApiSchema.NoContent)
     .annotateContext(about(
@@ -125,13 +133,15 @@ const writing = [
 ] as const
 
 const [list, get, children, messages, todos, cost, tree, timeline, position, turn, rest, events] = reading
-const [create, change, remove, prompt, interrupt, resume, fork, compact, summarize] = writing
+const [create, change, remove, prompt, withdraw, interrupt, resume, fork, compact, summarize] = writing
 
 /** Sessions: conversations and the trees that they are in. */
 export class SessionRoutes extends HttpApiGroup.make("sessions")
   .add(list).add(get).add(children).add(messages).add(todos).add(cost).add(tree).add(timeline).add(position).add(turn)
   .add(rest)
   .add(events)
-  .add(create).add(change).add(remove).add(prompt).add(interrupt).add(resume).add(fork).add(compact).add(summarize)
+  .add(create).add(change).add(remove).add(prompt).add(withdraw).add(interrupt).add(resume).add(fork).add(compact).add(
+    summarize
+  )
   .annotateContext(OpenApi.annotations({ description: "Conversations, and the trees that they are in" }))
 {}

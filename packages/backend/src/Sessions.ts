@@ -43,6 +43,8 @@ export interface NewPrompt {
   readonly model?: ModelRef
   /** Replaces the session's budget from now on. */
   readonly budget?: Budget
+  /** `turn`: a session at work does not read it at its next step, but after its turn. */
+  readonly after?: "turn"
   /** The same key prompts once, however often it is sent. */
   readonly key?: string
   /** Denies what would be asked, until the turn has ended or nothing of the session runs any more. */
@@ -69,6 +71,12 @@ export interface Prompted {
   /** Waits for the turn that answers it. Whoever stops waiting stops nothing. */
   readonly turn: Effect.Effect<Turn, BackendError>
 }
+
+/** The outcome of a withdrawal. */
+export type Withdrawal =
+  | { readonly status: "withdrawn"; readonly text: string }
+  /** An agent has it, or somebody else has withdrawn it. */
+  | { readonly status: "gone" }
 
 /** What ids are looked up among. */
 export type Identified = "sessions" | "tasks" | "runs"
@@ -106,6 +114,8 @@ export interface Sessions {
   readonly setMode: (id: SessionID, mode: Mode) => Effect.Effect<SessionInfo, BackendError>
   /** Stores a prompt, and returns once it is stored. A session at work reads it at its next step. */
   readonly prompt: (id: SessionID, prompt: NewPrompt) => Effect.Effect<Prompted, BackendError>
+  /** Withdraws a prompt that no agent has read yet, and gives its text; says if there is none of this id any more. */
+  readonly withdraw: (id: SessionID, messageID: MessageID) => Effect.Effect<Withdrawal, BackendError>
   /** Stops a session and everything below it. `by` names who does, in the outcomes of its tasks. */
   readonly stop: (id: SessionID, by?: string) => Effect.Effect<void, BackendError>
   /** Continues what a crash or a shutdown cut off in a tree; ends when it runs. */

@@ -1,5 +1,6 @@
 /** Finds the turn that answers a message which is stored, whichever process began it. */
 import type { MessageID, SessionID } from "@skein/domain/Id"
+import type { Message } from "@skein/domain/Message"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { add, none } from "@skein/domain/Usage"
 import * as Effect from "effect/Effect"
@@ -18,6 +19,10 @@ export class TurnFailed extends Schema.TaggedError<TurnFailed>()("TurnFailed", {
   /** The exhausted budget. */
   which: Schema.optional(Schema.Literal("steps", "tokens", "usd", "time"))
 }) {}
+
+/** Whether a message is the prompt of this id: it may have got another one when it was read. */
+export const isPrompt = (info: Message, id: MessageID): boolean =>
+  info.id === id || (info.role === "user" && info.promptID === id)
 
 /** Whether the answer to a message is still to come. */
 const isOpen = Effect.fnUntraced(function*({ id, turn }: SessionInfo, messageID: MessageID) {
@@ -59,9 +64,9 @@ export const turnAnswering = Effect.fnUntraced(function*(id: SessionID, messageI
   const info = yield* ended(id, messageID)
   const { turn } = info
   const messages = yield* session.messages(id)
+  const at = messages.findIndex((each) => isPrompt(each.info, messageID))
   // Only of the last turn is it stored where it began: it answers all messages from there on.
-  const isLast = turn?.first !== undefined && messageID >= turn.first
-  const at = messages.findIndex((each) => each.info.id === messageID)
+  const isLast = turn?.first !== undefined && (messages[at]?.info.id ?? messageID) >= turn.first
   const next = isLast ? -1 : messages.findIndex((each, index) => index > at && each.info.role === "user")
   const answers = at < 0 ? [] : messages.slice(at + 1, next < 0 ? undefined : next)
   const last = answers.findLast((each) => each.info.role === "assistant")

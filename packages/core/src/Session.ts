@@ -27,7 +27,7 @@ import type {
 import type { ChildOptions, SessionOptions } from "./SessionOptions.ts"
 import type { Found } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
-import type { PromptError, PromptOptions, Turn } from "./Turn.ts"
+import type { PromptError, PromptOptions, Turn, Withdrawal } from "./Turn.ts"
 
 export type { ChildOptions, SessionOptions } from "./SessionOptions.ts"
 export type { PromptError, PromptOptions, Turn, TurnEnd } from "./Turn.ts"
@@ -82,6 +82,11 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
     prompt: string | ReadonlyArray<PartInput>,
     options?: PromptOptions
   ) => Effect.Effect<Turn, PromptError>
+  /** Withdraws a prompt that no agent has read yet. Its caller gets `SessionStopped`. */
+  readonly withdraw: (
+    id: SessionID,
+    messageID: MessageID
+  ) => Effect.Effect<Withdrawal, SessionNotFound | StorageError>
   /**
    * Waits until a session is idle: neither a turn nor a background task is running. Ends as its last turn ended;
    * returns undefined if it had no turn since it was opened.

@@ -1,5 +1,6 @@
 /** Reads the present state of trees of sessions: what a front end shows before it follows the events. */
 import type { SessionID } from "@skein/domain/Id"
+import { isPersonPrompt, waitingOf } from "@skein/domain/InboxRow"
 import { modeOf } from "@skein/domain/Mode"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import type { ListedSession, PendingAsk, TreeSnapshot } from "@skein/domain/TreeSnapshot"
@@ -38,6 +39,7 @@ export const snapshotOf = Effect.fnUntraced(function*(rootID: SessionID) {
     seq,
     sessions: yield* Effect.forEach(sessions, listed),
     tasks: (yield* storage.runs({ rootID })).rows,
-    asks: yield* pendingAsks(rootID)
+    asks: yield* pendingAsks(rootID),
+    waiting: (yield* storage.inbox(rootID)).rows.filter(isPersonPrompt).map(waitingOf)
   } satisfies TreeSnapshot
 })

@@ -43,6 +43,8 @@ export interface PromptOptions {
   readonly command?: EventProperties<"command.executed">
   /** The receipt to store with the prompt, for clients that may send it twice; see `SessionStorage.receipt`. */
   readonly receipt?: Keyed
+  /** `turn`: a session at work does not read it at its next step, but after its turn. It can be withdrawn until then. */
+  readonly after?: "turn"
   /** Called with the id of the prompt's message once the prompt is durable, before it is answered. */
   readonly onStored?: (id: MessageID) => void
   /**
@@ -52,6 +54,12 @@ export interface PromptOptions {
   // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
   readonly output?: Schema.Schema<any, any>
 }
+
+/** The outcome of a withdrawal: the text of the prompt, or that it no longer waits. */
+export type Withdrawal =
+  | { readonly status: "withdrawn"; readonly text: string }
+  /** An agent has it, or somebody else has withdrawn it. */
+  | { readonly status: "gone" }
 
 /** How a turn ended, other than by an error. */
 export type TurnEnd =

@@ -7,16 +7,11 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
+import { asked } from "./support/said.ts"
 import { callsMade, expectStill, messagesOf, resultOf, root, taskTools } from "./support/tree.ts"
 
 const echo = SkeinTest.tool("echo", ({ words }) => Effect.succeed(`said ${String(words)}`))
 const slow = SkeinTest.tool("slow", () => Effect.as(Effect.sleep(1_000), "at last"))
-
-/** The user messages of a request, one text for each. */
-const asked = (request: ModelRequest | undefined): ReadonlyArray<string> =>
-  request?.messages.flatMap((message) =>
-    message.role === "user" ? [message.content.map((part) => part.type === "text" ? part.text : "").join("|")] : []
-  ) ?? []
 
 const systemOf = (request: ModelRequest | undefined): string => {
   const [first] = request?.messages ?? []

@@ -1,6 +1,7 @@
 /** Defines the events of the Bus, which CLI, server and hooks share. */
 import * as Schema from "effect/Schema"
 import { EventID, MessageID, PartID, PermissionID, RunID, SessionID } from "./Id.ts"
+import { WaitingPrompt } from "./InboxRow.ts"
 import { ErrorInfo, Message } from "./Message.ts"
 import { Outcome } from "./Outcome.ts"
 import { Part } from "./Part.ts"
@@ -132,6 +133,8 @@ export const properties = {
   "question.replied": Schema.Struct({ id: PartID, reply: QuestionReply, answers: Schema.Array(Schema.String) }),
   /** A command became a prompt of this session. */
   "command.executed": Schema.Struct({ name: Schema.String, arguments: Schema.String }),
+  /** What waits for an agent at work has changed: the prompts of people that it has not read yet, oldest first. */
+  "inbox.updated": Schema.Struct({ waiting: Schema.Array(WaitingPrompt) }),
   /** The todo list changed. */
   "todo.updated": Schema.Struct({
     todos: Schema.Array(Todo)

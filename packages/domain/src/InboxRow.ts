@@ -20,6 +20,8 @@ export const InboxRow = Schema.Struct({
   /** The run that this reports: at most one row per run in a session's life. */
   runID: Schema.optional(RunID),
   parts: Schema.Array(PartInput),
+  /** Waits until the turn has ended, and begins one of its own; nothing but that starts it by itself. */
+  after: Schema.optional(Schema.Literal("turn")),
   /** Set if an agent wrote it, and not a person. */
   from: Schema.optional(Schema.Literal("agent")),
   agent: Schema.optional(Schema.String),
@@ -31,3 +33,31 @@ export const InboxRow = Schema.Struct({
 })
 /** The type of an inbox row. */
 export interface InboxRow extends Schema.Schema.Type<typeof InboxRow> {}
+
+/** A person's prompt that no agent has read yet. */
+export const WaitingPrompt = Schema.Struct({
+  id: MessageID,
+  /** The beginning of its text. */
+  text: Schema.String,
+  after: InboxRow.fields.after
+})
+/** The type of a waiting prompt. */
+export interface WaitingPrompt extends Schema.Schema.Type<typeof WaitingPrompt> {}
+
+/** How much of a waiting prompt is shown, in characters. */
+const told = 1_000
+
+/** What a person wrote in a row. */
+export const textOfRow = ({ parts }: Pick<InboxRow, "parts">): string =>
+  parts.flatMap((part) => part.type === "text" && part.synthetic !== true ? [part.text] : []).join("\n\n")
+
+/** Whether a row is a prompt of a person. */
+export const isPersonPrompt = ({ from, kind }: Pick<InboxRow, "from" | "kind">): boolean =>
+  kind === "prompt" && from === undefined
+
+/** A row as people see it. */
+export const waitingOf = (row: InboxRow): WaitingPrompt => ({
+  id: row.id,
+  text: textOfRow(row).slice(0, told).toWellFormed(),
+  ...(row.after === undefined ? {} : { after: row.after })
+})

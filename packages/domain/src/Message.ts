@@ -19,6 +19,8 @@ export const UserMessage = Schema.Struct({
   id: MessageID,
   sessionID: SessionID,
   role: Schema.Literal("user"),
+  /** The id that its prompt was stored with, if a younger message was there when it was read. */
+  promptID: Schema.optional(MessageID),
   /** Set if an agent wrote the message: the prompt of a task, or a message to it. */
   from: Schema.optional(Schema.Literal("agent")),
   agent: Schema.String,

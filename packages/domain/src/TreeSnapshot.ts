@@ -2,6 +2,7 @@
 import * as Schema from "effect/Schema"
 import { PermissionRequest, QuestionRequest } from "./Event.ts"
 import { SessionID } from "./Id.ts"
+import { WaitingPrompt } from "./InboxRow.ts"
 import { TaskRun } from "./Outcome.ts"
 import { SessionInfo, SessionStatus } from "./SessionInfo.ts"
 
@@ -26,7 +27,9 @@ export const TreeSnapshot = Schema.Struct({
   sessions: Schema.Array(ListedSession),
   /** Every run of every task of the tree, oldest first. */
   tasks: Schema.Array(TaskRun),
-  asks: Schema.Array(PendingAsk)
+  asks: Schema.Array(PendingAsk),
+  /** The prompts of people that the root has not read yet, oldest first. */
+  waiting: Schema.Array(WaitingPrompt)
 }).annotations({ identifier: "Tree" })
 /** The type of a snapshot. */
 export interface TreeSnapshot extends Schema.Schema.Type<typeof TreeSnapshot> {}

@@ -1,14 +1,17 @@
 /** Puts the parts of the live view together: the answer as it comes, the tree of agents, and the question that waits. */
 import type { Event, EventProperties } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
+import type { MessageWithParts } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
+import type { PendingAsk } from "@skein/domain/TreeSnapshot"
 import { AgentTree } from "@skein/view/AgentTree"
 import { formatCount } from "@skein/view/Numbers"
-import type { Dialog } from "./Dialog.ts"
+import { type Dialog, dialogOf } from "./Dialog.ts"
 import { dialogLines } from "./internal/ask/dialogLines.ts"
 import { DialogQueue } from "./internal/ask/dialogQueue.ts"
 import { subjectOf } from "./internal/ask/dialogText.ts"
 import { ChangedFiles } from "./internal/calls/changedFiles.ts"
+import { eventsOf } from "./internal/calls/eventsOf.ts"
 import { Transcript } from "./internal/calls/transcript.ts"
 import type { TreeLine } from "./internal/tree/treeLine.ts"
 import { treeLines } from "./internal/tree/treeLines.ts"
@@ -53,7 +56,7 @@ export interface Looks {
 
 /** What is seen of one run. */
 export class LiveView {
-  readonly tree: AgentTree
+  #tree: AgentTree
   readonly dialogs = new DialogQueue()
   readonly transcript: Transcript
   readonly changed = new ChangedFiles()
@@ -65,12 +68,32 @@ export class LiveView {
 
   /** `tree` is what is known of the session already. */
   constructor(session: SessionInfo, now: number, looks: Looks, tree = new AgentTree(session, now)) {
-    this.tree = tree
+    this.#tree = tree
     this.#columns = looks.columns ?? 80
     this.transcript = new Transcript(session.id, looks.style, () => this.#columns, {
       showsPrompts: looks.isSession === true
     })
     this.#looks = looks
+  }
+
+  /** The agents. */
+  get tree(): AgentTree {
+    return this.#tree
+  }
+
+  /** Takes in what a snapshot shows: events may have been missed. */
+  renew(asks: ReadonlyArray<PendingAsk>, tree = this.#tree): void {
+    this.#tree = tree
+    this.dialogs.keep(new Set(asks.map(({ id }) => id)))
+    for (const ask of asks) this.dialogs.add(dialogOf(ask))
+  }
+
+  /** Takes in what was said before; so many of its last lines are shown. */
+  recall(messages: ReadonlyArray<MessageWithParts>, most: number): void {
+    const { info } = this.#tree.root
+    if (info === undefined) return
+    for (const message of messages) for (const event of eventsOf(message, info)) this.transcript.see(event)
+    this.transcript.keepLast(most)
   }
 
   /** The tasks that the root waits for: they can be let go on in the background. */

@@ -1,4 +1,5 @@
 /** The session as a person sees it, in each of its states and at three sizes: what a terminal shows after all was written. */
+import { none } from "@skein/domain/Usage"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -7,7 +8,6 @@ import type { ReadStream } from "node:tty"
 import { describe, expect, it } from "vitest"
 import { confirm } from "../src/Confirm.ts"
 import { Pager } from "../src/internal/list/Pager.ts"
-import { linesOf } from "../src/internal/session/watching.ts"
 import { colourless } from "../src/Style.ts"
 import { Seat } from "./support/seat.ts"
 import { TestTerminal } from "./support/terminal.ts"
@@ -71,8 +71,9 @@ const states: Readonly<Record<string, (seat: Seat) => Seat>> = {
   "the menu of commands": (seat) => seat.type("/"),
   "the menu of names": (seat) => seat.type("see @sr"),
   "steered and queued": (seat) => {
-    seat.begin().prompted("Go").type("then this\t")
-    seat.model.waiting.stored("msg_9", "and this at once")
+    seat.begin().prompted("Go").tell("inbox.updated", {
+      waiting: [{ id: "msg_9", text: "and this at once" }, { id: "msg_8", text: "then this", after: "turn" }]
+    })
     return seat.type("half a word")
   },
   "resumed": (seat) => {
@@ -81,12 +82,19 @@ const states: Readonly<Record<string, (seat: Seat) => Seat>> = {
     const messages = [
       { info: { id: "m1", role: "user", time: { created: 0 } }, parts: [part("m1", "An earlier prompt")] },
       {
-        info: { id: "m2", role: "assistant", agent: "build", providerID: "openai", modelID: "m", time: { created: 0 } },
+        info: {
+          id: "m2",
+          role: "assistant",
+          agent: "build",
+          providerID: "openai",
+          modelID: "m",
+          usage: none,
+          time: { created: 0 }
+        },
         parts: [part("m2", "An **earlier** answer")]
       }
-    ] as unknown as Parameters<typeof linesOf>[1]
-    const session = { id: "ses_1", rootID: "ses_1", depth: 0 } as Parameters<typeof linesOf>[0]
-    seat.model.print(linesOf(session, messages, colourless, seat.terminal.columns))
+    ] as unknown as Parameters<typeof seat.model.recall>[0]
+    seat.model.recall(messages, 200)
     return seat.ends()
   },
   "an error": (seat) => {

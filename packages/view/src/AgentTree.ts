@@ -80,7 +80,7 @@ export class AgentTree {
   }
 
   /** Takes in what an agent did before: what events have told since is newer. */
-  recall({ calls, last, model, sessionID }: AgentHistory): void {
+  recall({ calls, last, model, sessionID }: Omit<AgentHistory, "spans">): void {
     const node = this.#nodes.get(sessionID)
     if (node === undefined) return
     node.model ??= model

@@ -240,6 +240,48 @@ const prompts = (make: MakeBackend): void => {
     ))
 }
 
+const steering = (make: MakeBackend): void => {
+  it.live("keeps what waits for an agent at work, tells all who watch, and withdraws it", () =>
+    Effect.gen(function*() {
+      const { asks, sessions, watch } = yield* Backend
+      const { first, snapshots, watcher } = makeEar()
+      const { id } = yield* sessions.create({ directory })
+      yield* watch.tree(id, watcher)
+      const one = yield* sessions.prompt(id, { words: "one" })
+      const asked = yield* first("permission.asked")
+      const queued = yield* sessions.prompt(id, { words: "queued", after: "turn" })
+      const taken = yield* sessions.prompt(id, { words: "taken back" })
+      const waiting = [{ id: queued.messageID, text: "queued", after: "turn" }, {
+        id: taken.messageID,
+        text: "taken back"
+      }]
+      expect((yield* first("inbox.updated", ({ properties }) => properties.waiting.length === 2)).properties).toEqual({
+        waiting
+      })
+      expect((yield* watch.snapshot(id)).waiting).toEqual(waiting)
+      expect(snapshots[0]?.waiting).toEqual([])
+      expect(yield* sessions.withdraw(id, taken.messageID)).toEqual({ status: "withdrawn", text: "taken back" })
+      expect(yield* sessions.withdraw(id, taken.messageID)).toEqual({ status: "gone" })
+      expect(yield* Effect.exit(taken.turn)).toSatisfy(Exit.isFailure)
+      yield* asks.reply(asked.properties.id, "once")
+      expect(yield* one.turn).toMatchObject({ text: "answered one" })
+      expect(yield* queued.turn).toMatchObject({ text: "answered queued" })
+      yield* first("inbox.updated", ({ properties }) => properties.waiting.length === 0)
+    }).pipe(
+      Effect.scoped,
+      Effect.provide(make({
+        "*": ({ messages }) => {
+          const texts = messages.flatMap((each) =>
+            each.role === "user" ? each.content.flatMap((part) => part.type === "text" ? [part.text] : []) : []
+          )
+          return messages.some(({ role }) => role === "tool")
+            ? `answered ${texts.at(-1)}`
+            : Scripted.call("change", {})
+        }
+      }, { tools: [asking] }))
+    ))
+}
+
 const watching = (make: MakeBackend): void => {
   it.live("tells a new session's events from the first, each once and in order", () =>
     Effect.gen(function*() {
@@ -357,6 +399,7 @@ const tasking = (make: MakeBackend): void => {
 export const conformance = (name: string, make: MakeBackend): void => {
   describe(`${name}: sessions`, () => sessions(make))
   describe(`${name}: prompts`, () => prompts(make))
+  describe(`${name}: steering`, () => steering(make))
   describe(`${name}: watching`, () => watching(make))
   describe(`${name}: tasks`, () => tasking(make))
 }

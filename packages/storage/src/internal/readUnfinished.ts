@@ -14,7 +14,9 @@ const decode = makeDecode(SessionInfo)
 
 const runs = "SELECT DISTINCT root_id FROM run WHERE state <> 'settled'"
 
-const waiting = "SELECT DISTINCT session_id, kind FROM inbox WHERE taken_at IS NULL AND kind <> 'note'"
+// What waits for the end of a turn starts nothing by itself. JSON escapes quotes inside texts, so this matches only a key.
+const waiting = `SELECT DISTINCT session_id, kind FROM inbox
+  WHERE taken_at IS NULL AND kind <> 'note' AND data NOT LIKE '%"after":"turn"%'`
 
 // JSON escapes quotes inside texts, so these match only keys. The rows found are decoded before the decision.
 const turns = `SELECT id, data FROM session WHERE data LIKE '%"turn":{%'

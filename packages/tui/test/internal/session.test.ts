@@ -81,15 +81,41 @@ describe("the input", () => {
     expect(seat.below).toContain("› draft")
   })
 
-  it("queues with Tab while the agent works, and sends that when the turn has ended", () => {
+  it("sends with Tab for after the turn, shows what waits, and asks for the last of it back with Up", () => {
     const seat = new Seat().type("then this\t")
+    expect(seat.model.take()).toEqual([{ type: "prompt", text: "then this", typed: "then this", after: "turn" }])
+    seat.tell("inbox.updated", {
+      waiting: [{ id: "msg_1", text: "at once" }, { id: "msg_2", text: "then this", after: "turn" }]
+    })
+    expect(seat.below).toContain("read at the next step: at once")
     expect(seat.below).toContain("sent after the turn (Up edits it): then this")
     seat.type("\u001b[A")
-    expect(seat.below).toContain("› then this")
-    seat.type("\t")
+    expect(seat.model.take()).toEqual([{ type: "withdraw", message: "msg_2" }])
+    seat.tell("inbox.updated", { waiting: [] })
+    expect(seat.below).not.toContain("then this")
+    seat.type("\u001b[A")
     expect(seat.model.take()).toEqual([])
+  })
+
+  it("keeps for after the turn what an agent reads, and not what the program itself does", () => {
+    const seat = new Seat(true, { commands: [{ name: "own" }] }).type("/own x\t")
+    expect(seat.model.take()).toEqual([{ type: "command", name: "own", words: "x", after: "turn" }])
+    for (const text of ["/compact", "!ls"]) {
+      seat.type(`${text} \t`)
+      expect(seat.model.take()).toEqual([])
+      expect(seat.below).toContain(`› ${text}`)
+      expect(seat.below).toContain("Only prompts and commands of the project wait")
+      seat.type("\u0015")
+    }
+  })
+
+  it("leaves once the work has ended, whatever was not chosen yet about it", () => {
+    const seat = new Seat()
+    seat.model.confirmLeaving("The turn is under way.", [{ value: "stay", label: "Stay here" }], () => undefined)
+    expect(seat.below).toContain("Stay here")
     seat.tell("session.idle", {})
-    expect(seat.model.take()).toEqual([{ type: "prompt", text: "then this", typed: "then this" }])
+    expect(seat.below).not.toContain("Stay here")
+    expect(seat.model.take()).toEqual([{ type: "quit" }])
   })
 
   it("quits by Ctrl+C twice, which first clears", () => {

@@ -78,7 +78,8 @@ export class Story {
       seq,
       sessions: [...state.sessions].map(([name, info]) => ({ ...info, status: state.statuses.get(name) ?? idle })),
       tasks: [...state.runs.values()],
-      asks: [...state.asks.values()]
+      asks: [...state.asks.values()],
+      waiting: []
     }
   }
 

@@ -18,8 +18,9 @@ const digestOf = (id: SessionID, { agent, command, model, parts, text, words }: 
   createHash("sha256").update(JSON.stringify([id, words, command, text, parts, agent, model])).digest("hex")
 
 const optionsOf = (id: SessionID, prompt: NewPrompt): PromptOptions => {
-  const { agent, budget, key, model } = prompt
+  const { after, agent, budget, key, model } = prompt
   return {
+    ...(after === undefined ? {} : { after }),
     ...(agent === undefined ? {} : { agent }),
     ...(model === undefined ? {} : { model }),
     ...(budget === undefined ? {} : { budget }),

@@ -40,6 +40,7 @@ export const makeSessions = (
     summarize: (id) => session.summarize(id),
     setMode: (id, mode) => session.setMode(id, mode),
     prompt: (id, input) => given(prompt(id, input)),
+    withdraw: (id, messageID) => session.withdraw(id, messageID),
     stop: (id, by) => session.stop(id, by),
     resume: (id) => session.resume(id),
     rest: (id) => session.untilIdle(id),

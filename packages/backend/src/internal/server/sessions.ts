@@ -21,8 +21,9 @@ const isBlank = (text: string | undefined): boolean => text === undefined || tex
 
 /** A prompt as it is sent; undefined where there is nothing in it. */
 const payloadOf = ({ command, parts = [], text, words = "", ...prompt }: NewPrompt): Prompt | undefined => {
-  const { agent, budget, model, unattended } = prompt
+  const { after, agent, budget, model, unattended } = prompt
   const answering = {
+    ...(after === undefined ? {} : { after }),
     ...(agent === undefined ? {} : { agent }),
     ...(budget === undefined ? {} : { budget }),
     ...(model === undefined ? {} : { model }),
@@ -122,6 +123,7 @@ const makeChanging = ({ call }: Link): Omit<Sessions, Reading | Working> => ({
     ),
   compact: (id) => call("is sent once", ({ sessions }) => sessions.compact({ path: { id } })),
   summarize: (id) => call("is sent once", ({ sessions }) => sessions.summarize({ path: { id } })),
+  withdraw: (id, message) => call("is sent once", ({ sessions }) => sessions.withdraw({ path: { id, message } })),
   setMode: (id, mode) =>
     call(
       "may be sent again",

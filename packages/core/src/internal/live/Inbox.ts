@@ -1,22 +1,36 @@
 /** Owns the inbox of a session: stored rows that are not yet part of a turn, oldest first. */
 import type { MessageID } from "@skein/domain/Id"
-import type { InboxRow } from "@skein/domain/InboxRow"
+import { type InboxRow, isPersonPrompt, waitingOf, type WaitingPrompt } from "@skein/domain/InboxRow"
 import type * as Schema from "effect/Schema"
 
 /** The form of an answer. */
 // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
 export type AnswerForm = Schema.Schema<any, any>
 
-/** Whether a row starts the loop; a note waits for the next row that does. */
+/** Whether a row needs an answer; a note waits for the next row that does. */
 const wantsAnswer = (row: InboxRow): boolean => row.kind !== "note"
+
+/** Whether a row waits for the end of the turn. */
+const isQueued = (row: InboxRow): boolean => row.after === "turn"
+
+/** What was taken out of a list, which keeps the rest. */
+const takeOut = (rows: Array<InboxRow>, isMeant: (row: InboxRow, at: number) => boolean): ReadonlyArray<InboxRow> => {
+  const taken = rows.filter(isMeant)
+  if (taken.length > 0) rows.splice(0, rows.length, ...rows.filter((row) => !taken.includes(row)))
+  return taken
+}
 
 /** The inbox of one session. */
 export class Inbox {
   readonly #rows: Array<InboxRow>
   #forms: Map<MessageID, AnswerForm> | undefined
 
+  /** The prompts that people see waiting. */
+  readonly #announced = new Map<MessageID, InboxRow>()
+
   constructor(rows: ReadonlyArray<InboxRow>) {
     this.#rows = [...rows]
+    for (const row of rows) if (isPersonPrompt(row)) this.#announced.set(row.id, row)
   }
 
   /** All rows, oldest first. */
@@ -24,9 +38,40 @@ export class Inbox {
     return this.#rows
   }
 
-  /** Whether a row starts the loop. */
+  /** Whether a loop that runs has something left to answer. */
   get wantsAnswer(): boolean {
     return this.#rows.some(wantsAnswer)
+  }
+
+  /** Whether a row starts the loop: one that waits for the end of a turn does not start any. */
+  get startsLoop(): boolean {
+    return this.#rows.some((row) => wantsAnswer(row) && !isQueued(row))
+  }
+
+  /** The prompts that people see waiting, oldest first. */
+  get announced(): ReadonlyArray<WaitingPrompt> {
+    return Array.from(this.#announced.values(), waitingOf)
+  }
+
+  /** A prompt is about to be stored that will have to wait. */
+  announce(row: InboxRow): void {
+    this.#announced.set(row.id, row)
+  }
+
+  /** A prompt waits no longer; says whether people saw it waiting. */
+  unannounce(id: MessageID): boolean {
+    return this.#announced.delete(id)
+  }
+
+  /** Takes a person's prompt back that no turn has read; undefined if there is none of this id. */
+  withdraw(id: MessageID): InboxRow | undefined {
+    return takeOut(this.#rows, (row) => row.id === id && isPersonPrompt(row))[0]
+  }
+
+  /** Puts a row back where it was. */
+  restore(row: InboxRow): void {
+    this.#rows.push(row)
+    this.#rows.sort((a, b) => a.id < b.id ? -1 : 1)
   }
 
   /** Puts a stored row at the end. */
@@ -41,9 +86,7 @@ export class Inbox {
 
   /** Takes the matching rows, in order. */
   takeIf(isMeant: (row: InboxRow) => boolean): ReadonlyArray<InboxRow> {
-    const taken = this.#rows.filter(isMeant)
-    if (taken.length > 0) this.#rows.splice(0, this.#rows.length, ...this.#rows.filter((row) => !isMeant(row)))
-    return taken
+    return takeOut(this.#rows, isMeant)
   }
 
   /** Turns an abandoned prompt into a note; returns the note. */
@@ -54,17 +97,22 @@ export class Inbox {
   }
 
   /**
-   * Takes what the next step reads: everything, up to a prompt with its own schema. Such a prompt begins a new turn.
+   * Takes what the next step reads: everything, up to a prompt with its own schema. Such a prompt begins a new turn, and
+   * so does each that waited for the end of one, once nothing else is left.
    */
   take(beginsTurn: boolean): ReadonlyArray<InboxRow> {
     const special = this.#rows.findIndex((row) => this.formOf(row.id) !== undefined)
-    if (special < 0) return this.#rows.splice(0)
-    return this.#rows.splice(0, special === 0 && beginsTurn ? 1 : special)
+    if (special === 0 && beginsTurn) return this.#rows.splice(0, 1)
+    const end = special < 0 ? this.#rows.length : special
+    const mayTake = (row: InboxRow, at: number) => at < end && !isQueued(row)
+    const isAnswered = this.#rows.some((row, at) => mayTake(row, at) && wantsAnswer(row))
+    const queued = beginsTurn && !isAnswered ? this.#rows.findIndex((row, at) => at < end && isQueued(row)) : -1
+    return takeOut(this.#rows, (row, at) => at === queued || mayTake(row, at))
   }
 
   /** Whether a running turn can take more: a row needs an answer, but not a new turn. */
   get hasMore(): boolean {
-    const first = this.#rows.find(wantsAnswer)
+    const first = this.#rows.find((row) => wantsAnswer(row) && !isQueued(row))
     return first !== undefined && this.formOf(first.id) === undefined
   }
 

@@ -135,8 +135,8 @@ const unfinishedOf = (state: State): ReadonlyArray<SessionID> => {
   const roots = new Set<SessionID>()
   const waiting = new Map<SessionID, Set<InboxRow["kind"]>>()
   for (const run of HashMap.values(state.runs)) if (run.state !== "settled") roots.add(run.rootID)
-  for (const { row: { kind, sessionID }, taken } of HashMap.values(state.inbox)) {
-    if (!taken) waiting.set(sessionID, (waiting.get(sessionID) ?? new Set()).add(kind))
+  for (const { row: { after, kind, sessionID }, taken } of HashMap.values(state.inbox)) {
+    if (!taken && after === undefined) waiting.set(sessionID, (waiting.get(sessionID) ?? new Set()).add(kind))
   }
   for (const { info } of HashMap.values(state.sessions)) {
     if (hasOpenTurn(info) || wantsAnswer(info, waiting.get(info.id) ?? [])) roots.add(info.rootID)

@@ -20,6 +20,7 @@ import type { PromptError, Turn } from "../../Turn.ts"
 import { inSlices } from "../fairScheduler.ts"
 import { failedToStore } from "../live/endings.ts"
 import { halt } from "../live/halt.ts"
+import { noLongerWaiting } from "../live/inboxChanged.ts"
 import { inProject } from "../live/inProject.ts"
 import { type Live, pathOf } from "../live/Live.ts"
 import type { Running } from "../live/RunState.ts"
@@ -185,7 +186,7 @@ const start = (live: Live, waiters: Running["waiters"]) => {
 /** Starts the loop for what is in the inbox, without waiting for the answer; a running loop checks the inbox itself. */
 export const wake = (live: Live): Effect.Effect<void, never, LoopServices> =>
   Effect.suspend(() =>
-    live.running === undefined && live.inbox.wantsAnswer
+    live.running === undefined && live.inbox.startsLoop
       ? Effect.asVoid(underSpan(live.run.span, start(live, new Map())))
       : Effect.void
   )
@@ -220,7 +221,9 @@ const withdraw = Effect.fnUntraced(
   function*(live: Live, id: MessageID) {
     const journal = yield* Journal
     const row = live.inbox.makeNote(id)
-    if (row !== undefined) yield* journal.commit([{ _tag: "Inbox", row }])
+    if (row !== undefined) {
+      yield* journal.commit([{ _tag: "Inbox", row }, ...noLongerWaiting(journal, live, [id])], live.info)
+    }
   },
   (effect) => Effect.catchAll(effect, logUnstored("A prompt could not be withdrawn"))
 )

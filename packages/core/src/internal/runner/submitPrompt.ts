@@ -1,6 +1,6 @@
 /** Submits prompts to a session: stores a prompt, then answers it. */
 import { Ids } from "@skein/domain/Id"
-import type { InboxRow } from "@skein/domain/InboxRow"
+import { type InboxRow, isPersonPrompt } from "@skein/domain/InboxRow"
 import type { PartInput } from "@skein/domain/Part"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -12,6 +12,7 @@ import type { PromptOptions } from "../../Turn.ts"
 import { opened } from "../budget/account.ts"
 import { grantWaiting } from "../budget/requests.ts"
 import { forgoPromise } from "../budget/reservations.ts"
+import { inboxChanged } from "../live/inboxChanged.ts"
 import { inProject } from "../live/inProject.ts"
 import type { Live } from "../live/Live.ts"
 import { sessionAttributes, usageAttributes } from "../live/spanAttributes.ts"
@@ -41,7 +42,7 @@ const store = Effect.fnUntraced(function*(
   live: Live,
   kind: "prompt" | "note",
   parts: ReadonlyArray<PartInput>,
-  { budget, command, onStored, receipt, ...said }: Omit<PromptOptions, "output">
+  { after, budget, command, onStored, receipt, ...said }: Omit<PromptOptions, "output">
 ) {
   const journal = yield* Journal
   const ids = yield* Ids
@@ -51,6 +52,7 @@ const store = Effect.fnUntraced(function*(
     sessionID: live.info.id,
     kind,
     parts,
+    ...(after === undefined ? {} : { after }),
     ...wellFormed(said),
     time: { created: now }
   }
@@ -65,9 +67,12 @@ const store = Effect.fnUntraced(function*(
     forgoPromise(live.budget)
     grantWaiting(live.budget)
   }
-  yield* journal.commit([
+  const waits = isPersonPrompt(row) && live.running !== undefined
+  if (waits) live.inbox.announce(row)
+  const stored = journal.commit([
     { _tag: "Inbox", row },
     ...changed,
+    ...(waits ? [inboxChanged(journal, live)] : []),
     ...(receipt === undefined
       ? []
       : [
@@ -75,6 +80,7 @@ const store = Effect.fnUntraced(function*(
       ]),
     ...(command === undefined ? [] : [journal.fact(live.info, "command.executed", wellFormed(command))])
   ])
+  yield* Effect.tapError(stored, () => Effect.sync(() => live.inbox.unannounce(row.id)))
   yield* failpoint("user_msg_after_commit")
   onStored?.(row.id)
   return { row, first: names && live.parent === undefined }

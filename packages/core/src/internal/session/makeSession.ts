@@ -15,6 +15,7 @@ import { removeSession } from "../live/removeSession.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 import type { LoopServices } from "../runner/runner.ts"
 import { SessionRunner } from "../runner/SessionRunner.ts"
+import { withdrawPrompt } from "../runner/withdrawPrompt.ts"
 import { promptHooks } from "../sessionHooks/turnHooks.ts"
 import { summarize, summarized } from "../summary/makeSummary.ts"
 import { Recovery } from "../tasks/Recovery.ts"
@@ -56,6 +57,7 @@ export const makeSession = Effect.gen(function*() {
     messages: (id: SessionID) => given(messagesOf(id)),
     prompt: (id: SessionID, input: string | ReadonlyArray<PartInput>, options: PromptOptions = {}) =>
       given(promptSession(id, input, options, submitted)),
+    withdraw: (id: SessionID, messageID: MessageID) => given(table.use(id, (live) => withdrawPrompt(live, messageID))),
     untilIdle: (id: SessionID) =>
       opened(
         id,

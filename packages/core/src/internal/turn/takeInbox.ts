@@ -12,6 +12,7 @@ import type { Entry } from "../../JournalEntry.ts"
 import { disposeOf } from "../calls/reportedRuns.ts"
 import { makeStructuredOutput, type StructuredOutput } from "../conversation/structuredOutput.ts"
 import type { LiveMessage } from "../live/History.ts"
+import { noLongerWaiting } from "../live/inboxChanged.ts"
 import type { Live } from "../live/Live.ts"
 import { switchAgent } from "../live/mode.ts"
 
@@ -30,6 +31,7 @@ const messageOf = (live: Live, row: InboxRow, id: MessageID): UserMessage => ({
   sessionID: live.info.id,
   role: "user",
   agent: row.agent ?? live.info.agent,
+  ...(id === row.id ? {} : { promptID: row.id }),
   ...settings(row),
   time: { created: row.time.created }
 })
@@ -101,6 +103,7 @@ const take = Effect.fnUntraced(function*(live: Live, begins: boolean) {
   if (begins && first !== undefined) {
     writes.push(live.record.change(now, { turn: { began: now, first: first.info.id } }))
   }
+  writes.push(...noLongerWaiting(journal, live, rows.map(({ id }) => id)))
   if (rows.some(({ kind }) => kind === "notification")) yield* failpoint("wake_sent_before_mark")
   yield* Effect.tapError(journal.commit(writes, live.info), () => Effect.sync(() => live.inbox.putBack(rows)))
   yield* disposeOf(live, rows.flatMap(({ runID }) => runID === undefined ? [] : [runID]))

@@ -3,7 +3,7 @@ import type { Prompt } from "@skein/api/Input"
 import { problem } from "@skein/api/Problem"
 import { beginPrompt, type BegunPrompt } from "@skein/core/BegunPrompt"
 import type { PersonPrompt } from "@skein/core/PersonPrompt"
-import { turnAnswering } from "@skein/core/PromptedTurn"
+import { isPrompt, turnAnswering } from "@skein/core/PromptedTurn"
 import type { Keyed } from "@skein/core/Receipt"
 import { Session, type Turn } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
@@ -32,8 +32,9 @@ const typedOf = (prompt: Prompt): PersonPrompt =>
     : { parts: "text" in prompt ? [{ type: "text", text: prompt.text }] : prompt.parts }
 
 const optionsOf = ({ prompt }: Sent, receipt: Keyed | undefined): PromptOptions => {
-  const { agent, budget, model } = prompt
+  const { after, agent, budget, model } = prompt
   return {
+    ...(after === undefined ? {} : { after }),
     ...(agent === undefined ? {} : { agent }),
     ...(model === undefined ? {} : { model }),
     ...(budget === undefined ? {} : { budget }),
@@ -93,7 +94,7 @@ export const findMessage = Effect.fnUntraced(function*(id: SessionID, given: str
     if (turns.has(given)) return given
     const { rows } = yield* asProblem(storage.messages(id))
     const { rows: waiting } = yield* asProblem(storage.inbox(id))
-    if (rows.some(({ info }) => info.id === given) || waiting.some((each) => each.id === given)) return given
+    if (rows.some(({ info }) => isPrompt(info, given)) || waiting.some((each) => each.id === given)) return given
   }
   return yield* Effect.fail(
     problem(404, "MessageNotFound", `There is no message ${given.slice(0, 100)} in the session ${id}.`)

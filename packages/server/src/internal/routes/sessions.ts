@@ -176,8 +176,9 @@ export const sessionRoutes = HttpApiBuilder.group(Api, "sessions", (handlers) =>
           attended(rootID, urlParams.unattended !== "true", turnOf(id, message)))))
     .handle("rest", ({ path, urlParams }) =>
       rest(path.id, urlParams.unattended !== "true"))
-    .handle("interrupt", ({ path, urlParams }) =>
-      withSession(path.id, (session, id) => session.stop(id, urlParams.by)))
+    .handle("withdraw", ({ path }) =>
+      withSession(path.id, (session, id) => session.withdraw(id, path.message)))
+    .handle("interrupt", ({ path, urlParams }) => withSession(path.id, (session, id) => session.stop(id, urlParams.by)))
     .handle("resume", ({ path }) => withSession(path.id, (session, id) => session.resume(id)))
     .handle("fork", ({ path, payload }) =>
       withSession(path.id, (session, id) =>

@@ -1,11 +1,11 @@
 /** Reads when each agent of a tree did what: from messages, runs and the questions in the log. */
-import type { AgentHistory, Span } from "@skein/api/Output"
+import type { Span } from "@skein/api/Output"
 import { findSession } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { listed } from "@skein/core/Snapshots"
 import type { SessionID } from "@skein/domain/Id"
 import type { TaskRun } from "@skein/domain/Outcome"
-import type { MessageWithParts } from "@skein/domain/Part"
+import { historyOf } from "@skein/view/AgentHistory"
 import { Timeline } from "@skein/view/Timeline"
 import * as Effect from "effect/Effect"
 import { asProblem } from "./toProblem.ts"
@@ -22,22 +22,6 @@ const spanOfQueue = ({ id, state, time }: TaskRun): ReadonlyArray<Span> => {
   return [{ id: `slot-${id}`, kind: "slot", start, ...(end === undefined ? {} : { end }), label: "waits for a slot" }]
 }
 
-const callsOf = (messages: ReadonlyArray<MessageWithParts>): Pick<AgentHistory, "calls" | "last" | "model"> => {
-  const calls: Array<AgentHistory["calls"][number]> = []
-  let last: AgentHistory["last"]
-  let model: AgentHistory["model"]
-  for (const { info, parts } of messages) {
-    if (info.role === "assistant") model = { providerID: info.providerID, modelID: info.modelID }
-    for (const part of parts) {
-      if (part.type !== "tool" || part.state.status === "pending") continue
-      const title = "title" in part.state ? part.state.title ?? "" : ""
-      last = { tool: part.tool, title }
-      if (part.state.status === "running") calls.push({ id: part.id, tool: part.tool, title })
-    }
-  }
-  return { calls, ...(last === undefined ? {} : { last }), ...(model === undefined ? {} : { model }) }
-}
-
 /** The timeline of the tree that a session is in. Events after its `seq` may already be in it, and do no harm. */
 export const readTimeline = Effect.fnUntraced(function*(id: string) {
   const storage = yield* SessionStorage
@@ -51,7 +35,7 @@ export const readTimeline = Effect.fnUntraced(function*(id: string) {
   const read = Effect.fnUntraced(function*(sessionID: SessionID) {
     const { rows } = yield* asProblem(storage.messages(sessionID))
     for (const { info, parts } of rows) timeline.read(info, parts)
-    return { sessionID, ...callsOf(rows) }
+    return historyOf(sessionID, rows)
   })
   const known = yield* Effect.forEach(sessions, (session) => read(session.id), { concurrency: readers })
   for (const session of yield* Effect.forEach(sessions, listed)) {

@@ -75,6 +75,8 @@ export const servers: Tests = {
       write.taken("taken", "2"),
       write.session(session("noted")),
       write.inbox({ ...inboxRow("noted", "3"), kind: "note" }),
+      write.session(session("queued")),
+      write.inbox({ ...inboxRow("queued", "6"), after: "turn" }),
       inTurn("stopped", "stopped"),
       write.inbox(inboxRow("stopped", "4", "told")),
       inTurn("news", "completed"),

@@ -52,6 +52,13 @@ export class DialogQueue {
   }
 
   /** A question was answered, here or elsewhere; gives it where it was on the screen. */
+  keep(ids: ReadonlySet<string>): void {
+    for (const waiting of [this.#permissions, this.#questions]) {
+      for (const { request } of [...waiting]) if (!ids.has(request.id)) this.remove(request.id)
+    }
+  }
+
+  /** Takes a question away; gives it. */
   remove(id: PermissionRequest["id"] | QuestionRequest["id"]): Dialog | undefined {
     for (const waiting of [this.#permissions, this.#questions]) {
       const at = waiting.findIndex(({ request }) => request.id === id)

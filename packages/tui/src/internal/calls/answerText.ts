@@ -51,8 +51,9 @@ export class AnswerText {
 
   /** A part as it is stored: it may hold more than the pieces that came. */
   #whole(part: Part): boolean {
-    if (part.type !== "text" || part.time?.end === undefined || !this.#answers.has(part.messageID)) return false
+    if (part.type !== "text" || !this.#answers.has(part.messageID)) return false
     if (part.text === "" || this.#ended.has(part.id)) return false
+    if (part.time?.end === undefined) return this.#grown(part.messageID, part.id, part.text)
     this.#ended.add(part.id)
     // The part after it has begun, so all of it is printed already.
     if (part.id !== this.#part && this.#begun.has(part.id)) return false
@@ -67,6 +68,15 @@ export class AnswerText {
     if (event.type !== "message.part.updated") return false
     const { part } = event.properties
     return part.type === "text" && part.time?.end !== undefined && part.id === this.#part
+  }
+
+  /** A part as it is so far: whoever comes in the middle of it has not heard its beginning. */
+  #grown(message: string, id: string, text: string): boolean {
+    if (id !== this.#part && this.#begun.has(id)) return false
+    this.#begin(message, id)
+    if (text.length <= this.#text.length || !text.startsWith(this.#text.slice(0, this.#printed))) return false
+    this.#text = text
+    return true
   }
 
   /** All that was written of the last message, as `Turn.text` has it. */

@@ -121,6 +121,11 @@ export class Transcript {
     this.#block(lines)
   }
 
+  /** Leaves out all but so many of the last lines that nobody has taken yet. */
+  keepLast(most: number): void {
+    this.#lines = this.#lines.slice(-most)
+  }
+
   /** The lines that are complete, once. */
   take(): ReadonlyArray<string> {
     const lines = this.#lines

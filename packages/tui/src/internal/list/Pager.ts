@@ -6,16 +6,17 @@ import { fit } from "../../Width.ts"
 /** A text in a full-screen view. */
 export class Pager {
   readonly title: string
-  /** What more keys do. */
-  readonly hint: string
-  #lines: ReadonlyArray<string>
+  readonly #hint: () => string
+  readonly #lines: ReadonlyArray<string>
+  /** What stands behind the lines for now. */
+  #growing: ReadonlyArray<string> = []
   #first: number | undefined
   #height = 1
 
-  /** `fromEnd`: the end is shown at first, and followed. The lines must be escaped, and may have colours. */
-  constructor(title: string, lines: ReadonlyArray<string>, fromEnd = false, hint = "") {
+  /** `fromEnd`: the end is shown at first, and followed. `hint` says what more keys do. The lines must be escaped, and may have colours. */
+  constructor(title: string, lines: ReadonlyArray<string>, fromEnd = false, hint = () => "") {
     this.title = title
-    this.hint = hint
+    this.#hint = hint
     this.#lines = lines
     this.#first = fromEnd ? undefined : 0
   }
@@ -24,8 +25,9 @@ export class Pager {
     return this.#lines
   }
 
-  replace(lines: ReadonlyArray<string>): void {
-    this.#lines = lines
+  /** Lines may have been added; these stand behind them for now. */
+  follow(growing: ReadonlyArray<string>): void {
+    this.#growing = growing
   }
 
   /** Takes a key; `left` where it closes the view. */
@@ -69,10 +71,14 @@ export class Pager {
   /** The whole terminal. */
   draw(columns: number, rows: number, style: Style): ReadonlyArray<string> {
     this.#height = Math.max(1, rows - 2)
-    const shown = this.#lines.slice(this.#top, this.#top + this.#height)
-    const last = this.#top + shown.length
-    const place = `${last} of ${this.#lines.length} · ↑ ↓ PgUp PgDn scroll, Esc closes${
-      this.hint === "" ? "" : ` · ${this.hint}`
+    const [top, count] = [this.#top, this.#lines.length]
+    const shown = [
+      ...this.#lines.slice(top, top + this.#height),
+      ...this.#growing.slice(Math.max(0, top - count), Math.max(0, top + this.#height - count))
+    ]
+    const hint = this.#hint()
+    const place = `${top + shown.length} of ${this.#count} · ↑ ↓ PgUp PgDn scroll, Esc closes${
+      hint === "" ? "" : ` · ${hint}`
     }`
     return [
       style.bold(style.cyan(fit(this.title, columns - 1))),
@@ -82,13 +88,17 @@ export class Pager {
     ]
   }
 
+  get #count(): number {
+    return this.#lines.length + this.#growing.length
+  }
+
   get #top(): number {
-    const end = Math.max(0, this.#lines.length - this.#height)
+    const end = Math.max(0, this.#count - this.#height)
     return this.#first === undefined ? end : Math.max(0, Math.min(this.#first, end))
   }
 
   #go(first: number): void {
-    const end = Math.max(0, this.#lines.length - this.#height)
-    this.#first = first >= end && this.#lines.length > this.#height ? undefined : Math.max(0, first)
+    const end = Math.max(0, this.#count - this.#height)
+    this.#first = first >= end && this.#count > this.#height ? undefined : Math.max(0, first)
   }
 }

@@ -22,9 +22,11 @@ export interface RestoredFile {
 /** Something to be done. */
 export type Request =
   /** Sends a person's words; `typed` is what of them was not pasted in a fold: its names are checked. */
-  | { readonly type: "prompt"; readonly text: string; readonly typed: string }
+  | { readonly type: "prompt"; readonly text: string; readonly typed: string; readonly after?: "turn" }
   /** Runs a command of the session or of the project. */
-  | { readonly type: "command"; readonly name: string; readonly words: string }
+  | { readonly type: "command"; readonly name: string; readonly words: string; readonly after?: "turn" }
+  /** Takes a prompt back that no agent has read, to edit it. */
+  | { readonly type: "withdraw"; readonly message: MessageID }
   /** Runs a command of the person's own. */
   | { readonly type: "shell"; readonly command: string }
   | { readonly type: "reply"; readonly reply: DialogReply }
@@ -33,6 +35,8 @@ export type Request =
   | { readonly type: "stop" }
   /** Stops one task. */
   | { readonly type: "stopTask"; readonly task: SessionID }
+  /** Has a task continue that has ended, or was interrupted. */
+  | { readonly type: "resumeTask"; readonly task: SessionID }
   | { readonly type: "messageTask"; readonly task: SessionID; readonly text: string }
   /** Shows what a session said and did. */
   | { readonly type: "transcript"; readonly session: SessionID }

@@ -1,8 +1,9 @@
 /** Owns what a terminal session shows and what its keys do: a fold over events, keys and time. */
 import type { Event } from "@skein/domain/Event"
+import type { MessageWithParts } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
+import type { TreeSnapshot } from "@skein/domain/TreeSnapshot"
 import type { AgentTree } from "@skein/view/AgentTree"
-import type { Dialog } from "../../Dialog.ts"
 import type { Key } from "../../Key.ts"
 import { LiveView, type Moment } from "../../LiveView.ts"
 import type { Style } from "../../Style.ts"
@@ -14,6 +15,7 @@ import type { Facts } from "./Facts.ts"
 import { joinKeys } from "./joinKeys.ts"
 import type { Menu } from "./Menu.ts"
 import { QuestionKeys } from "./QuestionKeys.ts"
+import type { Reading } from "./Reading.ts"
 import type { Request } from "./Request.ts"
 import { TreeView } from "./TreeView.ts"
 import { Waiting } from "./Waiting.ts"
@@ -25,6 +27,8 @@ const twice = { quit: 2_000, back: 800 }
 interface Choosing {
   readonly picker: Picker
   readonly taken: (value: string) => void
+  /** Whether it asks what becomes of the work that the person leaves: it needs no answer once that has ended. */
+  readonly isAboutWork?: boolean
 }
 
 /** A session at a terminal. */
@@ -42,6 +46,8 @@ export class SessionModel {
   #choosing: Choosing | undefined
   #pager: Pager | undefined
   #tree: TreeView | undefined
+  /** The transcript that fills the terminal. */
+  #reading: Reading | undefined
   #quitAt = Number.NEGATIVE_INFINITY
   #backAt = Number.NEGATIVE_INFINITY
   #wasWorking = false
@@ -109,9 +115,21 @@ export class SessionModel {
     this.#learn(session)
   }
 
-  /** A question waits that was asked before. */
-  ask(dialog: Dialog): void {
-    this.#live?.dialogs.add(dialog)
+  /** What is known of the session that is open: the tree, the questions and the prompts that wait. */
+  renew({ asks, waiting }: Pick<TreeSnapshot, "asks" | "waiting">, tree: AgentTree | undefined): void {
+    this.#live?.renew(asks, tree)
+    this.waiting.see(waiting)
+    if (this.#tree !== undefined && tree !== undefined) this.#tree = new TreeView(tree)
+  }
+
+  /** What was said before: its last lines are printed. */
+  recall(messages: ReadonlyArray<MessageWithParts>, most: number): void {
+    const last = messages.findLast(({ info }) => info.role === "assistant")
+    if (last?.info.role === "assistant") {
+      const { cacheRead, cacheWrite, input, output } = last.info.usage.tokens
+      if (input + output > 0) this.used = input + output + cacheRead + cacheWrite
+    }
+    this.#live?.recall(messages, most)
   }
 
   /** No session is open: the next prompt begins one. */
@@ -129,11 +147,17 @@ export class SessionModel {
     const root = live.tree.root.id
     const changed = live.see(event)
     if (event.type === "permission.asked" || event.type === "question.asked") this.#notify("A question waits")
-    if (event.sessionID !== root) return changed || this.#tree !== undefined
+    const isRead = this.#reading?.see(event) ?? false
+    if (this.#choosing?.isAboutWork === true && !this.isWorking) {
+      this.#choosing = undefined
+      this.request({ type: "quit" })
+    }
+    if (event.sessionID !== root) return changed || isRead || this.#tree !== undefined
+    if (event.type === "inbox.updated") this.waiting.see(event.properties.waiting)
     if (event.type === "session.updated") this.#learn(event.properties.info)
     if (event.type === "message.updated") {
       const { info } = event.properties
-      if (info.role === "user") this.waiting.taken(info.id)
+      if (info.role === "user") this.waiting.taken(info.promptID ?? info.id)
       else {
         this.facts.model = `${info.providerID}/${info.modelID}`
         const { cacheRead, cacheWrite, input, output } = info.usage.tokens
@@ -187,6 +211,7 @@ export class SessionModel {
   closeViews(): void {
     this.#tree = undefined
     this.#pager = undefined
+    this.#reading = undefined
   }
 
   /** Ctrl+C as a signal, where keys are not read one by one: it stops the turn, and twice quits. */
@@ -195,9 +220,19 @@ export class SessionModel {
     else this.#interrupt(moment)
   }
 
+  /** The same before the person leaves work that goes on. */
+  confirmLeaving(title: string, items: ReadonlyArray<Item>, taken: (value: string) => void): void {
+    this.#choosing = { picker: new Picker(title, items, true), taken, isAboutWork: true }
+  }
+
   /** Fills the terminal with a text. */
   page(pager: Pager | undefined): void {
     this.#pager = pager
+  }
+
+  /** A transcript that is about to fill the terminal follows the events from now on. */
+  follow(reading: Reading): void {
+    this.#reading = reading
   }
 
   /** Asks for something to be done. */
@@ -246,7 +281,12 @@ export class SessionModel {
   }
 
   #pressPager(key: Key, pager: Pager): void {
-    if (pager.press(key) === "left") this.#pager = undefined
+    const done = this.#reading?.pager === pager ? this.#reading.press(key) : undefined
+    if (done === "kept") return
+    if (done !== undefined) return this.request(done)
+    if (pager.press(key) !== "left") return
+    this.#pager = undefined
+    this.#reading = undefined
   }
 
   #pressPicker(key: Key, { picker, taken }: Choosing): void {
@@ -292,8 +332,8 @@ export class SessionModel {
       case "ctrl+d":
         return this.input.isEmpty ? this.request({ type: "quit" }) : void this.input.press(key)
       case "up": {
-        const withdrawn = this.input.isEmpty ? this.waiting.withdraw() : undefined
-        return withdrawn === undefined ? void this.input.press(key) : this.input.set(withdrawn)
+        const last = this.input.isEmpty ? this.waiting.last : undefined
+        return last === undefined ? void this.input.press(key) : this.request({ type: "withdraw", message: last.id })
       }
       case "down":
         return this.input.isEmpty && this.#live !== undefined && this.#live.tree.all.length > 1
@@ -366,22 +406,33 @@ export class SessionModel {
   #send(how: "steer" | "queue"): void {
     const { text: typed, whole: text } = this.input
     if (text.trim() === "") return
+    if (how === "queue" && this.isBusy && this.#isForHere(text)) {
+      this.hint = "Only prompts and commands of the project wait for the end of the turn. Enter runs this one now."
+      return
+    }
     this.input.keep(text)
     this.input.clear()
     this.#completion.close()
-    if (how === "queue" && this.isBusy) return this.waiting.queue(text)
-    this.submit(text, typed)
+    this.submit(text, typed, how === "queue" && this.isBusy ? "turn" : undefined)
   }
 
   /** Does what a text says: a command, a shell command, or a prompt. */
-  submit(text: string, typed = text): void {
+  submit(text: string, typed = text, after?: "turn"): void {
     this.#failed = undefined
     const [, name, words = ""] = /^\/([^\s/]+)(?:\s+([^]*))?$/.exec(text.trimEnd()) ?? []
-    if (name !== undefined) return this.request({ type: "command", name, words })
+    if (name !== undefined) {
+      return this.request({ type: "command", name, words, ...(after === undefined ? {} : { after }) })
+    }
     if (text.startsWith("!") && text.trim().length > 1) {
       return this.request({ type: "shell", command: text.slice(1).trim() })
     }
-    this.request({ type: "prompt", text, typed })
+    this.request({ type: "prompt", text, typed, ...(after === undefined ? {} : { after }) })
+  }
+
+  /** Whether a text is carried out by this program, which cannot keep it for after the turn. */
+  #isForHere(text: string): boolean {
+    const [, name] = /^\/([^\s/]+)/.exec(text) ?? []
+    return text.startsWith("!") || (name !== undefined && !this.facts.commands.some((command) => command.name === name))
   }
 
   #learn(info: SessionInfo): void {
@@ -390,15 +441,12 @@ export class SessionModel {
     if (info.model !== undefined) this.facts.model = `${info.model.providerID}/${info.model.modelID}`
   }
 
-  /** A turn has ended: what was queued for then is sent. */
+  /** A turn has ended: somebody who looks elsewhere is told, unless another one follows. */
   #ended(): void {
     const isBusy = this.isBusy
     const [was, isWorking] = [this.#wasWorking, isBusy]
     this.#wasWorking = isWorking
-    if (isBusy || !was) return
-    this.waiting.ended()
-    const next = this.waiting.next()
-    if (next !== undefined) return this.submit(next)
+    if (isBusy || !was || this.waiting.last?.after === "turn") return
     this.#notify("The turn has ended")
   }
 

@@ -4,8 +4,10 @@ import type { AgentTree } from "@skein/view/AgentTree"
 import type { Key } from "../../Key.ts"
 import type { Style } from "../../Style.ts"
 import { fit } from "../../Width.ts"
-import { agentRows } from "../tree/treeLines.ts"
+import { agentLine, type TreeLine } from "../tree/treeLine.ts"
+import { agentsIn } from "../tree/treeLines.ts"
 import type { Request } from "./Request.ts"
+import { TaskKeys } from "./TaskKeys.ts"
 
 /** What a key has led to. */
 type Done = Request | { readonly type: "left" } | undefined
@@ -13,17 +15,23 @@ type Done = Request | { readonly type: "left" } | undefined
 /** The tree. */
 export class TreeView {
   readonly #tree: AgentTree
+  readonly #keys: TaskKeys
   #selected: SessionID
-  #message: string | undefined
+  /** Whether also those are listed that have ended, where not all fit. */
+  #showsAll = false
+  #room = 20
 
   constructor(tree: AgentTree) {
     this.#tree = tree
+    this.#keys = new TaskKeys(() => tree)
     this.#selected = tree.root.id
   }
 
   press(key: Key): Done {
-    if (this.#message !== undefined) return this.#write(key, this.#message)
-    if (key.type === "text") return this.#letter(key.text)
+    const done = this.#keys.press(key, this.#selected)
+    if (done !== undefined) return done === "kept" ? undefined : done
+    if (key.type === "text" && key.text === "q") return { type: "left" }
+    if (key.type === "text" && key.text === "a") this.#showsAll = !this.#showsAll
     if (key.type !== "key") return undefined
     switch (key.name) {
       case "escape":
@@ -35,9 +43,9 @@ export class TreeView {
       case "down":
         return this.#move(1)
       case "pageUp":
-        return this.#move(-10)
+        return this.#move(-this.#room)
       case "pageDown":
-        return this.#move(10)
+        return this.#move(this.#room)
       case "enter":
         return { type: "transcript", session: this.#selected }
       default:
@@ -45,58 +53,44 @@ export class TreeView {
     }
   }
 
-  /** The whole terminal. */
+  /** The whole terminal: those at work first, and the others counted, where not all fit. */
   draw(columns: number, rows: number, now: number, style: Style): ReadonlyArray<string> {
-    const lines = agentRows(this.#tree, { columns: columns - 2, rows, now })
-    const room = Math.max(1, rows - 2)
-    const at = Math.max(0, lines.findIndex(({ id }) => id === this.#selected))
-    const first = Math.max(0, Math.min(at - Math.floor(room / 2), lines.length - room))
-    const shown = lines.slice(first, first + room).map(({ id, text, tone }) => {
-      const paint = tone === "failed"
-        ? style.red
-        : tone === "done"
-        ? style.dim
-        : tone === "waiting"
-        ? style.yellow
-        : undefined
-      if (id === this.#selected) return style.bold(style.cyan(fit(`❯ ${text}`, columns - 1)))
-      return paint === undefined ? `  ${text}` : paint(`  ${text}`)
+    this.#room = Math.max(1, rows - 2)
+    const { agents, rest } = this.#listed
+    const room = this.#room - (rest === undefined ? 0 : 1)
+    const at = Math.max(0, agents.findIndex(({ node }) => node.id === this.#selected))
+    const first = Math.max(0, Math.min(at - Math.floor(room / 2), agents.length - room))
+    const paint = ({ text, tone }: TreeLine): string => {
+      const { dim, red, yellow } = style
+      const colour = { failed: red, done: dim, waiting: yellow, active: undefined }[tone]
+      return colour === undefined ? `  ${text}` : colour(`  ${text}`)
+    }
+    const frame = { columns: columns - 2, rows, now }
+    const shown = agents.slice(first, first + room).map(({ branch, node }) => {
+      const line = agentLine(node, branch, this.#tree.places.get(node.id), frame)
+      return node.id === this.#selected ? style.bold(style.cyan(fit(`❯ ${line.text}`, columns - 1))) : paint(line)
     })
-    const hint = this.#message === undefined
-      ? "↑ ↓ selects · Enter opens · m message · s stop · b to the background · Esc closes"
-      : `message: ${this.#message}▏  Enter sends it, Esc goes back`
+    const hidden = rest === undefined ? [] : [paint(rest(frame))]
+    const all = this.#showsAll ? " · a fewer" : rest === undefined ? "" : " · a all"
+    const hint = this.#keys.line ??
+      `↑ ↓ selects · Enter opens · ${this.#keys.hint(this.#selected)}${all} · Esc closes`
     return [
-      style.bold(style.cyan(fit(`Agents: ${lines.length}`, columns - 1))),
+      style.bold(style.cyan(fit(`Agents: ${this.#tree.all.length}`, columns - 1))),
       ...shown,
-      ...Array.from({ length: room - shown.length }, () => ""),
+      ...hidden,
+      ...Array.from({ length: this.#room - shown.length - hidden.length }, () => ""),
       style.dim(fit(hint, columns - 1))
     ]
   }
 
+  /** The agents that get a line; who is selected does. */
+  get #listed() {
+    return agentsIn(this.#tree, this.#showsAll ? Number.POSITIVE_INFINITY : this.#room, this.#selected)
+  }
+
   #move(step: number): undefined {
-    const ids = agentRows(this.#tree, { columns: 80, rows: 1, now: 0 }).map(({ id }) => id)
+    const ids = this.#listed.agents.map(({ node }) => node.id)
     const at = ids.indexOf(this.#selected)
     this.#selected = ids[Math.max(0, Math.min(ids.length - 1, at + step))] ?? this.#selected
-  }
-
-  #letter(letter: string): Done {
-    const isRoot = this.#selected === this.#tree.root.id
-    if (letter === "q") return { type: "left" }
-    if (letter === "s") return isRoot ? { type: "stop" } : { type: "stopTask", task: this.#selected }
-    if (letter === "b" && !isRoot) return { type: "promote", tasks: [this.#selected] }
-    if (letter === "m" && !isRoot) this.#message = ""
-    return undefined
-  }
-
-  #write(key: Key, message: string): Done {
-    if (key.type === "text" || key.type === "paste") this.#message = message + key.text.replaceAll(/\s+/g, " ")
-    if (key.type !== "key") return undefined
-    if (key.name === "escape") this.#message = undefined
-    else if (key.name === "backspace") this.#message = [...message].slice(0, -1).join("")
-    else if (key.name === "enter") {
-      this.#message = undefined
-      return message.trim() === "" ? undefined : { type: "messageTask", task: this.#selected, text: message.trim() }
-    }
-    return undefined
   }
 }

@@ -1,4 +1,6 @@
-/** Owns what a person has said that no agent has read yet. */
+/** Owns what people have said that no agent has read yet: a fold over the events that tell of it. */
+import type { MessageID } from "@skein/domain/Id"
+import type { WaitingPrompt } from "@skein/domain/InboxRow"
 import { escapeLine } from "../../Escape.ts"
 import type { Style } from "../../Style.ts"
 import { fit } from "../../Width.ts"
@@ -6,60 +8,52 @@ import { fit } from "../../Width.ts"
 /** The most of them that are shown. */
 const most = 4
 
-/** Prompts that are stored and read at the next step, and those that are sent after the turn. */
+/** What was sent from here: all of it, and what went with it. */
+export interface Sent {
+  readonly text: string
+  /** What commands of the person's own had written. */
+  readonly outputs: ReadonlyArray<string>
+}
+
+/** Prompts that are read at the next step, and those for after the turn. */
 export class Waiting {
-  readonly #steers = new Map<string, string>()
-  readonly #queue: Array<string> = []
-  /** Messages that were read before it was known that they are stored. */
-  readonly #read = new Set<string>()
+  #prompts: ReadonlyArray<WaitingPrompt> = []
+  readonly #sent = new Map<MessageID, Sent>()
 
-  /** A prompt was stored for an agent at work, as the message of this id. */
-  stored(id: string, text: string): void {
-    if (!this.#read.delete(id)) this.#steers.set(id, text)
+  /** What waits from now on. */
+  see(prompts: ReadonlyArray<WaitingPrompt>): void {
+    this.#prompts = prompts
+    const ids = new Set(prompts.map(({ id }) => id))
+    for (const id of this.#sent.keys()) if (!ids.has(id)) this.#sent.delete(id)
   }
 
-  /** A message was read. */
-  taken(id: string): void {
-    if (this.#steers.delete(id)) return
-    // It may have got another id: they are read in order.
-    const [first] = this.#steers.keys()
-    if (first !== undefined && first < id) this.#steers.delete(first)
-    else this.#read.add(id)
+  /** A prompt of this terminal was stored. */
+  stored(id: MessageID, sent: Sent): void {
+    this.#sent.set(id, sent)
   }
 
-  /** The turn has ended: nothing of it is unread. */
-  ended(): void {
-    this.#steers.clear()
-    this.#read.clear()
+  /** A prompt waits no longer; gives what was sent from here. */
+  taken(id: MessageID): Sent | undefined {
+    const sent = this.#sent.get(id)
+    this.see(this.#prompts.filter((each) => each.id !== id))
+    return sent
   }
 
-  /** Waits for the end of the turn. */
-  queue(text: string): void {
-    this.#queue.push(text)
-  }
-
-  /** The prompt that is sent next. */
-  next(): string | undefined {
-    return this.#queue.shift()
-  }
-
-  /** Takes the last one back that was queued. */
-  withdraw(): string | undefined {
-    return this.#queue.pop()
+  /** The one that was said last. */
+  get last(): WaitingPrompt | undefined {
+    return this.#prompts.at(-1)
   }
 
   clear(): void {
-    this.#steers.clear()
-    this.#queue.length = 0
+    this.see([])
   }
 
-  lines(columns: number, style: Style): ReadonlyArray<string> {
-    const all = [
-      ...[...this.#steers.values()].map((text) => `  ↳ read at the next step: ${text}`),
-      ...this.#queue.map((text, at) =>
-        `  ↳ sent after the turn${at === this.#queue.length - 1 ? " (Up edits it)" : ""}: ${text}`
-      )
-    ]
+  lines(columns: number, style: Style, isBusy: boolean): ReadonlyArray<string> {
+    const why = ({ after }: WaitingPrompt) =>
+      !isBusy ? "follows your next prompt" : after === "turn" ? "sent after the turn" : "read at the next step"
+    const all = this.#prompts.map((prompt) =>
+      `  ↳ ${why(prompt)}${prompt === this.last ? " (Up edits it)" : ""}: ${prompt.text}`
+    )
     return all.slice(-most).map((line) => style.dim(fit(escapeLine(line.slice(0, 500)), columns - 1)))
   }
 }

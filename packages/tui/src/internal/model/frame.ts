@@ -64,7 +64,7 @@ export const frameOf = (model: SessionModel, size: Size, moment: Moment): Sessio
     : [rule, ...choosing.lines(columns, Math.min(16, rows - 4), style), status]
   const room = Math.max(1, rows - 1 - bottom.length)
   const list = choosing !== undefined || menu === undefined ? [] : menu.lines(columns, Math.max(1, room - 2), style)
-  const waits = room < 8 ? [] : model.waiting.lines(columns, style)
+  const waits = room < 8 ? [] : model.waiting.lines(columns, style, model.isBusy)
   if (model.live !== undefined) model.live.dialogs.isHeld = model.isQuestionHeld
   const live = model.live?.view({ columns, rows: Math.max(2, room - list.length - waits.length + 1) }, moment)
   const before = [...live?.below ?? [], ...waits, ...list].slice(-room)

@@ -12,6 +12,8 @@ import { inColumns } from "../list/columns.ts"
 import { nearest } from "../list/fuzzy.ts"
 import { Pager } from "../list/Pager.ts"
 import { builtins } from "../model/builtins.ts"
+import { chosenAgent } from "../model/Facts.ts"
+import type { Request } from "../model/Request.ts"
 import type { SessionModel } from "../model/SessionModel.ts"
 import type { Acting } from "./Acting.ts"
 import { helpLines } from "./help.ts"
@@ -308,7 +310,10 @@ const runs: Readonly<Record<string, Run>> = {
 }
 
 /** Runs a command; one that does not exist is said, and not sent. */
-export const runCommand = (acting: Acting, name: string, words: string): Effect.Effect<void, BackendError> =>
+export const runCommand = (
+  acting: Acting,
+  { after, name, words }: Extract<Request, { readonly type: "command" }>
+): Effect.Effect<void, BackendError> =>
   Effect.suspend(() => {
     const { backend, beside, ensure, model } = acting
     const run = runs[name]
@@ -316,8 +321,11 @@ export const runCommand = (acting: Acting, name: string, words: string): Effect.
     if (model.facts.commands.some((command) => command.name === name)) {
       return Effect.gen(function*() {
         const id = yield* ensure
+        const agent = chosenAgent(model.facts)
         const prompted = yield* backend.sessions.prompt(id, {
           command: { name, arguments: words },
+          ...(after === undefined ? {} : { after }),
+          ...(agent === undefined ? {} : { agent }),
           ...(model.facts.choice.model === undefined ? {} : { model: model.facts.choice.model })
         })
         yield* beside(Effect.catchTag(prompted.turn, "SessionStopped", () => Effect.void))

@@ -1,24 +1,28 @@
 /** Carries out what a session asks for, with the backend and the person's machine. */
 import { Backend } from "@skein/backend/Backend"
 import type { BackendError } from "@skein/backend/BackendError"
-import type { SessionID } from "@skein/domain/Id"
+import type { MessageID, SessionID } from "@skein/domain/Id"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { escapeLine } from "../../Escape.ts"
 import { fit } from "../../Width.ts"
-import { Pager } from "../list/Pager.ts"
 import { chosenAgent } from "../model/Facts.ts"
+import { Reading } from "../model/Reading.ts"
 import type { Request } from "../model/Request.ts"
 import { workingIn } from "../model/statusLine.ts"
+import { TaskKeys } from "../model/TaskKeys.ts"
 import type { Acting, Performer, Stage } from "./Acting.ts"
 import { runCommand } from "./commands.ts"
 import { askRewind, goBack, listPrompts } from "./rewind.ts"
-import { linesOf, makeWatching } from "./watching.ts"
+import { makeWatching } from "./watching.ts"
 
 const ids = ({ live }: Acting["model"]): SessionID | undefined => live?.tree.root.id
 
-const prompt = (acting: Acting, text: string, typed: string): Effect.Effect<void, BackendError> =>
+const prompt = (
+  acting: Acting,
+  { after, text, typed }: Extract<Request, { readonly type: "prompt" }>
+): Effect.Effect<void, BackendError> =>
   Effect.gen(function*() {
     const { backend, beside, heard, host, model } = acting
     const { notes, refused } = yield* host.check(model.facts.directory, typed)
@@ -29,7 +33,6 @@ const prompt = (acting: Acting, text: string, typed: string): Effect.Effect<void
     }
     for (const note of notes) model.say(note)
     yield* beside(host.remember(model.facts.directory, text))
-    const wasBusy = model.isBusy
     const id = yield* acting.ensure
     const outputs = heard.splice(0)
     const agent = chosenAgent(model.facts)
@@ -37,10 +40,11 @@ const prompt = (acting: Acting, text: string, typed: string): Effect.Effect<void
     const prompted = yield* backend.sessions.prompt(id, {
       words: text.toWellFormed(),
       ...(outputs.length === 0 ? {} : { text: outputs.join("\n\n") }),
+      ...(after === undefined ? {} : { after }),
       ...(agent === undefined ? {} : { agent }),
       ...(choice.model === undefined ? {} : { model: choice.model })
     })
-    if (wasBusy) model.waiting.stored(prompted.messageID, text)
+    model.waiting.stored(prompted.messageID, { text, outputs })
     for (const note of prompted.notes) model.say(note)
     yield* beside(
       prompted.turn.pipe(
@@ -51,6 +55,22 @@ const prompt = (acting: Acting, text: string, typed: string): Effect.Effect<void
         )
       )
     )
+  })
+
+/** Takes a prompt back: it stands in the input again, unless an agent has it. */
+const withdraw = ({ backend, heard, model }: Acting, message: MessageID): Effect.Effect<void, BackendError> =>
+  Effect.gen(function*() {
+    const id = ids(model)
+    if (id === undefined) return
+    const withdrawn = yield* backend.sessions.withdraw(id, message)
+    const sent = model.waiting.taken(message)
+    if (withdrawn.status === "gone") {
+      model.hint = "It does not wait any more: the agent has it, or somebody else took it back."
+      return
+    }
+    heard.unshift(...sent?.outputs ?? [])
+    const text = sent?.text ?? withdrawn.text
+    model.input.set(model.input.isEmpty ? text : `${text}\n${model.input.whole}`)
   })
 
 const shell = (acting: Acting, command: string): Effect.Effect<void> =>
@@ -93,24 +113,13 @@ const reply = ({ backend, model }: Acting, { reply: given }: Extract<Request, { 
 const transcript = ({ backend, model, size, touch }: Acting, id: SessionID): Effect.Effect<void, BackendError> =>
   Effect.gen(function*() {
     const session = yield* backend.sessions.get(id)
-    const lines = Effect.map(
-      backend.sessions.messages(id),
-      (messages) =>
-        linesOf(session, messages, model.style, size().columns, {
-          lines: 100_000,
-          messages: 10_000,
-          isWhole: true
-        })
-    )
-    const pager = new Pager(`${escapeLine(session.agent)}: ${escapeLine(session.title)}`, yield* lines, true)
-    model.page(pager)
+    const { live } = model
+    if (live === undefined) return
+    const reading = new Reading(session, new TaskKeys(() => live.tree), model.style, () => size().columns)
+    model.follow(reading)
+    reading.recall(yield* backend.sessions.messages(id))
+    model.page(reading.pager)
     touch()
-    // Live: what is stored meanwhile is read again, as long as it is open.
-    while (model.pager === pager) {
-      yield* Effect.sleep(500)
-      pager.replace(yield* lines)
-      touch()
-    }
   })
 
 const quit = ({ backend, left, model, touch }: Acting): Effect.Effect<void, BackendError> =>
@@ -125,7 +134,7 @@ const quit = ({ backend, left, model, touch }: Acting): Effect.Effect<void, Back
     const work = background === 0
       ? "The turn is under way."
       : `${background} ${background === 1 ? "agent works" : "agents work"} in the background.`
-    model.confirm(work, [
+    model.confirmLeaving(work, [
       { value: "stay", label: "Stay here" },
       ...(isServed ? [{ value: "leave", label: "Quit, and leave it running on the server" }] : []),
       { value: "stop", label: "Stop it, and quit" }
@@ -141,9 +150,9 @@ const carryOut = (acting: Acting, request: Request): Effect.Effect<void, Backend
   const id = ids(model)
   switch (request.type) {
     case "prompt":
-      return prompt(acting, request.text, request.typed)
+      return prompt(acting, request)
     case "command":
-      return runCommand(acting, request.name, request.words)
+      return runCommand(acting, request)
     case "shell":
       return shell(acting, request.command)
     case "reply":
@@ -163,6 +172,10 @@ const carryOut = (acting: Acting, request: Request): Effect.Effect<void, Backend
           backend.sessions.stop(id, "the user"),
           Effect.sync(() => model.say("Interrupted. What next?"))
         )
+    case "withdraw":
+      return withdraw(acting, request.message)
+    case "resumeTask":
+      return Effect.asVoid(backend.tasks.message(request.task, "Continue where you left off."))
     case "stopTask":
       return Effect.asVoid(backend.tasks.stop(request.task))
     case "messageTask":
@@ -212,10 +225,10 @@ const needsNoSession: ReadonlySet<Request["type"]> = new Set(["edit", "files", "
 /** Makes what carries requests out, each beside the others. */
 export const makePerformer = (stage: Stage): Effect.Effect<Performer, never, Backend | Scope.Scope> =>
   Effect.gen(function*() {
-    const { model, moment, size, touch } = stage
+    const { model, moment, touch } = stage
     const backend = yield* Backend
     const scope = yield* Effect.scope
-    const { close, make, open } = yield* makeWatching(model, moment, touch, () => size().columns)
+    const { close, make, open } = yield* makeWatching(model, moment, touch)
     const making = yield* Effect.makeSemaphore(1)
     const beside = <E extends { readonly message: string }>(effect: Effect.Effect<unknown, E>) =>
       effect.pipe(

@@ -4,51 +4,55 @@ import type { Watcher } from "@skein/backend/Watching"
 import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import type { MessageWithParts } from "@skein/domain/Part"
-import type { SessionInfo } from "@skein/domain/SessionInfo"
+import { phaseOf } from "@skein/view/Activity"
+import { historyOf } from "@skein/view/AgentHistory"
 import { AgentTree } from "@skein/view/AgentTree"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
-import { dialogOf } from "../../Dialog.ts"
 import type { Moment } from "../../LiveView.ts"
-import { Transcript } from "../calls/transcript.ts"
 import type { SessionModel } from "../model/SessionModel.ts"
 
 /** How much of a session is printed when it is opened, in lines, and how many messages are read for that. */
-const shown = { lines: 200, messages: 120, isWhole: false }
+const shown = { lines: 200, messages: 120 }
 
-/** A message as if it had just been told. */
-const eventsOf = ({ info, parts }: MessageWithParts, session: SessionInfo): ReadonlyArray<Event> => {
-  const base = {
-    id: "evt_0" as Event["id"],
-    timestamp: info.time.created,
-    sessionID: session.id,
-    rootID: session.rootID,
-    depth: session.depth
-  }
-  return [
-    { ...base, type: "message.updated", properties: { info } },
-    ...parts.map((part): Event => ({ ...base, type: "message.part.updated", properties: { part } }))
-  ]
-}
+/** How many agents at work are asked for the calls that they are in the middle of. */
+const looked = 20
 
-/** The last lines of what was said in a session. */
-export const linesOf = (
-  session: SessionInfo,
-  messages: ReadonlyArray<MessageWithParts>,
-  style: SessionModel["style"],
-  columns: number,
-  most = shown
-): ReadonlyArray<string> => {
-  const transcript = new Transcript(session.id, style, () => columns, { showsPrompts: true, isWhole: most.isWhole })
-  for (const message of messages.slice(-most.messages)) {
-    for (const event of eventsOf(message, session)) transcript.see(event)
+/** What came while a session was read, and how far it was read. */
+class Watched {
+  #held: Array<Event> | undefined = []
+  #last = ""
+
+  /** What happens from now on waits until the session was read. */
+  hold(): void {
+    this.#held ??= []
   }
-  return transcript.finish().slice(-most.lines)
+
+  /** Whether an event has to wait. Pieces of text are in what was stored, or in what is told next. */
+  holds(event: Event): boolean {
+    if (this.#held === undefined) return false
+    if (event.type !== "message.part.delta") this.#held.push(event)
+    return true
+  }
+
+  /** What has waited. */
+  release(): ReadonlyArray<Event> {
+    const held = this.#held ?? []
+    this.#held = undefined
+    return held
+  }
+
+  /** The messages that were not read before, and the last one that was: it may have grown. */
+  news(messages: ReadonlyArray<MessageWithParts>): ReadonlyArray<MessageWithParts> {
+    const last = this.#last
+    this.#last = messages.at(-1)?.info.id ?? last
+    return messages.filter(({ info }) => info.id >= last)
+  }
 }
 
 /** Makes what opens sessions. Only one is open at a time. */
-export const makeWatching = (model: SessionModel, moment: () => Moment, touch: () => void, columns: () => number) =>
+export const makeWatching = (model: SessionModel, moment: () => Moment, touch: () => void) =>
   Effect.gen(function*() {
     const backend = yield* Backend
     let scope: Scope.CloseableScope | undefined
@@ -68,35 +72,66 @@ export const makeWatching = (model: SessionModel, moment: () => Moment, touch: (
       touch()
     }
 
-    /** Opens a session that is there. */
-    const open = Effect.fnUntraced(function*(id: SessionID) {
-      const session = yield* backend.sessions.get(id)
+    /** Reads what was said, and what agents at work do just now; then what has happened meanwhile. */
+    const restore = Effect.fnUntraced(function*(id: SessionID, watched: Watched) {
+      const messages = yield* backend.sessions.messages(id)
+      model.recall(watched.news(messages).slice(-shown.messages), shown.lines)
+      for (const event of watched.release()) model.see(event)
+      touch()
+      const { live } = model
+      if (live === undefined) return
+      live.tree.recall(historyOf(id, messages))
+      const busy = live.tree.all.filter((node) => node.id !== id && phaseOf(node) === "working" && !node.isDeleted)
+      yield* Effect.forEach(busy.slice(0, looked), (node) =>
+        Effect.map(backend.sessions.messages(node.id), (said) => live.tree.recall(historyOf(node.id, said))), {
+        concurrency: 4,
+        discard: true
+      })
+      touch()
+    })
+
+    /** Opens a session that is there; of a task, the session that it belongs to. */
+    const open = Effect.fnUntraced(function*(given: SessionID) {
+      const found = yield* backend.sessions.get(given)
+      const session = found.parentID === undefined ? found : yield* backend.sessions.get(found.rootID)
       const mine = yield* fresh
-      const held: Array<Event> = []
-      let isReady = false
-      yield* backend.watch.tree(id, {
+      const watched = new Watched()
+      const missed = yield* Effect.makeLatch()
+      let isOpen = false
+      yield* backend.watch.tree(session.id, {
         event: (event) => {
-          if (!isReady) held.push(event)
-          else if (model.see(event)) touch()
+          if (watched.holds(event) || !model.see(event)) {
+            return
+          }
+          touch()
         },
         snapshot: (snapshot) => {
           const tree = AgentTree.of(snapshot)
-          model.begin(session, moment().now, tree)
-          for (const ask of snapshot.asks) model.ask(dialogOf(ask))
+          if (!isOpen) {
+            model.begin(session, moment().now, tree)
+          } else {
+            watched.hold()
+            missed.unsafeOpen()
+          }
+          isOpen = true
+          model.renew(snapshot, tree)
           touch()
         },
         connection
       }).pipe(Scope.extend(mine))
-      const messages = yield* backend.sessions.messages(id)
-      model.print(linesOf(session, messages, model.style, columns()))
-      const last = messages.findLast(({ info }) => info.role === "assistant")
-      if (last?.info.role === "assistant") {
-        const { cacheRead, cacheWrite, input, output } = last.info.usage.tokens
-        model.used = input + output + cacheRead + cacheWrite
-      }
-      isReady = true
-      for (const event of held) model.see(event)
-      touch()
+      yield* restore(session.id, watched)
+      const again = Effect.zipRight(
+        missed.await,
+        Effect.zipRight(
+          missed.close,
+          Effect.catchAll(restore(session.id, watched), ({ message }) =>
+            Effect.sync(() =>
+              model.fail(message)
+            ))
+        )
+      )
+      yield* Effect.forkIn(Effect.forever(again), mine)
+      if (found !== session) model.say(`${given} is a task of this session: Ctrl+T shows it.`)
     })
 
     /** Makes a session, and watches it from its first event. */

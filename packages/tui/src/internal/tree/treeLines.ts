@@ -43,11 +43,12 @@ const ranked = (all: ReadonlyArray<AgentNode>, places: ReadonlyMap<SessionID, nu
 /** The agents that get a line, each with all above it. */
 const chosen = (
   { all, places, root }: AgentTree,
-  limit: number
+  limit: number,
+  first: AgentNode = root
 ): ReadonlySet<AgentNode> => {
   const byId = new Map(all.map((node) => [node.id, node]))
   const kept = new Set<AgentNode>([root])
-  for (const node of ranked(all, places)) {
+  for (const node of [first, ...ranked(all, places)]) {
     const line: Array<AgentNode> = []
     let each: AgentNode | undefined = node
     while (each !== undefined && !kept.has(each)) {
@@ -86,12 +87,25 @@ export const treeLines = (tree: AgentTree, frame: Frame): ReadonlyArray<TreeLine
   return hidden.length === 0 ? lines : [...lines, restLine(hidden, frame)]
 }
 
-/** All agents as lines, each with its id. */
-export const agentRows = (tree: AgentTree, frame: Frame): ReadonlyArray<TreeLine & { readonly id: SessionID }> => {
-  const { all, places, root } = tree
-  const rows: Array<TreeLine & { readonly id: SessionID }> = []
-  walk(root, new Set(all), (node, branch) => {
-    rows.push({ id: node.id, ...agentLine(node, branch, places.get(node.id), frame) })
-  })
-  return rows
+/** An agent that gets a line, and the branch that leads to it. */
+interface Listed {
+  readonly node: AgentNode
+  readonly branch: string
+}
+
+/**
+ * The agents that get one of `limit` lines, as they stand below each other: the one of this id does. `rest` counts the
+ * others in a further line, where there are any.
+ */
+export const agentsIn = (
+  tree: AgentTree,
+  limit: number,
+  id: SessionID
+): { readonly agents: ReadonlyArray<Listed>; readonly rest?: (frame: Frame) => TreeLine } => {
+  const { all, root } = tree
+  const isWhole = all.length <= limit
+  const kept = isWhole ? new Set(all) : chosen(tree, Math.max(1, limit - 1), tree.node(id))
+  const agents: Array<Listed> = []
+  walk(root, kept, (node, branch) => void agents.push({ node, branch }))
+  return isWhole ? { agents } : { agents, rest: (frame) => restLine(all.filter((node) => !kept.has(node)), frame) }
 }
