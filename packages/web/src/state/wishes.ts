@@ -14,7 +14,7 @@ export const canStop = ({ state }: AgentNode): boolean => state.type !== "settle
 export const canPromote = (node: AgentNode): boolean => !isRoot(node) && !node.background && canStop(node)
 
 /** Whether the work of an agent was cut off. */
-export const canResume = ({ state }: AgentNode): boolean => state.type === "interrupted"
+export const canResume = ({ asks, state }: AgentNode): boolean => state.type === "interrupted" && asks.size === 0
 
 /** Stops an agent and everything below it. */
 export const stop = (node: AgentNode): Promise<boolean> =>

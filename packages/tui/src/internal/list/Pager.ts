@@ -77,9 +77,11 @@ export class Pager {
       ...this.#growing.slice(Math.max(0, top - count), Math.max(0, top + this.#height - count))
     ]
     const hint = this.#hint()
-    const place = `${top + shown.length} of ${this.#count} · ↑ ↓ PgUp PgDn scroll, Esc closes${
-      hint === "" ? "" : ` · ${hint}`
-    }`
+    const place = [
+      `${top + shown.length} of ${this.#count}`,
+      ...(hint === "" ? [] : [hint]),
+      "↑ ↓ PgUp PgDn scroll, Esc closes"
+    ].join(" · ")
     return [
       style.bold(style.cyan(fit(this.title, columns - 1))),
       ...shown,

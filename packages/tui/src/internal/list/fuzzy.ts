@@ -57,3 +57,12 @@ export const nearest = (name: string, names: ReadonlyArray<string>): string | un
     .map((each) => ({ each, far: each.startsWith(name) ? 1 : distance(name.slice(0, 40), each) }))
     .filter(({ far }) => far <= 2)
     .toSorted((a, b) => a.far - b.far)[0]?.each
+
+/** The names that are most like one, at most three: at least two thirds of it are as in them. */
+export const nearestNames = (name: string, names: ReadonlyArray<string>): ReadonlyArray<string> =>
+  names
+    .map((each) => ({ each, far: distance(name.slice(0, 80), each) }))
+    .filter(({ far }) => far <= name.length / 3)
+    .toSorted((a, b) => a.far - b.far)
+    .slice(0, 3)
+    .map(({ each }) => each)

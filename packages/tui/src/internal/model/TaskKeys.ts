@@ -22,7 +22,7 @@ export class TaskKeys {
   hint(id: SessionID): string {
     const node = this.#tree().node(id)
     if (node === undefined || node.parentID === undefined) return "s stop"
-    const isOver = node.state.type === "settled" || node.state.type === "interrupted"
+    const isOver = node.asks.size === 0 && (node.state.type === "settled" || node.state.type === "interrupted")
     return isOver ? "m message · r resume" : `m message · s stop${node.background ? "" : " · b to the background"}`
   }
 

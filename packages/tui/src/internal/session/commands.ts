@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { escapeLine, escapeText } from "../../Escape.ts"
 import { inColumns } from "../list/columns.ts"
-import { nearest } from "../list/fuzzy.ts"
+import { nearest, nearestNames } from "../list/fuzzy.ts"
 import { Pager } from "../list/Pager.ts"
 import { builtins } from "../model/builtins.ts"
 import { chosenAgent } from "../model/Facts.ts"
@@ -74,7 +74,21 @@ const chooseModel: Run = ({ backend, model, touch }, words) =>
       model.say(`Model from the next prompt on: ${name}`)
       touch()
     }
-    if (words !== "") return take(words)
+    if (words !== "") {
+      const ref = parseRef(words)
+      const agent = chosenAgent(model.facts) ?? model.facts.agent ?? "build"
+      const { directory } = model.facts
+      const refused = ref === undefined
+        ? undefined
+        : yield* Effect.match(backend.projects.modelFor(directory, { model: ref, agent }), {
+          onFailure: ({ message }) => message,
+          onSuccess: () => undefined
+        })
+      if (refused === undefined) return take(words)
+      const near = nearestNames(words, usable.map(({ modelID, providerID }) => `${providerID}/${modelID}`))
+      model.hint = near.length === 0 ? refused : `${refused} Did you mean ${near.join(" or ")}?`
+      return
+    }
     model.choose(
       "Models",
       usable.map(({ limit, modelID, providerID }) => ({
@@ -86,9 +100,11 @@ const chooseModel: Run = ({ backend, model, touch }, words) =>
     )
   })
 
-const chooseAgent: Run = ({ model, touch }, words) =>
-  Effect.sync(() => {
-    const primary = model.facts.agents.filter(({ isPrimary }) => isPrimary)
+const chooseAgent: Run = ({ backend, model, touch }, words) =>
+  Effect.gen(function*() {
+    // In the first moment they are not known yet.
+    const { agents } = yield* backend.projects.agents(model.facts.directory)
+    const primary = agents.filter(({ hidden, mode }) => !hidden && mode !== "subagent")
     const take = (name: string) => {
       if (!primary.some((agent) => agent.name === name)) {
         model.hint = `There is no agent ${name} to prompt. There are ${primary.map((agent) => agent.name).join(", ")}.`
@@ -168,7 +184,13 @@ const compact = withSession(({ backend, model, touch }, id) =>
   Effect.gen(function*() {
     model.hint = "The conversation is being shortened …"
     touch()
-    yield* Effect.ensuring(backend.sessions.compact(id), Effect.sync(() => model.hint = ""))
+    const compacting = Effect.ensuring(backend.sessions.compact(id), Effect.sync(() => model.hint = ""))
+    // That there is too little to shorten is no failure.
+    yield* Effect.catchIf(
+      compacting,
+      ({ reason }) => reason === "nothing_to_do",
+      ({ message }) => Effect.sync(() => model.say(message))
+    )
   })
 )
 

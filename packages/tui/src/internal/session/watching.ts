@@ -1,60 +1,31 @@
 /** Opens sessions for a terminal: what was said in them before, and what happens from now on. */
 import { Backend } from "@skein/backend/Backend"
 import type { Watcher } from "@skein/backend/Watching"
-import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
-import type { MessageWithParts } from "@skein/domain/Part"
-import { phaseOf } from "@skein/view/Activity"
-import { historyOf } from "@skein/view/AgentHistory"
 import { AgentTree } from "@skein/view/AgentTree"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import type { Moment } from "../../LiveView.ts"
 import type { SessionModel } from "../model/SessionModel.ts"
+import { makeRestore, Watched } from "./restoreSession.ts"
 
-/** How much of a session is printed when it is opened, in lines, and how many messages are read for that. */
-const shown = { lines: 200, messages: 120 }
-
-/** How many agents at work are asked for the calls that they are in the middle of. */
-const looked = 20
-
-/** What came while a session was read, and how far it was read. */
-class Watched {
-  #held: Array<Event> | undefined = []
-  #last = ""
-
-  /** What happens from now on waits until the session was read. */
-  hold(): void {
-    this.#held ??= []
+/** Says how the connection stands. */
+const makeConnection =
+  (model: SessionModel, backend: typeof Backend.Service, touch: () => void): NonNullable<Watcher["connection"]> =>
+  (now) => {
+    model.facts.isAway = now === "lost"
+    if (backend.where._tag === "Server") model.facts.server = backend.where.url
+    model.say(now === "lost" ? "The connection to the server is lost. Trying again …" : "The server is there again.")
+    touch()
   }
-
-  /** Whether an event has to wait. Pieces of text are in what was stored, or in what is told next. */
-  holds(event: Event): boolean {
-    if (this.#held === undefined) return false
-    if (event.type !== "message.part.delta") this.#held.push(event)
-    return true
-  }
-
-  /** What has waited. */
-  release(): ReadonlyArray<Event> {
-    const held = this.#held ?? []
-    this.#held = undefined
-    return held
-  }
-
-  /** The messages that were not read before, and the last one that was: it may have grown. */
-  news(messages: ReadonlyArray<MessageWithParts>): ReadonlyArray<MessageWithParts> {
-    const last = this.#last
-    this.#last = messages.at(-1)?.info.id ?? last
-    return messages.filter(({ info }) => info.id >= last)
-  }
-}
 
 /** Makes what opens sessions. Only one is open at a time. */
 export const makeWatching = (model: SessionModel, moment: () => Moment, touch: () => void) =>
   Effect.gen(function*() {
     const backend = yield* Backend
+    const restore = makeRestore(model, backend, touch)
+    const connection = makeConnection(model, backend, touch)
     let scope: Scope.CloseableScope | undefined
     yield* Effect.addFinalizer((exit) =>
       Effect.suspend(() => scope === undefined ? Effect.void : Scope.close(scope, exit))
@@ -63,31 +34,6 @@ export const makeWatching = (model: SessionModel, moment: () => Moment, touch: (
     const fresh = Effect.gen(function*() {
       if (scope !== undefined) yield* Scope.close(scope, Exit.void)
       return scope = yield* Scope.make()
-    })
-
-    const connection: NonNullable<Watcher["connection"]> = (now) => {
-      model.facts.isAway = now === "lost"
-      if (backend.where._tag === "Server") model.facts.server = backend.where.url
-      model.say(now === "lost" ? "The connection to the server is lost. Trying again …" : "The server is there again.")
-      touch()
-    }
-
-    /** Reads what was said, and what agents at work do just now; then what has happened meanwhile. */
-    const restore = Effect.fnUntraced(function*(id: SessionID, watched: Watched) {
-      const messages = yield* backend.sessions.messages(id)
-      model.recall(watched.news(messages).slice(-shown.messages), shown.lines)
-      for (const event of watched.release()) model.see(event)
-      touch()
-      const { live } = model
-      if (live === undefined) return
-      live.tree.recall(historyOf(id, messages))
-      const busy = live.tree.all.filter((node) => node.id !== id && phaseOf(node) === "working" && !node.isDeleted)
-      yield* Effect.forEach(busy.slice(0, looked), (node) =>
-        Effect.map(backend.sessions.messages(node.id), (said) => live.tree.recall(historyOf(node.id, said))), {
-        concurrency: 4,
-        discard: true
-      })
-      touch()
     })
 
     /** Opens a session that is there; of a task, the session that it belongs to. */
@@ -124,10 +70,7 @@ export const makeWatching = (model: SessionModel, moment: () => Moment, touch: (
         missed.await,
         Effect.zipRight(
           missed.close,
-          Effect.catchAll(restore(session.id, watched), ({ message }) =>
-            Effect.sync(() =>
-              model.fail(message)
-            ))
+          Effect.catchAll(restore(session.id, watched), ({ message }) => Effect.sync(() => model.fail(message)))
         )
       )
       yield* Effect.forkIn(Effect.forever(again), mine)
