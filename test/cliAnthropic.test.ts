@@ -81,6 +81,8 @@ const script = ({ body }: WireRequest<Messages>) => {
       : answer("end_turn", text(`It says ${/(apples|pears)/.exec(last)?.[1]}.`))
   }
   if (last.includes("again")) return answer("end_turn", text("Again."))
+  if (last.includes("at length")) return answer("max_tokens", text("Apples and"))
+  if (last.includes("of war")) return answer("refusal", text("Apples of"))
   return done === 0
     ? answer("tool_use", thinking("SIGNATURE"), text("Delegating."), task(0, "a.txt"), task(1, "b.txt"))
     : answer("end_turn", text("Apples and pears."))
@@ -145,3 +147,14 @@ it("chooses the provider whose key is set, sends thinking back after a restart, 
   expect(other?.body.model).toBe("claude-opus-5-5")
   expect(other === undefined ? [] : sentBack(other)).toEqual(["text", "tool_use", "tool_use"])
 })
+
+it.each([["at length", "Apples and\n", "output limit"], ["of war", "Apples of\n", "content filter"]])(
+  "says that an answer %s was cut off",
+  async (words, stdout, why) => {
+    const { run } = await world()
+    const ended = await run(`Compare ${words}.`)
+    expect(ended).toMatchObject({ code: 0, stdout })
+    expect(ended.stderr).toContain("skein: The answer was cut off")
+    expect(ended.stderr).toContain(why)
+  }
+)

@@ -249,6 +249,22 @@ describe("the limit of steps", () => {
     }).pipe(Effect.provide(SkeinTest.layer(script, { tools, agents: limited(2) })))
   })
 
+  it.effect.each([["length", "its output limit"], ["content-filter", "a content filter"]] as const)(
+    "of a provider that cuts a child's answer (%s) is told to the caller",
+    ([finish, by]) => {
+      const worker = { text: "half of it", finish }
+      const script = Scripted.make({ build: [Scripted.tasks({ worker: "a" }), "ok"], worker: [worker] })
+      return Effect.gen(function*() {
+        const { id } = yield* root()
+        yield* Session.prompt(id, "Go")
+        const [task] = yield* callsMade(id)
+        expect(task && resultOf(task)).toContain(
+          `<task_result>\nhalf of it\n\n[This answer was cut off by ${by}. It may be incomplete.]\n</task_result>`
+        )
+      }).pipe(Effect.provide(SkeinTest.layer(script, { tools, agents: limited(2) })))
+    }
+  )
+
   it.effect("ends the turn if the model says nothing in the last step", () => {
     const script = Scripted.make({ brief: [{ ...call("a"), text: "so far" }, { finish: "stop" }] })
     return Effect.gen(function*() {

@@ -57,6 +57,14 @@ describe("a request that fails", () => {
       expect(result).toMatchObject(Either.left({ _tag: "ModelError", reason: "server", message: "broken" }))
     }))
 
+  it.effect("leaves no trace in the order of the next try, which may begin otherwise", () =>
+    Effect.gen(function*() {
+      const next = { reasoning: "hm", text: "well" }
+      const { messages } = yield* attempts([Scripted.fault("network", {}, { text: "half" }), next])
+      const said = messages.at(-1)?.parts.filter(({ type }) => type === "reasoning" || type === "text")
+      expect(said).toMatchObject([{ type: "reasoning", text: "hm" }, { type: "text", text: "well" }])
+    }))
+
   it.effect("never waits longer than the cap", () =>
     Effect.gen(function*() {
       const { gaps } = yield* attempts([Scripted.fault("overloaded")], { config: { retry: { attempts: 9 } } })

@@ -96,7 +96,7 @@ export const make = (options: AiSdkPackageOptions): Vendor => {
     if (exported === undefined) {
       return yield* refuse(
         modelID,
-        `The provider ${id} needs the package ${name}, which is not installed: npm install --prefix ${directory} ${name}`
+        `The provider ${id} needs the package ${name}, which is not installed: npm install --prefix ${directory} ${name}. Choose its release for AI SDK 6.`
       )
     }
     const result = yield* Effect.try({

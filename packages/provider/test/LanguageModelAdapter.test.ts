@@ -248,6 +248,36 @@ describe("LanguageModelAdapter", () => {
       expect(error?.retryAfter).toBe(expected)
     }))
 
+  it.effect("a server that knows whether a retry can help is believed", () =>
+    Effect.gen(function*() {
+      const retryable = (status: number, said: string) =>
+        Effect.map(
+          ask(adapt(failing(refusal(status, { responseHeaders: { "x-should-retry": said } })))),
+          ({ error }) => error?.retryable
+        )
+      expect(yield* retryable(429, "false")).toBe(false)
+      expect(yield* retryable(500, "false")).toBe(false)
+      expect(yield* retryable(400, "true")).toBe(true)
+      expect(yield* retryable(429, "perhaps")).toBe(true)
+    }))
+
+  it.effect.each(
+    [[402, "rate_limit", false, "Check the plan"], [409, "server", true, "(409)"]] as const
+  )("a %i is %s", ([status, reason, retryable, says]) =>
+    Effect.gen(function*() {
+      const { error } = yield* ask(adapt(failing(refusal(status))))
+      expect(error).toMatchObject({ reason, retryable, status })
+      expect(error?.message).toContain(says)
+    }))
+
+  it.effect("a client that says only that there was no connection is understood", () =>
+    Effect.gen(function*() {
+      const cause = Object.assign(new Error("no"), { code: "ECONNREFUSED" })
+      const { error } = yield* ask(adapt(failing(new TypeError("fetch failed", { cause }))))
+      expect(error).toMatchObject({ reason: "network", retryable: true })
+      expect(error?.message).toBe("mock/m could not be reached (ECONNREFUSED).")
+    }))
+
   it.effect("a permanent error has no retry delay", () =>
     Effect.gen(function*() {
       const { error } = yield* ask(adapt(failing(refusal(400, { responseHeaders: { "retry-after": "7" } }))))

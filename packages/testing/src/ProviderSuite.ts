@@ -15,6 +15,12 @@ import * as Schema from "effect/Schema"
 export interface ProviderBackend<E = never> {
   readonly name: string
   readonly layer: Layer.Layer<Provider, E>
+  /** The same, whose default model answers with two calls of `read`, for the files `a.txt` and `b.txt`. */
+  readonly calls?: Layer.Layer<Provider, E>
+  /** The same with a server that asks to slow down, and to come back in two seconds. */
+  readonly busy?: Layer.Layer<Provider, E>
+  /** The same with a connection that is lost in the middle of an answer, when a call has begun or is complete. */
+  readonly cut?: Layer.Layer<Provider, E>
 }
 
 const id = SessionID.make("ses_0000000000000000000000")
@@ -27,6 +33,37 @@ const question: ModelRequest = {
   tools: [],
   toolChoice: "auto",
   origin: { sessionID: id, rootID: id, path: ["build"], step: 0, directory: "/work", purpose: "turn" }
+}
+
+/** A conversation with all that a provider may find in one: parallel calls, a failed one, and thoughts of another model. */
+const conversation: ModelRequest = {
+  ...question,
+  tools: [{
+    name: "read",
+    description: "Reads a file.",
+    inputSchema: { type: "object", properties: { filePath: { type: "string" } }, required: ["filePath"] }
+  }],
+  messages: [
+    ...question.messages,
+    {
+      role: "assistant",
+      model: { providerID: "another", modelID: "model" },
+      content: [
+        { type: "reasoning", text: "I look.", providerOptions: { another: { signature: "S" } } },
+        { type: "text", text: "Looking." },
+        { type: "tool-call", toolCallId: "one", toolName: "read", input: { filePath: "a.txt" } },
+        { type: "tool-call", toolCallId: "two", toolName: "read", input: { invalid: "{\"filePath\":" } }
+      ]
+    },
+    {
+      role: "tool",
+      content: [
+        { type: "tool-result", toolCallId: "one", toolName: "read", output: { type: "text", value: "" } },
+        { type: "tool-result", toolCallId: "two", toolName: "read", output: { type: "error-text", value: "not JSON" } }
+      ]
+    },
+    { role: "user", content: [{ type: "text", text: "And now?" }, { type: "text", text: "Say more." }] }
+  ]
 }
 
 const defaultModel = Effect.gen(function*() {
@@ -64,9 +101,53 @@ const disorder = (events: ReadonlyArray<ModelEvent>): string | undefined => {
 const textOf = (events: ReadonlyArray<ModelEvent>): string =>
   events.flatMap((event) => event.type === "text-delta" ? [event.delta] : []).join("")
 
+/** The tests that need a model or a server of a certain kind. */
+const specialTests = <E>({ busy, calls, cut }: ProviderBackend<E>): void => {
+  if (calls !== undefined) {
+    it.live("emits parallel calls in order, whole, and after them only the finish that says so", () =>
+      Effect.gen(function*() {
+        const { events } = yield* ask(yield* defaultModel, conversation)
+        const made = events.flatMap((event) => event.type === "tool-call" ? [event] : [])
+        expect(made.map((call) => [call.name, JSON.parse(call.input)])).toEqual([
+          ["read", { filePath: "a.txt" }],
+          ["read", { filePath: "b.txt" }]
+        ])
+        expect(new Set(made.map((call) => call.id)).size).toBe(2)
+        expect(events.at(-1)).toMatchObject({ type: "finish", finish: "tool-calls" })
+      }).pipe(Effect.provide(calls)))
+  }
+  if (busy !== undefined) {
+    it.live("tells that a server is busy, and for how long", () =>
+      Effect.gen(function*() {
+        const model = yield* defaultModel
+        const error = yield* Effect.flip(ask(model))
+        expect(error).toMatchObject({ _tag: "ModelError", reason: "rate_limit", retryable: true, retryAfter: 2_000 })
+        expect(error.message).toContain(formatRef(model.info))
+      }).pipe(Effect.provide(busy)))
+  }
+  if (cut !== undefined) {
+    it.live("emits no call and no finish of an answer that is cut off, which may be tried again", () =>
+      Effect.gen(function*() {
+        const types: Array<string> = []
+        const error = yield* Effect.flip((yield* defaultModel).stream(conversation, ({ type }) => types.push(type)))
+        expect(error.retryable).toBe(true)
+        expect(types.filter((type) => type === "tool-call" || type === "finish")).toEqual([])
+      }).pipe(Effect.provide(cut)))
+  }
+}
+
 /** Registers the tests of a provider with vitest. */
-export const providerSuite = <E>({ layer, name }: ProviderBackend<E>): void => {
+export const providerSuite = <E>(backend: ProviderBackend<E>): void => {
+  const { layer, name } = backend
   describe(`Provider ${name}`, () => {
+    specialTests(backend)
+
+    it.live("accepts a conversation with calls, failed ones too, and with what another model thought", () =>
+      Effect.gen(function*() {
+        const { events } = yield* ask(yield* defaultModel, conversation)
+        expect(events.at(-1)?.type).toBe("finish")
+      }).pipe(Effect.provide(layer)))
+
     it.live("has a default model, and a sorted list", () =>
       Effect.gen(function*() {
         const provider = yield* Provider

@@ -103,3 +103,6 @@ export const taskStop =
 /** What a model needs to know about the tool that waits. */
 export const taskWait =
   `Waits for background tasks and returns their results. Use it only when you can do nothing else: each result arrives anyway.`
+
+/** What a caller reads behind the conclusion of a subagent whose answer was cut off. */
+export const cutAnswer = (by: string): string => `[This answer was cut off by ${by}. It may be incomplete.]`

@@ -26,7 +26,7 @@ const tooLargeIn = (cause: unknown, depth = 0): TooLarge | undefined =>
 export const toModelError = (cause: unknown, place: Place, isAccepted = false): Effect.Effect<ModelError> =>
   Effect.map(Clock.currentTimeMillis, (now) => {
     const evidence = gather(cause, isAccepted)
-    const verdict = judge(cause, evidence, place)
+    const verdict = asTheServerSays(judge(cause, evidence, place), evidence)
     const isSaid = verdict.reason === "AnswerTooLarge" || cause instanceof WrongAnswer || evidence.network !== undefined
     const detail = isSaid ? "" : brief(place.redact(evidence.text))
     const retryAfter = verdict.retryable ? waitOf(evidence, now) : undefined
@@ -42,6 +42,12 @@ export const toModelError = (cause: unknown, place: Place, isAccepted = false): 
       ...verdict.tries === undefined ? {} : { tries: verdict.tries }
     })
   })
+
+/** Some servers know whether a retry of a refused request can help. */
+const asTheServerSays = (verdict: Verdict, { headers }: Evidence): Verdict => {
+  const said = headers["x-should-retry"]
+  return said === "true" || said === "false" ? { ...verdict, retryable: said === "true" } : verdict
+}
 
 const judge = (cause: unknown, evidence: Evidence, place: Place): Verdict => {
   if (cause instanceof BrokenStream) return brokenOff(cause, place)
@@ -77,8 +83,10 @@ const byStatus = ({ codes, location, status, text }: Evidence, place: Place): Ve
     }
   }
   if (status < 500 && isOutOfFunds(codes, text)) return isOnePerDay(codes) ? outForToday : outOfFunds
+  if (status === 402) return outOfFunds
   if (status === 401 || status === 403 || says(codes, /api_key_invalid/)) return refused(`(${status})`, place)
   if (status === 408) return { reason: "timeout", retryable: true, says: "took too long by its own measure (408)" }
+  if (status === 409) return { reason: "server", retryable: true, says: "was busy with a conflicting request (409)" }
   if (status === 429) return { reason: "rate_limit", retryable: true, says: "asks to slow down (429)" }
   if (status === 529 || (status >= 500 && says(codes, /overload|^unavailable$/))) return overloaded
   if (status >= 500) return { reason: "server", retryable: true, says: `failed (${status})` }

@@ -44,13 +44,18 @@ const local = /^(localhost|127(\.\d+){3}|\[::1\])$/
 /** Whether a URL points to this machine. */
 export const isLocal = (url: string): boolean => URL.canParse(url) && local.test(new URL(url).hostname)
 
+/** What a socket says if there was no connection at all. */
+const unconnected = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/
+
 const certificates = /^(CERT|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|ERR_TLS_CERT)/
 
 /** A socket error, before or after the connection was established. */
 export const unreachable = (code: string, cause: unknown, address: Address): Verdict => {
   const setting = settingOf(address)
   if (!(cause instanceof NoConnection)) {
-    return { reason: "network", retryable: true, says: `lost the connection (${code})` }
+    // A client of its own may not say where it wanted to connect.
+    const says = unconnected.test(code) ? `could not be reached (${code})` : `lost the connection (${code})`
+    return { reason: "network", retryable: true, says }
   }
   const { url } = cause
   const failed = (what: string, advice: string, more: Partial<Verdict> = {}): Verdict => ({

@@ -59,6 +59,17 @@ const continuingLines = ({ continuing = [] }: RunResult): ReadonlyArray<string> 
     )
   )
 
+/** Why an answer that counts as complete may not be. */
+const cuts: Readonly<Record<string, string>> = {
+  length: "The answer was cut off: the model reached its output limit.",
+  "content-filter": "The answer was cut off: the provider's content filter ended it."
+}
+
+const cutLines = ({ error, finish, outcome }: RunResult): ReadonlyArray<string> => {
+  const cut = outcome === "completed" && error === undefined ? cuts[finish ?? ""] : undefined
+  return cut === undefined ? [] : [errorLine(cut)]
+}
+
 /** The lines; none if all is well, or if nobody reads them. */
 export const closingLines = (
   result: RunResult,
@@ -75,5 +86,5 @@ export const closingLines = (
     ? []
     : [errorLine(`${escapeLine(denials.summary)}.${advice(asked)}`)]
   const failed = result.error === undefined ? [] : [errorLine(`${result.error.message}${resume(result)}`)]
-  return [...denied, ...failed, ...interruptedLines(result), ...continuingLines(result)]
+  return [...cutLines(result), ...denied, ...failed, ...interruptedLines(result), ...continuingLines(result)]
 }

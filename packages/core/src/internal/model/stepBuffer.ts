@@ -163,10 +163,12 @@ export class StepBuffer {
   #base(type: Written["type"]) {
     const { clock, ids, messageID, source } = this.#options
     const now = clock.unsafeCurrentTimeMillis()
-    return {
-      now,
-      base: { id: this.#spare[type].shift() ?? ids.unsafeMake("prt", now), sessionID: source.id, messageID }
-    }
+    // Parts are read in the order of their ids: one from before the last part would change the order of the answer.
+    const last = this.#parts.at(-1)?.id
+    const spare = this.#spare[type]
+    const at = spare.findIndex((id) => last === undefined || id > last)
+    const [reused] = at < 0 ? [] : spare.splice(at, 1)
+    return { now, base: { id: reused ?? ids.unsafeMake("prt", now), sessionID: source.id, messageID } }
   }
 
   #begin(id: string, type: "text" | "reasoning"): number {

@@ -12,6 +12,7 @@ import type { PromptError, Turn } from "../../Turn.ts"
 import { conclusion } from "../conversation/makePrompt.ts"
 import { saidFrom } from "../conversation/saidNow.ts"
 import type { Live } from "../live/Live.ts"
+import { cutAnswer } from "../prompts.ts"
 
 /** The end of a run, without its id, text and numbers. */
 export type End =
@@ -125,4 +126,14 @@ export const startOf = ({ before, time }: TaskRun): Start => ({
 export const lastWords = ({ messages = [] }: Live, { mark }: Start): string => {
   const from = messages.findIndex(({ info }) => info.id >= mark)
   return from < 0 ? "" : saidFrom(messages, from, conclusion)
+}
+
+const cuts: Readonly<Record<string, string>> = { length: "its output limit", "content-filter": "a content filter" }
+
+/** The conclusion of a subagent that completed its run, marked if its last answer was cut off. */
+export const wholeWords = (live: Live, start: Start): string => {
+  const words = lastWords(live, start)
+  const last = live.messages?.findLast(({ info }) => info.role === "assistant")?.info
+  const by = last?.role === "assistant" ? cuts[last.finish ?? ""] : undefined
+  return by === undefined || words === "" ? words : `${words}\n\n${cutAnswer(by)}`
 }

@@ -18,7 +18,7 @@ import { SessionTable } from "../live/SessionTable.ts"
 import { logUnstored } from "../logUnstored.ts"
 import { SessionRunner } from "../runner/SessionRunner.ts"
 import { closeWorkspace, factsOf } from "./openRun.ts"
-import { type End, lastWords, type Start } from "./runEnd.ts"
+import { type End, lastWords, type Start, wholeWords } from "./runEnd.ts"
 import { notificationText } from "./taskTexts.ts"
 
 /** The first retries of storing the end of a run, which take a second and a half at most. */
@@ -73,7 +73,9 @@ const outcomeOf = Effect.fnUntraced(function*(parent: Live, task: RunningTask, e
     ...(worktree === undefined ? {} : { worktree: leftIn(worktree) }),
     taskID: run.taskID,
     runID: run.id,
-    text: (end.status === "failed" && end.text) || lastWords(live, start),
+    text: end.status === "completed"
+      ? wholeWords(live, start)
+      : (end.status === "failed" && end.text) || lastWords(live, start),
     usage: since(start.usage, live.info.usage.subtree),
     durationMs: live.clock.now() - task.since
   } as Outcome
