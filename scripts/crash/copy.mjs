@@ -1,7 +1,7 @@
 // @ts-check
 // A separate build of the program, which other builds do not change, and whose source may be changed.
 import { spawnSync } from "node:child_process"
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { root } from "../layout.mjs"
 
@@ -30,7 +30,11 @@ export const buildCopy = (directory, patches = []) => {
     }
   }
   for (const name of readdirSync(join(directory, "packages"), { withFileTypes: true })) {
-    if (name.isDirectory()) symlinkSync(join(directory, "packages", name.name), join(modules, "@skein", name.name))
+    if (!name.isDirectory()) continue
+    symlinkSync(join(directory, "packages", name.name), join(modules, "@skein", name.name))
+    // Some packages have another version of a library than the rest.
+    const own = join(root, "packages", name.name, "node_modules")
+    if (existsSync(own)) symlinkSync(own, join(directory, "packages", name.name, "node_modules"))
   }
   for (const { file, from, to } of patches) {
     const path = join(directory, file)

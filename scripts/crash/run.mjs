@@ -13,10 +13,11 @@ import { mutants } from "./mutants.mjs"
 import { startPostgres } from "./postgres.mjs"
 import { recovery } from "./recovery.mjs"
 import { faultsOf, rowOf, table } from "./report.mjs"
-import { driveRunners, pointPlans, runnersPlans } from "./runners.mjs"
+import { driveRunners, pointPlans, restartPlans, runnersPlans } from "./runners.mjs"
 import { driveServer, serverPlans } from "./server.mjs"
 
-const help = `Usage: npm run crash -- [--quick | --mutants | --recovery | --server | --runners] [--out DIRECTORY]
+const help =
+  `Usage: npm run crash -- [--quick | --mutants | --recovery | --server | --runners | --cluster] [--out DIRECTORY]
 
 Without a flag: each point with 12 seeds, and 1,000 random instants.
   --quick      each point once, and 40 instants
@@ -24,6 +25,7 @@ Without a flag: each point with 12 seeds, and 1,000 random instants.
   --server     kills \`skein serve\` 200 times at random, while a client follows; --kills N for another number
   --runners    three servers on one PostgreSQL, of which one is killed, one frozen for 30 s and one asked to leave in each
                of 12 runs; --runs N for another number. Then one is frozen at each point that commands and files pass
+  --cluster    the same with servers of a cluster, which take up trees themselves, and with restarts of PostgreSQL
   --recovery   how long it takes until a tree of 100 children is at work again
   --out DIR    where results.json and table.md go; scripts/crash/results otherwise
 With SKEIN_CRASH_KEEP=1 in the environment, the place of each run is kept, and named.`
@@ -38,6 +40,7 @@ const { values: flags } = parseArgs({
     recovery: { type: "boolean" },
     server: { type: "boolean" },
     runners: { type: "boolean" },
+    cluster: { type: "boolean" },
     kills: { type: "string", default: "200" },
     runs: { type: "string", default: "12" },
     out: { type: "string", default: join(root, "scripts", "crash", "results") },
@@ -49,6 +52,9 @@ const jobs = Math.max(2, availableParallelism())
 
 /** How many trees three runners work on together. */
 const treesOfRunners = 4
+
+/** How many runs PostgreSQL is restarted in, twice each. */
+const postgresRestarts = 4
 
 /** Where a runner is frozen: around what cannot be undone. */
 const pointsOfRunners = [
@@ -163,17 +169,23 @@ const served = async () => {
   return ![plain, ...verdicts].some(isBad)
 }
 
-const byRunners = () =>
+/** @param {boolean} cluster */
+const byRunners = (cluster) =>
   withPostgres(async (postgres) => {
     const program = buildCopy(join(base, "program"))
-    const by = (/** @type {import("./runners.mjs").RunnersPlan} */ plan) => driveRunners({ ...plan, postgres, program })
+    const by = (/** @type {import("./runners.mjs").RunnersPlan} */ plan) =>
+      driveRunners({ ...plan, cluster, postgres, program })
     const plain = await by({ label: "nobody", blows: [], frozen: 0, trees: treesOfRunners })
     say(`a run that nobody disturbs takes ${Math.round(plain.milliseconds)} ms`)
     const plans = runnersPlans(Number(flags.runs), plain.milliseconds, 30_000, treesOfRunners)
     const struck = await all(plans, by, program, "a kill, a freeze, a leave", 1)
     const frozen = await all(pointPlans(pointsOfRunners), by, program, "frozen at a point", 1)
-    process.stdout.write(`${table([rowOf("not at all", [plain]), struck.row, frozen.row])}\n`)
-    return ![plain, ...struck.verdicts, ...frozen.verdicts].some(isBad)
+    const restarts = cluster
+      ? await all(restartPlans(postgresRestarts, treesOfRunners), by, program, "PostgreSQL", 1)
+      : undefined
+    const kinds = [struck, frozen, ...(restarts === undefined ? [] : [restarts])]
+    process.stdout.write(`${table([rowOf("not at all", [plain]), ...kinds.map(({ row }) => row)])}\n`)
+    return ![plain, ...kinds.flatMap(({ verdicts }) => verdicts)].some(isBad)
   })
 
 const recovered = async () => {
@@ -198,8 +210,8 @@ else {
     ? recovered
     : flags.server === true
     ? served
-    : flags.runners === true
-    ? byRunners
+    : flags.runners === true || flags.cluster === true
+    ? () => byRunners(flags.cluster === true)
     : nightly
   if (!(await work())) process.exitCode = 1
 }

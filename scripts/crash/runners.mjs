@@ -20,8 +20,11 @@ import { builtProgram, effectsIn, fileIn, makeProject, permission, startProgram 
  *   readonly blows: ReadonlyArray<Blow>,
  *   readonly trees: number,
  *   readonly frozen: number,
- *   readonly point?: string | undefined
- * }} RunnersPlan `frozen` is how long a freeze lasts, in milliseconds; the first runner is frozen at `point`
+ *   readonly point?: string | undefined,
+ *   readonly cluster?: boolean,
+ *   readonly restarts?: ReadonlyArray<number>
+ * }} RunnersPlan `frozen` is how long a freeze lasts, in milliseconds; the first runner is frozen at `point`; in a cluster, runners take up trees themselves, and
+ *   `restarts` says when PostgreSQL is restarted
  */
 
 /** How often is looked whether something has happened (ms). */
@@ -51,9 +54,9 @@ const isStopped = (pid) => {
 
 /**
  * One of the servers.
- * @param {{ readonly program: string, readonly directory: string, readonly data: string, readonly env: Readonly<Record<string, string>> }} options
+ * @param {{ readonly args: ReadonlyArray<string>, readonly program: string, readonly directory: string, readonly data: string, readonly env: Readonly<Record<string, string>> }} options
  */
-const makeRunner = ({ data, directory, env, program }) => {
+const makeRunner = ({ args, data, directory, env, program }) => {
   /** @type {Array<string>} */
   const trouble = []
   /** @type {ReturnType<typeof startProgram> | undefined} */
@@ -67,7 +70,7 @@ const makeRunner = ({ data, directory, env, program }) => {
   const start = async (point) => {
     const before = found?.token ?? ""
     const armed = point === undefined ? {} : { SKEIN_FAILPOINT: point }
-    const started = startProgram(["serve"], { program, directory, env: { ...env, ...armed, XDG_DATA_HOME: data } })
+    const started = startProgram(args, { program, directory, env: { ...env, ...armed, XDG_DATA_HOME: data } })
     running = started
     let isOver = false
     started.child.once("close", () => isOver = true)
@@ -135,15 +138,16 @@ const makeRunner = ({ data, directory, env, program }) => {
 
 /**
  * Has a tree worked on until it is done, by the runners in turn. @param {ReturnType<typeof makeClient>} client @param
- * {ReadonlyArray<ReturnType<typeof makeRunner>>} runners @param {number} first @param {() => boolean} isLate
+ * {ReadonlyArray<ReturnType<typeof makeRunner>>} runners @param {number} first @param {() => boolean} isLate @param
+ * {boolean} isCluster
  */
-const attend = async (client, runners, first, isLate) => {
+const attend = async (client, runners, first, isLate, isCluster) => {
   for (let at = first; !isLate(); at++) {
     const runner = runners[at % runners.length]?.up()
     // A connection that breaks is what this is about.
     const isDone = runner !== undefined && await (async () => {
       await client.begin(runner.found, runner.signal)
-      await client.resume(runner.found, runner.signal)
+      if (!isCluster) await client.resume(runner.found, runner.signal)
       await client.follow(runner.found, runner.signal)
       await client.settle(runner.found, runner.signal)
       return true
@@ -161,7 +165,9 @@ let databases = 0
  * @param {RunnersPlan & { readonly postgres: import("./postgres.mjs").Postgres, readonly program?: string | undefined }} plan
  * @returns {Promise<Verdict>}
  */
-export const driveRunners = async ({ blows, frozen, label, point, postgres, program = builtProgram, trees }) => {
+export const driveRunners = async (
+  { blows, cluster = false, frozen, label, point, postgres, program = builtProgram, restarts = [], trees }
+) => {
   const model = await startModel({ careful: true }, undefined, modelPace)
   const base = realpathSync(mkdtempSync(join(tmpdir(), "skein-crash-runners-")))
   const database = `crash_${process.pid}_${++databases}`
@@ -176,7 +182,10 @@ export const driveRunners = async ({ blows, frozen, label, point, postgres, prog
     OPENAI_BASE_URL: model.url,
     OPENAI_API_KEY: "sk-test-0123456789"
   }
-  const runners = [0, 1, 2].map((at) => makeRunner({ program, directory: base, data: join(base, `data-${at}`), env }))
+  const args = ["serve", ...(cluster ? ["--cluster"] : [])]
+  const runners = [0, 1, 2].map((at) =>
+    makeRunner({ args, program, directory: base, data: join(base, `data-${at}`), env })
+  )
   const clients = Array.from({ length: trees }, (_, at) => {
     const directory = join(base, `tree-${at}`)
     makeProject(directory)
@@ -187,6 +196,10 @@ export const driveRunners = async ({ blows, frozen, label, point, postgres, prog
     for (const [at, runner] of runners.entries()) await runner.start(at === 0 ? point : undefined)
     const began = performance.now()
     const isLate = () => performance.now() - began > patience
+    const restarted = Promise.all(restarts.map(async (at) => {
+      await sleep(at)
+      await postgres.restart()
+    }))
     const struck = Promise.all(blows.map(async ({ at, how, runner: which }) => {
       const runner = runners[which]
       await sleep(at)
@@ -194,10 +207,11 @@ export const driveRunners = async ({ blows, frozen, label, point, postgres, prog
     }))
     let isOver = false
     const stopped = point === undefined ? undefined : runners[0]?.frozen(frozen, () => isOver || isLate())
-    await Promise.all(clients.map(({ client }, at) => attend(client, runners, at, isLate)))
+    await Promise.all(clients.map(({ client }, at) => attend(client, runners, at, isLate, cluster)))
     isOver = true
     const milliseconds = performance.now() - began
     // What a frozen one does when it comes back counts as well.
+    await restarted
     await struck
     await stopped
     await sleep(1_000)
@@ -222,7 +236,7 @@ export const driveRunners = async ({ blows, frozen, label, point, postgres, prog
     }))
     return {
       label,
-      kills: blows.length + (point === undefined ? 0 : 1),
+      kills: blows.length + restarts.length + (point === undefined ? 0 : 1),
       starts: runners.length + blows.length,
       milliseconds,
       unknown: verdicts.reduce((total, { unknown }) => total + unknown, 0),
@@ -270,3 +284,11 @@ export const pointPlans = (points) =>
     trees: 1,
     point: `${point}:freeze`
   }))
+
+/** Restarts PostgreSQL twice in each run. @param {number} count @param {number} trees @returns {ReadonlyArray<RunnersPlan>} */
+export const restartPlans = (count, trees) =>
+  Array.from({ length: count }, (_, at) => {
+    const dice = chance(11_000_001 + at)
+    const restarts = [dice.next() * 5_000, 6_000 + dice.next() * 5_000].map(Math.round)
+    return { label: `PostgreSQL restarted after ${restarts.join(" and ")} ms`, blows: [], frozen: 0, trees, restarts }
+  })

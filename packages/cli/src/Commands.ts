@@ -1,6 +1,7 @@
 /** Owns the list of commands. */
 import { acp } from "./commands/acp.ts"
 import { agents } from "./commands/agents.ts"
+import { cluster } from "./commands/cluster.ts"
 import { commands as named } from "./commands/commands.ts"
 import { completions } from "./commands/completions.ts"
 import { config } from "./commands/config.ts"
@@ -31,6 +32,7 @@ export const commands: ReadonlyArray<CommandSpec> = [
   permissions,
   trust,
   serve,
+  cluster,
   acp,
   config,
   init,

@@ -47,6 +47,12 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
    * something that cannot be undone.
    */
   readonly renew: (rootID: SessionID) => Effect.Effect<number, StorageError>
+  /**
+   * Those of the trees that nobody holds any more: they were released, their holder is dead, or their lease ran out while
+   * it was watched. Ask every second for all of them: an expired lease has to stay the same for a while, because clocks may
+   * have been set.
+   */
+  readonly due: (rootIDs: ReadonlyArray<SessionID>) => Effect.Effect<ReadonlyArray<SessionID>, StorageError>
   /** Whether commands of an earlier holder may still run in a held tree: it did not release the tree, and is out of reach. */
   readonly isHaunted: (rootID: SessionID) => boolean
   /**

@@ -4,6 +4,15 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
+/** The name of an owner whose API others reach at this URL. */
+export const withAddress = (owner: string, url: string): string => `${encodeURIComponent(url)}@${owner}`
+
+/** The URL that such a name tells; undefined if it tells none. */
+export const addressOf = (owner: string): string | undefined => {
+  const [, address] = /^(http[^@]*)@/.exec(owner) ?? []
+  return address === undefined ? undefined : decodeURIComponent(address)
+}
+
 /** This process, among those that share a storage. */
 export class Owner extends Context.Tag("@skein/core/Owner")<Owner, {
   /** Unique among all processes, past ones included. Errors about held sessions show it. */

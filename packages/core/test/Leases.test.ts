@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
+import { Leases } from "@skein/core/Leases"
 import { now } from "@skein/core/MonotonicClock"
 import { Owner } from "@skein/core/Owner"
 import { Session } from "@skein/core/Session"
@@ -281,6 +282,38 @@ describe("a tree whose process is dead", () => {
         }
         yield* Fiber.interrupt(holding)
         expect((yield* prompt).text).toBe("mine")
+      })
+    )
+  })
+
+  it("is due after a look of four seconds if its process froze, and not while that renews it", () => {
+    run((inner) =>
+      Effect.gen(function*() {
+        const latch = yield* Effect.makeLatch(true)
+        const answer = Scripted.make({ build: [{ text: "done", delay: { first: 60_000 } }] })
+        const first = yield* stack(answer, sharedBy(inner, latch))
+        const second = yield* stack(Scripted.make({ build: ["mine"] }), sharedBy(inner))
+        const { id } = yield* Effect.provide(root(), first)
+        yield* Effect.fork(Effect.exit(Effect.provide(Session.prompt(id, "Go"), first)))
+        yield* Effect.sleep(1_000)
+        const due = Effect.provide(Effect.flatMap(Leases, (leases) => leases.due([id])), second)
+        /** The seconds until a look finds it, or ten. */
+        const looks = Effect.gen(function*() {
+          for (let look = 0; look < 10; look++) {
+            if ((yield* due).length > 0) return look
+            yield* Effect.sleep(1_000)
+          }
+          return 10
+        })
+        expect(yield* looks).toBe(10)
+        yield* latch.close
+        const frozen = yield* now
+        expect(yield* looks).toBeGreaterThanOrEqual(4)
+        expect((yield* Effect.provide(Session.prompt(id, "Mine!"), second)).text).toBe("mine")
+        // What was seen by then counts: nothing more is waited for.
+        expect((yield* now) - frozen).toBeLessThan(6_500)
+        expect(yield* due).toEqual([])
+        yield* latch.open
       })
     )
   })

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
+import type { IncomingMessage, ServerResponse } from "node:http"
 import { isIPv6 } from "node:net"
 import { Feeds } from "./internal/events/Feeds.ts"
 import { makeHandler } from "./internal/http/app.ts"
@@ -36,7 +37,8 @@ const make = (options: ServerOptions) =>
     const logins = yield* makeLogins({ port: listening.port, fileSystem, file: options.loginFile })
     // What is under way is left before this scope ends, or the prompts in it would count as stopped.
     const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
-    yield* Effect.addFinalizer(() => Effect.provide(leaveAll, services))
+    const { cluster } = options
+    yield* Effect.addFinalizer(() => Effect.zipRight(cluster?.leave ?? Effect.void, Effect.provide(leaveAll, services)))
     yield* Effect.addFinalizer(() => Effect.zipRight(listening.refuse, feeds.close))
 
     const checkToken = makeTokenCheck(options.token)
@@ -59,14 +61,22 @@ const make = (options: ServerOptions) =>
       port: listening.port,
       publicPaths,
       isPage: page.has,
-      isAuthentic: (request) => checkToken(request) || logins.has(request)
+      isAuthentic: (request) => checkToken(request) || logins.has(request) || cluster?.isTrusted(request) === true
     })
     const mcp = yield* makeMcp(options)
-    listening.answer(gate, (request, response) => {
+    const answer = (request: IncomingMessage, response: ServerResponse) => {
       const isAnswered = page.answer(request, response) || mcp.answer(request, response) || streams(request, response)
       if (!isAnswered) handler(request, response)
-    }, mcp.upgrade)
-    if (options.resume) yield* Effect.forkIn(resumeAll, scope)
+    }
+    listening.answer(
+      gate,
+      (request, response) =>
+        cluster === undefined
+          ? answer(request, response)
+          : cluster.route(request, response, () => answer(request, response)),
+      mcp.upgrade
+    )
+    if (options.resume && cluster === undefined) yield* Effect.forkIn(resumeAll, scope)
     const host = isIPv6(options.hostname) ? `[${options.hostname}]` : options.hostname
     return {
       url: `http://${host}:${listening.port}`,
@@ -88,5 +98,5 @@ export class Server extends Context.Tag("@skein/server/Server")<Server, {
   static readonly layer = (
     options: ServerOptions
   ): Layer.Layer<Server, ListenFailed, FileSystem.FileSystem | ManyServices> =>
-    Layer.provide(Layer.scoped(Server, make(options)), Feeds.layer)
+    Layer.provide(Layer.scoped(Server, make(options)), options.cluster === undefined ? Feeds.layer : Feeds.layerShared)
 }

@@ -39,8 +39,20 @@ export interface ServerOptions {
   readonly loginFile?: string
   /** Opens the door for clients of MCP, with the first of them. Its connections end with the scope. None where absent. */
   readonly mcp?: Effect.Effect<McpDoor, never, ManyServices | Scope.Scope>
+  /** The other servers; none where absent. What is unfinished is then taken up as it becomes free. */
+  readonly cluster?: ClusterPort
   /** The page; none where absent. */
   readonly page?: Page
+}
+
+/** What makes a server one of several on the same database. */
+export interface ClusterPort {
+  /** Whether a request comes from another server, which has authenticated its client. */
+  readonly isTrusted: (request: IncomingMessage) => boolean
+  /** Answers a request, elsewhere or by `local`. */
+  readonly route: (request: IncomingMessage, response: ServerResponse, local: () => void) => void
+  /** Run before the trees of this server are left: from then on it takes up none. */
+  readonly leave: Effect.Effect<void>
 }
 
 /** The largest body of a request, in bytes. */

@@ -1,5 +1,6 @@
 /** Names this process, so that others on the same machine can tell whether it still runs, and end what it left. */
-import { Owner } from "@skein/core/Owner"
+import { Owner, withAddress } from "@skein/core/Owner"
+import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
@@ -41,24 +42,29 @@ const isGone = (pid: number, began: string): boolean => {
  * `host:pid:start:place:number`. The number distinguishes several owners in one process. Whether an owner on another
  * machine, in another container or without /proc still runs is unknown: its leases have to expire.
  */
-export const layer: Layer.Layer<Owner> = Layer.effect(
-  Owner,
+const make = (url?: string) =>
   Effect.map(Random.nextIntBetween(0, 2 ** 32), (number) => {
     const place = placeOf()
     const began = look(process.pid)?.began ?? unknown
     const isNear = (owner: string) => place !== unknown && owner.split(":").at(-2) === place
+    const id = [hostname(), process.pid, began, place, number.toString(36)].join(":")
     return {
-      id: [hostname(), process.pid, began, place, number.toString(36)].join(":"),
-      isGone: (owner) =>
+      id: url === undefined ? id : withAddress(id, url),
+      isGone: (owner: string) =>
         Effect.sync(() => {
           const [pid = "", start = ""] = owner.split(":").slice(-4)
           return isNear(owner) && /^[1-9]\d*$/.test(pid) && /^\d+$/.test(start)
             && isGone(Number(pid), start)
         }),
-      evict: (owner, rootID) =>
+      evict: (owner: string, rootID: SessionID) =>
         isNear(owner)
           ? Effect.suspend(() => Effect.as(endedInTime(killTree(rootID)), true))
           : Effect.succeed(false)
     }
   })
-)
+
+/** This process, as others on the machine know it. */
+export const layer: Layer.Layer<Owner> = Layer.effect(Owner, make())
+
+/** This process, with the URL of its API in its name. */
+export const layerAt = (url: string): Layer.Layer<Owner> => Layer.effect(Owner, make(url))

@@ -23,6 +23,13 @@ export const serve = command({
     },
     open: { type: "switch", description: "Opens the page in a browser" },
     "no-resume": { type: "switch", description: "Leaves interrupted work alone" },
+    cluster: { type: "switch", description: "Shares the PostgreSQL database with other servers, as one of them" },
+    "cluster-secret-file": {
+      type: "text",
+      value: "FILE",
+      completes: "file",
+      description: "What servers of a cluster prove each other; needed where --hostname is open to other machines"
+    },
     detach: { type: "switch", description: "Starts the server in the background" },
     url: { type: "switch", description: "Prints the URL of the running server, with a new login code" },
     stop: { type: "switch", description: "Ends the running server; the next one resumes its open turns" },

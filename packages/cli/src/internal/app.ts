@@ -13,6 +13,7 @@ import { Answerer } from "@skein/core/Answerer"
 import { Config } from "@skein/core/Config"
 import { type Hook, Hooks } from "@skein/core/Hooks"
 import { Isolation } from "@skein/core/Isolation"
+import type { Owner } from "@skein/core/Owner"
 import type { PermissionOptions } from "@skein/core/Permission"
 import { ProjectUnavailable, type ProjectVersion } from "@skein/core/Project"
 import { SessionStorage } from "@skein/core/SessionStorage"
@@ -200,12 +201,15 @@ const projectOptions = Effect.fnUntraced(function*(
 })
 
 /** What a process has once: its database (under all its names), and who answers questions by default. */
-const processOptions = Effect.fnUntraced(function*(asks: PermissionOptions["asks"]) {
+const processOptions = Effect.fnUntraced(function*(
+  asks: PermissionOptions["asks"],
+  owner: Layer.Layer<Owner> = NodeOwner.layer
+) {
   const { home } = yield* DataDirs
   return {
     storage: Layer.effect(SessionStorage, SessionStorage),
     spill: Layer.succeed(Spill, yield* Spill),
-    owner: NodeOwner.layer,
+    owner,
     permission: { asks, home }
   }
 })
@@ -246,9 +250,13 @@ const openProject = Effect.fnUntraced(function*(directory: string) {
 type ProjectNeeds = Layer.Layer.Context<ReturnType<typeof projectLayer>>
 
 /** All services of Skein, for a process with one project for each directory. */
-export const manyServices = (asks: PermissionOptions["asks"], config: ConfigInfo = {}) =>
+export const manyServices = (
+  asks: PermissionOptions["asks"],
+  config: ConfigInfo = {},
+  owner?: Layer.Layer<Owner>
+) =>
   Layer.unwrapEffect(
-    Effect.map(processOptions(asks), (process) => Skein.layerMany({ ...process, projects: openProject, config }))
+    Effect.map(processOptions(asks, owner), (process) => Skein.layerMany({ ...process, projects: openProject, config }))
   ).pipe(Layer.provide(machine))
 
 /** The files of a database. SQLite creates and removes the last three next to it. */

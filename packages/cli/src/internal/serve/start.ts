@@ -14,6 +14,7 @@ import { dirname } from "node:path"
 import { pid } from "node:process"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
+import { UsageError } from "../../UsageError.ts"
 import { manyServices, storage } from "../app.ts"
 import { serverFile } from "../attach/serverPlace.ts"
 import { errorLine } from "../explain.ts"
@@ -37,7 +38,19 @@ export interface ServeFlags {
   readonly "token-file": string | undefined
   readonly "no-resume": boolean
   readonly open: boolean
+  readonly cluster: boolean
+  readonly "cluster-secret-file": string | undefined
 }
+
+/** What differs for a server that shares its database; loaded for those alone. */
+const runnerOf = Effect.fnUntraced(function*(flags: ServeFlags, hostname: string) {
+  if (flags.cluster) {
+    const { makeRunner } = yield* Effect.promise(() => import("./runner.ts"))
+    return yield* makeRunner({ ...flags, hostname })
+  }
+  if (flags["cluster-secret-file"] === undefined) return undefined
+  return yield* new UsageError({ message: "--cluster-secret-file is for --cluster: add that, or leave it out." })
+})
 
 /** Locks the database for this server. */
 const holdAlone = Effect.fnUntraced(function*(file: string) {
@@ -70,6 +83,7 @@ export const startServer = Effect.fnUntraced(function*(flags: ServeFlags) {
   const { home } = yield* DataDirs
   const hostname = flags.hostname ?? "127.0.0.1"
   const token = yield* tokenFor(hostname, flags["token-file"])
+  const runner = yield* runnerOf(flags, hostname)
   const directory = yield* currentDirectory
   const file = yield* serverFile
   yield* holdAlone(file)
@@ -81,10 +95,12 @@ export const startServer = Effect.fnUntraced(function*(flags: ServeFlags) {
     Effect.flatMap(Effect.promise(() => import("../mcpServe/host.ts")), ({ openDoor }) => openDoor),
     files
   )
-  const serving = Layer.unwrapEffect(Effect.map(makeHost, (host) =>
-    Server.layer({
+  const serving = Layer.unwrapScoped(Effect.gen(function*() {
+    const host = yield* makeHost
+    const cluster = runner === undefined ? undefined : yield* runner.join
+    return Server.layer({
       hostname,
-      port: flags.port ?? 0,
+      port: runner?.port ?? flags.port ?? 0,
       token,
       version,
       directory,
@@ -93,8 +109,10 @@ export const startServer = Effect.fnUntraced(function*(flags: ServeFlags) {
       host,
       page,
       mcp,
-      loginFile: file.replace(/json$/, "logins")
-    }))).pipe(Layer.provide(isolation), Layer.provide(manyServices("person", settings)))
+      loginFile: file.replace(/json$/, "logins"),
+      ...(cluster === undefined ? {} : { cluster })
+    })
+  })).pipe(Layer.provide(isolation), Layer.provide(manyServices("person", settings, runner?.owner)))
   const { hide } = yield* Redaction
   hide([Redacted.value(token)])
   yield* hideConfigured(settings)
@@ -108,7 +126,7 @@ export const startServer = Effect.fnUntraced(function*(flags: ServeFlags) {
         stdio.out(`${url}\n`)
         if (flags.open) yield* openBrowser(url)
         yield* Effect.forkScoped(Effect.repeat(forgetDaily, Schedule.spaced("1 hour")))
-        yield* server.closed
+        yield* runner === undefined ? server.closed : Effect.raceFirst(server.closed, runner.leaving)
         return ExitCode.done
       }),
       context

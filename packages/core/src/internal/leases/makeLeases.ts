@@ -82,6 +82,8 @@ export const makeLeases = () =>
     const trees = new Map<SessionID, SessionID>()
     /** The epoch in which each of them was last held here. */
     const epochs = new Map<SessionID, number>()
+    /** What was seen of the leases of others. */
+    let observations = new Map<SessionID, Observed>()
     const locks = new Map<SessionID, Effect.Semaphore>()
     /** Trees that are being left: fibers that end now store nothing, and must not acquire the tree again. */
     const leaving = new Set<SessionID>()
@@ -167,6 +169,23 @@ export const makeLeases = () =>
     const isFree = ({ owner: other }: StoredLease) =>
       other === undefined || other === owner.id ? Effect.succeed(true) : owner.isGone(other)
 
+    /** Whether nobody holds a tree any more. */
+    const isDue = (rootID: SessionID, before: Observed | undefined) =>
+      Effect.gen(function*() {
+        if (held.get(rootID) !== undefined) return false
+        const stored = Option.getOrUndefined(yield* storage.lease(rootID))
+        if (stored === undefined || (yield* isFree(stored))) return stored !== undefined
+        const observed = observe(stored, elapsed(clock), before)
+        observations.set(rootID, observed)
+        return isOver(stored) && observed.unchanged >= watchTime
+      })
+
+    /** What is known of the lease of another when this process begins to wait for it. */
+    const watched = (rootID: SessionID): Observed | undefined => {
+      const observed = observations.get(rootID)
+      return observed === undefined ? undefined : { ...observed, isRenewed: false }
+    }
+
     /** Acquires a tree. Waits, since `since`, for a holder that may be about to release it, or may be dead. */
     const take = (rootID: SessionID, since: number, before?: Observed): Effect.Effect<() => void, StorageError> =>
       Effect.gen(function*() {
@@ -211,7 +230,7 @@ export const makeLeases = () =>
             if (present !== undefined && !isCertain(present)) yield* renew([present])
             return present !== undefined && held.get(rootID) === present
               ? held.use(present)
-              : yield* take(rootID, elapsed(clock))
+              : yield* take(rootID, elapsed(clock), watched(rootID))
           })
         )
       })
@@ -292,6 +311,12 @@ export const makeLeases = () =>
             return present === undefined ? heldByAnother("renew", { rootID }) : Effect.succeed(timeLeft(present))
           })
           return tree === undefined ? left : Effect.zipRight(renew([tree]), left)
+        }),
+      due: (rootIDs: ReadonlyArray<SessionID>) =>
+        Effect.gen(function*() {
+          const before = observations
+          observations = new Map()
+          return yield* Effect.filter(rootIDs, (rootID) => isDue(rootID, before.get(rootID)))
         }),
       isHaunted: (rootID: SessionID) => held.get(rootID)?.lingers === true,
       leave: (rootID: SessionID) =>

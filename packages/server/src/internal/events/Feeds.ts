@@ -16,7 +16,60 @@ import { makeTreeFeed, type TreeFeed } from "./TreeFeed.ts"
 /** How often a heartbeat is sent, in milliseconds. */
 const beat = 15_000
 
+/** How often to look for events of other servers of a cluster, in milliseconds. */
+const sharedPace = 500
+
 const everything = "all"
+
+/** Makes them; what other processes have stored is looked for at this pace, in milliseconds. */
+const make = (pace: number) =>
+  Effect.gen(function*() {
+    const clients = new Set<EventClient>()
+    const open = new Set<TreeFeed>()
+    const watched = (feed: TreeFeed) =>
+      Effect.as(
+        Effect.acquireRelease(
+          Effect.sync(() => open.add(feed)),
+          () => Effect.sync(() => open.delete(feed))
+        ),
+        {
+          ...feed,
+          join: (client: EventClient) => {
+            clients.add(client)
+            feed.join(client)
+          },
+          leave: (client: EventClient) => {
+            clients.delete(client)
+            feed.leave(client)
+          }
+        } satisfies TreeFeed
+      )
+    const trees = yield* RcMap.make({
+      lookup: (rootID: SessionID) => Effect.flatMap(makeTreeFeed(rootID), watched)
+    })
+    const all = yield* RcMap.make({ lookup: () => Effect.flatMap(makeLogFeed, watched) })
+
+    const pulse = Effect.sync(() => {
+      for (const client of clients) client.send(heartbeat)
+    })
+    // Other processes may store events of a tree that is watched here.
+    const catchUp = Effect.catchAll(
+      Effect.forEach(open, (feed) => feed.catchUp, { discard: true }),
+      (error) => Effect.logWarning("Events could not be read", error.message)
+    )
+    // The heart beats also while the database does not answer.
+    yield* Effect.forkScoped(Effect.forever(Effect.delay(pulse, beat)))
+    yield* Effect.forkScoped(Effect.forever(Effect.delay(catchUp, pace)))
+
+    return {
+      // What can fail is not in the lookups: they would keep the failure.
+      ofTree: (rootID: SessionID) => Effect.tap(RcMap.get(trees, rootID), ({ ready }) => ready),
+      ofAll: Effect.tap(RcMap.get(all, everything), ({ ready }) => ready),
+      close: Effect.sync(() => {
+        for (const client of clients) client.end()
+      })
+    }
+  })
 
 /** The feeds. */
 export class Feeds extends Context.Tag("@skein/server/internal/events/Feeds")<Feeds, {
@@ -28,53 +81,8 @@ export class Feeds extends Context.Tag("@skein/server/internal/events/Feeds")<Fe
   readonly close: Effect.Effect<void>
 }>() {
   /** Feeds that end with the layer. */
-  static readonly layer: Layer.Layer<Feeds, never, Bus | SessionStorage> = Layer.scoped(
-    Feeds,
-    Effect.gen(function*() {
-      const clients = new Set<EventClient>()
-      const open = new Set<TreeFeed>()
-      const watched = (feed: TreeFeed) =>
-        Effect.as(
-          Effect.acquireRelease(
-            Effect.sync(() => open.add(feed)),
-            () => Effect.sync(() => open.delete(feed))
-          ),
-          {
-            ...feed,
-            join: (client: EventClient) => {
-              clients.add(client)
-              feed.join(client)
-            },
-            leave: (client: EventClient) => {
-              clients.delete(client)
-              feed.leave(client)
-            }
-          } satisfies TreeFeed
-        )
-      const trees = yield* RcMap.make({
-        lookup: (rootID: SessionID) => Effect.flatMap(makeTreeFeed(rootID), watched)
-      })
-      const all = yield* RcMap.make({ lookup: () => Effect.flatMap(makeLogFeed, watched) })
+  static readonly layer: Layer.Layer<Feeds, never, Bus | SessionStorage> = Layer.scoped(Feeds, make(beat))
 
-      const pulse = Effect.sync(() => {
-        for (const client of clients) client.send(heartbeat)
-      })
-      // Other processes may store events of a tree that is watched here.
-      const catchUp = Effect.catchAll(
-        Effect.forEach(open, (feed) => feed.catchUp, { discard: true }),
-        (error) => Effect.logWarning("Events could not be read", error.message)
-      )
-      // The heart beats also while the database does not answer.
-      for (const each of [pulse, catchUp]) yield* Effect.forkScoped(Effect.forever(Effect.delay(each, beat)))
-
-      return {
-        // What can fail is not in the lookups: they would keep the failure.
-        ofTree: (rootID) => Effect.tap(RcMap.get(trees, rootID), ({ ready }) => ready),
-        ofAll: Effect.tap(RcMap.get(all, everything), ({ ready }) => ready),
-        close: Effect.sync(() => {
-          for (const client of clients) client.end()
-        })
-      }
-    })
-  )
+  /** Feeds of trees in which other servers work as well: what those store is looked for often. */
+  static readonly layerShared: Layer.Layer<Feeds, never, Bus | SessionStorage> = Layer.scoped(Feeds, make(sharedPace))
 }

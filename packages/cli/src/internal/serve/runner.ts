@@ -1,0 +1,98 @@
+/** Makes a server one of several on a PostgreSQL database. */
+import { Cluster } from "@skein/cluster/Cluster"
+import { makeForwarding } from "@skein/cluster/Forwarding"
+import { DataDirs } from "@skein/config/DataDirs"
+import type { ClusterPort } from "@skein/server/ServerOptions"
+import { isPostgres } from "@skein/storage/PostgresUrl"
+import * as NodeOwner from "@skein/tools/NodeOwner"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { createServer, isIPv6 } from "node:net"
+import { Stop } from "../../Stop.ts"
+import { UsageError } from "../../UsageError.ts"
+import { isLoopback, readSecret } from "./token.ts"
+
+/** What the command line says of the runner. */
+export interface RunnerFlags {
+  readonly hostname: string
+  readonly port: number | undefined
+  readonly "cluster-secret-file": string | undefined
+}
+
+const anyAddress = new Set(["0.0.0.0", "::"])
+
+/** A port that is free now: the name of a runner tells where it is before it listens. */
+const freePort = (hostname: string) =>
+  Effect.async<number, UsageError>((resume) => {
+    const server = createServer().once(
+      "error",
+      ({ message }) => resume(new UsageError({ message: `Nothing can listen on ${hostname} (${message}).` }))
+    )
+    server.listen(0, hostname, () => {
+      const address = server.address()
+      const port = typeof address === "object" && address !== null ? address.port : 0
+      server.close(() => resume(Effect.succeed(port)))
+    })
+  })
+
+const check = (hostname: string, secretFile: string | undefined, database: string) => {
+  if (!isPostgres(database)) {
+    return new UsageError({
+      message:
+        "--cluster needs a PostgreSQL database that all runners share: set SKEIN_DB=postgres://user@host/database."
+    })
+  }
+  if (anyAddress.has(hostname)) {
+    return new UsageError({
+      message:
+        `--cluster needs an address at which the other runners reach this one, and ${hostname} is none. Name it with --hostname.`
+    })
+  }
+  return !isLoopback(hostname) && secretFile === undefined
+    ? new UsageError({
+      message:
+        `--hostname ${hostname} is open to other machines, so --cluster needs --cluster-secret-file FILE, with the same secret for all runners.`
+    })
+    : Effect.void
+}
+
+/** What differs for a server that is a runner. */
+export const makeRunner = Effect.fnUntraced(function*({ hostname, port, "cluster-secret-file": file }: RunnerFlags) {
+  const { database } = yield* DataDirs
+  yield* check(hostname, file, database)
+  const secret = file === undefined ? undefined : Redacted.make(yield* readSecret("--cluster-secret-file", file))
+  const listensOn = port ?? (yield* freePort(hostname))
+  const url = `http://${isIPv6(hostname) ? `[${hostname}]` : hostname}:${listensOn}`
+  const cluster = Cluster.layer({
+    url,
+    database: Redacted.make(database),
+    ...(secret === undefined ? {} : { secret })
+  })
+  return {
+    port: listensOn,
+    owner: NodeOwner.layerAt(url),
+    /** Joins the others, until the scope closes. */
+    join: Effect.gen(function*() {
+      const context = yield* Layer.build(cluster)
+      const forwarding = yield* Effect.provide(makeForwarding, context)
+      return { ...forwarding, leave: Context.get(context, Cluster).leave } satisfies ClusterPort
+    }),
+    /** Waits until this runner is told to leave: that is no failure. */
+    leaving: Effect.gen(function*() {
+      const stop = yield* Stop
+      const told = yield* Deferred.make<void>()
+      yield* stop.onSignal((by) => {
+        if (by !== "SIGTERM") return false
+        Deferred.unsafeDone(told, Effect.void)
+        return true
+      })
+      yield* Deferred.await(told)
+    }).pipe(Effect.scoped)
+  }
+})
+
+/** The part of a server that is a runner. */
+export type Runner = Effect.Effect.Success<ReturnType<typeof makeRunner>>

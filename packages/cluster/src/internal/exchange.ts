@@ -1,0 +1,135 @@
+/** Sends a request on to another runner, and gives its answer back as it comes. */
+import * as Effect from "effect/Effect"
+import { Agent, type IncomingHttpHeaders, type IncomingMessage, request as ask, type ServerResponse } from "node:http"
+import { signatureHeader } from "./signature.ts"
+
+/** A request that a client has sent, with its whole body. */
+export interface Sent {
+  readonly method: string
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+/** What came of sending it on. */
+export type Outcome =
+  /** The client has its answer, or is gone. */
+  | "answered"
+  /** Nobody took the request. */
+  | "unreached"
+  /** The connection broke before there was an answer: it is not known what the runner has done. */
+  | "broken"
+  /** Another runner works in the tree by now. */
+  | "held"
+
+const agent = new Agent({ keepAlive: true, noDelay: true })
+
+/** What a client says to its own runner, and of its connection to that. */
+const left = new Set([
+  "authorization",
+  "connection",
+  "content-length",
+  "cookie",
+  "host",
+  "keep-alive",
+  "origin",
+  "skein-key",
+  "transfer-encoding",
+  signatureHeader
+])
+
+const headersOf = ({ body, headers }: Sent, signature: string) => ({
+  ...Object.fromEntries(Object.entries(headers).filter(([name]) => !left.has(name) && !name.startsWith("sec-"))),
+  ...(body.length > 0 ? { "content-length": String(body.length) } : {}),
+  [signatureHeader]: signature
+})
+
+/** Whether nothing of a request can have arrived. */
+const isUnreached = (error: NodeJS.ErrnoException): boolean =>
+  ["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "ENOTFOUND"].includes(error.code ?? "")
+
+/** Reads all that is sent. */
+export const readAll = (stream: IncomingMessage): Effect.Effect<Buffer | undefined> =>
+  Effect.async((resume) => {
+    const chunks: Array<Buffer> = []
+    stream.on("data", (chunk: Buffer) => chunks.push(chunk))
+    stream.once("end", () => resume(Effect.succeed(Buffer.concat(chunks))))
+    stream.once("error", () => resume(Effect.succeed(undefined)))
+    stream.once("close", () => resume(Effect.succeed(undefined)))
+  })
+
+const opened = (target: string, sent: Sent, signature: string) =>
+  ask(new URL(sent.path, target), { method: sent.method, headers: headersOf(sent, signature), agent })
+
+const answerHeaders = ({ headers }: IncomingMessage) =>
+  Object.fromEntries(
+    Object.entries(headers).filter(([name]) => !["connection", "keep-alive", "transfer-encoding"].includes(name))
+  )
+
+/** Sends it on, and gives the answer to the client. Interruption cuts the connection to the other runner. */
+export const relay = (
+  target: string,
+  sent: Sent,
+  signature: string,
+  response: ServerResponse
+): Effect.Effect<Outcome> =>
+  Effect.async((resume) => {
+    const outgoing = opened(target, sent, signature)
+    const end = (outcome: Outcome) => resume(Effect.succeed(outcome))
+    response.once("close", () => end("answered"))
+    outgoing.once("error", (error) => {
+      if (response.headersSent) response.destroy()
+      end(response.headersSent ? "answered" : isUnreached(error) ? "unreached" : "broken")
+    })
+    outgoing.once("response", (incoming) => {
+      const chunks: Array<Buffer> = []
+      const cut = () => {
+        if (response.headersSent) response.destroy()
+        end(response.headersSent ? "answered" : "broken")
+      }
+      incoming.once("error", cut)
+      incoming.once("aborted", cut)
+      // Short, and may have to be asked of another runner.
+      if (incoming.statusCode === 409) {
+        incoming.on("data", (chunk: Buffer) => chunks.push(chunk))
+        incoming.once("end", () => {
+          const body = Buffer.concat(chunks)
+          if (body.includes("\"HeldElsewhere\"")) return end("held")
+          response.writeHead(409, answerHeaders(incoming)).end(body)
+        })
+        return
+      }
+      response.writeHead(incoming.statusCode ?? 502, answerHeaders(incoming))
+      response.flushHeaders()
+      incoming.pipe(response)
+    })
+    outgoing.end(sent.body)
+    return Effect.sync(() => outgoing.destroy())
+  })
+
+/** A whole answer. */
+export interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+/** Sends it on, and gives the whole answer; nothing if there is none. */
+export const exchange = (target: string, sent: Sent, signature: string): Effect.Effect<Answer | undefined> =>
+  Effect.async((resume) => {
+    const outgoing = opened(target, sent, signature)
+    outgoing.once("error", () => resume(Effect.succeed(undefined)))
+    outgoing.once("response", (incoming) => {
+      const chunks: Array<Buffer> = []
+      incoming.on("data", (chunk: Buffer) => chunks.push(chunk))
+      incoming.once("error", () => resume(Effect.succeed(undefined)))
+      incoming.once("end", () =>
+        resume(Effect.succeed({
+          status: incoming.statusCode ?? 502,
+          headers: answerHeaders(incoming),
+          body: Buffer.concat(chunks)
+        })))
+    })
+    outgoing.end(sent.body)
+    return Effect.sync(() => outgoing.destroy())
+  })
