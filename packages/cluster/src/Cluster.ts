@@ -29,7 +29,7 @@ export interface ClusterOptions {
 
 /** This runner, among others. */
 export class Cluster extends Context.Tag("@skein/cluster/Cluster")<Cluster, {
-  /** The address of another runner that works in a tree; undefined if this one does, or nobody. */
+  /** The address of the runner that works in a tree; undefined if nobody does. */
   readonly holder: (rootID: SessionID) => Effect.Effect<string | undefined, StorageError>
   /** The other runners that were seen lately. */
   readonly others: Effect.Effect<ReadonlyArray<Member>>
@@ -72,7 +72,8 @@ const make = (options: ClusterOptions) =>
       holder: (rootID: SessionID) =>
         Effect.gen(function*() {
           const lease = Option.getOrUndefined(yield* storage.lease(rootID))
-          if (lease?.owner === undefined || lease.owner === owner.id || isOver(lease)) return undefined
+          if (lease?.owner === owner.id) return options.url
+          if (lease?.owner === undefined || isOver(lease)) return undefined
           return (yield* owner.isGone(lease.owner)) ? undefined : addressOf(lease.owner)
         })
     }

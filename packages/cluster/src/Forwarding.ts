@@ -46,7 +46,7 @@ export const makeForwarding = Effect.gen(function*() {
     function*(tree: Tree, request: IncomingMessage, response: ServerResponse, local: () => void) {
       const rootID = yield* rootOf(tree)
       const holder = rootID === undefined ? undefined : yield* cluster.holder(rootID)
-      if (rootID === undefined || holder === undefined) return local()
+      if (rootID === undefined || holder === undefined || holder === cluster.url) return local()
       const body = yield* readAll(request)
       if (body !== undefined) yield* follow(rootID, sentOf(request, body), response)
     }

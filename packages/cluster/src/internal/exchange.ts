@@ -75,8 +75,16 @@ export const relay = (
 ): Effect.Effect<Outcome> =>
   Effect.async((resume) => {
     const outgoing = opened(target, sent, signature)
-    const end = (outcome: Outcome) => resume(Effect.succeed(outcome))
-    response.once("close", () => end("answered"))
+    const gone = () => {
+      // An answer that was read to its end leaves the connection for the next request.
+      if (!response.writableFinished) outgoing.destroy()
+      end("answered")
+    }
+    const end = (outcome: Outcome) => {
+      response.off("close", gone)
+      resume(Effect.succeed(outcome))
+    }
+    response.once("close", gone)
     outgoing.once("error", (error) => {
       if (response.headersSent) response.destroy()
       end(response.headersSent ? "answered" : isUnreached(error) ? "unreached" : "broken")
@@ -104,7 +112,10 @@ export const relay = (
       incoming.pipe(response)
     })
     outgoing.end(sent.body)
-    return Effect.sync(() => outgoing.destroy())
+    return Effect.sync(() => {
+      response.off("close", gone)
+      outgoing.destroy()
+    })
   })
 
 /** A whole answer. */

@@ -17,21 +17,25 @@ const most = 100
 
 /** Makes the function that sends requests on until they are answered. */
 export const makeFollow = (cluster: typeof Cluster.Service, signatureOf: (sent: Sent) => string) => {
-  const holderOf = (rootID: SessionID) => Effect.map(cluster.holder(rootID), (holder) => holder ?? cluster.url)
-
-  /** Ends when a tree is no longer with a runner. A database that does not answer proves nothing. */
-  const moved = (rootID: SessionID, target: string): Effect.Effect<void> =>
+  /**
+   * Ends when a tree is no longer with a runner. An answer that has begun goes on while nobody else works in the tree. A
+   * database that does not answer proves nothing.
+   */
+  const moved = (rootID: SessionID, target: string, response: ServerResponse): Effect.Effect<void> =>
     Effect.sleep(pace).pipe(
-      Effect.zipRight(Effect.orElseSucceed(holderOf(rootID), () => target)),
-      Effect.flatMap((holder) => holder === target ? moved(rootID, target) : Effect.void)
+      Effect.zipRight(Effect.orElseSucceed(cluster.holder(rootID), () => target)),
+      Effect.flatMap((holder) => {
+        const present = holder ?? (response.headersSent ? target : cluster.url)
+        return present === target ? moved(rootID, target, response) : Effect.void
+      })
     )
 
   return Effect.fnUntraced(function*(rootID: SessionID, sent: Sent, response: ServerResponse) {
     for (let time = 0; time < most; time++) {
-      const target = yield* holderOf(rootID)
+      const target = (yield* cluster.holder(rootID)) ?? cluster.url
       const outcome = yield* Effect.raceFirst(
         relay(target, sent, signatureOf(sent), response),
-        Effect.as(moved(rootID, target), "broken" satisfies Outcome)
+        Effect.as(moved(rootID, target, response), "broken" satisfies Outcome)
       )
       if (outcome === "answered") return
       // A client of events connects again, and continues after the last one that it got.
