@@ -46,7 +46,10 @@ export const sweep = (options: {
     const look = Effect.gen(function*() {
       const before = waiting
       waiting = new Map()
-      for (const [rootID, looks] of failed) looks > 1 ? failed.set(rootID, looks - 1) : failed.delete(rootID)
+      for (const [rootID, looks] of failed) {
+        if (looks > 1) failed.set(rootID, looks - 1)
+        else failed.delete(rootID)
+      }
       for (const rootID of yield* leases.due(yield* storage.unfinished)) {
         const looks = (before.get(rootID) ?? 0) + 1
         waiting.set(rootID, looks)
