@@ -174,6 +174,25 @@ it("credentials of the environment reach no server unless its config names them"
   for (const absent of ["other-secret-value", "plain-value", "sk-test-0123456789"]) expect(stdout).not.toContain(absent)
 })
 
+it("resources are attached by @server:uri, and prompts are commands", async () => {
+  const { llm, own, place } = await world("no_tool")
+  own({ mcp: { docs: { command: ["node", serverPath, "offers"] } } })
+  const asked = async (...words: ReadonlyArray<string>) => {
+    const before = llm.requests.length
+    const { code, stderr } = await place.run(["run", "-m", "openai/m", ...words])
+    return { code, stderr, messages: JSON.stringify(llm.requests[before]?.messages) }
+  }
+  const attached = await asked("What does @docs:note:///a/b.md say?")
+  expect(attached.messages).toContain("as the tool mcp_resource shows it")
+  expect(attached.messages).toContain("Read me.")
+  expect((await asked("/mcp:docs:review a.ts very strict")).messages).toContain("Review a.ts: very strict")
+  expect((await asked("--command", "mcp:docs:review", "b.ts", "kindly")).messages).toContain("Review b.ts: kindly")
+  expect(await asked("/mcp:docs:nothing")).toMatchObject({
+    stderr: expect.stringContaining("has no such prompt. It has review."),
+    messages: undefined
+  })
+})
+
 it("a run loads what speaks MCP only where a server is configured", async () => {
   const { own, place } = await world("no_tool")
   const loaded = async (name: string) => {

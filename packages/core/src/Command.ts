@@ -13,7 +13,7 @@ import type { CommandInfo, CommandList, CommandRequest, Expanded } from "./Comma
 import { withBuiltins } from "./internal/command/builtins.ts"
 import { matching } from "./internal/command/find.ts"
 import { makeCommand } from "./internal/command/makeCommand.ts"
-import { mentionsIn } from "./internal/command/mention.ts"
+import { mentionsIn, resourceOf } from "./internal/command/mention.ts"
 import type { PermissionDenied } from "./PermissionError.ts"
 import type { ProjectUnavailable } from "./Project.ts"
 import type { PromptError, PromptOptions, Turn } from "./Session.ts"
@@ -72,6 +72,9 @@ export class Command extends Context.Tag("@skein/core/Command")<Command, {
 
   /** The commands that a name may refer to: `commit` and `git:commit` are `git/commit`. */
   static readonly matching = matching
+
+  /** The server and URI of a resource, if a name after `@` is one. */
+  static readonly resourceOf = resourceOf
 
   /** The names after `@` in a text, each once: of subagents, of files, or of neither. */
   static readonly namesIn = mentionsIn

@@ -9,6 +9,8 @@ export interface CommandInfo {
   /** `$ARGUMENTS`, `$1` and so on, `` !`shell` `` and `@file` in it are replaced, once. */
   readonly template: string
   readonly description?: string
+  /** The prompt of an MCP server that takes the place of the template. */
+  readonly prompt?: { readonly server: string; readonly name: string }
   /** The agent that works on it; by default the session's. */
   readonly agent?: string
   readonly model?: ModelRef

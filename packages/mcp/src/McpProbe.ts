@@ -24,7 +24,9 @@ export interface Probed {
   readonly revision: string
   /** The tools that agents can use: their names there, and how agents call them. */
   readonly tools: ReadonlyArray<{ readonly name: string; readonly as: string }>
-  /** What else it offers, such as `prompts`. */
+  /** Its prompts as commands, with the names of what they take. */
+  readonly prompts: ReadonlyArray<string>
+  /** What else it offers, such as `resources`. */
   readonly offers: ReadonlyArray<string>
   /** What is left out, and why. */
   readonly notes: ReadonlyArray<string>
@@ -49,7 +51,7 @@ export const probe = (host: McpHost, target: Target): Effect.Effect<Probed, McpU
   Effect.scoped(Effect.gen(function*() {
     const { name } = target
     const start = yield* Clock.currentTimeMillis
-    const { client, tools } = yield* connect({ ...target, host })
+    const { client, prompts, tools } = yield* connect({ ...target, host })
     const connected = yield* Clock.currentTimeMillis
     const found = readTools(yield* tools)
     const listed = yield* Clock.currentTimeMillis
@@ -59,6 +61,9 @@ export const probe = (host: McpHost, target: Target): Effect.Effect<Probed, McpU
       server: cleanLine(`${title} ${version}`, 200),
       revision: client.getNegotiatedProtocolVersion() ?? "unknown",
       tools: found.tools.map(({ tool }, at) => ({ name: cleanLine(tool.name, 100), as: as[at] ?? "" })),
+      prompts: (yield* prompts).map((each) =>
+        cleanLine([`/mcp:${name}:${each.name}`, ...(each.arguments ?? []).map((one) => one.name)].join(" "), 200)
+      ),
       offers: Object.keys(client.getServerCapabilities() ?? {}).map((each) => cleanLine(each, 100)),
       notes: found.notes,
       connected: connected - start,

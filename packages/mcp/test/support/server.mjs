@@ -76,6 +76,23 @@ const answer = (/** @type {any} */ { id, method, params }) => {
       return result({ tools: tools() })
     case "tools/call":
       return called(result, params, id)
+    case "resources/list":
+      return result({ resources: [{ uri: "note:///a/b.md", name: "B", description: "About\u001b[31m b." }] })
+    case "resources/templates/list":
+      return result({ resourceTemplates: [{ uriTemplate: "note:///{name}", name: "Any" }] })
+    case "resources/read":
+      return params.uri === "note:///a/b.md"
+        ? result({ contents: [{ uri: params.uri, mimeType: "text/markdown", text: "Read\u0007 me." }] })
+        : send({ jsonrpc: "2.0", id, error: { code: -32002, message: "Resource not found" } })
+    case "prompts/list":
+      return result({ prompts: [{ name: "review", arguments: [{ name: "file", required: true }, { name: "how" }] }] })
+    case "prompts/get":
+      return result({
+        messages: [{
+          role: "user",
+          content: { type: "text", text: `Review ${params.arguments.file}: ${params.arguments.how}` }
+        }]
+      })
     case "ping":
       return result({})
     default:
@@ -118,7 +135,7 @@ const modern = (
 const initialized = (/** @type {(value: unknown) => void} */ result, /** @type {any} */ params) =>
   result({
     protocolVersion: params.protocolVersion,
-    capabilities: { tools: { listChanged: true } },
+    capabilities: { tools: { listChanged: true }, ...(how === "offers" ? { resources: {}, prompts: {} } : {}) },
     serverInfo: { name: "fake", version: "1" }
   })
 

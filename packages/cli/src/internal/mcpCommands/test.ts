@@ -20,13 +20,14 @@ export const testServer = ({ flags, operands: [name = ""] }: {
       stdio.out(`${JSON.stringify({ name, ...found }, undefined, 2)}\n`)
       return ExitCode.done
     }
-    const { connected, listed, notes, offers, revision, server, tools } = found
+    const { connected, listed, notes, offers, prompts, revision, server, tools } = found
     const lines = [
       `${name}: ${server}`,
       `protocol ${revision}, connected in ${connected} ms, listed in ${listed} ms`,
       `offers ${offers.join(", ")}`,
       `${tools.length} tools`,
-      ...tools.map((tool) => `  ${tool.as}`)
+      ...tools.map((tool) => `  ${tool.as}`),
+      ...(prompts.length === 0 ? [] : [`${prompts.length} prompts`, ...prompts.map((each) => `  ${each}`)])
     ]
     stdio.out(lines.map((line) => `${escapeLine(line)}\n`).join(""))
     for (const note of notes) stdio.err(`skein: ${escapeLine(note)}`)

@@ -45,6 +45,8 @@ const isSubagent = ({ hidden, mode }: AgentInfo): boolean => !hidden && mode !==
 
 /** What is wrong with a name; undefined if it is a subagent or a file. `refuse`: it was surely meant as one of them. */
 const faultOf = Effect.fnUntraced(function*(name: string, directory: string) {
+  // What resources there are, only their server knows.
+  if (Command.resourceOf(name) !== undefined) return undefined
   const { projects } = yield* Backend
   const { agents } = yield* projects.agents(directory)
   if (agents.some((agent) => agent.name === name && isSubagent(agent))) return undefined

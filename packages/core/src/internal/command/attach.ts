@@ -3,8 +3,10 @@ import type { PartInput } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
 import type { PermissionDenied } from "../../PermissionError.ts"
+import { Tools } from "../../Tool.ts"
 import type { Acting } from "../live/Live.ts"
 import { callTool } from "./callTool.ts"
+import { resourceOf } from "./mention.ts"
 
 /** The maximum number of names to look up: a pasted text may be full of them. */
 const most = 50
@@ -20,10 +22,20 @@ const isWord = new Set(["not_found", "bad_path", "unknown_tool"])
 /** Whether a person rejected it without a reason: then the whole prompt ends. */
 export const endsAll = ({ endsTurn }: PermissionDenied): boolean => endsTurn
 
+/** What reads a name: a file, or a resource of an MCP server. */
+const readerOf = Effect.fnUntraced(function*(name: string) {
+  const resource = resourceOf(name)
+  if (resource === undefined) return { tool: "read", input: { filePath: name } }
+  // Servers start with the first turn, which this comes before.
+  yield* Effect.flatMap(Tools, ({ ready }) => ready)
+  return { tool: "mcp_resource", input: resource }
+})
+
 const fileOf = Effect.fnUntraced(function*(live: Acting, path: string, consented: boolean) {
-  return yield* callTool(live, { tool: "read", input: { filePath: path }, consented }).pipe(
+  const reader = yield* readerOf(path)
+  return yield* callTool(live, { ...reader, consented }).pipe(
     Effect.map(({ attachments = [], output }): ReadonlyArray<PartInput> => [
-      note(`@${path}, as the tool read shows it:\n\n${output}`),
+      note(`@${path}, as the tool ${reader.tool} shows it:\n\n${output}`),
       ...attachments.map((each) => ({ type: "file" as const, ...each }))
     ]),
     Effect.catchTags({

@@ -5,6 +5,7 @@ import { Agent } from "../../Agent.ts"
 import { CommandInvalid } from "../../CommandError.ts"
 import type { CommandInfo, CommandRequest, Expanded } from "../../CommandInfo.ts"
 import { positional } from "../../ShellLine.ts"
+import { Tools } from "../../Tool.ts"
 import { type Acting, actingAs, type Live } from "../live/Live.ts"
 import { concrete } from "../model/candidates.ts"
 import { attach, endsAll } from "./attach.ts"
@@ -65,6 +66,29 @@ const inWords = (text: string, attached: ReadonlyArray<PartInput>): string =>
     )
   ].join("\n\n")
 
+/** What the prompt of an MCP server says. */
+const promptOf = Effect.fnUntraced(function*(
+  live: Acting,
+  { name, origin, prompt }: CommandInfo,
+  words: ReadonlyArray<string>
+) {
+  yield* Effect.flatMap(Tools, ({ ready }) => ready)
+  const invalid = ({ message }: { readonly message: string }) =>
+    new CommandInvalid({ name, message: `The command ${name} (${origin}) cannot be used: ${message}` })
+  const { attachments = [], output } = yield* callTool(live, {
+    tool: "mcp_prompt",
+    input: { ...prompt, words },
+    consented: true
+  }).pipe(Effect.catchTags({ ToolError: invalid, HookRefused: invalid }))
+  return { text: output, attached: attachments.map((each): PartInput => ({ type: "file", ...each })) }
+})
+
+/** What a template says. */
+const templateOf = Effect.fnUntraced(function*(live: Acting, pieces: ReadonlyArray<Piece>, given: Given) {
+  const text = yield* textOf(live, pieces, given)
+  return { text, attached: yield* attach(live, namesIn(pieces, given), false) }
+})
+
 /** Expands a command for a session. */
 export const expand = Effect.fnUntraced(function*(live: Live, command: CommandInfo, request: CommandRequest) {
   const agents = yield* Agent
@@ -94,8 +118,9 @@ export const expand = Effect.fnUntraced(function*(live: Live, command: CommandIn
     ? wordsOf(raw)
     : request.arguments
   const given: Given = { raw, words, highest }
-  const text = yield* textOf(acting, pieces, given)
-  const attached = yield* attach(acting, namesIn(pieces, given), false)
+  const { attached, text } = command.prompt === undefined
+    ? yield* templateOf(acting, pieces, given)
+    : yield* promptOf(acting, command, words)
   // If no model is available at all, the prompt will say so.
   const named = command.model === undefined ? undefined : yield* Effect.option(concrete(live, command.model))
   const model = named?._tag === "Some" ? { model: named.value } : {}

@@ -10,6 +10,17 @@ interface Names {
   readonly broken: ReadonlyArray<{ readonly name: string }>
 }
 
+/** A prompt of an MCP server: which there are, only the server knows. */
+const serverPrompt = /^mcp:([^\s:]+):(\S+)$/
+
+/** The command that stands for such a prompt. */
+const promptOf = (name: string): CommandInfo | undefined => {
+  const [, server, prompt] = serverPrompt.exec(name) ?? []
+  return server === undefined || prompt === undefined
+    ? undefined
+    : { name, template: "", prompt: { server, name: prompt }, origin: `the MCP server ${server}`, hides: [] }
+}
+
 /**
  * The possible names: `git/commit` is also called `git:commit`, and `commit` if no other command is. More than one if
  * the name alone is ambiguous.
@@ -19,6 +30,7 @@ export const matching = (name: string, { broken, commands }: Names): ReadonlyArr
   if (names.includes(name)) return [name]
   const path = name.replaceAll(":", "/")
   if (names.includes(path)) return [path]
+  if (serverPrompt.test(name)) return [name]
   return path.includes("/") ? [] : names.filter((each) => each.endsWith(`/${path}`))
 }
 
@@ -37,7 +49,8 @@ export const find = (
     })
   }
   const found = list.commands.find((command) => command.name === meant)
-  if (found !== undefined) return Effect.succeed(found)
+  const known = found ?? promptOf(meant)
+  if (known !== undefined) return Effect.succeed(known)
   const wrong = list.broken.find((each) => each.name === meant)
   if (wrong !== undefined) return new CommandInvalid({ name, message: wrong.message })
   const names = list.commands.map((command) => command.name)

@@ -1,13 +1,20 @@
-/** Decides what counts as `@name` in a text: an agent's name or a path, at the beginning of a word. */
+/** Decides what counts as `@name` in a text: an agent's name, a path or a resource, at the beginning of a word. */
 
-/** A mention; its groups are the quoted name, and the bare name. */
-export const mention = /(?<![\p{L}\p{N}_`@/.+%-])@(?:"([^"\n]+)"|([^\s`,;:!?"'()[\]{}<>|@]+))/u
+/** A mention; its groups are the quoted name, and the bare name. A resource is `server:uri`, and its URI has a scheme. */
+export const mention =
+  /(?<![\p{L}\p{N}_`@/.+%-])@(?:"([^"\n]+)"|([\w.-]+:[a-z][\w+.-]*:[^\s`,;!?"'()[\]{}<>|]*[^\s`,;:!?"'()[\]{}<>|]|[^\s`,;:!?"'()[\]{}<>|@]+))/u
 
 const everywhere = new RegExp(mention.source, "gu")
 
 /** What a mention names, without the full stop of a sentence. */
 export const pathOf = (quoted: string | undefined, bare: string | undefined): string =>
   quoted ?? (bare ?? "").replace(/\.+$/, "")
+
+/** The server and the URI of a resource; undefined for any other name. */
+export const resourceOf = (name: string): { readonly server: string; readonly uri: string } | undefined => {
+  const [, server, uri] = /^([\w.-]+):([a-z][\w+.-]*:.+)$/.exec(name) ?? []
+  return server === undefined || uri === undefined ? undefined : { server, uri }
+}
 
 /** The names that a text mentions, each once, in order. */
 export const mentionsIn = (text: string): ReadonlyArray<string> => [

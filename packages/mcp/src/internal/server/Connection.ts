@@ -1,5 +1,5 @@
 /** A server that was reached, and what it has. */
-import type { Client, Tool } from "@modelcontextprotocol/client"
+import type { Client, Prompt, Tool } from "@modelcontextprotocol/client"
 import type * as Effect from "effect/Effect"
 import type { ServerFailed } from "../ServerFailed.ts"
 
@@ -14,4 +14,6 @@ export interface Connection {
   readonly changed: Effect.Effect<void>
   /** Its tools now. */
   readonly tools: Effect.Effect<ReadonlyArray<Tool>, ServerFailed>
+  /** Its prompts now. */
+  readonly prompts: Effect.Effect<ReadonlyArray<Prompt>, ServerFailed>
 }

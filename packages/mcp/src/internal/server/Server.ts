@@ -25,6 +25,8 @@ export interface Server {
   readonly state: () => ServerState
   /** Its tools as it last listed them: those of a server that is started again stay. */
   readonly tools: () => ReadonlyArray<ReadTool>
+  /** What it said that it has, such as `prompts`: that of a server that is started again stays. */
+  readonly offers: () => ReadonlySet<string>
   /**
    * Starts it if nobody has done so yet, and waits until it is there or has failed: no longer than its `startup_timeout`
    * after its start.
@@ -53,6 +55,7 @@ export const makeServer = (target: Target): Effect.Effect<Server, never, Scope.S
     const askers = makeAskers()
     let state: ServerState = { _tag: "Idle" }
     let tools: ReadonlyArray<ReadTool> = []
+    let offers: ReadonlySet<string> = new Set()
     let startedAt: number | undefined
 
     const become = (next: ServerState) =>
@@ -67,6 +70,7 @@ export const makeServer = (target: Target): Effect.Effect<Server, never, Scope.S
     const refresh = Effect.fnUntraced(function*(connection: Connection) {
       const found = readTools(yield* connection.tools)
       tools = found.tools
+      offers = new Set(Object.keys(connection.client.getServerCapabilities() ?? {}))
       yield* become({ _tag: "Ready", connection })
       for (const note of found.notes) yield* say(`The MCP server ${target.name}`, note)
     })
@@ -108,5 +112,5 @@ export const makeServer = (target: Target): Effect.Effect<Server, never, Scope.S
       if (left > 0) yield* Effect.timeoutOption(Deferred.await(settled), Duration.millis(left))
     })
 
-    return { target, askers, state: () => state, tools: () => tools, ready }
+    return { target, askers, state: () => state, tools: () => tools, offers: () => offers, ready }
   })

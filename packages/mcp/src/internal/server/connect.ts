@@ -184,6 +184,13 @@ export const connect = (given: Target): Effect.Effect<Connection, ServerFailed, 
           catch: failed(given.host)
         }),
         ({ tools }) => tools
+      ),
+      prompts: client.getServerCapabilities()?.prompts === undefined ? Effect.succeed([]) : Effect.map(
+        Effect.tryPromise({
+          try: (signal) => client.listPrompts(undefined, { signal, timeout: longestList }),
+          catch: failed(given.host)
+        }),
+        ({ prompts }) => prompts
       )
     }
   })

@@ -7,10 +7,10 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { cleanLine, cleanText } from "../cleanText.ts"
+import { answerOf } from "../content.ts"
 import type { RawSchema } from "../listing/inputSchema.ts"
 import type { Server } from "../server/Server.ts"
 import { callTool } from "./callTool.ts"
-import { answerOf } from "./content.ts"
 
 /** How much a server may say of a tool, in characters. */
 const longestDescription = 2_048

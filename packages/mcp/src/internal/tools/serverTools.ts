@@ -4,6 +4,7 @@ import type { AnyTool } from "@skein/core/Tool"
 import type * as Context from "effect/Context"
 import type { ReadTool } from "../listing/readTools.ts"
 import { toolNames } from "../listing/toolName.ts"
+import { makeServerRequests } from "../offers/serverRequests.ts"
 import { splitTools } from "../search/budget.ts"
 import { makeSearchTools } from "../search/searchTools.ts"
 import type { Server } from "../server/Server.ts"
@@ -22,7 +23,7 @@ export const makeServerTools = (
     if (known !== undefined && now.every((tools, at) => tools === known?.[at])) return made
     known = now
     const { searched, shown } = splitTools(toolsOf(servers, questions), budget)
-    made = [...makeSearchTools(searched), ...shown.map(({ tool }) => tool)].toSorted((
+    made = [...makeServerRequests(servers), ...makeSearchTools(searched), ...shown.map(({ tool }) => tool)].toSorted((
       a,
       b
     ) => (a.name < b.name ? -1 : 1))

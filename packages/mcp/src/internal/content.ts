@@ -1,7 +1,7 @@
 /** Turns what a server's tool answers into what a model reads: text, and images as attachments. */
 import type { CallToolResult } from "@modelcontextprotocol/client"
 import type { Attachment } from "@skein/domain/Part"
-import { cleanLine, cleanText } from "../cleanText.ts"
+import { cleanLine, cleanText } from "./cleanText.ts"
 
 /** Images that models take. */
 const images = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"])

@@ -1,0 +1,99 @@
+/** Resources and prompts of servers: what a person attaches and calls, and what a model reads. */
+import { describe, expect, it } from "@effect/vitest"
+import { Command } from "@skein/core/Command"
+import { Session } from "@skein/core/Session"
+import * as Scripted from "@skein/testing/ScriptedProvider"
+import * as SkeinTest from "@skein/testing/SkeinTest"
+import * as Effect from "effect/Effect"
+import { fake, open } from "./support/host.ts"
+import { turn } from "./support/turn.ts"
+
+const servers = (how = "offers") => ({ docs: { command: fake(how), startup_timeout: 60_000 } })
+
+/** Works in a session of an agent that has such a server. */
+const inSession = <A, E>(
+  work: (id: Effect.Effect.Success<ReturnType<typeof Session.create>>["id"]) => Effect.Effect<A, E, Command | Session>,
+  rules = {}
+) =>
+  Effect.gen(function*() {
+    const source = yield* open(servers())
+    return yield* Effect.gen(function*() {
+      const { id } = yield* Session.create({ directory: "/tmp", title: "Test", agent: "build" })
+      return yield* work(id)
+    }).pipe(Effect.provide(SkeinTest.layer({ build: ["done"] }, { toolSource: source, rules })))
+  })
+
+const textsOf = (parts: ReadonlyArray<{ readonly type: string }>) =>
+  parts.map((part) => ("text" in part ? part.text : part.type))
+
+describe("a resource", () => {
+  it.scopedLive("is attached by @server:uri, without a question to the person who wrote that", () =>
+    Effect.gen(function*() {
+      const parts = yield* inSession((id) => Command.mentioned(id, "See @docs:note:///a/b.md."))
+      expect(textsOf(parts)).toEqual([
+        "See @docs:note:///a/b.md.",
+        "@docs:note:///a/b.md, as the tool mcp_resource shows it:\n\n[resource note:///a/b.md]\nRead me."
+      ])
+    }))
+
+  it.scopedLive("that is not there is named; a name that is no server stays text", () =>
+    Effect.gen(function*() {
+      const parts = yield* inSession((id) => Command.mentioned(id, "@docs:note:///gone and @other:note:///a"))
+      expect(textsOf(parts)).toEqual([
+        "@docs:note:///gone and @other:note:///a",
+        expect.stringContaining("@docs:note:///gone is not attached: The MCP server docs did not answer")
+      ])
+    }))
+
+  it.scopedLive("is not attached where rules deny it", () =>
+    Effect.gen(function*() {
+      const rules = { mcp_resource: { "docs:*": "deny" } }
+      const parts = yield* inSession((id) => Command.mentioned(id, "@docs:note:///a/b.md"), rules)
+      expect(textsOf(parts)[1]).toContain("is not attached")
+    }))
+
+  it.scopedLive("is listed and read by a model, under the rules", () =>
+    Effect.gen(function*() {
+      const read = Scripted.call("mcp_resource", { server: "docs", uri: "note:///a/b.md" })
+      const { offered, told } = yield* turn(yield* open(servers()), [
+        Scripted.call("mcp_resource", { server: "docs" }),
+        read,
+        Scripted.call("mcp_resource", { server: "nobody" })
+      ])
+      expect(offered[0]).toEqual(["mcp_docs_echo", "mcp_resource"])
+      expect(told).toEqual([
+        "note:///a/b.md B: About b.\nnote:///{name} Any",
+        "[resource note:///a/b.md]\nRead me.",
+        expect.stringContaining("Servers: docs.")
+      ])
+      const asked = yield* turn(yield* open(servers()), [read], { rules: {} })
+      expect(asked.told).toEqual([expect.stringContaining("denied")])
+    }))
+})
+
+describe("a prompt", () => {
+  it.scopedLive("is a command, and its words are the arguments", () =>
+    Effect.gen(function*() {
+      const { parts } = yield* inSession((id) =>
+        Command.pipe(
+          Effect.flatMap((command) => command.expand(id, { name: "mcp:docs:review", arguments: "a.ts be very strict" }))
+        )
+      )
+      expect(textsOf(parts)).toEqual(["Review a.ts: be very strict"])
+    }))
+
+  it.scopedLive("that is unknown or lacks words is refused", () =>
+    Effect.gen(function*() {
+      const refused = (name: string) =>
+        inSession((id) => Command.pipe(Effect.flatMap((command) => Effect.flip(command.expand(id, { name })))))
+      expect((yield* refused("mcp:docs:review")).message).toContain("needs more words after it: file how")
+      expect((yield* refused("mcp:docs:nothing")).message).toContain("has no such prompt. It has review.")
+      expect((yield* refused("mcp:other:review")).message).toContain("Servers: docs.")
+    }))
+
+  it.scopedLive("is not offered to models", () =>
+    Effect.gen(function*() {
+      const { offered } = yield* turn(yield* open(servers()), [])
+      expect(offered[0]).not.toContain("mcp_prompt")
+    }))
+})
