@@ -34,21 +34,21 @@ const askTrust = Effect.fnUntraced(function*(directory: string, seat: Seat) {
   return answer === "yes" || answer === "no"
 })
 
-const notesOf = Effect.fnUntraced(function*(directory: string) {
-  const { warnings } = yield* settle(directory)
+const notesOf = (warnings: Effect.Effect.Success<ReturnType<typeof settle>>["warnings"]) => {
   const { line, loud } = summarise(warnings, true)
   return [...loud.map(formatIssue), ...(line === undefined ? [] : [line])]
-})
+}
 
 /** Opens it. `notes` are said in it. */
 export const openHere = Effect.fnUntraced(function*(opening: Opening, notes: ReadonlyArray<string>) {
   const { input: { flags }, seat } = opening
   const target = yield* findTarget({ ...flags, fork: false }, yield* inStorage)
   if (!(yield* askTrust(target.directory, seat))) return ExitCode.done
-  const backend = yield* Layer.build(Layer.provide(LocalBackend.layer({ projectOf }), manyServices("person")))
+  // The limits of the process are those of the directory that it begins in.
+  const { settings, warnings } = yield* settle(target.directory)
+  const backend = yield* Layer.build(Layer.provide(LocalBackend.layer({ projectOf }), manyServices("person", settings)))
   yield* Effect.forkScoped(
     Effect.flatMap(Effect.promise(() => import("../prune/daily.ts")), ({ forgetDaily }) => forgetDaily)
   )
-  const own = yield* notesOf(target.directory)
-  return yield* Effect.provide(openOver(opening, target, [...notes, ...own]), backend)
+  return yield* Effect.provide(openOver(opening, target, [...notes, ...notesOf(warnings)]), backend)
 })
