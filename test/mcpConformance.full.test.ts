@@ -9,9 +9,10 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import { spawn } from "node:child_process"
+import { readFileSync } from "node:fs"
 import { createServer, request } from "node:http"
 import type { AddressInfo } from "node:net"
-import { fileURLToPath } from "node:url"
+import { fileURLToPath, pathToFileURL } from "node:url"
 import { afterAll, describe, expect, it } from "vitest"
 import { sandbox } from "./support/cli.ts"
 import { fixture } from "./support/mcpFixture.ts"
@@ -87,6 +88,22 @@ const startFixture = async (): Promise<string> => {
   return withToken(url, token)
 }
 
+/** An agent of Skein over the client of MCP. */
+const client = `${process.execPath} ${fileURLToPath(new URL("support/mcpSuiteClient.ts", import.meta.url))}`
+
+/** The scenarios that a revision requires of clients. */
+const requiredOfClients = (revision: string): ReadonlyArray<string> => {
+  const file = new URL(`../requirements/${revision}.yaml`, pathToFileURL(suite))
+  const [, section = ""] = /^client:\n((?: {2}- .*\n)+)/m.exec(readFileSync(file, "utf8")) ?? []
+  return section.split("\n").flatMap((line) => /^ {2}- (\S+)$/.exec(line)?.[1] ?? [])
+}
+
+/**
+ * Scenarios of which each needs a login, which the client cannot do without a person and a browser. Take this out once the
+ * suite can drive `skein mcp login`.
+ */
+const needsLogin = (scenario: string): boolean => scenario.startsWith("auth/")
+
 let served: Promise<string> | undefined
 
 /** The built program, which needs no fixture for what the protocol asks of every server. */
@@ -102,8 +119,10 @@ const skeinServe = (): Promise<string> =>
     return withToken(server.url, server.token)
   })()
 
+const revisions = ["2025-11-25", "2026-07-28"]
+
 describe("conformance", () => {
-  it.each(["2025-11-25", "2026-07-28"])("of what serves, to %s", async (revision) => {
+  it.each(revisions)("of what serves, to %s", async (revision) => {
     const url = await startFixture()
     const { code, output } = await run([
       "server",
@@ -116,6 +135,21 @@ describe("conformance", () => {
     ])
     expect(code, output).toBe(0)
   }, 120_000)
+
+  it.each(
+    revisions.flatMap((revision) =>
+      requiredOfClients(revision).filter((scenario) => !needsLogin(scenario)).map((scenario) => [revision, scenario])
+    )
+  )("of the client, to %s: %s", async (revision = "", scenario = "") => {
+    const args = ["client", "--command", client, "--scenario", scenario, "--spec-version", revision]
+    const { code, output } = await run(args)
+    expect(code, output).toBe(0)
+  }, 60_000)
+
+  it("is asked of the client by at least eleven scenarios", () => {
+    const all = revisions.flatMap(requiredOfClients)
+    expect([all.length, all.filter(needsLogin).length]).toEqual([50, 39])
+  })
 
   it.each([
     ["2025-11-25", "server-initialize"],

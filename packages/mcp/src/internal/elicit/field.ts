@@ -10,7 +10,7 @@ export type Asked = Pick<QuestionRequest, "question" | "options" | "multiple">
 export interface Field {
   readonly key: string
   readonly asked: Asked
-  /** What an answer means: `undefined` leaves the field out; or why it is none. */
+  /** What an answer means, `undefined` if it leaves out a field without a default; or why it means nothing. */
   readonly read: (answers: ReadonlyArray<string>) => Either.Either<unknown, string>
 }
 
@@ -99,6 +99,11 @@ const readList = (schema: Schema, choices: ReadonlyArray<Choice>, answers: Reado
     }
   )
 
+/** Whether the protocol allows it in a form: a server may name any default. */
+const isValue = (value: unknown): boolean =>
+  ["string", "number", "boolean"].includes(typeof value)
+  || (Array.isArray(value) && value.every((each) => typeof each === "string"))
+
 /** The field of a property; undefined where a person cannot be asked for it. */
 const fieldOf = (key: string, schema: unknown, isRequired: boolean): Field | undefined => {
   if (!isSchema(schema)) return undefined
@@ -132,7 +137,7 @@ const fieldOf = (key: string, schema: unknown, isRequired: boolean): Field | und
     },
     read: (answers) =>
       !isRequired && answers.includes(leaveOut)
-        ? Either.right(undefined)
+        ? Either.right(isValue(preset) ? preset : undefined)
         : isList
         ? readList(schema, choices, answers)
         : readOne(answers.join(" "))
