@@ -80,6 +80,8 @@ const servers = McpServers.layer({
   hide: () => undefined,
   redact: (text) => text,
   fetch: globalThis.fetch,
+  fetchPublic: globalThis.fetch,
+  credentials: { read: () => Effect.succeed(undefined), write: () => Effect.void, remove: () => Effect.void },
   launch: () => Effect.fail({ message: "No programs are started here." })
 })
 
