@@ -1,5 +1,7 @@
 /** The built program's session at a terminal: what is typed, and what is to be seen. Needs python3. */
+import { once } from "node:events"
 import { existsSync, mkdirSync, readFileSync, watch, writeFileSync } from "node:fs"
+import { type AddressInfo, createServer } from "node:net"
 import { dirname, join } from "node:path"
 import { afterEach, describe, expect, it } from "vitest"
 import { program, sandbox } from "./support/cli.ts"
@@ -204,10 +206,41 @@ describe.skipIf(!hasPython)("a session at a terminal (needs python3)", () => {
       { after: ready, send: "/hooks\r" },
       { after: "Esc closes", send: "q" },
       { after: leftFull, send: "/mcp\r" },
-      { after: "No MCP servers are configured", send: "q" },
+      { after: "There are no MCP servers", send: "q" },
       { after: leftFull, send: "/quit\r" }
     ])
     expect(printed).toContain("PreToolUse")
+  })
+
+  it("says which servers of models listen where there is no key", async () => {
+    const server = createServer().listen(0, "127.0.0.1")
+    await once(server, "listening")
+    const place = sandbox()
+    cleanup.push(place.remove, () => server.close())
+    const { port } = server.address() as AddressInfo
+    const { code, printed } = await onTerminal([process.execPath, program], {
+      cwd: place.project,
+      env: place.env({ TERM: "xterm", NO_COLOR: "1", OLLAMA_BASE_URL: `http://127.0.0.1:${port}/v1` }),
+      keys: [{ after: "ollama listens on this machine", send: "" }, { after: ready, send: "/quit\r" }]
+    })
+    expect(code, printed).toBe(0)
+    expect(await shown(printed)).toContain("No key of a model is set")
+  })
+
+  it("has darker colours on a light background", async () => {
+    const white = "\u001b]11;rgb:ffff/ffff/ffff\u001b\\\u001b[?62c"
+    const { open } = await world(() => "# A heading")
+    const { printed } = await open(
+      [
+        { after: "\u001b]11;?", send: white },
+        { after: ready, send: "go\r" },
+        { after: "A heading", send: "/quit\r" }
+      ],
+      [],
+      { env: { NO_COLOR: "" } }
+    )
+    expect(printed).toContain("\u001b[38;5;30mA heading")
+    expect(printed).not.toContain("[?62c")
   })
 
   it("goes round the modes with Shift+Tab, and completes commands and files", async () => {

@@ -48,6 +48,8 @@ export interface SessionHost {
   ) => Effect.Effect<{ readonly output: string; readonly exit: number }>
   /** Runs this program with other arguments, and gives what it wrote. */
   readonly program: (directory: string, args: ReadonlyArray<string>) => Effect.Effect<string>
+  /** The providers whose servers listen on this machine and need no key. */
+  readonly localServers: Effect.Effect<ReadonlyArray<string>>
   /** Opens the person's editor with a text, and gives what it was left with; undefined where none is set. */
   readonly edit: (text: string) => Effect.Effect<string | undefined>
   /** Earlier inputs of the project, the oldest first. */

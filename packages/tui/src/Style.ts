@@ -58,6 +58,17 @@ export const coloured: Style = {
   of: ofColor
 }
 
+/** Colours that can be read on a light background, where the terminal's own yellow and cyan cannot. */
+export const onLight: Style = {
+  ...coloured,
+  green: sgr("38;5;28", 39),
+  red: sgr("38;5;124", 39),
+  yellow: sgr("38;5;130", 39),
+  cyan: sgr("38;5;30", 39),
+  blue: sgr("38;5;25", 39),
+  magenta: sgr("38;5;90", 39)
+}
+
 /** No colours: what NO_COLOR asks for. */
 export const colourless: Style = {
   bold: same,

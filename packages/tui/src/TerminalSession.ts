@@ -10,10 +10,12 @@ import type { Signals } from "./internal/session/Acting.ts"
 import { loadFacts, opening } from "./internal/session/opening.ts"
 import { makePerformer } from "./internal/session/perform.ts"
 import { factsOf, momentOf } from "./internal/session/start.ts"
+import { askBackground, isLight, isReply, patience } from "./internal/terminal/background.ts"
 import type { Key } from "./Key.ts"
 import { endEditor, keys } from "./Keyboard.ts"
 import { Screen } from "./Screen.ts"
 import type { SessionHost, SessionLeft, SessionRequest, SessionTerminal } from "./SessionHost.ts"
+import { coloured, onLight } from "./Style.ts"
 
 /** How long a frame stays, in milliseconds: where nothing is typed, and where it is. */
 const pace = { events: 34, keys: 8 }
@@ -102,8 +104,17 @@ export const openSession = (
       left
     })
     let drawnAt = Number.NEGATIVE_INFINITY
-    const onKeys = (read: ReadonlyArray<Key>) => {
+    const isAnswered = yield* Deferred.make<void>()
+    const onReply = (key: Key) => {
+      // A terminal without colours stays without them.
+      if (key.type === "background" && isLight(key.color) && terminal.style === coloured) model.style = onLight
+      Deferred.unsafeDone(isAnswered, Effect.void)
+    }
+    const onKeys = (all: ReadonlyArray<Key>) => {
       const { steady } = moment()
+      all.filter(isReply).forEach(onReply)
+      const read = all.filter((key) => !isReply(key))
+      if (read.length === 0) return
       model.press(read, moment())
       asking.unsafeOpen()
       // What a key does is seen at once.
@@ -132,6 +143,10 @@ export const openSession = (
     )
     yield* Effect.forkScoped(drawing(model, terminal, changed, draw))
     yield* Effect.forkScoped(loadFacts(model, host, asked, touch))
+    if (terminal.style === coloured) {
+      terminal.write(askBackground)
+      yield* Effect.timeoutOption(Deferred.await(isAnswered), patience)
+    }
     yield* opening(model, performer, asked)
     touch()
     return yield* Deferred.await(left)

@@ -12,6 +12,7 @@ import { createHash } from "node:crypto"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { AttachFlags } from "../attach/attach.ts"
+import { localServers } from "./localServers.ts"
 import { makeProjectFiles } from "./projectFiles.ts"
 
 /** How much of what a command writes is kept, in characters; and how many files are offered. */
@@ -115,6 +116,7 @@ export const makeHost = Effect.fnUntraced(function*({ db }: Pick<AttachFlags, "d
         return { refused, notes }
       }),
     ...files,
+    localServers,
     shell: (directory, command) => run("bash", ["-c", command], directory, variables),
     program: (directory, args) =>
       Effect.map(

@@ -33,7 +33,7 @@ interface Choosing {
 
 /** A session at a terminal. */
 export class SessionModel {
-  readonly style: Style
+  style: Style
   readonly facts: Facts
   readonly input = new InputLine()
   readonly waiting = new Waiting()

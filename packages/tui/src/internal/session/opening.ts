@@ -21,16 +21,24 @@ export const opening = Effect.fnUntraced(function*(
   if (prompt.trim() !== "") model.submit(prompt)
 })
 
+/** Says which servers of models were found on this machine. */
+const sayLocalServers = (model: SessionModel, host: SessionHost) =>
+  Effect.map(host.localServers, (found) => {
+    for (const id of found) model.say(`${id} listens on this machine and needs no key: /model ${id}/MODEL`)
+  })
+
 /** Loads what menus and the status line show. What cannot be loaded is said when it is asked for. */
 export const loadFacts = (
   model: SessionModel,
   host: SessionHost,
-  { agent, directory, fallback, model: wanted }: SessionRequest,
+  { agent, directory, fallback, model: wanted, session }: SessionRequest,
   touch: () => void
 ): Effect.Effect<void, never, Backend> =>
   Effect.gen(function*() {
     const { projects } = yield* Backend
-    model.input.load(yield* host.history(directory))
+    const history = yield* host.history(directory)
+    const isFirst = history.length === 0 && session === undefined
+    model.input.load(history)
     const { agents, defaultAgent } = yield* projects.agents(directory)
     model.facts.agent ??= defaultAgent
     model.facts.agents = agents.filter(({ hidden }) => !hidden).map(({ description, mode, name }) => ({
@@ -43,6 +51,9 @@ export const loadFacts = (
     if (chosen.model !== undefined) model.facts.model ??= `${chosen.model.providerID}/${chosen.model.modelID}`
     if (chosen.isUsual && model.facts.model === fallback.model) {
       for (const line of fallback.note.split("\n")) model.say(line)
+      yield* sayLocalServers(model, host)
+    } else if (chosen.isUsual && isFirst) {
+      model.say(`${model.facts.model} answers, because its key is set. /model chooses another one.`)
     }
     const models = yield* projects.models(directory)
     model.facts.context = models.find(({ modelID, providerID }) => `${providerID}/${modelID}` === model.facts.model)
