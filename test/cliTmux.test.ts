@@ -33,7 +33,7 @@ const count = (text: string, part: string): number => text.split(part).length - 
 
 const empty = "› Write a prompt"
 
-/** Something that waits until the test lets it go on. */
+/** Something that waits until the test opens it. */
 const gate = () => {
   let open = () => {}
   const opened = new Promise<void>((resolve) => open = resolve)

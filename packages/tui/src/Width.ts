@@ -8,7 +8,11 @@ const combining = /\p{M}/u
 
 const asciiOnly = /^[\x20-\x7e]*$/
 
-const widthOfCharacter = (character: string): number => combining.test(character) ? 0 : wide.test(character) ? 2 : 1
+/** Hangul vowels and final consonants stand in the columns of the letter before them. */
+const joining = /[\u1160-\u11ff\ud7b0-\ud7ff]/
+
+const widthOfCharacter = (character: string): number =>
+  combining.test(character) || joining.test(character) ? 0 : wide.test(character) ? 2 : 1
 
 /** How many columns a line takes. */
 export const widthOf = (line: string): number => {

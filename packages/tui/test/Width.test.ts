@@ -12,6 +12,7 @@ describe("how wide text is", () => {
     ["é", 1],
     ["e\u0301", 1],
     ["├─ ●", 4],
+    ["\u1100\u1161\u11a8", 2],
     ["…", 1]
   ])("%j takes %i columns", (text, columns) => {
     expect(widthOf(text)).toBe(columns)
