@@ -69,7 +69,7 @@ it("a secret in a server's config is not listed", async () => {
 })
 
 it.each([
-  [["add", "a b", "http://a"], "is no name for a server"],
+  [["add", "a b", "http://a"], "is not a name for a server"],
   [["add", "a", "http://a", "more"], "A URL stands alone"],
   [["add", "a", "http://a", "--env", "A=b"], "--env is for programs"],
   [["add", "a", "--sse", "--", "node"], "--header and --sse are for servers at a URL"],

@@ -141,7 +141,7 @@ describe("a client that goes away", () => {
       signal: abort.signal
     }).catch(() => "gone")
     await llm.asked(1)
-    // Killed, it can say nothing any more; over HTTP it says that its session is over.
+    // A killed client can send nothing; over HTTP it says that its session is over.
     if (transport instanceof StdioClientTransport) process.kill(transport.pid ?? 0, "SIGKILL")
     else await transport.terminateSession()
     await llm.wasCut

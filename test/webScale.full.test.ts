@@ -40,7 +40,7 @@ withBrowser((tabs) => {
     expect(problems).toEqual([])
   })
 
-  it("5,000 spans of 100 agents are lanes that zoom, pan and tell of themselves in words", async () => {
+  it("5,000 spans of 100 agents are lanes that zoom, pan and describe themselves in words", async () => {
     const { create, line, url } = await serve()
     const root = await create("A large tree")
     const { timeline, tree } = largeTree(root, 100, 5_000)

@@ -75,7 +75,7 @@ export const makeClient = ({ directory, name }) => {
     }
   }
 
-  /** Waits until nothing of the tree works any more, and follows it until then. @param {Found} server @param {AbortSignal} [signal] */
+  /** Follows the tree until nothing of it works. @param {Found} server @param {AbortSignal} [signal] */
   const settle = async (server, signal) => {
     const get = async (/** @type {string} */ what) => {
       const path = `/v1/sessions/${session}/${what}`

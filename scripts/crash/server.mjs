@@ -20,7 +20,7 @@ const pace = 20
 /** Longer than a run takes: who has not answered by then hangs (ms). */
 const patience = 90_000
 
-/** The server that the files below a data directory tell of. @param {string} data @param {string} before @returns {Found | undefined} */
+/** The server that the files below a data directory name. @param {string} data @param {string} before @returns {Found | undefined} */
 export const findServer = (data, before) => {
   const directory = join(data, "skein", "servers")
   try {

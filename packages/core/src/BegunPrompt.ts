@@ -26,7 +26,7 @@ export interface Beginning {
   readonly rootID: SessionID
   readonly prompt: PersonPrompt
   readonly options: Omit<PromptOptions, "onStored">
-  /** Denies what would be asked, until the turn has ended or nothing of the session runs any more. */
+  /** Denies questions until the turn has ended, or until nothing of the session runs. */
   readonly unattended: "turn" | "tree" | undefined
   /** The turn runs in it. */
   readonly scope: Scope.Scope

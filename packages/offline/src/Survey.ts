@@ -1,5 +1,5 @@
 /**
- * The model that needs no key and no network. It is no AI: it surveys a project by fixed rules. Like any model, it
+ * The model that needs no key and no network. It is not an AI: it surveys a project by fixed rules. Like any model, it
  * answers with text and tool calls and knows only what tool results say. The same request always gets the same answer.
  * For a question, it searches for the question's words, and says that this is all it does.
  */

@@ -161,7 +161,7 @@ await withServer((server) => {
         const nameless = yield* refused(server.url(), "Robert'); DROP")
         expect(nameless).toMatchObject({
           reason: "unreadable",
-          message: expect.stringContaining("is no name for a schema")
+          message: expect.stringContaining("is not a name for a schema")
         })
       }))
 

@@ -216,7 +216,7 @@ describe("a request that a strict provider refuses", () => {
       messages: [user("a"), assistant(call("1")), results("1"), assistant(call("1")), results("1")]
     }],
     ["empty or used twice", { messages: [user("a"), assistant(call("")), results("")] }],
-    ["is no name of a tool", { messages: [user("a"), assistant(call("1", {}, "a b")), results("1")] }],
+    ["is not a name of a tool", { messages: [user("a"), assistant(call("1", {}, "a b")), results("1")] }],
     ["the input of a call is not an object", { messages: [user("a"), assistant(call("1", "ls")), results("1")] }],
     ["not well-formed", { messages: [user("\ud800")] }],
     ["has no proper name", { tools: [{ ...spec, name: "a.b" }] }],

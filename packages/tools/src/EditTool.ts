@@ -105,7 +105,7 @@ export const makeEdit: Effect.Effect<Tool<EditInput>, never, FileSystem.FileSyst
           return {
             title: shown,
             output:
-              `Skein ended while this call was made. The edit was found done: oldString is not in ${shown} any more${place}. Read the file before you change it again.`,
+              `Skein ended while this call was made. The edit was found done: oldString is no longer in ${shown}${place}. Read the file before you change it again.`,
             metadata: {
               filePath: shown,
               replacements: input.replaceAll === true ? Math.max(found.lines.length, 1) : 1,
@@ -116,7 +116,7 @@ export const makeEdit: Effect.Effect<Tool<EditInput>, never, FileSystem.FileSyst
         const what = found?.state === "open"
           ? `The edit was not made: oldString is still in ${shown}, and newString is not in its place. Read the file and make it again.`
           : found === undefined
-          ? `Whether the edit was made is not known: ${shown} does not exist any more. Check where it went.`
+          ? `Whether the edit was made is not known: ${shown} no longer exists. Check where it went.`
           : `Whether the edit was made is not known: neither oldString nor newString is in ${shown}. Read it to see what is there.`
         return yield* refuse("interrupted", `Skein ended while this call was made. ${what}`)
       })

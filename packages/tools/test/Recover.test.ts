@@ -80,10 +80,10 @@ it.layer(Workspace.layer)("after a crash, edit", (it) => {
   it.effect("has its result where the new text stands in the place of the old one", () =>
     Effect.gen(function*() {
       expect(yield* found("a\nnew\nb\n", edit("old", "new"))).toMatchObject({
-        ...done("oldString is not in x any more, and newString is at line 2. Read the file"),
+        ...done("oldString is no longer in x, and newString is at line 2. Read the file"),
         metadata: { filePath: "x", replacements: 1, diff: "-old\n+new" }
       })
-      expect(yield* found("a\nb\n", edit("old\n", ""))).toMatchObject(done("oldString is not in x any more. Read"))
+      expect(yield* found("a\nb\n", edit("old\n", ""))).toMatchObject(done("oldString is no longer in x. Read"))
     }))
 
   it.effect("is said not to be made where the old text still stands, and leaves the file", () =>
@@ -100,7 +100,7 @@ it.layer(Workspace.layer)("after a crash, edit", (it) => {
       fs.rmSync(at("x"))
       expect(yield* Effect.flip(recover("edit", edit("old", "new")))).toMatchObject({
         ...unknown,
-        message: expect.stringContaining("x does not exist any more")
+        message: expect.stringContaining("x no longer exists")
       })
     }))
 

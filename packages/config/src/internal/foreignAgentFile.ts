@@ -48,7 +48,7 @@ export const readForeignAgent = Effect.fnUntraced(function*(source: ForeignAgent
   const matter = yield* readMatter(read.right)
   const body = matter.body.trim()
   if (!matter.hasFront && (foreign === "claude" || body === "")) {
-    return left("note", { ...start, message: "this is no agent: it has no front matter" })
+    return left("note", { ...start, message: "this is not an agent: it has no front matter" })
   }
   const adapted = adapt(foreign, matter.entries, whyNot)
   const named = adapted.entries.find(({ key }) => key === "name")

@@ -100,7 +100,7 @@ export const connect = (
     }
     if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
       return yield* refuse(
-        `${JSON.stringify(schema)} is no name for a schema. Use up to 63 small letters, digits and underscores.`
+        `${JSON.stringify(schema)} is not a name for a schema. Use up to 63 small letters, digits and underscores.`
       )
     }
     const at = place(text)

@@ -58,7 +58,7 @@ export const inspect = (file: string, latest: number): Effect.Effect<boolean, St
     if (stat === undefined) return yield* inspectNothing(file, latest)
     if (isOpen(stat)) return true
     if (!stat.isFile()) {
-      return yield* refuse("unreadable", file, stat.isDirectory() ? "it is a directory" : "it is no file")
+      return yield* refuse("unreadable", file, stat.isDirectory() ? "it is a directory" : "it is not a file")
     }
     yield* fileSystem(file, () => fs.accessSync(file, fs.constants.R_OK))
     if (stat.size === 0) {

@@ -19,7 +19,7 @@ const callsOf = (message: PromptMessage | undefined): ReadonlyArray<ToolCallCont
 const wrongCall = ({ input, toolCallId, toolName: name }: ToolCallContent, known: Set<string>): string | undefined => {
   if (toolCallId === "" || known.has(toolCallId)) return `the id "${toolCallId}" of a call is empty or used twice`
   known.add(toolCallId)
-  if (!toolName.test(name)) return `"${name}" is no name of a tool`
+  if (!toolName.test(name)) return `"${name}" is not a name of a tool`
   return typeof input !== "object" || input === null || Array.isArray(input)
     ? "the input of a call is not an object"
     : undefined

@@ -73,7 +73,7 @@ export const addServer = ({ flags, operands: [name = "", ...words] }: {
   Effect.gen(function*() {
     if (!named.test(name)) {
       return yield* new UsageError({
-        message: `${JSON.stringify(name)} is no name for a server: use letters, digits, ".", "_" and "-".`
+        message: `${JSON.stringify(name)} is not a name for a server: use letters, digits, ".", "_" and "-".`
       })
     }
     const config = yield* describedBy(words, flags)

@@ -35,7 +35,7 @@ const branchOf = (directory: string): string | undefined =>
 
 /** Said where no key is set. */
 const noKey = [
-  `No key of a model is set, so ${formatRef(fallback)} answers: it surveys the project offline, and is no AI.`,
+  `No key of a model is set, so ${formatRef(fallback)} answers: it surveys the project offline, and is not an AI.`,
   `For a model, leave this session, set one of ${keyNames.join(", ")}, and begin again.`,
   "A model of your own machine works without a key: see `skein models` and docs/models.md."
 ].join("\n")

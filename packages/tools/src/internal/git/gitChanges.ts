@@ -73,7 +73,7 @@ export const changesOf = (
     const hasFiles = whole && (yield* fs.exists(place.root))
     if (!(yield* fs.exists(hasFiles ? place.own : place.common))) {
       return yield* failed(
-        `The repository ${place.common} knows nothing of the worktree ${place.root} any more, so git cannot tell what was changed there. Copy what you need from it, then remove it with force.`
+        `The repository ${place.common} no longer knows the worktree ${place.root}, so git cannot tell what was changed there. Copy what you need from it, then remove it with force.`
       )
     }
     const at = hasFiles ? place.inside : place.shared

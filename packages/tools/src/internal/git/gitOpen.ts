@@ -56,7 +56,7 @@ const plan = Effect.fnUntraced(function*(
   if (record?.whole === true && (yield* fs.exists(place.root))) {
     if (!(yield* fs.exists(place.own))) {
       return yield* failed(
-        `The repository ${place.common} knows nothing of the worktree ${place.root} any more. Copy what you need from it, then remove it with force.`
+        `The repository ${place.common} no longer knows the worktree ${place.root}. Copy what you need from it, then remove it with force.`
       )
     }
     yield* repairLink(workshop, place)
