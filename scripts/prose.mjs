@@ -15,9 +15,8 @@ const paragraphLimit = 90
 
 /** Directories whose code is checked for calques. */
 const directories = [
-  ...["cli", "config", "core", "domain", "mcp", "offline", "provider", "storage", "testing", "tools"].map((name) =>
-    `packages/${name}/src`
-  ),
+  ...`api backend cli client config core domain mcp offline provider server storage testing tools view web`.split(" ")
+    .map((name) => `packages/${name}/src`),
   ...["config", "core", "domain", "offline", "provider", "storage", "testing"].map((name) => `packages/${name}/test`),
   "scripts",
   "test"
@@ -119,6 +118,7 @@ export const checkSource = (file, code) => {
   const texts = comments.map(({ start, value }) => ({ start, text: value.replaceAll(/\n\s*\*/g, " ") }))
   JSON.stringify(program, (_, node) => {
     if (node?.type === "Literal" && typeof node.value === "string") texts.push({ start: node.start, text: node.value })
+    if (node?.type === "JSXText") texts.push({ start: node.start, text: node.value })
     if (node?.type === "TemplateElement") texts.push({ start: node.start, text: node.value.cooked ?? "" })
     return typeof node === "bigint" ? undefined : node
   })
@@ -152,7 +152,7 @@ export const check = (top) => {
   return [
     ...pages.flatMap((file) => checkPage(shown(file), read(file))),
     ...directories.filter((directory) => existsSync(join(top, directory)))
-      .flatMap((directory) => filesBelow(join(top, directory), /\.(?:ts|mjs)$/))
+      .flatMap((directory) => filesBelow(join(top, directory), /\.(?:tsx?|mjs)$/))
       .filter((file) => !exempt.test(shown(file)))
       .flatMap((file) => checkSource(shown(file), read(file)))
   ]

@@ -1,4 +1,4 @@
-/** Owns the routes that take whole trees of sessions elsewhere, and back. */
+/** Owns the routes that export and import whole trees of sessions. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
@@ -12,7 +12,7 @@ const about = (summary: string, description: string) => OpenApi.annotations({ su
 /** A tree as one JSON document. */
 const Archive = HttpApiSchema.Text({ contentType: "application/json" })
 
-/** Where an archive is sent. Its body may be larger than those of other routes. */
+/** The route for imports. Its body may be larger than those of other routes. */
 export const importPath = "/v1/sessions/import"
 
 /** Trees of sessions as documents. */
@@ -21,7 +21,7 @@ export class ArchiveRoutes extends HttpApiGroup.make("archives")
     HttpApiEndpoint.get("export", "/v1/sessions/:id/export").setPath(Schema.Struct({ id: Schema.String }))
       .setUrlParams(Schema.Struct({ partial: flag })).addSuccess(Archive)
       .annotateContext(about(
-        "Exports the tree that a session is in",
+        "Exports the tree of a session",
         "Sends one JSON document, piece by piece. If rows cannot be read, it is refused; `partial=true` leaves them out."
       ))
   )

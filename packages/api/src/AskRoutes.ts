@@ -1,4 +1,4 @@
-/** Owns the routes of questions to people, and of what was allowed for good. */
+/** Owns the routes of questions to people, and of approvals. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
@@ -16,7 +16,7 @@ export class AskRoutes extends HttpApiGroup.make("asks")
   .add(
     HttpApiEndpoint.get("list", "/v1/asks").setUrlParams(Schema.Struct({ session: Schema.optional(Schema.String) }))
       .addSuccess(Schema.Struct({ items: Schema.Array(PendingAsk) }))
-      .annotateContext(about("Lists the questions that wait, of all trees or of the one that a session is in"))
+      .annotateContext(about("Lists the waiting questions of all trees, or of a session's tree"))
   )
   .add(
     HttpApiEndpoint.post("reply", "/v1/asks/:id/reply").setPath(id).setPayload(Reply)
@@ -25,18 +25,18 @@ export class AskRoutes extends HttpApiGroup.make("asks")
   .annotateContext(OpenApi.annotations({ description: "Questions that wait for a person" }))
 {}
 
-/** What was allowed for good. */
+/** Approvals: answers of `always`. */
 export class PermissionRoutes extends HttpApiGroup.make("permissions")
   .add(
     HttpApiEndpoint.get("list", "/v1/permissions")
       .setUrlParams(Schema.Struct({ projectID: Schema.String, session: Schema.optional(Schema.String) }))
       .addSuccess(Schema.Struct({ items: Schema.Array(Approval) }))
-      .annotateContext(about("Lists what was allowed in a project, and in trees of it"))
+      .annotateContext(about("Lists the approvals of a project and of its trees"))
   )
   .add(
     HttpApiEndpoint.del("revoke", "/v1/permissions/:id").setPath(id)
       .setUrlParams(Schema.Struct({ projectID: Schema.String })).addSuccess(HttpApiSchema.NoContent)
-      .annotateContext(about("Takes an approval back, so that it is asked again"))
+      .annotateContext(about("Revokes an approval"))
   )
   .add(
     HttpApiEndpoint.get("suggestions", "/v1/permissions/suggestions")

@@ -1,4 +1,4 @@
-/** Owns the routes of what the machine of the server holds besides sessions: config, trust, worktrees, and what is old. */
+/** Owns the routes for what a server's machine has besides sessions: config, trust, worktrees and old data. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
@@ -11,7 +11,7 @@ const about = (summary: string, description?: string) =>
   OpenApi.annotations({ summary, ...(description === undefined ? {} : { description }) })
 const items = <A, I>(schema: Schema.Schema<A, I>) => Schema.Struct({ items: Schema.Array(schema) })
 
-/** What the machine of the server holds besides sessions. */
+/** What a server's machine has besides sessions. */
 export class HostRoutes extends HttpApiGroup.make("host")
   .add(
     HttpApiEndpoint.get("config", "/v1/config").setUrlParams(directory).addSuccess(ShownConfig)
@@ -54,8 +54,8 @@ export class HostRoutes extends HttpApiGroup.make("host")
     HttpApiEndpoint.post("prune", "/v1/prune").setPayload(Prune).addSuccess(Pruned)
       .annotateContext(about(
         "Removes old events and long texts, and sessions that have not changed for a while",
-        "Sessions go only with `olderThan`, those of a project, or with `all` those of all projects."
+        "Sessions are only removed with `olderThan`: those of a project, or with `all` those of all projects."
       ))
   )
-  .annotateContext(OpenApi.annotations({ description: "Config, trust, worktrees, and what is old" }))
+  .annotateContext(OpenApi.annotations({ description: "Config, trust, worktrees and old data" }))
 {}

@@ -1,4 +1,4 @@
-/** Decides what clients send: bodies and queries, in which unknown keys are mistakes. */
+/** Decides what clients send: bodies and queries, in which unknown keys are errors. */
 import { ageFrom } from "@skein/domain/Age"
 import { Budget } from "@skein/domain/Budget"
 import { PermissionReply } from "@skein/domain/Event"
@@ -15,14 +15,14 @@ const body = <Fields extends Schema.Struct.Fields>(identifier: string, fields: F
 
 const Text = Schema.String.pipe(Schema.filter((text) => text.trim() !== "" || "a text that is not blank"))
 
-/** Begins a session. */
+/** Creates a session. */
 export const CreateSession = body("CreateSession", {
   /** The working directory, absolute, on the machine of the server. */
   directory: Text,
   agent: Schema.optional(Text),
   title: Schema.optional(Text),
   model: Schema.optional(ModelRef),
-  /** How much it and everything below it may do without a question; `ask` by default, `plan` for the agent `plan`. */
+  /** What it and everything below it may do without a question; `ask` by default, `plan` for the agent `plan`. */
   mode: Schema.optional(Mode)
 })
 
@@ -37,14 +37,14 @@ const answering = {
   unattended: Schema.optional(Schema.Literal("turn", "tree"))
 }
 
-/** What comes with words or a command: text in which names are only text, such as what was piped in, and files. */
+/** Additions to words or a command: text without references, such as piped input, and files. */
 const more = { text: Schema.optional(Schema.String), parts: Schema.optional(Schema.Array(PartInput)) }
 
-/** Prompts a session: with a text, with parts, or with what a person typed. */
+/** Prompts a session with a text, with parts, or with what a person typed. */
 export const Prompt = Schema.Union(
   body("PromptText", { text: Text, ...answering }),
   body("PromptParts", { parts: Schema.NonEmptyArray(PartInput), ...answering }),
-  /** Words of a person: `@agent` in them asks for that subagent, `@path` attaches a file. */
+  /** Typed words: `@agent` in them asks for that subagent, `@path` attaches a file. */
   body("PromptWords", { words: Text, ...more, ...answering }),
   body("PromptCommand", {
     command: Schema.Struct({
@@ -58,7 +58,7 @@ export const Prompt = Schema.Union(
 /** The type of a prompt. */
 export type Prompt = typeof Prompt.Type
 
-/** Changes a session: its title, or the mode of the tree that it is in. */
+/** Changes the title of a session, or the mode of its tree. */
 export const ChangeSession = body("ChangeSession", { title: Schema.optional(Text), mode: Schema.optional(Mode) }).pipe(
   Schema.filter(({ mode, title }) => mode !== undefined || title !== undefined || "`title` or `mode`, or both")
 )
@@ -66,7 +66,7 @@ export const ChangeSession = body("ChangeSession", { title: Schema.optional(Text
 /** Copies a session, up to and including a message. */
 export const ForkSession = body("ForkSession", { messageID: Schema.optional(MessageID) })
 
-/** Answers a question for permission. `scope` says where `always` holds. */
+/** Answers a permission question. `scope` says where `always` applies. */
 export const AnswerPermission = body("AnswerPermission", {
   answer: PermissionReply,
   scope: Schema.optional(Schema.Literal("tree", "project")),
@@ -76,15 +76,15 @@ export const AnswerPermission = body("AnswerPermission", {
 /** Answers a question of an agent. */
 export const AnswerQuestion = body("AnswerQuestion", { answers: Schema.NonEmptyArray(Schema.String) })
 
-/** Says that a question of an agent will not be answered. */
+/** Dismisses a question of an agent. */
 export const DismissQuestion = body("DismissQuestion", { dismiss: Schema.Literal(true) })
 
-/** Answers an ask. */
+/** Answers a question. */
 export const Reply = Schema.Union(AnswerPermission, AnswerQuestion, DismissQuestion)
-/** The type of an answer to an ask. */
+/** The type of an answer to a question. */
 export type Reply = typeof Reply.Type
 
-/** Says something to a task. */
+/** Sends a message to a task. */
 export const TaskMessage = body("TaskMessage", { message: Text })
 
 /** Stops a task. */
@@ -105,10 +105,10 @@ export const CleanWorktrees = body("CleanWorktrees", {
   dryRun: Schema.optional(Schema.Boolean),
   force: Schema.optional(Schema.Boolean)
 })
-/** The type of what is said of worktrees to remove. */
+/** The type of a request to remove worktrees. */
 export type CleanWorktrees = typeof CleanWorktrees.Type
 
-/** Removes what is old. */
+/** Removes old data. */
 export const Prune = body("Prune", {
   /** Also removes sessions unchanged for that long. */
   olderThan: Schema.optional(
@@ -132,10 +132,10 @@ export const Handshake = body("Handshake", {
 /** Exchanges a login code. */
 export const Login = body("Login", { code: Text })
 
-/** A switch in a query. */
+/** A boolean in a query. */
 export const flag = Schema.optional(Schema.Literal("true", "false"))
 
-/** Which tasks to wait for, and how long: 10 minutes by default. */
+/** Which tasks to wait for, and for how long: 10 minutes by default. */
 export const WaitForTasks = body("WaitForTasks", {
   tasks: Schema.NonEmptyArray(Text).pipe(Schema.maxItems(500)),
   timeout: Schema.optional(millisecondsUpTo(24 * 60 * 60_000, "24 hours"))
@@ -143,10 +143,10 @@ export const WaitForTasks = body("WaitForTasks", {
 
 const maximum = 500
 
-/** Which part of a list to read. */
+/** Which page of a list to read. */
 export const page = {
   limit: Schema.optional(Schema.NumberFromString.pipe(Schema.int(), Schema.between(1, maximum))),
-  /** `next` of the part before. */
+  /** `next` of the previous page. */
   cursor: Schema.optional(Schema.String)
 }
 
@@ -163,7 +163,7 @@ export const replay = {
   headers: Schema.Struct({ "last-event-id": Schema.optional(Schema.String) })
 }
 
-/** What makes a request safe to send twice. */
+/** The key that makes a request safe to repeat. */
 export const idempotency = Schema.Struct({
   "idempotency-key": Schema.optional(
     Schema.String.pipe(Schema.pattern(/^[\x21-\x7e]{1,255}$/, { message: () => "1 to 255 visible ASCII characters" }))

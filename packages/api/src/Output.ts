@@ -1,4 +1,4 @@
-/** Decides what the API answers besides what `domain` already describes. */
+/** Decides the answers of the API, as far as `domain` does not already describe them. */
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import { Account } from "@skein/domain/Budget"
 import { MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
@@ -10,11 +10,11 @@ import { ListedSession } from "@skein/domain/TreeSnapshot"
 import { Usage } from "@skein/domain/Usage"
 import * as Schema from "effect/Schema"
 
-/** A part of a list; `next` reads the one after it, and is absent at the end. */
+/** A page of a list. `next` requests the following page, and is absent on the last one. */
 export const pageOf = <A, I>(item: Schema.Schema<A, I>) =>
   Schema.Struct({ items: Schema.Array(item), next: Schema.optional(Schema.String) })
 
-/** A root session, and whether anything in its tree is under way or was cut off. */
+/** A root session, and whether anything in its tree is running or was interrupted. */
 export const RootSession = Schema.Struct({ ...ListedSession.fields, unfinished: Schema.Boolean })
 /** The type of a listed root session. */
 export interface RootSession extends Schema.Schema.Type<typeof RootSession> {}
@@ -22,7 +22,7 @@ export interface RootSession extends Schema.Schema.Type<typeof RootSession> {}
 /** A message with its parts. */
 export const MessageWithParts = Schema.Struct({ info: Message, parts: Schema.Array(Part) })
 
-/** A prompt that was stored: the id of the message that it becomes, and the names in its words that led to nothing. */
+/** A stored prompt: the id of its message, and the names in its words that matched nothing. */
 export const Accepted = Schema.Struct({
   messageID: MessageID,
   notes: Schema.optional(Schema.Array(Schema.String))
@@ -44,22 +44,22 @@ const turn = {
 /** A turn that has ended, and the message that it answers. */
 export const Turn = Schema.Struct({ ...turn, messageID: MessageID }).annotations({ identifier: "Turn" })
 
-/** A session of which nothing runs, and its last turn since the server opened it. */
+/** An idle session, and its last turn since the server opened it. */
 export const Rested = Schema.Struct({ turn: Schema.optional(Schema.Struct(turn)) })
 
-/** Up to where a tree has got: the `seq` of its last event. */
+/** The position of a tree: the `seq` of its last event. */
 export const Position = Schema.Struct({ rootID: SessionID, seq: Schema.NonNegativeInt })
 
-/** Ids that begin as asked. */
+/** Ids with the requested prefix. */
 export const Ids = Schema.Struct({ items: Schema.Array(Schema.String) })
 
-/** A stretch of time of an agent: what it did then, or waited for. Times are milliseconds since 1970. */
+/** A time span of an agent: what it did, or what it waited for. Times are milliseconds since 1970. */
 export const Span = Schema.Struct({
   id: Schema.String,
-  /** `tasks`: it waited for tasks of its own. `slot`, `budget`, `retry`, `person`: for one of these. */
+  /** `tasks`: it waited for its own tasks. `slot`, `budget`, `retry`, `person`: it waited for one of these. */
   kind: Schema.Literal("model", "tool", "tasks", "slot", "budget", "retry", "person"),
   start: Schema.Number,
-  /** Absent while it goes on. */
+  /** Absent while the span continues. */
   end: Schema.optional(Schema.Number),
   label: Schema.String
 })
@@ -68,29 +68,29 @@ export interface Span extends Schema.Schema.Type<typeof Span> {}
 
 const ShownCall = Schema.Struct({ tool: Schema.String, title: Schema.String })
 
-/** What an agent of a tree has done. */
+/** The history of an agent in a tree. */
 export const AgentHistory = Schema.Struct({
   sessionID: SessionID,
   /** The model that answered last. */
   model: Schema.optional(ModelRef),
-  /** The calls that run. */
+  /** The running calls. */
   calls: Schema.Array(Schema.Struct({ id: PartID, ...ShownCall.fields })),
   /** The call that began last. */
   last: Schema.optional(ShownCall),
-  /** By their beginning. */
+  /** Sorted by their beginning. */
   spans: Schema.Array(Span)
 })
 /** The type of such a history. */
 export interface AgentHistory extends Schema.Schema.Type<typeof AgentHistory> {}
 
-/** When each agent of a tree did what, after the event `seq`. */
+/** The history of each agent in a tree, up to the event `seq`. */
 export const TreeTimeline = Schema.Struct({
   rootID: SessionID,
   seq: Schema.NonNegativeInt,
   sessions: Schema.Array(AgentHistory)
 }).annotations({ identifier: "TreeTimeline" })
 
-/** A task with all of its runs. */
+/** A task with all its runs. */
 export const Task = Schema.Struct({
   taskID: SessionID,
   parentID: SessionID,
@@ -102,10 +102,10 @@ export const Task = Schema.Struct({
   doing: Schema.String
 }).annotations({ identifier: "Task" })
 
-/** How a stopped task ended: an outcome for each run that was at work. */
+/** How a stopped task ended: an outcome for each running run. */
 export const Stopped = Schema.Struct({ outcomes: Schema.Array(Outcome) })
 
-/** What became of a message to a task: a task at work reads it, an idle one begins a run. */
+/** What happened to a message for a task: a running task reads it, an idle one begins a run. */
 export const Told = Schema.Union(
   Schema.Struct({ status: Schema.Literal("steered"), messageID: MessageID }),
   Schema.Struct({ status: Schema.Literal("accepted"), messageID: MessageID, taskID: SessionID, runID: RunID })
@@ -116,20 +116,20 @@ export const Waited = Schema.Struct({ settled: Schema.Array(Outcome), pending: S
 
 /** What a session and everything below it have used. */
 export const Cost = Schema.Struct({
-  /** By the requests of the session itself. */
+  /** By the session's own requests. */
   own: Usage,
-  /** By it and everything below it, deleted sessions included. */
+  /** By it and everything below it, including deleted sessions. */
   subtree: Usage,
-  /** What it may use, and has used of that. */
+  /** Its budget, and how much of that is used. */
   budget: Schema.optional(Account),
-  /** By the sessions that exist, grouped by agent; the most tokens first. */
+  /** By existing sessions, grouped by agent; most tokens first. */
   agents: Schema.Array(Schema.Struct({ agent: Schema.String, sessions: Schema.Int, usage: Usage }))
 }).annotations({ identifier: "Cost" })
 
-/** A rule that would have answered questions which a person answered with `once`, and how many. */
+/** A rule that would have answered questions which a person answered with `once`, and their number. */
 export const Suggestion = Schema.Struct({ permission: Schema.String, pattern: Schema.String, times: Schema.Int })
 
-/** What a conversation was shortened to. */
+/** The size of a conversation before and after compaction. */
 export const Compacted = Schema.Struct({
   messageID: MessageID,
   auto: Schema.Boolean,
@@ -146,7 +146,7 @@ export const Approval = Schema.Struct({
   created: Schema.Number
 })
 
-/** A remark on a file of config. */
+/** A note on a config file. */
 const Remark = Schema.Struct({
   file: Schema.String,
   line: Schema.optional(Schema.Number),
@@ -159,7 +159,7 @@ const Remark = Schema.Struct({
 /** The effective settings of a directory. */
 export const ShownConfig = Schema.Struct({
   config: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
-  /** Where each value comes from, by path. */
+  /** The origin of each value, by path. */
   origins: Schema.Record({ key: Schema.String, value: Schema.String }),
   files: Schema.Array(Schema.String),
   instructions: Schema.Array(Schema.String),
@@ -167,12 +167,12 @@ export const ShownConfig = Schema.Struct({
   /** What is wrong with files that cannot be used. */
   broken: Schema.Array(Schema.String)
 }).annotations({ identifier: "Config" })
-/** The type of the settings as they are shown. */
+/** The type of the shown settings. */
 export interface ShownConfig extends Schema.Schema.Type<typeof ShownConfig> {}
 
-/** A value of a project's files that counts only if it is trusted. */
+/** A value of a project's files that applies only if it is trusted. */
 export const TrustItem = Schema.Struct({
-  /** The beginning of `digest`, which is that of the value and of the place where it stands. */
+  /** The beginning of `digest`, the hash of the value and its place. */
   id: Schema.String,
   digest: Schema.String,
   key: Schema.String,
@@ -206,20 +206,20 @@ export const Worktree = Schema.Struct({
       diffStat: Schema.String
     })
   ),
-  /** Whether its task is at work. */
+  /** Whether its task is running. */
   atWork: Schema.Boolean
 })
 /** The type of a worktree. */
 export interface Worktree extends Schema.Schema.Type<typeof Worktree> {}
 
-/** A worktree, and what became of it. */
+/** A worktree, and what happened to it. */
 export const CleanedWorktree = Schema.Struct({
   ...Worktree.fields,
   end: Schema.Literal("at_work", "kept", "would_remove", "removed", "failed"),
   /** Why it failed. */
   message: Schema.optional(Schema.String)
 })
-/** The type of a worktree that was looked at. */
+/** The type of a worktree that was checked. */
 export interface CleanedWorktree extends Schema.Schema.Type<typeof CleanedWorktree> {}
 
 /** What was removed, or would be. */
@@ -230,7 +230,7 @@ export const Pruned = Schema.Struct({
   texts: Schema.Struct({ files: Schema.Int, bytes: Schema.Number })
 })
 
-/** A command that a project has. */
+/** A command of a project. */
 export const Command = Schema.Struct({
   name: Schema.String,
   description: Schema.optional(Schema.String),
@@ -238,16 +238,16 @@ export const Command = Schema.Struct({
   origin: Schema.String
 })
 
-/** What a project would have if its file were not broken. */
+/** Something that the project would have if its file were valid. */
 export const Broken = Schema.Struct({ name: Schema.String, message: Schema.String })
 
-/** The model that answers an agent; `isUsual` if nothing chose it but what keys there are. */
+/** The model of an agent. `isUsual` if only the available keys chose it. */
 export const ModelChoice = Schema.Struct({ model: Schema.optional(ModelRef), isUsual: Schema.Boolean })
 
-/** A skill that a project has. */
+/** A skill of a project. */
 export const Skill = Schema.Struct({ name: Schema.String, description: Schema.String, origin: Schema.String })
 
-/** A model that is known; `available` says whether the server can use it. */
+/** A known model. `available` says whether the server can use it. */
 export const Model = Schema.Struct({ ...ModelInfo.fields, available: Schema.Boolean })
 
 /** The server. */
@@ -256,14 +256,14 @@ export const Server = Schema.Struct({
   pid: Schema.Int,
   /** When it started, in milliseconds since 1970. */
   started: Schema.Number,
-  /** The directory in which it was started; absent where it has none. */
+  /** The directory in which it was started, if any. */
   directory: Schema.optional(Schema.String)
 })
 
-/** A login code, and until when it is good, in milliseconds since 1970. */
+/** A login code, and when it expires, in milliseconds since 1970. */
 export const LoginCode = Schema.Struct({ code: Schema.String, expires: Schema.Number })
 
-/** The second half of a login: the value of the header `Skein-Key`, which goes with the cookie. */
+/** The second half of a login: the value of the header `Skein-Key`, which accompanies the cookie. */
 export const LoginKey = Schema.Struct({ key: Schema.String })
 
 /** The outcome of a withdrawal. */

@@ -1,11 +1,11 @@
-/** Decides how the API says that it cannot do what was asked: problem details, as RFC 9457 defines them. */
+/** Decides how the API reports errors: as problem details, defined in RFC 9457. */
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Schema from "effect/Schema"
 
 /** The media type of problem details. */
 export const problemType = "application/problem+json"
 
-/** The titles of the problems that there are, by their HTTP status. */
+/** The titles of all problems, by HTTP status. */
 export const titles = {
   400: "Bad request",
   401: "Not authenticated",
@@ -83,7 +83,7 @@ export const Problem = Schema.Union(
 /** The type of a problem. */
 export type Problem = typeof Problem.Type
 
-/** What else is said of a problem. */
+/** Further fields of a problem. */
 interface ProblemCase {
   readonly reason?: string
   readonly which?: string

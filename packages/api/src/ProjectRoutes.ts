@@ -1,4 +1,4 @@
-/** Owns the routes of what the project of a directory has. */
+/** Owns the routes of a project's agents, commands, skills and models. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
@@ -9,18 +9,18 @@ import { Broken, Command, Model, ModelChoice, Skill } from "./Output.ts"
 const directory = Schema.Struct({ directory: Schema.String })
 const about = (summary: string) => OpenApi.annotations({ summary })
 const items = <A, I>(schema: Schema.Schema<A, I>) => Schema.Struct({ items: Schema.Array(schema) })
-/** The same where a broken file may hide something. */
+/** The same if a broken file may hide something. */
 const found = <A, I>(schema: Schema.Schema<A, I>) =>
   Schema.Struct({ items: Schema.Array(schema), broken: Schema.Array(Broken) })
 const name = Schema.Struct({ name: Schema.String })
 
-/** What the project of a directory has. */
+/** A project's agents, commands, skills and models. */
 export class ProjectRoutes extends HttpApiGroup.make("projects")
   .add(
     HttpApiEndpoint.get("agents", "/v1/agents")
       .setUrlParams(Schema.Struct({ ...directory.fields, hidden: Schema.optional(Schema.Literal("true", "false")) }))
       .addSuccess(Schema.Struct({ items: Schema.Array(AgentInfo), default: Schema.String }))
-      .annotateContext(about("Lists the agents, internal ones only if asked, and names the default one"))
+      .annotateContext(about("Lists the agents and names the default one; includes internal ones on request"))
   )
   .add(
     HttpApiEndpoint.get("agent", "/v1/agents/:name").setPath(name).setUrlParams(directory).addSuccess(AgentInfo)
@@ -32,7 +32,7 @@ export class ProjectRoutes extends HttpApiGroup.make("projects")
   )
   .add(
     HttpApiEndpoint.get("command", "/v1/commands/:name").setPath(name).setUrlParams(directory).addSuccess(Command)
-      .annotateContext(about("Finds the command that a name stands for"))
+      .annotateContext(about("Reads the command with this name"))
   )
   .add(
     HttpApiEndpoint.get("skills", "/v1/skills").setUrlParams(directory).addSuccess(found(Skill))
@@ -50,12 +50,12 @@ export class ProjectRoutes extends HttpApiGroup.make("projects")
         model: Schema.optional(Schema.String)
       }))
       .addSuccess(ModelChoice)
-      .annotateContext(about("Tells which model answers an agent: the one that is named, else the agent's"))
+      .annotateContext(about("Reads which model an agent uses: the one that you name, or else its own"))
   )
   .add(
     HttpApiEndpoint.get("instructions", "/v1/instructions").setUrlParams(directory)
       .addSuccess(Schema.Struct({ text: Schema.optional(Schema.String) }))
-      .annotateContext(about("Reads what agents in a directory are told besides their own prompts"))
+      .annotateContext(about("Reads the instructions that all agents of a directory get"))
   )
-  .annotateContext(OpenApi.annotations({ description: "What the project of a directory has" }))
+  .annotateContext(OpenApi.annotations({ description: "The agents, commands, skills and models of a project" }))
 {}

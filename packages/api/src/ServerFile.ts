@@ -1,4 +1,4 @@
-/** Decides what a running server leaves for programs of the same user to find it by. */
+/** Decides which file a running server writes, so that programs of the same user can find it. */
 import * as Schema from "effect/Schema"
 
 /** The file of a server: one for each database, readable by the user alone. It is the only place of the token. */
@@ -8,5 +8,5 @@ export const ServerFile = Schema.Struct({
   version: Schema.String,
   token: Schema.String
 })
-/** The type of what the file of a server holds. */
+/** The type of the file's contents. */
 export interface ServerFile extends Schema.Schema.Type<typeof ServerFile> {}

@@ -1,4 +1,4 @@
-/** Owns the routes of the server itself: life, login, and the events of all trees. */
+/** Owns the routes of the server itself: health, login, and the events of all trees. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
@@ -11,11 +11,11 @@ import { eventStream } from "./SessionRoutes.ts"
 const about = (summary: string, description?: string) =>
   OpenApi.annotations({ summary, ...(description === undefined ? {} : { description }) })
 
-/** What anybody may ask, without a token. */
+/** Routes without a token. */
 export class PublicRoutes extends HttpApiGroup.make("public")
   .add(
     HttpApiEndpoint.get("health", "/healthz").addSuccess(Schema.Struct({ status: Schema.Literal("ok") }))
-      .annotateContext(about("Tells that the server runs"))
+      .annotateContext(about("Checks that the server runs"))
   )
   .add(
     HttpApiEndpoint.post("handshake", "/v1/handshake").setPayload(Handshake)
@@ -32,7 +32,7 @@ export class PublicRoutes extends HttpApiGroup.make("public")
         "A code works once. Each later request carries both: the cookie, and the key in the header `Skein-Key`."
       ))
   )
-  .annotateContext(OpenApi.annotations({ description: "What needs no token" }))
+  .annotateContext(OpenApi.annotations({ description: "Routes that need no token" }))
 {}
 
 /** The server itself. */
@@ -54,14 +54,14 @@ export class ServerRoutes extends HttpApiGroup.make("server")
   )
   .add(
     HttpApiEndpoint.post("shutdown", "/v1/shutdown").addSuccess(HttpApiSchema.Accepted)
-      .annotateContext(about("Ends the server; open turns are continued by the next one"))
+      .annotateContext(about("Stops the server; the next one continues its open turns"))
   )
   .add(
     HttpApiEndpoint.get("events", "/v1/events").setUrlParams(replay.query).setHeaders(replay.headers)
       .addSuccess(eventStream)
       .annotateContext(about(
         "Streams the events of all trees",
-        "Like the events of one tree; `id` is an opaque cursor. Without `from`, it begins with what happens from now on."
+        "Like the events of one tree; `id` is an opaque cursor. Without `from`, it begins with the next event."
       ))
   )
   .annotateContext(OpenApi.annotations({ description: "The server itself, and the events of all trees" }))

@@ -53,36 +53,36 @@ const reading = [
     .addSuccess(Schema.Struct({ items: Schema.Array(Todo) }))
     .annotateContext(about("Lists the todos of a session")),
   HttpApiEndpoint.get("cost", "/v1/sessions/:id/cost").setPath(id).addSuccess(Cost)
-    .annotateContext(about("Tells what a session and everything below it have used, in all and by agent")),
+    .annotateContext(about("Reads what a session and everything below it have used, in total and by agent")),
   HttpApiEndpoint.get("tree", "/v1/sessions/:id/tree").setPath(id).addSuccess(TreeSnapshot)
     .annotateContext(about(
-      "Reads the whole tree that a session is in",
-      "A snapshot, with the `seq` that it stands for. Read the events after that `seq` to keep it up to date."
+      "Reads the whole tree of a session",
+      "A snapshot, and the `seq` of the last event in it. Read the events after that `seq` to keep it up to date."
     )),
   HttpApiEndpoint.get("timeline", "/v1/sessions/:id/timeline").setPath(id).addSuccess(TreeTimeline)
     .annotateContext(about(
-      "Reads when each agent of the tree did what",
+      "Reads what each agent of the tree did at which time",
       "Spans of work and of waiting, the model that answered last, and the calls that run. The events after its `seq` "
         + "keep it up to date."
     )),
   HttpApiEndpoint.get("position", "/v1/sessions/:id/position").setPath(id).addSuccess(Position)
-    .annotateContext(about("Tells the `seq` of the last event of the tree that a session is in")),
+    .annotateContext(about("Reads the `seq` of the last event of a session's tree")),
   HttpApiEndpoint.get("turn", "/v1/sessions/:id/turns/:message")
     .setPath(Schema.Struct({ ...id.fields, message: Schema.String })).setUrlParams(waiting).addSuccess(Turn)
     .annotateContext(about(
       "Waits for the turn that answers a message, and answers with it",
-      "`unattended=true` denies what would be asked meanwhile."
+      "`unattended=true` denies questions meanwhile."
     )),
   HttpApiEndpoint.get("rest", "/v1/sessions/:id/rest").setPath(id).setUrlParams(waiting).addSuccess(Rested)
     .annotateContext(about(
       "Waits until nothing of a session runs",
       "Neither a turn nor a background task. Answers with the last turn of the session, if it had one since the server "
-        + "opened it. `unattended=true` denies what would be asked meanwhile."
+        + "opened it. `unattended=true` denies questions meanwhile."
     )),
   HttpApiEndpoint.get("events", "/v1/sessions/:id/events").setPath(id)
     .setUrlParams(replay.query).setHeaders(replay.headers).addSuccess(eventStream)
     .annotateContext(about(
-      "Streams the events of the tree that a session is in",
+      "Streams the events of a session's tree",
       "Server-sent events: `id` is the `seq`, `event` the type, `data` the event as JSON. `from` and `Last-Event-ID` "
         + "replay what came after that `seq`, then the stream continues live. `reset` means that events are missing: "
         + "read the tree again."
@@ -97,8 +97,8 @@ const writing = [
     )),
   HttpApiEndpoint.patch("change", "/v1/sessions/:id").setPath(id).setPayload(ChangeSession).addSuccess(SessionInfo)
     .annotateContext(about(
-      "Changes the title of a session, or the mode of the tree that it is in",
-      "A mode decides new calls at once, and the questions that wait after two seconds."
+      "Changes the title of a session, or the mode of its tree",
+      "A mode applies to new calls immediately, and to waiting questions after two seconds."
     )),
   HttpApiEndpoint.del("remove", "/v1/sessions/:id").setPath(id).addSuccess(HttpApiSchema.NoContent)
     .annotateContext(about("Stops and deletes a session and all sessions below it")),
@@ -120,22 +120,22 @@ const writing = [
     .setUrlParams(Schema.Struct({ by: Schema.optional(Schema.String) })).addSuccess(HttpApiSchema.NoContent)
     .annotateContext(about(
       "Stops a session and everything below it",
-      "`by` names who does, in the outcomes of its tasks."
+      "`by` names the caller in the outcomes of its tasks."
     )),
   HttpApiEndpoint.post("resume", "/v1/sessions/:id/resume").setPath(id).addSuccess(HttpApiSchema.Accepted)
-    .annotateContext(about("Continues what a crash or a shutdown cut off in a tree")),
+    .annotateContext(about("Continues what a crash or a shutdown interrupted in a tree")),
   HttpApiEndpoint.post("fork", "/v1/sessions/:id/fork").setPath(id).setPayload(ForkSession).addSuccess(created)
     .annotateContext(about("Copies a session")),
   HttpApiEndpoint.post("compact", "/v1/sessions/:id/compact").setPath(id).addSuccess(Compacted)
     .annotateContext(about("Has a model summarise a long conversation, so that less of it is sent")),
   HttpApiEndpoint.post("summarize", "/v1/sessions/:id/summarize").setPath(id).addSuccess(SessionSummary)
-    .annotateContext(about("Has a model summarise what became of a session"))
+    .annotateContext(about("Has a model summarise the result of a session"))
 ] as const
 
 const [list, get, children, messages, todos, cost, tree, timeline, position, turn, rest, events] = reading
 const [create, change, remove, prompt, withdraw, interrupt, resume, fork, compact, summarize] = writing
 
-/** Sessions: conversations and the trees that they are in. */
+/** Sessions: conversations and their trees. */
 export class SessionRoutes extends HttpApiGroup.make("sessions")
   .add(list).add(get).add(children).add(messages).add(todos).add(cost).add(tree).add(timeline).add(position).add(turn)
   .add(rest)

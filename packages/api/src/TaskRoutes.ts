@@ -17,11 +17,11 @@ export class TaskRoutes extends HttpApiGroup.make("tasks")
   .add(
     HttpApiEndpoint.get("list", "/v1/tasks").setUrlParams(Schema.Struct({ session: Schema.String }))
       .addSuccess(Schema.Struct({ items: Schema.Array(TaskRun) }))
-      .annotateContext(about("Lists the runs of all tasks of the tree that a session is in, oldest first"))
+      .annotateContext(about("Lists the runs of all tasks in a session's tree, oldest first"))
   )
   .add(
     HttpApiEndpoint.get("get", "/v1/tasks/:id").setPath(id).addSuccess(Task)
-      .annotateContext(about("Reads a task with all of its runs"))
+      .annotateContext(about("Reads a task with all its runs"))
   )
   .add(
     HttpApiEndpoint.post("stop", "/v1/tasks/:id/stop").setPath(id).setPayload(StopTask).addSuccess(Stopped)
@@ -31,8 +31,8 @@ export class TaskRoutes extends HttpApiGroup.make("tasks")
     HttpApiEndpoint.post("message", "/v1/tasks/:id/message").setPath(id).setHeaders(idempotency)
       .setPayload(TaskMessage).addSuccess(Told)
       .annotateContext(about(
-        "Tells a task something: at work it reads that at its next step, else it starts again",
-        "Sent again with the same `Idempotency-Key` within 24 hours, it tells nothing and answers with the same ids."
+        "Sends a message to a task: a running one reads it at its next step, an idle one starts again",
+        "Sent again with the same `Idempotency-Key` within 24 hours, it sends nothing and answers with the same ids."
       ))
   )
   .add(
@@ -41,7 +41,7 @@ export class TaskRoutes extends HttpApiGroup.make("tasks")
   )
   .add(
     HttpApiEndpoint.post("wait", "/v1/tasks/wait").setPayload(WaitForTasks).addSuccess(Waited)
-      .annotateContext(about("Waits until tasks have settled, or until the time is over"))
+      .annotateContext(about("Waits until tasks have settled, or until the time is up"))
   )
   .annotateContext(OpenApi.annotations({ description: "Runs of subagents" }))
 {}

@@ -1,4 +1,4 @@
-/** Decides how a front end answers what agents ask, and what was allowed for good. */
+/** Decides how a front end answers the questions of agents, and manages approvals. */
 import type { PermissionReply } from "@skein/domain/Event"
 import type { PartID, PermissionID, SessionID } from "@skein/domain/Id"
 import type { PendingAsk } from "@skein/domain/TreeSnapshot"
@@ -15,11 +15,11 @@ export interface Approval {
   readonly created: number
 }
 
-/** The questions. One that somebody else has answered first fails with `PermissionNotFound` or `QuestionNotFound`. */
+/** The questions. If somebody else answered one first, it fails with `PermissionNotFound` or `QuestionNotFound`. */
 export interface Asking {
-  /** The questions that wait, of one tree or of all: those for permission first, each kind oldest first. */
+  /** The waiting questions, of one tree or of all: permission questions first, each kind oldest first. */
   readonly pending: (session?: SessionID) => Effect.Effect<ReadonlyArray<PendingAsk>, BackendError>
-  /** Answers a question for permission; `scope` says where `always` holds, by default in this tree. */
+  /** Answers a permission question; `scope` says where `always` applies, by default in this tree. */
   readonly reply: (
     id: PermissionID,
     answer: PermissionReply,
@@ -30,13 +30,13 @@ export interface Asking {
     id: PartID,
     answers: readonly [string, ...ReadonlyArray<string>]
   ) => Effect.Effect<void, BackendError>
-  /** Says that a question of an agent will not be answered. */
+  /** Dismisses a question of an agent. */
   readonly dismiss: (id: PartID) => Effect.Effect<void, BackendError>
-  /** What was allowed for good in a project: all, or what applies to the tree of a session. */
+  /** The approvals of a project: all, or those that apply to a session's tree. */
   readonly approvals: (
     projectID: string,
     session?: SessionID
   ) => Effect.Effect<ReadonlyArray<Approval>, BackendError>
-  /** Takes an approval back. */
+  /** Revokes an approval. */
   readonly revoke: (projectID: string, id: string) => Effect.Effect<void, BackendError>
 }

@@ -21,6 +21,6 @@ export class Backend extends Context.Tag("@skein/backend/Backend")<Backend, {
   readonly asks: Asking
   readonly tasks: TaskControl
   readonly projects: ProjectFacts
-  /** Fails if what was stored is gone, for example because the file of the database was deleted. */
+  /** Fails if the stored data is gone, for example because the database file was deleted. */
   readonly intact: Effect.Effect<void, BackendError>
 }>() {}

@@ -1,6 +1,6 @@
-/** Decides how a backend says that it cannot do what was asked: the same way wherever it runs. */
+/** Decides how a backend reports errors: the same way wherever it runs. */
 
-/** The kinds of error, by the tag that the service has which refuses. */
+/** The kinds of error, each with the tag of the service's own error. */
 export type BackendTag =
   | "AgentNotFound"
   | "BudgetExhausted"
@@ -24,11 +24,11 @@ export type BackendTag =
   | "StorageError"
   | "SummaryFailed"
   | "TaskRefused"
-  /** A turn that an earlier process began ended with an error. */
+  /** A turn of an earlier process failed. */
   | "TurnFailed"
-  /** The server refuses the request, or answers with what this program does not understand. */
+  /** The server refused the request, or sent an answer that this program does not understand. */
   | "ServerRefused"
-  /** The server cannot be reached any more. */
+  /** The server can no longer be reached. */
   | "ServerGone"
 
 /** An error of one kind. */
@@ -42,5 +42,5 @@ export interface Failed<T extends BackendTag> {
   readonly which?: string | undefined
 }
 
-/** Why a backend did not do what was asked. */
+/** Why a backend did not carry out a request. */
 export type BackendError = { readonly [T in BackendTag]: Failed<T> }[BackendTag]

@@ -20,20 +20,20 @@ import { makeSessions } from "./internal/local/sessions.ts"
 import { makeTaskControl } from "./internal/local/tasks.ts"
 import { watchMade, watchTree } from "./internal/local/watch.ts"
 
-/** What a backend in this process is made with. */
+/** The options of a backend in this process. */
 export interface LocalOptions {
-  /** The project that a directory belongs to: what approvals go by. By default the directory itself. */
+  /** The project of a directory, by which approvals are keyed. By default the directory itself. */
   readonly projectOf?: (directory: string) => Effect.Effect<string>
 }
 
-/** The sessions of this process. Prompts go on until the layer closes, which stops them. */
+/** The sessions of this process. Prompts continue until the layer closes, which stops them. */
 export const layer = (
   { projectOf = Effect.succeed }: LocalOptions = {}
 ): Layer.Layer<Backend, never, ManyServices> =>
   Layer.scoped(
     Backend,
     Effect.gen(function*() {
-      // Without the scope of this layer: what watches lasts as long as the scope of whoever watches.
+      // Without the scope of this layer: what watches lasts as long as the scope of the watcher.
       const services = Context.omit(Scope.Scope)(yield* Effect.context<ManyServices>()) as Context.Context<ManyServices>
       const scope = yield* Effect.scope
       const storage = yield* SessionStorage

@@ -1,10 +1,10 @@
-/** Decides what a front end can know of the project of a directory. */
+/** Decides what a front end can know about the project of a directory. */
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { ModelInfo, ModelRef } from "@skein/domain/Model"
 import type * as Effect from "effect/Effect"
 import type { BackendError } from "./BackendError.ts"
 
-/** Something that a project has by a name, or would have if its file were not broken. */
+/** Something that a project has by a name, or would have if its file were valid. */
 interface Found<A> {
   readonly items: ReadonlyArray<A>
   readonly broken: ReadonlyArray<{ readonly name: string; readonly message: string }>
@@ -31,7 +31,7 @@ export interface ModelFact extends ModelInfo {
   readonly available: boolean
 }
 
-/** The agents, hidden ones included, and the one that works where none is named. */
+/** The agents, hidden ones included, and the default one. */
 export interface AgentFacts {
   readonly agents: ReadonlyArray<AgentInfo>
   readonly defaultAgent: string
@@ -40,7 +40,7 @@ export interface AgentFacts {
 /** What the project of a directory has. */
 export interface ProjectFacts {
   readonly agents: (directory: string) => Effect.Effect<AgentFacts, BackendError>
-  /** The agent of a name; the error says which there are, or what is wrong with its file. */
+  /** The agent with this name. The error lists the agents, or says what is wrong with its file. */
   readonly agent: (directory: string, name: string) => Effect.Effect<AgentInfo, BackendError>
   readonly commands: (directory: string) => Effect.Effect<Found<CommandFact>, BackendError>
   /** The command that a name refers to; the error says what is wrong with it, or lists the commands. */
@@ -48,13 +48,13 @@ export interface ProjectFacts {
   readonly skills: (directory: string) => Effect.Effect<Found<SkillFact>, BackendError>
   readonly models: (directory: string) => Effect.Effect<ReadonlyArray<ModelFact>, BackendError>
   /**
-   * The model that answers an agent: the one that is asked for, else the agent's. It fails where none of them can be used.
-   * `isUsual` says that nothing chose it but what keys there are.
+   * The model of an agent: the requested one, or else the agent's own. Fails if none of them can be used. `isUsual`
+   * says that only the available keys chose it.
    */
   readonly modelFor: (
     directory: string,
     wanted: { readonly model?: ModelRef | undefined; readonly agent: string }
   ) => Effect.Effect<{ readonly model: ModelRef | undefined; readonly isUsual: boolean }, BackendError>
-  /** What agents in a directory are told besides their own prompts; undefined if nothing. */
+  /** The instructions that all agents of a directory get; undefined if there are none. */
   readonly instructions: (directory: string) => Effect.Effect<string | undefined, BackendError>
 }

@@ -1,4 +1,4 @@
-/** Owns the backend over a server: the same sessions, which go on when this process ends. */
+/** Owns the backend over a server: the same sessions, which continue when this process ends. */
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -10,10 +10,10 @@ import { makeSessions } from "./internal/server/sessions.ts"
 import { makeWatching } from "./internal/server/watch.ts"
 import type { ServerOptions } from "./ServerOptions.ts"
 
-/** How long the server may take to say whether its database is there, in milliseconds. */
+/** How long the server may take to report whether its database exists, in milliseconds. */
 const intactPatience = 2_000
 
-/** Fails where the server says that its database is gone; a server that is away says nothing. */
+/** Fails if the server reports that its database is gone. An unreachable server is no failure here. */
 const intactOf = ({ call }: Link): Effect.Effect<void, BackendError> =>
   Effect.timeoutOption(
     Effect.interruptible(Effect.disconnect(call("may be sent again", ({ server }) => server.about()))),
@@ -23,7 +23,7 @@ const intactOf = ({ call }: Link): Effect.Effect<void, BackendError> =>
     Effect.asVoid
   )
 
-/** The sessions of a server. What this process began goes on when the layer closes. */
+/** The sessions of a server. What this process began continues when the layer closes. */
 export const layer = (options: ServerOptions): Layer.Layer<Backend, never, HttpClient.HttpClient> =>
   Layer.effect(
     Backend,

@@ -1,4 +1,4 @@
-/** Decides how a server is named to a backend, and how it is found again. */
+/** Decides how a backend identifies a server, and finds it again. */
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
@@ -11,12 +11,12 @@ export interface ServerTarget {
   readonly version: string
 }
 
-/** Which server, and how it is found again. */
+/** Which server, and how to find it again. */
 export interface ServerOptions {
   /** The server as it was found. */
   readonly server: ServerTarget
-  /** Finds it again when it does not answer: one that was started again has another port and another token. */
+  /** Finds it again if it does not answer, because a restarted server has another port and token. */
   readonly locate?: Effect.Effect<Option.Option<ServerTarget>>
-  /** How long it may be away, in milliseconds; 30 s by default. */
+  /** How long it may be unreachable, in milliseconds; 30 s by default. */
   readonly patience?: number
 }

@@ -24,16 +24,16 @@ export interface NewSession {
   readonly title?: string
 }
 
-/** A prompt: words, a command, or parts, and how it is to be answered. */
+/** A prompt: words, a command or parts, and how to answer it. */
 export interface NewPrompt {
-  /** What a person wrote: `@agent` in it asks for that subagent, and `@path` attaches a file. */
+  /** Typed words: `@agent` in them asks for that subagent, and `@path` attaches a file. */
   readonly words?: string
   /** A command instead of words. */
   readonly command?: {
     readonly name: string
     readonly arguments?: string | ReadonlyArray<string> | undefined
   }
-  /** More text, which is no person's: names in it are only text. It follows the words. */
+  /** More text that no person typed, so names in it are only text. It follows the words. */
   readonly text?: string
   /** Further parts, such as files. */
   readonly parts?: ReadonlyArray<PartInput>
@@ -47,7 +47,7 @@ export interface NewPrompt {
   readonly after?: "turn"
   /** The same key prompts once, however often it is sent. */
   readonly key?: string
-  /** Denies what would be asked, until the turn has ended or nothing of the session runs any more. */
+  /** Denies questions until the turn has ended, or until nothing of the session runs. */
   readonly unattended?: "turn" | "tree"
 }
 
@@ -66,9 +66,9 @@ export interface Turn {
 export interface Prompted {
   /** The message that it becomes. */
   readonly messageID: MessageID
-  /** The names in its words that led to nothing, each as a sentence. */
+  /** The names in its words that matched nothing, each as a sentence. */
   readonly notes: ReadonlyArray<string>
-  /** Waits for the turn that answers it. Whoever stops waiting stops nothing. */
+  /** Waits for the turn that answers it. If you stop waiting, the turn continues. */
   readonly turn: Effect.Effect<Turn, BackendError>
 }
 
@@ -83,10 +83,10 @@ export type Identified = "sessions" | "tasks" | "runs"
 
 /** The sessions. */
 export interface Sessions {
-  /** Makes a root session. */
+  /** Creates a root session. */
   readonly create: (options: NewSession) => Effect.Effect<SessionInfo, BackendError>
   readonly get: (id: SessionID) => Effect.Effect<ListedSession, BackendError>
-  /** The root sessions, latest change first; 50 where no limit is given. */
+  /** The root sessions, latest change first; by default 50. */
   readonly list: (filter?: {
     readonly projectID?: string
     readonly limit?: number
@@ -108,28 +108,28 @@ export interface Sessions {
   readonly fork: (id: SessionID, messageID?: MessageID) => Effect.Effect<SessionInfo, BackendError>
   /** Has a model shorten a conversation, so that less of it is sent. */
   readonly compact: (id: SessionID) => Effect.Effect<EventProperties<"session.compacted">, BackendError>
-  /** Has a model summarise what became of a session. */
+  /** Has a model summarise the result of a session. */
   readonly summarize: (id: SessionID) => Effect.Effect<SessionSummary, BackendError>
-  /** Changes how much the tree of a session may do without a question; gives the root. */
+  /** Changes what a session's tree may do without a question; returns the root. */
   readonly setMode: (id: SessionID, mode: Mode) => Effect.Effect<SessionInfo, BackendError>
-  /** Stores a prompt, and returns once it is stored. A session at work reads it at its next step. */
+  /** Stores a prompt, and returns once it is stored. A running session reads it at its next step. */
   readonly prompt: (id: SessionID, prompt: NewPrompt) => Effect.Effect<Prompted, BackendError>
   /** Withdraws a prompt that no agent has read yet, and gives its text; says if there is none of this id any more. */
   readonly withdraw: (id: SessionID, messageID: MessageID) => Effect.Effect<Withdrawal, BackendError>
   /** Stops a session and everything below it. `by` names who does, in the outcomes of its tasks. */
   readonly stop: (id: SessionID, by?: string) => Effect.Effect<void, BackendError>
-  /** Continues what a crash or a shutdown cut off in a tree; ends when it runs. */
+  /** Continues what a crash or a shutdown interrupted in a tree; ends when it runs. */
   readonly resume: (id: SessionID) => Effect.Effect<void, BackendError>
   /**
-   * Waits until nothing of a session runs, neither a turn nor a background task; gives its last turn, and undefined if it
-   * had none since its backend opened it.
+   * Waits until nothing of a session runs, neither a turn nor a background task. Returns its last turn since its
+   * backend opened it, or undefined.
    */
   readonly rest: (id: SessionID) => Effect.Effect<Turn | undefined, BackendError>
   /** Waits until no summary of a session is being written that would be lost with this process. */
   readonly summarized: (id: SessionID) => Effect.Effect<void, BackendError>
   /**
-   * Says that nobody waits for a session any more. In this process what runs of it is interrupted, and continues with the
-   * next prompt or `resume`: the background runs that are left come back. On a server it goes on, and nothing comes back.
+   * Detaches from a session. In this process, running work is interrupted and continues with the next prompt or
+   * `resume`; returns the interrupted background runs. On a server, everything continues, and it returns none.
    */
   readonly leave: (id: SessionID) => Effect.Effect<ReadonlyArray<TaskRun>, BackendError>
 }

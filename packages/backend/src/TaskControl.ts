@@ -4,7 +4,7 @@ import type { Outcome, TaskRun } from "@skein/domain/Outcome"
 import type * as Effect from "effect/Effect"
 import type { BackendError } from "./BackendError.ts"
 
-/** What became of a message to a task: a task at work reads it, an idle one begins a run. */
+/** What happened to a message for a task: a running task reads it, an idle one begins a run. */
 export type Told =
   | { readonly status: "steered" }
   | { readonly status: "accepted"; readonly taskID: SessionID; readonly runID: RunID }
@@ -15,20 +15,20 @@ export interface Waited {
   readonly pending: ReadonlyArray<SessionID>
 }
 
-/** The tasks. A task is named by its id alone: it is the person's, who may control all of them. */
+/** The tasks. A task is named by its id alone: its person may control all of them. */
 export interface TaskControl {
-  /** The runs of all tasks of the tree that a session is in, oldest first. */
+  /** The runs of all tasks in a session's tree, oldest first. */
   readonly list: (session: SessionID) => Effect.Effect<ReadonlyArray<TaskRun>, BackendError>
-  /** The runs of a task, oldest first, and what it does or waits for. The id may be that of one of the runs. */
+  /** The runs of a task, oldest first, and what it does or waits for. The id may also be the id of a run. */
   readonly get: (
     id: RunID | SessionID
   ) => Effect.Effect<{ readonly runs: ReadonlyArray<TaskRun>; readonly doing: string }, BackendError>
-  /** Stops a task, and gives the outcomes of the runs that were at work. */
+  /** Stops a task, and returns the outcomes of its running runs. */
   readonly stop: (id: SessionID, reason?: string) => Effect.Effect<ReadonlyArray<Outcome>, BackendError>
-  /** Tells a task something: at work it reads that at its next step, else it starts again. */
+  /** Sends a message to a task: a running one reads it at its next step, an idle one starts again. */
   readonly message: (id: SessionID, message: string) => Effect.Effect<Told, BackendError>
   /** Moves a run to the background while a call waits for it. */
   readonly promote: (id: SessionID) => Effect.Effect<void, BackendError>
-  /** Waits until the newest run of a task has settled, or for so many milliseconds. */
+  /** Waits until the newest run of a task has settled, or for this many milliseconds. */
   readonly wait: (id: SessionID, timeout: number) => Effect.Effect<Waited, BackendError>
 }

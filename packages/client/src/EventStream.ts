@@ -1,4 +1,4 @@
-/** Owns the events of a server as a stream that survives broken connections: it continues after the last event that came. */
+/** Owns the events of a server as a stream that survives broken connections: it continues after the last event. */
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type { Event } from "@skein/domain/Event"
@@ -10,38 +10,38 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { authorised, type ClientOptions } from "./SkeinClient.ts"
 
-/** The server does not stream events, for a reason that will not pass. */
+/** The server does not stream events, for a permanent reason. */
 export class StreamRefused extends Schema.TaggedError<StreamRefused>()("StreamRefused", {
   status: Schema.Number,
   message: Schema.String
 }) {}
 
-/** What a stream gives. */
+/** An item of the stream. */
 export type Streamed =
   | { readonly _tag: "Event"; readonly id: string | undefined; readonly event: Event }
-  /** Events are missing: read everything again. */
+  /** Events are missing: reload everything. */
   | { readonly _tag: "Reset"; readonly id: string; readonly reason: string }
 
-/** Which events, and from where on. */
+/** Which events to stream, and from which position. */
 export interface StreamOptions extends ClientOptions {
   /**
-   * Finds the server again before each connection: one that was started again has another port and token. Nothing is sent
-   * while there is none.
+   * Finds the server before each connection, because a restarted one has another port and token. Nothing is sent while
+   * there is none.
    */
   readonly locate?: Effect.Effect<Option.Option<ClientOptions>>
-  /** Types of events that are not wanted; they are not even read. */
+  /** Types of events to skip; they are not even decoded. */
   readonly without?: ReadonlySet<string>
-  /** Runs each time that a connection breaks, or cannot be made. */
+  /** Runs each time a connection breaks, or cannot be made. */
   readonly onBroken?: Effect.Effect<void>
   /** A session of the tree; all trees if absent. */
   readonly session?: string
-  /** The id of the last event that is known: the stream continues after it. */
+  /** The id of the last known event. The stream continues after it. */
   readonly from?: string
-  /** Runs each time that the server begins to stream. */
+  /** Runs each time the server begins to stream. */
   readonly onOpen?: Effect.Effect<void>
 }
 
-/** A heartbeat comes every 15 seconds: without any, the connection is dead. */
+/** Heartbeats arrive every 15 seconds. Without any for this long, the connection is dead. */
 const silence = Duration.seconds(45)
 
 interface Message {
@@ -80,7 +80,7 @@ const streamedOf = ({ data, id, type }: Message, without: ReadonlySet<string>): 
   )
 }
 
-/** Blocks of lines, each of which is a message. */
+/** Splits a stream into blocks of lines, each of which is a message. */
 const blocks = <E, R>(text: Stream.Stream<string, E, R>): Stream.Stream<string, E, R> =>
   Stream.mapConcat(
     Stream.mapAccum(text, "", (rest, piece) => {
@@ -94,7 +94,7 @@ const nothing: ReadonlySet<string> = new Set()
 
 class Broken extends Schema.TaggedError<Broken>()("Broken", {}) {}
 
-/** The events, as they come. It ends only with an error that trying again would not mend. */
+/** The events as they arrive. It only ends with an error that retrying would not fix. */
 export const events = (
   { from, locate, onBroken = Effect.void, onOpen = Effect.void, session, token, url, without = nothing }: StreamOptions
 ): Stream.Stream<Streamed, StreamRefused, HttpClient.HttpClient> => {
@@ -111,7 +111,7 @@ export const events = (
         HttpClientRequest.setHeaders(last === undefined ? {} : { "last-event-id": last })
       )
       const response = yield* Effect.mapError(http.execute(request), () => new Broken())
-      // With a new server the token may be new as well.
+      // A new server may have a new token as well.
       const isStale = response.status === 401 && locate !== undefined
       if (response.status >= 400 && response.status < 500 && !isStale) {
         return yield* new StreamRefused({
@@ -125,7 +125,7 @@ export const events = (
         Stream.timeoutFail(() => new Broken(), silence),
         Stream.filterMap((block) => streamedOf(messageOf(block), without)),
         Stream.tap(({ id }) => Effect.sync(() => void (last = id ?? last))),
-        // A server that ends a stream is shutting down, or was too slow to be read: both mean to connect again.
+        // A server ends a stream if it shuts down, or if the client was too slow. Reconnect in both cases.
         Stream.concat(Stream.fail(new Broken()))
       )
     })

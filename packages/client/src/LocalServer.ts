@@ -1,4 +1,4 @@
-/** Finds the server of a database on this machine, and makes sure that it is that server before it gets the token. */
+/** Finds the server of a database on this machine. Verifies that it is that server before it gets the token. */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as HttpBody from "@effect/platform/HttpBody"
@@ -10,16 +10,16 @@ import * as Schema from "effect/Schema"
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import { join } from "node:path"
 
-/** How long a server may take to prove that it is the right one, in milliseconds. */
+/** How long a server may take to prove its identity, in milliseconds. */
 const patience = 3_000
 
-/** Where the file of a server is, among those of all servers; `database` is the canonical name of the database, without a password. */
+/** The path of a server's file. `database` is the canonical name of the database, without a password. */
 export const fileOf = (directory: string, database: string): string =>
   join(directory, `${createHash("sha256").update(database).digest("hex").slice(0, 16)}.json`)
 
 const decode = Schema.decodeUnknown(Schema.parseJson(ServerFile))
 
-/** What the file of a server says; none if there is none that can be read. */
+/** The contents of a server's file; none if it cannot be read. */
 export const read = (file: string): Effect.Effect<Option.Option<ServerFile>, never, FileSystem.FileSystem> =>
   Effect.option(
     Effect.flatMap(FileSystem.FileSystem, (fileSystem) => Effect.flatMap(fileSystem.readFileString(file), decode))
@@ -41,14 +41,14 @@ export const isGenuine = (
     const { answer } = yield* Schema.decodeUnknown(Answer)(yield* response.json)
     return isProof(answer, createHmac("sha256", token).update(nonce).digest("hex"))
   }).pipe(
-    // A stranger must not send the nonce on to the right server, and pass its answer off as its own.
+    // Do not follow redirects: another server could pass on the nonce and return the right server's answer as its own.
     Effect.provideService(FetchHttpClient.RequestInit, { redirect: "error" }),
     Effect.scoped,
     Effect.timeout(patience),
     Effect.orElseSucceed(() => false)
   )
 
-/** The server that a file tells of, if it runs and is the one that wrote the file. */
+/** The server that a file describes, if it runs and is the one that wrote the file. */
 export const find = (
   file: string
 ): Effect.Effect<Option.Option<ServerFile>, never, FileSystem.FileSystem | HttpClient.HttpClient> =>

@@ -1,9 +1,9 @@
-/** Decides how it is told that a server cannot listen. */
+/** Decides how to report that a server cannot listen. */
 import * as Schema from "effect/Schema"
 
 /** The address cannot be listened on. */
 export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", {
-  /** Of the system, such as `EADDRINUSE`. */
+  /** The system's code, such as `EADDRINUSE`. */
   code: Schema.String,
   message: Schema.String
 }) {

@@ -35,7 +35,7 @@ const make = (options: ServerOptions) =>
     const over = yield* Deferred.make<void>()
     const listening = yield* listen(options.hostname, options.port)
     const logins = yield* makeLogins({ port: listening.port, fileSystem, file: options.loginFile })
-    // What is under way is left before this scope ends, or the prompts in it would count as stopped.
+    // Leave running work before this scope ends. Otherwise its prompts would count as stopped.
     const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
     const { cluster } = options
     yield* Effect.addFinalizer(() => Effect.zipRight(cluster?.leave ?? Effect.void, Effect.provide(leaveAll, services)))
@@ -91,10 +91,10 @@ export class Server extends Context.Tag("@skein/server/Server")<Server, {
   readonly url: string
   /** Makes a login code that works once, within a minute. */
   readonly code: Effect.Effect<string>
-  /** Waits until a client ends the server. */
+  /** Waits until a client stops the server. */
   readonly closed: Effect.Effect<void>
 }>() {
-  /** Serves the sessions of these services until the scope closes. What is under way then is left for the next process. */
+  /** Serves the sessions of these services until the scope closes. Running work is then left for the next process. */
   static readonly layer = (
     options: ServerOptions
   ): Layer.Layer<Server, ListenFailed, FileSystem.FileSystem | ManyServices> =>

@@ -1,18 +1,18 @@
-/** Decides what a server asks of the program that it runs in: what lies in files beside its sessions. */
+/** Decides what a server needs from its program: access to files other than sessions. */
 import type { CleanWorktrees } from "@skein/api/Input"
 import type { CleanedWorktree, ShownConfig, TrustItem, Worktree } from "@skein/api/Output"
 import type { SessionID } from "@skein/domain/Id"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
-/** The program cannot do what was asked; the message says why, and how to fix it. */
+/** The program cannot do what was requested. The message says why, and how to fix it. */
 export class HostRefused extends Schema.TaggedError<HostRefused>()("HostRefused", {
-  /** `invalid`: what was asked makes no sense here. `failed`: it could not be done. */
+  /** `invalid`: the request makes no sense here. `failed`: it could not be carried out. */
   reason: Schema.Literal("invalid", "failed"),
   message: Schema.String
 }) {}
 
-/** Events and long texts that were removed, or would be. */
+/** The number of events and long texts that were removed, or would be. */
 export interface Forgotten {
   readonly events: number
   readonly texts: { readonly files: number; readonly bytes: number }
@@ -32,7 +32,7 @@ export interface ServerHost {
   readonly revokeTrust: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<TrustItem>, HostRefused>
   readonly worktrees: Effect.Effect<ReadonlyArray<Worktree>, HostRefused>
   readonly cleanWorktrees: (options: CleanWorktrees) => Effect.Effect<ReadonlyArray<CleanedWorktree>, HostRefused>
-  /** Removes old events and long texts, and the texts of sessions that were removed just now. */
+  /** Removes old events and long texts, and the texts of the sessions that were just removed. */
   readonly forget: (options: {
     readonly dryRun: boolean
     readonly removed: ReadonlySet<SessionID>

@@ -1,4 +1,4 @@
-/** Decides what a server is started with. */
+/** Decides the options of a server. */
 import type { ManyServices } from "@skein/core/Skein"
 import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
@@ -18,26 +18,26 @@ export interface McpDoor {
   ) => Effect.Effect<void>
 }
 
-/** What a server is started with. */
+/** The options of a server. */
 export interface ServerOptions {
   /** The address to listen on. */
   readonly hostname: string
   /** 0 takes a free one. */
   readonly port: number
-  /** What programs authenticate with. */
+  /** The token with which programs authenticate. */
   readonly token: Redacted.Redacted
   readonly version: string
-  /** The directory in which it was started: the page proposes it for the first session. */
+  /** The directory in which it was started. The page suggests it for the first session. */
   readonly directory?: string
-  /** The project that a directory belongs to: what approvals go by. */
+  /** The project of a directory, by which approvals are keyed. */
   readonly projectOf: (directory: string) => Effect.Effect<string>
-  /** Whether unfinished work of earlier processes is resumed. */
+  /** Whether to resume unfinished work of earlier processes. */
   readonly resume: boolean
-  /** Answers for files of config, trust, worktrees and long texts. Without it, the server has no such routes. */
+  /** Gives access to files of config, trust, worktrees and long texts. Without it, the server has no such routes. */
   readonly host?: ServerHost
-  /** Where logins are kept, so that they outlive the server; in memory only where absent. */
+  /** Where logins are stored, so that they survive a restart; by default in memory only. */
   readonly loginFile?: string
-  /** Opens the door for clients of MCP, with the first of them. Its connections end with the scope. None where absent. */
+  /** The door for MCP clients. The first client loads it, and its connections end with the scope. If absent, there is none. */
   readonly mcp?: Effect.Effect<McpDoor, never, ManyServices | Scope.Scope>
   /** The other servers; none where absent. What is unfinished is then taken up as it becomes free. */
   readonly cluster?: ClusterPort
@@ -58,7 +58,7 @@ export interface ClusterPort {
 /** The largest body of a request, in bytes. */
 export const largestBody = 8 * 1024 * 1024
 
-/** The largest archive that is imported, in bytes. */
+/** The maximum size of an imported archive, in bytes. */
 export const largestArchive = 64 * 1024 * 1024
 
 /** How long a client may take to send a request, in milliseconds. */
@@ -67,5 +67,5 @@ export const requestPatience = 30_000
 /** How long a client may take to send the headers of a request, in milliseconds. */
 export const headersPatience = 10_000
 
-/** How much may wait to be read by a client of events, in bytes: whoever reads more slowly is reset and closed. */
+/** How many bytes of events may wait for a client to read them. A slower client gets a reset, and is disconnected. */
 export const mostUnread = 1024 * 1024

@@ -4,7 +4,7 @@ import type { AgentNode } from "./AgentNode.ts"
 import { formatDuration } from "./Numbers.ts"
 import { whyNot } from "./OutcomeText.ts"
 
-/** What an agent is about; each has a colour, a shape and a word. */
+/** The phase of an agent. Each has a colour, a shape and a word. */
 export type Phase = "asking" | "working" | "retrying" | "waiting" | "interrupted" | "failed" | "done"
 
 /** The phases, the most urgent first. */
@@ -18,7 +18,7 @@ export const phases: ReadonlyArray<Phase> = [
   "done"
 ]
 
-/** What an agent is about. Nobody has to be asked about one that has settled. */
+/** The phase of an agent. A settled agent needs no answers. */
 export const phaseOf = ({ asks, state }: Pick<AgentNode, "asks" | "state">): Phase => {
   if (state.type === "settled") return state.outcome.status === "completed" ? "done" : "failed"
   if (asks.size > 0) return "asking"
@@ -51,14 +51,14 @@ const endText = (end: Extract<AgentNode["state"], { readonly type: "idle" }>["en
   }
 }
 
-/** When it is, which place in the queue the agent has, and how a run that did not complete is explained. */
+/** The current time, the agent's place in the queue, and the explanation of a run that did not complete. */
 export interface ActivityContext {
   readonly now: number
   readonly place?: number | undefined
   readonly why?: (outcome: Outcome) => string
 }
 
-/** What it does now, or why it does nothing; empty where there is nothing to say. */
+/** What it does now, or why it does nothing; empty if there is nothing to say. */
 export const activityOf = (
   { asks, calls, state }: Pick<AgentNode, "asks" | "calls" | "state">,
   { now, place, why = whyNot }: ActivityContext

@@ -1,11 +1,11 @@
-/** Decides what is known of one agent of a tree. */
+/** Decides what is known about one agent of a tree. */
 import type { SessionID } from "@skein/domain/Id"
 import type { ModelRef } from "@skein/domain/Model"
 import type { Outcome } from "@skein/domain/Outcome"
 import type { SessionInfo, SessionTurn } from "@skein/domain/SessionInfo"
 import type { Usage } from "@skein/domain/Usage"
 
-/** A tool call that runs, or the last one that did. */
+/** A running tool call, or the last one. */
 export interface Call {
   readonly tool: string
   readonly title: string
@@ -19,7 +19,7 @@ export type AgentState =
   }
   | { readonly type: "queued" }
   | { readonly type: "retry"; readonly attempt: number; readonly message: string; readonly next: number }
-  /** Nothing runs in it: of a root, and how its last turn ended, if it had one. */
+  /** Nothing runs in it. For a root, also how its last turn ended, if it had one. */
   | { readonly type: "idle"; readonly end: SessionTurn["ended"] }
   /** Its turn has no end, and no process works on it. */
   | { readonly type: "interrupted" }
@@ -29,7 +29,7 @@ export type AgentState =
 export interface AgentNode {
   readonly id: SessionID
   readonly parentID: SessionID | undefined
-  /** The session as it was last told; undefined while only its task is known. */
+  /** The latest known session; undefined while only its task is known. */
   info: SessionInfo | undefined
   agent: string
   title: string
@@ -38,21 +38,21 @@ export interface AgentNode {
   model: ModelRef | undefined
   /** Whether it is detached: no call waits for it. */
   background: boolean
-  /** The calls that run now, in the order in which they began. */
+  /** The running calls, in the order in which they began. */
   readonly calls: Map<string, Call>
   /** The call that began last. */
   lastCall: Call | undefined
-  /** The questions that it waits for: what each is about, by its id. */
+  /** The subjects of the questions that it waits for, by the questions' ids. */
   readonly asks: Map<string, string>
-  /** What its own requests used, and with all below it, since the tree is watched. */
+  /** The usage of its own requests, and including everything below it, since the tree is watched. */
   own: Usage
   usage: Usage
   began: number
   ended: number | undefined
-  /** For how long it has waited in queues, and since when it does. */
+  /** How long it has waited in queues, and since when it is in one. */
   queued: number
   queuedSince: number | undefined
-  /** Whether it has had a slot: from then on it waits for requests alone. */
+  /** Whether it has had a slot. From then on it only waits for requests. */
   hasWorked: boolean
   /** Whether its session was deleted. */
   isDeleted: boolean

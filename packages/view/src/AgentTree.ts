@@ -11,23 +11,23 @@ import type { AgentNode } from "./AgentNode.ts"
 import { QueuePlaces } from "./QueuePlaces.ts"
 import { nothing, since } from "./UsageSum.ts"
 
-/** A session that was read, and what it did then. */
+/** A session that was read, and its state at that time. */
 type Listed = SessionInfo & { readonly status: SessionStatus }
 
-/** What a node is made from where its session is not known yet. */
+/** A node's initial values while its session is unknown. */
 type Known = Pick<SessionInfo, "id" | "agent"> & Partial<Pick<SessionInfo, "parentID">>
 
-/** What the agents of one tree are doing. */
+/** The agents of one tree and what they do. */
 export class AgentTree {
   readonly #nodes = new Map<SessionID, AgentNode>()
-  /** What sessions had used before the tree was watched. */
+  /** The usage of sessions before the tree was watched. */
   readonly #before = new Map<SessionID, SessionInfo["usage"]>()
   readonly #places = new QueuePlaces()
   /** Since when it is watched, in milliseconds since 1970: work before that does not count. */
   #watched: number
   readonly root: AgentNode
 
-  /** A tree of one session, watched from now on: what was used before does not count. */
+  /** The tree of one session, watched from now on. Earlier usage does not count. */
   constructor(session: SessionInfo, now: number) {
     this.#before.set(session.id, session.usage)
     this.#watched = now
@@ -35,7 +35,7 @@ export class AgentTree {
     this.#learn(this.root, session)
   }
 
-  /** The tree of a snapshot, with all that it has ever used; undefined where the snapshot has no session. */
+  /** The tree of a snapshot, with all its usage; undefined if the snapshot has no session. */
   static of(snapshot: TreeSnapshot): AgentTree | undefined {
     const [root] = snapshot.sessions
     if (root === undefined) return undefined
@@ -51,7 +51,7 @@ export class AgentTree {
     for (const ask of snapshot.asks) {
       tree.#nodes.get(ask.sessionID)?.asks.set(ask.id, ask.type === "permission" ? ask.permission : "question")
     }
-    // A turn that is over may have left work below it.
+    // A turn that has ended may have left running work below it.
     for (const session of snapshot.sessions) {
       const node = tree.#nodes.get(session.id)
       if (session.status.type === "idle" && node !== undefined && node.state.type !== "settled") tree.#rest(node)
@@ -64,7 +64,7 @@ export class AgentTree {
     return [...this.#nodes.values()]
   }
 
-  /** The places of those that wait in a queue, as they are now. */
+  /** The current places in the queues. */
   get places(): ReadonlyMap<SessionID, number> {
     return this.#places.now
   }
@@ -74,7 +74,7 @@ export class AgentTree {
     return this.#nodes.get(id as SessionID)
   }
 
-  /** The name of the task that a session works on; undefined where it is the root, or not known. */
+  /** The name of a session's task; undefined for the root, or if it is unknown. */
   taskOf(id: SessionID): string | undefined {
     return id === this.root.id ? undefined : this.#nodes.get(id)?.title
   }
@@ -89,7 +89,7 @@ export class AgentTree {
     for (const { id, title, tool } of calls) if (!node.calls.has(id)) node.calls.set(id, { title, tool })
   }
 
-  /** Takes an event in; says whether anything that is shown has changed. */
+  /** Applies an event; returns whether anything visible has changed. */
   see(event: Event): boolean {
     if (event.type === "session.created" && !this.#nodes.has(event.properties.info.id)) {
       const { info } = event.properties
@@ -163,7 +163,7 @@ export class AgentTree {
     return node
   }
 
-  /** Notes what a session is now: its usage counts from where the tree was first watched. */
+  /** Updates a session. Its usage counts from the first snapshot of the tree. */
   #learn(node: AgentNode, info: SessionInfo): void {
     const before = this.#before.get(node.id)
     node.info = info
@@ -172,7 +172,7 @@ export class AgentTree {
   }
 
   #change(node: AgentNode, info: SessionInfo): boolean {
-    // A task of an earlier process has used something before it is heard of here.
+    // A task of an earlier process already has usage when its first event arrives here.
     if (node.info === undefined) this.#before.set(node.id, info.usage)
     this.#learn(node, info)
     node.agent = info.agent
@@ -183,7 +183,7 @@ export class AgentTree {
     return true
   }
 
-  /** Puts a node where a snapshot found it. */
+  /** Sets a node to its state in a snapshot. */
   #restore(node: AgentNode, { status }: Listed, run: TaskRun | undefined): void {
     if (run !== undefined) {
       node.title = run.description
@@ -207,7 +207,7 @@ export class AgentTree {
     else this.#rest(node)
   }
 
-  /** A run begins: in a session that was just made, or in one that goes on. */
+  /** A run begins, in a new session or in one that continues. */
   #begin(task: EventProperties<"subagent.created">, now: number): boolean {
     const known = this.#nodes.get(task.task_id)
     if (known === undefined) {
@@ -248,7 +248,9 @@ export class AgentTree {
     return true
   }
 
-  /** Its turn is over: it is still there as long as something below it continues, and a task until it has an outcome. */
+  /**
+   * Its turn has ended. It still counts as working while something below it continues; a task until it has an outcome.
+   */
   #rest(node: AgentNode, now?: number): void {
     const turn = node.info?.turn
     if (node.children.some(({ isDeleted, state }) => state.type !== "settled" && !isDeleted)) {

@@ -1,7 +1,7 @@
-/** Finds which work decided how long the whole took: without it, the end would have come earlier. */
+/** Finds the work that determined the total time: any delay in it delays the end. */
 import type { AgentNode } from "./AgentNode.ts"
 
-/** A stretch of the path: this agent worked, or waited, and everything after it waited for that. */
+/** A span of the path: this agent worked or waited, and everything later waited for that. */
 export interface Stretch {
   readonly id: string
   readonly start: number
@@ -9,8 +9,8 @@ export interface Stretch {
 }
 
 /**
- * The path, from the beginning of the root to its end, without a gap. It is found from the end: an agent waited last for the
- * task that ended last.
+ * The path, from the beginning of the root to its end, without a gap. It is found backwards: the task that ended last
+ * is what an agent waited for last.
  */
 export const criticalPath = (root: AgentNode, now: number): ReadonlyArray<Stretch> => {
   const path: Array<Stretch> = []

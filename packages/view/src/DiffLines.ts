@@ -1,10 +1,10 @@
-/** Reads a change of files as lines with their numbers. */
+/** Parses a diff into numbered lines. */
 
 /** A line of a change. */
 export interface DiffLine {
   readonly kind: "added" | "removed" | "same" | "file" | "gap"
   readonly text: string
-  /** Its number in the old file, and in the new one, where they are known. */
+  /** Its number in the old and the new file, if known. */
   readonly before?: number
   readonly after?: number
 }
@@ -31,7 +31,7 @@ const lineOf = (line: string, numbers: Numbers | undefined): DiffLine => {
   }
 }
 
-/** The lines of a diff as `diff -u` writes it, or of one that has no `@@` and so no numbers. */
+/** The lines of a diff in the format of `diff -u`, or of one without `@@`, which has no numbers. */
 export const diffLines = (diff: string): ReadonlyArray<DiffLine> => {
   const found: Array<DiffLine> = []
   let numbers: Numbers | undefined

@@ -1,4 +1,4 @@
-/** Writes counts, amounts and times for people: in few characters, the same on the page and in the terminal. */
+/** Formats counts, amounts and times for people: briefly, and the same on the page and in the terminal. */
 
 /** A count: `950`, `4.2k`, `1.3M`. */
 export const formatCount = (count: number): string => {
@@ -26,7 +26,7 @@ export const formatDuration = (milliseconds: number): string => {
   return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} m`
 }
 
-/** How long ago something was, in one unit: `now`, `5 m ago`, `3 h ago`, `12 d ago`. */
+/** How long ago something happened, in one unit: `now`, `5 m ago`, `3 h ago`, `12 d ago`. */
 export const formatAgo = (milliseconds: number): string => {
   const minutes = Math.floor(Math.max(0, milliseconds) / 60_000)
   if (minutes < 1) return "now"

@@ -1,8 +1,8 @@
-/** Says in a few words how a run ended, for rows that have little room. */
+/** Says in a few words how a run ended, for rows with little room. */
 import type { Outcome } from "@skein/domain/Outcome"
 import { formatDuration } from "./Numbers.ts"
 
-/** Why a run did not complete; empty for one that did. */
+/** Why a run did not complete; empty if it did. */
 export const whyNot = (outcome: Outcome): string => {
   switch (outcome.status) {
     case "completed":

@@ -1,8 +1,8 @@
-/** Gathers the questions that wait for a person, of one tree or of all. */
+/** Collects the questions that wait for a person, of one tree or of all. */
 import type { Event } from "@skein/domain/Event"
 import type { PendingAsk } from "@skein/domain/TreeSnapshot"
 
-/** The questions that wait: those for permission first, each kind oldest first. */
+/** The waiting questions: permission questions first, each kind oldest first. */
 export class PendingAsks {
   readonly #asks = new Map<string, PendingAsk>()
 
@@ -10,13 +10,13 @@ export class PendingAsks {
     this.replace(asks)
   }
 
-  /** All that wait are these. */
+  /** Replaces all waiting questions. */
   replace(asks: ReadonlyArray<PendingAsk>): void {
     this.#asks.clear()
     for (const ask of asks) this.#asks.set(ask.id, ask)
   }
 
-  /** Takes an event in; says whether a question came or went. */
+  /** Applies an event; returns whether a question was added or removed. */
   see(event: Event): boolean {
     switch (event.type) {
       case "permission.asked":
@@ -37,20 +37,20 @@ export class PendingAsks {
     }
   }
 
-  /** Those that wait now. */
+  /** The waiting questions. */
   get all(): ReadonlyArray<PendingAsk> {
     const asks = [...this.#asks.values()]
     return [...asks.filter(({ type }) => type === "permission"), ...asks.filter(({ type }) => type === "question")]
   }
 
-  /** How many there are in each tree. */
+  /** Their number in each tree. */
   get perTree(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>()
     for (const { rootID } of this.#asks.values()) counts.set(rootID, (counts.get(rootID) ?? 0) + 1)
     return counts
   }
 
-  /** What a session asked ends with it. */
+  /** The questions of a session end with it. */
   #leave(sessionID: string): boolean {
     const own = [...this.#asks.values()].filter((ask) => ask.sessionID === sessionID)
     for (const { id } of own) this.#asks.delete(id)

@@ -1,31 +1,31 @@
-/** Knows the places in the queues as they are now: told is only the one with which somebody came. */
+/** Computes the current places in the queues. Events only contain the place at which an agent joined. */
 import type { SessionID } from "@skein/domain/Id"
 
 interface Waiting {
   readonly position: number
-  /** How many of those that are known here were ahead when it came. */
+  /** How many known members were ahead when it joined. */
   readonly ahead: number
 }
 
-/** Who waits for a slot, and who for a request: both queues are served in the order in which their members came. */
+/** The queues for slots and for requests. Both are served in the order in which their members joined. */
 export class QueuePlaces {
   readonly #slots = new Map<SessionID, Waiting>()
   readonly #requests = new Map<SessionID, Waiting>()
 
-  /** Somebody came, at this place: for a slot, or where it has one for a request. */
+  /** An agent joined at this place: for a slot, or for a request if it has a slot. */
   enter(id: SessionID, position: number, hasSlot: boolean): void {
     this.leave(id)
     const queue = hasSlot ? this.#requests : this.#slots
     queue.set(id, { position, ahead: queue.size })
   }
 
-  /** Somebody waits no longer. */
+  /** An agent no longer waits. */
   leave(id: SessionID): void {
     this.#slots.delete(id)
     this.#requests.delete(id)
   }
 
-  /** All places, from 1: each has moved up by as many as have left before it. */
+  /** All places, from 1. Each member has moved up by the number of members that left ahead of it. */
   get now(): ReadonlyMap<SessionID, number> {
     const places = new Map<SessionID, number>()
     for (const queue of [this.#slots, this.#requests]) {

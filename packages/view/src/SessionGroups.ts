@@ -1,21 +1,21 @@
-/** Groups a list of sessions by what they need: first what waits for a person, last what is done. */
+/** Groups a list of sessions by what they need: those that wait for a person first, finished ones last. */
 import type { ListedSession } from "@skein/domain/TreeSnapshot"
 
-/** The groups, in the order in which they are shown. */
+/** The groups, in the order of the list. */
 export const groups = ["needs you", "running", "waiting", "failed", "done"] as const
 /** The name of a group. */
 export type Group = typeof groups[number]
 
-/** A root session in a list, and what is known of the tree below it. */
+/** A root session in a list, and what is known about its tree. */
 export interface SessionRow {
   readonly session: ListedSession
   /** How many questions of its tree wait for a person. */
   readonly asks: number
-  /** Whether something below it is under way although it is idle itself. */
+  /** Whether something below it is running although it is idle itself. */
   readonly worksBelow: boolean
 }
 
-/** The group of a session, and why it is there. */
+/** The group of a session, and the reason. */
 export const placeOf = (
   { asks, session: { status, turn }, worksBelow }: SessionRow
 ): { readonly group: Group; readonly why: string } => {
@@ -52,7 +52,7 @@ export const placeOf = (
   }
 }
 
-/** Sessions by their group, the latest change first; groups without any are left out. */
+/** Sessions by their group, the latest change first, without empty groups. */
 export const grouped = (
   rows: ReadonlyArray<SessionRow>
 ): ReadonlyArray<{ readonly group: Group; readonly rows: ReadonlyArray<SessionRow> }> => {

@@ -1,4 +1,4 @@
-/** Gathers from events when each agent did what: spans of work and of waiting, for lanes beside each other. */
+/** Collects from events what each agent did at which time: spans of work and of waiting, one lane for each agent. */
 import type { Span } from "@skein/api/Output"
 import type { Event } from "@skein/domain/Event"
 import type { Message } from "@skein/domain/Message"
@@ -7,7 +7,7 @@ import type { SessionStatus } from "@skein/domain/SessionInfo"
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
-/** When an id was made, in milliseconds since 1970: its first ten digits after the prefix. */
+/** When an id was made, in milliseconds since 1970: the first ten digits after its prefix. */
 export const timeOfID = (id: string): number => {
   let time = 0
   for (const digit of id.slice(id.indexOf("_") + 1).slice(0, 10)) {
@@ -16,7 +16,7 @@ export const timeOfID = (id: string): number => {
   return time
 }
 
-/** A message as a span: the time in which a model answered. */
+/** The span of a message: the time in which a model answered. */
 const spanOfMessage = (info: Message): Span | undefined =>
   info.role === "user" ? undefined : {
     id: info.id,
@@ -26,7 +26,7 @@ const spanOfMessage = (info: Message): Span | undefined =>
     label: info.modelID
   }
 
-/** A part as a span, where it took time of its own. */
+/** The span of a part, if it took time itself. */
 const spanOfPart = (part: Part): Span | undefined => {
   if (part.type === "retry") {
     const start = Math.min(timeOfID(part.id), part.next)
@@ -44,14 +44,14 @@ const spanOfPart = (part: Part): Span | undefined => {
   }
 }
 
-/** What an agent waits for by its status. */
+/** What an agent waits for, according to its status. */
 const waitOf = (status: SessionStatus): Pick<Span, "kind" | "label"> | undefined => {
   switch (status.type) {
     case "queued":
       return { kind: "slot", label: "waits for a slot" }
     case "waiting":
       return { kind: "budget", label: status.message.slice(0, 200) }
-    // Until its first word comes, nothing else tells that a model works.
+    // Until its first delta arrives, no other event shows that a model works.
     case "busy":
     case "compacting":
       return { kind: "model", label: status.type === "busy" ? "request" : "summarises" }
@@ -60,13 +60,13 @@ const waitOf = (status: SessionStatus): Pick<Span, "kind" | "label"> | undefined
   }
 }
 
-/** A question has the id of the call that asks, which has a span of its own. */
+/** A question has the id of its call, which has its own span. */
 const askID = (id: string): string => `ask-${id}`
 
 /** The spans of one agent. */
 class Lane {
   readonly spans = new Map<string, Span>()
-  /** The wait that its status tells of. */
+  /** The wait in its current status. */
   wait: string | undefined
   #sorted: ReadonlyArray<Span> | undefined
 
@@ -82,7 +82,7 @@ class Lane {
     return span !== undefined && span.end === undefined && this.put({ ...span, end: Math.max(at, span.start) })
   }
 
-  /** The model has begun to answer: from here on the message tells of it. */
+  /** The model has begun to answer. From here on, the message has the span. */
   endRequest(at: number): void {
     if (this.wait !== undefined && this.spans.get(this.wait)?.kind === "model") this.end(this.wait, at)
   }
@@ -98,11 +98,11 @@ class Lane {
   }
 }
 
-/** When the agents of one tree did what. */
+/** The spans of all agents in one tree. */
 export class Timeline {
   readonly #lanes = new Map<string, Lane>()
 
-  /** The spans of an agent, by their beginning. One without an end goes on. */
+  /** The spans of an agent, sorted by their beginning. A span without an end continues. */
   of(sessionID: string): ReadonlyArray<Span> {
     return this.#lanes.get(sessionID)?.sorted ?? []
   }
@@ -114,27 +114,27 @@ export class Timeline {
     return size
   }
 
-  /** Takes in a span that was read. */
+  /** Adds a span that was read. */
   put(sessionID: string, span: Span): void {
     this.#lane(sessionID).put(span)
   }
 
-  /** Takes in a message that was read, with its parts. */
+  /** Adds a message that was read, with its parts. */
   read(info: Message, parts: ReadonlyArray<Part>): void {
     const lane = this.#lane(info.sessionID)
     lane.put(spanOfMessage(info))
     for (const part of parts) lane.put(spanOfPart(part))
   }
 
-  /** Takes in what an agent does now, after all that was read of it. */
+  /** Adds an agent's current state, after everything that was read of it. */
   now(sessionID: string, status: SessionStatus, began: number): void {
     const lane = this.#lane(sessionID)
     const ends = lane.sorted.map(({ end }) => end)
-    // An answer or a call that is under way says it better.
+    // A running answer or call is more precise.
     if (!ends.includes(undefined)) this.#wait(lane, status, Math.max(began, ...ends.map((end) => end ?? 0)))
   }
 
-  /** Takes an event in; says whether a span has changed. */
+  /** Applies an event; returns whether a span has changed. */
   see(event: Event): boolean {
     const lane = this.#lane(event.sessionID)
     const { timestamp } = event

@@ -1,4 +1,4 @@
-/** Gathers messages with their parts as they grow: of the sessions that are open, and what grows just now of all others. */
+/** Collects growing messages with their parts: those of open sessions, and the growing texts of all others. */
 import type { Event, EventProperties } from "@skein/domain/Event"
 import type { Message } from "@skein/domain/Message"
 import type { MessageWithParts, Part } from "@skein/domain/Part"
@@ -7,7 +7,7 @@ type Growing = Extract<Part, { readonly type: "reasoning" | "text" }>
 
 const isGrowing = (part: Part): part is Growing => part.type === "text" || part.type === "reasoning"
 
-/** The messages of one session. What has not changed stays the same object. */
+/** The messages of one session. Unchanged ones remain the same object. */
 class Transcript {
   readonly #messages = new Map<string, MessageWithParts>()
   #sorted: ReadonlyArray<MessageWithParts> | undefined
@@ -25,7 +25,7 @@ class Transcript {
     this.#messages.set(info.id, { info, parts: this.#messages.get(info.id)?.parts ?? [] })
   }
 
-  /** Puts a part into its message; a part of a message that is not known waits for nothing: the message is told first. */
+  /** Adds a part to its message. A message's event always precedes those of its parts, so other parts are ignored. */
   put(part: Part): boolean {
     const message = this.#messages.get(part.messageID)
     if (message === undefined) return false
@@ -39,35 +39,35 @@ class Transcript {
   }
 }
 
-/** The messages of the sessions that somebody reads. */
+/** The messages of open sessions. */
 export class Transcripts {
   readonly #open = new Map<string, Transcript>()
-  /** Texts that grow, in all sessions: who opens one in the middle of an answer has all of it. */
+  /** Growing texts of all sessions, so that a session opened in the middle of an answer has all of it. */
   readonly #growing = new Map<string, Growing>()
 
-  /** Reads a session from now on: what was stored of it, and what has grown since. */
+  /** Opens a session, with its stored messages and what has grown since. */
   open(sessionID: string, messages: ReadonlyArray<MessageWithParts>): void {
     const transcript = new Transcript(messages)
     this.#open.set(sessionID, transcript)
     for (const part of this.#growing.values()) if (part.sessionID === sessionID) transcript.put(part)
   }
 
-  /** Reads a session no longer. */
+  /** Closes a session. */
   close(sessionID: string): void {
     this.#open.delete(sessionID)
   }
 
-  /** The messages of an open session, oldest first; undefined while it is not open. */
+  /** The messages of an open session, oldest first; undefined if it is not open. */
   of(sessionID: string): ReadonlyArray<MessageWithParts> | undefined {
     return this.#open.get(sessionID)?.messages
   }
 
-  /** What grows is not known any more: the connection was lost. */
+  /** Forgets growing texts, because the connection was lost. */
   forgetGrowing(): void {
     this.#growing.clear()
   }
 
-  /** Takes an event in; says whether an open session has changed. */
+  /** Applies an event; returns whether an open session has changed. */
   see(event: Event): boolean {
     const open = this.#open.get(event.sessionID)
     switch (event.type) {

@@ -1,4 +1,4 @@
-/** Adds and subtracts usage without a library of decimals: what domain does exactly, this does exactly as well. */
+/** Adds and subtracts usage without a decimal library, exactly as domain does. */
 import type { Tokens, Usage } from "@skein/domain/Usage"
 
 /** Nothing used. */
@@ -17,7 +17,7 @@ const scaled = (decimal: string, scale: number): bigint => {
 
 const scaleOf = (decimal: string): number => decimal.split(".")[1]?.length ?? 0
 
-/** `a` and `sign` times `b` as decimals; what is unknown stays unknown, and less than nothing is nothing. */
+/** `a` plus `sign` times `b` as decimals. Unknown stays unknown, and a negative result becomes zero. */
 const combine = (a: string, b: string, sign: 1n | -1n): string => {
   if (a === "unknown" || b === "unknown") return "unknown"
   if (b === "0") return a
@@ -46,7 +46,7 @@ const merge = (a: Usage, b: Usage, sign: 1 | -1): Usage => {
 /** Adds two usages. */
 export const sum = (a: Usage, b: Usage): Usage => merge(a, b, 1)
 
-/** What was used between two counts of the same thing. */
+/** The usage between two snapshots of the same thing. */
 export const since = (before: Usage, after: Usage): Usage => before === nothing ? after : merge(after, before, -1)
 
 /** The tokens of requests and answers together. */

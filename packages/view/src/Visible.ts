@@ -1,13 +1,13 @@
-/** Shows in a text what would hide or reorder it: who is asked about a command has to see all of it. */
+/** Shows characters that would hide or reorder text: a person who is asked about a command has to see all of it. */
 
 /**
- * Controls (ESC and CR too), invisible and reordering characters, and halves of characters. Fillers, joiners and
- * variation selectors count: they can carry text that nobody sees.
+ * Controls (ESC and CR too), invisible and reordering characters, and lone surrogates. Fillers, joiners and variation
+ * selectors count: they can carry invisible text.
  */
 export const unseen =
   /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115F\u1160\u3164\uFFA0]|[\u17B4\u17B5]|\u034F|[\uFE00-\uFE0E]|[\u{E0100}-\u{E01EF}]/gu
 
-/** Spaces that look like plain ones and are none. */
+/** Characters that look like plain spaces and are not. */
 const spaces = /[^\P{Zs} ]/gu
 
 const named = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`

@@ -1,4 +1,4 @@
-/** Puts the page together: the bar, the problem of the moment, and the view of the route. */
+/** Composes the page: the bar, the current problem, and the view of the route. */
 import { useSignalEffect } from "@preact/signals"
 import { Bar } from "./parts/Bar.tsx"
 import { Problem } from "./parts/Notices.tsx"

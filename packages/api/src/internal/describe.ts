@@ -1,4 +1,4 @@
-/** Decides what the OpenAPI document says beyond the routes: how to authenticate, and which problems there are. */
+/** Decides what the OpenAPI document says besides the routes: how to authenticate, and which problems exist. */
 import { problemType, titles } from "../Problem.ts"
 
 type Json = Record<string, unknown>
@@ -7,7 +7,7 @@ const isObject = (value: unknown): value is Json => typeof value === "object" &&
 
 const objectOf = (value: unknown): Json => isObject(value) ? value : {}
 
-/** How requests authenticate: programs by the token, the page by a cookie and a key together. */
+/** How requests authenticate: programs with the token, the page with a cookie and a key together. */
 const securitySchemes = {
   token: { type: "http", scheme: "bearer", description: "The token in the file of the server" },
   cookie: {
@@ -61,7 +61,7 @@ const ours = (schemas: Json): Json => ({
   Problem: problemSchema
 })
 
-/** Completes the document that is made from the routes. */
+/** Completes the document that is generated from the routes. */
 export const describe = (document: Json): Json => {
   const components = objectOf(document["components"])
   return {

@@ -1,4 +1,4 @@
-/** Owns what the routes share: who is logged in, which prompts are under way, and whether the server is to end. */
+/** Owns what the routes share: logins, running prompts, and whether the server has to end. */
 import type { BegunPrompt } from "@skein/core/BegunPrompt"
 import type { MessageID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
@@ -13,15 +13,15 @@ import type { Logins } from "./login/Logins.ts"
 export class ServerState extends Context.Tag("@skein/server/internal/ServerState")<ServerState, {
   readonly options: ServerOptions
   readonly logins: Logins
-  /** Whether a request carries the token, and not only a login. */
+  /** Whether a request carries the token, rather than only a login. */
   readonly hasToken: (request: IncomingMessage) => boolean
   /** When the server started, in milliseconds since 1970. */
   readonly started: number
-  /** Lives as long as the server: what goes on beyond a request runs in it. */
+  /** Lives as long as the server. Work that outlives its request runs in it. */
   readonly scope: Scope.Scope
   /** The prompts that are being answered. */
   readonly turns: Map<MessageID, BegunPrompt["turn"]>
-  /** Lets one archive in at a time. */
+  /** Admits one archive at a time. */
   readonly imports: Effect.Semaphore
   /** The keys of prompts that are being stored. */
   readonly storing: Map<string, Deferred.Deferred<void>>

@@ -1,11 +1,11 @@
-/** Takes up what processes before this one left unfinished, and leaves what is unfinished to the next one. */
+/** Resumes what earlier processes left unfinished, and leaves unfinished work to the next one. */
 import { Owner } from "@skein/core/Owner"
 import { Session } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 
-/** How many trees are taken up or left at once. */
+/** How many trees are resumed or left in parallel. */
 const atOnce = 8
 
 /** Resumes every unfinished tree that no other process works on. */
@@ -23,7 +23,7 @@ export const resumeAll = Effect.gen(function*() {
     ), { concurrency: atOnce, discard: true })
 }).pipe(Effect.catchAll((error) => Effect.logError("Unfinished work was not resumed", error.message)))
 
-/** Leaves the trees that this process works on as a crash would, so that the next process resumes them. */
+/** Leaves the trees of this process as a crash would, so that the next process resumes them. */
 export const leaveAll = Effect.gen(function*() {
   const storage = yield* SessionStorage
   const session = yield* Session

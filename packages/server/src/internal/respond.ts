@@ -1,9 +1,9 @@
-/** Writes answers that are decided before a route is reached: problems, straight to the connection. */
+/** Writes answers that are decided before a route is reached: problem documents, directly to the connection. */
 import { type Problem, problem, problemType } from "@skein/api/Problem"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 
-/** What every response says to browsers: keep it, frame it, run it or guess its type nowhere. */
+/** What every response tells browsers: never store it, frame it, run it, or guess its type. */
 export const safeHeaders: Readonly<Record<string, string>> = {
   "Cache-Control": "no-store",
   "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -15,7 +15,7 @@ export const safeHeaders: Readonly<Record<string, string>> = {
 const extraHeaders = (status: number): Readonly<Record<string, string>> =>
   status === 401 ? { "WWW-Authenticate": "Bearer" } : {}
 
-/** Answers with a problem. What the client still sends is not read: the connection ends with the answer. */
+/** Answers with a problem. The rest of the request is not read: the connection ends with the answer. */
 export const refuse = (request: IncomingMessage, response: ServerResponse, refused: Problem): void => {
   const body = JSON.stringify(refused)
   response.writeHead(refused.status, {
@@ -33,7 +33,7 @@ const ofParser: Readonly<Record<string, () => Problem>> = {
   ERR_HTTP_REQUEST_TIMEOUT: () => problem(408, "RequestTimeout", "The request was sent too slowly.")
 }
 
-/** Answers what is no HTTP request, or one that came too slowly, and closes the connection. */
+/** Answers something that is not an HTTP request, or that came too slowly, and closes the connection. */
 export const refuseSocket = (error: NodeJS.ErrnoException, socket: Duplex): void => {
   if (!socket.writable || error.code === "ECONNRESET") {
     socket.destroy()

@@ -1,6 +1,6 @@
 /**
- * Answers requests for events. A stream lasts for hours and there may be thousands: it is opened by a fiber that ends when the
- * stream is live, and leaves nothing but the connection and its place among the clients.
+ * Answers requests for events. There may be thousands of streams, each open for hours. So the fiber that opens one ends
+ * when the stream is live, and only the connection and its entry among the clients remain.
  */
 import { type Problem, problem } from "@skein/api/Problem"
 import { findSession } from "@skein/core/SessionLookup"
@@ -18,7 +18,7 @@ import { asProblem } from "./routes/toProblem.ts"
 
 const ofTree = /^\/v1\/sessions\/([^/]+)\/events$/
 
-/** What a request wants to hear; undefined if it is not about events. */
+/** What a request wants to stream; undefined if it is not for events. */
 const asked = ({ method, url = "" }: IncomingMessage) => {
   const [path = "", query = ""] = url.split("?", 2)
   const session = ofTree.exec(path)?.[1]
@@ -26,7 +26,7 @@ const asked = ({ method, url = "" }: IncomingMessage) => {
   return { session, from: new URLSearchParams(query).get("from") ?? undefined }
 }
 
-/** The feed that a client hears, in a scope of the client's own, and how its places are written. */
+/** The feed of a client, in the client's own scope, and the format of its positions. */
 const feedOf = Effect.fnUntraced(function*(session: string | undefined) {
   const feeds = yield* Feeds
   if (session === undefined) return { feed: yield* asProblem(feeds.ofAll), numbering: byLog }
@@ -36,7 +36,7 @@ const feedOf = Effect.fnUntraced(function*(session: string | undefined) {
 
 const failed: Problem = problem(500, "InternalError", "Something went wrong in the server. Its log says what.")
 
-/** Makes the function that answers such requests; it says whether a request was one. */
+/** Makes the function that answers such requests. It returns whether a request was one. */
 export const makeStreams = Effect.gen(function*() {
   const lifetime = yield* Effect.scope
   const runtime = yield* Effect.runtime<Feeds | SessionStorage>()

@@ -1,4 +1,6 @@
-/** Draws the questions that wait for a person, each with its answers: exactly what would happen, who asks, and why. */
+/**
+ * Draws the questions that wait for a person, with their answers: exactly what would happen, which agent asks, and why.
+ */
 import type { PendingAsk } from "@skein/domain/TreeSnapshot"
 import { visible, visibleLine } from "@skein/view/Visible"
 import { useState } from "preact/hooks"
@@ -11,12 +13,12 @@ import { Glyph } from "./Glyph.tsx"
 type PermissionAsk = Extract<PendingAsk, { readonly type: "permission" }>
 type QuestionAsk = Extract<PendingAsk, { readonly type: "question" }>
 
-/** How many questions are drawn at once; the next one comes up when one is answered. */
+/** How many questions are drawn at a time. Each answer reveals the next one. */
 const most = 20
 
 const textOf = (value: unknown): string => typeof value === "string" ? value : JSON.stringify(value) ?? String(value)
 
-/** What would happen: a command as it is, else what rules see of it. */
+/** What would happen: a command as written, otherwise what rules see of it. */
 const subjectOf = ({ metadata: { command }, patterns, permission }: PermissionAsk): string =>
   /^bash(?:_|$)/.test(permission) && typeof command === "string" ? command : patterns.join("\n")
 

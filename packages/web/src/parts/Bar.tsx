@@ -1,4 +1,4 @@
-/** Draws the bar on top: the way home, where one is, and how the connection is. */
+/** Draws the bar at the top: the link home, the current place, and the state of the connection. */
 import { connection, current } from "../state/current.ts"
 import { login } from "../state/login.ts"
 import { route } from "../state/route.ts"
@@ -15,9 +15,9 @@ const words: Record<Connection, string> = {
 }
 
 const hints: Partial<Record<Connection, string>> = {
-  stale: "nothing was heard for 20 seconds; what you see may be old",
+  stale: "nothing has arrived for 20 seconds; what you see may be old",
   reconnecting: "what you see may be old",
-  disconnected: "the server does not answer; what you see may be old. It is tried again every few seconds"
+  disconnected: "the server does not answer; what you see may be old. The page retries every few seconds"
 }
 
 const Badge = () => {

@@ -1,16 +1,16 @@
-/** Draws a change of files: its lines with their numbers, and in lines that were replaced the words that changed. */
+/** Draws a diff: its numbered lines, and the changed words of replaced lines. */
 import { type DiffLine, diffLines } from "@skein/view/DiffLines"
 import { visible } from "@skein/view/Visible"
 import { diffWordsWithSpace } from "diff"
 import type { ComponentChildren } from "preact"
 import { useMemo, useState } from "preact/hooks"
 
-/** The most lines that are shown at first, and the longest lines whose words are compared. */
+/** How many lines are shown at first, and the maximum length of lines whose words are compared. */
 const limits = { lines: 60, words: 400 }
 
 const marks: Record<DiffLine["kind"], string> = { added: "+", removed: "−", same: " ", file: "", gap: "⋮" }
 
-/** The words of a line that was replaced: those that are not in the other one are marked. */
+/** The words of a replaced line. Those that are not in the other line are marked. */
 const wordsOf = (line: DiffLine, other: DiffLine): ComponentChildren => {
   if (line.text.length > limits.words || other.text.length > limits.words) return visible(line.text)
   const [before, after] = line.kind === "removed" ? [line.text, other.text] : [other.text, line.text]
@@ -21,7 +21,7 @@ const wordsOf = (line: DiffLine, other: DiffLine): ComponentChildren => {
     )
 }
 
-/** The line that replaced a line, or that it replaced: where as many go as come, one after the other. */
+/** The counterpart of a replaced line. Only equal numbers of removed and added lines are matched, in order. */
 const partners = (lines: ReadonlyArray<DiffLine>): ReadonlyMap<DiffLine, DiffLine> => {
   const found = new Map<DiffLine, DiffLine>()
   for (let at = 0; at < lines.length; at++) {

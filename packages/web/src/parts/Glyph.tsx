@@ -1,4 +1,4 @@
-/** Draws a state as a shape: nobody has to tell it by its colour. */
+/** Draws a state as a shape, so that nobody depends on its colour. */
 import type { Phase } from "@skein/view/Activity"
 import type { Group } from "@skein/view/SessionGroups"
 
@@ -19,7 +19,7 @@ export const Glyph = ({ phase }: { readonly phase: Phase }) => (
   </svg>
 )
 
-/** The phase that stands for a group of sessions. */
+/** The phase of a group of sessions. */
 export const phaseOfGroup: Record<Group, Phase> = {
   "needs you": "asking",
   running: "working",

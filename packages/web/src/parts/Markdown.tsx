@@ -1,10 +1,10 @@
-/** Draws what models write: Markdown, of which nothing becomes markup but a few harmless elements. */
+/** Draws the Markdown of models. Only a few harmless elements become markup. */
 import { micromark } from "micromark"
 import { gfm, gfmHtml } from "micromark-extension-gfm"
 import { Component, type ComponentChild, h } from "preact"
 import { bodyOf } from "./markup.ts"
 
-/** The elements that are drawn; all others are left out, and what is in them stays. */
+/** The allowed elements. Others are left out, but their content stays. */
 const known = new Set([
   "a",
   "blockquote",
@@ -35,10 +35,10 @@ const known = new Set([
   "ul"
 ])
 
-/** Headings of an answer stand below those of the page. */
+/** Headings of an answer are one level below those of the page. */
 const lowered: Readonly<Record<string, string>> = { h1: "h4", h2: "h5", h3: "h6" }
 
-/** Elements whose content is nothing to read. */
+/** Elements whose content is not text to read. */
 const silent = new Set(["script", "style", "template", "iframe", "object", "noscript"])
 
 const isSafeLink = (url: string): boolean => /^(https?:|mailto:)/i.test(url)
@@ -53,7 +53,7 @@ const propsOf = (element: Element, name: string): Record<string, unknown> => {
   return {}
 }
 
-/** Pictures would be loaded from elsewhere: they become links. */
+/** Pictures would be loaded from elsewhere, so they become links. */
 const pictureOf = (element: Element): ComponentChild => {
   const url = element.getAttribute("src") ?? ""
   const text = `[image: ${element.getAttribute("alt") || url}]`
@@ -78,7 +78,7 @@ const parse = (text: string): ReadonlyArray<ComponentChild> => {
   return [...bodyOf(html).childNodes].map(drawn)
 }
 
-/** Paragraphs and the like, so that only the last one is read again while a text grows. */
+/** Splits text into blocks, so that only the last one is parsed again while the text grows. */
 const blocksOf = (text: string): ReadonlyArray<string> => {
   const blocks: Array<string> = []
   let block: Array<string> = []
@@ -105,7 +105,7 @@ class Block extends Component<{ readonly text: string }> {
   }
 }
 
-/** Markdown; one that still grows is read block by block. */
+/** Markdown. A growing text is parsed block by block. */
 export const Markdown = ({ grows, text }: { readonly text: string; readonly grows: boolean }) => (
   <div class="markdown">
     {(grows ? blocksOf(text) : [text]).map((block, at) => <Block key={at} text={block} />)}

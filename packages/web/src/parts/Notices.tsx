@@ -1,4 +1,4 @@
-/** Draws what stands in the place of data: nothing there, something wrong, or not there yet. */
+/** Draws a placeholder for data: empty, failed, or still loading. */
 import type { ComponentChildren } from "preact"
 
 /** Something is wrong. */
@@ -12,7 +12,7 @@ export const Empty = ({ children, title }: { readonly title: string; readonly ch
   </div>
 )
 
-/** The data is on its way: the shape of what will come. */
+/** The data is loading: the shape of what will come. */
 export const Loading = ({ rows = 6 }: { readonly rows?: number }) => (
   <div class="loading" role="status" aria-label="Loading">
     {Array.from({ length: rows }, (_, row) => <div key={row} class="bone" />)}

@@ -1,4 +1,4 @@
-/** Draws a part of a message: words, thoughts, calls with their results, and what the runtime says. */
+/** Draws a part of a message: texts, reasoning, calls with their results, and notes of the runtime. */
 import type { MessageWithParts, Part as MessagePart, ToolPart } from "@skein/domain/Part"
 import { formatCount, formatDuration } from "@skein/view/Numbers"
 import { visible, visibleLine } from "@skein/view/Visible"
@@ -7,10 +7,10 @@ import { Diff } from "./Diff.tsx"
 import { Glyph } from "./Glyph.tsx"
 import { Markdown } from "./Markdown.tsx"
 
-/** How much of an output is shown before somebody asks for all of it: lines, and characters at any rate. */
+/** How much of an output is shown at first: lines, and at most this many characters. */
 const folded = { lines: 14, characters: 4_000, most: 200_000 }
 
-/** A long text: its beginning, and the rest for those who ask. */
+/** A long text: its beginning, and the rest on request. */
 const Folded = ({ label, text }: { readonly text: string; readonly label: string }) => {
   const [all, showAll] = useState(false)
   const lines = text.split("\n")

@@ -1,20 +1,20 @@
-/** Draws of a long list only the rows that can be seen; all rows have one height. */
+/** Draws only the visible rows of a long list. All rows have the same height. */
 import type { ComponentChildren, HTMLAttributes } from "preact"
 import { useLayoutEffect, useRef, useState } from "preact/hooks"
 
-/** How many rows beyond the visible ones are drawn. */
+/** How many additional rows are drawn above and below. */
 const margin = 8
 
 interface Props {
   readonly count: number
   readonly rowHeight: number
   readonly row: (index: number) => ComponentChildren
-  /** The row that has to be in sight. */
+  /** The row that has to be visible. */
   readonly shown?: number | undefined
   readonly attributes?: HTMLAttributes<HTMLDivElement>
 }
 
-/** The list; it scrolls with the nearest element that says `data-scroller`. */
+/** The list. It scrolls with the nearest element that has `data-scroller`. */
 export const VirtualList = ({ attributes = {}, count, row, rowHeight, shown }: Props) => {
   const list = useRef<HTMLDivElement>(null)
   const [{ from, to }, setRange] = useState({ from: 0, to: 40 })

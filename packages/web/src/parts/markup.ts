@@ -14,6 +14,6 @@ const { trustedTypes } = globalThis as { readonly trustedTypes?: TrustedTypes }
 
 const policy = trustedTypes?.createPolicy("skein", identity) ?? identity
 
-/** The body of a document with this markup: to be read, and never to be put into the page. */
+/** The body of a document with this markup. Read it, but never insert it into the page. */
 export const bodyOf = (html: string): HTMLElement =>
   new DOMParser().parseFromString(policy.createHTML(html), "text/html").body

@@ -35,16 +35,16 @@ const wanted = new Set([
 
 /** The list of all sessions. */
 export class HomeStore {
-  /** Grows with each change that is to be drawn. */
+  /** Increases with each change that has to be drawn. */
   readonly revision = signal(0)
   readonly problem = signal<string | undefined>(undefined)
   readonly asks = new PendingAsks()
   readonly connection: EventConnection
   readonly #sessions = new Map<string, RootSession>()
-  /** The sessions below each root that are at work, as far as events have told. */
+  /** The running sessions below each root, as far as events have shown. */
   readonly #below = new Map<string, Set<string>>()
   #isLoaded = false
-  /** What came while the list was read. */
+  /** Events that arrived while the list was read. */
   #held: Array<Event> | undefined
   readonly #draw = coalesce(() => this.revision.value++)
   #loading = new AbortController()
@@ -77,19 +77,19 @@ export class HomeStore {
     })))
   }
 
-  /** The directories that sessions work in, the latest first. */
+  /** The directories of sessions, the latest first. */
   get directories(): ReadonlyArray<string> {
     const sessions = [...this.#sessions.values()].toSorted((a, b) => b.time.updated - a.time.updated)
     return [...new Set(sessions.map(({ directory }) => directory))].slice(0, 50)
   }
 
-  /** Ends it. */
+  /** Closes it. */
   close(): void {
     this.#loading.abort()
     this.connection.close()
   }
 
-  /** Reads all of the list; what happens meanwhile is taken in after it. */
+  /** Reads the whole list. Events that arrive meanwhile are applied after it. */
   async #load(): Promise<void> {
     this.#loading.abort()
     const { signal: ended } = this.#loading = new AbortController()
@@ -164,7 +164,7 @@ export class HomeStore {
     if (type === "subagent.completed" || type === "subagent.failed" || type === "session.deleted") {
       below.delete(sessionID)
       const root = this.#sessions.get(rootID)
-      // What was under way when the list was read is known from events by now.
+      // By now, events show what was running when the list was read.
       if (root?.unfinished === true && below.size === 0) this.#sessions.set(rootID, { ...root, unfinished: false })
     }
   }

@@ -1,4 +1,4 @@
-/** Owns what is known of one tree: a snapshot, and the events after it. */
+/** Owns one tree: a snapshot, and the events after it. */
 import { signal } from "@preact/signals"
 import type { TreeTimeline } from "@skein/api/Output"
 import type { Event } from "@skein/domain/Event"
@@ -15,9 +15,9 @@ import { EventConnection } from "./stream.ts"
 
 /** One tree. */
 export class TreeStore {
-  /** Grows with each change that is to be drawn. */
+  /** Increases with each change that has to be drawn. */
   readonly revision = signal(0)
-  /** Grows with each change of the transcript that is read. */
+  /** Increases with each change of the open transcript. */
   readonly said = signal(0)
   readonly problem = signal<string | undefined>(undefined)
   readonly asks = new PendingAsks()
@@ -26,7 +26,7 @@ export class TreeStore {
   readonly id: string
   tree: AgentTree | undefined
   timeline = new Timeline()
-  /** The session whose transcript is read. */
+  /** The session of the open transcript. */
   #reading: string | undefined
   readonly readingProblem = signal<string | undefined>(undefined)
   readonly #draw = coalesce(() => this.revision.value++)
@@ -43,7 +43,7 @@ export class TreeStore {
     })
   }
 
-  /** Reads the transcript of a session from now on, and no other. */
+  /** Opens the transcript of a session, and closes the previous one. */
   read(sessionID: string | undefined): void {
     if (sessionID === this.#reading) return
     if (this.#reading !== undefined) this.transcripts.close(this.#reading)
@@ -52,7 +52,7 @@ export class TreeStore {
     this.#reread()
   }
 
-  /** Ends it. */
+  /** Closes it. */
   close(): void {
     this.connection.close()
   }
@@ -72,7 +72,7 @@ export class TreeStore {
     }
     this.timeline = timeline
     this.#draw()
-    // What both show already comes once more, and does no harm.
+    // Events that both already show arrive once more, which does no harm.
     return `/v1/sessions/${this.id}/events?from=${Math.min(snapshot.seq, history.seq)}`
   }
 

@@ -1,18 +1,18 @@
-/** Owns what a person has asked for: each stays pending until an event shows that it happened. */
+/** Owns what a person has requested. Each request is pending until an event shows that it happened. */
 import { signal } from "@preact/signals"
 import type { Event } from "@skein/domain/Event"
 import { ask, messageOf } from "./api.ts"
 
-/** Something that was asked for and has not happened yet, or could not. */
+/** A request that is pending, or that failed. */
 interface Pending {
-  /** What it is about: an ask or a session. */
+  /** Its subject: a question or a session. */
   readonly about: string
-  /** What is said of it while it is under way, such as `Stopping`. */
+  /** What is shown while it is pending, such as `Stopping`. */
   readonly label: string
   readonly problem?: string
 }
 
-/** What is asked for. */
+/** A request. */
 interface Wish {
   readonly about: string
   readonly label: string
@@ -21,7 +21,7 @@ interface Wish {
   readonly idempotencyKey?: string
   /** Whether an event shows that it has happened. */
   readonly isDone: (event: Event) => boolean
-  /** What is told when it has. */
+  /** What is announced when it has happened. */
   readonly done: string
 }
 
@@ -32,10 +32,10 @@ interface Open extends Pending {
 
 const open = signal<ReadonlyArray<Open>>([])
 
-/** What happened last, for those who hear the page. */
+/** The latest event, for screen readers. */
 export const announced = signal("")
 
-/** What is pending about an ask or a session. */
+/** The pending requests for a question or a session. */
 export const pendingOf = (about: string): Pending | undefined => open.value.find((each) => each.about === about)
 
 const without = (wish: Open): void => void (open.value = open.value.filter((each) => each !== wish))
@@ -45,7 +45,7 @@ const settle = (wish: Open): void => {
   announced.value = wish.done
 }
 
-/** Asks for something. It is done when an event says so, and not before. */
+/** Makes a request. Only an event completes it. */
 export const request = async (wish: Wish): Promise<boolean> => {
   const { about, body, done, idempotencyKey, isDone, label, path } = wish
   const entry: Open = { about, label, isDone, done }
@@ -63,14 +63,14 @@ export const request = async (wish: Wish): Promise<boolean> => {
   }
 }
 
-/** Takes an event in: what it confirms is no longer pending. */
+/** Applies an event. What it confirms is no longer pending. */
 export const confirm = (event: Event): void => {
   for (const wish of open.value) if (wish.problem === undefined && wish.isDone(event)) settle(wish)
 }
 
-/** A problem was read. */
+/** A problem was dismissed. */
 export const dismiss = (about: string): void => void (open.value = open.value.filter((each) => each.about !== about))
 
-/** Everything was read anew: what is still to happen is seen there, and no event tells of what happened meanwhile. */
+/** Everything was reloaded. It shows what is still pending, and no event will confirm what happened meanwhile. */
 export const reconcile = (isOver: (about: string) => boolean): void =>
   void (open.value = open.value.filter(({ about, problem }) => problem !== undefined || !isOver(about)))

@@ -1,4 +1,4 @@
-/** Asks the server: with the cookie and the key, in JSON, and with an error that says what is wrong. */
+/** Sends requests to the server: with the cookie and the key, in JSON, and with errors that say what is wrong. */
 import { forget, key } from "./login.ts"
 
 /** The server refused, or did not answer (status 0). */
@@ -11,25 +11,25 @@ export class RequestFailed extends Error {
   }
 }
 
-/** The headers that each request carries. */
+/** The headers of each request. */
 export const headers = (): Record<string, string> => ({ "skein-key": key() ?? "" })
 
-/** What is wrong, as the server says it. */
+/** What is wrong, in the words of the server. */
 export const refusal = async (response: Response): Promise<RequestFailed> => {
   if (response.status === 401) forget()
   const problem = await response.json().catch(() => ({})) as { readonly detail?: string }
   return new RequestFailed(response.status, problem.detail ?? `The server answered with ${response.status}.`)
 }
 
-/** How a request is sent. */
+/** The options of a request. */
 export interface Sent {
   readonly body?: unknown
   readonly signal?: AbortSignal
-  /** Makes it safe to send again. */
+  /** Makes it safe to repeat. */
   readonly idempotencyKey?: string
 }
 
-/** Sends a request, and reads what it is answered with. */
+/** Sends a request, and reads the answer. */
 export const ask = async <A>(method: "GET" | "POST", path: string, sent: Sent = {}): Promise<A> => {
   const { body, idempotencyKey, signal } = sent
   const response = await fetch(path, {
@@ -49,5 +49,5 @@ export const ask = async <A>(method: "GET" | "POST", path: string, sent: Sent = 
   return (text === "" ? undefined : JSON.parse(text)) as A
 }
 
-/** What is said of an error. */
+/** The message of an error. */
 export const messageOf = (error: unknown): string => error instanceof Error ? error.message : String(error)

@@ -1,10 +1,10 @@
-/** Owns time in the page: what it is now, and what happens later. Nothing else reads a clock or sets a timer. */
+/** Owns time in the page: the current time, and timers. Nothing else reads a clock or sets a timer. */
 import { signal } from "@preact/signals"
 
 /** Milliseconds since 1970. */
 export const read = (): number => Date.now()
 
-/** Runs something once, later; the returned function cancels it. */
+/** Runs something once, later. The returned function cancels it. */
 export const after = (milliseconds: number, run: () => void): () => void => {
   const timer = setTimeout(run, milliseconds)
   return () => clearTimeout(timer)
@@ -20,11 +20,11 @@ export const pause = (milliseconds: number, ended: AbortSignal): Promise<void> =
     }, { once: true })
   })
 
-/** The time that is shown: it goes on once a second. */
+/** The time that is shown. It advances once a second. */
 export const now = signal(read())
 
 const tick = (): void => {
-  // A page that nobody sees needs no time.
+  // A hidden page needs no time.
   if (!document.hidden) now.value = read()
   after(1_000, tick)
 }
@@ -35,7 +35,7 @@ export const startClock = (): void => {
   document.addEventListener("visibilitychange", () => now.value = read())
 }
 
-/** How often what changed is drawn, in milliseconds: ten times a second. */
+/** How often changes are drawn, in milliseconds: ten times a second. */
 const pace = 100
 
 /** Draws at most ten times a second, however often something changes. */

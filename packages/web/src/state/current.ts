@@ -1,4 +1,4 @@
-/** Owns which store is open: one list or one tree, and one connection, for as long as its page is shown. */
+/** Owns the open store: one list or one tree with one connection, while its page is shown. */
 import { computed, effect, signal } from "@preact/signals"
 import { HomeStore } from "./HomeStore.ts"
 import { login } from "./login.ts"
@@ -6,16 +6,16 @@ import { route } from "./route.ts"
 import type { Connection } from "./stream.ts"
 import { TreeStore } from "./TreeStore.ts"
 
-/** The store of what is shown; undefined without a login. */
+/** The store of the current page; undefined without a login. */
 export const current = signal<HomeStore | TreeStore | undefined>(undefined)
 
-/** How the connection is. */
+/** The state of the connection. */
 export const connection = computed((): Connection => current.value?.connection.state.value ?? "closed")
 
-/** The session of the present route; undefined at home. */
+/** The session of the current route; undefined at home. */
 const session = computed(() => route.value.page === "session" ? route.value.session : undefined)
 
-/** Opens the store of each route, and closes the one before. */
+/** Opens the store of each route, and closes the previous one. */
 export const startStores = (): void => {
   effect(() => {
     const id = session.value

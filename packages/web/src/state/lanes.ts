@@ -1,15 +1,15 @@
-/** Decides how spans are drawn: in as few shapes as there are kinds, and nothing smaller than can be seen. */
+/** Decides how spans are drawn: as one shape for each kind, without details that are too small to see. */
 import type { Span } from "@skein/api/Output"
 import type { AgentNode } from "@skein/view/AgentNode"
 import { formatDuration } from "@skein/view/Numbers"
 
-/** The stretch of time that is shown, in milliseconds since 1970. */
+/** The visible time range, in milliseconds since 1970. */
 export interface Window {
   readonly from: number
   readonly to: number
 }
 
-/** The kinds of spans: those that are drawn later lie above. */
+/** The kinds of spans. Later ones are drawn on top. */
 export const kinds = ["tasks", "model", "tool", "slot", "budget", "retry", "person"] as const satisfies ReadonlyArray<
   Span["kind"]
 >
@@ -36,7 +36,7 @@ const heights: Record<Span["kind"], readonly [y: number, height: number]> = {
   person: [2, 18]
 }
 
-/** A stretch of pixels. */
+/** A range of pixels. */
 type Stretch = readonly [start: number, end: number]
 
 const stretchOf = (start: number, end: number, { from, to }: Window, width: number): Stretch | undefined => {
@@ -49,7 +49,7 @@ const stretchOf = (start: number, end: number, { from, to }: Window, width: numb
 const rectangle = ([x, end]: Stretch, y: number, height: number): string =>
   `M${x.toFixed(1)} ${y}H${end.toFixed(1)}V${y + height}H${x.toFixed(1)}z`
 
-/** One shape for each kind of span, as SVG paths. Neighbours that no pixel keeps apart are one. */
+/** One SVG path for each kind of span. Neighbours without a pixel between them are merged. */
 export const pathsOf = (
   spans: ReadonlyArray<Span>,
   window: Window,
@@ -75,7 +75,7 @@ export const pathsOf = (
   return paths
 }
 
-/** The path of stretches of time, at the bottom of a lane. */
+/** The path of time ranges, at the bottom of a lane. */
 export const stripOf = (
   stretches: ReadonlyArray<{ readonly start: number; readonly end: number }>,
   window: Window,
@@ -86,18 +86,18 @@ export const stripOf = (
     return stretch === undefined ? [] : [rectangle(stretch, 19, 3)]
   }).join("")
 
-/** From where to where an agent's line reaches. */
+/** The range of an agent's line. */
 export const lineOf = ({ began, ended }: AgentNode, window: Window, width: number, now: number): Stretch | undefined =>
   stretchOf(began, ended ?? now, window, width)
 
-/** The span at a moment: of several, the one that is drawn on top. */
+/** The span at a moment; of several, the one on top. */
 export const spanAt = (spans: ReadonlyArray<Span>, time: number, tolerance: number, now: number): Span | undefined =>
   spans
     .filter(({ end = now, start }) => start - tolerance <= time && time <= end + tolerance)
     .toSorted((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind))
     .at(-1)
 
-/** How long an agent did what, in words: for who hears the lane. */
+/** How long an agent did what, in words for screen readers. */
 export const summaryOf = (spans: ReadonlyArray<Span>, now: number): string => {
   const sums = new Map<Span["kind"], number>()
   for (const { end = now, kind, start } of spans) sums.set(kind, (sums.get(kind) ?? 0) + Math.max(0, end - start))
@@ -109,7 +109,7 @@ export const summaryOf = (spans: ReadonlyArray<Span>, now: number): string => {
 
 const steps = [100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000, 600_000, 1_800_000, 3_600_000]
 
-/** The marks of the axis: each with its place and how long after the beginning it is. */
+/** The marks of the axis: the position of each, and its time since the beginning. */
 export const ticksOf = (
   { from, to }: Window,
   width: number,

@@ -1,22 +1,22 @@
-/** Owns who the page is to the server: a cookie that it cannot read, and a key that it sends with each request. */
+/** Owns the page's login: a cookie that it cannot read, and a key that it sends with each request. */
 import { signal } from "@preact/signals"
 import { after } from "./clock.ts"
 
 const name = "skein-key"
 
-/** How long other tabs have to tell the key, in milliseconds. */
+/** How long other tabs may take to share the key, in milliseconds. */
 const patience = 150
 
-/** Whether there is a login: `unknown` until the page has looked for one. */
+/** Whether there is a login; `unknown` until the page has looked for one. */
 export const login = signal<"in" | "out" | "unknown">("unknown")
 
-/** The key; undefined where there is none. */
+/** The key; undefined if there is none. */
 export const key = (): string | undefined => sessionStorage.getItem(name) ?? undefined
 
 /** Why the last login failed. */
 export const loginProblem = signal<string | undefined>(undefined)
 
-// A link that opens a tab does not bring the key along: a tab that has it tells it to others of this origin.
+// A link that opens a tab does not pass on the key, so tabs share it with others of this origin.
 const tabs = new BroadcastChannel("skein-login")
 
 const take = (value: string): void => {
@@ -24,7 +24,7 @@ const take = (value: string): void => {
   login.value = "in"
 }
 
-/** The login is over. */
+/** The login has ended. */
 export const forget = (): void => {
   sessionStorage.removeItem(name)
   login.value = "out"
@@ -57,7 +57,7 @@ const askTabs = (): void => {
   })
 }
 
-/** Logs in by the code in the URL, by the key that is kept, or by one that another tab has. */
+/** Logs in with the code in the URL, with the stored key, or with the key of another tab. */
 export const startLogin = (): void => {
   tabs.addEventListener("message", ({ data }: MessageEvent<unknown>) => {
     const own = key()
@@ -69,7 +69,7 @@ export const startLogin = (): void => {
     }
   })
   const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1]
-  // The code works once: it belongs into no history.
+  // The code works once, so remove it from the history.
   if (location.hash !== "") history.replaceState(null, "", location.pathname)
   if (code !== undefined) void exchange(code)
   else if (key() !== undefined) login.value = "in"

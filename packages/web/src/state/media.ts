@@ -8,7 +8,7 @@ const query = (text: string) => {
   return matches
 }
 
-/** Whether there is room for one column of two-line rows only. */
+/** Whether there is only room for one column with rows of two lines. */
 export const isNarrow = query("(max-width: 760px)")
 
 /** Whether the transcript of the selected agent has room beside the tree. */

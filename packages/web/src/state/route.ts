@@ -1,4 +1,4 @@
-/** Decides which URL means what: every session, view and agent has one. */
+/** Maps URLs: every session, view and agent has one. */
 import { signal } from "@preact/signals"
 
 /** The views of a session. */
@@ -6,7 +6,7 @@ export const views = ["tree", "timeline", "transcript"] as const
 /** The name of a view. */
 export type View = typeof views[number]
 
-/** What a URL means. */
+/** The meaning of a URL. */
 export type Route =
   | { readonly page: "home" }
   | { readonly page: "new" }
@@ -14,7 +14,7 @@ export type Route =
 
 const isView = (text: string | undefined): text is View => views.some((view) => view === text)
 
-/** What a path means; whatever means nothing is home. */
+/** The route of a path. An unknown path is home. */
 const parse = (path: string): Route => {
   const [, area, session, view, node] = path.split("/")
   if (area === "s" && session === "new") return { page: "new" }
@@ -26,10 +26,10 @@ const parse = (path: string): Route => {
 export const pathOf = (session: string, view?: View, node?: string): string =>
   ["/s", session, ...(view === undefined ? [] : [view]), ...(node === undefined ? [] : [node])].join("/")
 
-/** Where the page is. */
+/** The current route. */
 export const route = signal<Route>(parse(location.pathname))
 
-/** Goes somewhere; `replace` leaves no step to go back to. */
+/** Navigates; `replace` adds no entry to the history. */
 export const go = (path: string, replace = false): void => {
   if (path === location.pathname) return
   if (replace) history.replaceState(null, "", path)
@@ -40,7 +40,7 @@ export const go = (path: string, replace = false): void => {
 const isPlain = (event: MouseEvent): boolean =>
   event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey
 
-/** Follows links within the page without loading it again. */
+/** Follows links within the page without reloading it. */
 export const startRouting = (): void => {
   addEventListener("popstate", () => route.value = parse(location.pathname))
   document.addEventListener("click", (event) => {

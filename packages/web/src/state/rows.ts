@@ -1,4 +1,4 @@
-/** Decides what a row of the tree says: plain data, so that a row whose data is the same is not drawn again. */
+/** Decides the contents of a tree's rows: plain data, so that an unchanged row is not drawn again. */
 import { activityOf, type Phase, phaseOf, timesOf } from "@skein/view/Activity"
 import type { AgentNode } from "@skein/view/AgentNode"
 import type { AgentTree } from "@skein/view/AgentTree"
@@ -16,7 +16,7 @@ export interface Place {
   readonly hasChildren: boolean
 }
 
-/** What a row says. */
+/** The contents of a row. */
 export interface RowData {
   readonly id: string
   readonly phase: Phase
@@ -33,7 +33,7 @@ export interface RowData {
 
 const alive = (node: AgentNode): ReadonlyArray<AgentNode> => node.children.filter(({ isDeleted }) => !isDeleted)
 
-/** The agents that have a row, from top to bottom; those below a collapsed one have none. */
+/** The agents that have a row, from top to bottom. Those below a collapsed one have none. */
 export const placesOf = (tree: AgentTree, collapsed: ReadonlySet<string>): ReadonlyArray<Place> => {
   const places: Array<Place> = []
   const visit = (node: AgentNode, level: number, position: number, siblings: number): void => {
@@ -47,7 +47,7 @@ export const placesOf = (tree: AgentTree, collapsed: ReadonlySet<string>): Reado
   return places
 }
 
-/** Own and subtree figures: one where they are the same. */
+/** An agent's own figure and that of its subtree, or one figure if they are equal. */
 const pair = (own: string, all: string): string => own === all || own === "" ? all : `${own} / ${all}`
 
 const costText = (cost: string): string => cost === "unknown" || cost === "0" ? "" : formatCost(cost)
@@ -62,14 +62,14 @@ const phaseWords: Record<Phase, string> = {
   done: "done"
 }
 
-/** What an agent is about, in words. */
+/** The state of an agent, in words. */
 const stateOf = (node: AgentNode, place: number | undefined, now: number): string => {
   const phase = phaseOf(node)
   const activity = activityOf(node, { now, place })
   return activity === "" ? phaseWords[phase] : visibleLine(activity.slice(0, 300))
 }
 
-/** What the row of an agent says. */
+/** The row of an agent. */
 export const rowOf = (node: AgentNode, place: number | undefined, now: number): RowData => {
   const { worked } = timesOf(node, now)
   const { lastCall, model, own, usage } = node

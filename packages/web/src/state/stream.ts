@@ -1,28 +1,31 @@
-/** Owns a connection that events come over: reads it, watches that bytes come, and connects again by itself. */
+/** Owns a connection for events: reads it, checks that data arrives, and reconnects automatically. */
 import { type ReadonlySignal, signal } from "@preact/signals"
 import type { Event } from "@skein/domain/Event"
 import { headers, refusal, RequestFailed } from "./api.ts"
 import { after, pause, read } from "./clock.ts"
 
-/** How a connection is: what is shown is only sure to be the present while it is `live`. */
+/** The state of a connection. What is shown is only certain to be current while it is `live`. */
 export type Connection = "connecting" | "live" | "stale" | "reconnecting" | "disconnected" | "closed"
 
-/** A heartbeat comes every 15 seconds: without any byte for so long, in milliseconds, it is said, and it is dead. */
+/**
+ * Heartbeats arrive every 15 seconds. Without any data for this long, in milliseconds, the connection is shown as
+ * stale, and is dead.
+ */
 const silence = { told: 20_000, dead: 45_000 }
 
-/** How long to wait before each try to connect again, in milliseconds. */
+/** How long to wait before each attempt to reconnect, in milliseconds. */
 const waits = [0, 250, 500, 1_000, 2_000, 4_000]
 
-/** What to listen to, and what to do about it. */
+/** What to stream, and how to handle it. */
 export interface Listening {
-  /** Reads everything anew, and says which stream continues after it. Runs before each connection. */
+  /** Reloads everything, and returns the stream that continues after it. Runs before each connection. */
   readonly prepare: (signal: AbortSignal) => Promise<string>
   /** The stream is open. */
   readonly opened?: () => void
-  /** Which kinds of events are read at all. */
+  /** Which kinds of events to decode. */
   readonly wants: (type: string) => boolean
   readonly see: (event: Event) => void
-  /** There is nothing to connect to: the server says why. */
+  /** There is nothing to connect to. The server says why. */
   readonly refused: (error: RequestFailed) => void
 }
 
@@ -41,7 +44,7 @@ const blockOf = (text: string): Block => {
   return { type, data }
 }
 
-/** Events are missing, or the server has ended the stream: everything is read anew. */
+/** Events are missing, or the server has ended the stream: reload everything. */
 class Broken extends Error {}
 
 /** A connection. */
@@ -57,12 +60,12 @@ export class EventConnection {
     void this.#run()
   }
 
-  /** How it is. */
+  /** Its state. */
   get state(): ReadonlySignal<Connection> {
     return this.#state
   }
 
-  /** Ends it. */
+  /** Closes it. */
   close(): void {
     this.#state.value = "closed"
     this.#end.abort()
@@ -130,7 +133,7 @@ export class EventConnection {
     }
   }
 
-  /** Watches that bytes come; the returned function ends that. */
+  /** Checks that data arrives. The returned function ends that. */
   #watch(die: () => void): () => void {
     let cancel = () => {}
     const look = () => {

@@ -1,8 +1,8 @@
-/** Decides what can be asked of agents, and which event shows that it has happened. */
+/** Decides what a person can request of agents, and which event shows that it has happened. */
 import type { AgentNode } from "@skein/view/AgentNode"
 import { request } from "./actions.ts"
 
-/** What an agent is called in buttons and announcements. */
+/** The name of an agent in buttons and announcements. */
 export const nameOf = ({ agent, title }: Pick<AgentNode, "agent" | "title">): string => title === "" ? agent : title
 
 const isRoot = ({ parentID }: AgentNode): boolean => parentID === undefined
@@ -38,7 +38,7 @@ export const promote = (node: AgentNode): Promise<boolean> =>
     done: `${nameOf(node)} continues in the background`
   })
 
-/** Continues what was cut off in the tree of an agent. */
+/** Continues what was interrupted in the tree of an agent. */
 export const resume = (node: AgentNode): Promise<boolean> =>
   request({
     about: node.id,
@@ -48,7 +48,7 @@ export const resume = (node: AgentNode): Promise<boolean> =>
     done: `Resumed ${nameOf(node)}`
   })
 
-/** Says something to an agent: the root is prompted, a task reads it at its next step or starts again. */
+/** Sends a message to an agent. A root is prompted; a task reads it at its next step or starts again. */
 export const say = (node: AgentNode, text: string): Promise<boolean> =>
   request({
     about: node.id,

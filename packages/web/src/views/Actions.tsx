@@ -1,4 +1,4 @@
-/** Draws what can be done with the selected agent, or with all that are marked. */
+/** Draws the actions for the selected agent, or for all marked ones. */
 import type { AgentNode } from "@skein/view/AgentNode"
 import { visibleLine } from "@skein/view/Visible"
 import type { RefObject } from "preact"

@@ -12,7 +12,7 @@ import type { HomeStore } from "../state/HomeStore.ts"
 import { isNarrow } from "../state/media.ts"
 import { pathOf } from "../state/route.ts"
 
-/** How many sessions that are done are shown at first. */
+/** How many finished sessions are shown at first. */
 const fewDone = 12
 
 const Row = ({ count, index, of }: { readonly of: SessionRow; readonly index: number; readonly count: number }) => {
@@ -64,7 +64,7 @@ const Section = ({ group, rows }: { readonly group: Group; readonly rows: Readon
   )
 }
 
-/** Moves between the rows by the arrow keys. */
+/** Moves between the rows with the arrow keys. */
 const onKey = (event: KeyboardEvent): void => {
   if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return
   if (!(event.currentTarget instanceof HTMLElement) || !(event.target instanceof HTMLAnchorElement)) return

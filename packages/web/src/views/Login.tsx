@@ -4,7 +4,7 @@ import { exchange, loginProblem } from "../state/login.ts"
 
 const codeOf = (text: string): string => /(?:#code=)?([\w-]{20,})\s*$/.exec(text.trim())?.[1] ?? text.trim()
 
-/** The page of those who are not logged in. */
+/** The page without a login. */
 export const Login = () => {
   const [text, setText] = useState("")
   return (

@@ -1,4 +1,4 @@
-/** Draws the form that begins a session. */
+/** Draws the form that creates a session. */
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { useEffect, useState } from "preact/hooks"
 import { Problem } from "../parts/Notices.tsx"
@@ -17,7 +17,7 @@ interface Items<A> {
   readonly items: ReadonlyArray<A>
 }
 
-/** What the project of a directory offers; nothing while the directory is none. */
+/** What the project of a directory offers; nothing while the directory is invalid. */
 const readChoices = async (directory: string, signal: AbortSignal): Promise<Choices> => {
   const query = `directory=${encodeURIComponent(directory)}`
   const [agents, models] = await Promise.all([
@@ -77,7 +77,7 @@ export const NewSession = ({ store }: { readonly store: HomeStore }) => {
     const propose = (place: string) => setDraft((now) => now.directory === "" ? { ...now, directory: place } : now)
     if (known[0] !== undefined) return propose(known[0])
     const end = new AbortController()
-    // Before the first session, the server's own directory is the best guess; without one the field stays empty.
+    // Before the first session, the server's own directory is the best guess. Without one, the field stays empty.
     ask<{ readonly directory?: string }>("GET", "/v1/server", { signal: end.signal })
       .then(({ directory: place }) => place !== undefined && propose(place), () => undefined)
     return () => end.abort()

@@ -1,4 +1,4 @@
-/** Draws a session: its questions, one of its views, and what can be done; all views share one selection. */
+/** Draws a session: its questions, one of its views, and the actions. All views share one selection. */
 import { visibleLine } from "@skein/view/Visible"
 import { useMemo, useRef, useState } from "preact/hooks"
 import { Asks } from "../parts/Asks.tsx"

@@ -58,7 +58,7 @@ const Tools = ({ change, showPath, showsPath, window }: ToolsProps) => (
   </div>
 )
 
-/** How much of a path is told in words. */
+/** How much of a path is described in words. */
 const longestPath = 40
 
 const PathText = ({ path, tree }: { readonly path: ReadonlyArray<Stretch>; readonly tree: AgentTree }) => (
@@ -70,7 +70,7 @@ const PathText = ({ path, tree }: { readonly path: ReadonlyArray<Stretch>; reado
   </p>
 )
 
-/** How wide the lanes are, in pixels. */
+/** The width of the lanes, in pixels. */
 const useWidth = (list: { readonly current: HTMLDivElement | null }): number => {
   const [width, setWidth] = useState(600)
   useLayoutEffect(() => {
@@ -88,14 +88,14 @@ const useWidth = (list: { readonly current: HTMLDivElement | null }): number => 
 interface Moves {
   readonly window: Window
   readonly change: (to: Window | undefined) => void
-  /** Selects another lane, so many further down. */
+  /** Selects the lane this many rows further down. */
   readonly select: (by: number) => void
   readonly last: number
-  /** Opens what is selected. */
+  /** Opens the selected agent. */
   readonly open: () => void
 }
 
-/** What the keys do. */
+/** The actions of the keys. */
 const keysOf = ({ change, last, open, select, window }: Moves): Readonly<Record<string, () => void>> => ({
   ArrowDown: () => select(1),
   ArrowUp: () => select(-1),

@@ -1,4 +1,4 @@
-/** Draws what was said in a session, as it grows. */
+/** Draws the conversation of a session as it grows. */
 import type { MessageWithParts } from "@skein/domain/Part"
 import type { AgentNode } from "@skein/view/AgentNode"
 import { formatCost, formatCount } from "@skein/view/Numbers"
@@ -31,7 +31,7 @@ const Head = ({ info }: Pick<MessageWithParts, "info">) => {
   )
 }
 
-/** A message; it is drawn again when it has changed. */
+/** A message. It is drawn again when it has changed. */
 class Message extends Component<MessageProps> {
   override shouldComponentUpdate({ message }: MessageProps): boolean {
     return message !== this.props.message
@@ -48,7 +48,7 @@ class Message extends Component<MessageProps> {
   }
 }
 
-/** Whether somebody reads the end: then it stays in sight while it grows. */
+/** Whether the end is visible. Then it stays visible while the transcript grows. */
 const isAtEnd = (scroller: Element): boolean => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 80
 
 /** The transcript of an agent. */

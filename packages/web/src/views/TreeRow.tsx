@@ -21,7 +21,7 @@ interface Props extends Omit<Place, "node"> {
 const isSame = (a: RowData, b: RowData): boolean =>
   (Object.keys(a) as ReadonlyArray<keyof RowData>).every((key) => a[key] === b[key])
 
-/** A row; it is drawn again when what it says has changed. */
+/** A row. It is drawn again when its contents have changed. */
 export class TreeRow extends Component<Props> {
   override shouldComponentUpdate(next: Props): boolean {
     return !isSame(this.props.data, next.data)

@@ -1,4 +1,4 @@
-/** Draws a tree of agents: one row each, moved through by the arrow keys as any tree. */
+/** Draws a tree of agents: one row each, with the usual arrow keys of a tree. */
 import { useMemo, useRef, useState } from "preact/hooks"
 import { VirtualList } from "../parts/VirtualList.tsx"
 import { pendingOf } from "../state/actions.ts"
@@ -24,7 +24,7 @@ const toggled = (set: ReadonlySet<string>, id: string): ReadonlySet<string> => {
   return next
 }
 
-/** Where a key leads from a row: another row, or an open or closed one. */
+/** Where a key leads from a row: to another row, or to an open or closed one. */
 const moveOf = (
   key: string,
   places: ReadonlyArray<Place>,

@@ -1,11 +1,11 @@
-/** Zooms and pans a timeline by the wheel and by dragging. */
+/** Zooms and pans a timeline with the wheel and by dragging. */
 import { useLayoutEffect, useRef } from "preact/hooks"
 import type { Window } from "../state/lanes.ts"
 
-/** How far a window is moved or narrowed by a step. */
+/** How far one step moves or zooms the window. */
 export const step = { pan: 0.15, zoom: 0.7 }
 
-/** A window around the same middle, or around a given place in it (0 to 1). */
+/** A window around the same middle, or around a given position in it (0 to 1). */
 export const zoomed = ({ from, to }: Window, factor: number, at = 0.5): Window => {
   const middle = from + (to - from) * at
   const length = Math.max(50, (to - from) * factor)
@@ -17,7 +17,7 @@ export const moved = ({ from, to }: Window, by: number): Window => ({
   to: to + (to - from) * by
 })
 
-/** Zooms by a pinch or with Ctrl and the wheel, and pans by dragging, at most once a frame. */
+/** Zooms with a pinch or Ctrl and the wheel, and pans by dragging, at most once a frame. */
 export const useGestures = (current: () => Window, change: (to: Window) => void) => {
   const list = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => {

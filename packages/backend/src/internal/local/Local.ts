@@ -9,6 +9,6 @@ export interface Local {
   readonly given: <A, E, R extends ManyServices | Scope.Scope>(
     effect: Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E, Exclude<R, ManyServices>>
-  /** The project that a directory belongs to: what approvals go by. */
+  /** The project of a directory, by which approvals are keyed. */
   readonly projectOf: (directory: string) => Effect.Effect<string>
 }

@@ -1,4 +1,4 @@
-/** The questions to people in this process, and what was allowed for good. */
+/** The questions to people in this process, and the approvals. */
 import type { Permission } from "@skein/core/Permission"
 import type { Question } from "@skein/core/Question"
 import { findSession } from "@skein/core/SessionLookup"

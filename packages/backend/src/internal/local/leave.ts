@@ -1,4 +1,4 @@
-/** Leaves what is under way in a tree of this process, for the next prompt or resume. */
+/** Leaves the running work of a tree in this process for the next prompt or resume. */
 import { Session } from "@skein/core/Session"
 import { findSession } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
@@ -6,7 +6,9 @@ import type { SessionID } from "@skein/domain/Id"
 import type { TaskRun } from "@skein/domain/Outcome"
 import * as Effect from "effect/Effect"
 
-/** Whether anything of the tree is still under way: a task, news that nobody has read, or a turn that news has begun. */
+/**
+ * Whether anything of the tree is still running: a task, an unread notification, or a turn that a notification began.
+ */
 const isAtWork = Effect.fnUntraced(function*(id: SessionID) {
   const storage = yield* SessionStorage
   const { rootID, turn } = yield* findSession(id)
@@ -15,7 +17,7 @@ const isAtWork = Effect.fnUntraced(function*(id: SessionID) {
   return turn !== undefined && turn.ended === undefined
 })
 
-/** Leaves it, and gives the background runs that are interrupted by that. */
+/** Leaves it, and returns the background runs that this interrupts. */
 export const leave = Effect.fnUntraced(function*(id: SessionID) {
   const nothing: ReadonlyArray<TaskRun> = []
   if (!(yield* isAtWork(id))) return nothing

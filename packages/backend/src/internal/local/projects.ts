@@ -1,4 +1,4 @@
-/** What the projects of this process have. */
+/** The projects of this process. */
 import { Agent } from "@skein/core/Agent"
 import { Command } from "@skein/core/Command"
 import { Config } from "@skein/core/Config"

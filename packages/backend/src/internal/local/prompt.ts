@@ -1,4 +1,4 @@
-/** Prompts sessions of this process: returns once a prompt is stored, and keeps its turn for whoever waits. */
+/** Prompts sessions of this process: returns once a prompt is stored, and keeps its turn for callers that wait. */
 import { beginPrompt } from "@skein/core/BegunPrompt"
 import type { Bus } from "@skein/core/Bus"
 import { turnAnswering } from "@skein/core/PromptedTurn"
@@ -28,7 +28,7 @@ const optionsOf = (id: SessionID, prompt: NewPrompt): PromptOptions => {
   }
 }
 
-/** Prompts, and continues in the scope whether or not anybody waits for the turn. */
+/** Prompts, and continues in the scope even if its caller stops waiting. */
 const begin = Effect.fnUntraced(function*(id: SessionID, prompt: NewPrompt, scope: Scope.Scope) {
   const { rootID } = yield* findSession(id)
   return yield* beginPrompt({
@@ -41,7 +41,7 @@ const begin = Effect.fnUntraced(function*(id: SessionID, prompt: NewPrompt, scop
   })
 })
 
-/** The prompt that was stored under a key; undefined if none was. */
+/** The prompt that was stored under a key, if any. */
 const storedBefore = Effect.fnUntraced(function*(id: SessionID, key: string, prompt: NewPrompt) {
   const storage = yield* SessionStorage
   const receipt = Option.getOrUndefined(yield* storage.receipt(key))
@@ -54,7 +54,7 @@ const storedBefore = Effect.fnUntraced(function*(id: SessionID, key: string, pro
   return MessageID.make(receipt.result)
 })
 
-/** Makes the function that prompts; what it begins goes on in the scope. */
+/** Makes the function that prompts. Its prompts continue in the scope. */
 export const makePrompt = (scope: Scope.Scope) => {
   const storing = new Map<string, Effect.Semaphore>()
   return Effect.fnUntraced(function*(id: SessionID, prompt: NewPrompt) {

@@ -10,7 +10,7 @@ import { leave } from "./leave.ts"
 import type { Local } from "./Local.ts"
 import { makePrompt } from "./prompt.ts"
 
-/** How many sessions a list has where nothing is said. */
+/** The default number of sessions in a list. */
 const usual = 50
 
 /** Makes them. */

@@ -1,4 +1,4 @@
-/** Watches trees of this process: by the bus, which calls the watcher at once for each event. */
+/** Watches trees of this process through the bus, which calls the watcher immediately for each event. */
 import { Bus, type BusFilter } from "@skein/core/Bus"
 import { findSession } from "@skein/core/SessionLookup"
 import { snapshotOf } from "@skein/core/Snapshots"
@@ -8,13 +8,13 @@ import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import type { Watcher } from "../../Watching.ts"
 
-/** How many events may wait for a snapshot; with one more, a newer snapshot is read instead. */
+/** How many events may wait for a snapshot. After one more, a newer snapshot is read instead. */
 const mostHeld = 10_000
 
 const filterOf = (of: { readonly rootID: SessionID } | { readonly all: true }, { deltas }: Watcher): BusFilter =>
   deltas === false ? { ...of, deltas } : of
 
-/** Events that came before the snapshot did. */
+/** Events that arrived before the snapshot. */
 class Held {
   events: Array<Event> = []
   isOverflown = false
@@ -39,7 +39,7 @@ export const watchTree = Effect.fnUntraced(function*(id: SessionID, watcher: Wat
   const held = new Held()
   let since: number | undefined
   const hear = (event: Event) => {
-    // A commit that the snapshot has seen may be told after it.
+    // A commit that the snapshot includes may be published after it.
     if (event.seq === undefined || event.seq > (since ?? 0)) watcher.event(event)
   }
   yield* bus.listen(
@@ -58,7 +58,10 @@ export const watchTree = Effect.fnUntraced(function*(id: SessionID, watcher: Wat
   held.clear()
 })
 
-/** Makes a session and watches its tree from its first event. What begins a tree meanwhile is held until it is known whose it is. */
+/**
+ * Creates a session and watches its tree from its first event. Events of other new trees are held until it is known
+ * which tree is its own.
+ */
 export const watchMade = Effect.fnUntraced(function*<E, R>(
   making: Effect.Effect<SessionInfo, E, R>,
   watcher: Omit<Watcher, "snapshot">

@@ -1,4 +1,4 @@
-/** Owns the connection to a server: sends requests, finds the server again if it was started again, and gives up in the end. */
+/** Owns the connection to a server: sends requests, finds a restarted server again, and gives up after a while. */
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as SkeinClient from "@skein/client/SkeinClient"
 import * as Clock from "effect/Clock"
@@ -9,29 +9,29 @@ import type { BackendError } from "../../BackendError.ts"
 import type { ServerOptions, ServerTarget } from "../../ServerOptions.ts"
 import { failure, isProblem, type Loss, lossOf, ofProblem } from "./failure.ts"
 
-/** How long a server may be away, in milliseconds: it is started again meanwhile, or never. */
+/** How long a server may be unreachable, in milliseconds. By then it was restarted, or never will be. */
 const usualPatience = 30_000
 
 /** How long to wait before the next try, in milliseconds. */
 const pace = 250
 
-/** A connection that lasted longer than that, in milliseconds, was one. */
+/** A connection that lasted longer than this, in milliseconds, counts as established. */
 const lasting = 60_000
 
-/** Whether a request may be sent again if nobody knows whether it arrived. */
+/** Whether a request may be repeated if it is unknown whether it arrived. */
 export type Again = "may be sent again" | "is sent once"
 
 /** A connection to a server. */
 export interface Link {
   readonly where: () => ServerTarget
-  /** Sends a request, as often as it takes while the server is away and it may be sent again. */
+  /** Sends a request. While the server is unreachable, repeats it if that is allowed. */
   readonly call: <A, E>(
     again: Again,
     use: (client: SkeinClient.SkeinClient) => Effect.Effect<A, E>
   ) => Effect.Effect<A, BackendError>
-  /** Finds the server again; none while nobody who proves to be it answers. */
+  /** Finds the server again; none while no server proves to be it. */
   readonly locate: Effect.Effect<Option.Option<SkeinClient.ClientOptions>>
-  /** How long a server may be away, in milliseconds. */
+  /** How long a server may be unreachable, in milliseconds. */
   readonly patience: number
 }
 
@@ -67,14 +67,17 @@ const odd = ({ url }: ServerTarget, error: unknown): BackendError =>
 /** Makes it. */
 export const makeLink = Effect.fnUntraced(function*({ locate, patience = usualPatience, server }: ServerOptions) {
   const services = yield* Effect.context<HttpClient.HttpClient>()
-  /** Whether a request has given up: later ones find out at once whether the server is back. */
+  /** Whether a request has given up. Later ones check immediately whether the server is back. */
   let isGone = false
-  /** Whether the server has answered, or proved to be itself, since a connection to it was last lost. */
+  /** Whether the server has answered or proved its identity since a connection was last lost. */
   let isProven = true
   let target = server
   let client: SkeinClient.SkeinClient = yield* SkeinClient.make(target)
 
-  /** Finds the server again, and says whether it is there: its port may be a stranger's now, who must not get the token. */
+  /**
+   * Finds the server again, and returns whether it was found. Another program may use its port now, and must not get
+   * the token.
+   */
   const relocate: Effect.Effect<boolean> = Effect.gen(function*() {
     if (locate === undefined) return true
     const found = Option.getOrUndefined(yield* locate)
@@ -114,7 +117,7 @@ export const makeLink = Effect.fnUntraced(function*({ locate, patience = usualPa
         const failed = result.left
         if (!("loss" in failed)) {
           if (!mayBeStale || failed._tag !== "ServerRefused") return yield* Effect.fail(failed)
-          // With a new server the token may be new as well.
+          // A new server may have a new token as well.
           mayBeStale = false
           if (!(yield* relocate)) return yield* Effect.fail(failed)
           continue

@@ -1,9 +1,11 @@
-/** Decides which error of a backend an answer of a server is, and which failures of a request mean a lost connection. */
+/**
+ * Decides which backend error an answer of a server becomes, and which failures of a request mean a lost connection.
+ */
 import type { Problem } from "@skein/api/Problem"
 import * as Data from "effect/Data"
 import type { BackendError, BackendTag } from "../../BackendError.ts"
 
-/** What a server could not do. */
+/** The failure of a request. */
 class ServerFailure extends Data.Error<{
   readonly _tag: BackendTag
   readonly message: string
@@ -25,7 +27,7 @@ export const failure = (
     ...(which === undefined ? {} : { which })
   }) as BackendError
 
-/** The tags that problems have like the errors of the services. */
+/** The tags that problems share with the errors of the services. */
 const tags: ReadonlySet<string> = new Set<BackendTag>([
   "AgentNotFound",
   "BudgetExhausted",
@@ -51,7 +53,7 @@ const tags: ReadonlySet<string> = new Set<BackendTag>([
   "TaskRefused"
 ])
 
-/** The problems whose kind has another name than the error of the service. */
+/** The problems whose kind has another name than the service's error. */
 const renamed: Readonly<Record<string, { readonly tag: BackendTag; readonly reason?: string }>> = {
   AskNotFound: { tag: "PermissionNotFound" },
   HeldElsewhere: { tag: "StorageError", reason: "held" },
@@ -63,7 +65,7 @@ const renamed: Readonly<Record<string, { readonly tag: BackendTag; readonly reas
 
 const isTag = (tag: string): tag is BackendTag => tags.has(tag)
 
-/** The error that a problem stands for. */
+/** The error of a problem document. */
 export const ofProblem = ({ detail, reason, type, which }: Problem): BackendError => {
   const kind = type.replace(/^urn:skein:/, "")
   const other = renamed[kind]
@@ -71,7 +73,7 @@ export const ofProblem = ({ detail, reason, type, which }: Problem): BackendErro
   return failure(isTag(kind) ? kind : "ServerRefused", detail, { reason, which })
 }
 
-/** Whether this is what a server says when it cannot do what was asked. */
+/** Whether this is an error answer of a server. */
 export const isProblem = (error: unknown): error is Problem =>
   typeof error === "object" && error !== null && "detail" in error && "status" in error && "type" in error
 
@@ -81,9 +83,9 @@ const codeOf = (error: unknown): string | undefined => {
   return "cause" in error ? codeOf(error.cause) : undefined
 }
 
-/** How a request ended without an answer. */
+/** A request that ended without an answer. */
 export interface Loss {
-  /** Whether it certainly did not reach the server, so that it can be sent again. */
+  /** Whether it certainly did not reach the server, so that it can be repeated. */
   readonly isUnsent: boolean
 }
 
@@ -93,10 +95,10 @@ const isHttpError = (
   typeof error === "object" && error !== null && "_tag" in error
   && (error._tag === "RequestError" || error._tag === "ResponseError")
 
-/** How the connection was lost, if that is what the error tells. */
+/** How the connection was lost, if that is the cause of the error. */
 export const lossOf = (error: unknown): Loss | undefined => {
   if (!isHttpError(error)) return undefined
   if (error._tag === "RequestError") return { isUnsent: codeOf(error) === "ECONNREFUSED" }
-  // The answer broke off: what was asked is done.
+  // The answer was cut off, so the request was carried out.
   return error.reason === "Decode" ? { isUnsent: false } : undefined
 }

@@ -8,7 +8,7 @@ import type { Link } from "./Link.ts"
 
 const itemsOf = <A>({ items }: { readonly items: ReadonlyArray<A> }): ReadonlyArray<A> => items
 
-/** The questions, and what was allowed for good. */
+/** The questions and approvals. */
 export const makeAsks = ({ call }: Link): Asking => ({
   pending: (session) =>
     call(
@@ -50,7 +50,7 @@ export const makeTaskControl = ({ call }: Link): TaskControl => ({
   wait: (id, timeout) => call("may be sent again", ({ tasks }) => tasks.wait({ payload: { tasks: [id], timeout } }))
 })
 
-/** What the projects have. */
+/** The projects. */
 export const makeProjects = ({ call }: Link): ProjectFacts => ({
   agents: (directory) =>
     call(

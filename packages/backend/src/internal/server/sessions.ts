@@ -11,15 +11,15 @@ import { failure } from "./failure.ts"
 import type { Link } from "./Link.ts"
 import type { ServerWatching } from "./watch.ts"
 
-/** How many sessions a list has where nothing is said. */
+/** The default number of sessions in a list. */
 const usual = 50
 
-/** How many sessions are read at once. */
+/** How many sessions are read in parallel. */
 const pageSize = 500
 
 const isBlank = (text: string | undefined): boolean => text === undefined || text.trim() === ""
 
-/** A prompt as it is sent; undefined where there is nothing in it. */
+/** The body of a prompt; undefined if the prompt is empty. */
 const payloadOf = ({ command, parts = [], text, words = "", ...prompt }: NewPrompt): Prompt | undefined => {
   const { after, agent, budget, model, unattended } = prompt
   const answering = {
@@ -37,20 +37,20 @@ const payloadOf = ({ command, parts = [], text, words = "", ...prompt }: NewProm
 
 const nothingSaid = failure("PromptInvalid", "The prompt is empty: give some text, a file, or a subtask.")
 
-/** Waits for something, and then until all who watch have heard of it. */
+/** Waits for something, and then until all watchers have its events. */
 type Settled = <A>(id: SessionID, effect: Effect.Effect<A, BackendError>) => Effect.Effect<A, BackendError>
 
 type Request = Parameters<SkeinClient["sessions"]["prompt"]>[0] & { readonly withResponse?: false }
 
 const makePrompt = ({ call }: Link, settled: Settled) =>
   Effect.fnUntraced(function*(id: SessionID, prompt: NewPrompt) {
-    // A prompt that has a key can be sent again when nobody knows whether it arrived.
+    // A prompt with a key can be repeated if it is unknown whether it arrived.
     const key = prompt.key ?? randomUUID()
     const payload = payloadOf(prompt)
     if (payload === undefined) return yield* Effect.fail(nothingSaid)
     const accepted = yield* call("may be sent again", ({ sessions }) =>
       sessions.prompt(
-        // One request for each kind of body is what the type says, and this is one of them.
+        // The type demands a request for each kind of body, and this is one of them.
         { path: { id }, urlParams: {}, headers: { "idempotency-key": key }, payload } as Request
       ))
     const { messageID } = accepted
@@ -137,7 +137,7 @@ const makeWorking = ({ caughtUp }: ServerWatching, link: Link): Pick<Sessions, W
   const { call } = link
   const settled: Settled = (id, effect) => Effect.onExit(effect, () => caughtUp(id))
   const prompt = makePrompt(link, settled)
-  /** The sessions whose prompts nobody attends: nobody does either while they come to rest. */
+  /** Sessions with unattended prompts. They are unattended while they come to rest, too. */
   const alone = new Set<SessionID>()
   return {
     prompt: (id, asked) =>
@@ -162,7 +162,7 @@ const makeWorking = ({ caughtUp }: ServerWatching, link: Link): Pick<Sessions, W
             ({ turn }) => turn
           ))
       ),
-    // The server goes on with both.
+    // The server continues both.
     summarized: () => Effect.void,
     leave: () => Effect.succeed([])
   }

@@ -1,4 +1,4 @@
-/** Watches trees of a server: by its stream of events, which continues where it broke off. */
+/** Watches trees of a server through its event stream, which continues where it was cut off. */
 import type * as HttpClient from "@effect/platform/HttpClient"
 import * as EventStream from "@skein/client/EventStream"
 import type { SkeinClient } from "@skein/client/SkeinClient"
@@ -19,7 +19,7 @@ import type { Link } from "./Link.ts"
 
 const deltas: ReadonlySet<string> = new Set(["message.part.delta"])
 
-/** One who watches a tree, and how far it has heard. */
+/** A watcher of a tree, and its position. */
 class Watch {
   #seq: number
   readonly #watcher: Watcher
@@ -48,7 +48,7 @@ class Watch {
     this.#watcher.connection?.(now)
   }
 
-  /** Waits until everything up to this event was heard. */
+  /** Waits until everything up to this event was delivered. */
   heard(seq: number): Effect.Effect<void> {
     return Effect.async<void>((resume) => {
       const release = () => resume(Effect.void)
@@ -68,7 +68,7 @@ class Watch {
   }
 }
 
-/** Ways to watch, and to wait until all who watch have heard what has happened. */
+/** Ways to watch, and to wait until all watchers have the latest events. */
 export interface ServerWatching extends Watching {
   readonly caughtUp: (id: SessionID) => Effect.Effect<void>
 }
@@ -107,7 +107,7 @@ export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpCl
           return Effect.as(heeding(watcher, () => watch.hear(each.event)), false)
         }),
         Effect.provide(http),
-        // Events are missing: what the tree has come to stands for them.
+        // Events are missing. The current tree replaces them.
         Effect.flatMap(() => snapshot(rootID)),
         Effect.flatMap((tree) => {
           watch.show(tree)
@@ -119,7 +119,7 @@ export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpCl
     yield* Effect.forkScoped(
       Effect.onExit(Effect.mapError(streaming(from), refused), (exit) =>
         Effect.sync(() => {
-          // Whoever stops watching has lost nothing.
+          // A watcher that stops has lost nothing.
           if (!Exit.isInterrupted(exit)) watch.connected("lost")
           if (Exit.isFailure(exit)) Deferred.unsafeDone(opened, Exit.failCause(exit.cause))
         }))
@@ -151,7 +151,7 @@ export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpCl
               discard: true
             })
         ).pipe(
-          // Who has not heard by then is not connected, and hears that.
+          // A watcher that has not caught up by then is disconnected, and is notified of that.
           Effect.timeoutOption(link.patience),
           Effect.ignoreLogged
         )
@@ -159,7 +159,7 @@ export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpCl
   }
 }
 
-/** Does not read on while the watcher passes events to somebody who does not read. */
+/** Stops reading while the watcher waits for its own slow reader. */
 const heeding = ({ pressure }: Watcher, hear: () => void): Effect.Effect<void> =>
   Effect.suspend(() => {
     hear()

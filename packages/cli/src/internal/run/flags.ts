@@ -43,8 +43,7 @@ export const promptFlags = {
   },
   "no-wait": {
     type: "switch",
-    description:
-      "Exits after the answer; background tasks are interrupted, or continue on a server"
+    description: "Exits after the answer; background tasks are interrupted, or continue on a server"
   },
   timeout: { type: "duration", description: "The maximum time of the whole run, such as 90s, 30m or 1h" },
   db: {

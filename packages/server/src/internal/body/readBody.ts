@@ -1,11 +1,11 @@
-/** Reads the body of a request as JSON: within its bounds, or not at all. */
+/** Reads the body of a request as JSON, within limits. */
 import { type Problem, problem } from "@skein/api/Problem"
 import { isTextNested } from "@skein/core/Nesting"
 import * as Effect from "effect/Effect"
 import type { IncomingMessage } from "node:http"
 import { boundOf, sizeProblem } from "./bounds.ts"
 
-/** The most levels of objects and lists in a body. */
+/** The maximum nesting of objects and lists in a body. */
 const deepest = 100
 
 const decoder = new TextDecoder("utf-8", { fatal: true })
@@ -15,7 +15,7 @@ const bad = (why: string) => problem(400, "BadBody", why)
 const textOf = (bytes: Buffer): Effect.Effect<string, Problem> =>
   Effect.try({ try: () => decoder.decode(bytes), catch: () => bad("The body is not UTF-8.") })
 
-/** What a text says as JSON; undefined where there is no text. */
+/** The JSON value of a text; undefined if the text is empty. */
 const parse = (text: string): Effect.Effect<unknown, Problem> => {
   if (text.trim() === "") return Effect.succeed(undefined)
   if (isTextNested(text, deepest)) return Effect.fail(bad(`The body is nested deeper than ${deepest} levels.`))
@@ -42,7 +42,7 @@ const bytesOf = (request: IncomingMessage): Effect.Effect<Buffer, Problem> =>
       request.pause()
       resume(result)
     }
-    // Of a body that was read already, nothing more is heard.
+    // Nothing more arrives of a body that was already read.
     if (request.readableEnded) {
       return finish(Effect.fail(bad("The body cannot be read. Write the path as it is documented.")))
     }
@@ -54,6 +54,6 @@ const bytesOf = (request: IncomingMessage): Effect.Effect<Buffer, Problem> =>
 export const readText = (request: IncomingMessage): Effect.Effect<string, Problem> =>
   Effect.flatMap(bytesOf(request), textOf)
 
-/** Reads the body; undefined where it is empty. */
+/** Reads the body; undefined if it is empty. */
 export const readBody = (request: IncomingMessage): Effect.Effect<unknown, Problem> =>
   Effect.flatMap(readText(request), parse)

@@ -1,4 +1,6 @@
-/** Owns who hears a feed: what is told at the same moment goes to each client in one write, made once for all. */
+/**
+ * Owns the live clients of a feed. All frames of one moment go to each client in one write, which is made once for all.
+ */
 import type { EventClient } from "./EventClient.ts"
 import type { Frame } from "./frames.ts"
 
@@ -8,24 +10,24 @@ export class Audience {
   #frames: Array<Frame> = []
   #place: string | undefined
 
-  /** Whether nobody hears anything. */
+  /** Whether there are no clients. */
   get isEmpty(): boolean {
     return this.#clients.size === 0
   }
 
-  /** Sends a frame with all others of this moment; `place` is where a client stands that got it. */
+  /** Sends a frame together with all others of this moment. `place` is a client's position after it. */
   tell(frame: Frame, place: string | undefined): void {
     if (this.#frames.push(frame) === 1) queueMicrotask(() => this.#flush())
     this.#place = place ?? this.#place
   }
 
-  /** Makes a client one of them: it hears what is told from now on. */
+  /** Adds a client, which gets all frames from now on. */
   join(client: EventClient): void {
     this.#flush()
     this.#clients.add(client)
   }
 
-  /** A client hears nothing more. */
+  /** Removes a client. */
   leave(client: EventClient): void {
     this.#clients.delete(client)
   }

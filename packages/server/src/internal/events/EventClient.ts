@@ -1,24 +1,24 @@
-/** Owns one client's connection: writes to it, and ends it if the client does not read. */
+/** Owns one client's connection: writes to it, and closes it if the client does not read. */
 import * as Effect from "effect/Effect"
 import type { ServerResponse } from "node:http"
 import { mostUnread } from "../../ServerOptions.ts"
 import { safeHeaders } from "../respond.ts"
 import { type Frame, opening, resetFrame } from "./frames.ts"
 
-/** How long a client has to read what was sent before it is cut off, in milliseconds. */
+/** How long a client may take to read what was sent before it is disconnected, in milliseconds. */
 const patience = 30_000
 
-/** A client that hears events. */
+/** A client of an event stream. */
 export class EventClient {
   readonly #response: ServerResponse
-  /** The place that was sent last: from here the client may continue. */
+  /** The last position that was sent. The client may continue from here. */
   #place: string
   #isOver = false
 
   constructor(response: ServerResponse, place: string) {
     this.#response = response
     this.#place = place
-    // The end of the connection is the end of the stream: each frame then is one write, and not three.
+    // The end of the connection ends the stream. So each frame is one write instead of three.
     response.removeHeader("Transfer-Encoding")
     response.writeHead(200, {
       ...safeHeaders,
@@ -29,38 +29,38 @@ export class EventClient {
     response.write(opening)
   }
 
-  /** Whether nothing is sent any more. */
+  /** Whether nothing more will be sent. */
   get isOver(): boolean {
     return this.#isOver || this.#response.destroyed
   }
 
-  /** Whether a replay has to wait until more was read. */
+  /** Whether a replay has to wait until the client has read more. */
   get isFull(): boolean {
     return this.#response.writableLength > mostUnread / 4
   }
 
-  /** Sends a frame, and notes the place that it stands for; if too much is unread, it resets the client instead. */
+  /** Sends a frame, and records its position. If too much is unread, resets the client instead. */
   send(frame: Frame, place?: string): void {
     if (this.isOver) return
     if (this.#response.writableLength > mostUnread) return this.reset()
     this.replay(frame, place)
   }
 
-  /** Sends a frame of a replay, which waits for its reader; see `isFull`. */
+  /** Sends a frame of a replay, which waits for the client; see `isFull`. */
   replay(frame: Frame, place?: string): void {
     if (this.isOver) return
     if (place !== undefined) this.#place = place
     this.#response.write(frame)
   }
 
-  /** Tells a client that does not read that events are missing from here on, and closes the connection. */
+  /** Tells a slow client that events are missing from here on, and closes the connection. */
   reset(): void {
     if (this.isOver) return
     this.#response.write(resetFrame("too_slow", this.#place))
     this.end()
   }
 
-  /** Closes the connection. What the client does not read is dropped after a while. */
+  /** Closes the connection. What the client does not read in time is dropped. */
   end(): void {
     if (this.isOver) return
     this.#isOver = true
@@ -68,7 +68,7 @@ export class EventClient {
     this.#response.socket?.setTimeout(patience, () => this.#response.destroy())
   }
 
-  /** Waits until the client has read what was sent; resets it if that takes too long. */
+  /** Waits until the client has read what was sent. Resets it if that takes too long. */
   get drained(): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (this.isOver || !this.#response.writableNeedDrain) return Effect.void
@@ -80,7 +80,7 @@ export class EventClient {
     })
   }
 
-  /** Waits until the connection takes more, or is closed. */
+  /** Waits until the connection accepts more, or is closed. */
   #drain(): Effect.Effect<void> {
     return Effect.async<void>((resume) => {
       const release = () => void this.#response.off("drain", done).off("close", done)

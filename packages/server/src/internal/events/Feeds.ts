@@ -1,4 +1,4 @@
-/** Owns the feeds: one for each tree that somebody watches, one for all trees, and the heartbeat of both. */
+/** Owns the feeds: one for each watched tree, one for all trees, and the heartbeat of both. */
 import type { Bus } from "@skein/core/Bus"
 import type { SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
@@ -73,9 +73,9 @@ const make = (pace: number) =>
 
 /** The feeds. */
 export class Feeds extends Context.Tag("@skein/server/internal/events/Feeds")<Feeds, {
-  /** The events of a tree, for as long as the scope is open. */
+  /** The events of a tree, while the scope is open. */
   readonly ofTree: (rootID: SessionID) => Effect.Effect<TreeFeed, StorageError, Scope.Scope>
-  /** The events of all trees, for as long as the scope is open. */
+  /** The events of all trees, while the scope is open. */
   readonly ofAll: Effect.Effect<TreeFeed, StorageError, Scope.Scope>
   /** Ends all streams. */
   readonly close: Effect.Effect<void>

@@ -1,4 +1,4 @@
-/** Owns what grows just now: text parts with the deltas since they were last stored, for clients that come in between. */
+/** Owns the growing text parts, with the deltas since they were last stored, for clients that connect in between. */
 import type { Event } from "@skein/domain/Event"
 import type { PartID } from "@skein/domain/Id"
 import type { Part } from "@skein/domain/Part"
@@ -6,7 +6,7 @@ import type { Part } from "@skein/domain/Part"
 interface Growing {
   /** The event of the last delta. */
   readonly last: Event<"message.part.delta">
-  /** The part as it was last told; undefined if only deltas of it were. */
+  /** The part as of its last event; undefined if only deltas arrived. */
   readonly part: Part | undefined
   text: string
 }
@@ -25,13 +25,13 @@ const grown = ({ last, part, text }: Growing): Event<"message.part.updated"> => 
   return { ...last, type: "message.part.updated", properties: { part: { ...base, text } as Part } }
 }
 
-/** The parts of a tree that grow. */
+/** The growing parts of a tree. */
 export class GrowingParts {
   readonly #parts = new Map<PartID, Growing>()
-  /** Text parts as they were last told, until their session is idle. */
+  /** Text parts as of their last event, until their session is idle. */
   readonly #told = new Map<PartID, Part>()
 
-  /** Notes an event. */
+  /** Records an event. */
   see(event: Event): void {
     switch (event.type) {
       case "message.part.delta": {
@@ -57,7 +57,7 @@ export class GrowingParts {
     }
   }
 
-  /** The parts as they are now, as events that are not kept. */
+  /** The current parts, as events that are not stored. */
   get now(): ReadonlyArray<Event<"message.part.updated">> {
     return Array.from(this.#parts.values(), grown)
   }

@@ -1,4 +1,4 @@
-/** Owns the events of all trees for all who watch them: in the order of the log, each encoded once. */
+/** Owns the events of all trees for all clients that watch them: in the order of the log, each encoded once. */
 import { Bus } from "@skein/core/Bus"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { Event } from "@skein/domain/Event"
@@ -10,18 +10,18 @@ import { frameOf } from "./frames.ts"
 import type { TreeFeed } from "./TreeFeed.ts"
 import { pageSize } from "./TreeFeed.ts"
 
-/** How many events that are not kept may wait for a stored one before them; the oldest are dropped. */
+/** How many unstored events may wait for an earlier stored one. The oldest are dropped. */
 const mostPassing = 4_096
 
-/** What passes by while stored events are read; a stored part stands for its deltas up to then. */
+/** The unstored events that arrive while stored ones are read. A stored part replaces its earlier deltas. */
 const withoutDeltasOf = (passing: ReadonlyArray<Event>, event: Event): Array<Event> =>
   event.type !== "message.part.updated" ?
     [...passing] :
     passing.filter((each) => each.type !== "message.part.delta" || each.properties.partID !== event.properties.part.id)
 
 /**
- * Makes the feed of all trees. The bus tells that something was stored, and the log in which order: commits of
- * different trees have no common number that could show which of them is missing.
+ * Makes the feed of all trees. The bus signals that something was stored, and the log gives the order: commits of
+ * different trees share no number that would show which one is missing.
  */
 export const makeLogFeed: Effect.Effect<TreeFeed, never, Bus | Scope.Scope | SessionStorage> = Effect.gen(
   function*() {

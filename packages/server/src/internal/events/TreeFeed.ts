@@ -1,4 +1,4 @@
-/** Owns the events of one tree for all who watch it: in the order of their `seq`, each encoded once. */
+/** Owns the events of one tree for all clients that watch it: in the order of their `seq`, each encoded once. */
 import { Bus } from "@skein/core/Bus"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
@@ -14,16 +14,16 @@ import { GrowingParts } from "./GrowingParts.ts"
 /** How many stored events are read at a time. */
 export const pageSize = 500
 
-/** How many events may wait for one before them, which is still being read. */
+/** How many events may wait for an earlier one, which is still being read. */
 const mostHeld = 10_000
 
 /** The events of one tree. */
 export interface TreeFeed {
-  /** Finds where the feed begins. To be run before anything else. */
+  /** Finds where the feed begins. Run it before anything else. */
   readonly ready: Effect.Effect<void, StorageError>
-  /** The `seq` up to which all events were sent to those who are live. */
+  /** The `seq` up to which all events were sent to the live clients. */
   readonly position: () => number
-  /** Sends a client everything from now on. To be called when it has everything up to `position`. */
+  /** Sends a client everything from now on. Call it when the client has everything up to `position`. */
   readonly join: (client: EventClient) => void
   readonly leave: (client: EventClient) => void
   /** Sends what other processes have stored meanwhile. */
@@ -33,7 +33,7 @@ export interface TreeFeed {
 class Deliveries {
   readonly audience = new Audience()
   readonly growing = new GrowingParts()
-  /** Events that came before one with a smaller number. */
+  /** Events that arrived before one with a smaller number. */
   readonly held = new Map<number, Event>()
   position: number | undefined
 
@@ -44,7 +44,7 @@ class Deliveries {
     this.audience.tell(frameOf(event, place), place)
   }
 
-  /** Takes an event from the bus; says whether one before it is missing. */
+  /** Takes an event from the bus; returns whether an earlier one is missing. */
   take(event: Event): boolean {
     const { seq } = event
     if (seq === undefined) {
@@ -73,13 +73,13 @@ class Deliveries {
     this.#send(event, seq)
   }
 
-  /** Begins with what comes after this event. */
+  /** Begins after this event. */
   begin(seq: number): void {
     this.position = seq
     this.skipTo(seq)
   }
 
-  /** Everything up to here was sent, or is not kept any more. */
+  /** Everything up to here was sent, or is no longer stored. */
   skipTo(seq: number): void {
     if (this.position !== undefined && seq > this.position) this.position = seq
     for (const each of this.held.keys()) if (each <= (this.position ?? 0)) this.held.delete(each)

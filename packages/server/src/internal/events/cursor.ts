@@ -1,4 +1,4 @@
-/** Decides what a place in the log of all trees, or in a list, looks like to clients: a text that says nothing to them. */
+/** Decides how clients see a position in the log of all trees, or in a list: as an opaque text. */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 
@@ -13,11 +13,11 @@ const read = (cursor: string): string => Buffer.from(cursor, "base64url").toStri
 /** The cursor of a position in the log. */
 export const cursorOf = (position: number): string => write([1, position])
 
-/** The position that a cursor stands for; undefined if it is none. */
+/** The position of a cursor; undefined if the text is not one. */
 export const positionOf = (cursor: string): number | undefined =>
   Either.match(decodePlace(read(cursor)), { onLeft: () => undefined, onRight: ([, position]) => position })
 
-/** Makes cursors of lists: what a list goes by, as a schema. */
+/** Makes cursors of lists, from the schema of what a list is sorted by. */
 export const listCursor = <A, I>(schema: Schema.Schema<A, I>) => {
   const decode = Schema.decodeUnknownEither(Schema.parseJson(schema))
   return {

@@ -1,4 +1,6 @@
-/** Follows the events of a tree, or of all: replays what is stored, and goes over to live without a gap or a double. */
+/**
+ * Streams the events of one tree, or of all: replays what is stored, then continues live without gaps or duplicates.
+ */
 import { problem } from "@skein/api/Problem"
 import { type LoggedEvent, SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
@@ -10,17 +12,17 @@ import { EventClient } from "./EventClient.ts"
 import { frameOf, resetFrame, type ResetReason } from "./frames.ts"
 import { pageSize, type TreeFeed } from "./TreeFeed.ts"
 
-/** What differs between the events of one tree and those of all. */
+/** The differences between the events of one tree and those of all. */
 export interface Numbering {
   readonly rootID?: SessionID
-  /** How a place is written. */
+  /** The text of a position. */
   readonly write: (place: number) => string
-  /** The place that a text means; undefined if it means none. */
+  /** The position of a text; undefined if it is none. */
   readonly read: (text: string) => number | undefined
   readonly placeOf: (logged: LoggedEvent) => number
 }
 
-/** Places in the events of a tree: their `seq`. */
+/** Positions in the events of a tree: their `seq`. */
 export const byTree = (rootID: SessionID): Numbering => ({
   rootID,
   write: String,
@@ -28,13 +30,13 @@ export const byTree = (rootID: SessionID): Numbering => ({
   placeOf: ({ seq }) => seq
 })
 
-/** Places in the events of all trees: opaque. */
+/** Positions in the events of all trees: opaque. */
 export const byLog: Numbering = { write: cursorOf, read: positionOf, placeOf: ({ position }) => position }
 
 /** Where a client wants to begin. */
 export interface Wanted {
   readonly from: string | undefined
-  /** Wins over `from`: a browser that connects again sends both. */
+  /** Overrides `from`, because a browser that reconnects sends both. */
   readonly lastEventID: string | undefined
 }
 
@@ -66,7 +68,7 @@ interface Place {
   at: number
 }
 
-/** Sends a client a page of what is stored, as far as it was sent to those who are live: what is beyond comes live. */
+/** Sends a client a page of stored events, up to those that the live clients have. Later ones arrive live. */
 const replayPage = (
   client: EventClient,
   feed: TreeFeed,
@@ -90,7 +92,7 @@ const replayPage = (
     if (rows.length < pageSize) place.at = Math.max(place.at, target)
   })
 
-/** Replays until the client has as much as those who are live, and makes it one of them in the same moment. */
+/** Replays until the client has as much as the live ones, and makes it live in the same moment. */
 const replay = (
   client: EventClient,
   feed: TreeFeed,
@@ -106,10 +108,7 @@ const replay = (
     return Effect.void
   })
 
-/**
- * Sends a client what it has missed, and makes it one of those who are live. Gives what is to be called once the client has
- * gone away.
- */
+/** Sends a client what it has missed, and makes it live. Returns the cleanup for when the client disconnects. */
 export const follow = Effect.fnUntraced(function*(
   response: ServerResponse,
   feed: TreeFeed,

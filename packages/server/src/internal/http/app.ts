@@ -1,4 +1,4 @@
-/** Puts the routes together as an application of HTTP, whose every failure is a problem and never a stack. */
+/** Composes the routes into an HTTP application. Every failure is a problem document, never a stack trace. */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import * as Headers from "@effect/platform/Headers"
@@ -28,7 +28,7 @@ import { sessionRoutes } from "../routes/sessions.ts"
 import { taskRoutes } from "../routes/tasks.ts"
 import { methodsOf } from "./methods.ts"
 
-/** The longest explanation of what is wrong with a request, in characters. */
+/** The maximum length of an explanation of a bad request, in characters. */
 const longestDetail = 1_000
 
 const decodeProblem = ({ issues }: HttpApiDecodeError) =>
@@ -49,7 +49,7 @@ const routeProblem = ({ method, url }: Pick<HttpServerRequest, "method" | "url">
 
 const isProblem = Schema.is(Problem)
 
-/** Says what is wrong with a request in the form of the API. What routes fail with has that form. */
+/** Describes a bad request as a problem. Errors of routes have that form already. */
 const explained = (error: unknown): Problem => {
   if (error instanceof HttpApiDecodeError) return decodeProblem(error)
   if (error instanceof RouteNotFound) return routeProblem(error.request)
@@ -58,7 +58,7 @@ const explained = (error: unknown): Problem => {
 
 const mayHaveBody = new Set(["POST", "PUT", "PATCH", "DELETE"])
 
-/** Reads the body before a route is looked for, and gives the route what it says. */
+/** Reads the body before the route is found, and passes it to the route. */
 const withBody = (app: HttpApp.Default): HttpApp.Default<Problem> =>
   Effect.flatMap(HttpServerRequest, (request) =>
     mayHaveBody.has(request.method) && !bringsArchive(request.url)
@@ -115,13 +115,13 @@ const routes = Layer.mergeAll(
 
 const safe = Object.entries(safeHeaders)
 
-/** What is decided by the path before a route is looked for has to hold for the route: each has one path. */
+/** Decisions by path have to be valid for the route too, so each route has exactly one path. */
 const exactly = { caseSensitive: true, ignoreDuplicateSlashes: false, ignoreTrailingSlash: false }
 
 /** Makes the function that answers requests of Node. */
 export const makeHandler = Effect.gen(function*() {
   const app = yield* HttpRouter.withRouterConfig(HttpApiBuilder.httpApp, exactly)
-  // Traces have the headers of requests, but for those that authenticate.
+  // Traces contain the headers of requests, except for those that authenticate.
   const handle = yield* Effect.locallyWith(
     NodeHttpServer.makeHandler(finished(app)),
     Headers.currentRedactedNames,

@@ -1,11 +1,11 @@
-/** Decides which requests reach a route: for this host, from this origin, with a token, and with a body of JSON. */
+/** Decides which requests reach a route: those for this host, from this origin, with a token, and with a JSON body. */
 import { type Problem, problem } from "@skein/api/Problem"
 import type { IncomingMessage } from "node:http"
 import { isIP } from "node:net"
 import { networkInterfaces } from "node:os"
 import { boundOf, sizeProblem } from "../body/bounds.ts"
 
-/** What the gate knows of the server. */
+/** What the gate knows about the server. */
 export interface GateOptions {
   /** The address that the server listens on, and its port. */
   readonly hostname: string
@@ -14,13 +14,13 @@ export interface GateOptions {
   readonly isAuthentic: (request: IncomingMessage) => boolean
   /** The paths that need neither. */
   readonly publicPaths: ReadonlySet<string>
-  /** Whether a request is for a file of the page: it needs neither, and may come by a link from elsewhere. */
+  /** Whether a request is for a file of the page. It needs neither, and may come from a link on another site. */
   readonly isPage: (request: IncomingMessage) => boolean
 }
 
 const loopback = new Set(["127.0.0.1", "localhost", "[::1]"])
 
-/** A page of another site cannot name these: to reach the server, it would have to use a name of its own. */
+/** A page of another site cannot send these. To reach the server, it would need its own host name. */
 const hostsOf = (hostname: string): ReadonlySet<string> => {
   const named = isIP(hostname) === 6 ? `[${hostname}]` : hostname.toLowerCase()
   if (loopback.has(named)) return loopback
@@ -52,7 +52,7 @@ const bodyProblem = ({ headers, url }: IncomingMessage): Problem | undefined => 
   return Number(length ?? 0) > bound ? sizeProblem(bound) : undefined
 }
 
-/** Headers of which there is one at most. With two, a proxy may go by the other one. */
+/** Headers that may occur once. If there are two, a proxy may use the other one. */
 const single = new Set([
   "authorization",
   "content-encoding",
@@ -64,7 +64,7 @@ const single = new Set([
   "skein-key"
 ])
 
-/** A header that is there twice and must not be. */
+/** A header that occurs twice and must not. */
 const doubledHeader = ({ rawHeaders }: IncomingMessage): string | undefined => {
   const seen = new Set<string>()
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -75,7 +75,7 @@ const doubledHeader = ({ rawHeaders }: IncomingMessage): string | undefined => {
   return undefined
 }
 
-/** Makes the gate; it gives what is wrong with a request, or nothing. */
+/** Makes the gate. It returns what is wrong with a request, or nothing. */
 export const makeGate = ({ hostname, isAuthentic, isPage, port, publicPaths }: GateOptions) => {
   const hosts = new Set([...hostsOf(hostname)].map((host) => `${host}:${port}`))
   if (port === 80) { for (const host of hostsOf(hostname)) hosts.add(host) }
@@ -83,7 +83,7 @@ export const makeGate = ({ hostname, isAuthentic, isPage, port, publicPaths }: G
   const isForeign = (request: IncomingMessage, host: string): boolean => {
     const { origin, "sec-fetch-site": site } = request.headers
     if (origin !== undefined && origin !== `http://${host}`) return true
-    // A link or a bookmark that opens the page loads nothing into another site.
+    // A link or a bookmark that opens the page gives another site no access.
     const isOpened = request.headers["sec-fetch-dest"] === "document" && isPage(request)
     return site !== undefined && site !== "same-origin" && site !== "none" && !isOpened
   }

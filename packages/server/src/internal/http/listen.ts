@@ -1,4 +1,4 @@
-/** Owns the socket: takes connections within their limits, and hands on the requests that the gate lets through. */
+/** Owns the socket: accepts connections within their limits, and passes on the requests that the gate accepts. */
 import type { Problem } from "@skein/api/Problem"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -8,18 +8,18 @@ import { ListenFailed } from "../../ListenFailed.ts"
 import { headersPatience, requestPatience } from "../../ServerOptions.ts"
 import { answerSocket, refuse, refuseSocket } from "../respond.ts"
 
-/** How many clients there may be at once. */
+/** The maximum number of clients. */
 const mostConnections = 20_000
 
-/** How long a connection may be silent, in milliseconds. */
+/** How long a connection may be idle, in milliseconds. */
 const silence = 120_000
 
-/** A connection that broke needs no answer, and must not end the process. */
+/** A broken connection needs no answer, and must not end the process. */
 const ignoreBroken = () => undefined
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
-/** A socket that takes requests. */
+/** A socket that accepts requests. */
 export interface Listening {
   readonly port: number
   /** Begins to answer. Until then, connections wait. `upgrade` takes sockets that are to speak something else. */
@@ -28,7 +28,7 @@ export interface Listening {
     handler: Handler,
     upgrade: (request: IncomingMessage, socket: Duplex) => void
   ) => void
-  /** Takes no more connections. */
+  /** Accepts no more connections. */
   readonly refuse: Effect.Effect<void>
 }
 
@@ -36,7 +36,7 @@ export interface Listening {
 interface Patience {
   /** For the headers of a request. */
   readonly headers: number
-  /** For all of a request. */
+  /** For the whole request. */
   readonly request: number
 }
 
@@ -49,7 +49,7 @@ const make = ({ headers, request }: Patience): Server => {
     connectionsCheckingInterval: Math.min(1_000, headers),
     maxHeaderSize: 16 * 1024,
     keepAliveTimeout: 10_000,
-    // The gate says what is wrong with a request without it.
+    // The gate reports requests without a Host header.
     requireHostHeader: false,
     noDelay: true
   })
@@ -59,7 +59,7 @@ const make = ({ headers, request }: Patience): Server => {
   return server
 }
 
-/** Listens until the scope closes; then all connections are closed. */
+/** Listens until the scope closes. Then all connections are closed. */
 export const listen = (
   hostname: string,
   port: number,
@@ -89,7 +89,7 @@ export const listen = (
           response.on("error", ignoreBroken)
           const refused = gate(request)
           if (refused !== undefined) return refuse(request, response, refused)
-          // How long an answer takes is up to the route.
+          // The route decides how long an answer may take.
           request.socket.setTimeout(0)
           handler(request, response)
         }

@@ -1,4 +1,4 @@
-/** Tells which methods a path has, for requests that come with another one. */
+/** Finds the methods of a path, for requests with another method. */
 import { Api } from "@skein/api/Api"
 
 interface Known {
@@ -13,7 +13,7 @@ const known: ReadonlyArray<Known> = Object.values(Api.groups).flatMap((group) =>
   }))
 )
 
-/** The methods of the path of a URL; none where there is no such path. */
+/** The methods of a URL's path; empty if there is no such path. */
 export const methodsOf = (url: string): ReadonlyArray<string> => {
   const path = url.split("?", 1)[0] ?? ""
   return known.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)

@@ -1,10 +1,10 @@
-/** Serves the page: static files for everybody, which know nothing. What they show they ask for with a login. */
+/** Serves the page: static files without secrets, so they need no login. The page requests its data with a login. */
 import { createHash } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Page, PageFile } from "../../Page.ts"
 import { safeHeaders } from "../respond.ts"
 
-/** The page runs its own files, talks to its own server, and turns no text into markup but by its one sanitiser. */
+/** The page runs only its own files, talks only to its own server, and creates markup only in its sanitiser. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -25,7 +25,7 @@ const fileOf = (page: Page, url: string): PageFile | undefined => {
   return page.get(isOfSession.test(path) ? "/" : path)
 }
 
-/** The encoding that a client accepts and the file has, the smallest first. */
+/** The encoding that the client accepts and the file has; the smallest first. */
 const encodingOf = (file: PageFile, accepted: string): "br" | "gzip" | undefined => {
   const offered = new Map(
     accepted.toLowerCase().split(",").map((each) => {
@@ -75,7 +75,7 @@ export const makePage = (page: Page) => {
   }
   return {
     has: (request: IncomingMessage): boolean => find(request) !== undefined,
-    /** Answers; says whether the request was for the page. */
+    /** Answers; returns whether the request was for the page. */
     answer: (request: IncomingMessage, response: ServerResponse): boolean => {
       const found = find(request)
       if (found !== undefined) send(request, response, found)

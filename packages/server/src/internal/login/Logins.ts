@@ -1,4 +1,4 @@
-/** Owns who is logged in besides programs with the token: codes that work once, and pairs of a cookie and a key. */
+/** Owns the logins of browsers: codes that work once, and pairs of a cookie and a key. */
 import type * as FileSystem from "@effect/platform/FileSystem"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -6,13 +6,13 @@ import * as Schema from "effect/Schema"
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
 import type { IncomingMessage } from "node:http"
 
-/** How long a code is good, in milliseconds. */
+/** How long a code is valid, in milliseconds. */
 const codeLifetime = 60_000
 
-/** How long a login is good, in milliseconds. */
+/** How long a login is valid, in milliseconds. */
 const loginLifetime = 30 * 24 * 60 * 60_000
 
-/** How many codes and logins there are at most; the oldest end first. */
+/** The maximum number of codes and logins. The oldest end first. */
 const most = { codes: 16, logins: 64 }
 
 const Stored = Schema.parseJson(
@@ -38,17 +38,17 @@ const cookieOf = (request: IncomingMessage, name: string): string | undefined =>
   return undefined
 }
 
-/** What is needed to keep logins. */
+/** What storing logins needs. */
 export interface LoginOptions {
   readonly port: number
   readonly fileSystem: FileSystem.FileSystem
-  /** Where they are kept; nowhere if absent. */
+  /** Where they are stored; if absent, only in memory. */
   readonly file: string | undefined
 }
 
 /** Makes the logins of a server. */
 export const makeLogins = Effect.fnUntraced(function*({ file, fileSystem, port }: LoginOptions) {
-  // Cookies belong to a host, whatever the port: servers beside each other must not take each other's.
+  // Cookies belong to a host, whatever the port. So several servers on one host need different names.
   const name = `skein-${port}`
   const codes = new Map<string, number>()
   let logins: ReadonlyArray<Login> = file === undefined ? [] : yield* fileSystem.readFileString(file).pipe(
@@ -80,7 +80,7 @@ export const makeLogins = Effect.fnUntraced(function*({ file, fileSystem, port }
       for (const each of codes.keys()) if (codes.size > most.codes) codes.delete(each)
       return { code, expires: now + codeLifetime }
     }),
-    /** Exchanges a code; undefined if it is none, or was used. */
+    /** Exchanges a code; undefined if it is invalid, or was used. */
     exchange: (code: string) =>
       Effect.gen(function*() {
         const now = yield* Clock.currentTimeMillis
@@ -97,7 +97,7 @@ export const makeLogins = Effect.fnUntraced(function*({ file, fileSystem, port }
       }),
     /** Whether a request carries both halves of a login. */
     has: (request: IncomingMessage): boolean => loginOf(request) !== undefined,
-    /** Ends the login that a request carries. */
+    /** Ends the login that the request carries. */
     end: (request: IncomingMessage) =>
       Effect.suspend(() => {
         const login = loginOf(request)

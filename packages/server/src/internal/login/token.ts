@@ -1,11 +1,11 @@
-/** Decides whether a request carries the token of the server, and proves to a client that the server has it. */
+/** Checks whether a request carries the server's token, and proves to a client that the server has it. */
 import * as Redacted from "effect/Redacted"
 import { createHmac, timingSafeEqual } from "node:crypto"
 import type { IncomingMessage } from "node:http"
 
 const scheme = /^bearer /i
 
-/** Makes the check; how long it takes says nothing about the token. */
+/** Makes the check. Its duration reveals nothing about the token. */
 export const makeTokenCheck = (token: Redacted.Redacted) => {
   const expected = Buffer.from(Redacted.value(token))
   return ({ headers: { authorization = "" } }: IncomingMessage): boolean => {
@@ -15,6 +15,6 @@ export const makeTokenCheck = (token: Redacted.Redacted) => {
   }
 }
 
-/** HMAC-SHA256(token, nonce): only who has the token can answer so. */
+/** HMAC-SHA256(token, nonce): only a server with the token can answer this. */
 export const prove = (token: Redacted.Redacted, nonce: string): string =>
   createHmac("sha256", Redacted.value(token)).update(nonce).digest("hex")

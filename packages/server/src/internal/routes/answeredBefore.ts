@@ -1,5 +1,5 @@
-/** Stands for the routes of events, which are answered before a route is looked for. */
+/** Placeholders for the routes of events, which are answered before a route is found. */
 import * as Effect from "effect/Effect"
 
-/** Says so, if that ever changes. */
+/** Fails if that ever changes. */
 export const answeredBefore = Effect.dieMessage("Events are answered before a route is looked for")

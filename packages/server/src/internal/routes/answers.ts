@@ -1,4 +1,4 @@
-/** Implements the routes of questions to people, and of what was allowed for good. */
+/** Implements the routes of questions to people, and of approvals. */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import { Api } from "@skein/api/Api"
 import type { Reply } from "@skein/api/Input"
@@ -46,7 +46,7 @@ export const askRoutes = HttpApiBuilder.group(Api, "asks", (handlers) =>
       }))
     .handle("reply", ({ path, payload }) => reply(path.id, payload)))
 
-/** The routes of what was allowed for good. */
+/** The routes of approvals. */
 export const permissionRoutes = HttpApiBuilder.group(Api, "permissions", (handlers) =>
   handlers
     .handle("list", ({ urlParams: { projectID, session } }) =>

@@ -1,4 +1,4 @@
-/** Implements the routes of archives: a tree is sent piece by piece, and taken in whole or not at all. */
+/** Implements the routes of archives. A tree is sent piece by piece, and imported completely or not at all. */
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
@@ -19,7 +19,7 @@ import { ServerState } from "../ServerState.ts"
 import { checkDirectory } from "./checkDirectory.ts"
 import { asProblem } from "./toProblem.ts"
 
-/** The tree as it is read: what the client does not take yet is not read either. */
+/** Reads the tree only as fast as the client takes it. */
 const pieces = (id: SessionID, storage: typeof SessionStorage.Service) =>
   Stream.unwrapScoped(Effect.gen(function*() {
     const mailbox = yield* Mailbox.make<string, SessionNotFound | StorageError>({ capacity: 1 })
@@ -30,7 +30,7 @@ const pieces = (id: SessionID, storage: typeof SessionStorage.Service) =>
     return Mailbox.toStream(mailbox)
   }))
 
-/** Breaks the connection where the rest cannot be read: an answer that ended would look whole. */
+/** Breaks the connection if the rest cannot be read. An answer that ended normally would look complete. */
 const orBreak = (request: IncomingMessage) =>
   Stream.catchAll(({ message }: SessionNotFound | StorageError) =>
     Stream.execute(
@@ -44,7 +44,7 @@ const orBreak = (request: IncomingMessage) =>
 const send = Effect.fnUntraced(function*(session: string, isPartial: boolean, request: IncomingMessage) {
   const { id, rootID } = yield* asProblem(findSession(session))
   if (!isPartial) {
-    // Once the first piece is on its way, nothing can be said of the rest.
+    // Once the first piece is sent, the rest can no longer be refused.
     const { unreadable } = yield* asProblem(exportTree(id, () => Effect.void))
     if (unreadable.length > 0) {
       return yield* Effect.fail(problem(

@@ -1,10 +1,10 @@
-/** Decides whether a directory of a request can be worked in. */
+/** Decides whether a session can work in the directory of a request. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import { problem } from "@skein/api/Problem"
 import * as Effect from "effect/Effect"
 import { isAbsolute } from "node:path"
 
-/** The directory, if there is one of this path. */
+/** The directory, if one exists at this path. */
 export const checkDirectory = Effect.fnUntraced(function*(directory: string) {
   const fileSystem = yield* FileSystem.FileSystem
   const isThere = isAbsolute(directory) && !directory.includes("\0")

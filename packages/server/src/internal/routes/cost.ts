@@ -1,4 +1,4 @@
-/** Tells what a session and everything below it have used. */
+/** Computes what a session and everything below it have used. */
 import { findSession } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
@@ -18,7 +18,7 @@ const subtreeOf = (top: SessionInfo, sessions: ReadonlyArray<SessionInfo>): Read
 
 const tokensOf = ({ tokens: { input, output } }: Usage): number => input + output
 
-/** What a session and everything below it have used, in all and by agent. */
+/** What a session and everything below it have used, in total and by agent. */
 export const costOf = Effect.fnUntraced(function*(id: string) {
   const storage = yield* SessionStorage
   const info = yield* asProblem(findSession(id))

@@ -1,4 +1,4 @@
-/** Implements the routes of what the program of the server holds besides sessions. */
+/** Implements the routes for files of the program other than sessions. */
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import { Api } from "@skein/api/Api"
@@ -17,7 +17,7 @@ import { asProblem } from "./toProblem.ts"
 
 const notOffered = problem(404, "NotOffered", "This server has no files of config, and so nothing to answer.")
 
-/** Asks the program, if it answers for files. */
+/** Asks the program, if it gives access to files. */
 const ask = <A>(use: (host: ServerHost) => Effect.Effect<A, HostRefused>) =>
   Effect.flatMap(
     ServerState,
@@ -33,7 +33,7 @@ const tokenNeeded = problem(
   "Trust lets a project's files run commands on this machine. Give it with the token of the server, or with `skein trust allow`."
 )
 
-/** Removes trees that rest, but for those that somebody takes up at this moment. */
+/** Removes idle trees, except for those that a process resumes at this moment. */
 const removeResting = Effect.fnUntraced(function*(since: number, projectID: string | undefined, dryRun: boolean) {
   const storage = yield* SessionStorage
   const session = yield* Session
@@ -69,7 +69,7 @@ const prune = Effect.fnUntraced(function*({ dryRun = false, olderThan, projectID
   return { dryRun, sessions: removed, ...forgotten }
 })
 
-/** The routes of what lies in files. */
+/** The routes for files. */
 export const hostRoutes = HttpApiBuilder.group(Api, "host", (handlers) =>
   handlers
     .handle("config", ({ urlParams }) =>

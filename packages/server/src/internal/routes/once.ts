@@ -1,4 +1,4 @@
-/** Carries out what clients may send twice: once for each key, also where both come at the same time, or after a restart. */
+/** Carries out requests with a key once, even if they arrive twice at the same time, or again after a restart. */
 import { type Problem, problem } from "@skein/api/Problem"
 import type { Keyed, Receipt } from "@skein/core/Receipt"
 import { SessionStorage } from "@skein/core/SessionStorage"
@@ -11,10 +11,10 @@ import { createHash } from "node:crypto"
 import { ServerState } from "../ServerState.ts"
 import { asProblem } from "./toProblem.ts"
 
-/** A request, and what its client calls it if it may send it again. */
+/** A request, with its key if the client may repeat it. */
 interface Sent {
   readonly key: string | undefined
-  /** All that was sent, and where to. */
+  /** The contents and the path of the request. */
   readonly content: unknown
 }
 
@@ -31,7 +31,7 @@ const receiptFor = Effect.fnUntraced(function*({ digest, key }: Keyed) {
   return receipt
 })
 
-/** Waits until nobody else carries out a request of this key, and keeps others from it meanwhile. */
+/** Waits until no other request with this key is running, and makes others wait meanwhile. */
 const alone = <A, E, R>(key: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | ServerState> =>
   Effect.flatMap(ServerState, ({ storing }) => {
     const take: Effect.Effect<Deferred.Deferred<void>> = Effect.suspend(() => {
@@ -48,7 +48,10 @@ const alone = <A, E, R>(key: string, effect: Effect.Effect<A, E, R>): Effect.Eff
       }))
   })
 
-/** Carries it out by `first`, which stores the receipt; if that was done before, `again` makes the answer from the receipt. */
+/**
+ * Carries it out with `first`, which stores the receipt. If that was done before, `again` makes the answer from the
+ * receipt.
+ */
 export const once = <A, E extends Problem, R, E2 extends Problem, R2>(
   { content, key }: Sent,
   first: (keyed: Keyed | undefined) => Effect.Effect<A, E, R>,

@@ -1,4 +1,4 @@
-/** Implements the routes of what the project of a directory has. */
+/** Implements the routes of a project's agents, commands, skills and models. */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import { Api } from "@skein/api/Api"
 import { problem } from "@skein/api/Problem"
@@ -16,7 +16,7 @@ import * as Effect from "effect/Effect"
 import { checkDirectory } from "./checkDirectory.ts"
 import { asProblem, type ServiceError } from "./toProblem.ts"
 
-/** Asks the project of a directory. */
+/** Queries the project of a directory. */
 const inProject = <A, E extends ServiceError>(directory: string, asked: Effect.Effect<A, E, ProjectServices>) =>
   Effect.flatMap(checkDirectory(directory), (place) => asProblem(Projects.use(place, asked)))
 

@@ -1,4 +1,4 @@
-/** Prompts sessions for clients: a prompt goes on without them, and the same one that is sent twice prompts once. */
+/** Prompts sessions for clients. A prompt continues without its client, and a repeated one prompts once. */
 import type { Prompt } from "@skein/api/Input"
 import { problem } from "@skein/api/Problem"
 import { beginPrompt, type BegunPrompt } from "@skein/core/BegunPrompt"
@@ -15,14 +15,14 @@ import { ServerState } from "../ServerState.ts"
 import { once } from "./once.ts"
 import { asProblem } from "./toProblem.ts"
 
-/** A prompt that is stored. */
+/** A stored prompt. */
 type Stored = Pick<BegunPrompt, "messageID" | "notes">
 
 interface Sent {
   readonly id: SessionID
   readonly rootID: SessionID
   readonly prompt: Prompt
-  /** What the client calls the prompt, if it may send it again. */
+  /** The client's key for the prompt, if it may repeat it. */
   readonly key: string | undefined
 }
 
@@ -42,7 +42,7 @@ const optionsOf = ({ prompt }: Sent, receipt: Keyed | undefined): PromptOptions 
   }
 }
 
-/** Begins the prompt, which continues whether or not its client waits; ends once it is stored. */
+/** Begins the prompt, which continues whether or not its client waits. Ends once it is stored. */
 const begin = Effect.fnUntraced(function*(sent: Sent, receipt: Keyed | undefined) {
   const { scope, turns } = yield* ServerState
   const { messageID, notes } = yield* beginPrompt({
@@ -66,7 +66,7 @@ export const submit = (sent: Sent) =>
     ({ result }): Effect.Effect<Stored> => Effect.succeed({ messageID: MessageID.make(result), notes: [] })
   )
 
-/** The turn that answered a message which nobody waited for. A process before this one may have begun it. */
+/** The turn that answered a message without a waiting client. An earlier process may have begun it. */
 const answeredTurn = Effect.fnUntraced(function*(id: SessionID, messageID: MessageID) {
   const session = yield* Session
   const { options } = yield* ServerState
@@ -86,7 +86,7 @@ export const shownTurn = ({ end, info, parts, sessionID, text, usage }: Turn) =>
 
 const isMessageID = Schema.is(MessageID)
 
-/** The message of an id, which may still be about to be read. */
+/** The message with this id, even if the session has not read it yet. */
 export const findMessage = Effect.fnUntraced(function*(id: SessionID, given: string) {
   const storage = yield* SessionStorage
   const { turns } = yield* ServerState
@@ -101,7 +101,7 @@ export const findMessage = Effect.fnUntraced(function*(id: SessionID, given: str
   )
 })
 
-/** Waits for the turn that answers a message. A client that goes away stops nothing. */
+/** Waits for the turn that answers a message. A client that disconnects stops nothing. */
 export const turnOf = Effect.fnUntraced(function*(id: SessionID, messageID: MessageID) {
   const { turns } = yield* ServerState
   const running = turns.get(messageID)

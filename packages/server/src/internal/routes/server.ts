@@ -44,7 +44,7 @@ export const serverRoutes = HttpApiBuilder.group(Api, "server", (handlers) =>
     .handle("about", () =>
       Effect.gen(function*() {
         const { options: { directory, version }, started } = yield* ServerState
-        // Whoever asks wants to know as well whether what was stored is still there.
+        // This also reports whether the database still exists.
         yield* asProblem((yield* SessionStorage).intact ?? Effect.void)
         return { version, pid, started, ...(directory === undefined ? {} : { directory }) }
       }))

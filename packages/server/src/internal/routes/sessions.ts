@@ -21,7 +21,7 @@ import { findMessage, shownTurn, submit, turnOf } from "./prompt.ts"
 import { readTimeline } from "./timeline.ts"
 import { asProblem, type ServiceError } from "./toProblem.ts"
 
-/** How many items a part of a list has where nothing is said. */
+/** The default number of items on a page of a list. */
 const usual = 50
 
 const sessionCursor = listCursor(Schema.Struct({ updated: Schema.Number, id: SessionID }))
@@ -107,13 +107,13 @@ const create = (payload: typeof CreateSession.Type, key: string | undefined) =>
 const change = Effect.fnUntraced(function*(id: string, { mode, title }: typeof ChangeSession.Type) {
   const session = yield* Session
   const found = yield* asProblem(findSession(id))
-  // A mode may be refused: then nothing has changed.
+  // A mode may be refused. Then nothing has changed.
   if (mode !== undefined) yield* asProblem(session.setMode(found.id, mode))
   if (title !== undefined) yield* asProblem(session.rename(found.id, title))
   return yield* asProblem(session.get(found.id))
 })
 
-/** Does something with a session that is there. */
+/** Does something with an existing session. */
 const withSession = <A, E extends ServiceError>(
   id: string,
   use: (session: typeof Session.Service, id: SessionID) => Effect.Effect<A, E>
@@ -123,7 +123,7 @@ const withSession = <A, E extends ServiceError>(
     (session) => Effect.flatMap(asProblem(findSession(id)), (info) => asProblem(use(session, info.id)))
   )
 
-/** Waits until nothing of a session runs. What a process before this one left of it is continued first. */
+/** Waits until nothing of a session runs. First continues what an earlier process left of it. */
 const rest = Effect.fnUntraced(function*(given: string, isAttended: boolean) {
   const session = yield* Session
   const { options } = yield* ServerState

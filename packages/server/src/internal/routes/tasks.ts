@@ -25,7 +25,7 @@ const show = Effect.fnUntraced(function*(id: string) {
   return { taskID, parentID, rootID: last.rootID, agent: last.agent, runs, doing: status?.doing ?? "" }
 })
 
-/** The answer to a message, from its receipt: the ids of the message, and of the run that it began. */
+/** The answer to a message, from its receipt: the ids of the message, and of the run that it started. */
 const toldBefore = ({ result, sessionID: taskID }: Receipt): typeof Told.Type => {
   const [message = "", run] = result.split(" ")
   const messageID = MessageID.make(message)
@@ -51,7 +51,7 @@ const tell = ({ id, key, message }: Message) =>
       const told = yield* asProblem(
         tasks.message(task, message, { onStored, ...(receipt === undefined ? {} : { receipt }) })
       )
-      if (messageID === undefined) return yield* Effect.dieMessage("A message was told that is not stored")
+      if (messageID === undefined) return yield* Effect.dieMessage("A message was reported that is not stored")
       return told === "steered" ? { status: told, messageID } as const : { ...told, messageID }
     }),
     (receipt) => Effect.succeed(toldBefore(receipt))

@@ -10,7 +10,7 @@ import { Timeline } from "@skein/view/Timeline"
 import * as Effect from "effect/Effect"
 import { asProblem } from "./toProblem.ts"
 
-/** How many sessions are read at once. */
+/** How many sessions are read in parallel. */
 const readers = 4
 
 const asking = ["permission.asked", "permission.replied", "question.asked", "question.replied"] as const

@@ -1,4 +1,4 @@
-/** Decides which problem an error of the services is. */
+/** Decides which problem document an error of the services becomes. */
 import { problem } from "@skein/api/Problem"
 import type { AgentNotFound } from "@skein/core/Agent"
 import type { ArchiveInvalid } from "@skein/core/ArchiveError"
@@ -14,7 +14,7 @@ import type { TaskRefused } from "@skein/core/TaskError"
 import * as Effect from "effect/Effect"
 import type { HostRefused } from "../../ServerHost.ts"
 
-/** What the services may fail with. */
+/** The errors of the services. */
 export type ServiceError =
   | AgentNotFound
   | ArchiveInvalid
@@ -67,7 +67,7 @@ const ofModel = (error: { readonly _tag: string; readonly reason: string; readon
     ? problem(502, error._tag, error.message, { reason: error.reason })
     : problem(409, error._tag, error.message, { reason: error.reason })
 
-/** The problem that an error is. */
+/** The problem document of an error. */
 const toProblem = (error: ServiceError) => {
   switch (error._tag) {
     case "SessionNotFound":
@@ -119,6 +119,6 @@ const toProblem = (error: ServiceError) => {
   }
 }
 
-/** Fails with the problem that an error is. */
+/** Fails with the problem document of an error. */
 export const asProblem = <A, E extends ServiceError, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.mapError(effect, toProblem)
