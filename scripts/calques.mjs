@@ -84,5 +84,21 @@ export const calques = [
     found: /(?<!\bthere )\bis no (?:JSON|text|object|number|list|schema|budget)\b/i,
     instead: "write: is not JSON, is not text",
     except: notYet
+  },
+  {
+    found:
+      /(?<!\bthere )\bis no (?:AI|agent|array|call|directory|file|link|member|name|option|path|session|table|terminal|tool|UTF-8|word)\b/i,
+    instead: "write: is not a file, is not an AI",
+    except: notYet
+  },
+  { found: /\bany more\b(?! than)/i, instead: "write: no longer", except: notYet },
+  { found: /\btells? of\b/i, instead: "write: describes, names, reports", except: notYet },
+  { found: /\bas far as it has come\b/i, instead: "write: the progress, the state", except: notYet },
+  { found: /\blets? in\b/i, instead: "write: admits, accepts", except: notYet },
+  { found: /\b(?:said|spoken) of\b/i, instead: "write: said about, mentioned", except: notYet },
+  {
+    found: /\bwhere nothing is said\b|\bwhere nobody says\b/i,
+    instead: "write: by default",
+    except: notYet
   }
 ]

@@ -318,7 +318,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     expect(code).toBe(3)
     // Answers are wrapped at words.
     expect((await shown(printed)).replace(/\s+/g, " "))
-      .toContain("The user says: Nobody can be asked any more: the terminal is closed.")
+      .toContain("The user says: Nobody can be asked: the terminal is closed.")
     expect(existsSync(join(place.project, "new.txt"))).toBe(false)
   })
 

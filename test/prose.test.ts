@@ -55,6 +55,29 @@ describe("in a source", () => {
     ])
   })
 
+  it("texts of a page are read", () => {
+    expect(found("const a = <p>\nNo answer waits any more.</p>", "a.tsx")).toEqual([
+      expect.stringMatching(/^1 "any more"/)
+    ])
+  })
+
+  it.each([
+    ["`x` is no file.", "is no file"],
+    ["It cannot be read any more.", "any more"],
+    ["The line tells of a hook.", "tells of"],
+    ["A run as far as it has come.", "as far as it has come"],
+    ["It lets in one archive.", "lets in"],
+    ["What is said of an error.", "said of"],
+    ["The usual, where nothing is said.", "where nothing is said"]
+  ])("%j reads as if translated", (text, phrase) => {
+    expect(found(`// ${text}`)).toEqual([expect.stringContaining(`"${phrase}"`)])
+  })
+
+  it.each(["There is no file.", "It takes no more than any more than that.", "You are told where it leads."])(
+    "%j does not",
+    (text) => expect(found(`// ${text}`)).toEqual([])
+  )
+
   it("a phrase is not looked for in the rooms that still have it", () => {
     const code = "// The session goes on."
     expect(found(code)).toEqual([expect.stringMatching(/^1 "goes on"/)])

@@ -15,7 +15,7 @@ import { rehearse } from "./rehearse.mjs"
 
 const usage = `usage: npm run release [-- --dry-run]
 
-Checks that the tree is clean, that all packages have one version, and that CHANGELOG.md, if there is one, tells of it.
+Checks that the tree is clean, that all packages have one version, and that CHANGELOG.md, if there is one, describes it.
 Builds and packs each package, installs the tarballs in an empty directory, and tries them. Then publishes them with npm.
 
   --dry-run  do everything except publish, and say what would be published

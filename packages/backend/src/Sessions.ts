@@ -114,7 +114,7 @@ export interface Sessions {
   readonly setMode: (id: SessionID, mode: Mode) => Effect.Effect<SessionInfo, BackendError>
   /** Stores a prompt, and returns once it is stored. A running session reads it at its next step. */
   readonly prompt: (id: SessionID, prompt: NewPrompt) => Effect.Effect<Prompted, BackendError>
-  /** Withdraws a prompt that no agent has read yet, and gives its text; says if there is none of this id any more. */
+  /** Withdraws a prompt that no agent has read yet, and returns its text; or returns that the prompt is gone. */
   readonly withdraw: (id: SessionID, messageID: MessageID) => Effect.Effect<Withdrawal, BackendError>
   /** Stops a session and everything below it. `by` names who does, in the outcomes of its tasks. */
   readonly stop: (id: SessionID, by?: string) => Effect.Effect<void, BackendError>

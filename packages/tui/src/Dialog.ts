@@ -107,5 +107,5 @@ export const ofNobody = (dialog: Dialog): DialogReply =>
     id: dialog.request.id,
     reply: "reject",
     scope: "tree",
-    message: "Nobody can be asked any more: the terminal is closed."
+    message: "Nobody can be asked: the terminal is closed."
   }

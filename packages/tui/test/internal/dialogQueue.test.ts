@@ -208,7 +208,7 @@ it("a closed terminal denies what waits, and what comes", () => {
   desk.dialogs.close()
   desk.dialogs.close()
   desk.dialogs.add(permission("per_2"))
-  const message = "Nobody can be asked any more: the terminal is closed."
+  const message = "Nobody can be asked: the terminal is closed."
   expect(desk.type("1\r")).toMatchObject([
     { id: "per_1", reply: "reject", message },
     { id: "prt_1", answers: undefined },
