@@ -1,13 +1,7 @@
 // @ts-check
 // Turns of phrase that read as if translated, and what plain English says instead. scripts/prose.mjs reads this table.
 
-/** Rooms whose text still has some of these phrases. Take a room out once it is free of them. */
-const notYet = ["packages/mcp/"]
-
-/**
- * `except` are the beginnings of paths in which a phrase is not looked for.
- * @type {ReadonlyArray<{ readonly found: RegExp, readonly instead: string, readonly except?: ReadonlyArray<string> }>}
- */
+/** @type {ReadonlyArray<{ readonly found: RegExp, readonly instead: string }>} */
 export const calques = [
   {
     found: /\b(?:is|are|was|were|be|been|being) (?:also |not |never |only )?told of\b/i,
@@ -46,59 +40,49 @@ export const calques = [
   { found: /\bmends?\b|\bmended\b/i, instead: "write: fix" },
   {
     found: /\bwhom\b(?! nobody)/i,
-    instead: "name the person or the thing",
-    except: notYet
+    instead: "name the person or the thing"
   },
   {
     found:
       /(?<!\byou )\b(?:is|are|was|were|be|been|being|gets?) (?:also |not |never |only |each )?told\b(?! apart| to| of)/i,
-    instead: "write: is notified of, reads, gets, is reported",
-    except: notYet
+    instead: "write: is notified of, reads, gets, is reported"
   },
   {
     found: /\b(?:goes|gone|went) on\b(?! with)|\bto go on\b(?! with)/i,
-    instead: "write: continues, resumes",
-    except: notYet
+    instead: "write: continues, resumes"
   },
   {
     found: /\b(?:how|as) (?:it|that|they|a \w+|the \w+) stands?\b(?! there)/i,
-    instead: "write: the status, as written",
-    except: notYet
+    instead: "write: the status, as written"
   },
-  { found: /\b(?:is|are|was|were) wanted\b/i, instead: "write: is requested, is needed, on request", except: notYet },
-  { found: /\b(?:is|are) (?:not )?there any more\b/i, instead: "write: no longer", except: notYet },
-  { found: /\blets? (?:it|them) go\b|\bis let go\b|\bbe let go\b/i, instead: "write: release", except: notYet },
-  { found: /\bfor as long as\b/i, instead: "write: while", except: notYet },
+  { found: /\b(?:is|are|was|were) wanted\b/i, instead: "write: is requested, is needed, on request" },
+  { found: /\b(?:is|are) (?:not )?there any more\b/i, instead: "write: no longer" },
+  { found: /\blets? (?:it|them) go\b|\bis let go\b|\bbe let go\b/i, instead: "write: release" },
+  { found: /\bfor as long as\b/i, instead: "write: while" },
   {
     found: /\b(?:what|whatever) (?:came|comes) of\b/i,
-    instead: "write: the result of, what happens to",
-    except: notYet
+    instead: "write: the result of, what happens to"
   },
   {
     found: /\bwhere absent\b|\bwhere nothing else is said\b/i,
-    instead: "write: if absent, by default",
-    except: notYet
+    instead: "write: if absent, by default"
   },
-  { found: /\bhear[sd]? of\b/i, instead: "write: is notified of, gets, reads", except: notYet },
+  { found: /\bhear[sd]? of\b/i, instead: "write: is notified of, gets, reads" },
   {
     found: /(?<!\bthere )\bis no (?:JSON|text|object|number|list|schema|budget)\b/i,
-    instead: "write: is not JSON, is not text",
-    except: notYet
+    instead: "write: is not JSON, is not text"
   },
   {
     found:
       /(?<!\bthere )\bis no (?:AI|agent|array|call|directory|file|link|member|name|option|path|session|table|terminal|tool|UTF-8|word)\b/i,
-    instead: "write: is not a file, is not an AI",
-    except: notYet
+    instead: "write: is not a file, is not an AI"
   },
-  { found: /\bany more\b(?! than)/i, instead: "write: no longer", except: notYet },
-  { found: /\btells? of\b/i, instead: "write: describes, names, reports", except: notYet },
-  { found: /\bas far as it has come\b/i, instead: "write: the progress, the state", except: notYet },
-  { found: /\blets? in\b/i, instead: "write: admits, accepts", except: notYet },
-  { found: /\b(?:said|spoken) of\b/i, instead: "write: said about, mentioned", except: notYet },
+  { found: /\btells? of\b/i, instead: "write: describes, names, reports" },
+  { found: /\bas far as it has come\b/i, instead: "write: the progress, the state" },
+  { found: /\blets? in\b/i, instead: "write: admits, accepts" },
+  { found: /\b(?:said|spoken) of\b/i, instead: "write: said about, mentioned" },
   {
     found: /\bwhere nothing is said\b|\bwhere nobody says\b/i,
-    instead: "write: by default",
-    except: notYet
+    instead: "write: by default"
   }
 ]

@@ -84,10 +84,10 @@ export const blocks = (page) => {
   return found
 }
 
-/** @param {string} file @param {string} text @returns {ReadonlyArray<string>} */
-const calquesIn = (file, text) =>
-  calques.flatMap(({ except = [], found, instead }) => {
-    const hit = except.some((path) => file.startsWith(path)) ? null : found.exec(text)
+/** @param {string} text @returns {ReadonlyArray<string>} */
+const calquesIn = (text) =>
+  calques.flatMap(({ found, instead }) => {
+    const hit = found.exec(text)
     return hit === null ? [] : [`"${hit[0]}" reads as if translated; ${instead}`]
   })
 
@@ -103,7 +103,7 @@ export const checkPage = (file, page) =>
     return [
       ...long.map((sentence) => `a sentence of ${words(sentence)} words: "${sentence.slice(0, 60)}…"`),
       ...(length > paragraphLimit ? [`a paragraph of ${length} words; split it, or make it a list`] : []),
-      ...calquesIn(file, text.replaceAll(/`[^`]*`/g, "Code"))
+      ...calquesIn(text.replaceAll(/`[^`]*`/g, "Code"))
     ].map((says) => ({ file, line, says }))
   })
 
@@ -124,7 +124,7 @@ export const checkSource = (file, code) => {
   })
   const lineOf = (/** @type {number} */ start) => code.slice(0, start).split("\n").length
   return texts.flatMap(({ start, text }) =>
-    calquesIn(file, text.replaceAll(/\s+/g, " ")).map((says) => ({ file, line: lineOf(start), says }))
+    calquesIn(text.replaceAll(/\s+/g, " ")).map((says) => ({ file, line: lineOf(start), says }))
   ).toSorted((a, b) => a.line - b.line)
 }
 

@@ -30,7 +30,7 @@ describe("skein serve --cluster refuses", () => {
         "token-file"
       ],
       ["a secret without a cluster", ["serve", "--cluster-secret-file", "secret"], "is for --cluster"],
-      ["to tell of a cluster in a file", ["cluster", "status"], "shares a PostgreSQL database"]
+      ["to describe a cluster in a file", ["cluster", "status"], "shares a PostgreSQL database"]
     ]
   )("%s", async (_, args, words) => {
     const { code, stderr } = await place().run(args)

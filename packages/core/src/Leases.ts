@@ -48,7 +48,7 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
    */
   readonly renew: (rootID: SessionID) => Effect.Effect<number, StorageError>
   /**
-   * Those of the trees that nobody holds any more: they were released, their holder is dead, or their lease ran out while
+   * Those of the trees that no process holds: they were released, their holder is dead, or their lease ran out while
    * it was watched. Ask every second for all of them: an expired lease has to stay the same for a while, because clocks may
    * have been set.
    */

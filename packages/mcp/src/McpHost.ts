@@ -24,7 +24,7 @@ export interface LaunchOptions {
 
 /** The machine, as servers need it. */
 export interface McpHost {
-  /** The version of the program, which servers are told. */
+  /** The version of the program, which servers get. */
   readonly version: string
   /** All variables of this process, for those that config names as `${NAME}` or `{env:NAME}`. */
   readonly variables: Readonly<Record<string, string | undefined>>

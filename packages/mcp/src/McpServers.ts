@@ -1,4 +1,4 @@
-/** Owns the MCP servers of a process: each runs once for a project, for as long as that needs it. */
+/** Owns the MCP servers of a process: each runs once for a project, while the project needs it. */
 import { Question } from "@skein/core/Question"
 import type { ToolSource } from "@skein/core/Tool"
 import type { McpServerConfig } from "@skein/domain/McpConfig"

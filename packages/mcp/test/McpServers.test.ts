@@ -202,7 +202,7 @@ describe("a server over HTTP", () => {
       yield* source.ready
       forget()
       const { told } = yield* turn(source, [echo])
-      expect(told).toEqual([expect.stringContaining("it does not know this session any more")])
+      expect(told).toEqual([expect.stringContaining("it no longer knows this session")])
     }))
 })
 

@@ -39,9 +39,9 @@ export interface ServerOptions {
   readonly loginFile?: string
   /** The door for MCP clients. The first client loads it, and its connections end with the scope. If absent, there is none. */
   readonly mcp?: Effect.Effect<McpDoor, never, ManyServices | Scope.Scope>
-  /** The other servers; none where absent. What is unfinished is then taken up as it becomes free. */
+  /** The other servers of a cluster. With them, unfinished work is resumed as it becomes free. */
   readonly cluster?: ClusterPort
-  /** The page; none where absent. */
+  /** The page; if absent, the server has none. */
   readonly page?: Page
 }
 

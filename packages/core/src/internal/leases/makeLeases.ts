@@ -169,7 +169,7 @@ export const makeLeases = () =>
     const isFree = ({ owner: other }: StoredLease) =>
       other === undefined || other === owner.id ? Effect.succeed(true) : owner.isGone(other)
 
-    /** Whether nobody holds a tree any more. */
+    /** Whether no process holds a tree. */
     const isDue = (rootID: SessionID, before: Observed | undefined) =>
       Effect.gen(function*() {
         if (held.get(rootID) !== undefined) return false

@@ -1,4 +1,4 @@
-/** Decides whom a server asks: requests of servers do not say to which call they belong. */
+/** Decides which session gets a server's question: requests of servers do not name the call that they belong to. */
 import type { ElicitResult } from "@modelcontextprotocol/client"
 import type { Elicitation } from "./elicit.ts"
 

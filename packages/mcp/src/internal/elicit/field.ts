@@ -146,7 +146,7 @@ const fieldOf = (key: string, schema: unknown, isRequired: boolean): Field | und
 
 /** Makes the fields of a form; or why a person cannot be asked for it. */
 export const fieldsOf = (form: unknown): Either.Either<ReadonlyArray<Field>, string> => {
-  if (!isSchema(form) || !isSchema(form["properties"] ?? {})) return Either.left("its form is no object")
+  if (!isSchema(form) || !isSchema(form["properties"] ?? {})) return Either.left("its form is not an object")
   const required: unknown = form["required"]
   const entries = Object.entries(form["properties"] ?? {})
   if (entries.length > 20) return Either.left("its form has more than 20 fields")

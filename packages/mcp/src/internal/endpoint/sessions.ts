@@ -25,7 +25,7 @@ interface Session {
   seen: number
 }
 
-/** Calls a function once the response to a request was sent, or nobody reads it any more. */
+/** Calls a function once the response to a request was sent, or its client has disconnected. */
 export type WhenClosed = (closed: () => void) => void
 
 /** Makes the function that answers. */

@@ -34,7 +34,7 @@ export const send = (response: ServerResponse, { body, headers, status }: Respon
   }
   response.flushHeaders()
   const source = Readable.fromWeb(body as NodeStream<Uint8Array>)
-  // A client that goes away ends its stream; what then fails has nobody to be told.
+  // A client that disconnects ends its stream. Nobody needs the errors after that.
   source.once("error", () => response.destroy())
   response.once("close", () => source.destroy())
   source.pipe(response)

@@ -39,9 +39,9 @@ export const makeHttpTransport = (
     const watched: McpHost["fetch"] = (to, init) =>
       send(to, init).then((response) => {
         if (response.status === 401) isRefused = true
-        // A server that was started again does not know the session any more.
+        // A restarted server no longer knows the session.
         if (response.status === 404 && new Headers(init?.headers).has("mcp-session-id")) {
-          finish("it does not know this session any more")
+          finish("it no longer knows this session")
         }
         return response
       }, (error: unknown) => {

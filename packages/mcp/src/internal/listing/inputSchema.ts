@@ -83,7 +83,7 @@ const cleaned = (value: unknown): unknown =>
 
 /** The schema as models see it, or why it cannot be shown. */
 export const inputSchemaOf = (schema: unknown): Either.Either<RawSchema, string> => {
-  if (!isRecord(schema) || (schema["type"] ?? "object") !== "object") return Either.left("it is no object")
+  if (!isRecord(schema) || (schema["type"] ?? "object") !== "object") return Either.left("it is not an object")
   const text = Either.try(() => JSON.stringify(schema))
   if (Either.isLeft(text)) return Either.left("it cannot be written as JSON")
   if (text.right.length > longest) return Either.left(`it has more than ${longest / 1024} KB`)

@@ -6,7 +6,7 @@ import type { ServerFailed } from "../ServerFailed.ts"
 /** A server that was reached. */
 export interface Connection {
   readonly client: Client
-  /** Ends when it is not there any more, and says why. */
+  /** Ends when the connection has ended, and says why. */
   readonly ended: Effect.Effect<string>
   /** The same, once it has ended. */
   readonly whyEnded: () => string | undefined

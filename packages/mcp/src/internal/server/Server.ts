@@ -10,7 +10,7 @@ import { ServerFailed } from "../ServerFailed.ts"
 import { connect, type Target } from "./connect.ts"
 import type { Connection } from "./Connection.ts"
 
-/** How it stands with a server. */
+/** The state of a server. */
 type ServerState =
   | { readonly _tag: "Idle" }
   | { readonly _tag: "Starting" }
@@ -75,7 +75,7 @@ export const makeServer = (target: Target): Effect.Effect<Server, never, Scope.S
       for (const note of found.notes) yield* say(`The MCP server ${target.name}`, note)
     })
 
-    /** As long as it is there. Fails with why it is not there any more. */
+    /** Runs while the server is connected. Fails with the reason why it no longer is. */
     const live = Effect.scoped(Effect.gen(function*() {
       yield* become({ _tag: "Starting" })
       const connection = yield* connect({ ...target, elicit: askers.elicit })

@@ -1,4 +1,4 @@
-/** Decides what a request says of its client: who it is, what it can, and how it hears of progress. */
+/** Reads what a request says about its client: its name, what it can do, and how it gets progress. */
 import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
@@ -37,7 +37,7 @@ const progressOf = ({ mcpReq: { _meta, notify } }: ServerContext): Call["progres
   let progress = 0
   return (message) => {
     progress += 1
-    // A client that has gone away hears nothing any more.
+    // A disconnected client gets nothing.
     notify({ method: "notifications/progress", params: { progressToken, progress, message } }).catch(() => undefined)
   }
 }

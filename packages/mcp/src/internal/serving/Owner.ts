@@ -14,7 +14,7 @@ import { type Refused, refusedBy } from "./Refused.ts"
 import { checkAllowed, makeRoot, type Root, type RootOptions } from "./Root.ts"
 import { type Held, startRun } from "./startRun.ts"
 
-/** How long a run goes on that nobody attends to, where no connection ends with its client, in milliseconds. */
+/** How long an unattended run continues if no connection ends with its client, in milliseconds. */
 const patience = 10 * 60_000
 
 /** How long the end of a run can be asked for, in milliseconds, and of how many runs. */

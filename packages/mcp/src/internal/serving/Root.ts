@@ -73,7 +73,7 @@ const makeRouting = (rootID: SessionID) => {
   return { onEvent, connect }
 }
 
-/** Makes one, which hears of its tree until the scope closes. */
+/** Makes one, which follows its tree until the scope closes. */
 export const makeRoot = Effect.fnUntraced(function*({ canAsk, client, place }: RootOptions) {
   const sessions = yield* Session
   const bus = yield* Bus

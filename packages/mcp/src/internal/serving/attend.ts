@@ -23,7 +23,7 @@ export const textResult = (text: string, isError = false): CallToolResult => ({
 export const resultOf = (end: Ended): CallToolResult =>
   end.how === "settled" ? textResult(end.text, end.isError) : textResult("The task was cancelled.", true)
 
-/** Tells at each change how far the run is, and every now and then that it still goes on, until the scope closes. */
+/** Reports the progress of the run at each change, and now and then that it still runs, until the scope closes. */
 const tellProgress = Effect.fnUntraced(function*(run: Delegation, progress: (message: string) => void) {
   yield* run.watch(progress)
   progress(run.doing())

@@ -58,7 +58,7 @@ export const startRun = Effect.fnUntraced(function*(request: TaskRequest, { conn
     Effect.mapError(refusedBy)
   )
   const fiber = yield* Effect.forkIn(
-    // An interrupted run is told as well.
+    // An interrupted run is reported as well.
     Effect.uninterruptibleMask((restore) =>
       Effect.flatMap(Effect.exit(restore(work)), (exit) =>
         Effect.gen(function*() {

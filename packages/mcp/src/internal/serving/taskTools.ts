@@ -51,7 +51,7 @@ const cancellable = (owner: Owner, call: Call, run: Delegation) => <A, E, R>(wai
     () => owner.cancel(run)
   )
 
-/** A call that is sent again brings answers, and goes on waiting for the run that it began. */
+/** A repeated call contains answers, and continues to wait for the run that it began. */
 const again = (owner: Owner, call: Call, state: string) =>
   Effect.gen(function*() {
     const run = owner.run(state)

@@ -24,9 +24,9 @@ const lastWords = 2_000
 /** A transport, and how it ended. */
 export interface StdioTransport {
   readonly transport: Transport
-  /** Ends when nothing comes from the server any more, and says why. */
+  /** Ends when the server has closed its output, and says why. */
   readonly ended: Effect.Effect<string>
-  /** Why it has ended, before anybody is told that it has. */
+  /** Why it has ended, before that is reported. */
   readonly whyEnded: () => string | undefined
 }
 
@@ -126,7 +126,7 @@ export const makeStdioTransport = (
         const json: unknown = JSON.parse(line)
         return isUnheard(json) ? undefined : parseJSONRPCMessage(json)
       })
-      if (Either.isLeft(message)) transport.onerror?.(new Error("a message that is no JSON-RPC"))
+      if (Either.isLeft(message)) transport.onerror?.(new Error("a message that is not JSON-RPC"))
       else if (message.right !== undefined) transport.onmessage?.(message.right)
     }
     yield* readAll(launched, take).pipe(

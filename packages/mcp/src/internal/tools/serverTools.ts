@@ -10,7 +10,7 @@ import { makeSearchTools } from "../search/searchTools.ts"
 import type { Server } from "../server/Server.ts"
 import { makeMcpTool } from "./mcpTool.ts"
 
-/** The tools of what these servers have listed; the same array for as long as that is the same. */
+/** The tools of what these servers have listed; the same array while the list is the same. */
 export const makeServerTools = (
   servers: ReadonlyArray<Server>,
   questions: Context.Tag.Service<Question>,
