@@ -174,6 +174,11 @@ export type ModelEvent =
     readonly metadata?: ProviderMetadata
   }
   | {
+    /** What an answer used that fails next: it has to be paid for. */
+    readonly type: "usage"
+    readonly tokens: Tokens
+  }
+  | {
     readonly type: "finish"
     readonly finish: FinishReason
     /** Undefined if the provider reported nothing usable. */

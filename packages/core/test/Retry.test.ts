@@ -65,6 +65,15 @@ describe("a request that fails", () => {
       expect(said).toMatchObject([{ type: "reasoning", text: "hm" }, { type: "text", text: "well" }])
     }))
 
+  it.effect("is paid for, if the provider says what it used", () =>
+    Effect.gen(function*() {
+      const lost = Scripted.fault("bad_response", {}, { text: "half", tokens: { input: 100, output: 20 } })
+      const { result } = yield* attempts([lost, ok])
+      expect(result).toMatchObject(Either.right({
+        usage: { tokens: { input: 110, output: 25 }, cost: "0.00016", steps: 2 }
+      }))
+    }))
+
   it.effect("never waits longer than the cap", () =>
     Effect.gen(function*() {
       const { gaps } = yield* attempts([Scripted.fault("overloaded")], { config: { retry: { attempts: 9 } } })

@@ -2,6 +2,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
+import * as OpenAiCompatible from "../src/OpenAiCompatible.ts"
+import { chatWire } from "./support/chatWire.ts"
 import { generateWire } from "./support/generateWire.ts"
 import { messagesWire } from "./support/messagesWire.ts"
 import { responsesWire } from "./support/responsesWire.ts"
@@ -319,6 +321,29 @@ describe("errors in a stream", () => {
         expect(error?.message).toContain(finishReason)
       })
   )
+
+  const spent: ReadonlyArray<readonly [string, Wire, Frames]> = [
+    ["Google", generateWire, [{
+      candidates: [{ finishReason: "MALFORMED_FUNCTION_CALL" }],
+      usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 3 }
+    }]],
+    ["Anthropic", messagesWire, [
+      ...messagesWire.begin,
+      ...messagesWire.callBegin("a", "read", "{}"),
+      ...stop({ stop_reason: "tool_use" }, usage)
+    ]],
+    ["a compatible server", chatWire((baseUrl) => OpenAiCompatible.make({ id: "corp", baseUrl })), [
+      { choices: [{ index: 0, delta: { content: "hi" }, finish_reason: "error" }] },
+      { choices: [], usage: { prompt_tokens: 9, completion_tokens: 3 } }
+    ]]
+  ]
+  it.scoped.each(spent)("tells what a failed answer of %s used", ([, wire, frames]) =>
+    Effect.gen(function*() {
+      const asked = yield* answerOf(wire, frames)
+      expect(asked.error?.reason).toBe("bad_response")
+      expect(asked.events.filter(({ type }) => type === "usage")).toMatchObject([{ tokens: { input: 9, output: 3 } }])
+      expect(finishOf(asked)).toBeUndefined()
+    }))
 
   it.scoped("does not count an incomplete answer as a whole one, even without a reason", () =>
     Effect.gen(function*() {

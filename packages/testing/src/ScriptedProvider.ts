@@ -149,7 +149,10 @@ const say = Effect.fnUntraced(function*(step: ScriptedStep, emit: (event: ModelE
     })
   }
   if (step.hangs === true) return yield* Effect.never
-  if (step.fails !== undefined) return yield* step.fails
+  if (step.fails !== undefined) {
+    if (step.tokens !== undefined) emit({ type: "usage", tokens: { ...usual, ...step.tokens } })
+    return yield* step.fails
+  }
   emit({
     type: "finish",
     finish: step.finish ?? ((step.calls ?? []).length > 0 ? "tool-calls" : "stop"),

@@ -23,6 +23,7 @@ const Event: Schema.Schema<ModelEvent, unknown> = Schema.Union(
   Schema.Struct({ type: Schema.Literal("text-delta", "reasoning-delta"), ...delta }),
   Schema.Struct({ type: Schema.Literal("text-end", "reasoning-end"), ...id, ...metadata }),
   Schema.Struct({ type: Schema.Literal("tool-call"), ...id, name: Schema.String, input: Schema.String, ...metadata }),
+  Schema.Struct({ type: Schema.Literal("usage"), tokens: Tokens }),
   Schema.Struct({
     type: Schema.Literal("finish"),
     finish: FinishReason,

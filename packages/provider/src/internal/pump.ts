@@ -51,22 +51,30 @@ export const pump = async (
   }
   const finish = last === undefined || isTruncated(last) ? undefined : last
   const flaw = flawOf(emission, finish)
-  if (flaw !== undefined) throw flaw
+  const tokens = last === undefined
+    ? undefined
+    : tokensOf(last, emitter.spoke || emission.held.length + emission.open.size > 0)
+  if (flaw !== undefined) {
+    if (tokens !== undefined) emit({ type: "usage", tokens })
+    throw flaw
+  }
   if (finish === undefined) return
   for (const tell of emission.held) tell()
   emitter.close()
-  const { finishReason, usage: { inputTokens, outputTokens } } = finish
-  const tokens = toTokens({
+  const { unified } = finish.finishReason
+  // If there are calls, an unknown finish reason does not matter.
+  emit({ type: "finish", finish: unified === "other" && emission.held.length > 0 ? "tool-calls" : unified, tokens })
+}
+
+/** Of an answer that says something, a count of 0 is none. */
+const tokensOf = ({ usage: { inputTokens, outputTokens } }: Finish, spoke: boolean) =>
+  toTokens({
     input: inputTokens.total,
-    output: emitter.spoke && outputTokens.total === 0 ? undefined : outputTokens.total,
+    output: spoke && outputTokens.total === 0 ? undefined : outputTokens.total,
     reasoning: outputTokens.reasoning,
     cacheRead: inputTokens.cacheRead,
     cacheWrite: inputTokens.cacheWrite
   })
-  // If there are calls, an unknown finish reason does not matter.
-  const named = finishReason.unified === "other" && emission.held.length > 0 ? "tool-calls" : finishReason.unified
-  emit({ type: "finish", finish: named, tokens })
-}
 
 /** Reasons for which Google's models end an answer that went wrong; the AI SDK counts most of them as normal ends. */
 const mishap = /^(?:MALFORMED|UNEXPECTED|MISSING|TOO_MANY)_/

@@ -1,6 +1,7 @@
 import { wireAnswers } from "./wireAnswers.ts"
 import { wireBounds } from "./wireBounds.ts"
 import type { Wire } from "./wireCase.ts"
+import { wireCuts } from "./wireCuts.ts"
 import { wireFailures } from "./wireFailures.ts"
 import { wireSockets } from "./wireSockets.ts"
 
@@ -10,4 +11,5 @@ export const wireSuite = (wire: Wire): void => {
   wireFailures(wire)
   wireSockets(wire)
   wireBounds(wire)
+  wireCuts(wire)
 }

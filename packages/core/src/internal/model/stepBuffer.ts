@@ -137,6 +137,9 @@ export class StepBuffer {
         this.finish = event.finish
         this.tokens = event.tokens
         return
+      case "usage":
+        this.tokens = event.tokens
+        return
       case "connected":
       case "activity":
         return

@@ -97,17 +97,18 @@ export class ChatAnswer {
     this.#thinkTag?.flush()
     const finish = this.#finish === "stop" && this.#refused ? "content-filter" : this.#finish
     const flaw = this.#emitter.flaw(finish, this.#calls.begun)
-    if (flaw !== undefined) return flaw
+    const spoke = this.#emitter.spoke || this.#calls.begun
+    const tokens = this.#usage === undefined ? undefined : tokensOf(this.#usage, spoke)
+    if (flaw !== undefined) {
+      if (tokens !== undefined) this.#emit({ type: "usage", tokens })
+      return flaw
+    }
     if (finish === undefined) return undefined
     this.#close()
     for (const [at, { id, input, name }] of this.#calls.all().entries()) {
       this.#emitter.call(id === "" ? `call_${this.#step}_${at}` : id, name, input)
     }
-    this.#emit({
-      type: "finish",
-      finish,
-      tokens: this.#usage === undefined ? undefined : tokensOf(this.#usage, this.#emitter.spoke)
-    })
+    this.#emit({ type: "finish", finish, tokens })
     return undefined
   }
 
