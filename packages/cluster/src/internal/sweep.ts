@@ -13,7 +13,7 @@ import * as FiberMap from "effect/FiberMap"
 const pace = "1 second"
 
 /** How many looks a tree is left to the runner that the engine assigns it to. After that, any runner takes it up. */
-const courtesy = 3
+const courtesy = 1
 
 /** How many looks a tree is left alone that could not be taken up, because its directory is not here for example. */
 const patience = 30
