@@ -120,6 +120,41 @@ describe.skipIf(!hasPython)("a session of a server at terminals (needs python3)"
     expect(text).toContain("The first line.\nThe last line.")
   })
 
+  it("shows what waits at each terminal, gives it back at any of them, and exports what was said", async () => {
+    let end = () => {}
+    const ended = new Promise<void>((resolve) => end = resolve)
+    const asked: Array<string> = []
+    const { llm, open, place, server } = await world(async ({ user }) => {
+      asked.push(user.at(-1) ?? "")
+      await ended
+      return "The answer."
+    })
+    const { json: session } = await server.send("/v1/sessions", { directory: place.project })
+    const first = open([
+      { after: ready, send: "begin\r" },
+      { after: "thinks", send: "later\t" },
+      { after: "sent after the turn (Up edits it): later", send: "" },
+      { after: "The answer.", send: "/export said.json\r" },
+      { after: "exported to", send: "/quit\r" }
+    ], ["--session", session.id])
+    await llm.asked(1)
+    const second = await open([
+      { after: "sent after the turn (Up edits it): later", send: "\u001b[A" },
+      { after: "› later", send: "\u0003\u0003\u0003" },
+      { after: "Stay here", send: "2" },
+      { after: "❯ 2 Quit, and leave", send: "\r" }
+    ], ["--session", session.id])
+    expect(second.code, second.plain).toBe(0)
+    end()
+    const { code, printed } = await first
+    expect(code, await shown(printed)).toBe(0)
+    await server.send(`/v1/sessions/${session.id}/rest`)
+    expect(asked).toEqual(["begin"])
+    const archive = JSON.parse(readFileSync(join(place.project, "said.json"), "utf8"))
+    expect(archive).toMatchObject({ root: session.id, sessions: [{ inbox: [] }] })
+    expect(archive.sessions[0].messages).toHaveLength(2)
+  })
+
   it("continues when a terminal is closed, which ends with 129", async () => {
     const { llm, open, server } = await world(() => ({ text: "I begin", hangs: true }))
     const { code } = await open([{ after: ready, send: "begin\r" }], [], "I begin")

@@ -101,6 +101,8 @@ export interface Sessions {
   readonly children: (id: SessionID) => Effect.Effect<ReadonlyArray<ListedSession>, BackendError>
   /** All messages with their parts, oldest first. */
   readonly messages: (id: SessionID) => Effect.Effect<ReadonlyArray<MessageWithParts>, BackendError>
+  /** The whole tree of a session as a document that `skein sessions import` reads. */
+  readonly archive: (id: SessionID) => Effect.Effect<string, BackendError>
   readonly rename: (id: SessionID, title: string) => Effect.Effect<void, BackendError>
   /** Stops and deletes a session and everything below it. */
   readonly remove: (id: SessionID) => Effect.Effect<void, BackendError>

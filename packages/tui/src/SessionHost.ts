@@ -41,6 +41,12 @@ export interface SessionHost {
     name: string,
     text: string | undefined
   ) => Effect.Effect<void, { readonly message: string }>
+  /** Makes a file with this text, readable for the person alone, and gives its path; one that is there stays as it is. */
+  readonly create: (
+    directory: string,
+    name: string,
+    text: string
+  ) => Effect.Effect<string, { readonly message: string }>
   /** Runs a command of the person's own, and gives what it wrote. */
   readonly shell: (
     directory: string,

@@ -65,6 +65,10 @@ const sessions = (make: MakeBackend): void => {
       expect(yield* sessions.get(made.id)).toMatchObject({ title: "New", status: { type: "idle" } })
       const { turn } = yield* sessions.prompt(made.id, { words: "Go" })
       expect(yield* turn).toMatchObject({ sessionID: made.id, text: "ok", end: "completed", usage: { steps: 1 } })
+      expect(JSON.parse(yield* sessions.archive(made.id))).toMatchObject({
+        root: made.id,
+        sessions: [{ info: { title: "New" } }]
+      })
       const copy = yield* sessions.fork(made.id)
       expect(yield* sessions.messages(copy.id)).toHaveLength(2)
       expect(yield* sessions.setMode(copy.id, "auto")).toMatchObject({ id: copy.id, mode: "auto" })

@@ -1,8 +1,11 @@
 /** The sessions of this process, as front ends see them. */
 import { Session } from "@skein/core/Session"
+import { exportTree } from "@skein/core/SessionArchive"
 import { findSession } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { listed } from "@skein/core/Snapshots"
+import { StorageError } from "@skein/core/StorageError"
+import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { NewSession, Sessions } from "../../Sessions.ts"
@@ -12,6 +15,19 @@ import { makePrompt } from "./prompt.ts"
 
 /** The default number of sessions in a list. */
 const usual = 50
+
+/** The tree of a session as a document; refused where rows of it cannot be read. */
+const archiveOf = Effect.fnUntraced(function*(id: SessionID) {
+  let text = ""
+  const { unreadable: [first, ...more] } = yield* exportTree(id, (piece) => Effect.sync(() => text += piece))
+  if (first === undefined) return text
+  return yield* new StorageError({
+    operation: "export",
+    reason: "unreadable",
+    message:
+      `${first.id} and ${more.length} more rows of the tree cannot be read (${first.reason}). \`skein sessions export\` leaves them out.`
+  })
+})
 
 /** Makes them. */
 export const makeSessions = (
@@ -33,6 +49,7 @@ export const makeSessions = (
     ids: (of, start, limit) => storage.ids(of, start, limit),
     children: (id) => given(Effect.flatMap(session.children(id), (rows) => Effect.forEach(rows, listed))),
     messages: (id) => session.messages(id),
+    archive: (id) => given(archiveOf(id)),
     rename: (id, title) => session.rename(id, title),
     remove: (id) => session.remove(id),
     fork: (id, messageID) => session.fork(id, messageID === undefined ? {} : { messageID }),

@@ -88,7 +88,7 @@ const makeList = ({ call }: Link): Sessions["list"] => ({ limit = usual, project
     return found
   })
 
-type Reading = "list" | "get" | "ids" | "children" | "messages"
+type Reading = "list" | "get" | "ids" | "children" | "messages" | "archive"
 type Working = "prompt" | "stop" | "resume" | "rest" | "summarized" | "leave"
 
 const makeReading = (link: Link): Pick<Sessions, Reading> => ({
@@ -108,7 +108,8 @@ const makeReading = (link: Link): Pick<Sessions, Reading> => ({
     link.call(
       "may be sent again",
       ({ sessions }) => Effect.map(sessions.messages({ path: { id }, urlParams: {} }), ({ items }) => items)
-    )
+    ),
+  archive: (id) => link.call("may be sent again", ({ archives }) => archives.export({ path: { id }, urlParams: {} }))
 })
 
 const makeChanging = ({ call }: Link): Omit<Sessions, Reading | Working> => ({

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { lstatSync, realpathSync } from "node:fs"
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path"
+import { fileReason } from "../fileReason.ts"
 
 /** A file whose real place is below a directory. */
 const below = (directory: string, name: string): Option.Option<string> =>
@@ -25,12 +26,19 @@ const isLink = (file: string): boolean => lstatSync(file, { throwIfNoEntry: fals
 /** Makes what reads and writes them. */
 export const makeProjectFiles = Effect.map(
   FileSystem.FileSystem,
-  (fileSystem): Pick<SessionHost, "read" | "write"> => ({
+  (fileSystem): Pick<SessionHost, "create" | "read" | "write"> => ({
     read: (directory, name) =>
       Option.match(below(directory, name), {
         onNone: () => Effect.succeed(undefined),
         onSome: (file) => Effect.orElseSucceed(fileSystem.readFileString(file), () => undefined)
       }),
+    create: (directory, name, text) => {
+      const file = resolve(directory, name)
+      return fileSystem.writeFileString(file, text, { flag: "wx", mode: 0o600 }).pipe(
+        Effect.as(file),
+        Effect.mapError((error) => ({ message: `${file} cannot be written (${fileReason(error)}).` }))
+      )
+    },
     write: (directory, name, text) =>
       Option.match(below(directory, name), {
         onNone: () => Effect.fail({ message: `It is not below ${directory}.` }),

@@ -6,6 +6,7 @@ import { Mode } from "@skein/domain/Mode"
 import { parseRef } from "@skein/domain/Model"
 import { formatAgo, formatCost, formatCount } from "@skein/view/Numbers"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { escapeLine, escapeText } from "../../Escape.ts"
 import { inColumns } from "../list/columns.ts"
@@ -272,11 +273,12 @@ const copy = withSession(({ backend, model, signals }, id) =>
   })
 )
 
-const exported = withSession(({ host, model }, id, words) =>
+const exported = withSession(({ backend, host, model }, id, words) =>
   Effect.gen(function*() {
-    const file = words === "" ? `${id}.json` : words
-    const said = yield* host.program(model.facts.directory, ["sessions", "export", id, "--output", file])
-    model.say(said.trim() === "" ? `Exported to ${file}` : said.trim())
+    const text = yield* backend.sessions.archive(id)
+    const file = yield* Effect.either(host.create(model.facts.directory, words === "" ? `${id}.json` : words, text))
+    if (Either.isRight(file)) model.say(`The session and all below it are exported to ${file.right}`)
+    else model.fail(file.left.message)
   })
 )
 
