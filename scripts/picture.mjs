@@ -64,27 +64,86 @@ const style = `
 const escape = (/** @type {string} */ text) =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
 
+const cell = 7.8
+const height = 19
+
+/**
+ * A line of the terminal, as texts at this height.
+ * @param {ReadonlyArray<Cell>} line
+ * @param {number} y
+ * @returns {ReadonlyArray<string>}
+ */
+const textsOf = (line, y) => {
+  /** @type {Array<{ x: number, text: string, look: string }>} */
+  const runs = []
+  for (const [x, { look, text }] of line.entries()) {
+    const last = runs.at(-1)
+    if (last?.look === look) last.text += text
+    else runs.push({ x, look, text })
+  }
+  return runs.filter(({ text }) => text.trim() !== "").map(({ look, text, x }) =>
+    `<text xml:space="preserve" x="${(16 + x * cell).toFixed(1)}" y="${y}" textLength="${
+      ([...text].length * cell).toFixed(1)
+    }"${look === "" ? "" : ` class="${look}"`}>${escape(text)}</text>`
+  )
+}
+
+/** How long a frame of a film is shown, and the last one, in seconds. */
+const pace = { frame: 0.6, last: 4 }
+
+/**
+ * A film: each line is drawn once, and frames refer to it. Where motion is not wanted, the middle frame stands still.
+ * @param {ReadonlyArray<ReadonlyArray<ReadonlyArray<Cell>>>} shots
+ * @param {string} title
+ * @returns {string}
+ */
+export const film = (shots, title) => {
+  /** @type {Map<string, string>} */
+  const lines = new Map()
+  const groups = shots.map((shot, at) => {
+    const uses = shot.flatMap((line, row) => {
+      const drawn = textsOf(line, 0).join("")
+      if (drawn === "") return []
+      const id = lines.get(drawn) ?? `l${lines.size}`
+      lines.set(drawn, id)
+      return [`<use href="#${id}" y="${30 + row * height}"/>`]
+    })
+    const classes = [
+      "shot",
+      ...(at === shots.length - 1 ? ["last"] : []),
+      ...(at === shots.length >> 1 ? ["still"] : [])
+    ]
+    return `<g class="${classes.join(" ")}" style="animation-delay:${(at * pace.frame).toFixed(1)}s">${
+      uses.join("")
+    }</g>`
+  })
+  const seconds = (shots.length - 1) * pace.frame + pace.last
+  const percent = (/** @type {number} */ part) => `${(100 * part / seconds).toFixed(3)}%`
+  const most = Math.max(...shots.map((shot) => shot.length))
+  const size = [Math.ceil(columns * cell + 32), 34 + most * height]
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.join(" ")}" width="${size[0]}" role="img">
+<title>${escape(title)}</title>
+<style>${style}
+  .shot { visibility: hidden; animation: shot ${seconds.toFixed(1)}s infinite; } .last { animation-name: last; }
+  @keyframes shot { 0% { visibility: visible; } ${percent(pace.frame)}, 100% { visibility: hidden; } }
+  @keyframes last { 0% { visibility: visible; } ${percent(pace.last)}, 100% { visibility: hidden; } }
+  @media (prefers-reduced-motion: reduce) { .shot { animation: none; } .still { visibility: visible; } }
+</style>
+<rect class="page" x="0.5" y="0.5" width="${size[0] - 1}" height="${size[1] - 1}" rx="8"/>
+<defs>
+${[...lines].map(([drawn, id]) => `<g id="${id}">${drawn}</g>`).join("\n")}
+</defs>
+${groups.join("\n")}
+</svg>
+`
+}
+
 /**
  * @param {ReadonlyArray<ReadonlyArray<Cell>>} lines
  * @returns {string}
  */
 export const draw = (lines) => {
-  const cell = 7.8
-  const height = 19
-  const drawn = lines.flatMap((line, at) => {
-    /** @type {Array<{ x: number, text: string, look: string }>} */
-    const runs = []
-    for (const [x, { look, text }] of line.entries()) {
-      const last = runs.at(-1)
-      if (last?.look === look) last.text += text
-      else runs.push({ x, look, text })
-    }
-    return runs.filter(({ text }) => text.trim() !== "").map(({ look, text, x }) =>
-      `<text xml:space="preserve" x="${(16 + x * cell).toFixed(1)}" y="${30 + at * height}" textLength="${
-        ([...text].length * cell).toFixed(1)
-      }"${look === "" ? "" : ` class="${look}"`}>${escape(text)}</text>`
-    )
-  })
+  const drawn = lines.flatMap((line, at) => textsOf(line, 30 + at * height))
   const size = [Math.ceil(columns * cell + 32), 34 + lines.length * height]
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.join(" ")}" width="${size[0]}" role="img">
 <title>skein run on a terminal: an agent waits for its subagents, which read the repository in parallel</title>
