@@ -98,11 +98,19 @@ const requiredOfClients = (revision: string): ReadonlyArray<string> => {
   return section.split("\n").flatMap((line) => /^ {2}- (\S+)$/.exec(line)?.[1] ?? [])
 }
 
-/**
- * Scenarios of which each needs a login, which the client cannot do without a person and a browser. Take this out once the
- * suite can drive `skein mcp login`.
- */
-const needsLogin = (scenario: string): boolean => scenario.startsWith("auth/")
+/** Scenarios that the client may fail, and why. Take out what passes; add nothing. */
+const expectedOfClient: Readonly<Record<string, string>> = {
+  "auth/authorization-server-migration": "a person signs in again with `skein mcp login`, and here only once",
+  "auth/basic-cimd": "a warning: Skein has no page that describes it to authorization servers, which it should have",
+  "auth/pre-registration": "a client that was registered beforehand has an id in the config, and no secret",
+  "auth/scope-step-up": "a person signs in again with `skein mcp login`, and here only once"
+}
+
+/** What a client is asked by each revision; logins are the same in both, and take long. */
+const askedOfClient = ["2025-11-25", "2026-07-28"].flatMap((revision) =>
+  requiredOfClients(revision).filter((scenario) => revision === "2026-07-28" || !scenario.startsWith("auth/"))
+    .map((scenario): readonly [string, string] => [revision, scenario])
+)
 
 let served: Promise<string> | undefined
 
@@ -136,19 +144,15 @@ describe("conformance", () => {
     expect(code, output).toBe(0)
   }, 120_000)
 
-  it.each(
-    revisions.flatMap((revision) =>
-      requiredOfClients(revision).filter((scenario) => !needsLogin(scenario)).map((scenario) => [revision, scenario])
-    )
-  )("of the client, to %s: %s", async (revision = "", scenario = "") => {
+  it.concurrent.each(askedOfClient)("of the client, to %s: %s", async (revision, scenario) => {
     const args = ["client", "--command", client, "--scenario", scenario, "--spec-version", revision]
     const { code, output } = await run(args)
-    expect(code, output).toBe(0)
-  }, 60_000)
+    const isExpected = Object.hasOwn(expectedOfClient, scenario)
+    expect(code === 0, isExpected ? `${scenario} passes: take it out of the list` : output).toBe(!isExpected)
+  }, 120_000)
 
-  it("is asked of the client by at least eleven scenarios", () => {
-    const all = revisions.flatMap(requiredOfClients)
-    expect([all.length, all.filter(needsLogin).length]).toEqual([50, 39])
+  it("is asked of the client in all that 2026-07-28 requires", () => {
+    expect(askedOfClient).toHaveLength(36)
   })
 
   it.each([

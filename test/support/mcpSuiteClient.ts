@@ -9,6 +9,8 @@ import { Question } from "@skein/core/Question"
 import { Session } from "@skein/core/Session"
 import * as Skein from "@skein/core/Skein"
 import type { QuestionRequest } from "@skein/domain/Event"
+import type { McpHost } from "@skein/mcp/McpHost"
+import { login } from "@skein/mcp/McpLogin"
 import { McpServers } from "@skein/mcp/McpServers"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as Effect from "effect/Effect"
@@ -18,6 +20,7 @@ import { argv, env, exit } from "node:process"
 
 /** Calls that a scenario wants, by the names of the server. */
 interface Wanted {
+  readonly client_id?: string
   readonly toolCalls?: ReadonlyArray<{ readonly name: string; readonly arguments: Record<string, unknown> }>
 }
 
@@ -73,7 +76,9 @@ const program = Effect.scoped(Effect.gen(function*() {
   yield* Effect.log(text)
 }))
 
-const servers = McpServers.layer({
+const kept = new Map<string, string>()
+
+const host: McpHost = {
   version: "0.0.0",
   variables: {},
   readText: (path) => Effect.fail({ message: `${path} is not there` }),
@@ -81,19 +86,42 @@ const servers = McpServers.layer({
   redact: (text) => text,
   fetch: globalThis.fetch,
   fetchPublic: globalThis.fetch,
-  credentials: { read: () => Effect.succeed(undefined), write: () => Effect.void, remove: () => Effect.void },
+  credentials: {
+    read: (name) => Effect.sync(() => kept.get(name)),
+    write: (name, text) => Effect.sync(() => void kept.set(name, text)),
+    remove: (name) => Effect.sync(() => void kept.delete(name))
+  },
   launch: () => Effect.fail({ message: "No programs are started here." })
-})
+}
+
+const servers = McpServers.layer(host)
+
+const config = {
+  url,
+  startup_timeout: 20_000,
+  ...(wanted.client_id === undefined ? {} : { client_id: wanted.client_id })
+}
+
+/** Signs in as a person does who agrees to everything: the page leads back at once. */
+const signIn = login(host, { name: "suite", config }, (page) =>
+  Effect.sync(() => {
+    globalThis.fetch(page).then((response) => response.body?.cancel(), () => undefined)
+  }))
 
 const services = Skein.layer({
   provider,
   toolSource: Effect.flatMap(
     McpServers,
-    ({ open }) => open({ directory: "/", servers: { suite: { url, startup_timeout: 20_000 } } })
+    ({ open }) => open({ directory: "/", servers: { suite: config } })
   ),
   permission: { asks: "person" }
 }).pipe(Layer.provide(servers))
 
+if (env["MCP_CONFORMANCE_SCENARIO"]?.startsWith("auth/") === true) {
+  await Effect.runPromise(
+    Effect.catchAll(Effect.timeout(signIn, "15 seconds"), ({ message }) => Effect.logError(message))
+  )
+}
 await Effect.runPromise(Effect.provide(program, services))
 // Connections that are kept alive need not be waited for.
 exit(0)
