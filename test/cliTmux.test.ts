@@ -31,6 +31,13 @@ const world = async (script: Script) => {
 
 const count = (text: string, part: string): number => text.split(part).length - 1
 
+/** Leaves the session: what it writes must be there before its place is removed. */
+const quit = (tmux: Tmux): Promise<void> => {
+  tmux.type("/quit")
+  tmux.press("Enter")
+  return tmux.ended
+}
+
 const empty = "› Write a prompt"
 
 /** Something that waits until the test opens it. */
@@ -80,10 +87,10 @@ describe.skipIf(!hasTmux)("a session in tmux (needs tmux)", () => {
     say("hold")
     await tmux.shows("thinks")
     say("steer")
-    await tmux.shows("read at the next step: steer")
+    await tmux.shows(": steer")
     tmux.type("queued")
     tmux.press("Tab")
-    await tmux.shows("sent after the turn (Up edits it): queued")
+    await tmux.shows(": queued")
     held.open()
     await tmux.shows("answer to queued.")
     // What is typed through the appearance of a question answers nothing.
@@ -130,6 +137,7 @@ describe.skipIf(!hasTmux)("a session in tmux (needs tmux)", () => {
     again.type("last")
     again.press("Enter")
     await again.shows("answer to last.")
+    await quit(again)
   })
 
   it("keeps each finished line once, however its window changes while it draws", async () => {
@@ -145,6 +153,7 @@ describe.skipIf(!hasTmux)("a session in tmux (needs tmux)", () => {
     for (const [columns, rows] of [[60, 30], [120, 30], [120, 20], [80, 24]] as const) tmux.resize(columns, rows)
     const screen = await tmux.shows("The end.")
     for (let line = 1; line <= 60; line++) expect(count(screen, `line ${line}. of`)).toBe(1)
+    await quit(tmux)
   })
 
   it("is suspended by Ctrl+Z, and fg brings back what was being typed", async () => {
@@ -168,6 +177,9 @@ describe.skipIf(!hasTmux)("a session in tmux (needs tmux)", () => {
     await tmux.shows("› half a word")
     tmux.press("Enter")
     await tmux.shows("hello")
+    tmux.type("/quit")
+    tmux.press("Enter")
+    await tmux.shows(prompt, 4)
   })
 
   it("folds pasted megabytes, and sends them whole", async () => {
@@ -179,6 +191,7 @@ describe.skipIf(!hasTmux)("a session in tmux (needs tmux)", () => {
     tmux.press("Enter")
     await tmux.shows("read it")
     expect(llm.requests.at(-1)?.user.at(-1)?.length).toBeGreaterThan(2_000_000)
+    await quit(tmux)
   })
 })
 
