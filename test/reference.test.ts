@@ -25,7 +25,7 @@ it("lists commands, flags, keys, events, errors and tools, and detects a stale f
         "`subagent.completed`",
         "`SessionNotFound`",
         "`task_wait`",
-        "A permission that nobody could give"
+        "A permission that nobody could grant"
       ]
     ) expect(text).toContain(each)
     expect(run("--check", "--file", file)).toMatchObject({ status: 0, stdout: "" })
