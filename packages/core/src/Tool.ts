@@ -149,6 +149,8 @@ export interface Tool<Input> {
   readonly inputSchema?: Readonly<Record<string, unknown>>
   /** Whether nobody knows what a call changes: such a tool is neither offered nor run where edits are denied. */
   readonly opaque?: boolean
+  /** The tool that a call of this one makes, for hooks: they see that tool, and may change what it gets. */
+  readonly calls?: (input: unknown) => CalledThrough | undefined
   /** The arguments to hide from a caller that may not use them; none by default. */
   readonly hides?: (caller: ToolCaller) => Effect.Effect<ReadonlyArray<string>, StorageError>
   /** What to do with a call that a crash interrupted. */
@@ -178,6 +180,15 @@ export interface Tool<Input> {
 /** A tool whose argument type is known only to itself. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the registry holds tools of all argument types
 export type AnyTool = Tool<any>
+
+/** A tool that is called by way of another. */
+export interface CalledThrough {
+  readonly tool: AnyTool
+  /** What it gets. */
+  readonly input: unknown
+  /** The arguments of the other tool, if this one is to get these. */
+  readonly withInput: (input: unknown) => unknown
+}
 
 /** Defines a tool, with defaults filled in. */
 export const define = <Input>(

@@ -1,5 +1,6 @@
 /** Tools beyond the budget: searched for, called by way of `mcp_call`, and under the same rules as any other. */
 import { describe, expect, it } from "@effect/vitest"
+import { on } from "@skein/core/Hooks"
 import { type AnyTool, define } from "@skein/core/Tool"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
@@ -41,6 +42,26 @@ describe("tools beyond the budget", () => {
       expect(asked.told).toEqual([expect.stringContaining("denied")])
       const allowed = yield* turn(yield* open(servers), [order], { rules: { mcp_big_tool_137: "allow" } })
       expect(allowed.told).toEqual(["told: two (call)"])
+    }))
+
+  it.scopedLive("are what hooks see, block and change, and not the tool that calls them", () =>
+    Effect.gen(function*() {
+      const named = { name: "guard", matcher: "mcp_big_*" }
+      const blocking = on("PreToolUse", () => Effect.succeed({ decision: "deny", reason: "no pizza" } as const), named)
+      const blocked = yield* turn(yield* open(servers), [order], { hooks: [blocking] })
+      expect(blocked.told).toEqual([expect.stringContaining("no pizza")])
+      const seen: Array<unknown> = []
+      const hooks = [
+        on("PreToolUse", ({ input, tool }) =>
+          Effect.sync(() => {
+            seen.push([tool, input])
+            return { input: { words: "three" } }
+          }), named),
+        on("PostToolUse", ({ input, tool }) => Effect.sync(() => void seen.push([tool, input])), named)
+      ]
+      const { told } = yield* turn(yield* open(servers), [order], { hooks })
+      expect(told).toEqual(["told: three (call)"])
+      expect(seen).toEqual([["mcp_big_tool_137", { words: "two" }], ["mcp_big_tool_137", { words: "three" }]])
     }))
 
   it.scopedLive("change no file where edits are denied", () =>

@@ -10,6 +10,7 @@ import { type AnyTool, type ToolCaller, Tools } from "../../Tool.ts"
 import type { StructuredOutput } from "../conversation/structuredOutput.ts"
 import type { Live } from "../live/Live.ts"
 import { editingOf, readingOf } from "../permission/verdict.ts"
+import { asHooksSee } from "../sessionHooks/callHooks.ts"
 import { wellFormed } from "../wellFormed.ts"
 import { type Answered, checkCall } from "./checkCall.ts"
 import { isDoomLoop, signature } from "./doomLoop.ts"
@@ -59,10 +60,12 @@ export const startCalls = Effect.fnUntraced(function*(
 
   for (const [at, part] of answered.calls.entries()) {
     const tool = toolOf(tools, part.tool, structuredOutput)
-    // Hooks come first, and may take their time.
-    if (tool !== undefined && tool !== structuredOutput?.tool && hooks.isRegistered("PreToolUse", tool)) continue
     const input = checkCall(part, answered, tool)
-    if (tool === undefined || Either.isLeft(input) || isDoomLoop(live, history, part, input.right)) continue
+    if (tool === undefined || Either.isLeft(input)) continue
+    // Hooks come first, and may take their time.
+    const isHooked = hooks.isRegistered("PreToolUse", asHooksSee(tool, input.right).tool)
+    if (isHooked && tool !== structuredOutput?.tool) continue
+    if (isDoomLoop(live, history, part, input.right)) continue
     parts[at] = yield* mayBegin(part, tool, input.right).pipe(
       Effect.catchTag("ToolError", () => Effect.succeed(part)),
       Effect.catchAllDefect(() => Effect.succeed(part))

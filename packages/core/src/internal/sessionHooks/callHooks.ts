@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { HookRefused } from "../../HookError.ts"
 import type { AfterCall, HookPlace, Hooks } from "../../Hooks.ts"
-import type { AnyTool, PermissionAsk } from "../../Tool.ts"
+import type { AnyTool, CalledThrough, PermissionAsk } from "../../Tool.ts"
 import { askedOf } from "../conversation/askedOf.ts"
 import { type Acting, pathOf } from "../live/Live.ts"
 
@@ -44,21 +44,27 @@ export const withContexts = (output: string, contexts: ReadonlyArray<string> = [
 
 const noHooks = Effect.succeed(undefined)
 
+/** A call as hooks see it: of the tool that does the work. */
+export const asHooksSee = (tool: AnyTool, input: unknown): CalledThrough =>
+  tool.calls?.(input) ?? { tool, input, withInput: (changed) => changed }
+
 /** Asks the hooks before a call, if there are any. */
-export const beforeCall = (hooks: Service, live: Acting, part: ToolPart, tool: AnyTool | undefined) =>
-  tool === undefined || !hooks.isRegistered("PreToolUse", tool)
-    ? noHooks
-    : Effect.map(
-      Effect.either(hooks.preToolUse(placeOf(live), tool, askedOf(part), part.callID)),
-      (decided): Before => {
-        if (Either.isLeft(decided)) {
-          return { part, asks: undefined, consents: false, contexts: [], refusal: decided.left }
-        }
-        const { asks, changed, consents = false, contexts = [] } = decided.right
-        const made = changed === undefined ? part : withInput(part, changed.input)
-        return { part: made, asks, consents, contexts, refusal: undefined }
+export const beforeCall = (hooks: Service, live: Acting, part: ToolPart, called: AnyTool | undefined) => {
+  if (called === undefined) return noHooks
+  const { input, tool, withInput: changing } = asHooksSee(called, askedOf(part))
+  if (!hooks.isRegistered("PreToolUse", tool)) return noHooks
+  return Effect.map(
+    Effect.either(hooks.preToolUse(placeOf(live), tool, input, part.callID)),
+    (decided): Before => {
+      if (Either.isLeft(decided)) {
+        return { part, asks: undefined, consents: false, contexts: [], refusal: decided.left }
       }
-    )
+      const { asks, changed, consents = false, contexts = [] } = decided.right
+      const made = changed === undefined ? part : withInput(part, changing(changed.input))
+      return { part: made, asks, consents, contexts, refusal: undefined }
+    }
+  )
+}
 
 /** What a call needs consent for if a hook wants a person to be asked, or consents itself. */
 export const insisting = (
@@ -82,11 +88,14 @@ export const insisting = (
 export const afterCall = (
   hooks: Service,
   live: Acting,
-  tool: AnyTool | undefined,
-  input: unknown,
+  called: AnyTool | undefined,
+  given: unknown,
   output: string,
   { callID, failed = false }: { readonly callID?: string; readonly failed?: boolean } = {}
-): Effect.Effect<AfterCall, HookRefused> =>
-  tool === undefined || !hooks.isRegistered("PostToolUse", tool)
-    ? Effect.succeed({ output })
-    : hooks.postToolUse(placeOf(live), tool, input, { output, ...(failed ? { failed } : {}) }, callID)
+): Effect.Effect<AfterCall, HookRefused> => {
+  if (called === undefined) return Effect.succeed({ output })
+  const { input, tool } = asHooksSee(called, given)
+  return hooks.isRegistered("PostToolUse", tool)
+    ? hooks.postToolUse(placeOf(live), tool, input, { output, ...(failed ? { failed } : {}) }, callID)
+    : Effect.succeed({ output })
+}

@@ -2,6 +2,7 @@
 import { nearest } from "@skein/core/Nearest"
 import { type AnyTool, define, ToolError } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import type { Owned } from "./budget.ts"
 import { rank } from "./rank.ts"
@@ -23,6 +24,8 @@ const Calling = Schema.Struct({
     })
   )
 })
+
+const decodeCall = Schema.decodeUnknownEither(Calling)
 
 const serversOf = (tools: ReadonlyArray<Owned>): string => {
   const counts = new Map<string, number>()
@@ -86,6 +89,15 @@ const makeCall = (tools: ReadonlyArray<Owned>): AnyTool => {
     describe: "Calls a tool that mcp_search found.",
     parameters: Calling,
     effect: "never",
+    calls: (input) => {
+      const call = Either.getOrUndefined(decodeCall(input))
+      const tool = call && byName.get(call.tool)
+      return tool && {
+        tool,
+        input: call.arguments ?? {},
+        withInput: (changed) => ({ ...call, arguments: changed })
+      }
+    },
     title: ({ arguments: given = {}, tool }) => byName.get(tool)?.title(given) ?? tool.slice(0, 100),
     // What it needs is what the tool itself needs, so that rules name that tool.
     authorise: ({ arguments: given = {}, tool }, caller) =>
