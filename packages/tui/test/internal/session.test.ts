@@ -31,6 +31,17 @@ describe("a question", () => {
     expect(seat.below).toContain("› later")
   })
 
+  it("takes no keys while the tree hides it, and none for 600 ms afterwards", () => {
+    const seat = new Seat().delegated("a", "Read").ask().wait(1_000).type("\u0014")
+    seat.wait(1_000).type("1").wait(1_000).type("\r")
+    expect(seat.model.take()).toMatchObject([{ type: "transcript", session: "ses_1" }])
+    seat.wait(1_000).type("\u001b[B").type("\r")
+    expect(seat.model.take()).toMatchObject([{ type: "transcript", session: "ses_a" }])
+    seat.escape().type("\u001b[B").type("\r")
+    expect(seat.below).toContain("1 Yes, this once")
+    expect(seat.model.take()).toEqual([])
+  })
+
   it("is interrupted with the turn by Esc, and sends what is typed as a steer", () => {
     const seat = new Seat().ask().wait(1_000).escape()
     expect(seat.model.take().some(({ type }) => type === "stop")).toBe(true)

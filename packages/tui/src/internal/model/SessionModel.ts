@@ -275,8 +275,12 @@ export class SessionModel {
   /** Whether the keys were for the question that waits. */
   #pressQuestion(keys: ReadonlyArray<Key>, { steady }: Moment): boolean {
     const dialogs = this.#live?.dialogs
-    const isHidden = this.#pager !== undefined || this.#choosing !== undefined
-    if (dialogs === undefined || dialogs.isEmpty || isHidden) return false
+    if (dialogs === undefined || dialogs.isEmpty) return false
+    // A question that nobody sees takes no keys, and none for a while after it is seen again.
+    if (this.#tree !== undefined || this.#pager !== undefined || this.#choosing !== undefined) {
+      dialogs.typed(steady)
+      return false
+    }
     return this.#questionKeys.press(keys, dialogs, steady)
   }
 
