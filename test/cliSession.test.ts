@@ -1,6 +1,6 @@
 /** The built program's session at a terminal: what is typed, and what is to be seen. Needs python3. */
 import { once } from "node:events"
-import { existsSync, mkdirSync, readFileSync, watch, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, symlinkSync, watch, writeFileSync } from "node:fs"
 import { type AddressInfo, createServer } from "node:net"
 import { dirname, join } from "node:path"
 import { afterEach, describe, expect, it } from "vitest"
@@ -110,6 +110,28 @@ describe.skipIf(!hasPython)("a session at a terminal (needs python3)", () => {
     expect(code, await shown(printed)).toBe(0)
     expect(readFileSync(join(place.project, "new.txt"), "utf8")).toBe("text")
     expect(await shown(printed)).toContain("? build: edit new.txt\n  → once")
+  })
+
+  it("shows what is logged as lines of the session, and not across the input", async () => {
+    const { place } = await world(({ messages }) =>
+      messages.at(-1)?.role === "tool"
+        ? "It ran."
+        : { calls: [{ tool: "bash", args: { command: "pwd", description: "shows it" } }] }
+    )
+    const programs = join(place.home, "programs")
+    mkdirSync(programs)
+    symlinkSync("/bin/bash", join(programs, "bash"))
+    // The program finds no bubblewrap.
+    const argv = ["/usr/bin/env", `PATH=${programs}`, process.execPath, program, "-m", "openai/m"]
+    const { printed } = await onTerminal(argv, {
+      cwd: place.project,
+      env: place.env({ TERM: "xterm-256color", NO_COLOR: "1" }),
+      keys: [{ after: ready, send: "go\r" }, { after: "It ran.", send: "/quit\r" }]
+    })
+    const text = await shown(printed)
+    expect(text).toMatch(/^skein: There is no sandbox for commands/m)
+    expect(text).toMatch(/this is not said again\.$/m)
+    expect(count(text, "There is no sandbox")).toBe(1)
   })
 
   it("a reason for a no reaches the model", async () => {

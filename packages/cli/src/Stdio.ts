@@ -23,6 +23,8 @@ export class Stdio extends Context.Tag("@skein/cli/Stdio")<Stdio, {
   readonly out: (text: string) => void
   /** Writes a line to standard error, for people. Never throws. */
   readonly err: (line: string) => void
+  /** Gives the lines for standard error to a function that shows them, where both are the terminal that it draws on. */
+  readonly divert: (show: (line: string) => void) => Effect.Effect<void, never, Scope.Scope>
   /** Which of the streams are terminals. */
   readonly isTerminal: { readonly input: boolean; readonly output: boolean; readonly error: boolean }
   /** The size of the terminal now. */
@@ -54,6 +56,7 @@ export class Stdio extends Context.Tag("@skein/cli/Stdio")<Stdio, {
     const isTerminal = { input: isatty(0), output: isatty(1), error: isatty(2) }
     const letGo = () => letGoOfTerminal([isTerminal.input, isTerminal.output, isTerminal.error])
     const held = new Set<() => void>()
+    let shown: ((line: string) => void) | undefined
     let gone = false
     let isHurried = false
     let stdout: typeof process.stdout | undefined
@@ -69,7 +72,12 @@ export class Stdio extends Context.Tag("@skein/cli/Stdio")<Stdio, {
       out: (text) => {
         if (!gone) output().write(text)
       },
-      err: (line) => void error().write(`${line}\n`),
+      err: (line) => shown === undefined ? void error().write(`${line}\n`) : shown(line),
+      divert: (show) =>
+        Effect.asVoid(Effect.acquireRelease(
+          Effect.sync(() => shown = isTerminal.error ? show : undefined),
+          () => Effect.sync(() => shown = undefined)
+        )),
       isTerminal,
       size: () => ({ columns: output().columns || 80, rows: output().rows || 24 }),
       onResize: (listener) =>

@@ -14,6 +14,8 @@ export interface SessionTerminal {
   readonly write: (text: string) => void
   readonly size: () => { readonly columns: number; readonly rows: number }
   readonly onResize: (listener: () => void) => Effect.Effect<void, never, Scope.Scope>
+  /** Gives a function each line that the program would write below what is drawn, such as what it logs. */
+  readonly onLine: (listener: (line: string) => void) => Effect.Effect<void, never, Scope.Scope>
   /** How much was written that the terminal has not taken yet, in characters. */
   readonly waiting: () => number
   readonly style: Style

@@ -70,6 +70,16 @@ const signalsOf = ({ write }: SessionTerminal): Signals => ({
   }
 })
 
+/** Draws again in another size, and takes in what the program would write across the screen. */
+const heeding = (model: SessionModel, terminal: SessionTerminal, touch: () => void) =>
+  Effect.zipRight(
+    terminal.onResize(touch),
+    terminal.onLine((line) => {
+      model.say(line)
+      touch()
+    })
+  )
+
 /** Opens a session. Ends when the person leaves, or the terminal is closed. */
 export const openSession = (
   terminal: SessionTerminal,
@@ -136,7 +146,7 @@ export const openSession = (
     })
     // Not before the terminal takes keys one by one: what is typed at a prompt must not be echoed.
     draw()
-    yield* terminal.onResize(touch)
+    yield* heeding(model, terminal, touch)
     const requests = Effect.suspend(() => Effect.forEach(model.take(), performer.perform, { discard: true }))
     yield* Effect.forkScoped(
       Effect.forever(asking.await.pipe(Effect.zipRight(asking.close), Effect.zipRight(requests)))

@@ -138,6 +138,7 @@ const trust = async (columns: number, rows: number): Promise<string> => {
       },
       size: () => ({ columns, rows }),
       onResize: () => Effect.void,
+      onLine: () => Effect.void,
       waiting: () => 0,
       style: colourless,
       reflow: "xtermJs"

@@ -28,6 +28,7 @@ export const terminalOf = Effect.fnUntraced(function*(stdio: Streams) {
     write: stdio.out,
     size: stdio.size,
     onResize: stdio.onResize,
+    onLine: stdio.divert,
     waiting: stdio.waiting,
     style: noColour === "" ? coloured : colourless,
     reflow
