@@ -43,6 +43,11 @@ export interface PermissionAsk {
    * never allow it; a catch-all does not match them.
    */
   readonly also?: ReadonlyArray<string>
+  /**
+   * Another key that rules may mean this permission by. What they deny by it is denied here, and what they ask for is
+   * asked; it allows nothing. Rules that match the key itself say enough, and are not read again.
+   */
+  readonly alias?: string
   /** The effect of the call is unknown: no rule and no approval allows it, and rules that deny still apply. */
   readonly unclear?: boolean
   /** Shown with the question. */

@@ -60,7 +60,7 @@ export const probe = (host: McpHost, target: Target): Effect.Effect<Probed, McpU
     return {
       server: cleanLine(`${title} ${version}`, 200),
       revision: client.getNegotiatedProtocolVersion() ?? "unknown",
-      tools: found.tools.map(({ tool }, at) => ({ name: cleanLine(tool.name, 100), as: as[at] ?? "" })),
+      tools: found.tools.map(({ tool }, at) => ({ name: cleanLine(tool.name, 100), as: as[at]?.name ?? "" })),
       prompts: (yield* prompts).map((each) =>
         cleanLine([`/mcp:${name}:${each.name}`, ...(each.arguments ?? []).map((one) => one.name)].join(" "), 200)
       ),

@@ -47,6 +47,12 @@ const strictest = (subject: Subject, of: (rules: Ruleset) => Action | undefined,
     of(subject.rules) ?? otherwise
   )
 
+/** What a rule set says of the alias of a permission, by a rule that does not match the permission itself. */
+const byAlias = (rules: Ruleset, { alias, permission }: PermissionAsk, pattern: string): Action => {
+  const rule = alias === undefined ? undefined : deciding(rules, alias, pattern)
+  return rule === undefined || covers(rule.permission, permission) ? "allow" : rule.action
+}
+
 /** The tool's name does not matter for further permissions of a call, such as leaving the directory. */
 const callerOf = (tool: Caller, { permission }: PermissionAsk): Caller =>
   permission === tool.permission ? tool : { name: permission, permission }
@@ -82,7 +88,8 @@ export const byRules = (subject: Subject, tool: Caller, ask: PermissionAsk): Rea
   return ask.patterns.map((pattern) => {
     const counting = counts(pattern)
     const isReading = reading.has(pattern)
-    const action = strictest(subject, (rules) => verdict(rules, caller, pattern, counting, isReading), "ask")
+    const byKey = strictest(subject, (rules) => verdict(rules, caller, pattern, counting, isReading), "ask")
+    const action = stricter(byKey, strictest(subject, (rules) => byAlias(rules, ask, pattern), "allow"))
     const met = ask.unclear === true ? stricter(action, "ask") : action
     const isKnown = () => evaluate(readOnlyBash, "bash", pattern, counting, isReading) === "allow"
     return !onlyReads || (met === "allow" && isKnown()) ? met : "deny"

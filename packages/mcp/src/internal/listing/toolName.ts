@@ -12,6 +12,12 @@ const mark = (server: string, tool: string): string =>
 const marked = (name: string, server: string, tool: string): string =>
   `${name.slice(0, longest - 9)}_${mark(server, tool)}`
 
+/** A name, and the one that the tool would have by itself. */
+export interface ToolName {
+  readonly name: string
+  readonly wished: string
+}
+
 /** A tool of a server. */
 interface Named {
   readonly server: string
@@ -20,14 +26,16 @@ interface Named {
 
 /**
  * The names of all tools, in their order. A name that is too long, or that several tools would have, ends with a hash: the
- * name of a tool does not depend on the order in which servers answer.
+ * name of a tool does not depend on the order in which servers answer. What a rule denies by the name without the hash
+ * stays denied: otherwise a server could lift a denial with a second tool.
  */
-export const toolNames = (tools: ReadonlyArray<Named>): ReadonlyArray<string> => {
-  const wished = tools.map(({ server, tool }) => `mcp_${plain(server)}_${plain(tool)}`)
+export const toolNames = (tools: ReadonlyArray<Named>): ReadonlyArray<ToolName> => {
+  const all = tools.map(({ server, tool }) => `mcp_${plain(server)}_${plain(tool)}`)
   const count = new Map<string, number>()
-  for (const name of wished) count.set(name, (count.get(name) ?? 0) + 1)
+  for (const name of all) count.set(name, (count.get(name) ?? 0) + 1)
   return tools.map(({ server, tool }, at) => {
-    const name = wished[at] ?? ""
-    return name.length > longest || (count.get(name) ?? 0) > 1 ? marked(name, server, tool) : name
+    const wished = all[at] ?? ""
+    const isTaken = wished.length > longest || (count.get(wished) ?? 0) > 1
+    return { name: isTaken ? marked(wished, server, tool) : wished, wished }
   })
 }

@@ -9,6 +9,7 @@ import * as Schema from "effect/Schema"
 import { cleanLine, cleanText } from "../cleanText.ts"
 import { answerOf } from "../content.ts"
 import type { RawSchema } from "../listing/inputSchema.ts"
+import type { ToolName } from "../listing/toolName.ts"
 import type { Server } from "../server/Server.ts"
 import { callTool } from "./callTool.ts"
 
@@ -46,10 +47,10 @@ const faultIn = (input: Arguments, { additionalProperties, properties, required 
   return unknown.length > 0 ? `it does not know ${unknown.join(", ")}; it knows ${known.join(", ")}` : undefined
 }
 
-/** Makes it; `name` is what models call it. */
+/** Makes it, under the name that models call it by. */
 export const makeMcpTool = (
   server: Server,
-  name: string,
+  { name, wished }: ToolName,
   tool: ServerTool,
   schema: RawSchema,
   questions: Context.Tag.Service<Question>
@@ -61,6 +62,7 @@ export const makeMcpTool = (
     permission: name,
     patterns: ["*"],
     always: ["*"],
+    ...(wished === name ? {} : { alias: wished }),
     metadata: { server: serverName, tool: tool.name, arguments: input }
   })
   return define<Arguments>({

@@ -36,6 +36,6 @@ const toolsOf = (servers: ReadonlyArray<Server>, questions: Context.Tag.Service<
   const names = toolNames(all.map(({ read, server }) => ({ server: server.target.name, tool: read.tool.name })))
   return all.map(({ read, server }, at) => ({
     server: server.target.name,
-    tool: makeMcpTool(server, names[at] ?? "", read.tool, read.schema, questions)
+    tool: makeMcpTool(server, names[at] ?? { name: "", wished: "" }, read.tool, read.schema, questions)
   })).toSorted((a, b) => (a.tool.name < b.tool.name ? -1 : 1))
 }
