@@ -10,7 +10,7 @@ export const executeUpgrade = (): Effect.Effect<number, never, Stdio> =>
     stdio.out("npm i -g ./skein-X.Y.Z.tgz\n")
     stdio.err(
       `This is Skein ${version}. The packages are not in the npm registry yet, so you build the tarball:\n`
-        + "update your clone, run `npm ci && npm pack -w packages/cli` in it, and use the name of the file that it prints."
+        + "update your clone, run `npm run build` and `npm pack -w packages/cli` in it, and use the name of the file that it prints."
     )
     return ExitCode.done
   })
