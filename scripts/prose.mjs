@@ -15,7 +15,8 @@ const paragraphLimit = 90
 
 /** Directories whose code is checked for calques. */
 const directories = [
-  ...`api backend cli client config core domain mcp offline provider server storage testing tools view web`.split(" ")
+  ...`acp api backend cli client cluster config core domain mcp offline provider server storage testing tools tui view web`
+    .split(" ")
     .map((name) => `packages/${name}/src`),
   ...["config", "core", "domain", "offline", "provider", "storage", "testing"].map((name) => `packages/${name}/test`),
   "scripts",

@@ -21,8 +21,8 @@ const closed = (connection: AgentConnection): Effect.Effect<void> =>
   })
 
 /**
- * Serves a client until it is gone. Then its sessions are left: in this process what runs of them is interrupted, on a server
- * it goes on, and questions wait for whoever opens the session next.
+ * Serves a client until it is gone, and leaves its sessions then. In this process, their work is interrupted. On a server, it
+ * continues. Questions wait for the next client that opens the session.
  */
 export const serve = (host: AcpHost): Effect.Effect<void, never, Backend> =>
   Effect.scoped(Effect.gen(function*() {

@@ -1,4 +1,4 @@
-/** Decides what the protocol can be told of a tree of sessions, before it is known how a client wants to hear it. */
+/** Decides what the protocol can report about a tree of sessions, independent of the form that a client prefers. */
 import type { PermissionRequest, QuestionRequest } from "@skein/domain/Event"
 import type { MessageID, PartID, PermissionID, RunID, SessionID } from "@skein/domain/Id"
 import type { ErrorInfo } from "@skein/domain/Message"
@@ -24,7 +24,7 @@ export type SubagentState =
   | { readonly type: "asking" }
   | { readonly type: "settled"; readonly runID: RunID; readonly outcome: Outcome }
 
-/** One thing that a client can be told, with the session that it happened in. */
+/** One thing that a client can be notified of, with the session that it happened in. */
 export type Change =
   /** Text that grows: what is given here follows what was given before for this message. */
   | {

@@ -1,4 +1,4 @@
-/** Turns the events of a tree of sessions into what a client can be told: a pure fold, without clock, client or protocol. */
+/** Turns the events of a tree of sessions into changes for a client: a pure fold, without clock, client or protocol. */
 import type { Event, EventProperties } from "@skein/domain/Event"
 import type { MessageID, PartID, SessionID } from "@skein/domain/Id"
 import type { AssistantMessage, Message } from "@skein/domain/Message"
@@ -15,7 +15,7 @@ interface Known {
   readonly tasks: ReadonlyArray<TaskRun>
 }
 
-/** How much of a growing text was told, and how often it began anew after a failed try. */
+/** How much of a growing text was sent, and how often it began anew after a failed try. */
 interface Told {
   length: number
   tries: number
@@ -36,7 +36,7 @@ const childIn = ({ state, tool }: ToolPart): SessionID | undefined => {
   return typeof id === "string" ? id as SessionID : undefined
 }
 
-/** The fold. It knows the agents of the tree, and how much of each text was told. */
+/** The fold. It knows the agents of the tree, and how much of each text was sent. */
 export class Projection {
   readonly #below = new Map<SessionID, Below>()
   readonly #authors = new Map<MessageID, "person" | "caller" | "agent">()
@@ -75,7 +75,7 @@ export class Projection {
     }
   }
 
-  /** What a client can be told of an event. */
+  /** The changes for an event. */
   see(event: Event): ReadonlyArray<Change> {
     const session = event.sessionID
     switch (event.type) {
@@ -116,7 +116,7 @@ export class Projection {
     }
   }
 
-  /** What a client can be told of a question that opens, or is open already. */
+  /** The changes for a question that opens, or is open already. */
   asked(ask: AskedOf): ReadonlyArray<Change> {
     const { sessionID: session } = ask.request
     const partID = ask.kind === "permission" ? ask.request.partID : ask.request.id
@@ -243,7 +243,7 @@ export class Projection {
     return [{ type: "call", session, call, isNew, child }]
   }
 
-  /** The whole text as it is now: what is longer than what was told is new, what is shorter begins anew. */
+  /** The whole text as it is now. Text beyond what was sent is new; a shorter text begins anew. */
   #text(session: SessionID, part: ReasoningPart | TextPart, by: By): ReadonlyArray<Change> {
     const told = this.#toldOf(part.id)
     if (part.text.length < told.length) {

@@ -1,4 +1,4 @@
-/** Decides what is said of a call that failed: the first line of its error, or of a task how it ended and why. */
+/** Decides how to show a failed call: the first line of its error, or how its task ended and why. */
 import type { SessionID } from "@skein/domain/Id"
 import type { ToolPart } from "@skein/domain/Part"
 import { escapeLine } from "./Escape.ts"

@@ -1,4 +1,4 @@
-/** Decides how a tool call is told in one line: `read path=src/a.ts limit=all`. */
+/** Decides how to show a tool call in one line: `read path=src/a.ts limit=all`. */
 import { escapeLine } from "./Escape.ts"
 
 /** The most that is shown of one argument, in characters. */

@@ -1,4 +1,4 @@
-/** Decides what is said of a call in a line: what it was about, and what came of it. */
+/** Decides how to sum up a call in one line: its subject and its result. */
 import type { ToolCompleted, ToolPart } from "@skein/domain/Part"
 import { formatDuration } from "@skein/view/Numbers"
 import { failureOf } from "./CallFailure.ts"
@@ -36,7 +36,7 @@ export const subjectOf = ({ state, tool }: ToolPart): string => {
   const [what = "", where = ""] = subjects[tool] ?? []
   const subject = textOf(input[what])
   if (subject === undefined) {
-    // What they are about is said by what came of it.
+    // Their result already names their subject.
     if (tool === "todowrite" || tool === "todoread") return ""
     const title = state.status === "completed" ? textOf(state.title) : undefined
     if (title !== undefined) return escapeLine(title.slice(0, longest))
@@ -82,7 +82,7 @@ const ofCompleted = (tool: string, { metadata, output, title }: ToolCompleted): 
     case "webfetch":
       return numberOf(status) === undefined ? "fetched" : `status ${numberOf(status)}`
     case "task":
-      return textOf(metadata["status"]) === "accepted" ? "goes on in the background" : "completed"
+      return textOf(metadata["status"]) === "accepted" ? "continues in the background" : "completed"
     case "todowrite":
     case "todoread":
       return escapeLine(title)
@@ -91,7 +91,7 @@ const ofCompleted = (tool: string, { metadata, output, title }: ToolCompleted): 
   }
 }
 
-/** What came of a call, and whether that is what was wanted. */
+/** The result of a call, and whether it is a success. */
 export const outcomeOf = (part: ToolPart): { readonly text: string; readonly isGood: boolean } => {
   const { state, tool } = part
   if (state.status === "error") return { text: failureOf(part)?.reason ?? "", isGood: false }

@@ -54,7 +54,7 @@ const permissionChoices = ({ always, id, permission }: PermissionRequest): Reado
       choice(`Yes, always in this project, in later sessions too: ${rules}`, "always", "project")
     ]),
     choice("No", "reject"),
-    { label: "No, and write why: the agent reads it and goes on", act: { type: "write" } }
+    { label: "No, and write why: the agent reads it and continues", act: { type: "write" } }
   ]
 }
 
@@ -100,7 +100,7 @@ export const ofWords = (dialog: Dialog, words: string, marked: ReadonlySet<numbe
   return { kind: "question", id: dialog.request.id, answers: [first, ...rest] }
 }
 
-/** The answer where nobody is there any more. */
+/** The answer if nobody is present. */
 export const ofNobody = (dialog: Dialog): DialogReply =>
   dialog.kind === "question" ? { kind: "question", id: dialog.request.id, answers: undefined } : {
     kind: "permission",

@@ -29,7 +29,7 @@ const controlOf = (character: string): Key => {
 }
 
 /**
- * A sequence behind ESC as far as it has come: CSI with parameters, SS3, a string that ends with BEL or ESC \, or Alt with
+ * The beginning of a sequence after ESC: CSI with parameters, SS3, a string that ends with BEL or ESC \, or Alt with
  * a character.
  */
 // oxlint-disable-next-line no-control-regex -- replies of a terminal end with ESC \ or BEL

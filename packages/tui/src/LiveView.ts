@@ -30,7 +30,7 @@ const tail = { alone: 4, asking: 1 }
 /** The least rows that the tree takes above a question. */
 const leastTree = 2
 
-/** For how long no more calls have gone on by an "always" when they are counted, in milliseconds. */
+/** How long after the last call that an "always" allowed they are counted, in milliseconds. */
 const settled = 500
 
 /** What stands for the answer of a question whose call was stopped. */
@@ -50,7 +50,7 @@ export interface Looks {
   readonly hasKeys: boolean
   /** Of a terminal session: prompts are shown, and the tree only while something works. */
   readonly isSession?: boolean
-  /** How wide the terminal is at first: 80 columns where nobody says. */
+  /** The initial width of the terminal; 80 columns by default. */
   readonly columns?: number
 }
 
@@ -63,7 +63,7 @@ export class LiveView {
   readonly #looks: Looks
   #columns: number
   #saidAlways = false
-  /** The calls that went on by an "always" that answered another question, and when the last one was noticed. */
+  /** The calls that an "always" to another question allowed, and when the last one was noticed. */
   #released: { count: number; since: number | undefined } = { count: 0, since: undefined }
 
   /** `tree` is what is known of the session already. */
@@ -96,7 +96,7 @@ export class LiveView {
     this.transcript.keepLast(most)
   }
 
-  /** The tasks that the root waits for: they can be let go on in the background. */
+  /** The tasks that the root waits for: a key moves them to the background. */
   get waitedFor(): ReadonlyArray<SessionID> {
     return this.tree.root.children.flatMap(({ background, id, state }) =>
       background || state.type === "settled" ? [] : [id]

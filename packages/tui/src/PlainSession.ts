@@ -23,7 +23,7 @@ export interface LineTerminal {
   readonly onInterrupt: (listener: () => void) => Effect.Effect<void, never, Scope.Scope>
 }
 
-/** How often the time is looked at where nothing happens, in milliseconds. */
+/** How often the clock is read while nothing happens, in milliseconds. */
 const pace = 100
 
 /** Reads lines until the scope closes; the line that is asked for first gets the first one. */

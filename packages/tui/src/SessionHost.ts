@@ -22,7 +22,7 @@ export interface SessionTerminal {
   readonly reflow: Reflow
 }
 
-/** What is said of the names in a prompt. */
+/** What was found for the names in a prompt. */
 export interface NamesChecked {
   /** Why the prompt is not sent; undefined where it is. */
   readonly refused: string | undefined
@@ -69,7 +69,7 @@ export interface SessionHost {
 export interface SessionRequest {
   readonly directory: string
   readonly branch: string | undefined
-  /** The session to continue; a new one where absent. */
+  /** The session to continue; by default a new one. */
   readonly session: SessionID | undefined
   /** Shows the sessions of the project first. */
   readonly picks: boolean

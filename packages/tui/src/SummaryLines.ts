@@ -42,7 +42,7 @@ const fileLine = (files: ReadonlyArray<string>): ReadonlyArray<string> => {
   return [`changed: ${shown}${more > 0 ? ` and ${more} more` : ""}`]
 }
 
-/** How to go on; where something went wrong, the line that says so says this too. */
+/** How to continue. If something went wrong, the line about that says it instead. */
 const sessionLine = ({ error, outcome, sessionID }: Ended): ReadonlyArray<string> => {
   if (sessionID === undefined) return []
   const next = error === undefined || (outcome === "denied" && error.tag !== "denied")
@@ -51,7 +51,10 @@ const sessionLine = ({ error, outcome, sessionID }: Ended): ReadonlyArray<string
   return [`session ${sessionID}${next}`]
 }
 
-/** A few lines: what went wrong, what it took, what was changed, and how to go on. `told` are tasks whose failure stands above. */
+/**
+ * A few lines: what went wrong, the cost, the changed files, and how to continue. `told` are tasks whose failure is shown
+ * above.
+ */
 export const summaryLines = (
   tree: AgentTree,
   result: Ended,

@@ -11,7 +11,7 @@ export interface Sent {
   readonly body: Buffer
 }
 
-/** What came of sending it on. */
+/** The result of forwarding it. */
 export type Outcome =
   /** The client has its answer, or is gone. */
   | "answered"

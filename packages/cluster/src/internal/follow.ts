@@ -18,7 +18,7 @@ const most = 100
 /** Makes the function that sends requests on until they are answered. */
 export const makeFollow = (cluster: typeof Cluster.Service, signatureOf: (sent: Sent) => string) => {
   /**
-   * Ends when a tree is no longer with a runner. An answer that has begun goes on while nobody else works in the tree. A
+   * Ends when a tree is no longer with a runner. An answer that has begun continues while nobody else works in the tree. A
    * database that does not answer proves nothing.
    */
   const moved = (rootID: SessionID, target: string, response: ServerResponse): Effect.Effect<void> =>

@@ -51,7 +51,7 @@ describe("a question for permission", () => {
       "  2 Yes, always in this session tree: bash git *",
       "  3 Yes, always in this project, in later sessions too: bash git *",
       "  4 No",
-      "  5 No, and write why: the agent reads it and goes on",
+      "  5 No, and write why: the agent reads it and continues",
       "  ↑ ↓ or 1-5 selects, Enter confirms"
     ])
   })
@@ -160,7 +160,7 @@ describe("a question for permission", () => {
     expect(lines.slice(-4, -1)).toEqual([
       "  1 Yes, this once",
       "  2 No",
-      "  3 No, and write why: the agent reads it and goes on"
+      "  3 No, and write why: the agent reads it and continues"
     ])
   })
 

@@ -51,8 +51,8 @@ export interface Asking {
 }
 
 /**
- * Makes it. A client that fails to ask has refused. One that is gone has not: its questions stay, for whoever opens the
- * session next.
+ * Makes it. A client that fails to ask has refused. One that is gone has not: its questions wait for the next client that
+ * opens the session.
  */
 export const makeAsking = (
   client: Client,

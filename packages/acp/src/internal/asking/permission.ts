@@ -56,7 +56,7 @@ export const permissionRequest = (
   }
 }
 
-/** What the client's answer means. What was cancelled, or is no option, is a refusal. */
+/** What the client's answer means. A cancelled answer, or one that is not among the options, is a refusal. */
 export const answerOf = ({ outcome }: RequestPermissionResponse): Answer => {
   if (outcome.outcome !== "selected") return { reply: "reject" }
   switch (outcome.optionId) {

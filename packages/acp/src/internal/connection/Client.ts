@@ -1,4 +1,4 @@
-/** The client at the other end: what it can, what it is told, and what it is asked. */
+/** The client at the other end: its capabilities, the updates to it, and the requests to it. */
 import type {
   AgentConnection,
   AnyMessage,
@@ -38,7 +38,7 @@ export interface Client {
 export const makeClient = ({ client: context, signal }: AgentConnection): Client => ({
   capabilities: {},
   isGone: () => signal.aborted,
-  // Whoever writes to a client that is gone learns of it from the connection.
+  // The connection itself reports that the client is gone.
   tell: (update) => void context.notify("session/update", update).catch(() => undefined),
   ask: (method, params) =>
     Effect.tryPromise({

@@ -1,4 +1,4 @@
-/** Decides how a client is told that something could not be done. */
+/** Decides how to report to a client that something could not be done. */
 import { RequestError } from "@agentclientprotocol/sdk/unstable"
 import type { BackendError } from "@skein/backend/BackendError"
 import * as Cause from "effect/Cause"
@@ -32,7 +32,7 @@ const invalid = new Set([
   "ProjectUnavailable"
 ])
 
-/** The error that the client gets. What nobody expected tells no more than that. */
+/** The error that the client gets. An unexpected one has no details. */
 export const errorOf = (cause: Cause.Cause<Failure>): RequestError => {
   const failure = Option.getOrUndefined(Cause.failureOption(cause))
   if (failure === undefined) {

@@ -2,13 +2,13 @@
 import type { SessionUpdate } from "@agentclientprotocol/sdk/unstable"
 import type { Change } from "../../Change.ts"
 
-/** An update, and the session that it is told for. */
+/** An update, and the session that it belongs to. */
 export interface Update {
   readonly sessionId: string
   readonly update: SessionUpdate
 }
 
-/** What turns changes into updates; it knows what the client was told before. */
+/** Turns changes into updates; it knows what the client got before. */
 export interface Encoder {
   /** Whether each subagent is a session of its own for the client. */
   readonly isNested: boolean

@@ -1,4 +1,4 @@
-/** Decides how a question is told in a line: the agents that lead to the one that asks, and all of what it asks for. */
+/** Decides how to show a question in a line: the path of agents to the one that asks, and the whole request. */
 import type { PermissionRequest } from "@skein/domain/Event"
 import { visible, visibleLine } from "@skein/view/Visible"
 import type { AskedOf } from "../../Change.ts"

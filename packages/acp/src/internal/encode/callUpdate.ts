@@ -90,7 +90,7 @@ const shownText = (tool: string, state: ToolState): string | undefined => {
   return state.status === "running" && tool === "bash" ? textIn(state.metadata, "output") : undefined
 }
 
-/** What a call shows: the change that it makes, else what came of it. */
+/** What a call shows: the change that it makes, else its result. */
 const contentOf = ({ state, tool }: ToolPart, directory: string): Array<ToolCallContent> => {
   const changes = diffOf(tool, state, directory)
   const text = changes.length > 0 && state.status !== "error" ? undefined : shownText(tool, state)
@@ -99,7 +99,7 @@ const contentOf = ({ state, tool }: ToolPart, directory: string): Array<ToolCall
   return [...changes, textContent(isProse ? visible(text) : fenced(visible(text), tool === "bash" ? "console" : ""))]
 }
 
-/** A call as it stands. */
+/** The present state of a call. */
 export const callFields = (call: ToolPart, directory: string): CallFields => {
   const { id, state, tool } = call
   const content = contentOf(call, directory)

@@ -1,4 +1,4 @@
-/** Encodes what a session tells of itself, the same way for every client. */
+/** Encodes what a session reports about itself, the same way for every client. */
 import type { SessionUpdate } from "@agentclientprotocol/sdk/unstable"
 import type { Todo } from "@skein/domain/Todo"
 import type { Tokens } from "@skein/domain/Usage"
@@ -11,7 +11,7 @@ export interface Facts {
   readonly directory: string
   /** The size of a model's context in tokens; undefined if it is not known. */
   readonly contextOf: (model: string) => number | undefined
-  /** Whether the client hears of the progress of compactions. */
+  /** Whether the client gets the progress of compactions. */
   readonly compaction: boolean
 }
 
@@ -54,7 +54,7 @@ const fileChunk = ({ file, message }: Extract<Change, { readonly type: "file" }>
   }
 }
 
-/** What a session tells of itself; nothing for changes that are about others. */
+/** What a session reports about itself; nothing for changes that are about others. */
 export const ownUpdates = (change: Change, facts: Facts): ReadonlyArray<SessionUpdate> => {
   switch (change.type) {
     case "text":

@@ -132,7 +132,7 @@ export const flat = (root: SessionID, facts: Facts): Encoder => {
       : below.called(root, change.call, change.child, change.isNew, facts)
   }
 
-  /** The client is told of a call below the root before it is asked about it. */
+  /** The client sees a call below the root before it gets the request for permission. */
   const asked = (
     { ask, call: asking, session }: Extract<Change, { readonly type: "asked" }>
   ): ReadonlyArray<Update> => {

@@ -88,7 +88,7 @@ export const nested = (facts: Facts): Encoder => {
     return [...answer(change), { sessionId: change.session, update: { sessionUpdate: "subagent_update", ...update } }]
   }
 
-  /** An instruction for the child: who sends it is said once, its text grows. */
+  /** An instruction for the child: its sender is sent once, and its text grows. */
   const instruction = (change: Extract<Change, { readonly type: "text" }>): ReadonlyArray<Update> => {
     const sessionId = change.session
     const isFirst = !heard.has(change.message)

@@ -188,7 +188,7 @@ export const makeApp = (given: () => Serving): AgentApp =>
     sessionMethods(
       agent({ name: "skein" })
         .onRequest("initialize", ({ params }) => initialize(given(), params))
-        // Nothing here needs a login: the program has its keys. Clients that send one all the same are let in.
+        // Nothing here needs a login, because the program has its keys. A client that sends one is accepted.
         .onRequest("authenticate", () => ({})),
       given
     ),

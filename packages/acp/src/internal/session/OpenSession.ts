@@ -1,4 +1,4 @@
-/** A session that the client has opened: what the client was told of it, and what it waits for. */
+/** A session that the client has opened: what the client knows about it, and what it waits for. */
 import type { Backend } from "@skein/backend/Backend"
 import type { BackendError } from "@skein/backend/BackendError"
 import type { Watcher } from "@skein/backend/Watching"
@@ -47,7 +47,7 @@ export class OpenSession {
   readonly flights = new Set<Flight>()
   /** The settings as the client knows them, as JSON. */
   settings = ""
-  /** What is said once the client knows the session. */
+  /** Sent as soon as the client knows the session. */
   readonly later: Array<string> = []
   /** The model for the prompts from now on; undefined for the one that the session has. */
   model: ModelRef | undefined
@@ -88,7 +88,7 @@ export class OpenSession {
       this.note(now === "lost" ? "The connection to the server is lost. Trying again …" : "The server is there again.")
   }
 
-  /** Takes over the tree as it stands. */
+  /** Takes over the present state of the tree. */
   #restore(tree: TreeSnapshot): void {
     this.projection.restore(tree)
     this.#asks = [...tree.asks]
@@ -159,7 +159,7 @@ export class OpenSession {
     })
   }
 
-  /** Stores a prompt of this client, which needs not be told of it. */
+  /** Stores a prompt of this client, and does not send it back to the client. */
   storing<A extends { readonly messageID: MessageID }, E>(prompting: Effect.Effect<A, E>): Effect.Effect<A, E> {
     return Effect.suspend(() => {
       this.#storing++
@@ -170,7 +170,7 @@ export class OpenSession {
     })
   }
 
-  /** Waits until the client was told everything that has happened up to now; not for long. */
+  /** Waits, for a bounded time, until the client has got everything that has happened so far. */
   get caughtUp(): Effect.Effect<void, BackendError> {
     return Effect.gen(this, function*() {
       const { seq } = yield* this.#opening.backend.watch.snapshot(this.root)

@@ -44,7 +44,7 @@ export interface Around {
   readonly backend: typeof Backend.Service
   readonly client: Client
   readonly asking: Asking
-  /** Runs something that nobody waits for, as long as the connection lasts. */
+  /** Runs something in the background while the connection lasts. */
   readonly beside: (effect: Effect.Effect<void>) => void
 }
 
@@ -170,7 +170,7 @@ export class Sessions {
     )
   }
 
-  /** Closes a session: nobody waits for it any more. One that is not open is closed already. */
+  /** Closes a session. One that is not open is closed already. */
   close(id: string): Effect.Effect<void> {
     const entry = this.#entries.get(id)
     if (entry === undefined) return Effect.void

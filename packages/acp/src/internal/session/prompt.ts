@@ -56,7 +56,7 @@ const work = (
     return { stopReason: stopReason(last), usage: wireUsage(turn.usage) }
   })
 
-/** Stops the tree; whoever waits for that waits not for ever. */
+/** Stops the tree, within a bounded time. */
 const stop = ({ sessions }: typeof Backend.Service, { root }: OpenSession): Effect.Effect<void, BackendError> =>
   Effect.asVoid(Effect.timeoutOption(Effect.disconnect(sessions.stop(root, "the user")), patience))
 

@@ -8,7 +8,7 @@ import { type BadRequest, badRequest } from "../connection/failure.ts"
 
 /** The path of a `file:` URI; undefined for others. */
 const pathOf = (uri: string): string | undefined =>
-  // Anything else in a URL of a file, such as a host, is no file of this machine.
+  // A file URL with anything else, such as a host, does not name a file of this machine.
   uri.startsWith("file:///") && URL.canParse(uri) ? fileURLToPath(uri.replace(/[?#].*$/, "")) : undefined
 
 /** A file as a person would name it: `@` attaches it by the tool `read`, with its permission. */

@@ -7,7 +7,7 @@ import type { MessageWithParts, ToolPart } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
 import type { OpenSession } from "./OpenSession.ts"
 
-/** An event as it would have been told. */
+/** An event as it would have been published. */
 const eventOf = (
   session: OpenSession,
   sessionID: SessionID,

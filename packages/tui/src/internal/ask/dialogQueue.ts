@@ -139,7 +139,7 @@ export class DialogQueue {
     return this.#selected !== undefined
   }
 
-  /** Nobody is there any more: what waits is answered with no, and so is what comes. */
+  /** Nobody is present from now on: every question, waiting or new, is answered with no. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true

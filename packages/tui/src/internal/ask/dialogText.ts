@@ -1,4 +1,4 @@
-/** Decides what is said of a question besides its choices: who asks, exactly what would happen, and why it is asked. */
+/** Decides how to describe a question without its choices: its agent, what exactly would happen, and the reason. */
 import type { PermissionRequest } from "@skein/domain/Event"
 import type { Dialog } from "../../Dialog.ts"
 import { escapeLine } from "../../Escape.ts"

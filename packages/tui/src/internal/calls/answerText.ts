@@ -70,7 +70,7 @@ export class AnswerText {
     return part.type === "text" && part.time?.end !== undefined && part.id === this.#part
   }
 
-  /** A part as it is so far: whoever comes in the middle of it has not heard its beginning. */
+  /** The present text of a part, for a reader that joins in the middle and missed its beginning. */
   #grown(message: string, id: string, text: string): boolean {
     if (id !== this.#part && this.#begun.has(id)) return false
     this.#begin(message, id)

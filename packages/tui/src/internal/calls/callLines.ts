@@ -65,7 +65,7 @@ export const callLines = (part: ToolPart, columns: number, style: Style, isWhole
   const mark = isGood ? "•" : "✗"
   const name = escapeLine(part.tool)
   const room = columns - 1
-  // What came of it is never cut away by what it was about.
+  // A long subject never pushes the result out of the line.
   const short = fit(text, Math.max(20, Math.floor(room * 0.6)))
   // Nothing else says why a task failed: where it is too long for the line, it follows in full.
   const follows = short !== text && failureOf(part)?.taskID !== undefined

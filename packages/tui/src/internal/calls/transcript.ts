@@ -58,7 +58,7 @@ export class Transcript {
   #foldable: Array<ToolPart | ReasoningPart> = []
   /** Messages of people, and their parts that were printed. */
   readonly #prompts = new Set<string>()
-  /** The tasks whose failure was told. */
+  /** The tasks whose failure was printed. */
   readonly failedTasks = new Set<SessionID>()
 
   constructor(sessionID: SessionID, style: Style, columns: () => number, looks: TranscriptLooks = {}) {
@@ -76,7 +76,7 @@ export class Transcript {
     this.#words(this.answer.take())
     // A table is complete with its text: what comes next stands below it.
     if (this.answer.isEnd(event)) this.#endWords()
-    // It goes on, and may fail for another reason.
+    // It continues, and may fail for another reason.
     if (event.type === "subagent.created") this.failedTasks.delete(event.properties.task_id)
     if (event.sessionID !== this.#sessionID) return isNew
     if (event.type === "message.updated" && event.properties.info.role === "user") {
@@ -194,7 +194,7 @@ export class Transcript {
   }
 
   #named(model: string): boolean {
-    // Words that have begun are not torn apart: it is told with the next message.
+    // A line that has begun is not interrupted: this is printed with the next message.
     if (model === this.#model || this.answer.growing !== "") return false
     this.#model = model
     return this.#block([this.#style.dim(fit(escapeLine(model), this.#columns() - 1))])

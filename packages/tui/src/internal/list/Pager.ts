@@ -25,7 +25,7 @@ export class Pager {
     return this.#lines
   }
 
-  /** Lines may have been added; these stand behind them for now. */
+  /** Lines may have been added; until they are read, these come after them. */
   follow(growing: ReadonlyArray<string>): void {
     this.#growing = growing
   }

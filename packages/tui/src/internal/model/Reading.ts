@@ -44,7 +44,7 @@ export class Reading {
   see(event: Event): boolean {
     if (event.sessionID !== this.session.id) return false
     if (this.#held !== undefined) {
-      // Pieces of text are in what was stored, or in what is told next.
+      // Pieces of text are part of what was stored, or of what is published next.
       if (event.type !== "message.part.delta") this.#held.push(event)
       return false
     }

@@ -27,7 +27,7 @@ const twice = { quit: 2_000, back: 800 }
 interface Choosing {
   readonly picker: Picker
   readonly taken: (value: string) => void
-  /** Whether it asks what becomes of the work that the person leaves: it needs no answer once that has ended. */
+  /** Whether it asks what to do with work that still runs: it needs no answer once that has ended. */
   readonly isAboutWork?: boolean
 }
 
@@ -220,7 +220,7 @@ export class SessionModel {
     else this.#interrupt(moment)
   }
 
-  /** The same before the person leaves work that goes on. */
+  /** The same, before the person leaves while work continues. */
   confirmLeaving(title: string, items: ReadonlyArray<Item>, taken: (value: string) => void): void {
     this.#choosing = { picker: new Picker(title, items, true), taken, isAboutWork: true }
   }
@@ -445,7 +445,7 @@ export class SessionModel {
     if (info.model !== undefined) this.facts.model = `${info.model.providerID}/${info.model.modelID}`
   }
 
-  /** A turn has ended: somebody who looks elsewhere is told, unless another one follows. */
+  /** A turn has ended: notifies a person who looks elsewhere, unless another turn follows. */
   #ended(): void {
     const isBusy = this.isBusy
     const [was, isWorking] = [this.#wasWorking, isBusy]

@@ -1,4 +1,4 @@
-/** Owns what people have said that no agent has read yet: a fold over the events that tell of it. */
+/** Owns the messages of people that no agent has read yet: a fold over the events about them. */
 import type { MessageID } from "@skein/domain/Id"
 import type { WaitingPrompt } from "@skein/domain/InboxRow"
 import { escapeLine } from "../../Escape.ts"

@@ -21,20 +21,20 @@ const isNumber = (line: string): boolean => /^\d{1,3}$/.test(line.trim())
 /** What one person hears and says. */
 export class PlainTalk {
   readonly #model: SessionModel
-  /** The question as it was told last. */
+  /** The question as it was printed last. */
   #told = ""
   /** Whether it was said that it takes answers. */
   #isInvited = false
   #picker: Picker | undefined
   #isReady: boolean | undefined
-  /** The agents that were told of, and whether their end was. */
+  /** The agents that were printed, and whether their end was. */
   readonly #agents = new Map<string, boolean>()
 
   constructor(model: SessionModel) {
     this.#model = model
   }
 
-  /** What was not told yet. */
+  /** What is not printed yet. */
   news(moment: Moment): ReadonlyArray<string> {
     const { live } = this.#model
     const above = live?.view({ columns: wide, rows: wide }, moment).above ?? []
@@ -83,7 +83,7 @@ export class PlainTalk {
     })
   }
 
-  /** Full-screen views are told once, and closed. */
+  /** Full-screen views are printed once, and closed. */
   #views({ now }: Moment): ReadonlyArray<string> {
     const { live, pager, tree } = this.#model
     const lines = pager !== undefined

@@ -24,7 +24,7 @@ export class Watched {
     this.#held ??= []
   }
 
-  /** Whether an event has to wait. Pieces of text are in what was stored, or in what is told next. */
+  /** Whether an event has to wait. Pieces of text are part of what was stored, or of what is published next. */
   holds(event: Event): boolean {
     if (this.#held === undefined) return false
     if (event.type !== "message.part.delta") this.#held.push(event)

@@ -10,7 +10,7 @@ import type { Moment } from "../../LiveView.ts"
 import type { SessionModel } from "../model/SessionModel.ts"
 import { makeRestore, Watched } from "./restoreSession.ts"
 
-/** Says how the connection stands. */
+/** Shows the state of the connection. */
 const makeConnection =
   (model: SessionModel, backend: typeof Backend.Service, touch: () => void): NonNullable<Watcher["connection"]> =>
   (now) => {

@@ -94,7 +94,7 @@ interface Listed {
 }
 
 /**
- * The agents that get one of `limit` lines, as they stand below each other: the one of this id does. `rest` counts the
+ * The agents that get one of `limit` lines, in the order of the lines; the one of this id always does. `rest` counts the
  * others in a further line, where there are any.
  */
 export const agentsIn = (
