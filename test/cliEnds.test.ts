@@ -65,7 +65,7 @@ const ends: ReadonlyArray<readonly [name: string, end: End]> = [
     finish: "length",
     text: "half",
     how: "completed",
-    stderr: nothing
+    stderr: /^skein: The answer was cut off: the model reached its output limit\.\n$/
   }],
   ["a key that is refused", { script: () => ({ status: 401 }), ...failed, error: "auth", stderr: /401/ }],
   ["a server that always fails", {
@@ -100,7 +100,7 @@ const ends: ReadonlyArray<readonly [name: string, end: End]> = [
     finish: "content-filter",
     text: "I can",
     how: "completed",
-    stderr: nothing
+    stderr: /^skein: The answer was cut off: the provider's content filter ended it\.\n$/
   }],
   ["a refusal in text", {
     script: () => ({ deltas: [{ refusal: "I will not." }] }),
@@ -109,7 +109,7 @@ const ends: ReadonlyArray<readonly [name: string, end: End]> = [
     finish: "content-filter",
     text: "I will not.",
     how: "completed",
-    stderr: nothing
+    stderr: /^skein: The answer was cut off: the provider's content filter ended it\.\n$/
   }],
   ["nothing said", { script: () => ({}), ...failed, finish: "stop", error: "empty_response", stderr: /without text/ }],
   ["a question that nobody can answer", {

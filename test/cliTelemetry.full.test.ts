@@ -176,7 +176,7 @@ describe("telemetry", () => {
     expect(wrong).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /OTEL_EXPORTER_OTLP_ENDPOINT: "localhost:4318" is no place .* http:\/\/localhost:4318/
+        /OTEL_EXPORTER_OTLP_ENDPOINT: "localhost:4318" is not a place .* http:\/\/localhost:4318/
       )
     })
   })

@@ -315,7 +315,11 @@ describe("questions", () => {
       })
     }).pipe(
       Effect.scoped,
-      Effect.provide(backend({ build: [Scripted.call("change", {}, {}), "Done"] }, { tools: [asking(["*"])] }))
+      Effect.provide(
+        backend({ build: [Scripted.call("change", {}), Scripted.call("change", {}), "Done"] }, {
+          tools: [asking(["*"])]
+        })
+      )
     ))
 
   it.live("that are rejected, cancelled or fail at the client are refused, and the turn ends", () =>
