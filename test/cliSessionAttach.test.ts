@@ -65,7 +65,7 @@ describe.skipIf(!hasPython)("a session of a server at terminals (needs python3)"
     const [first, second] = await Promise.all([
       open([
         { after: ready, send: "" },
-        { after: `server ${server.url}`, send: "deep\r" },
+        { after: `server ${new URL(server.url).host}`, send: "deep\r" },
         { after: "Enter confirms", send: "" },
         { after: "→ once", send: "" },
         { after: "all done", send: "/quit\r" }
@@ -97,7 +97,7 @@ describe.skipIf(!hasPython)("a session of a server at terminals (needs python3)"
     const leaving = open([
       { after: ready, send: "begin\r" },
       { after: "thinks", send: "\u0003" },
-      { after: "again to stop", send: "\u0003" },
+      { after: "again to quit, with a choice", send: "\u0003" },
       { after: "Stay here", send: "2" },
       { after: "❯ 2 Quit, and leave", send: "\r" }
     ])
@@ -168,7 +168,7 @@ describe.skipIf(!hasPython)("a session of a server at terminals (needs python3)"
     const { code } = await open([
       { after: ready, send: "begin\r" },
       { after: "I begin", send: "\u0003" },
-      { after: "again to stop", send: "\u0003" },
+      { after: "again to quit, with a choice", send: "\u0003" },
       { after: "Stay here", send: "3" },
       { after: "❯ 3 Stop it", send: "\r" }
     ])

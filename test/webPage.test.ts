@@ -111,7 +111,7 @@ withBrowser((tabs) => {
     expect(await accessibilityProblems(page)).toEqual([])
     await page.getByRole("link", { name: "New session" }).first().click()
     // Before the first session, the server's own directory is proposed.
-    await page.waitForFunction(`document.querySelector("#new-directory")?.value === ${JSON.stringify(place.project)}`)
+    await expect.poll(() => page.locator("#new-directory").inputValue(), { timeout: 30_000 }).toBe(place.project)
     await page.getByLabel("Prompt").fill("Survey this project")
     await page.getByRole("button", { name: "Begin" }).click()
     await page.getByRole("treeitem", { name: /^.+, build, done$/ }).waitFor()

@@ -28,7 +28,7 @@ export const serve = command({
       type: "text",
       value: "FILE",
       completes: "file",
-      description: "What servers of a cluster prove each other; needed where --hostname is open to other machines"
+      description: "File with the cluster's secret; required if other machines can reach --hostname"
     },
     detach: { type: "switch", description: "Starts the server in the background" },
     url: { type: "switch", description: "Prints the URL of the running server, with a new login code" },

@@ -19,8 +19,11 @@ import { makeStdioTransport } from "../stdio/stdioTransport.ts"
 import type { Connection } from "./Connection.ts"
 import { fillIn } from "./fillIn.ts"
 
-/** How long a server may take to say which revision it speaks, in milliseconds: an old one may not answer at all. */
-const probe = 3_000
+/**
+ * How long a server may take to say which revision it speaks, in milliseconds. An old program may not answer at all; over
+ * HTTP every server answers, and a slow one must not be taken for an old one.
+ */
+const probe = { command: 3_000, url: 30_000 } as const
 
 /** How long it may take to be there, in milliseconds; what waits for it waits no longer than `startup_timeout`. */
 const longestStart = 120_000
@@ -50,7 +53,7 @@ const failed = ({ redact }: McpHost) => (cause: unknown) => new ServerFailed({ m
 
 /** The client, and what hears that a list has changed. */
 const makeClient = (
-  { directory, elicit, host }: Target,
+  { config, directory, elicit, host }: Target,
   changes: Queue.Queue<void>,
   mode: "auto" | "legacy"
 ): Client => {
@@ -61,7 +64,7 @@ const makeClient = (
   const client = new Client({ name: "skein", version: host.version }, {
     capabilities: { roots: {}, ...(elicit === undefined ? {} : { elicitation: { form: {}, url: {} } }) },
     jsonSchemaValidator: anything,
-    versionNegotiation: { mode, probe: { timeoutMs: probe } },
+    versionNegotiation: { mode, probe: { timeoutMs: "url" in config ? probe.url : probe.command } },
     listChanged: { tools: each }
   })
   client.setRequestHandler("roots/list", () => ({ roots: [{ uri: pathToFileURL(directory).href, name: "project" }] }))

@@ -7,6 +7,7 @@ import type { AgentTree } from "@skein/view/AgentTree"
 import type { Key } from "../../Key.ts"
 import { LiveView, type Moment } from "../../LiveView.ts"
 import type { Style } from "../../Style.ts"
+import { wrap } from "../../Width.ts"
 import { InputLine } from "../editor/InputLine.ts"
 import { Pager } from "../list/Pager.ts"
 import { type Item, Picker } from "../list/Picker.ts"
@@ -172,9 +173,10 @@ export class SessionModel {
   /** Adds a line that stays. */
   say(text: string, kind: "note" | "error" = "note"): void {
     if (this.#live !== undefined && kind === "note") return this.#live.note(text)
+    const paint = kind === "error" ? this.style.red : this.style.dim
     for (const line of text.split("\n")) {
       if (this.#live !== undefined) this.#live.note(line, kind === "error" ? this.style.red : undefined)
-      else this.#lines.push(kind === "error" ? this.style.red(line) : this.style.dim(line))
+      else this.#lines.push(...wrap(line, this.columns).map((row) => paint(row)))
     }
   }
 
@@ -379,9 +381,11 @@ export class SessionModel {
     }
     if (steady - this.#quitAt < twice.quit) return this.request({ type: "quit" })
     this.#quitAt = steady
-    this.hint = this.isWorking
+    this.hint = !this.isWorking
+      ? "Press Ctrl+C again to quit."
+      : this.facts.server === undefined
       ? "Press Ctrl+C again to stop the turn and quit; Esc only stops it."
-      : "Press Ctrl+C again to quit."
+      : "Press Ctrl+C again to quit, with a choice to leave the turn running; Esc stops it."
   }
 
   #escape({ steady }: Moment): void {

@@ -1,4 +1,4 @@
-/** Decides what the line at the bottom says: mode, model, context, tokens and money, branch, agents, server. */
+/** Decides what the line at the bottom says: mode, model, server, context, tokens and money, agents, branch. */
 import type { AgentTree } from "@skein/view/AgentTree"
 import { formatCost, formatCount } from "@skein/view/Numbers"
 import { escapeLine } from "../../Escape.ts"
@@ -41,6 +41,9 @@ export const statusLine = (
   const parts = [
     ...(agent === undefined || facts.mode === "plan" ? [] : [escapeLine(agent)]),
     ...(model === undefined ? [] : [escapeLine(model)]),
+    ...(facts.server === undefined
+      ? []
+      : [facts.isAway === true ? "server away" : `server ${escapeLine(facts.server.replace(/^http:\/\//, ""))}`]),
     ...(used === undefined || used === 0
       ? []
       : [
@@ -56,10 +59,7 @@ export const statusLine = (
       : [`${formatCost(usage.cost)}${limit?.usd === undefined ? "" : ` of ${formatCost(limit.usd)}`}`]),
     ...(running === 0 ? [] : [`${running} running`]),
     ...(background === 0 ? [] : [`${background} background`]),
-    ...(facts.branch === undefined ? [] : [escapeLine(facts.branch)]),
-    ...(facts.server === undefined
-      ? []
-      : [facts.isAway === true ? "server away" : `server ${escapeLine(facts.server)}`])
+    ...(facts.branch === undefined ? [] : [escapeLine(facts.branch)])
   ]
   return `  ${modeText(facts.mode, style)}${
     style.dim(fit([...parts.map((part) => ` · ${part}`)].join(""), columns - 8))
