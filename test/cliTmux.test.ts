@@ -156,6 +156,29 @@ describe.skipIf(!hasTmux)("a session in tmux (needs tmux)", () => {
     await quit(tmux)
   })
 
+  it("keeps what it has printed when the window gets narrower and wider again", async () => {
+    const { open } = await world(() => "The answer.")
+    const tmux = open()
+    await tmux.shows(empty)
+    tmux.type("ask it")
+    tmux.press("Enter")
+    await tmux.shows("The answer.")
+    await tmux.shows("tokens")
+    tmux.resize(30, 24)
+    // The line at the bottom is cut off, and then it is whole again.
+    await tmux.shows("…")
+    tmux.resize(80, 24)
+    tmux.type("typed at last")
+    await tmux.shows("› typed at last")
+    const screen = await tmux.shows("tokens")
+    expect(count(screen, "› ask it")).toBe(1)
+    expect(count(screen, "The answer.")).toBe(1)
+    expect(count(screen, "ask · build")).toBe(1)
+    tmux.press("C-c")
+    await tmux.shows(empty)
+    await quit(tmux)
+  })
+
   it("is suspended by Ctrl+Z, and fg brings back what was being typed", async () => {
     const { env, place } = await world(() => "hello")
     const prompt = "bash-"

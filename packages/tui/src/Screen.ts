@@ -158,8 +158,10 @@ export class Screen {
   #whole(above: ReadonlyArray<string>, next: Drawn, before: Drawn | undefined): string {
     if (before === undefined && above.length === 0 && next.lines.length === 0) return ""
     const [up, rows] = before === undefined ? [0, 0] : this.#extent(before)
-    // Cleared before it is written, a line that fills its row would lose its last character.
-    const lines = [...above, ...next.lines].map((line) => `${line}${clearToEnd}`)
+    // A terminal that got narrower has marked rows as continued, and would join them again: only a cleared row loses its mark.
+    const unmark = before === undefined || before.columns === next.columns ? "" : clearLine
+    // Cleared behind what is written: else a line that fills its row would lose its last character.
+    const lines = [...above, ...next.lines].map((line) => `${unmark}${line}${clearToEnd}`)
     const written = lines.length
     if (written === 0) return this.#clear()
     // Line by line: some terminals save what is on the glass before all of it is cleared.
