@@ -178,7 +178,8 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
       { after: "answer: ", send: "for the sky\r" }
     ])
     expect(code).toBe(0)
-    expect(plain).toContain("  Which one?\r\n  1 red\r\n  2 blue\r\n  3 Write an answer\r\n")
+    // Whether a line is drawn alone or with all others depends on when its event comes.
+    expect(plain.replaceAll(/\r+\n/g, "\n")).toContain("  Which one?\n  1 red\n  2 blue\n  3 Write an answer\n")
     expect(plain).toContain("→ blue")
     expect(plain).toContain("model got: The user answers: for the sky")
   })
