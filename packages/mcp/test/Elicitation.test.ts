@@ -143,6 +143,23 @@ it("where calls of several trees run, nobody knows whom a server means", async (
   expect(await askers.elicit(question)).toMatchObject({ action: "accept" })
 })
 
+it("a question that comes with the answer to a call is asked through that call, whatever else runs", async () => {
+  const askers = makeAskers()
+  const asker = (rootID: string, name: string) => ({
+    rootID,
+    ask: () => Promise.resolve({ action: "accept" as const, content: { name } })
+  })
+  const [first, second, third] = [asker("a", "first"), asker("a", "second"), asker("b", "third")]
+  for (const each of [first, second, third]) askers.add(each)
+  const question = { message: "Who?", requestedSchema: { type: "object" as const, properties: {} } }
+  const asked = askers.within(first, async () => {
+    await Promise.resolve()
+    return await askers.elicit(question)
+  })
+  expect(await asked).toEqual({ action: "accept", content: { name: "first" } })
+  expect(await askers.elicit(question)).toEqual({ action: "decline" })
+})
+
 it.scoped("a call is given up for silence, and not while a person is asked", () =>
   Effect.gen(function*() {
     const { heard, paused, watch } = yield* makeSilence(10)

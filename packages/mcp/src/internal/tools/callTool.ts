@@ -6,6 +6,7 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import { cleanLine } from "../cleanText.ts"
+import type { Asker } from "../elicit/Askers.ts"
 import { elicit } from "../elicit/elicit.ts"
 import { wordsOf } from "../failure.ts"
 import type { Connection } from "../server/Connection.ts"
@@ -49,28 +50,25 @@ const onConnection = ({ context, input, name, questions, server, title }: Call, 
     // What is asked is withdrawn when the call ends.
     const run = yield* FiberSet.makeRuntimePromise<never>()
     const one = yield* Effect.makeSemaphore(1)
-    yield* Effect.acquireRelease(
-      Effect.sync(() =>
-        server.askers.add({
-          rootID: context.rootID,
-          ask: (params) =>
-            run(one.withPermits(1)(paused(elicit(serverName, params, (asked) => questions.ask(context, asked)))))
-        })
-      ),
-      (remove) => Effect.sync(remove)
-    )
+    const asker: Asker = {
+      rootID: context.rootID,
+      ask: (params) =>
+        run(one.withPermits(1)(paused(elicit(serverName, params, (asked) => questions.ask(context, asked)))))
+    }
+    yield* Effect.acquireRelease(Effect.sync(() => server.askers.add(asker)), (remove) => Effect.sync(remove))
     // Not a race: that took half a millisecond of each call.
     const silent = new AbortController()
     const called = Effect.tryPromise({
       try: (signal) =>
-        connection.client.callTool({ name, arguments: input }, {
-          signal: AbortSignal.any([signal, silent.signal]),
-          timeout: forever,
-          onprogress: (progress) => {
-            heard()
-            Effect.runSync(context.report({ title: shownOf(title, progress) }))
-          }
-        }),
+        server.askers.within(asker, () =>
+          connection.client.callTool({ name, arguments: input }, {
+            signal: AbortSignal.any([signal, silent.signal]),
+            timeout: forever,
+            onprogress: (progress) => {
+              heard()
+              Effect.runSync(context.report({ title: shownOf(title, progress) }))
+            }
+          })),
       // What ended a connection says more than that it has ended.
       catch: (cause) => {
         if (silent.signal.aborted) return refused("mcp_failed", `The call timed out: ${silent.signal.reason}.`)
