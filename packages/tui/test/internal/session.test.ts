@@ -129,12 +129,12 @@ describe("the input", () => {
     expect(seat.model.take()).toEqual([{ type: "quit" }])
   })
 
-  it("quits by Ctrl+C twice, which first clears", () => {
+  it("quits by Ctrl+C twice, which first clears, while it offers that", () => {
     const seat = new Seat(false).type("text").type("\u0003")
     expect(seat.below).toContain("Write a prompt")
-    seat.type("\u0003").wait(3_000).type("\u0003")
+    seat.type("\u0003").type("a").type("\u0003").wait(3_000).type("\u0003")
     expect(seat.model.take()).toEqual([])
-    seat.type("\u0003")
+    seat.wait(3_000).type("\u0003")
     expect(seat.model.take()).toEqual([{ type: "quit" }])
   })
 })

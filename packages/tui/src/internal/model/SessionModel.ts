@@ -50,6 +50,9 @@ export class SessionModel {
   /** The transcript that fills the terminal. */
   #reading: Reading | undefined
   #quitAt = Number.NEGATIVE_INFINITY
+  /** What offers to quit, and whether it was shown when the present keys came. */
+  #quitHint = ""
+  #isQuitOffered = false
   #backAt = Number.NEGATIVE_INFINITY
   #wasWorking = false
   #failed: string | undefined
@@ -260,7 +263,10 @@ export class SessionModel {
   /** Takes the keys of one read. */
   press(read: ReadonlyArray<Key>, moment: Moment): void {
     const keys = joinKeys(read)
-    if (keys.some(({ type }) => type === "key" || type === "text" || type === "paste")) this.hint = ""
+    if (keys.some(({ type }) => type === "key" || type === "text" || type === "paste")) {
+      this.#isQuitOffered = this.#quitHint !== "" && this.hint === this.#quitHint
+      this.hint = ""
+    }
     if (this.#pressQuestion(keys, moment)) return
     for (const key of keys) {
       if (key.type === "focus") this.isFocused = key.isFocused
@@ -379,13 +385,15 @@ export class SessionModel {
       this.input.keep(this.input.whole)
       return this.input.clear()
     }
-    if (steady - this.#quitAt < twice.quit) return this.request({ type: "quit" })
+    // As long as the offer stands there, it holds.
+    if (this.#isQuitOffered || steady - this.#quitAt < twice.quit) return this.request({ type: "quit" })
     this.#quitAt = steady
-    this.hint = !this.isWorking
+    this.#quitHint = !this.isWorking
       ? "Press Ctrl+C again to quit."
       : this.facts.server === undefined
       ? "Press Ctrl+C again to stop the turn and quit; Esc only stops it."
       : "Press Ctrl+C again to quit, with a choice to leave the turn running; Esc stops it."
+    this.hint = this.#quitHint
   }
 
   #escape({ steady }: Moment): void {
