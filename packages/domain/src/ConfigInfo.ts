@@ -224,6 +224,10 @@ export const ConfigInfo = Schema.Struct({
   ),
   /** Names of environment variables that commands may see besides the default ones. */
   sandbox_env: Schema.optional(Schema.Array(Schema.NonEmptyString)),
+  /** `git`: the files of new sessions are kept in a repository after each step, so that other hosts can continue them. */
+  workspace: Schema.optional(Schema.Literal("git")),
+  /** The repository for that: the name of a remote, `origin` by default, or a URL. */
+  workspace_remote: Schema.optional(Schema.NonEmptyString),
   /** Additional variables for commands of `bash` and for hooks. */
   env: Schema.optional(
     Schema.Record({

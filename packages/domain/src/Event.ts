@@ -89,7 +89,7 @@ export const properties = {
   "session.updated": Schema.Struct({ info: SessionInfo }),
   /** A session was deleted. */
   "session.deleted": Schema.Struct({ info: SessionInfo }),
-  /** The status of the session: busy, queued, waiting, retrying, compacting or idle. */
+  /** The status of the session: busy, queued, waiting, retrying, compacting, away or idle. */
   "session.status": Schema.Struct({ status: SessionStatus }),
   /** The turn ended, and nothing runs in the session. */
   "session.idle": Schema.Struct({}),

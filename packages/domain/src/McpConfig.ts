@@ -16,8 +16,8 @@ export const McpServerConfig = Schema.Struct({
   ),
   /** Headers of each request to it. */
   headers: Schema.optional(texts),
-  /** `sse` for a server of the older kind. */
-  type: Schema.optional(Schema.Literal("http", "sse")),
+  /** `sse` for a server of the older kind. What others write, `stdio`, `local` or `remote`, says no more than the keys do. */
+  type: Schema.optional(Schema.Literal("http", "sse", "stdio", "local", "remote")),
   /** Who Skein is to the server's login: an id that the user registered, or the https URL of a document that says so. */
   client_id: Schema.optional(Schema.NonEmptyString),
   /** The port to which a browser comes back from a login; a free one by default. */

@@ -9,7 +9,10 @@ const base = { id: PartID, sessionID: SessionID, messageID: MessageID }
 const Metadata = Schema.Record({ key: Schema.String, value: Schema.Unknown })
 const Span = Schema.Struct({ start: Schema.Number, end: Schema.optional(Schema.Number) })
 
-/** Text of a user or a model; `synthetic` text was written by the runtime, `partial` text was cut off by an error. */
+/**
+ * Text of a user or a model. `synthetic` text was written by the runtime, or came with a prompt that a person typed;
+ * `partial` text was cut off by an error.
+ */
 export const TextPart = Schema.Struct({
   ...base,
   type: Schema.Literal("text"),

@@ -44,6 +44,22 @@ export const SessionTurn = Schema.Struct({
 /** The type of a stored turn. */
 export interface SessionTurn extends Schema.Schema.Type<typeof SessionTurn> {}
 
+/** How the files of a tree get to another host. */
+export const SessionWorkspace = Schema.Struct({
+  /** The URL of the repository in which its last step is kept, at `refs/skein/ROOT`. It holds no password. */
+  remote: Schema.String,
+  /** The directory of the session in that repository; empty at its top. */
+  inside: Schema.String,
+  /** Why the last step is not there; absent if it is, or is on its way. */
+  failure: Schema.optional(Schema.String),
+  /** Where the tree worked before, and until when. What is there stays as it is. */
+  from: Schema.optional(
+    Schema.Struct({ host: Schema.optional(Schema.String), directory: Schema.String, at: Schema.Number })
+  )
+})
+/** The type of what is stored of that. */
+export interface SessionWorkspace extends Schema.Schema.Type<typeof SessionWorkspace> {}
+
 /** One conversation: a working directory, a current agent, one parent at most. Times are milliseconds since 1970. */
 export const SessionInfo = Schema.Struct({
   id: SessionID,
@@ -53,6 +69,12 @@ export const SessionInfo = Schema.Struct({
   depth: Schema.NonNegativeInt,
   projectID: Schema.String,
   directory: Schema.String,
+  /** For a root: the host of `directory`, if it is known. */
+  host: Schema.optional(Schema.String),
+  /** For a root, if true: no agent of its tree touches files or runs commands, so any host may take it up. */
+  anywhere: Schema.optional(Schema.Boolean),
+  /** For a root: set if its steps are kept in a git repository, so that it can move to another host. */
+  workspace: Schema.optional(SessionWorkspace),
   /** Set if the session works in its own worktree, which contains `directory`. */
   worktree: Schema.optional(Schema.Struct({ root: Schema.String, branch: Schema.String })),
   title: Schema.String,
@@ -86,7 +108,8 @@ export const SessionInfo = Schema.Struct({
 export interface SessionInfo extends Schema.Schema.Type<typeof SessionInfo> {}
 
 /**
- * The status of a session: idle, queued for a slot, busy, compacting, waiting for budget, or waiting before a retry.
+ * The status of a session: idle, queued for a slot, busy, compacting, waiting for budget, waiting before a retry, or, for
+ * the root of a tree with unfinished work, waiting for a server on the host of its directory.
  */
 export const SessionStatus = Schema.Union(
   Schema.Struct({ type: Schema.Literal("idle") }),
@@ -105,7 +128,11 @@ export const SessionStatus = Schema.Union(
     message: Schema.String,
     /** When the next try begins, in milliseconds since 1970. */
     next: Schema.Number
-  })
+  }),
+  Schema.Struct({ type: Schema.Literal("away"), host: Schema.String, directory: Schema.String })
 )
 /** The type of a session's status. */
 export type SessionStatus = typeof SessionStatus.Type
+
+/** Whether nothing works in a session with this status. */
+export const isAtRest = ({ type }: SessionStatus): boolean => type === "idle" || type === "away"

@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import { connect } from "./internal/pgConnection.ts"
 import { migrate } from "./internal/pgMigrate.ts"
+import { makePgRenewals } from "./internal/pgRenewals.ts"
 import { makePgTransactions } from "./internal/pgTransaction.ts"
 import { makeSelect, type Select } from "./internal/select.ts"
 import { makeSqlStorage } from "./internal/sqlStorage.ts"
@@ -39,6 +40,7 @@ export const layer = ({ schema = "skein", url }: Options): Layer.Layer<SessionSt
       return yield* makeSqlStorage({
         connection,
         dialect,
+        renew: makePgRenewals(database),
         othersVersion,
         // The server acknowledges a COMMIT once it is on its disk.
         flush: Effect.void,

@@ -2,6 +2,7 @@
 import type { StorageError } from "@skein/core/StorageError"
 import type * as Effect from "effect/Effect"
 import type { Connection, Dialect } from "./dialect.ts"
+import type { RenewOp } from "./op.ts"
 import type { Select, Snapshot } from "./select.ts"
 import type { Within } from "./transaction.ts"
 
@@ -17,6 +18,8 @@ export interface Database {
     readonly read: Select
     readonly snapshot: Snapshot
   }
+  /** Renews leases without waiting for commits; if absent, they are renewed before the commits that wait. */
+  readonly renew?: (ops: ReadonlyArray<RenewOp>) => Effect.Effect<void, StorageError>
   /** Changes whenever another process has committed; absent if no other process can. */
   readonly othersVersion?: Effect.Effect<unknown, StorageError>
   /** Fails if the database no longer exists at its address; absent if that is impossible. */

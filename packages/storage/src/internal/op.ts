@@ -9,6 +9,13 @@ import { approval, event, inbox, message, part, receipt, run, session, type Tabl
 /** A change or a check of a lease, as a commit states it. */
 export type LeaseOp = Extract<Write, { readonly _tag: "Hold" | "Renew" | "Fence" | "Release" }>
 
+/** A renewal of a lease. */
+export type RenewOp = Extract<LeaseOp, { readonly _tag: "Renew" }>
+
+/** Whether a commit does nothing but renew leases: it must not wait for work. */
+export const isRenewal = (ops: ReadonlyArray<Op>): ops is ReadonlyArray<RenewOp> =>
+  ops.every(({ _tag }) => _tag === "Renew")
+
 /** One change, as rows and keys. */
 export type Op =
   | {

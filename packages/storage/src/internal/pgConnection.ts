@@ -21,6 +21,8 @@ export interface Postgres {
   readonly schema: string
   /** Any connection: each statement is its own transaction. */
   readonly connection: Connection
+  /** A connection that nothing but renewals of leases uses. */
+  readonly renewals: Connection
   /** Uses one connection for several statements. */
   readonly use: <A, E>(use: (connection: Connection) => Effect.Effect<A, E>) => Effect.Effect<A, E | StorageError>
 }
@@ -108,24 +110,28 @@ export const connect = (
     const full = new URL(text)
     full.searchParams.set("options", `${full.searchParams.get("options") ?? ""} ${settings(schema)}`.trim())
     const opened = (error: SqlError) => dialect.explain("open", error)
-    const client = yield* PgClient.make({
-      url: Redacted.make(full.href),
-      applicationName: "skein",
-      maxConnections,
-      connectTimeout: "10 seconds",
-      idleTimeout: "60 seconds",
-      stream: () => new Socket().setKeepAlive(true, keepAlive)
-    }).pipe(Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make), Effect.mapError(opened))
+    const clientWith = (most: number) =>
+      PgClient.make({
+        url: Redacted.make(full.href),
+        applicationName: "skein",
+        maxConnections: most,
+        connectTimeout: "10 seconds",
+        idleTimeout: "60 seconds",
+        stream: () => new Socket().setKeepAlive(true, keepAlive)
+      }).pipe(Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make), Effect.mapError(opened))
     // The client leaks a connection whose requester is interrupted meanwhile.
-    const reserve = Effect.map(Effect.uninterruptible(client.reserve), forAnyText)
+    const reserved = ({ reserve }: PgClient.PgClient) => Effect.map(Effect.uninterruptible(reserve), forAnyText)
+    const each = (reserving: ReturnType<typeof reserved>): Connection => ({
+      execute: (sql, params, transform) =>
+        Effect.scoped(Effect.flatMap(reserving, (connection) => connection.execute(sql, params, transform)))
+    })
+    const reserve = reserved(yield* clientWith(maxConnections))
     return {
       at,
       dialect,
       schema,
-      connection: {
-        execute: (sql, params, transform) =>
-          Effect.scoped(Effect.flatMap(reserve, (connection) => connection.execute(sql, params, transform)))
-      },
+      connection: each(reserve),
+      renewals: each(reserved(yield* clientWith(1))),
       use: (use) =>
         Effect.scoped(
           Effect.flatMap(Effect.mapError(reserve, (error) => dialect.explain("connect", error)), use)

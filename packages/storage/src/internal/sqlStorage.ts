@@ -8,7 +8,7 @@ import type * as Scope from "effect/Scope"
 import type { Database } from "./database.ts"
 import type { Connection, Dialect } from "./dialect.ts"
 import { makeMail } from "./mail.ts"
-import { toOps } from "./op.ts"
+import { isRenewal, toOps } from "./op.ts"
 import { makePlan } from "./plan.ts"
 import { makePrune } from "./prune.ts"
 import { makeQueries } from "./queries.ts"
@@ -54,7 +54,7 @@ const checkedAtRenewal = (
 
 /** The port over a database. */
 export const makeSqlStorage = (
-  { connection, dialect, flush, intact, othersVersion, transactions }: Database
+  { connection, dialect, flush, intact, othersVersion, renew, transactions }: Database
 ): Effect.Effect<Context.Tag.Service<SessionStorage>, never, Scope.Scope> =>
   Effect.gen(function*() {
     const lock = yield* makeReadWriteLock
@@ -71,6 +71,9 @@ export const makeSqlStorage = (
     const store = (writes: ReadonlyArray<Write>, onStored?: () => void) =>
       Effect.suspend(() => {
         const ops = writes.flatMap(toOps)
+        if (renew !== undefined && ops.length > 0 && isRenewal(ops)) {
+          return Effect.map(renew(ops), () => (onStored?.(), noPlaces))
+        }
         return ops.length === 0 ? Effect.sync(() => (onStored?.(), noPlaces)) : commit(ops, onStored)
       })
     return {

@@ -11,7 +11,7 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
-import type { Op } from "./op.ts"
+import { isRenewal, type Op } from "./op.ts"
 import type { Plan, Planned } from "./plan.ts"
 import type { ReadWriteLock } from "./readWriteLock.ts"
 import { isRefusal, type Result, type Transaction } from "./transaction.ts"
@@ -135,6 +135,8 @@ export const makeWriter = ({ flush, plan, transaction, lock }: {
 }): Effect.Effect<Commit, never, Scope.Scope> =>
   Effect.gen(function*() {
     let waiting: Array<Waiting> = []
+    /** Renewals of leases, which go before all other commits. */
+    let urgent: Array<Waiting> = []
     let isClosed = false
     const work = yield* Effect.makeLatch(false)
     const room = yield* Effect.makeLatch(true)
@@ -142,9 +144,11 @@ export const makeWriter = ({ flush, plan, transaction, lock }: {
     const commit: Commit = (ops, onStored) =>
       Effect.suspend(() => {
         if (isClosed) return Effect.fail(closed())
-        if (waiting.length >= capacity) return Effect.zipRight(room.await, commit(ops, onStored))
+        const isUrgent = isRenewal(ops)
+        if (!isUrgent && waiting.length >= capacity) return Effect.zipRight(room.await, commit(ops, onStored))
         return Effect.async<Places, StorageError>((resume) => {
-          waiting.push({ ops, onStored, resume })
+          const queue = isUrgent ? urgent : waiting
+          queue.push({ ops, onStored, resume })
           work.unsafeOpen()
           if (waiting.length >= capacity) room.unsafeClose()
         })
@@ -163,6 +167,12 @@ export const makeWriter = ({ flush, plan, transaction, lock }: {
         }
       })
 
+    const makeUrgent = Effect.suspend(() => {
+      const taken = urgent
+      urgent = []
+      return taken.length === 0 ? Effect.void : make(taken)
+    })
+
     const loop: Effect.Effect<void> = Effect.zipRight(
       work.await,
       Effect.suspend(() => {
@@ -171,8 +181,11 @@ export const makeWriter = ({ flush, plan, transaction, lock }: {
         room.unsafeOpen()
         // After the last commit, the loop continues until the queue is empty.
         if (!isClosed) work.unsafeClose()
-        const made = Effect.forEach(groupsOf(taken), make, { discard: true })
-        return isClosed && taken.length === 0 ? Effect.void : Effect.zipRight(made, loop)
+        if (isClosed && taken.length + urgent.length === 0) return Effect.void
+        const made = Effect.forEach(groupsOf(taken), (group) => Effect.zipRight(makeUrgent, make(group)), {
+          discard: true
+        })
+        return Effect.zipRight(Effect.zipRight(made, makeUrgent), loop)
       })
     )
 

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import { connect, execute, sqlite } from "../../src/internal/sqliteConnection.ts"
@@ -52,6 +53,32 @@ describe("writer", () => {
       yield* gates[1].open
       yield* Fiber.joinAll(rest)
       expect(flushes).toBe(2)
+    }))
+
+  it.scoped("renews leases before the commits that wait, also if there is no room for more of those", () =>
+    Effect.gen(function*() {
+      const [working, renewing] = yield* Effect.all([gate, gate])
+      let flushes = 0
+      const { run, storage } = yield* make(Effect.suspend(() => [working, renewing][flushes++]?.pass ?? Effect.void))
+      const rootID = SessionID.make("ses_root")
+      const lease = { rootID, owner: "a", epoch: 1 }
+      const first = yield* ask(storage.commit([
+        { _tag: "Session", info: sessionOf(rootID, "t") },
+        { _tag: "Hold", lease, length: 3_000, found: { owner: undefined, epoch: 0, until: 0, left: 0 } }
+      ]))
+      yield* working.reached
+      const works = yield* Effect.forEach(
+        Array.from({ length: 1_100 }, (_, at) => `${at}`),
+        (id) => ask(storage.commit([approval(id)]))
+      )
+      const renewal = yield* ask(storage.commit([{ _tag: "Renew", lease, length: 3_600_000 }]))
+      yield* working.open
+      yield* renewing.reached
+      expect(yield* run("SELECT id FROM approval")).toHaveLength(0)
+      yield* renewing.open
+      yield* Fiber.joinAll([first, renewal])
+      expect(Option.getOrThrow(yield* storage.lease(rootID)).left).toBeGreaterThan(3_000_000)
+      yield* Fiber.joinAll(works)
     }))
 
   it.scoped("acknowledges nothing that could not be flushed", () =>
