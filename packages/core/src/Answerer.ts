@@ -12,6 +12,8 @@ import type { Asks } from "./PermissionOptions.ts"
 export class Answerer extends Context.Tag("@skein/core/Answerer")<Answerer, {
   /** Who currently answers the questions of a tree. */
   readonly of: (rootID: SessionID) => Asks
+  /** Whether that was set for the tree. */
+  readonly isSet: (rootID: SessionID) => boolean
   /** Sets who answers the questions of a tree until the scope closes. The latest setting wins. */
   readonly set: (rootID: SessionID, asks: Asks) => Effect.Effect<void, never, Scope.Scope>
 }>() {
@@ -21,6 +23,7 @@ export class Answerer extends Context.Tag("@skein/core/Answerer")<Answerer, {
       const trees = new Map<SessionID, ReadonlyArray<{ readonly asks: Asks }>>()
       return {
         of: (rootID) => trees.get(rootID)?.at(-1)?.asks ?? asks,
+        isSet: (rootID) => trees.has(rootID),
         set: (rootID, given) =>
           Effect.asVoid(Effect.acquireRelease(
             Effect.sync(() => {

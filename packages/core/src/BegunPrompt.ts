@@ -25,7 +25,7 @@ export interface Beginning {
   readonly id: SessionID
   readonly rootID: SessionID
   readonly prompt: PersonPrompt
-  readonly options: Omit<PromptOptions, "onStored">
+  readonly options: Omit<PromptOptions, "onStored" | "onStoring">
   /** Denies questions until the turn has ended, or until nothing of the session runs. */
   readonly unattended: "turn" | "tree" | undefined
   /** The turn runs in it. */
@@ -39,7 +39,10 @@ export interface Beginning {
 export const attended = <A, E, R>(rootID: SessionID, isAttended: boolean, effect: Effect.Effect<A, E, R>) =>
   isAttended ? effect : Effect.scoped(Effect.zipRight(Answerer.set(rootID, "nobody"), effect))
 
-/** Begins it; ends once it is stored. Before that, the prompt goes away with its sender. */
+/**
+ * Begins it; ends once it is stored. Until storing it begins, the prompt goes away with its sender. After that, nobody
+ * can tell whether it will have been stored: it is answered, as its sender finds when it repeats it.
+ */
 export const beginPrompt = Effect.fnUntraced(function*(beginning: Beginning) {
   const { id, options, prompt, rootID, scope, unattended } = beginning
   const session = yield* Session
@@ -47,12 +50,16 @@ export const beginPrompt = Effect.fnUntraced(function*(beginning: Beginning) {
   const turn = yield* Deferred.make<Turn, PromptFailure>()
   let notes: ReadonlyArray<string> = []
   let messageID: MessageID | undefined
+  let isStoring = false
+  const onStoring = () => {
+    isStoring = true
+  }
   const onStored = (message: MessageID) => {
     messageID = message
     beginning.onStored?.(message, Deferred.await(turn))
     Deferred.unsafeDone(stored, Exit.succeed(message))
   }
-  const prompting = promptWith(id, prompt, { ...options, onStored }, (found) => notes = found).pipe(
+  const prompting = promptWith(id, prompt, { ...options, onStored, onStoring }, (found) => notes = found).pipe(
     Effect.onExit((exit) =>
       Effect.sync(() => {
         if (messageID !== undefined) beginning.onEnd?.(messageID)
@@ -69,7 +76,7 @@ export const beginPrompt = Effect.fnUntraced(function*(beginning: Beginning) {
   )
   const begun = yield* Effect.onInterrupt(
     Deferred.await(stored),
-    () => messageID === undefined ? Fiber.interrupt(fiber) : Effect.void
+    () => Effect.asVoid<unknown, never, never>(isStoring ? Effect.exit(Deferred.await(stored)) : Fiber.interrupt(fiber))
   )
   return { messageID: begun, notes, turn: Deferred.await(turn) } satisfies BegunPrompt
 })

@@ -35,8 +35,14 @@ export type ExpandError =
 
 /** Commands. */
 export class Command extends Context.Tag("@skein/core/Command")<Command, {
-  /** The commands of a directory, including the built-in ones. */
-  readonly list: (directory: string) => Effect.Effect<CommandList, ProjectUnavailable>
+  /**
+   * The commands of a directory, including the built-in ones and the prompts of servers that run. With `servers`, the
+   * servers of the project are started, and waited for as a turn does.
+   */
+  readonly list: (
+    directory: string,
+    options?: { readonly servers?: boolean }
+  ) => Effect.Effect<CommandList, ProjectUnavailable>
   /** The command that a name refers to, see `matching`. The error says what is wrong with it, or lists the commands. */
   readonly get: (
     directory: string,

@@ -9,11 +9,12 @@ import { makeRequestGate } from "./internal/governor/requestGate.ts"
 import { free, makePool, makeSlot } from "./internal/governor/slots.ts"
 import { makeAlarms } from "./internal/makeAlarms.ts"
 import type { LanguageModel } from "./Provider.ts"
-import type { Load, RequestGate } from "./RequestGate.ts"
-import type { Slot, SlotNews } from "./Slot.ts"
+import type { RequestGate } from "./RequestGate.ts"
+import type { Sharing } from "./SharedGate.ts"
+import type { Slot, SlotLoad, SlotNews } from "./Slot.ts"
 
 export type { RequestGate, Sender } from "./RequestGate.ts"
-export type { Call, Slot } from "./Slot.ts"
+export type { Call, Slot, SlotLoad } from "./Slot.ts"
 
 /** The limits on concurrent work. */
 export class Governor extends Context.Tag("@skein/core/Governor")<Governor, {
@@ -26,8 +27,12 @@ export class Governor extends Context.Tag("@skein/core/Governor")<Governor, {
   readonly free: Slot
   /** The request gate of a model, shared by all models with the same `limitKey`. */
   readonly requests: (model: Pick<LanguageModel, "info" | "limitKey">) => RequestGate
-  /** How many agents hold a slot, and how many wait for one. */
-  readonly load: Effect.Effect<Load>
+  /**
+   * From now on, the limits on requests hold over several processes, and this divides them. Nothing is sent until it has.
+   */
+  readonly share: (sharing: Sharing) => void
+  /** How many agents hold a slot, how many wait for one, and how many could work without the limit of the process. */
+  readonly load: Effect.Effect<SlotLoad>
 }>() {
   /** A governor for this process, with the limits of the config. */
   static readonly layer: Layer.Layer<Governor, never, Config> = Layer.scoped(
@@ -39,7 +44,8 @@ export class Governor extends Context.Tag("@skein/core/Governor")<Governor, {
       const runtime = yield* Effect.runtime<never>()
       const pool = makePool(limits.concurrency, limits.process_concurrency)
       const alarms = yield* makeAlarms
-      const gates = new Map<string, RequestGate>()
+      const gates = new Map<string, ReturnType<typeof makeRequestGate>>()
+      let sharing: Sharing | undefined
       return {
         slot: (rootID, news) => makeSlot(pool, rootID, news),
         free,
@@ -50,7 +56,12 @@ export class Governor extends Context.Tag("@skein/core/Governor")<Governor, {
           const fork = (effect: Effect.Effect<void>) => void Runtime.runFork(runtime)(effect, { scope })
           const gate = makeRequestGate(limit, clock, alarms.set, fork)
           gates.set(limitKey, gate)
+          if (sharing !== undefined) gate.share(limitKey, sharing)
           return gate
+        },
+        share: (given) => {
+          sharing = given
+          for (const [key, gate] of gates) gate.share(key, given)
         },
         load: Effect.sync(pool.load)
       }

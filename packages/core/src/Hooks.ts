@@ -62,6 +62,8 @@ export const on = <N extends HookName, R = never>(
  * decision wins.
  */
 export class Hooks extends Context.Tag("@skein/core/Hooks")<Hooks, {
+  /** Whether there is no hook at all. */
+  readonly isEmpty: boolean
   /** Whether any hook is registered: if not, you need not call the other members. */
   readonly isRegistered: (event: HookEvent, of: Caller) => boolean
   /** What hooks say to the model when a session starts. */

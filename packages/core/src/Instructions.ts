@@ -7,11 +7,19 @@ import * as Layer from "effect/Layer"
 export class Instructions extends Context.Tag("@skein/core/Instructions")<Instructions, {
   /** The instructions in the system prompt of agents that work in a directory; undefined if there are none. */
   readonly of: (directory: string) => Effect.Effect<string | undefined>
+  /**
+   * Whether neither the directory nor one above it, up to its git root, has files that configure or instruct agents. False
+   * if that is not known.
+   */
+  readonly isBare: (directory: string) => Effect.Effect<boolean>
 }>() {
   /** No instructions. */
-  static readonly layerNone = Layer.succeed(Instructions, { of: () => Effect.succeed(undefined) })
+  static readonly layerNone = Layer.succeed(Instructions, {
+    of: () => Effect.succeed(undefined),
+    isBare: () => Effect.succeed(false)
+  })
 
   /** The same instructions for every directory. */
   static readonly layerText = (text: string): Layer.Layer<Instructions> =>
-    Layer.succeed(Instructions, { of: () => Effect.succeed(text) })
+    Layer.succeed(Instructions, { of: () => Effect.succeed(text), isBare: () => Effect.succeed(false) })
 }

@@ -23,8 +23,11 @@ export interface StoredLease {
   readonly left: number
 }
 
-/** How long a lease lasts, in milliseconds. */
-export const leaseLength = 4_000
+/** How long a lease lasts, in milliseconds, while its holder renews it in time. */
+export const leaseLength = 3_000
+
+/** How long one lasts at most, in milliseconds: a holder that is slow takes longer leases. */
+export const longestOwn = 8_000
 
 /** How long a lease of any version lasts at most, in milliseconds: processes of an older one take longer leases. */
 const longestLease = 15_000

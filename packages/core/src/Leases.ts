@@ -14,6 +14,8 @@ import type { Hold } from "./Write.ts"
 
 /** The trees that this process holds. */
 export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
+  /** The host of this process, on which the directories of new trees are; undefined if it is not known. */
+  readonly host: string | undefined
   /** Assigns a session in memory to its tree. From now on it changes only while the tree is held. */
   readonly note: (id: SessionID, rootID: SessionID) => void
   /** The session has left memory. */
@@ -40,6 +42,10 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
   ) => Effect.Effect<void, E>
   /** Keeps a held tree in use until you call the returned function, which observers of fibers may call. */
   readonly use: (rootID: SessionID) => () => void
+  /** Whether a held tree is in use. */
+  readonly isUsed: (rootID: SessionID) => boolean
+  /** Releases a held tree at once if it is not in use, and returns whether it did. Idle trees are released soon anyway. */
+  readonly release: (rootID: SessionID) => Effect.Effect<boolean>
   /** The epoch of a held tree: how often it was acquired, including this time; 0 if it is not held. */
   readonly epoch: (rootID: SessionID) => number
   /**
@@ -61,6 +67,8 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
   readonly leave: (rootID: SessionID) => Effect.Effect<void>
   /** Calls a function whenever memory is out of date for a tree: another process holds it, or has held it meanwhile. */
   readonly onStale: (forget: (rootID: SessionID) => Effect.Effect<void>) => void
+  /** Calls a function whenever a lease was renewed, with how long it lasts at least, in milliseconds. */
+  readonly onRenewed: (notify: (rootID: SessionID, left: number) => void) => void
   /** Calls a function whenever an idle tree was released. Nobody acquires it again before the function has ended. */
   readonly onReleased: (notify: (rootID: SessionID) => Effect.Effect<void>) => void
 }>() {

@@ -47,6 +47,18 @@ export const toolDuration = histogram("skein.tool.duration", workSeconds, "Tool 
 export const taskDuration = histogram("skein.task.duration", workSeconds, "Runs of tasks from request to outcome")
 /** Current subagents: those that work, and those that wait for a slot. */
 export const agents = counter("skein.agents", "Subagents that work, and those that wait for a slot", false)
+/** Trees of sessions that this process holds now. */
+export const trees = counter("skein.trees", "Trees of sessions that this process holds", false)
+/** Trees that this process held, and that another one took over. */
+export const leasesLost = counter("skein.leases.lost", "Trees that another process took over from this one")
+/** Trees that this server took up, from the last sign of life of the server before. */
+export const takeoverDuration = histogram(
+  "skein.takeover.duration",
+  workSeconds,
+  "Trees that this server took up, since the server before was last seen"
+)
+/** Servers of the cluster by state. */
+export const servers = Metric.gauge("skein.cluster.servers", { description: "Servers of the cluster" })
 
 // A metric finds its cell by the identity of the label array. Looking it up by text would hash at each update.
 const known = new Map<string, Labels>()
@@ -108,6 +120,12 @@ const states = {
   queued: labels("{agent}", "skein.state", "queued")
 }
 
+const ofTrees = labels("{tree}")
+const ofServers = {
+  alive: labels("{server}", "skein.state", "alive"),
+  silent: labels("{server}", "skein.state", "silent")
+}
+
 /** Adjusts the number of requests in flight or waiting. */
 export const changeRequests = (state: "sent" | "waiting", by: number): void => requests.unsafeUpdate(by, states[state])
 
@@ -121,3 +139,29 @@ export const countRun = (agent: string, outcome: string, milliseconds: number): 
 
 /** Adjusts the number of agents that work or wait. */
 export const changeAgents = (state: "running" | "queued", by: number): void => agents.unsafeUpdate(by, states[state])
+
+/** Adjusts the number of held trees. */
+export const changeTrees = (by: number): void => trees.unsafeUpdate(by, ofTrees)
+
+/** How many trees this process holds. */
+export const heldTrees = (): number => trees.unsafeValue(ofTrees).count
+
+/** Counts a tree that was lost to another process. */
+export const countLost = (): void => leasesLost.unsafeUpdate(1, ofTrees)
+
+/** Counts a tree that was taken up. */
+export const countTakeover = (milliseconds: number): void => takeoverDuration.unsafeUpdate(milliseconds / 1000, none)
+
+/** Sets the number of servers in a state. */
+export const setServers = (state: "alive" | "silent", count: number): void =>
+  servers.unsafeUpdate(count, ofServers[state])
+
+/** What this process works on now, as far as the metrics tell. */
+export const currentLoad = () => ({
+  running: agents.unsafeValue(states.running).count,
+  queued: agents.unsafeValue(states.queued).count,
+  sent: requests.unsafeValue(states.sent).count,
+  waiting: requests.unsafeValue(states.waiting).count,
+  lost: leasesLost.unsafeValue(ofTrees).count,
+  takeovers: takeoverDuration.unsafeValue(none).count
+})

@@ -13,6 +13,10 @@ export const addressOf = (owner: string): string | undefined => {
   return address === undefined ? undefined : decodeURIComponent(address)
 }
 
+/** The host that such a name tells; undefined if it tells none. */
+export const hostOf = (owner: string): string | undefined =>
+  /^(?:http[^@]*@)?([^@]+):[1-9]\d*(?::[^:]*){3}$/.exec(owner)?.[1]
+
 /** This process, among those that share a storage. */
 export class Owner extends Context.Tag("@skein/core/Owner")<Owner, {
   /** Unique among all processes, past ones included. Errors about held sessions show it. */

@@ -38,11 +38,15 @@ export const promptWith = Effect.fnUntraced(function*(
 ) {
   const commands = yield* Command
   const session = yield* Session
-  const texts: ReadonlyArray<PartInput> = isBlank(text) ? [] : [{ type: "text", text: text.toWellFormed() }]
+  const isAlone = command === undefined && isBlank(words)
+  // Beside words it is marked, so that the words remain what the person typed.
+  const texts: ReadonlyArray<PartInput> = isBlank(text)
+    ? []
+    : [{ type: "text", text: text.toWellFormed(), ...(isAlone ? {} : { synthetic: true }) }]
   if (command !== undefined) return yield* commands.run(id, command, options, [...texts, ...parts])
-  if (isBlank(words)) return yield* session.prompt(id, [...texts, ...parts], options)
+  if (isAlone) return yield* session.prompt(id, [...texts, ...parts], options)
   const [, ...named] = yield* commands.mentioned(id, words)
   onNotes(notesOf(named))
-  const said = [words, text].filter((part) => !isBlank(part)).join("\n\n").toWellFormed()
-  return yield* session.prompt(id, [{ type: "text", text: said }, ...named, ...parts], options)
+  const said: PartInput = { type: "text", text: words.toWellFormed() }
+  return yield* session.prompt(id, [said, ...texts, ...named, ...parts], options)
 })

@@ -16,6 +16,8 @@ import type { Tools } from "./Tool.ts"
 /** A project cannot be opened, for example because its config is broken. */
 export class ProjectUnavailable extends Schema.TaggedError<ProjectUnavailable>()("ProjectUnavailable", {
   directory: Schema.String,
+  /** The host that has the directory, if that is another one. */
+  host: Schema.optional(Schema.String),
   message: Schema.String
 }) {}
 

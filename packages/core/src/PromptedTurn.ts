@@ -1,7 +1,7 @@
 /** Finds the turn that answers a message which is stored, whichever process began it. */
 import type { MessageID, SessionID } from "@skein/domain/Id"
 import type { Message } from "@skein/domain/Message"
-import type { SessionInfo } from "@skein/domain/SessionInfo"
+import { isAtRest, type SessionInfo } from "@skein/domain/SessionInfo"
 import { add, none } from "@skein/domain/Usage"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -9,6 +9,7 @@ import { Bus } from "./Bus.ts"
 import { answerOf, Session } from "./Session.ts"
 import { stoppedBefore } from "./SessionError.ts"
 import { SessionStorage } from "./SessionStorage.ts"
+import { StorageError } from "./StorageError.ts"
 import type { Turn } from "./Turn.ts"
 
 /** The turn ended without an answer; this is what is stored of the reason. */
@@ -32,10 +33,25 @@ const isOpen = Effect.fnUntraced(function*({ id, turn }: SessionInfo, messageID:
   if (rows.some((each) => each.id === messageID)) return true
   if (turn === undefined || turn.ended !== undefined) return false
   // A turn that nobody works on waits to be resumed.
-  return (yield* session.status(id)).type !== "idle"
+  return !isAtRest(yield* session.status(id))
 })
 
-/** Waits for the end of the turn that answers a message; background tasks may continue. */
+/** Whether the turn that answers a message has begun and not ended. */
+const isUnended = ({ turn }: SessionInfo, messageID: MessageID): boolean =>
+  turn !== undefined && turn.ended === undefined && (turn.first === undefined || messageID >= turn.first)
+
+/** How long to wait for a turn that nobody works on: it may be about to continue, here or in another process. */
+const patience = "10 seconds"
+
+const leftUnended = (id: SessionID): StorageError =>
+  new StorageError({
+    operation: "wait",
+    reason: "held",
+    message:
+      `The turn of the session ${id} has not ended, and this process does not work on it. It may continue in another one: ask again in a moment. If it does not, continue it with \`skein sessions resume ${id}\`.`
+  })
+
+/** Waits for the end of the turn that answers a message; background tasks may continue. Fails if nobody works on it. */
 const ended = (id: SessionID, messageID: MessageID) =>
   Effect.scoped(Effect.gen(function*() {
     const bus = yield* Bus
@@ -44,11 +60,19 @@ const ended = (id: SessionID, messageID: MessageID) =>
     yield* bus.listen({ sessionID: id, deltas: false }, (event) => {
       if (event.type !== "message.part.updated") changed.unsafeOpen()
     })
-    while (yield* isOpen(yield* session.get(id), messageID)) {
-      yield* changed.await
+    for (;;) {
+      const info = yield* session.get(id)
+      const isAwaited = yield* isOpen(info, messageID)
+      if (!isAwaited && !isUnended(info, messageID)) return info
+      const change = Effect.as(changed.await, true)
+      const hasChanged = yield* isAwaited ? change : Effect.timeoutTo(change, {
+        duration: patience,
+        onSuccess: () => true,
+        onTimeout: () => false
+      })
+      if (!hasChanged) return yield* leftUnended(id)
       changed.unsafeClose()
     }
-    return yield* session.get(id)
   }))
 
 const unanswered = ({ id, turn }: SessionInfo) => {

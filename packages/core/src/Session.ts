@@ -27,6 +27,7 @@ import type {
 import type { ChildOptions, SessionOptions } from "./SessionOptions.ts"
 import type { Found } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
+import type { Newest } from "./StorageFilter.ts"
 import type { PromptError, PromptOptions, Turn, Withdrawal } from "./Turn.ts"
 
 export type { ChildOptions, SessionOptions } from "./SessionOptions.ts"
@@ -72,7 +73,11 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
   }) => Effect.Effect<Found<SessionInfo>, StorageError>
   /** The sessions directly below one. */
   readonly children: (id: SessionID) => Effect.Effect<ReadonlyArray<SessionInfo>, StorageError>
-  readonly messages: (id: SessionID) => Effect.Effect<ReadonlyArray<MessageWithParts>, SessionNotFound | StorageError>
+  /** All messages, or the newest, in the order of creation. */
+  readonly messages: (
+    id: SessionID,
+    newest?: Newest
+  ) => Effect.Effect<ReadonlyArray<MessageWithParts>, SessionNotFound | StorageError>
   /**
    * Stores a message and runs the loop until it is idle. A running loop takes the message at its next step. Ends with
    * the final answer. If every caller that waits for an answer is interrupted, the session stops.
@@ -121,6 +126,14 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
    * process, continues it as after a crash. Returns the background runs that are left.
    */
   readonly leave: (id: SessionID) => Effect.Effect<ReadonlyArray<TaskRun>, SessionNotFound | StorageError>
+  /**
+   * Releases a tree that works here, so that another process can continue it: between two steps, so that no request and no
+   * call is interrupted. Returns false, and the tree continues here, if it does not come to rest within `patience`
+   * milliseconds, if a person is asked, or if this process has a part in it that no other has.
+   */
+  readonly handOver: (rootID: SessionID, patience: number) => Effect.Effect<boolean>
+  /** Whether that may succeed now: nothing but models and tasks is waited for. */
+  readonly isMovable: (rootID: SessionID) => Effect.Effect<boolean>
   /**
    * Stops a session and everything below it, and waits until all of it has ended. `by` names who stops it, such as `the
    * user`, in the outcomes of its tasks.

@@ -16,7 +16,7 @@ import type { StoredLease } from "./Lease.ts"
 import type { EventRange, LoggedEvent, Places, Pruning } from "./LoggedEvent.ts"
 import type { Receipt } from "./Receipt.ts"
 import type { StorageError } from "./StorageError.ts"
-import type { EventFilter, Identified, RunFilter, SessionFilter } from "./StorageFilter.ts"
+import type { EventFilter, Identified, Newest, RunFilter, SessionFilter } from "./StorageFilter.ts"
 import type { Write } from "./Write.ts"
 
 export type { Approval } from "./Approval.ts"
@@ -51,8 +51,8 @@ export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<Se
   readonly lease: (rootID: SessionID) => Effect.Effect<Option.Option<StoredLease>, StorageError>
   /** Sessions, latest change first. */
   readonly sessions: (filter: SessionFilter) => Effect.Effect<Found<SessionInfo>, StorageError>
-  /** All messages of a session with their parts, in the order of creation. */
-  readonly messages: (id: SessionID) => Effect.Effect<Found<MessageWithParts>, StorageError>
+  /** All messages of a session with their parts, or the newest, in the order of creation. */
+  readonly messages: (id: SessionID, newest?: Newest) => Effect.Effect<Found<MessageWithParts>, StorageError>
   readonly run: (id: RunID) => Effect.Effect<Option.Option<TaskRun>, StorageError>
   /** Runs, oldest first. */
   readonly runs: (filter: RunFilter) => Effect.Effect<Found<TaskRun>, StorageError>

@@ -34,6 +34,8 @@ import { Tasks } from "./Tasks.ts"
 import { TaskTool } from "./TaskTool.ts"
 import { TodoList } from "./TodoList.ts"
 import { type AnyTool, noSource, SharedTools, Tools, type ToolSource } from "./Tool.ts"
+import { Whereabouts } from "./Whereabouts.ts"
+import type { Workspaces } from "./Workspaces.ts"
 
 /** What the sessions of a project have. Everything but the provider has a default without disk or network. */
 export interface ProjectOptions {
@@ -67,6 +69,8 @@ export interface ProcessOptions {
   readonly spill?: Layer.Layer<Spill>
   /** The name of this process on a shared storage; random by default. */
   readonly owner?: Layer.Layer<Owner>
+  /** How the files of trees get to other hosts; by default not at all. */
+  readonly workspaces?: Layer.Layer<Workspaces>
   /** How to answer permission questions; by default `nobody`, which denies them. */
   readonly permission?: PermissionOptions
 }
@@ -99,6 +103,7 @@ export type ProcessServices =
   | SharedTools
   | Spill
   | TodoList
+  | Whereabouts
 
 /** What a program can call once the graph is built. */
 export type SkeinServices = ManyServices | ProjectServices
@@ -173,13 +178,21 @@ const projectOver = (options: SettledProject) =>
 
 const process = (options: SettledProcess) => {
   const { asks, ...permission } = options.permission ?? { asks: "nobody" }
-  return Layer.mergeAll(Governor.layer, Permission.layer(permission), Question.layer, SharedTools.layer, TodoList.layer)
+  return Layer.mergeAll(
+    Governor.layer,
+    Permission.layer(permission),
+    Question.layer,
+    SharedTools.layer,
+    TodoList.layer,
+    Whereabouts.layer
+  )
     .pipe(
       Layer.provideMerge(Journal.layer),
       Layer.provideMerge(Leases.layer),
       Layer.provideMerge(Layer.mergeAll(
         options.storage ?? SessionStorage.layerMemory,
         options.spill ?? Spill.layerMemory,
+        options.workspaces ?? Layer.empty,
         Answerer.layer(asks),
         Bus.layer,
         Layer.provideMerge(options.owner ?? Owner.layer, Ids.layer)

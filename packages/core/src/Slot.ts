@@ -1,5 +1,7 @@
 /** An agent's right to work, and the calls that it makes with it. */
+import type { SessionID } from "@skein/domain/Id"
 import type * as Effect from "effect/Effect"
+import type { Load } from "./RequestGate.ts"
 
 /** A call of an agent. It counts as work except while it waits. */
 export interface Call {
@@ -18,6 +20,8 @@ export interface Slot {
    * to the next run of the same agent, and replaces the earlier one.
    */
   readonly first: (start: () => void, news?: SlotNews) => { readonly position: number; readonly giveUp: () => void }
+  /** Whether it asks for the slot, for work that has begun, and waits for it. */
+  readonly isWaiting: () => boolean
   /** Works as soon as there is room, and releases the slot at the end. */
   readonly work: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** Inside `work`, outside calls: waits for others without the slot, and takes it again before it continues. */
@@ -37,4 +41,14 @@ export interface SlotNews {
   readonly queued: (position: number) => Effect.Effect<void>
   /** It has the slot. */
   readonly granted: Effect.Effect<void>
+}
+
+/** The slots of a process. */
+export interface SlotLoad extends Load {
+  /** How many slots there are. */
+  readonly limit: number
+  /** How many agents could work if there were enough slots: those of one root at most up to the limit of the root. */
+  readonly wanted: number
+  /** The same for each root that has or wants slots. */
+  readonly roots: ReadonlyMap<SessionID, number>
 }

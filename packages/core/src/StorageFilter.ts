@@ -1,6 +1,6 @@
 /** Which rows to read from storage. */
 import type { EventType } from "@skein/domain/Event"
-import type { SessionID } from "@skein/domain/Id"
+import type { MessageID, SessionID } from "@skein/domain/Id"
 
 /** What you can look up by a prefix of its id. */
 export type Identified = "sessions" | "tasks" | "runs"
@@ -15,6 +15,23 @@ export interface SessionFilter {
   /** Only sessions that come after this one, newest change first. */
   readonly after?: { readonly updated: number; readonly id: SessionID }
   readonly limit?: number
+}
+
+/** The newest messages of a session: so many, and only those before a message if you name one. */
+export interface Newest {
+  readonly limit: number
+  readonly before?: MessageID | undefined
+}
+
+/** The newest of messages that are in the order of creation; all of them by default. */
+export const newestOf = <A extends { readonly info: { readonly id: MessageID } }>(
+  messages: ReadonlyArray<A>,
+  newest: Newest | undefined
+): ReadonlyArray<A> => {
+  if (newest === undefined) return messages
+  const { before, limit } = newest
+  const earlier = before === undefined ? messages : messages.filter(({ info }) => info.id < before)
+  return earlier.slice(Math.max(0, earlier.length - limit))
 }
 
 /** Runs that match all of these. */

@@ -1,4 +1,5 @@
 /** The `task` tool: how a model starts subagents, several at once, and what it reads of their outcomes. */
+import type { Outcome } from "@skein/domain/Outcome"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
@@ -13,32 +14,31 @@ import type { Permission } from "./Permission.ts"
 import type { ProjectServices } from "./Project.ts"
 import type { Spill } from "./Spill.ts"
 import { TaskInput } from "./TaskInput.ts"
+import type { Accepted } from "./TaskRequest.ts"
 import { Tasks } from "./Tasks.ts"
 import { define, SharedTools, type ToolCaller, type ToolContext, ToolError } from "./Tool.ts"
 
-/**
- * Runs the task of a call. Several calls of one answer do this at the same time, so their subagents work in parallel.
- * Interrupting the call ends the run, unless it continues in the background.
- */
-const execute = Effect.fn("TaskTool.execute")(function*(input: TaskInput, context: ToolContext) {
+/** Starts the task of a call; gives what waits for its result. */
+const start = Effect.fnUntraced(function*(input: TaskInput, context: ToolContext, restore: Restore) {
   const tasks = yield* Tasks
-  const request = yield* parseTask(input, context)
+  const request = yield* restore(parseTask(input, context))
   const call = yield* makeTaskCall(request, context)
-  // Nothing can come between, so a started run is always awaited.
-  const end = yield* Effect.uninterruptible(Effect.gen(function*() {
-    // Checks the request, creates or resumes the child session, and forks its fiber in the scope of the caller's
-    // session.
-    const run = yield* tasks.start({ ...request, partID: context.partID }, call.progress)
-    return request.background === true ? run.accepted : yield* run.join
-  })).pipe(Effect.mapError(taskError))
+  // Checks the request, creates or resumes the child session, and forks its fiber in the scope of the caller's session.
+  const run = yield* Effect.mapError(
+    tasks.start({ ...request, partID: context.partID }, call.progress),
+    taskError
+  )
+  const end: Effect.Effect<Outcome | Accepted, ToolError> = request.background === true
+    ? Effect.succeed(run.accepted)
+    : Effect.mapError(run.join, taskError)
   // Wraps the outcome in <task_result>, or says how else the run ended.
-  return yield* call.result(end)
+  return Effect.flatMap(end, call.result)
 })
 
 /**
  * Finds the run of a call that a crash interrupted, and waits for it. If no run was stored, it makes the call again.
  */
-const recover = Effect.fn("TaskTool.recover")(function*(input: TaskInput, context: ToolContext) {
+const recover = Effect.fnUntraced(function*(input: TaskInput, context: ToolContext) {
   const tasks = yield* Tasks
   const request = yield* parseTask(input, context)
   const call = yield* makeTaskCall(request, context)
@@ -46,12 +46,12 @@ const recover = Effect.fn("TaskTool.recover")(function*(input: TaskInput, contex
   return end === undefined ? "again" as const : yield* call.result(end)
 })
 
+type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
 const callerGone = new ToolError({ kind: "not_found", message: "The session that makes this call is gone." })
 
 /** The tool, and the layer that registers it. */
 export const TaskTool = {
-  /** Runs a task for a call: forks the subagent as a fiber of the call, and ends with its outcome. */
-  execute,
   /** Adds the tool to the registry. */
   layer: Layer.scopedDiscard(Effect.gen(function*() {
     const tools = yield* SharedTools
@@ -69,6 +69,14 @@ export const TaskTool = {
       Effect.flatten(
         forCaller(caller, Exit.fail(callerGone), () => Effect.exit(effect))
       )
+    /**
+     * Runs the task of a call. Several calls of one answer do this at the same time, so their subagents work in parallel.
+     * Interrupting the call ends the run, unless it continues in the background. A thousand calls may wait, so the wait
+     * keeps nothing of the start, such as the services for it.
+     */
+    const execute = (input: TaskInput, call: ToolContext) =>
+      // Nothing can come between start and wait, so a started run is always awaited.
+      Effect.uninterruptibleMask((restore) => Effect.flatten(calling(call, start(input, call, restore))))
     yield* tools.register(define<TaskInput>({
       name: "task",
       describe: (caller) =>
@@ -86,7 +94,7 @@ export const TaskTool = {
       waits: true,
       title: (input) => input.description,
       authorise: (input, caller) => calling(caller, authorise(input, caller)),
-      execute: (input, call) => calling(call, execute(input, call)),
+      execute,
       recover: (input, call) => calling(call, recover(input, call))
     }))
   }))

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
+import type { CommandInfo } from "./CommandInfo.ts"
 import type { StorageError } from "./StorageError.ts"
 
 /** A call was refused or failed; the model reads `message` and may correct it. `kind` is stored as the error's tag. */
@@ -212,12 +213,14 @@ export interface ToolSource {
   readonly ready: Effect.Effect<void>
   /** The tools that there are now, sorted by name; the same array until they change. */
   readonly current: () => ReadonlyArray<AnyTool>
+  /** The prompts that there are now, as commands. */
+  readonly commands: () => ReadonlyArray<CommandInfo>
 }
 
 const nothing: ReadonlyArray<AnyTool> = []
 
 /** A source without tools. */
-export const noSource: ToolSource = { ready: Effect.void, current: () => nothing }
+export const noSource: ToolSource = { ready: Effect.void, current: () => nothing, commands: () => [] }
 
 /** Tools by their names. */
 export interface ToolRegistry {
@@ -229,6 +232,8 @@ export interface ToolRegistry {
   readonly ready: Effect.Effect<void>
   /** The tools that may come and go between turns: a turn is offered those that it began with. */
   readonly passing: () => ReadonlyArray<AnyTool>
+  /** The prompts that come with such tools, as commands. */
+  readonly commands: () => ReadonlyArray<CommandInfo>
   /** Adds a tool until the scope closes; the later of two with one name wins. */
   readonly register: (tool: AnyTool) => Effect.Effect<void, never, Scope.Scope>
 }
@@ -269,8 +274,9 @@ export class SharedTools extends Context.Tag("@skein/core/Tool/SharedTools")<Sha
 const sort = (tools: Iterable<AnyTool>) => [...tools].toSorted((a, b) => (a.name < b.name ? -1 : 1))
 
 /** Nothing comes or goes by itself. */
-const fixed: Pick<ToolRegistry, "passing" | "ready"> = {
+const fixed: Pick<ToolRegistry, "commands" | "passing" | "ready"> = {
   ready: noSource.ready,
+  commands: noSource.commands,
   passing: noSource.current
 }
 
@@ -312,6 +318,7 @@ const over = (source: ToolSource, shared: ToolRegistry, own: ToolRegistry): Tool
     get: (name) => own.get(name) ?? shared.get(name) ?? source.current().find((tool) => tool.name === name),
     ready: source.ready,
     passing: source.current,
+    commands: source.commands,
     register: own.register
   }
 }

@@ -45,6 +45,8 @@ export interface PromptOptions {
   readonly receipt?: Keyed
   /** `turn`: a session at work does not read it at its next step, but after its turn. It can be withdrawn until then. */
   readonly after?: "turn"
+  /** Called before the prompt is stored. An interruption that comes later stops the turn that the prompt joins. */
+  readonly onStoring?: () => void
   /** Called with the id of the prompt's message once the prompt is durable, before it is answered. */
   readonly onStored?: (id: MessageID) => void
   /**

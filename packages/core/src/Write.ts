@@ -44,7 +44,7 @@ export type Write =
   | { readonly _tag: "Hold"; readonly lease: Lease; readonly length: number; readonly found: StoredLease }
   /**
    * Renews the lease for `length` milliseconds from now; refused with reason `held` if the tree is no longer held like
-   * this.
+   * this. A commit of nothing but renewals waits for no other commits, and may make some of them if it is refused.
    */
   | { readonly _tag: "Renew"; readonly lease: Lease; readonly length: number }
   /**

@@ -7,12 +7,12 @@ import { Tasks } from "@skein/core/Tasks"
 import type { Budget as Limit } from "@skein/domain/Budget"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import { seeds } from "@skein/testing/Seeds"
+import { simulate } from "@skein/testing/Simulation"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import { sessionOf } from "./support/budgets.ts"
-import { simulate } from "./support/simulate.ts"
 import { expectStill, root, treeOf } from "./support/tree.ts"
 
 const upTo = (most: number) => Random.nextIntBetween(0, most + 1)

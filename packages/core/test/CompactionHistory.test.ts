@@ -3,11 +3,11 @@ import { Session } from "@skein/core/Session"
 import { ToolError } from "@skein/core/Tool"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import { seeds, share } from "@skein/testing/Seeds"
+import { simulate } from "@skein/testing/Simulation"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import { PCGRandom } from "effect/Utils"
 import { bounded, madeFor, readIn, within } from "./support/bounded.ts"
-import { simulate } from "./support/simulate.ts"
 import { expectStill, messagesOf, root } from "./support/tree.ts"
 
 const limit = { context: 9_000, output: 1_000 }

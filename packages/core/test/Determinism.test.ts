@@ -3,9 +3,9 @@ import { Session } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { record } from "@skein/testing/RecordedEvents"
 import * as Scripted from "@skein/testing/ScriptedProvider"
+import { simulate } from "@skein/testing/Simulation"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
-import { simulate } from "./support/simulate.ts"
 import { root } from "./support/tree.ts"
 
 const run = (seed: number) => {

@@ -13,7 +13,8 @@ it.effect("every agent reads the instructions of its directory, after its own pr
     worker: ["looked"]
   })
   const instructions = Layer.succeed(Instructions, {
-    of: (directory: string) => Effect.succeed(`Work tidily in ${directory}.`)
+    of: (directory: string) => Effect.succeed(`Work tidily in ${directory}.`),
+    isBare: () => Effect.succeed(false)
   })
   return Effect.gen(function*() {
     const { directory, id } = yield* root()

@@ -1,11 +1,13 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Leases } from "@skein/core/Leases"
+import { currentLoad, heldTrees } from "@skein/core/Metrics"
 import { now } from "@skein/core/MonotonicClock"
 import { Owner } from "@skein/core/Owner"
 import { Session } from "@skein/core/Session"
 import { SessionStorage, type Write } from "@skein/core/SessionStorage"
 import type { SessionID } from "@skein/domain/Id"
 import * as Scripted from "@skein/testing/ScriptedProvider"
+import { simulate } from "@skein/testing/Simulation"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -15,7 +17,6 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import { lastingStorage } from "./support/mortal.ts"
-import { simulate } from "./support/simulate.ts"
 import { callsMade, expectStill, messagesOf, resultOf, root } from "./support/tree.ts"
 import { settableClock, stoppableClock } from "./support/wallClock.ts"
 
@@ -119,6 +120,8 @@ describe("a tree that two processes want", () => {
 describe("a process that is suspended for longer than its lease", () => {
   it("loses its tree: another process continues, and the first stores nothing more", () => {
     const effects: Array<string> = []
+    const counted = () => ({ lost: currentLoad().lost, trees: heldTrees() })
+    const before = counted()
     run((inner) =>
       Effect.gen(function*() {
         const latch = yield* Effect.makeLatch(true)
@@ -137,6 +140,7 @@ describe("a process that is suspended for longer than its lease", () => {
         const { id } = yield* Effect.provide(root(), first)
         const working = yield* Effect.fork(Effect.either(Effect.provide(Session.prompt(id, "Go"), first)))
         yield* Effect.sleep(4_000)
+        expect(counted()).toEqual({ lost: before.lost, trees: before.trees + 1 })
         expect(yield* Effect.provide(Effect.flip(Session.prompt(id, "Mine?")), second)).toMatchObject({
           reason: "held"
         })
@@ -152,9 +156,32 @@ describe("a process that is suspended for longer than its lease", () => {
         expect(yield* Effect.provide(words(id), second)).not.toContain("the end of the first")
         // The process that lost the tree can acquire it again, in its current state.
         expect((yield* Effect.provide(Session.prompt(id, "And I?"), first)).text).toBe("the end of the first")
+        yield* Effect.sleep(1_000)
+        expect(counted()).toEqual({ lost: before.lost + 1, trees: before.trees })
       })
     )
   })
+})
+
+it("a new tree names the host of the process that makes it, if that is known", () => {
+  run((inner) =>
+    Effect.gen(function*() {
+      const hostOfTree = (owner: string) =>
+        Effect.gen(function*() {
+          const services = yield* stack(Scripted.make({}), sharedBy(inner), {
+            owner: Layer.succeed(Owner, {
+              id: owner,
+              isGone: () => Effect.succeed(false),
+              evict: () => Effect.succeed(false)
+            })
+          })
+          const { id } = yield* Effect.provide(root(), services)
+          return Option.getOrThrow(yield* inner.session(id)).host
+        })
+      expect(yield* hostOfTree("alpha:7:1:boot.4:x")).toBe("alpha")
+      expect(yield* hostOfTree("own_01abc")).toBeUndefined()
+    })
+  )
 })
 
 describe("commands of the process that held a tree before", () => {
@@ -286,7 +313,7 @@ describe("a tree whose process is dead", () => {
     )
   })
 
-  it("is due after a look of four seconds if its process froze, and not while that renews it", () => {
+  it("is due after looks over three seconds if its process froze, and not while that renews it", () => {
     run((inner) =>
       Effect.gen(function*() {
         const latch = yield* Effect.makeLatch(true)
@@ -308,12 +335,49 @@ describe("a tree whose process is dead", () => {
         expect(yield* looks).toBe(10)
         yield* latch.close
         const frozen = yield* now
-        expect(yield* looks).toBeGreaterThanOrEqual(4)
+        expect(yield* looks).toBeGreaterThanOrEqual(3)
         expect((yield* Effect.provide(Session.prompt(id, "Mine!"), second)).text).toBe("mine")
         // What was seen by then counts: nothing more is waited for.
-        expect((yield* now) - frozen).toBeLessThan(6_500)
+        expect((yield* now) - frozen).toBeLessThan(5_500)
         expect(yield* due).toEqual([])
         yield* latch.open
+      })
+    )
+  })
+
+  it("has a longer lease while its process is slow, so that nobody takes it over", () => {
+    run((inner) =>
+      Effect.gen(function*() {
+        let delay = 0
+        const lengths: Array<number> = []
+        const slow = Layer.succeed(SessionStorage, {
+          ...inner,
+          mail: Effect.succeed(undefined),
+          commit: (writes) => {
+            for (const each of writes) if (each._tag === "Renew") lengths.push(each.length)
+            return Effect.zipRight(Effect.sleep(delay), inner.commit(writes))
+          }
+        })
+        const first = yield* stack(Scripted.make({ build: [{ text: "done", delay: { first: 120_000 } }] }), slow)
+        const second = yield* stack(Scripted.make({ build: ["mine"] }), sharedBy(inner))
+        const { id } = yield* Effect.provide(root(), first)
+        const working = yield* Effect.fork(Effect.provide(Session.prompt(id, "Go"), first))
+        const lastLength = Effect.sync(() => lengths.at(-1) ?? 0)
+        yield* Effect.sleep(10_000)
+        const usual = yield* lastLength
+        delay = 1_000
+        yield* Effect.sleep(4_000)
+        delay = 3_500
+        const due = Effect.provide(Effect.flatMap(Leases, (leases) => leases.due([id])), second)
+        for (let look = 0; look < 40; look++) {
+          expect(yield* due).toEqual([])
+          yield* Effect.sleep(500)
+        }
+        expect(yield* lastLength).toBeGreaterThan(usual + 3_000)
+        delay = 0
+        yield* Effect.sleep(20_000)
+        expect(yield* lastLength).toBeLessThan(usual + 100)
+        expect((yield* Fiber.join(working)).text).toBe("done")
       })
     )
   })

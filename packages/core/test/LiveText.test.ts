@@ -6,12 +6,12 @@ import { SessionStorage, type Write } from "@skein/core/SessionStorage"
 import { StorageError } from "@skein/core/StorageError"
 import type { Event } from "@skein/domain/Event"
 import { seeds, share } from "@skein/testing/Seeds"
+import { simulate } from "@skein/testing/Simulation"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
-import { simulate } from "./support/simulate.ts"
 import { messagesOf, root } from "./support/tree.ts"
 
 const upTo = (most: number) => Random.nextIntBetween(0, most + 1)

@@ -43,6 +43,14 @@ describe("a failed answer", () => {
       expect(answer?.usage).toEqual(used)
     }))
 
+  it.effect("says so if its usage is unknown", () =>
+    Effect.gen(function*() {
+      const { answer } = yield* asked([Scripted.fault("bad_response", { retryable: false }, { text: "half" })])
+      expect(answer?.error?.message).toBe("scripted bad_response. It did not report its usage, so that is not counted.")
+      const silent = yield* asked([Scripted.fault("bad_response", { retryable: false })])
+      expect(silent.answer?.error?.message).toBe("scripted bad_response")
+    }))
+
   it.effect("does not count if its usage is unknown", () =>
     Effect.gen(function*() {
       const { spent, used } = yield* asked([Scripted.fault("network", {}, { text: "half" }), "well"])

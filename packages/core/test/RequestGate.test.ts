@@ -4,13 +4,13 @@ import { Governor, type RequestGate, type Sender } from "@skein/core/Governor"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
 import type { SessionID } from "@skein/domain/Id"
 import { share } from "@skein/testing/Seeds"
+import { simulate } from "@skein/testing/Simulation"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
-import { simulate } from "./support/simulate.ts"
 
 const governed = (requests: number, config: ConfigInfo = {}) =>
   Governor.layer.pipe(Layer.provide(Config.layer({ ...config, limits: { requests } })))

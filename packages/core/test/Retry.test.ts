@@ -189,7 +189,7 @@ describe("the text of a failed try", () => {
       })
       expect(textsOf(messages).slice(1)).toMatchObject([{ type: "text", text: "half a sentence", partial: true }])
       expect(messages[1]?.info).toMatchObject({
-        error: { tag: "network", message: "cut" },
+        error: { tag: "network", message: "cut. It did not report its usage, so that is not counted." },
         time: { completed: expect.any(Number) }
       })
     }))
@@ -316,11 +316,18 @@ describe("an agent with several models", () => {
       expect(result).toMatchObject(Either.right({ text: "from two" }))
     }))
 
-  it.effect("fails as the last one fails", () =>
+  it.effect("fails as the last one fails, and names each with its error", () =>
     Effect.gen(function*() {
-      const { result } = yield* chain([Scripted.fault("auth")], [
+      const { result } = yield* chain([Scripted.fault("auth", { message: "The key is wrong." })], [
         Scripted.fault("invalid_request", { message: "last" })
       ])
-      expect(result).toMatchObject(Either.left({ reason: "invalid_request", message: "last" }))
+      expect(result).toMatchObject({
+        left: {
+          reason: "invalid_request",
+          message: expect.stringMatching(
+            /^None of the agent's 2 models has answered\.\n- \S+\/\S+: The key is wrong\.\n- \S+\/\S+: last$/
+          )
+        }
+      })
     }))
 })

@@ -91,6 +91,14 @@ describe("an archive", () => {
       expect(yield* Effect.forEach(Mode.literals, imported)).toEqual(["plan", "ask", "ask", "ask"])
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents }))))
 
+  it.effect("does not name the host on which it was, because its directory is now elsewhere", () =>
+    Effect.gen(function*() {
+      const { id } = yield* root()
+      const { value: { sessions: [top], ...rest } } = yield* exported(id)
+      const moved = { ...rest, sessions: [{ ...top, info: { ...top.info, host: "alpha" } }] }
+      expect(yield* importTree(JSON.stringify(moved), { copy: true })).not.toHaveProperty("host")
+    }).pipe(Effect.provide(SkeinTest.layer(script, { agents }))))
+
   it.effect("can be continued after an import, and so can its tasks", () =>
     Effect.gen(function*() {
       const { id, text } = yield* Effect.gen(function*() {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Session } from "@skein/core/Session"
 import * as Scripted from "@skein/testing/ScriptedProvider"
+import { simulate } from "@skein/testing/Simulation"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import { simulate } from "./support/simulate.ts"
 import { makeRecordedStorage } from "./support/storage.ts"
 import { expectStill, messagesOf, root } from "./support/tree.ts"
 

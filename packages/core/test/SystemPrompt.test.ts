@@ -18,7 +18,8 @@ const systemPrompt = (agent: ReturnType<typeof SkeinTest.agent>, place: "root" |
   }).pipe(Effect.provide(SkeinTest.layer(script, { agents: [agent] })))
 }
 
-const role = /You are a subagent\.[^]*one task[^]*final message is the result[^]*what is missing/
+const role =
+  /You are a subagent:[^]*one task[^]*final message is the result[^]*something is missing[^]*say so in the result/
 const rules = "Work on facts"
 const environment = "Working directory: /work"
 

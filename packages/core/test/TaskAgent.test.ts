@@ -60,7 +60,7 @@ describe("a custom agent of the caller", () => {
       expect(JSON.stringify(of(script, "lead")[0]?.tools)).toContain("A custom agent for this task")
       const [first, second] = of(script, "worker")
       expect(system(first)).toMatch(
-        /^You count words\.\n\nYou are a subagent\.[^]*\n\nWork on facts[^]*\n\nWorking directory/
+        /^You count words\.\n\nYou are a subagent: [^]*\n\nWork on facts[^]*\n\nWorking directory/
       )
       expect(system(first)).not.toContain("Work\n")
       expect(offered(first)).toEqual(["look", "run"])

@@ -5,12 +5,12 @@ import { Tasks } from "@skein/core/Tasks"
 import type { SessionID } from "@skein/domain/Id"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import { seeds } from "@skein/testing/Seeds"
+import { simulate } from "@skein/testing/Simulation"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { simulate } from "./support/simulate.ts"
 import { callsMade, childrenOf, expectStill, messagesOf, outcomeOf, resultOf, root } from "./support/tree.ts"
 
 const agents = [SkeinTest.agent("worker"), SkeinTest.agent("lead", { permission: { task: "allow" } })]

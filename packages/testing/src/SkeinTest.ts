@@ -9,6 +9,7 @@ import type { Question } from "@skein/core/Question"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import * as Skein from "@skein/core/Skein"
 import { type AnyTool, define, type Tool, type ToolContext, type ToolError, type ToolSource } from "@skein/core/Tool"
+import type { Workspaces } from "@skein/core/Workspaces"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
 import { fromConfig, type PermissionConfig } from "@skein/domain/Rule"
@@ -40,6 +41,8 @@ export interface SkeinTestOptions {
   readonly storage?: Layer.Layer<SessionStorage>
   /** The identity of this stack for others on the same storage. */
   readonly owner?: Layer.Layer<Owner>
+  /** How files get to other hosts; by default not at all. */
+  readonly workspaces?: Layer.Layer<Workspaces>
 }
 
 /** The scripts of the agents, or a provider: a scripted one that was made before, or any other. */
@@ -61,7 +64,8 @@ export const layer = (
     storage: options.storage ?? SessionStorage.layerMemory,
     ...(options.commands === undefined ? {} : { commands: options.commands }),
     ...(options.instructions === undefined ? {} : { instructions: options.instructions }),
-    ...(options.owner === undefined ? {} : { owner: options.owner })
+    ...(options.owner === undefined ? {} : { owner: options.owner }),
+    ...(options.workspaces === undefined ? {} : { workspaces: options.workspaces })
   })
 
 const sourceOf = (source: NonNullable<SkeinTestOptions["toolSource"]>) =>

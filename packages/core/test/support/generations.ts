@@ -3,12 +3,12 @@ import { Session } from "@skein/core/Session"
 import type { AnyTool } from "@skein/core/Tool"
 import type { SessionID } from "@skein/domain/Id"
 import * as Scripted from "@skein/testing/ScriptedProvider"
+import { simulate } from "@skein/testing/Simulation"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { expect } from "vitest"
 import { type Death, lastingStorage, type Life, lonely, process, slowed } from "./mortal.ts"
-import { simulate } from "./simulate.ts"
 import { root } from "./tree.ts"
 
 type Services = Layer.Layer.Success<ReturnType<typeof SkeinTest.layer>>

@@ -49,9 +49,14 @@ const ended = (run: TaskRun): TaskRun => {
   return { ...run, state: "settled", outcome, time: { ...time, settled: time.started ?? time.created } }
 }
 
-/** Drops a mode that asks less than the usual one: the author of an archive must not decide that here. */
-const cautious = ({ mode, ...info }: SessionInfo): SessionInfo =>
-  mode === undefined || mayEdit(mode) ? info : { ...info, mode }
+/**
+ * Drops a mode that asks less than the usual one: the author of an archive must not decide that here. Drops the host too: the
+ * directory is now one of this machine, and its files are sent nowhere.
+ */
+const cautious = (given: SessionInfo): SessionInfo => {
+  const { anywhere: __, host: _, mode, workspace: ___, ...info } = given
+  return mode === undefined || mayEdit(mode) ? info : { ...info, mode }
+}
 
 /** The writes, and the sessions as they will be, the root first. `inboxID` gives inbox rows their ids. */
 export const writesOf = (

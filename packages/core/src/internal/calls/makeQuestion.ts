@@ -21,6 +21,8 @@ interface Pending {
   readonly request: QuestionRequest
   readonly source: EventSource
   readonly ended: Deferred.Deferred<ReadonlyArray<string>, Unanswered>
+  /** Whether it is stored: until then it is not listed. */
+  isStored: boolean
   /** Whether its end is being stored. */
   isEnding: boolean
 }
@@ -29,6 +31,16 @@ const unanswered = {
   dismissed: new Unanswered({ reason: "dismissed", message: "The user does not want to answer this." }),
   expired: new Unanswered({ reason: "expired", message: "Nobody answered within 24 hours." })
 }
+
+/** Waits for the answers while a question is open. */
+const answersOf = <E>({ ended }: Pending, withdraw: Effect.Effect<unknown, E>) =>
+  Deferred.await(ended).pipe(
+    Effect.timeoutOption(timeLimit),
+    Effect.flatMap(Option.match({
+      onSome: Effect.succeed,
+      onNone: () => Effect.zipRight(withdraw, unanswered.expired)
+    }))
+  )
 
 /** Makes the service. */
 export const makeQuestion = Effect.gen(function*() {
@@ -47,13 +59,8 @@ export const makeQuestion = Effect.gen(function*() {
       return publishReply(each, "withdrawn", [])
     })
 
-  const wait = (each: Pending) =>
-    Deferred.await(each.ended).pipe(
-      Effect.timeoutOption(timeLimit),
-      Effect.flatMap(Option.match({
-        onSome: Effect.succeed,
-        onNone: () => Effect.zipRight(withdraw(each), unanswered.expired)
-      })),
+  const wait = (each: Pending, restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>) =>
+    restore(answersOf(each, withdraw(each))).pipe(
       // Readers that show the question must learn that it is closed.
       Effect.onInterrupt(() =>
         Effect.catchAll(
@@ -72,13 +79,17 @@ export const makeQuestion = Effect.gen(function*() {
     const source = { id: sessionID, rootID, depth }
     const request: QuestionRequest = { ...asked, id: partID, sessionID, rootID, path }
     const ended = yield* Deferred.make<ReadonlyArray<string>, Unanswered>()
-    const each: Pending = { request, source, ended, isEnding: false }
+    const each: Pending = { request, source, ended, isStored: false, isEnding: false }
     const current = yield* FiberRef.get(currentCall)
-    const waiting = Effect.gen(function*() {
-      pending.set(partID, each)
-      yield* journal.commit([journal.fact(source, "question.asked", request)])
-      return yield* wait(each)
-    }).pipe(Effect.ensuring(Effect.sync(() => pending.delete(partID))))
+    // Readers that see a question also see its end, whenever the call is interrupted.
+    const waiting = Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function*() {
+        pending.set(partID, each)
+        yield* journal.commit([journal.fact(source, "question.asked", request)])
+        each.isStored = true
+        return yield* wait(each, restore)
+      })
+    ).pipe(Effect.ensuring(Effect.sync(() => pending.delete(partID))))
     return yield* current === undefined ? waiting : current.whileAsking(waiting)
   })
 
@@ -104,8 +115,8 @@ export const makeQuestion = Effect.gen(function*() {
     dismiss: (id: PartID) => end(id, "dismissed", []),
     pending: (rootID?: SessionID) =>
       Effect.sync(() =>
-        [...pending.values()].flatMap(({ isEnding, request }) =>
-          !isEnding && (rootID === undefined || request.rootID === rootID) ? [request] : []
+        [...pending.values()].flatMap(({ isEnding, isStored, request }) =>
+          isStored && !isEnding && (rootID === undefined || request.rootID === rootID) ? [request] : []
         )
       )
   }

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as JSONSchema from "effect/JSONSchema"
 import { Agent, type AgentNotFound } from "../../Agent.ts"
+import { ceiling as anywhere } from "../../Anywhere.ts"
 import { Permission, type Subject } from "../../Permission.ts"
 import type { ToolSpec } from "../../Provider.ts"
 import { type AnyTool, type ToolCaller, Tools } from "../../Tool.ts"
@@ -14,8 +15,10 @@ import { type Acting, type Live, pathOf } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 import { toolSchema } from "../toolSchema.ts"
 
+const rootOf = (live: Acting) => live.parent?.root ?? live
+
 /** The mode of the tree that a session is in. */
-const treeModeOf = (live: Acting) => modeOf((live.parent?.root ?? live).info)
+const treeModeOf = (live: Acting) => modeOf(rootOf(live).info)
 
 /** Who calls, as tools see it. */
 export const callerOf = (live: Acting, model: ModelRef, byUser = false): ToolCaller => ({
@@ -36,6 +39,8 @@ export const callerOf = (live: Acting, model: ModelRef, byUser = false): ToolCal
 const look = (agents: Context.Tag.Service<Agent>, live: Acting): Either.Either<Subject, AgentNotFound> => {
   const own = agents.get(live.info.agent)
   const ceilings: Array<Ruleset> = [...live.assignment.ceilings]
+  // Another host may take it up, so this must hold whatever configs say by now.
+  if (rootOf(live).info.anywhere === true) ceilings.push(anywhere)
   for (let each: Acting | undefined = live; each !== undefined; each = each.parent) {
     if (each.info.permission.length > 0) ceilings.push(each.info.permission)
     const agent = agents.get(each.info.agent)

@@ -6,6 +6,7 @@ import type { StructuredOutput } from "../conversation/structuredOutput.ts"
 import type { Live } from "../live/Live.ts"
 import type { Step } from "../model/Step.ts"
 import { makePlaces } from "./currentCall.ts"
+import { keepStep } from "./keepStep.ts"
 import { makeCalls } from "./makeCalls.ts"
 import { observedCall } from "./observedCall.ts"
 import { toolCall } from "./toolCall.ts"
@@ -31,5 +32,6 @@ export const toolCalls = Effect.fnUntraced(function*(
         toolCall({ live, step, part, subject, call, places, structuredOutput, byUser: false, resumes })
       )
   )
+  yield* keepStep(live, step.message, step.calls)
   return results.some((result) => result.endsTurn)
 })

@@ -14,6 +14,7 @@ import { Projects } from "../../Projects.ts"
 import { Session } from "../../Session.ts"
 import { stoppedBefore } from "../../SessionError.ts"
 import type { Spill } from "../../Spill.ts"
+import { Tools } from "../../Tool.ts"
 import type { PromptOptions } from "../../Turn.ts"
 import type { Live } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
@@ -35,8 +36,15 @@ export const makeCommand = Effect.gen(function*() {
   const context = yield* servicesForLater<Needs>()
   const found = (directory: string) =>
     Effect.flatMap(Commands, (commands) => Effect.map(commands.list(directory), withBuiltins))
-  const list = (directory: string) =>
-    Effect.provideService(Projects.use(directory, found(directory)), Projects, projects)
+  const withPrompts = (directory: string, servers: boolean) =>
+    Effect.gen(function*() {
+      const tools = yield* Tools
+      if (servers) yield* tools.ready
+      const { broken, commands } = yield* found(directory)
+      return { broken, commands: [...commands, ...tools.commands()] }
+    })
+  const list = (directory: string, { servers = false }: { readonly servers?: boolean } = {}) =>
+    Effect.provideService(Projects.use(directory, withPrompts(directory, servers)), Projects, projects)
 
   const get = (directory: string, name: string) => Effect.flatMap(list(directory), (all) => find(name, all))
 

@@ -6,8 +6,9 @@ import * as Effect from "effect/Effect"
 import { none as noFiber } from "effect/FiberId"
 import * as Random from "effect/Random"
 import { changeRequests, countWait } from "../../Metrics.ts"
-import { elapsed } from "../../MonotonicClock.ts"
+import { elapsed, steady } from "../../MonotonicClock.ts"
 import type { RequestGate, Sender } from "../../RequestGate.ts"
+import type { Demand, Sharing } from "../../SharedGate.ts"
 import type { Alarm } from "../makeAlarms.ts"
 import { makeFairQueue } from "./fairQueue.ts"
 
@@ -31,6 +32,13 @@ class Gate {
   readonly #fork: (effect: Effect.Effect<void>) => void
   readonly #urgent = makeFairQueue<Ticket>()
   readonly #later = makeFairQueue<Ticket>()
+  /** How many requests belong to each tree. */
+  readonly #roots = new Map<SessionID, number>()
+  /** The share of this process, and until when it may use it (ms); undefined if it shares the limit with nobody. */
+  #lent: { readonly share: number; readonly until: number } | undefined
+  #changed = () => {}
+  /** The limit of all processes that share it: projects may have set a higher one. */
+  #top: number
   #sent = 0
   #closed = false
   #opens = 0
@@ -38,6 +46,7 @@ class Gate {
 
   constructor(limit: number, clock: Clock.Clock, fork: (effect: Effect.Effect<void>) => void) {
     this.#limit = limit
+    this.#top = limit
     this.#clock = clock
     this.#fork = fork
   }
@@ -50,8 +59,43 @@ class Gate {
     return this.#closed ? Math.max(0, this.#opens - elapsed(this.#clock)) : 0
   }
 
+  /** From now on, nothing passes without a share. */
+  share(changed: () => void): void {
+    this.#lent = { share: 0, until: 0 }
+    this.#changed = changed
+  }
+
+  lend(share: number, milliseconds: number): void {
+    this.#lent = { share, until: steady(this.#clock) + milliseconds }
+    if (!this.#isOpening) { while (this.#grantNext()); }
+  }
+
+  demand(): Demand {
+    const { held, waiting } = this.load()
+    return { limit: this.#top, held, waiting, roots: this.#roots.size }
+  }
+
+  /** A request of a tree begins to wait or to run; returns what to call at its end. */
+  count({ most = this.#limit, rootID }: Sender): () => void {
+    this.#top = Math.max(this.#top, most)
+    this.#roots.set(rootID, (this.#roots.get(rootID) ?? 0) + 1)
+    return () => {
+      const left = (this.#roots.get(rootID) ?? 1) - 1
+      if (left > 0) this.#roots.set(rootID, left)
+      else this.#roots.delete(rootID)
+    }
+  }
+
+  /** How many requests may be in flight here for a sender that allows so many. A lower limit is divided in the same way. */
+  #room(most: number): number {
+    if (this.#lent === undefined) return most
+    const share = steady(this.#clock) < this.#lent.until ? this.#lent.share : 0
+    return most >= this.#top ? share : Math.min(share, Math.max(1, Math.floor(most * share / this.#top)))
+  }
+
   hold(duration: number): void {
     if (duration <= 0) return
+    this.#changed()
     this.#opens = Math.max(this.#opens, elapsed(this.#clock) + duration)
     this.#closed = true
     if (this.#isOpening) return
@@ -63,7 +107,7 @@ class Gate {
   /** Takes a place if one is free and the queue is empty. */
   enter({ most = this.#limit }: Sender): boolean {
     if (this.#closed && this.closedFor() === 0) this.#closed = false
-    if (this.#closed || this.#sent >= most || this.load().waiting > 0) return false
+    if (this.#closed || this.#sent >= this.#room(most) || this.load().waiting > 0) return false
     this.#sent++
     changeRequests("sent", 1)
     return true
@@ -85,6 +129,7 @@ class Gate {
     const ticket: Ticket = { rootID, granted, most, since: elapsed(this.#clock) }
     const queue = urgent ? this.#urgent : this.#later
     queue.add(ticket)
+    this.#changed()
     changeRequests("waiting", 1)
     const position = queue.position(ticket) + (urgent ? 0 : this.#urgent.size())
     const end = () => {
@@ -99,7 +144,7 @@ class Gate {
     // A next request without room blocks all others: if others passed it, it could wait forever.
     let isBlocked = false
     const hasRoom = ({ most }: Ticket) => {
-      isBlocked ||= this.#sent >= most
+      isBlocked ||= this.#sent >= this.#room(most)
       return !isBlocked
     }
     const ticket = this.#urgent.take(hasRoom) ?? this.#later.take(hasRoom)
@@ -137,13 +182,15 @@ export const makeRequestGate = (
   clock: Clock.Clock,
   alarm: Alarm,
   fork: (effect: Effect.Effect<void>) => void
-): RequestGate => {
+): Gated => {
   const gate = new Gate(limit, clock, fork)
   return {
     send: (sender, request) =>
       Effect.uninterruptibleMask((restore) => {
+        const uncount = gate.count(sender)
         if (gate.enter(sender)) {
           return Effect.flatMap(Effect.exit(restore(request)), (exit) => {
+            uncount()
             gate.leave()
             return exit
           })
@@ -151,6 +198,7 @@ export const makeRequestGate = (
         const { end, granted, position } = gate.enqueue(sender)
         const waiting = Effect.zipRight(sender.queued(position), Deferred.await(granted))
         return Effect.flatMap(Effect.exit(restore(Effect.zipRight(waiting, request))), (exit) => {
+          uncount()
           end()
           return exit
         })
@@ -158,6 +206,21 @@ export const makeRequestGate = (
     hold: (duration) => gate.hold(duration),
     closedFor: () => gate.closedFor(),
     alarm,
-    load: () => gate.load()
+    load: () => gate.load(),
+    share: (key, { added, changed }) => {
+      gate.share(changed)
+      added({
+        key,
+        demand: () => gate.demand(),
+        lend: (share, milliseconds) => gate.lend(share, milliseconds),
+        hold: (milliseconds) => gate.hold(milliseconds),
+        closedFor: () => gate.closedFor()
+      })
+    }
   }
+}
+
+/** A gate whose limit can be shared with other processes. */
+interface Gated extends RequestGate {
+  readonly share: (key: string, sharing: Sharing) => void
 }

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { none as noFiber } from "effect/FiberId"
 import { changeAgents } from "../../Metrics.ts"
-import type { Call, Slot, SlotNews } from "../../Slot.ts"
+import type { Call, Slot, SlotLoad, SlotNews } from "../../Slot.ts"
 import { type FairQueue, makeFairQueue } from "./fairQueue.ts"
 
 /** Runs the inputs in parallel; a single one needs no extra fiber. */
@@ -18,6 +18,7 @@ export const free: Slot = {
     start()
     return { position: 0, giveUp: () => {} }
   },
+  isWaiting: () => false,
   work: (effect) => effect,
   away: (effect) => effect,
   calls: (inputs, body) => inParallel(inputs, (input) => body(input, { waiting: (effect) => effect }))
@@ -32,14 +33,31 @@ interface Ticket {
   readonly granted: () => void
 }
 
+/** The slots that a root has, those that it waits for, and how many it may have. */
+interface RootSlots {
+  readonly held: number
+  readonly waiting: number
+  readonly most: number
+}
+
+/** How many slots a root could use if the process had no limit. */
+const wantedBy = ({ held, most, waiting }: RootSlots) => Math.min(held + waiting, Math.max(held, most))
+
 /** The pool of all slots, with a limit per root and one for the process. */
 export const makePool = (perRoot: number, perProcess: number) => {
   const resumed = makeFairQueue<Ticket>()
   const fresh = makeFairQueue<Ticket>()
-  const heldBy = new Map<SessionID, number>()
+  const roots = new Map<SessionID, RootSlots>()
   let held = 0
 
-  const hasRoom = ({ most, rootID }: Ticket) => (heldBy.get(rootID) ?? 0) < most
+  const change = (rootID: SessionID, by: Omit<RootSlots, "most">, most?: number) => {
+    const before = roots.get(rootID) ?? { held: 0, waiting: 0, most: perRoot }
+    const after = { held: before.held + by.held, waiting: before.waiting + by.waiting, most: most ?? before.most }
+    if (after.held === 0 && after.waiting === 0) roots.delete(rootID)
+    else roots.set(rootID, after)
+  }
+
+  const hasRoom = ({ most, rootID }: Ticket) => (roots.get(rootID)?.held ?? 0) < most
 
   const grantNext = (queue: FairQueue<Ticket>): boolean => {
     const ticket = queue.take(hasRoom)
@@ -47,7 +65,7 @@ export const makePool = (perRoot: number, perProcess: number) => {
     changeAgents("queued", -1)
     changeAgents("running", 1)
     held++
-    heldBy.set(ticket.rootID, (heldBy.get(ticket.rootID) ?? 0) + 1)
+    change(ticket.rootID, { held: 1, waiting: -1 })
     ticket.granted()
     return true
   }
@@ -59,9 +77,7 @@ export const makePool = (perRoot: number, perProcess: number) => {
   const release = (rootID: SessionID) => {
     held--
     changeAgents("running", -1)
-    const left = (heldBy.get(rootID) ?? 1) - 1
-    if (left === 0) heldBy.delete(rootID)
-    else heldBy.set(rootID, left)
+    change(rootID, { held: -1, waiting: 0 })
     grant()
   }
 
@@ -71,14 +87,28 @@ export const makePool = (perRoot: number, perProcess: number) => {
     const queue = isResumed ? resumed : fresh
     queue.add(ticket)
     changeAgents("queued", 1)
+    change(rootID, { held: 0, waiting: 1 }, most)
     grant()
     const withdraw = () => {
-      if (queue.remove(ticket)) changeAgents("queued", -1)
+      if (!queue.remove(ticket)) return
+      changeAgents("queued", -1)
+      change(rootID, { held: 0, waiting: -1 })
     }
     return { position: queue.position(ticket), withdraw }
   }
 
-  return { ask, release, load: () => ({ held, waiting: resumed.size() + fresh.size() }) }
+  const load = (): SlotLoad => {
+    const wanted = new Map([...roots].map(([rootID, root]) => [rootID, wantedBy(root)]))
+    return {
+      held,
+      waiting: resumed.size() + fresh.size(),
+      limit: perProcess,
+      wanted: [...wanted.values()].reduce((sum, each) => sum + each, 0),
+      roots: wanted
+    }
+  }
+
+  return { ask, release, load }
 }
 
 /** A request for the slot of an agent. */
@@ -115,6 +145,10 @@ class Holding {
 
   get holds(): boolean {
     return this.#holds
+  }
+
+  get isWaiting(): boolean {
+    return this.#acquiring !== undefined && !this.#holds
   }
 
   give(): void {
@@ -276,6 +310,7 @@ export const makeSlot = (pool: ReturnType<typeof makePool>, rootID: SessionID, n
   const give = Effect.sync(() => holding.give())
   return {
     first: (start, next) => holding.first(start, next),
+    isWaiting: () => holding.isWaiting,
     work: (effect) =>
       Effect.suspend(() => {
         holding.beginWork()

@@ -175,6 +175,7 @@ export const makeHooks = (hooks: ReadonlyArray<Hook>) => {
       : Effect.void
 
   return {
+    isEmpty: hooks.length === 0,
     isRegistered: (event: HookEvent, caller: Caller) =>
       listeners.get(event)?.some(({ means }) => means(caller)) ?? false,
     sessionStart: (at: HookPlace, source: HookPayload<"SessionStart">["source"] = "startup") =>

@@ -7,52 +7,11 @@ import type { Lease } from "../../Lease.ts"
 import type { Places } from "../../LoggedEvent.ts"
 import { heldByAnother, type StorageError, storedTooLate } from "../../StorageError.ts"
 import type { Write } from "../../Write.ts"
-
-/** The session that a write belongs to; undefined for writes of a project or a lease. */
-const sessionOf = (write: Write): SessionID | undefined => {
-  switch (write._tag) {
-    case "Session":
-      return write.info.id
-    case "DeleteSession":
-      return write.id
-    case "Message":
-      return write.info.sessionID
-    case "Part":
-      return write.part.sessionID
-    case "Run":
-      return write.run.parentID
-    case "Inbox":
-      return write.row.sessionID
-    case "RemovePart":
-    case "InboxTaken":
-    case "Todos":
-      return write.sessionID
-    case "Event":
-      return write.event.sessionID
-    case "Receipt":
-      return write.receipt.sessionID
-    default:
-      return undefined
-  }
-}
+import { type Flights, sessionOf } from "./flights.ts"
 
 type Fence = Extract<Write, { readonly _tag: "Fence" }>
 
 type Commit = (writes: ReadonlyArray<Write>, onStored?: () => void) => Effect.Effect<Places, StorageError>
-
-/** A commit in flight. */
-export interface Flight {
-  readonly writes: ReadonlyArray<Write>
-  /** The session that is being removed, if the commit writes to one. */
-  late: SessionID | undefined
-}
-
-/** Marks the commits in flight that write to sessions that are being removed. */
-export const noteLate = (flights: Iterable<Flight>, removed: ReadonlySet<SessionID>): void => {
-  for (const flight of flights) {
-    flight.late ??= flight.writes.map(sessionOf).find((id) => id !== undefined && removed.has(id))
-  }
-}
 
 /** Wraps the commits of a process. */
 export const makeGuard = (commit: Commit, known: {
@@ -65,8 +24,7 @@ export const makeGuard = (commit: Commit, known: {
   readonly leaseOf: (rootID: SessionID) => { readonly lease: Lease; readonly isHeld: boolean }
   /** Whether a session is being removed, or was: only its deletion is stored. */
   readonly isRemoved: (id: SessionID) => boolean
-  /** The commits in flight. */
-  readonly flights: Set<Flight>
+  readonly flights: Flights
   /** Called for each tree of a refused commit: at least one of their leases is lost. */
   readonly doubted: (rootID: SessionID) => Effect.Effect<void>
 }): Commit => {
@@ -89,8 +47,7 @@ export const makeGuard = (commit: Commit, known: {
       const guards = fences(writes)
       if ("_tag" in guards) return guards
       if (guards.length === 0) return commit(writes, onStored)
-      const flight: Flight = { writes, late: undefined }
-      known.flights.add(flight)
+      const flight = known.flights.begin(writes)
       return commit([...guards, ...writes], onStored).pipe(
         Effect.catchIf(
           ({ reason }) => flight.late !== undefined && (reason === "held" || reason === "constraint"),
@@ -101,7 +58,7 @@ export const makeGuard = (commit: Commit, known: {
             ? Effect.forEach(guards, ({ lease }) => known.doubted(lease.rootID), { discard: true })
             : Effect.void
         ),
-        Effect.ensuring(Effect.sync(() => known.flights.delete(flight)))
+        Effect.ensuring(Effect.sync(() => known.flights.end(flight)))
       )
     })
 }

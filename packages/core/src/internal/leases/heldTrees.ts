@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import type * as Scope from "effect/Scope"
 import type { Lease } from "../../Lease.ts"
+import { changeTrees } from "../../Metrics.ts"
 import { elapsed } from "../../MonotonicClock.ts"
 
 /** How long an idle tree is kept (ms), because the next prompt may follow soon. */
@@ -83,11 +84,16 @@ export const makeHeldTrees = (
       all: () => [...trees.values()],
       keep: (lease, renewed, lingers = false) => {
         const tree: Held = { lease, lingers, renewed, uses: 0, lastUsed: now(), hasIdleTimer: false }
+        if (!trees.has(lease.rootID)) changeTrees(1)
         trees.set(lease.rootID, tree)
         startIdleTimer(tree)
         return tree
       },
-      drop: (tree) => isHeld(tree) && trees.delete(tree.lease.rootID),
+      drop: (tree) => {
+        if (!isHeld(tree)) return false
+        changeTrees(-1)
+        return trees.delete(tree.lease.rootID)
+      },
       use: (tree) => {
         tree.uses++
         let isOver = false

@@ -5,16 +5,16 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { failpoint } from "../../Failpoints.ts"
 import { isOver, type Lease, leaseLength, type StoredLease } from "../../Lease.ts"
+import { countLost } from "../../Metrics.ts"
 import { elapsed, steady } from "../../MonotonicClock.ts"
-import { Owner } from "../../Owner.ts"
+import { hostOf, Owner } from "../../Owner.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { heldByAnother, StorageError } from "../../StorageError.ts"
 import type { Hold, Write } from "../../Write.ts"
-import { type Flight, makeGuard, noteLate } from "./guard.ts"
+import { Flights } from "./flights.ts"
+import { makeGuard } from "./guard.ts"
 import { type Held, type HeldTrees, makeHeldTrees, type Moment } from "./heldTrees.ts"
-
-/** How often leases are renewed (ms). */
-const renewalInterval = leaseLength / 4
+import { makeLeasePace, renewalInterval } from "./leasePace.ts"
 
 /** How long an expired lease must stay unchanged before it is taken over (ms), because the clock may have been set. */
 const watchTime = leaseLength
@@ -23,7 +23,13 @@ const watchTime = leaseLength
  * How long after a renewal a tree is certainly held (ms). It is shorter than `watchTime` by the longest delay of a
  * fiber.
  */
-const certainTime = watchTime - 2_000
+const certainTime = watchTime - 1_500
+
+/**
+ * From here on a process whose commits do not end renews no leases (ms): others take its trees up. Commits end, or fail,
+ * within 30 seconds, also if the database is restarted.
+ */
+const longestStall = 35_000
 
 /** How long to wait for a live holder, which may be about to release the tree, and how often to read its lease (ms). */
 const holderWait = 2_000
@@ -69,6 +75,7 @@ export const makeLeases = () =>
     const owner = yield* Owner
     const clock = yield* Effect.clock
     const moment = (): Moment => ({ steady: steady(clock), wall: clock.unsafeCurrentTimeMillis() })
+    const pace = makeLeasePace(clock)
     const isShared = storage.mail !== undefined
     /** Whether no other process can have acquired a tree. Always true if no other process has access. */
     const isCertain = ({ renewed }: Held) => {
@@ -89,9 +96,10 @@ export const makeLeases = () =>
     const leaving = new Set<SessionID>()
     /** Sessions that are being deleted, or were, until they leave memory. */
     const removed = new Set<SessionID>()
-    const flights = new Set<Flight>()
+    const flights = new Flights(clock)
     const staleListeners: Array<(rootID: SessionID) => Effect.Effect<void>> = []
     const releaseListeners: Array<(rootID: SessionID) => Effect.Effect<void>> = []
+    const renewalListeners: Array<(rootID: SessionID, left: number) => void> = []
 
     const withLock = <B, E>(rootID: SessionID, effect: Effect.Effect<B, E>) => {
       let lock = locks.get(rootID)
@@ -105,16 +113,15 @@ export const makeLeases = () =>
         ({ message }) => Effect.logWarning("A session could not be released; its lease will expire", message)
       )
 
-    const releaseIdle = (tree: Held): Effect.Effect<void> =>
+    /** Returns whether it was idle. */
+    const releaseIdle = (tree: Held): Effect.Effect<boolean> =>
       Effect.uninterruptible(withLock(
         tree.lease.rootID,
         Effect.suspend(() => {
           const { lease } = tree
-          if (tree.uses > 0 || !held.drop(tree)) return Effect.void
-          return Effect.zipRight(
-            release([lease]),
-            Effect.forEach(releaseListeners, (notify) => notify(lease.rootID), { discard: true })
-          )
+          if (tree.uses > 0 || !held.drop(tree)) return Effect.succeed(false)
+          const told = Effect.forEach(releaseListeners, (notify) => notify(lease.rootID), { discard: true })
+          return release([lease]).pipe(Effect.zipRight(told), Effect.as(true))
         })
       ))
 
@@ -125,45 +132,69 @@ export const makeLeases = () =>
         return all.length === 0 ? Effect.void : Effect.zipRight(failpoint("shutdown_drain"), release(all))
       })
     )
-    const held: HeldTrees = yield* makeHeldTrees(releaseIdle)
+    const held: HeldTrees = yield* makeHeldTrees((tree) => Effect.asVoid(releaseIdle(tree)))
 
     /** Memory is out of date for a tree: it is read again on next use. */
     const invalidate = (rootID: SessionID) =>
       Effect.forEach(staleListeners, (forget) => forget(rootID), { discard: true })
 
-    /**
-     * Ends what runs here of a tree that another process took over. Forked, because a fiber of the tree may call it.
-     */
-    const lose = (tree: Held): Effect.Effect<void> =>
+    /** Ends what runs here of a lost tree. Forked, because a fiber of the tree may call it. */
+    const lose = (tree: Held, why: string): Effect.Effect<void> =>
       Effect.sync(() => {
         const { rootID } = tree.lease
         // A tree that was deleted here was not taken over.
         if (!held.drop(tree) || removed.has(rootID)) return
+        countLost()
         held.begin(Effect.zipRight(
-          Effect.logError(`The session ${rootID} was taken over by another process: its work here ends.`),
+          Effect.logError(`The session ${rootID} ${why}: its work here ends.`),
           invalidate(rootID)
         ))
       })
+
+    const loseTaken = (tree: Held) => lose(tree, "was taken over by another process")
+
+    /** Leaves a tree to others, because nothing of it can be stored here. What may still be stored is read again then. */
+    const giveUp = (tree: Held) => {
+      epochs.delete(tree.lease.rootID)
+      return lose(
+        tree,
+        `is left to other processes, because this one could store nothing for ${longestStall / 1_000} s`
+      )
+    }
+
+    const isStillHeld = (tree: Held) => held.get(tree.lease.rootID) === tree
 
     const renew = (some: ReadonlyArray<Held>): Effect.Effect<void, StorageError> =>
       Effect.suspend(() => {
         const [only, ...others] = some
         if (only === undefined) return Effect.void
+        if (isShared && flights.stalled > longestStall) return Effect.forEach(some, giveUp, { discard: true })
         const renewed = moment()
-        return storage.commit(some.map(({ lease }) => ({ _tag: "Renew", lease, length: leaseLength }))).pipe(
+        const length = pace.length()
+        return storage.commit(some.map(({ lease }) => ({ _tag: "Renew", lease, length }))).pipe(
           Effect.map(() => {
-            for (const tree of some) tree.renewed = renewed
+            const left = renewed.steady + length - steady(clock)
+            for (const tree of some) {
+              tree.renewed = renewed
+              for (const notify of renewalListeners) notify(tree.lease.rootID, left)
+            }
           }),
           Effect.catchIf(
             isRefused,
-            () => others.length === 0 ? lose(only) : Effect.forEach(some, (tree) => renew([tree]), { discard: true })
+            () =>
+              others.length === 0
+                ? loseTaken(only)
+                // Some may have been released meanwhile.
+                : Effect.forEach(some.filter(isStillHeld), (tree) => renew([tree]), { discard: true })
           )
         )
       })
 
-    const renewal = Effect.catchAll(
-      Effect.suspend(() => renew(held.all())),
-      ({ message }) => Effect.logWarning("The leases of the held sessions could not be renewed", message)
+    const renewal = Effect.suspend(() => renew(held.all())).pipe(
+      Effect.catchAll(({ message }) =>
+        Effect.logWarning("The leases of the held sessions could not be renewed", message)
+      ),
+      Effect.zipRight(Effect.sync(pace.roundEnded))
     )
 
     const isFree = ({ owner: other }: StoredLease) =>
@@ -204,7 +235,7 @@ export const makeLeases = () =>
         const lease: Lease = { rootID, owner: owner.id, epoch: found.epoch + 1 }
         const taking = Effect.gen(function*() {
           const renewed = moment()
-          yield* storage.commit([{ _tag: "Hold", lease, length: leaseLength, found }])
+          yield* storage.commit([{ _tag: "Hold", lease, length: pace.length(), found }])
           // From here on the other one stores nothing. Its commands must not go on either.
           const isLeft = found.owner === undefined || found.owner === owner.id
           const lingers = !isLeft && !(yield* owner.evict(found.owner, rootID))
@@ -254,6 +285,7 @@ export const makeLeases = () =>
     if (isShared) yield* Effect.forkScoped(Effect.forever(Effect.zipRight(Effect.sleep(renewalInterval), renewal)))
 
     const leases = {
+      host: hostOf(owner.id),
       note: (id: SessionID, rootID: SessionID) => void trees.set(id, rootID),
       forget: (id: SessionID) => {
         trees.delete(id)
@@ -278,7 +310,7 @@ export const makeLeases = () =>
           const lease: Lease = { rootID, owner: owner.id, epoch: 1 }
           const renewed = moment()
           const found = { owner: undefined, epoch: 0, until: 0, left: 0 }
-          return Effect.map(store({ _tag: "Hold", lease, length: leaseLength, found }), () => {
+          return Effect.map(store({ _tag: "Hold", lease, length: pace.length(), found }), () => {
             epochs.set(rootID, lease.epoch)
             held.keep(lease, renewed)
           })
@@ -286,7 +318,7 @@ export const makeLeases = () =>
       remove: <E>(ids: readonly [SessionID, ...ReadonlyArray<SessionID>], store: Effect.Effect<void, E>) =>
         Effect.suspend(() => {
           for (const id of ids) removed.add(id)
-          noteLate(flights, removed)
+          flights.noteLate(removed)
           return Effect.onExit(store, (exit) =>
             Effect.sync(() => {
               if (Exit.isFailure(exit)) {
@@ -301,6 +333,12 @@ export const makeLeases = () =>
         const tree = held.get(rootID)
         return tree === undefined ? () => {} : held.use(tree)
       },
+      isUsed: (rootID: SessionID) => (held.get(rootID)?.uses ?? 0) > 0,
+      release: (rootID: SessionID) =>
+        Effect.suspend(() => {
+          const tree = held.get(rootID)
+          return tree === undefined ? Effect.succeed(false) : releaseIdle(tree)
+        }),
       epoch: (rootID: SessionID) => held.get(rootID)?.lease.epoch ?? 0,
       renew: (rootID: SessionID) =>
         Effect.suspend(() => {
@@ -331,6 +369,7 @@ export const makeLeases = () =>
           )
         }).pipe(Effect.uninterruptible),
       onStale: (forget: (rootID: SessionID) => Effect.Effect<void>) => void staleListeners.push(forget),
+      onRenewed: (notify: (rootID: SessionID, left: number) => void) => void renewalListeners.push(notify),
       onReleased: (notify: (rootID: SessionID) => Effect.Effect<void>) => void releaseListeners.push(notify)
     }
     return { leases, storage: { ...storage, commit } }

@@ -24,6 +24,7 @@ import { SessionClock } from "./SessionClock.ts"
 import { SessionRecord } from "./SessionRecord.ts"
 import { SummaryState } from "./SummaryState.ts"
 import { TaskList } from "./TaskList.ts"
+import { TreePause } from "./TreePause.ts"
 
 /** What a session in memory is made of. */
 interface LiveOptions {
@@ -50,6 +51,8 @@ export class Live implements BudgetedSession {
   readonly assignment = new Assignment()
   readonly request = new RequestSize()
   readonly summary = new SummaryState()
+  /** That of the tree. */
+  readonly pause: TreePause
   /** Opens once a model has accepted a request of this session: less urgent requests wait for that. */
   readonly connected = Effect.unsafeMakeLatch()
   #status: SessionStatus = { type: "idle" }
@@ -64,6 +67,7 @@ export class Live implements BudgetedSession {
     this.run = new RunState(slot)
     this.clock = new SessionClock(now, parent?.clock)
     this.budget = makeBudgetNode(this, parent?.budget)
+    this.pause = parent?.pause ?? new TreePause()
   }
 
   /** The data of the session. */

@@ -150,6 +150,16 @@ export class RunState {
     this.#waitingCalls--
   }
 
+  /** How many calls of the step have begun and not ended. */
+  get calls(): number {
+    return this.#openCalls
+  }
+
+  /** Whether it makes calls, and all of them wait for tasks or people. */
+  get waitsInAllCalls(): boolean {
+    return this.#openCalls > 0 && this.#waitingCalls === this.#openCalls
+  }
+
   /** Whether it asks its model, or makes a call that does not wait. */
   get works(): boolean {
     return this.#running !== undefined && (this.#openCalls === 0 || this.#waitingCalls < this.#openCalls)

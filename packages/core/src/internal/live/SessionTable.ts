@@ -18,7 +18,8 @@ import { StorageError } from "../../StorageError.ts"
 import { endTasks } from "./endTasks.ts"
 import type { LiveMessage } from "./History.ts"
 import { Live } from "./Live.ts"
-import { makeProjectsInUse } from "./makeProjectsInUse.ts"
+import { makePlacement } from "./makePlacement.ts"
+import { makeProjectsInUse, type ProjectsInUse } from "./makeProjectsInUse.ts"
 import { readHistory, readInbox, readInfo } from "./readSession.ts"
 import { SessionMap } from "./SessionMap.ts"
 
@@ -49,6 +50,38 @@ const foundBy = <A, E, R>(change: (live: Live) => Effect.Effect<A, E, R>) => (li
       live.isLeaving && error instanceof StorageError && error.reason === "held" ? notFound(live.info.id) : error
   )
 
+/** Makes the ways to use a session while its tree is held. */
+const makeUses = ({ leases, open, placement, projects, rootOf }: {
+  readonly leases: Context.Tag.Service<Leases>
+  readonly open: (id: SessionID) => Effect.Effect<Live, SessionNotFound | StorageError>
+  readonly placement: Effect.Effect.Success<ReturnType<typeof makePlacement>>
+  readonly projects: ProjectsInUse
+  readonly rootOf: (id: SessionID) => Effect.Effect<SessionID, SessionNotFound | StorageError>
+}): Pick<Context.Tag.Service<SessionTable>, "use" | "work" | "settle"> => {
+  const held = <A, E, R>(id: SessionID, rootID: SessionID, change: (live: Live) => Effect.Effect<A, E, R>) =>
+    leases.hold(rootID, Effect.flatMap(open(id), foundBy(change)))
+  const use = <A, E, R>(
+    id: SessionID,
+    change: (live: Live) => Effect.Effect<A, E, R>
+  ): Effect.Effect<A, E | SessionNotFound | StorageError, R> =>
+    Effect.flatMap(rootOf(id), (rootID) => held(id, rootID, change))
+  return {
+    use,
+    // Reads no more than `use` before it holds the tree, unless it must: a stop that comes later must not be first.
+    work: (id, change) =>
+      Effect.flatMap(rootOf(id), (rootID) =>
+        Effect.zipRight(
+          placement.before(rootID),
+          held(
+            id,
+            rootID,
+            (live) => projects.enter(live).pipe(Effect.zipRight(placement.within(live)), Effect.zipRight(change(live)))
+          )
+        )),
+    settle: (id, change) => use(id, (live) => Effect.zipRight(projects.enter(live), change(live)))
+  }
+}
+
 /** The sessions in memory. */
 export class SessionTable extends Context.Tag("@skein/core/internal/session/SessionTable")<SessionTable, {
   /** Loads a session, and those above it, into memory. */
@@ -61,8 +94,13 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
     id: SessionID,
     change: (live: Live) => Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E | SessionNotFound | StorageError, R>
-  /** The same for making a session work: opens its project as well. */
+  /** The same for making a session work: opens its project as well. Fails where the directory of the tree is not. */
   readonly work: <A, E, R>(
+    id: SessionID,
+    change: (live: Live) => Effect.Effect<A, E, R>
+  ) => Effect.Effect<A, E | SessionNotFound | StorageError | ProjectUnavailable, R>
+  /** The same for ending what is unfinished, which needs no directory. */
+  readonly settle: <A, E, R>(
     id: SessionID,
     change: (live: Live) => Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E | SessionNotFound | StorageError | ProjectUnavailable, R>
@@ -96,6 +134,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
       const clock = yield* Effect.clock
       // Created before the scopes of sessions, so that it closes after them.
       const projects = yield* makeProjectsInUse
+      const placement = yield* makePlacement(projects)
       const scope = yield* Effect.scope
       const context = yield* Effect.context<Ids | SessionStorage>()
       const sessions = new SessionMap()
@@ -133,15 +172,6 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           (live) => live === undefined ? load(id) : Effect.succeed(live)
         )
 
-      const use = <A, E, R>(
-        id: SessionID,
-        change: (live: Live) => Effect.Effect<A, E, R>
-      ): Effect.Effect<A, E | SessionNotFound | StorageError, R> =>
-        Effect.gen(function*() {
-          const { rootID } = sessions.get(id)?.info ?? (yield* Effect.provide(readInfo(id), context))
-          return yield* leases.hold(rootID, Effect.flatMap(open(id), foundBy(change)))
-        })
-
       const close = (id: SessionID): Effect.Effect<void> =>
         Effect.suspend(() => {
           const live = sessions.get(id)
@@ -154,13 +184,21 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           })
         })
 
+      const rootOf = (id: SessionID) =>
+        Effect.map(
+          Effect.suspend(() => {
+            const known = sessions.get(id)
+            return known === undefined ? Effect.provide(readInfo(id), context) : Effect.succeed(known.info)
+          }),
+          ({ rootID }) => rootID
+        )
+
       leases.onStale(close)
       leases.onReleased(projects.exit)
 
       return {
         open,
-        use,
-        work: (id, change) => use(id, (live) => Effect.zipRight(projects.enter(live), change(live))),
+        ...makeUses({ leases, open, placement, projects, rootOf }),
         inProject: (live, effect) => projects.use(live.info.rootID, effect),
         add,
         peek: (id) => sessions.get(id),

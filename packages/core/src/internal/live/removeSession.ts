@@ -3,6 +3,7 @@ import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
 import { Leases } from "../../Leases.ts"
+import { Workspaces } from "../../Workspaces.ts"
 import { halt } from "./halt.ts"
 import type { Live } from "./Live.ts"
 import { SessionTable } from "./SessionTable.ts"
@@ -34,4 +35,6 @@ const remove = Effect.fnUntraced(function*(live: Live) {
   const leases = yield* Leases
   yield* leases.remove(idsOf(live, table.below), journal.commit([{ _tag: "DeleteSession", info: live.info }]))
   yield* table.close(live.info.id)
+  const { id, workspace } = live.info
+  if (workspace !== undefined) yield* (yield* Workspaces).forget(id, workspace)
 }, Effect.uninterruptible)

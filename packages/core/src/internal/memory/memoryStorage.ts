@@ -1,7 +1,6 @@
 /** Storage that lasts as long as the process, and refuses what database storage refuses. */
 import type { Event } from "@skein/domain/Event"
 import type { EventID, RunID, SessionID } from "@skein/domain/Id"
-import type { InboxRow } from "@skein/domain/InboxRow"
 import type { Part } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Chunk from "effect/Chunk"
@@ -15,8 +14,15 @@ import type { Approval } from "../../Approval.ts"
 import type { Found } from "../../Found.ts"
 import type { LoggedEvent, Pruning } from "../../LoggedEvent.ts"
 import { receiptLifetime } from "../../Receipt.ts"
-import type { EventFilter, Identified, RunFilter, SessionFilter } from "../../StorageFilter.ts"
-import { hasOpenTurn, wantsAnswer } from "../../Unfinished.ts"
+import {
+  type EventFilter,
+  type Identified,
+  type Newest,
+  newestOf,
+  type RunFilter,
+  type SessionFilter
+} from "../../StorageFilter.ts"
+import { hasOpenTurn, startsLoop } from "../../Unfinished.ts"
 import type { Write } from "../../Write.ts"
 import { apply, empty, prune, type State } from "./memoryState.ts"
 
@@ -93,13 +99,13 @@ const asOfNow = (state: State, event: Event): Option.Option<Event> => {
   }
 }
 
-const messagesOf = (state: State, id: SessionID) => {
+const messagesOf = (state: State, id: SessionID, newest: Newest | undefined) => {
   const held = HashMap.get(state.sessions, id)
   if (Option.isNone(held)) return all([])
   const messages = HashMap.toValues(held.value.messages).toSorted(byID)
   const partsOf = new Map(messages.map((info) => [info.id, [] as Array<Part>]))
   for (const part of HashMap.toValues(held.value.parts).toSorted(byID)) partsOf.get(part.messageID)?.push(part)
-  return all(messages.map((info) => ({ info, parts: partsOf.get(info.id) ?? [] })))
+  return all(newestOf(messages.map((info) => ({ info, parts: partsOf.get(info.id) ?? [] })), newest))
 }
 
 const eventsOf = (state: State, { after, limit = Number.POSITIVE_INFINITY, rootID, types }: EventFilter) => {
@@ -133,14 +139,12 @@ const rangeOf = ({ counters, events, position: end }: State, rootID: SessionID |
 
 const unfinishedOf = (state: State): ReadonlyArray<SessionID> => {
   const roots = new Set<SessionID>()
-  const waiting = new Map<SessionID, Set<InboxRow["kind"]>>()
   for (const run of HashMap.values(state.runs)) if (run.state !== "settled") roots.add(run.rootID)
-  for (const { row: { after, kind, sessionID }, taken } of HashMap.values(state.inbox)) {
-    if (!taken && after === undefined) waiting.set(sessionID, (waiting.get(sessionID) ?? new Set()).add(kind))
+  for (const { row, taken } of HashMap.values(state.inbox)) {
+    const info = Option.getOrUndefined(HashMap.get(state.sessions, row.sessionID))?.info
+    if (!taken && info !== undefined && startsLoop(info, row)) roots.add(info.rootID)
   }
-  for (const { info } of HashMap.values(state.sessions)) {
-    if (hasOpenTurn(info) || wantsAnswer(info, waiting.get(info.id) ?? [])) roots.add(info.rootID)
-  }
+  for (const { info } of HashMap.values(state.sessions)) if (hasOpenTurn(info)) roots.add(info.rootID)
   return [...roots]
 }
 
@@ -201,7 +205,7 @@ export const makeMemoryStorage = () => {
         )
         return all(found.toSorted(newestFirst).slice(0, limit))
       }),
-    messages: (id: SessionID) => read(() => messagesOf(state, id)),
+    messages: (id: SessionID, newest?: Newest) => read(() => messagesOf(state, id, newest)),
     run: (id: RunID) => read(() => HashMap.get(state.runs, id)),
     runs: ({ parentID, rootID, taskID, unsettled }: RunFilter) =>
       read(() => {

@@ -139,6 +139,11 @@ export class AnswerRecord {
     return this.#charge(this.buffer.calls.length, now)
   }
 
+  /** Whether the model has begun an answer whose usage it did not report: what that costs is not known. */
+  get isUncounted(): boolean {
+    return !this.#isCounted && this.buffer.tokens === undefined && this.buffer.parts.length > 0
+  }
+
   /** Charges a failed answer whose usage the model reported; none of its calls is made. */
   countLost(now: number): ReadonlyArray<Entry> {
     return this.#isCounted || this.buffer.tokens === undefined ? [] : this.#charge(0, now)

@@ -70,14 +70,19 @@ interface AskServices extends AnswerServices {
 
 type TellStatus = (status: SessionStatus, now: number) => void
 
+/** The message of a failed try. What it cost is not zero, and must not look so. */
+const messageOf = (answer: AnswerRecord, { message }: { readonly message: string }): string =>
+  answer.isUncounted ? `${message.replace(/\.?$/, ".")} It did not report its usage, so that is not counted.` : message
+
 /** Stores that a try failed and when the next one is; the next try replaces what it said. */
 const storeRetry = (answer: AnswerRecord, { attempt, delay, error }: Attempt, tellStatus: TellStatus) =>
   answer.store((now) => {
     const next = now + delay
+    const message = messageOf(answer, error)
     const extra = answer.countLost(now)
     const emptied = answer.buffer.restart()
-    tellStatus({ type: "retry", attempt, message: error.message, next }, now)
-    const failure = { tag: error.reason, message: error.message }
+    tellStatus({ type: "retry", attempt, message, next }, now)
+    const failure = { tag: error.reason, message }
     const part: Part = { ...answer.base(now), type: "retry", attempt, error: failure, next }
     return { parts: answer.isOpen ? [...emptied, part] : [part], extra }
   })
@@ -140,8 +145,10 @@ const complete = (answer: AnswerRecord, limit: ErrorInfo | undefined, begunCalls
   })
 
 /** Stores the end of an answer that was cut off. Its calls are dropped: they never started. */
-const breakOff = (answer: AnswerRecord, error: ErrorInfo) => {
+const breakOff = (answer: AnswerRecord, why: ErrorInfo) => {
   const { buffer } = answer
+  // A stop is no failure of the model, and needs no remark.
+  const error = why.tag === "interrupted" ? why : { ...why, message: messageOf(answer, why) }
   buffer.close()
   const finish = buffer.finish === undefined ? {} : { finish: buffer.finish }
   return answer.end((now) => ({

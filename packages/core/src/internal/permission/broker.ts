@@ -271,7 +271,9 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
       reconsider: (rootID: SessionID) => lookAgain(({ session }) => session.rootID === rootID),
       pending: (rootID?: SessionID) =>
         Effect.sync(() =>
-          waiting.all().map(({ request }) => request).filter((each) => rootID === undefined || each.rootID === rootID)
+          waiting.stored().map(({ request }) => request).filter((each) =>
+            rootID === undefined || each.rootID === rootID
+          )
         ),
       approvals: storage.approvals,
       revoke: approvals.revoke

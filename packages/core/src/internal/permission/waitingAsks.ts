@@ -33,6 +33,8 @@ interface Waiting extends WaitingAsk {
   readonly answer: Deferred.Deferred<Answer>
   /** Another fiber is ending it: wait for that. */
   readonly turn: Effect.Semaphore
+  /** Whether it is stored: from then on it outlives this process. */
+  isStored: boolean
   ended: boolean
 }
 
@@ -76,9 +78,10 @@ export const makeWaitingAsks = (tell: Tell) => {
     Effect.uninterruptibleMask((restore) =>
       Effect.gen(function*() {
         const answer = yield* Deferred.make<Answer>()
-        const each: Waiting = { ...ask, answer, turn: Effect.unsafeMakeSemaphore(1), ended: false }
+        const each: Waiting = { ...ask, answer, turn: Effect.unsafeMakeSemaphore(1), isStored: false, ended: false }
         waiting.set(ask.request.id, each)
         yield* tell.asked(ask)
+        each.isStored = true
         const given = yield* restore(Effect.timeoutOption(Deferred.await(answer), patience)).pipe(
           // Readers that show the question must learn that it is closed.
           Effect.onInterrupt(() =>
@@ -94,6 +97,8 @@ export const makeWaitingAsks = (tell: Tell) => {
       })
     ).pipe(Effect.ensuring(Effect.sync(() => waiting.delete(ask.request.id))))
 
+  const sorted = () => [...waiting.values()].toSorted((a, b) => (a.request.id < b.request.id ? -1 : 1))
+
   return {
     wait,
     /** Ends a question, and makes these changes with it; false if it has ended already, or never existed. */
@@ -104,7 +109,8 @@ export const makeWaitingAsks = (tell: Tell) => {
       }),
     find: (id: PermissionID): WaitingAsk | undefined => waiting.get(id),
     /** All of them, oldest first. */
-    all: (): ReadonlyArray<WaitingAsk> =>
-      [...waiting.values()].toSorted((a, b) => (a.request.id < b.request.id ? -1 : 1))
+    all: (): ReadonlyArray<WaitingAsk> => sorted(),
+    /** Those that are stored, oldest first: an answer to another one could be for a question that nobody asks again. */
+    stored: (): ReadonlyArray<WaitingAsk> => sorted().filter(({ isStored }) => isStored)
   }
 }

@@ -17,6 +17,7 @@ import { Leases } from "../../Leases.ts"
 import { type SessionStopped, stoppedBefore } from "../../SessionError.ts"
 import { heldByAnother, type StorageError } from "../../StorageError.ts"
 import type { PromptError, Turn } from "../../Turn.ts"
+import { startsLoop } from "../../Unfinished.ts"
 import { inSlices } from "../fairScheduler.ts"
 import { failedToStore } from "../live/endings.ts"
 import { halt } from "../live/halt.ts"
@@ -195,12 +196,9 @@ export const wake = (live: Live): Effect.Effect<void, never, LoopServices> =>
 export const continueTurn = (live: Live): Effect.Effect<void, never, LoopServices> =>
   Effect.suspend(() => {
     if (live.running !== undefined) return Effect.void
-    if (live.hasOpenTurn) return Effect.asVoid(underSpan(live.run.span, start(live, new Map())))
-    // Notifications do not wake a stopped session, but prompts after the stop do.
-    const wasStopped = live.info.turn?.ended?.how === "stopped"
-    return wasStopped && live.inbox.rows.every(({ kind }) => kind === "note" || kind === "notification")
-      ? Effect.void
-      : wake(live)
+    return live.hasOpenTurn || live.inbox.rows.some((row) => startsLoop(live.info, row))
+      ? Effect.asVoid(underSpan(live.run.span, start(live, new Map())))
+      : Effect.void
   })
 
 /** Waits until the session is idle: no turn and no background task is running. */
@@ -256,30 +254,34 @@ const wait = (
     }))
 
 /**
- * Puts a stored row into the inbox, makes sure that a loop takes it, and waits for the answer. Call it uninterruptibly
- * right after storing the row; `restore` makes the waiting interruptible again.
+ * Puts a stored row into the inbox, makes sure that a loop takes it, and waits for the answer. If the session was stopped
+ * more than `stops` times by then, the row stays as a note. Call it uninterruptibly right after storing the row; `restore`
+ * makes the waiting interruptible again.
  */
 export const submit = (
   live: Live,
   row: InboxRow,
-  restore: Restore
+  restore: Restore,
+  stops: number
 ): Effect.Effect<Turn, PromptError, LoopServices> =>
-  Effect.suspend(() => {
+  Effect.flatMap(spanNow, (span) => {
+    // In one step with the start of the loop: a stop that arrives later finds the loop.
+    if (live.run.stops !== stops) return withdrawn(live, row)
     const { running } = live
     if (running?.halted === true) {
       return Effect.zipRight(
         Effect.flatMap(Deferred.await(running.fiber), Fiber.await),
-        submit(live, row, restore)
+        submit(live, row, restore, stops)
       )
     }
     live.inbox.push(row)
     const waiter = Deferred.unsafeMake<Turn, PromptError>(noFiber)
     if (running === undefined) {
-      const started = Effect.flatMap(spanNow, (span) => {
-        live.run.useSpan(span)
-        return start(live, new Map([[row.id, waiter]]))
-      })
-      return Effect.flatMap(started, (begun) => wait(live, row.id, begun, waiter, restore))
+      live.run.useSpan(span)
+      return Effect.flatMap(
+        start(live, new Map([[row.id, waiter]])),
+        (begun) => wait(live, row.id, begun, waiter, restore)
+      )
     }
     running.waiters.set(row.id, waiter)
     return wait(live, row.id, running, waiter, restore)

@@ -97,22 +97,29 @@ export const addNote = (live: Live, parts: ReadonlyArray<PartInput>) =>
 export const submitPrompt = (
   live: Live,
   parts: ReadonlyArray<PartInput>,
-  { output, ...options }: PromptOptions,
+  { onStoring = () => {}, output, ...options }: PromptOptions,
   stops: number
 ) =>
   traced(
     "Session.prompt",
     () => ({ "gen_ai.operation.name": "invoke_agent", ...sessionAttributes(live) }),
-    Effect.uninterruptibleMask((restore) =>
-      Effect.gen(function*() {
-        yield* checkParts(parts)
-        const { first, row } = yield* store(live, "prompt", parts, options)
-        // It was stopped while hooks checked it, or while it was being stored: it stays as a note, and starts nothing.
-        if (live.run.stops !== stops) return yield* withdrawn(live, row)
-        if (first) yield* startSideFiber(live, inProject(live, makeTitle(live, textOf(parts))))
-        if (output !== undefined) live.inbox.askForm(row.id, output)
-        return yield* Effect.ensuring(submit(live, row, restore), Effect.sync(() => live.inbox.dropForm(row.id)))
-      })
+    // While it can still be interrupted: a sender that goes away from now on interrupts nothing.
+    Effect.zipRight(
+      Effect.sync(onStoring),
+      Effect.uninterruptibleMask((restore) =>
+        Effect.gen(function*() {
+          yield* checkParts(parts)
+          const { first, row } = yield* store(live, "prompt", parts, options)
+          // It was stopped while hooks checked it, or while it was being stored: it stays as a note, and starts nothing.
+          if (live.run.stops !== stops) return yield* withdrawn(live, row)
+          if (first) yield* startSideFiber(live, inProject(live, makeTitle(live, textOf(parts))))
+          if (output !== undefined) live.inbox.askForm(row.id, output)
+          return yield* Effect.ensuring(
+            submit(live, row, restore, stops),
+            Effect.sync(() => live.inbox.dropForm(row.id))
+          )
+        })
+      )
     ),
     (exit) =>
       Exit.isSuccess(exit)

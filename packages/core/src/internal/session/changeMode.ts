@@ -11,6 +11,7 @@ import type { Live } from "../live/Live.ts"
 import { switchMode } from "../live/mode.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 import { logUnstored } from "../logUnstored.ts"
+import { bindTree } from "./bindTree.ts"
 
 /** The delay, because a person who cycles through the modes with a key passes modes that would answer a question. */
 const delay = "2 seconds"
@@ -20,7 +21,10 @@ const patchOf = Effect.fnUntraced(function*(root: Live, mode: Mode) {
   const { settings } = yield* Config
   const patch = switchMode(root.info, mode, settings.default_agent)
   const agents = yield* Agent
-  if (patch.agent !== undefined) yield* agents.get(patch.agent)
+  if (patch.agent !== undefined) {
+    yield* agents.get(patch.agent)
+    yield* bindTree(root, patch.agent)
+  }
   return patch
 })
 

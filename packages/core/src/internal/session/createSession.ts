@@ -7,12 +7,14 @@ import { none } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
+import { needsNoDirectory } from "../../Anywhere.ts"
 import { Config } from "../../Config.ts"
 import { Journal } from "../../Journal.ts"
 import type { Entry } from "../../JournalEntry.ts"
 import { Leases } from "../../Leases.ts"
 import { Projects } from "../../Projects.ts"
 import type { ChildOptions, SessionOptions } from "../../SessionOptions.ts"
+import { Workspaces } from "../../Workspaces.ts"
 import { checkBudget } from "../budget/checkBudget.ts"
 import { childInfo } from "../live/childInfo.ts"
 import { startIn } from "../live/mode.ts"
@@ -25,7 +27,10 @@ const agentOf = (name: string) => Effect.flatMap(Agent, (agents) => agents.get(n
 const startOf = Effect.fnUntraced(function*(options: SessionOptions) {
   const { settings } = yield* Config
   if (options.mode === "plan") yield* agentOf(planAgent)
-  return { settings, agent: yield* agentOf(options.agent ?? settings.default_agent) }
+  const agent = yield* agentOf(options.agent ?? settings.default_agent)
+  const { directory, permission = [] } = options
+  const starts = startIn(agent.name, options.mode)
+  return { settings, starts, isFree: yield* needsNoDirectory(starts.agent, { directory, permission }) }
 })
 
 /** Makes a root session. */
@@ -34,19 +39,23 @@ export const createSession = Effect.fn("Session.create")(function*(options: Sess
   const journal = yield* Journal
   const leases = yield* Leases
   const table = yield* SessionTable
-  const { agent, settings } = yield* Projects.use(options.directory, startOf(options))
+  const { isFree, settings, starts } = yield* Projects.use(options.directory, startOf(options))
   const now = yield* Clock.currentTimeMillis
   const id = yield* ids.make("ses")
   const budget = options.budget ?? settings.budget
   yield* checkBudget(budget)
+  // A tree that goes anywhere leaves no files behind.
+  const workspace = isFree ? undefined : yield* (yield* Workspaces).origin(options.directory, settings)
   const info: SessionInfo = {
     id,
     rootID: id,
     depth: 0,
     projectID: options.projectID ?? options.directory,
     directory: options.directory,
+    ...(leases.host === undefined ? {} : { host: leases.host, ...(isFree ? { anywhere: true } : {}) }),
+    ...(workspace === undefined ? {} : { workspace }),
     title: options.title ?? untitled,
-    ...startIn(agent.name, options.mode),
+    ...starts,
     ...(options.model === undefined ? {} : { model: options.model }),
     permission: options.permission ?? [],
     usage: { own: none, subtree: none },

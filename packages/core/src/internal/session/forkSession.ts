@@ -57,9 +57,10 @@ const closed = ({ info, parts }: MessageWithParts, now: number): MessageWithPart
 
 /** The data of the fork: it keeps the original's settings, and none of its usage and state. */
 const infoOf = (live: Live, id: SessionInfo["id"], now: number): SessionInfo => {
-  const { budget, summary: _, turn: __, worktree: ___, ...kept } = live.info
+  const { budget, summary: _, turn: __, worktree: ___, workspace, ...kept } = live.info
   return {
     ...kept,
+    ...(workspace === undefined ? {} : { workspace: { remote: workspace.remote, inside: workspace.inside } }),
     id,
     rootID: kept.parentID === undefined ? id : kept.rootID,
     title: kept.title === untitled ? untitled : `${kept.title} (fork)`,

@@ -4,11 +4,15 @@ import { type MessageID, type SessionID } from "@skein/domain/Id"
 import type { Mode } from "@skein/domain/Mode"
 import type { PartInput } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
+import type { Answerer } from "../../Answerer.ts"
+import type { Leases } from "../../Leases.ts"
 import type { Permission } from "../../Permission.ts"
 import { Projects } from "../../Projects.ts"
 import type { ChildOptions, SessionOptions } from "../../SessionOptions.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
+import type { Newest } from "../../StorageFilter.ts"
 import type { PromptError, PromptOptions, Turn } from "../../Turn.ts"
+import { Whereabouts } from "../../Whereabouts.ts"
 import { compactNow } from "../compact/compactNow.ts"
 import type { Live } from "../live/Live.ts"
 import { removeSession } from "../live/removeSession.ts"
@@ -22,16 +26,20 @@ import { Recovery } from "../tasks/Recovery.ts"
 import { servicesForLater } from "../traced.ts"
 import { changeMode } from "./changeMode.ts"
 import { createChild, createSession } from "./createSession.ts"
+import { handOver, isMovable } from "./handOver.ts"
 import { appendTo, forkFrom, leaveTree, messagesOf, promptSession, renameSession } from "./sessionOperations.ts"
 
 type Services =
+  | Answerer
   | LoopServices
+  | Leases
   | Permission
   | Projects
   | Recovery
   | SessionRunner
   | SessionStorage
   | SessionTable
+  | Whereabouts
 
 /** Makes the service. */
 export const makeSession = Effect.gen(function*() {
@@ -39,6 +47,7 @@ export const makeSession = Effect.gen(function*() {
   const storage = yield* SessionStorage
   const runner = yield* SessionRunner
   const recovery = yield* Recovery
+  const whereabouts = yield* Whereabouts
   const { ended, submitted } = promptHooks()
   const context = yield* servicesForLater<Services>()
   const given = <A, E>(effect: Effect.Effect<A, E, Services>) => Effect.provide(effect, context)
@@ -54,7 +63,7 @@ export const makeSession = Effect.gen(function*() {
     list: (filter: { readonly projectID?: string; readonly limit?: number } = {}) =>
       storage.sessions({ ...filter, roots: true }),
     children: (id: SessionID) => Effect.map(storage.sessions({ parentID: id }), (found) => found.rows),
-    messages: (id: SessionID) => given(messagesOf(id)),
+    messages: (id: SessionID, newest?: Newest) => given(messagesOf(id, newest)),
     prompt: (id: SessionID, input: string | ReadonlyArray<PartInput>, options: PromptOptions = {}) =>
       given(promptSession(id, input, options, submitted)),
     withdraw: (id: SessionID, messageID: MessageID) => given(table.use(id, (live) => withdrawPrompt(live, messageID))),
@@ -71,8 +80,11 @@ export const makeSession = Effect.gen(function*() {
     summarize: (id: SessionID) => given(table.work(id, summarize)),
     summarized: (id: SessionID) => opened(id, summarized),
     leave: (id: SessionID) => given(leaveTree(id)),
+    handOver: (rootID: SessionID, patience: number) => given(handOver(rootID, patience)),
+    isMovable: (rootID: SessionID) => given(isMovable(rootID)),
     stop: (id: SessionID, by?: string) => opened(id, (live) => recovery.stop(live, by)),
-    status: (id: SessionID) => Effect.sync(() => table.peek(id)?.status ?? { type: "idle" as const }),
+    status: (id: SessionID) =>
+      Effect.sync(() => whereabouts.awaited(id) ?? table.peek(id)?.status ?? { type: "idle" as const }),
     fork: (id: SessionID, options?: { readonly messageID?: MessageID }) => given(forkFrom(id, options?.messageID)),
     setMode: (id: SessionID, mode: Mode) => given(changeMode(id, mode)),
     rename: (id: SessionID, title: string) => given(renameSession(id, title)),

@@ -8,6 +8,7 @@ import { Agent } from "../../Agent.ts"
 import { Journal } from "../../Journal.ts"
 import { Leases } from "../../Leases.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
+import { type Newest, newestOf } from "../../StorageFilter.ts"
 import type { PromptOptions } from "../../Turn.ts"
 import { checkBudget } from "../budget/checkBudget.ts"
 import { snapshot } from "../live/History.ts"
@@ -17,6 +18,7 @@ import { SessionRunner } from "../runner/SessionRunner.ts"
 import { asParts, checkParts } from "../runner/submitPrompt.ts"
 import { promptHooks } from "../sessionHooks/turnHooks.ts"
 import { Recovery } from "../tasks/Recovery.ts"
+import { bindTree } from "./bindTree.ts"
 import { forkSession } from "./forkSession.ts"
 
 const agentOf = (name: string) => Effect.flatMap(Agent, (agents) => agents.get(name))
@@ -42,7 +44,7 @@ export const promptSession = Effect.fnUntraced(function*(
   return yield* table.work(id, (live) => {
     const stops = known === undefined || known === live ? before : live.run.stops
     const named = options.agent === undefined ? Effect.void : agentOf(options.agent)
-    return table.inProject(live, named).pipe(
+    return table.inProject(live, Effect.zipRight(named, bindTree(live, options.agent))).pipe(
       Effect.zipRight(recovery.recover(live)),
       Effect.zipRight(table.inProject(live, submitted(live, parts))),
       Effect.flatMap((withContext) => runner.submit(live, withContext, options, stops))
@@ -92,9 +94,11 @@ export const renameSession = Effect.fnUntraced(function*(id: SessionID, title: s
 })
 
 /** The messages of a session, without loading them into memory. */
-export const messagesOf = Effect.fnUntraced(function*(id: SessionID) {
+export const messagesOf = Effect.fnUntraced(function*(id: SessionID, newest?: Newest) {
   const table = yield* SessionTable
   const storage = yield* SessionStorage
   const { messages } = yield* table.open(id)
-  return messages !== undefined ? messages.map(snapshot) : (yield* storage.messages(id)).rows
+  return messages !== undefined
+    ? newestOf(messages, newest).map(snapshot)
+    : (yield* storage.messages(id, newest)).rows
 })

@@ -63,7 +63,8 @@ const openChild = Effect.fnUntraced(function*({ agent, child, parent }: CheckedT
   const table = yield* SessionTable
   const ids = yield* Ids
   const id = yield* ids.make("ses")
-  const workspace = (request.isolation ?? agent.isolation) === undefined
+  // What touches no file needs no copy of the files.
+  const workspace = (request.isolation ?? agent.isolation) === undefined || parent.root.info.anywhere === true
     ? undefined
     // It may take a while, and leaves nothing behind if it is interrupted.
     : yield* Effect.mapError(

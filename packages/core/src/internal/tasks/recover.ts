@@ -3,6 +3,7 @@
  * continues.
  */
 import type { PartID, SessionID } from "@skein/domain/Id"
+import type { InboxRow } from "@skein/domain/InboxRow"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Clock from "effect/Clock"
@@ -12,6 +13,7 @@ import { Agent } from "../../Agent.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { TaskRefused } from "../../TaskError.ts"
 import type { TaskProgress } from "../../TaskRequest.ts"
+import { startsLoop } from "../../Unfinished.ts"
 import { endPromise, keptFor } from "../budget/reservations.ts"
 import { disposeOf } from "../calls/reportedRuns.ts"
 import { closeStopped, closeTurn } from "../conversation/closeTurn.ts"
@@ -183,16 +185,21 @@ const settleOrKeep = Effect.fnUntraced(function*(row: TaskRun, infos: Map<Sessio
 const logFailure = ({ taskID }: TaskRun) => (error: { readonly message: string }) =>
   Effect.as(Effect.logError(`The task ${taskID} could not be recovered`, error.message), false)
 
-/** Unread messages to a settled task start a new run. */
+/** Unread messages to a settled task start a new run; its loop answers everything else itself, as it did before. */
 const startForUnread = Effect.fnUntraced(
   function*(info: SessionInfo, runs: ReadonlyArray<TaskRun>) {
     const storage = yield* SessionStorage
     const table = yield* SessionTable
     const last = runs.findLast(({ taskID }) => taskID === info.id)
     const { rows: waiting } = yield* storage.inbox(info.id)
-    if (last === undefined || !waiting.some(({ foreign, kind }) => kind === "steer" && foreign !== true)) return
-    const live = yield* table.open(info.id)
-    if (live.parent !== undefined && live.tasks.size === 0) yield* startForMessages(live.parent, last, live)
+    const isMessage = ({ foreign, kind }: InboxRow) => kind === "steer" && foreign !== true
+    if (last !== undefined && waiting.some(isMessage)) {
+      const live = yield* table.open(info.id)
+      if (live.parent !== undefined && live.tasks.size === 0) yield* startForMessages(live.parent, last, live)
+    } else if (waiting.some((row) => row.kind !== "steer" && startsLoop(info, row))) {
+      const runner = yield* SessionRunner
+      yield* runner.resume(yield* table.open(info.id))
+    }
   },
   Effect.catchAll((error) => Effect.logWarning("A message to a task stays in its inbox", error.message))
 )

@@ -53,7 +53,7 @@ const stopLeft = Effect.fnUntraced(function*(live: Live, by: string | undefined,
   if (runs.length + turns.length === 0) return
   yield* storeStop(live)
   yield* Effect.catchTag(
-    table.work(live.info.id, () => settleAll(live, by, now)),
+    table.settle(live.info.id, () => settleAll(live, by, now)),
     "ProjectUnavailable",
     (error) => Effect.logWarning("What was stopped is settled when its session is resumed", error.message)
   )

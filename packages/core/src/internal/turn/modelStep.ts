@@ -1,7 +1,7 @@
 /** The heart of the loop: makes a request, and asks the candidate models. */
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { ErrorInfo, FinishReason, UserMessage } from "@skein/domain/Message"
-import type { ModelRef } from "@skein/domain/Model"
+import { formatRef, type ModelRef } from "@skein/domain/Model"
 import type { ToolPart } from "@skein/domain/Part"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -10,7 +10,15 @@ import { Agent } from "../../Agent.ts"
 import { Config } from "../../Config.ts"
 import { Instructions } from "../../Instructions.ts"
 import type { Subject } from "../../Permission.ts"
-import { type LanguageModel, type ModelRequest, ModelUnavailable, Provider, type ToolSpec } from "../../Provider.ts"
+import {
+  type LanguageModel,
+  ModelError,
+  type ModelRequest,
+  ModelUnavailable,
+  Provider,
+  type ToolSpec
+} from "../../Provider.ts"
+import { ContextOverflow } from "../../SessionError.ts"
 import { cutOff, unpriced } from "../budget/review.ts"
 import { callerOf, describeAll, offer, subjectOf } from "../calls/offer.ts"
 import { startCalls } from "../calls/startCalls.ts"
@@ -133,10 +141,30 @@ const attempt = Effect.fnUntraced(function*(making: Making, ref: ModelRef) {
 
 type Attempt = ReturnType<typeof attempt>
 
+/** Why a model of several did not answer. */
+type Failure = ModelUnavailable | ModelError | ContextOverflow
+
+/** The last failure, with a message that has those of all models. */
+const joined = (failures: ReadonlyArray<readonly [ModelRef, Failure]>, last: Failure): Failure => {
+  const lines = failures.map(([ref, { message }]) => `- ${formatRef(ref)}: ${message}`)
+  const message = `None of the agent's ${failures.length} models has answered.\n${lines.join("\n")}`
+  switch (last._tag) {
+    case "ModelUnavailable":
+      return new ModelUnavailable({ model: last.model, reason: last.reason, message })
+    case "ContextOverflow":
+      return new ContextOverflow({ id: last.id, model: last.model, tries: last.tries, message })
+    case "ModelError": {
+      const { finish, reason, retryAfter, retryable, status, tries } = last
+      return new ModelError({ finish, reason, retryAfter, retryable, status, tries, message })
+    }
+  }
+}
+
 /** Tries the models in order until one answers. */
 const firstAnswer = (
   making: Making,
-  [ref, ...others]: ReadonlyArray<ModelRef>
+  [ref, ...others]: ReadonlyArray<ModelRef>,
+  failures: ReadonlyArray<readonly [ModelRef, Failure]> = []
 ): Effect.Effect<Step, Effect.Effect.Error<Attempt>, Effect.Effect.Context<Attempt>> => {
   if (ref === undefined) {
     return Effect.fail(
@@ -147,13 +175,12 @@ const firstAnswer = (
       })
     )
   }
-  return others.length === 0
-    ? attempt(making, ref)
-    : Effect.catchTags(attempt(making, ref), {
-      ModelUnavailable: () => firstAnswer(making, others),
-      ModelError: () => firstAnswer(making, others),
-      ContextOverflow: () => firstAnswer(making, others)
-    })
+  const next = (failure: Failure) => {
+    const all = [...failures, [ref, failure] as const]
+    if (others.length > 0) return firstAnswer(making, others, all)
+    return Effect.fail(failures.length === 0 ? failure : joined(all, failure))
+  }
+  return Effect.catchTags(attempt(making, ref), { ModelUnavailable: next, ModelError: next, ContextOverflow: next })
 }
 
 /** Makes one step. */

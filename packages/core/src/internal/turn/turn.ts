@@ -9,6 +9,7 @@ import { ModelError } from "../../Provider.ts"
 import type { Turn, TurnEnd } from "../../Turn.ts"
 import { turnWorks } from "../budget/account.ts"
 import { cutOff as cutOffBy, exhausted, warning } from "../budget/review.ts"
+import { keepFiles } from "../calls/keepStep.ts"
 import { subjectOf } from "../calls/offer.ts"
 import { toolCalls } from "../calls/toolCalls.ts"
 import { closeTurn } from "../conversation/closeTurn.ts"
@@ -140,6 +141,8 @@ export const runTurn = Effect.fnUntraced(
     if (!resumes && (hasOpenTurn || !known)) yield* closeTurn(live)
     const before = live.info.usage.subtree
     live.tasks.beginTurn()
+    // People may have changed files since the last turn.
+    if (!resumes && live.parent === undefined) yield* keepFiles(live)
     const resumed = resumes ? yield* resumeTurn(live, yield* outputOfTurn(live)) : undefined
     if (resumed?.end !== undefined && !live.inbox.hasMore) return yield* turnOf(live, resumed.end, before)
     const from = resumed?.from ?? messages.length
@@ -149,6 +152,7 @@ export const runTurn = Effect.fnUntraced(
     let answering: string | undefined
     let structuredOutput: StructuredOutput | undefined
     for (let count = resumed?.steps ?? 0;; count++) {
+      yield* live.pause.between(live.info.id)
       const taken = yield* takeInbox(live, resumed === undefined && count === 0)
       asked = taken.structuredOutput ?? asked
       if (answering !== live.info.agent) structuredOutput = asked ?? (yield* outputOfTurn(live))

@@ -108,6 +108,26 @@ export const content: Tests = {
     )
   }),
 
+  "reads the newest messages, and the newest before one": Effect.fnUntraced(function*(use) {
+    const names = ["a", "b", "c", "d"]
+    yield* use(commit([
+      write.session(session("root")),
+      ...names.map((name) => write.message(message("root", name))),
+      // Parts need not be in the order of their messages.
+      ...names.map((name, at) => write.part(part("root", name, String(names.length - at))))
+    ]))
+    const whole = (yield* use(messages(ids.ses("root")))).rows
+    const newest = (limit: number, before?: string) =>
+      Effect.map(
+        use(messages(ids.ses("root"), { limit, ...(before === undefined ? {} : { before: ids.msg(before) }) })),
+        ({ rows }) => rows
+      )
+    expect(yield* newest(2)).toEqual(whole.slice(2))
+    expect(yield* newest(9)).toEqual(whole)
+    expect(yield* newest(2, "d")).toEqual(whole.slice(1, 3))
+    expect(yield* newest(2, "a")).toEqual([])
+  }),
+
   "orders messages and parts by id, and drops removed parts": Effect.fnUntraced(function*(use) {
     yield* use(commit([
       write.part(part("root", "a", "3")),

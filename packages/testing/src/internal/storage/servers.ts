@@ -40,6 +40,13 @@ const inTurn = (name: string, ended?: "stopped" | "completed", unclosed?: true) 
     }
   }))
 
+/** A prompt for after the turn. */
+const queuedAt = (of: string, name: string, created: number) => ({
+  ...inboxRow(of, name),
+  after: "turn" as const,
+  time: { created }
+})
+
 /** The tests. */
 export const servers: Tests = {
   "returns the range of a tree's log": Effect.fnUntraced(function*(use) {
@@ -76,7 +83,13 @@ export const servers: Tests = {
       write.session(session("noted")),
       write.inbox({ ...inboxRow("noted", "3"), kind: "note" }),
       write.session(session("queued")),
-      write.inbox({ ...inboxRow("queued", "6"), after: "turn" }),
+      write.inbox(queuedAt("queued", "6", 1)),
+      inTurn("between", "completed"),
+      write.inbox(queuedAt("between", "7", 1)),
+      inTurn("kept", "stopped"),
+      write.inbox(queuedAt("kept", "8", 2)),
+      inTurn("later", "stopped"),
+      write.inbox(queuedAt("later", "9", 3)),
       inTurn("stopped", "stopped"),
       write.inbox(inboxRow("stopped", "4", "told")),
       inTurn("news", "completed"),
@@ -86,7 +99,7 @@ export const servers: Tests = {
       write.run(run("1", "child", { state: "queued" }))
     ]))
     expect((yield* use(unfinished)).toSorted()).toEqual(
-      ["news", "open", "prompted", "root", "stopping"].map(ids.ses)
+      ["between", "later", "news", "open", "prompted", "queued", "root", "stopping"].map(ids.ses)
     )
   }),
 

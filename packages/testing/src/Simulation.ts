@@ -53,7 +53,7 @@ const makeClock = () => {
 const many = 1_000_000
 
 /** The options of a simulation. */
-export interface Simulation {
+export interface SimulationOptions {
   readonly seed: number
   /** The maximum number of operations before a fiber yields; 300 if absent. Effect's own schedulers allow 2,048. */
   readonly maxSlice?: number
@@ -79,7 +79,7 @@ const interruptible = (fiber: object): boolean =>
   "currentRuntimeFlags" in fiber && RuntimeFlags.interruptible(fiber.currentRuntimeFlags as RuntimeFlags.RuntimeFlags)
 
 /** Runs a program to its end; throws its failure, and an error if it waits forever. */
-export const simulate = <A, E>(program: Effect.Effect<A, E>, simulation: Simulation): A => {
+export const simulate = <A, E>(program: Effect.Effect<A, E>, simulation: SimulationOptions): A => {
   const { everywhere = false, limit = many, maxSlice = 300, seed, step } = simulation
   const random = new PCGRandom(seed)
   const { clock, next } = makeClock()

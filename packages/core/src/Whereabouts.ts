@@ -1,0 +1,43 @@
+/** Decides whether the directory of a tree is on this machine. */
+import type { SessionID } from "@skein/domain/Id"
+import type { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+
+/** What a tree waits for. */
+export type Awaited = Extract<SessionStatus, { readonly type: "away" }>
+
+/** What a program of several machines knows of directories. */
+export interface Places {
+  /** Whether the directory of a tree is on another machine, which does not share it with this one. */
+  readonly isAway: (root: SessionInfo) => Effect.Effect<boolean>
+  /** What a tree with unfinished work waits for before anybody can continue it; undefined if it does not. */
+  readonly awaited: (rootID: SessionID) => Awaited | undefined
+}
+
+const everywhere: Places = { isAway: () => Effect.succeed(false), awaited: () => undefined }
+
+/** Where the directories of trees are. */
+export class Whereabouts extends Context.Tag("@skein/core/Whereabouts")<
+  Whereabouts,
+  Places & {
+    /** Whether anybody decides it: every directory counts as being here until then. */
+    readonly isDecided: () => boolean
+    /** From now on these decide it. Before, every directory counts as being here. */
+    readonly decideBy: (places: Places) => void
+  }
+>() {
+  /** Every directory is here, until a program of several machines decides it. */
+  static readonly layer: Layer.Layer<Whereabouts> = Layer.sync(Whereabouts, () => {
+    let places = everywhere
+    return {
+      isAway: (root) => places.isAway(root),
+      awaited: (rootID) => places.awaited(rootID),
+      isDecided: () => places !== everywhere,
+      decideBy: (others) => {
+        places = others
+      }
+    }
+  })
+}
