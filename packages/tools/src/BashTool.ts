@@ -20,26 +20,20 @@ import { SpillFiles } from "./SpillFiles.ts"
 const timeouts = { usual: 120_000, maximum: 600_000 }
 
 const description =
-  `Runs a command with bash in the working directory and gives what it writes to both its outputs, and its exit code.
-It has no terminal and no input. What it leaves in the background is ended with it. Of a long output beginning and end are shown;
-all of it is kept in a file that is named then. Prefer read, edit, glob, grep and list for what they do.
-Where there is a sandbox, most commands run without a question: they see the project, the system, toolchains, and a /tmp and a
-home of their own that last, but no network and no credentials, and the project may be read-only. Do not ask before you try. If a
-command has to change files, or use the network or credentials, say so in needs; a person may be asked for that.`
+  `Runs bash in the working directory; gives both outputs and the exit code. No terminal, no input. What it leaves in the background ends with it. Of long output you see both ends, and a file with all of it. Prefer read, edit, glob, grep and list.
+With a sandbox, most commands run without a question: they see the project (perhaps read-only), the system, toolchains, a lasting /tmp and home of their own, but no network or credentials. Do not ask before you try. Say in needs if a command must change files or use network or credentials; a person may be asked.`
 
 const Parameters = Schema.Struct({
   command: Schema.NonEmptyString.annotations({ description: "The command line" }),
   timeout: Schema.optional(
     millisecondsUpTo(timeouts.maximum, "10 minutes").annotations({
-      description:
-        `When it is killed, in milliseconds or as "90s" (${timeouts.usual} if left out, at most ${timeouts.maximum})`
+      description: `When to kill it: milliseconds, or as "90s" (${timeouts.usual}; at most ${timeouts.maximum})`
     })
   ),
   description: Schema.optional(Schema.String.annotations({ description: "What it does, in 5 to 10 words" })),
   needs: Schema.optional(
     Schema.Array(Schema.Literal("write", "network", "credentials")).annotations({
-      description:
-        "What it cannot do without: changing files of the project, the network, credentials (keys, tokens, the home). Nothing if left out"
+      description: "Nothing by default; credentials are keys, tokens, the home"
     })
   )
 })
@@ -83,10 +77,17 @@ const confinementOf = ({ approved = [], grants, onlyReads, reached = [] }: Decid
   }))
 
 /** Refuses a command that did not end normally, with its output so far. */
-const refuseUnended = ({ exceeded, exit, output, timedOut }: ShellEnd, timeout: number) => {
+const refuseUnended = ({ exceeded, exit, lapsed, output, timedOut }: ShellEnd, timeout: number) => {
   const wrote = output === "" ? "It wrote nothing." : `Its output so far:\n${output}`
   if (timedOut) {
     return refuse("timeout", `The command ran longer than ${timeout} ms and was killed. ${wrote}`, { exit, timedOut })
+  }
+  if (lapsed === true) {
+    const why =
+      "The command was killed before it ended, because this server was too slow to keep the session for a moment."
+    return refuse("lapsed", `${why} What it did until then remains: check that before you repeat it. ${wrote}`, {
+      exit
+    })
   }
   return exceeded === undefined
     ? Effect.void

@@ -65,6 +65,10 @@ export interface Place {
   readonly dataDirectory: string
   /** The program's own files and directories, wherever they are. No tool changes them without a person's consent. */
   readonly own?: ReadonlyArray<string>
+  /** Files and directories besides the data directory that no tool and no command sees. Absolute. */
+  readonly secret?: ReadonlyArray<string>
+  /** The user's config, absolute. A person is asked before each look at what may hold keys. */
+  readonly settings?: string
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
@@ -84,11 +88,17 @@ export interface ShellOptions<E = never> {
  * What the tools of all projects share on this machine, and the files that keep texts that are too long for a model.
  */
 export const layerMachine = (
-  { dataDirectory, environment, own = [] }: Place
+  { dataDirectory, environment, own = [], secret = [], settings }: Place
 ): Layer.Layer<Machine | Spill, never, FileSystem.FileSystem | Path.Path> =>
   Layer.mergeAll(
     Network.layer({ environment }),
-    Paths.layer({ home: environment["HOME"], own: [dataDirectory, ...own] }),
+    Paths.layer({
+      home: environment["HOME"],
+      own: [dataDirectory, ...own, ...secret],
+      dataDirectory,
+      secret,
+      ...(settings === undefined ? {} : { settings })
+    }),
     Ripgrep.layer({ environment }),
     SeenFiles.layer,
     SpillFiles.layerSpill

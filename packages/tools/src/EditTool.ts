@@ -13,16 +13,15 @@ import { refuse } from "./internal/refusal.ts"
 import { Paths } from "./Paths.ts"
 import { SeenFiles } from "./SeenFiles.ts"
 
-const description = `Replaces a text in a file. The file must have been read in this session first.
-oldString must be in the file exactly as it stands there (without the line numbers of read) and only once: give enough of
-the lines around it, or set replaceAll. Line ends of the file are kept. To make a file or replace all of it, use write.`
+const description =
+  `Replaces text in a file that this session has read. oldString must match exactly (without the line numbers of read) and only once: include lines around it, or set replaceAll. Line ends are kept.`
 
 const Parameters = Schema.Struct({
-  filePath: Schema.String.annotations({ description: "The file, absolute or relative to the working directory" }),
-  oldString: Schema.String.annotations({ description: "The text to replace" }),
-  newString: Schema.String.annotations({ description: "The text to put in its place" }),
+  filePath: Schema.String.annotations({ description: "Absolute or relative" }),
+  oldString: Schema.String.annotations({ description: "Text to replace" }),
+  newString: Schema.String.annotations({ description: "Its replacement" }),
   replaceAll: Schema.optional(
-    Schema.Boolean.annotations({ description: "Replace all places where oldString is, not just the only one (false)" })
+    Schema.Boolean.annotations({ description: "Replace every match (false)" })
   )
 })
 
@@ -46,7 +45,7 @@ export const makeEdit: Effect.Effect<Tool<EditInput>, never, FileSystem.FileSyst
   function*() {
     const paths = yield* Paths
     const seen = yield* SeenFiles
-    const { apply, existing, requireSeen, tidy } = makeFileChanges(yield* FileSystem.FileSystem, seen)
+    const { apply, existing, requireSeen, tidy } = yield* makeFileChanges(yield* FileSystem.FileSystem, seen)
 
     return define<EditInput>({
       name: "edit",
@@ -63,7 +62,7 @@ export const makeEdit: Effect.Effect<Tool<EditInput>, never, FileSystem.FileSyst
       execute: Effect.fnUntraced(function*(input, context) {
         const target = yield* paths.confirm(input, input.filePath, context)
         const change = Effect.gen(function*() {
-          const before = yield* existing(target)
+          const before = yield* existing(context, target)
           if (before === undefined) {
             return yield* refuse(
               "not_found",
@@ -73,14 +72,14 @@ export const makeEdit: Effect.Effect<Tool<EditInput>, never, FileSystem.FileSyst
           yield* requireSeen(context.sessionID, target, before.bytes)
           const { newString, oldString, replaceAll = false } = input
           const replaced = yield* replaceText(before.bytes, { oldString, newString, replaceAll, shown: target.shown })
-          yield* apply(context, [{ target, before, after: replaced.bytes }])
-          return { lines: replaced.lines, shown: fileDiff(before.bytes, replaced.bytes) }
+          const notes = yield* apply(context, [{ target, before, after: replaced.bytes }])
+          return { lines: replaced.lines, notes, shown: fileDiff(before.bytes, replaced.bytes) }
         })
-        const { lines, shown } = yield* seen.alone([target.real])(change)
+        const { lines, notes, shown } = yield* seen.alone([target.real])(change)
         const places = lines.length === 1 ? `line ${lines[0]}` : `${lines.length} places, the first at line ${lines[0]}`
         return {
           title: target.shown,
-          output: `Edited ${target.shown} at ${places}.`,
+          output: [`Edited ${target.shown} at ${places}.`, ...notes].join("\n"),
           metadata: {
             filePath: target.shown,
             replacements: lines.length,
@@ -95,7 +94,7 @@ export const makeEdit: Effect.Effect<Tool<EditInput>, never, FileSystem.FileSyst
         const target = yield* paths.decide({}, input.filePath, context)
         const { shown } = target
         yield* tidy(context, [target])
-        const now = yield* existing(target)
+        const now = yield* existing(context, target)
         const found = now === undefined ? undefined : foundEdit(now.bytes, input)
         if (found?.state === "made") {
           const { lines: [first, ...more] } = found

@@ -16,14 +16,13 @@ import { Ripgrep } from "./Ripgrep.ts"
 const maximumFiles = 1_000
 
 const description =
-  `Finds files by name, such as **/*.ts or src/{api,web}/**. A pattern without a slash looks in all directories.
-Gives one path a line, relative to the working directory and sorted; at most ${maximumFiles}. Leaves out what .gitignore names.`
+  `Finds files by name. A pattern without a slash looks in all directories. Gives sorted paths relative to the working directory, at most ${maximumFiles}. Skips what .gitignore names.`
 
 const Parameters = Schema.Struct({
   pattern: Schema.NonEmptyString.annotations({
-    description: "The glob: * ? [a-z] {a,b} and ** for any directories"
+    description: "Such as **/*.ts or src/{api,web}/[a-z]?.md"
   }),
-  path: Schema.optional(Schema.String.annotations({ description: "The directory to look in (the working directory)" }))
+  path: Schema.optional(Schema.String.annotations({ description: "Where to look (working directory)" }))
 })
 
 /** The parameters of `glob`. */
@@ -70,7 +69,7 @@ export const makeGlob: Effect.Effect<Tool<GlobInput>, never, FileSystem.FileSyst
         const matches = yield* matcher(input.pattern, target)
         yield* requireDirectory(fs, target)
         const found: Array<string> = []
-        const notes = yield* eachFile(ripgrep, target, (path) => {
+        const notes = yield* eachFile(ripgrep, target, paths.hides(target), (path) => {
           if (matches(path)) {
             found.push(below(target, path))
           }

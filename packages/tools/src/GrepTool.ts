@@ -19,26 +19,24 @@ const limits = { usual: 250, maximum: 1_900 }
 const maximumColumns = 500
 
 const description =
-  `Finds a regular expression (ripgrep's syntax, without look-around) in files. Gives path:line:text, or only the paths
-(mode files), or path:count (mode count), sorted by path; ${limits.usual} lines at most unless limit says otherwise. Lines longer than
-${maximumColumns} characters are cut. Leaves out what .gitignore names, binary files, .env files, and files that the rules do not let you read.`
+  `Searches files (ripgrep's syntax, no look-around). Gives path:line:text, paths (mode files) or path:count (mode count), sorted by path; ${limits.usual} lines unless limit says otherwise. Cuts lines at ${maximumColumns} characters. Skips what .gitignore names, binary files, .env files, and what you may not read.`
 
 const Parameters = Schema.Struct({
-  pattern: Schema.NonEmptyString.annotations({ description: "The regular expression" }),
+  pattern: Schema.NonEmptyString.annotations({ description: "Regular expression" }),
   path: Schema.optional(
-    Schema.String.annotations({ description: "The file or directory to look in (the working directory)" })
+    Schema.String.annotations({ description: "File or directory (working directory)" })
   ),
   glob: Schema.optional(
-    Schema.NonEmptyString.annotations({ description: "Only files that fit this, such as *.ts" })
+    Schema.NonEmptyString.annotations({ description: "Only such files: *.ts" })
   ),
   mode: Schema.optional(
     Schema.Literal("content", "files", "count").annotations({
-      description: "What to show: lines (content), paths, or counts"
+      description: "What to show (content)"
     })
   ),
   limit: Schema.optional(
     Schema.Number.pipe(Schema.int(), Schema.between(1, limits.maximum)).annotations({
-      description: `How many lines or files to show (${limits.usual})`
+      description: `Most lines or files (${limits.usual})`
     })
   )
 })
@@ -135,7 +133,8 @@ const find = (
   { glob, limit = limits.usual, mode = "content", pattern }: GrepInput,
   target: Target,
   inDirectory: boolean,
-  mayRead: (path: string) => boolean
+  mayRead: (path: string) => boolean,
+  hides: ((path: string) => boolean) | undefined
 ) =>
   lookingIn(target, ({ forOthers, path }) => {
     const found: Array<Line> = []
@@ -159,7 +158,7 @@ const find = (
         const [name = "", ...text] = record.split("\0")
         const shown = inDirectory ? below(target, name) : target.shown
         // Without a note: it would reveal that an omitted file matches.
-        if (inDirectory && !mayRead(shown)) return true
+        if (inDirectory && (!mayRead(shown) || hides?.(name) === true)) return true
         const line = mode === "files" ? shown : `${shown}:${text.join("\0")}`
         bytes += Buffer.byteLength(line) + 1
         isCut = found.length === limit || bytes > bound.bytes - 1_024
@@ -217,7 +216,14 @@ export const makeGrep: Effect.Effect<Tool<GrepInput>, never, FileSystem.FileSyst
       execute: Effect.fnUntraced(function*(input, context) {
         const target = yield* paths.confirm(input, input.path ?? ".", context)
         const action = yield* Effect.mapError(context.readAction, cannot("look in", target.shown))
-        const searched = yield* find(ripgrep, input, target, yield* isDirectory(fs, target), readable(action))
+        const searched = yield* find(
+          ripgrep,
+          input,
+          target,
+          yield* isDirectory(fs, target),
+          readable(action),
+          paths.hides(target, "contents")
+        )
         const { end, found, isCut, linked } = searched
         yield* fault(input, end)
         const shown = found.filter(({ name }) => !linked.has(name)).map(({ line }) => line)

@@ -11,11 +11,10 @@ import { Paths } from "./Paths.ts"
 import { Ripgrep } from "./Ripgrep.ts"
 
 const description =
-  `Shows the files below a directory as a tree, directories first and with the number of files in them.
-Where there are many, deep directories are not opened: list those. Leaves out what .gitignore names. To find files by name, use glob.`
+  `Shows the files below a directory as a tree, directories first, with their numbers of files. Among many files, deep directories stay closed: list those. Skips what .gitignore names.`
 
 const Parameters = Schema.Struct({
-  path: Schema.optional(Schema.String.annotations({ description: "The directory (the working directory)" }))
+  path: Schema.optional(Schema.String.annotations({ description: "Directory (working directory)" }))
 })
 
 /** The parameters of `list`. */
@@ -47,7 +46,7 @@ export const makeList: Effect.Effect<Tool<ListInput>, never, FileSystem.FileSyst
         const target = yield* paths.confirm(input, input.path ?? ".", context)
         yield* requireDirectory(fs, target)
         const tree = fileTree()
-        const notes = yield* eachFile(ripgrep, target, tree.add)
+        const notes = yield* eachFile(ripgrep, target, paths.hides(target), tree.add)
         const names = yield* lookingIn(
           target,
           ({ path }) => Effect.mapError(fs.readDirectory(path), cannot("list", target.shown))

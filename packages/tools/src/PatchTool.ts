@@ -1,7 +1,6 @@
 /** The tool `patch`: adds, changes, moves and removes several files, or none of them. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import { define, type Tool, type ToolCaller, type ToolError } from "@skein/core/Tool"
-import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { changeAsks } from "./internal/asks.ts"
@@ -17,19 +16,18 @@ import { Paths, type Target } from "./Paths.ts"
 import { SeenFiles } from "./SeenFiles.ts"
 
 const description =
-  `Changes several files at once: either all of it is done, or nothing. Takes a unified diff (--- a/x, +++ b/x, @@ …)
-or an apply_patch block:
+  `Changes several files, all or nothing. Takes a unified diff (--- a/x, +++ b/x, @@ …) or an apply_patch block:
 *** Begin Patch
 *** Update File: src/a.ts
-@@ function that the change is in
- a line that stays
--a line that goes
-+a line that comes
-*** Add File: src/b.ts
+@@ function around it
+ kept line
+-old line
++new line
+*** Add File: b.ts
 +first line
-*** Delete File: src/c.ts
+*** Delete File: c.ts
 *** End Patch
-An update may have "*** Move to: NEW PATH" as its first line. Paths are relative to the working directory.`
+The first line of an update may be *** Move to: NEW PATH. Paths are relative to the working directory.`
 
 const Parameters = Schema.Struct({ patchText: Schema.String.annotations({ description: "The whole patch" }) })
 
@@ -56,9 +54,14 @@ const intended = ({ from, patch, to }: Located): ReadonlyArray<string> =>
     ? [`M ${from.shown}`]
     : [`A ${to.shown}`, `D ${from.shown}`]
 
-const resultOf = (files: ReadonlyArray<string>, word: string, changed: FileDiff | undefined = undefined) => ({
+const resultOf = (
+  files: ReadonlyArray<string>,
+  word: string,
+  changed: FileDiff | undefined = undefined,
+  notes: ReadonlyArray<string> = []
+) => ({
   title: files.length === 1 ? (files[0] as string) : `${files.length} files`,
-  output: `${word}:\n${files.join("\n")}`,
+  output: [`${word}:`, ...files, ...notes].join("\n"),
   metadata: { files, ...changed }
 })
 
@@ -67,7 +70,7 @@ const listed = (changes: ReadonlyArray<Change>): ReadonlyArray<string> =>
     `${before === undefined ? "A" : after === undefined ? "D" : "M"} ${target.shown}`
   )
 
-type FileChanges = ReturnType<typeof makeFileChanges>
+type FileChanges = Effect.Effect.Success<ReturnType<typeof makeFileChanges>>
 
 /** Resolves the paths of all files in a patch. */
 const locate = (
@@ -98,10 +101,10 @@ const requireDistinct = (located: ReadonlyArray<Located>) => {
 /** The result of a patch on the current contents of one file. */
 const changesOf = Effect.fnUntraced(function*(
   { existing, requireSeen }: FileChanges,
-  session: SessionID,
+  call: Pick<ToolCaller, "sessionID" | "rootID" | "directory">,
   { from, patch, to }: Located
 ) {
-  const before = yield* existing(from)
+  const before = yield* existing(call, from)
   if (patch.kind === "add") {
     if (before !== undefined) {
       return yield* refuse("exists", `${from.shown} exists already, so it cannot be added. Update it instead.`)
@@ -115,11 +118,11 @@ const changesOf = Effect.fnUntraced(function*(
       `${from.shown} does not exist, so it cannot be changed. Check the path, or add the file.`
     )
   }
-  yield* requireSeen(session, from, before.bytes, { orUnseen: true })
+  yield* requireSeen(call.sessionID, from, before.bytes, { orUnseen: true })
   const after = yield* applyHunks(before.bytes, patch.hunks, from.shown)
   if (patch.kind === "delete") return [{ target: from, before, after: undefined }]
   if (to.real === from.real) return [{ target: from, before, after }]
-  if ((yield* existing(to)) !== undefined) {
+  if ((yield* existing(call, to)) !== undefined) {
     return yield* refuse(
       "exists",
       `${to.shown} exists already, so ${from.shown} cannot be moved there. Choose another name.`
@@ -139,11 +142,15 @@ interface Found {
 }
 
 /** Finds out for each file whether its patch was applied. */
-const lookAt = ({ existing }: FileChanges, located: ReadonlyArray<Located>) =>
+const lookAt = (
+  { existing }: FileChanges,
+  call: Pick<ToolCaller, "rootID" | "directory">,
+  located: ReadonlyArray<Located>
+) =>
   Effect.forEach(located, (each) =>
     Effect.gen(function*() {
-      const from = (yield* existing(each.from))?.bytes
-      const to = each.from.real === each.to.real ? from : (yield* existing(each.to))?.bytes
+      const from = (yield* existing(call, each.from))?.bytes
+      const to = each.from.real === each.to.real ? from : (yield* existing(call, each.to))?.bytes
       return { each, from, state: foundPatch(each.patch, from, to) } satisfies Found
     }))
 
@@ -169,7 +176,7 @@ export const makePatch: Effect.Effect<Tool<PatchInput>, never, FileSystem.FileSy
   function*() {
     const paths = yield* Paths
     const seen = yield* SeenFiles
-    const files = makeFileChanges(yield* FileSystem.FileSystem, seen)
+    const files = yield* makeFileChanges(yield* FileSystem.FileSystem, seen)
 
     return define<PatchInput>({
       name: "patch",
@@ -189,19 +196,19 @@ export const makePatch: Effect.Effect<Tool<PatchInput>, never, FileSystem.FileSy
         const located = yield* locate(input, context, paths.confirm)
         const change = Effect.gen(function*() {
           const changes: ReadonlyArray<Change> = (yield* Effect.forEach(located, (each) =>
-            changesOf(files, context.sessionID, each))).flat()
-          yield* files.apply(context, changes)
+            changesOf(files, context, each))).flat()
+          const notes = yield* files.apply(context, changes)
           const shown = filesDiff(changes.map(({ after, before, target }) => [target.shown, before?.bytes, after]))
-          return { names: listed(changes), shown }
+          return { names: listed(changes), notes, shown }
         })
-        const { names, shown } = yield* seen.alone(targetsOf(located).map(({ real }) => real))(change)
-        return resultOf(names, "The patch was applied", shown)
+        const { names, notes, shown } = yield* seen.alone(targetsOf(located).map(({ real }) => real))(change)
+        return resultOf(names, "The patch was applied", shown, notes)
       }),
       recover: Effect.fnUntraced(function*(input, context) {
         // This only checks. If the patch is applied again, the paths are confirmed again.
         const located = yield* locate(input, context, (_, path, caller) => paths.decide({}, path, caller))
         yield* files.tidy(context, targetsOf(located))
-        const found = yield* lookAt(files, located)
+        const found = yield* lookAt(files, context, located)
         if (found.every(({ state }) => state === "open")) return "again"
         if (!found.every(({ state }) => state === "made")) return yield* halfMade(found)
         for (const { each, from } of found) {

@@ -10,7 +10,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { hasOtherNames, makeRealPath } from "./internal/files/realPath.ts"
 import { isPlan, isProtected, isProtectedInHome } from "./internal/protectedNames.ts"
-import { refuse } from "./internal/refusal.ts"
+import { refuse, refuseOwn } from "./internal/refusal.ts"
+import { makeSecretFiles, realOf } from "./internal/secretFiles.ts"
+import { isIn } from "./internal/within.ts"
 import { SpillFiles } from "./SpillFiles.ts"
 
 /** Where a path leads. */
@@ -27,6 +29,20 @@ export interface Target {
   readonly protected: boolean
   /** Whether it is a file inside with other names, which may be outside. */
   readonly linked: boolean
+  /** Whether a person is asked before each look at it: it is the user's config, which may hold keys. */
+  readonly personal?: boolean
+}
+
+/** Which files are Skein's own, all absolute. */
+export interface OwnFiles {
+  /** Files and directories that only a person lets a call change, wherever they are. */
+  readonly own?: ReadonlyArray<string>
+  /** Where Skein keeps its files. No call sees any of them but long outputs and the trees of isolated tasks. */
+  readonly dataDirectory?: string
+  /** More files and directories that no call sees. */
+  readonly secret?: ReadonlyArray<string>
+  /** The user's config. A person is asked before each look at what may hold keys. */
+  readonly settings?: string
 }
 
 /** Makes the parser of paths: plain ones, those below the home directory, and URLs. */
@@ -64,28 +80,61 @@ const named = (target: Target): Effect.Effect<Target> =>
  * Makes the protection of files that cannot be found by name: Skein's own, and those that the user's programs rely on.
  */
 const makeGuarded = Effect.fnUntraced(function*(
-  { home, own = [] }: { readonly home?: string | undefined; readonly own?: ReadonlyArray<string> },
+  { home, own = [], settings }: OwnFiles & { readonly home?: string | undefined },
   realPath: (at: string) => Effect.Effect<string, ToolError>,
   within: (directory: string, at: string) => boolean
 ) {
-  const realOf = (at: string) => Effect.orElseSucceed(realPath(at), () => at)
+  const resolved = (at: string) => Effect.orElseSucceed(realPath(at), () => at)
   // Read at first use, so that the program starts without it.
   const ours = yield* Effect.cached(Effect.gen(function*() {
-    const all = yield* Effect.forEach(own, realOf)
-    const realHome = home === undefined ? undefined : yield* realOf(home)
-    return (real: string, directory: string) =>
+    const all = yield* Effect.forEach(own, resolved)
+    const realHome = home === undefined ? undefined : yield* resolved(home)
+    const config = settings === undefined ? undefined : yield* resolved(settings)
+    const isOurs = (real: string, directory: string) =>
       all.some((each) => within(each, real) && !within(each, directory))
       || (realHome !== undefined && isProtectedInHome(real, directory, realHome))
+    const isPersonal = (real: string, directory: string) =>
+      config !== undefined && within(config, real) && !within(config, directory)
+      && !isForModels(real.slice(config.length + 1))
+    return { isOurs, isPersonal }
   }))
   return (target: Target, caller: ToolCaller) =>
-    target.protected || target.place === "spill" || isPlan(target.shown)
+    target.place === "spill" || isPlan(target.shown)
       ? Effect.succeed(target)
-      : Effect.zipWith(
-        ours,
-        realOf(caller.directory),
-        (isOurs, directory) => isOurs(target.real, directory) ? { ...target, protected: true } : target
-      )
+      : Effect.zipWith(ours, resolved(caller.directory), ({ isOurs, isPersonal }, directory): Target => ({
+        ...target,
+        protected: target.protected || isOurs(target.real, directory),
+        personal: isPersonal(target.real, directory)
+      }))
 })
+
+/** Whether a file of the user's config is there to be read by models: texts, and what skills, agents and commands need. */
+const isForModels = (path: string): boolean => /^(?:skills?|agents?|commands?)(?:[/\\]|$)|\.md$/i.test(path)
+
+/** Memory and environment of processes: Skein's own contain its keys. */
+const isOfProcess = (real: string): boolean => /^\/proc\/\d+\/(?:task\/\d+\/)?(?:environ|mem)$/.test(real)
+
+/** Keeps files from calls that none may see: by the path where they are, and by that of a link to them. */
+const makeSecrets = (own: OwnFiles, path: Path.Path) => {
+  const secrets = makeSecretFiles(own)
+  const refuseSecret = (target: Target, given: string, lexical: string) => {
+    if (target.place === "spill") return Effect.succeed(target)
+    const link = path.join(realOf(path.dirname(lexical)), path.basename(lexical))
+    return isOfProcess(target.real) || secrets.has(target.real) || (link !== target.real && secrets.has(link))
+      ? refuseOwn(given)
+      : Effect.succeed(target)
+  }
+  const hides = ({ real }: Target, look: "names" | "contents" = "names") => {
+    const personal = own.settings === undefined ? [] : [realOf(own.settings)].filter((each) => !isIn(real, each))
+    const hidden = [...secrets.apart(real), ...personal].filter((each) => real === "/" || isIn(each, real))
+    if (hidden.length === 0 && look === "names") return undefined
+    return (below: string) => {
+      const at = path.join(real, below)
+      return hidden.some((each) => isIn(at, each)) || (look === "contents" && secrets.isAlias(at))
+    }
+  }
+  return { hides, refuseSecret }
+}
 
 /** Resolves the paths of calls. */
 export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
@@ -99,13 +148,16 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
    * permission was given for one place, and a link may have changed since.
    */
   readonly confirm: (input: object, path: string, caller: ToolCaller) => Effect.Effect<Target, ToolError>
+  /**
+   * Says of paths relative to a directory whether they are Skein's own, so that no search shows them. `undefined` if
+   * none is. Who shows contents has to ask for other names of such files, too.
+   */
+  readonly hides: (directory: Target, look?: "names" | "contents") => ((path: string) => boolean) | undefined
 }>() {
   /** Paths of the file system; `home` is what `~/` means. */
-  static readonly layer = (options: {
-    readonly home?: string | undefined
-    /** Skein's own files and directories, absolute. They are protected wherever they are. */
-    readonly own?: ReadonlyArray<string>
-  } = {}): Layer.Layer<Paths, never, FileSystem.FileSystem | Path.Path | SpillFiles> =>
+  static readonly layer = (
+    options: OwnFiles & { readonly home?: string | undefined } = {}
+  ): Layer.Layer<Paths, never, FileSystem.FileSystem | Path.Path | SpillFiles> =>
     Layer.effect(
       Paths,
       Effect.gen(function*() {
@@ -119,6 +171,7 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
           at === directory || at.startsWith(directory.endsWith(path.sep) ? directory : directory + path.sep)
 
         const protect = yield* makeGuarded(options, realPath, within)
+        const { hides, refuseSecret } = makeSecrets(options, path)
 
         const posix = (at: string) => path.sep === "/" ? at : at.replaceAll(path.sep, "/")
 
@@ -134,7 +187,7 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
                   within(directory, real)
                     ? Effect.succeed(inside(directory, real, lexical, caller))
                     : outside(real, lexical, caller))
-              })
+              }).pipe(Effect.flatMap((target) => refuseSecret(target, given, lexical)))
             ),
             Effect.flatMap((target) => protect(target, caller))
           )
@@ -176,7 +229,7 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
               )
           })
 
-        return { decide, confirm }
+        return { decide, confirm, hides }
       })
     )
 }

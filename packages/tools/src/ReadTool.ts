@@ -11,29 +11,27 @@ import { isOutside, lookAsks } from "./internal/asks.ts"
 import { holdFound } from "./internal/files/heldPath.ts"
 import { type Lines, lineWindow, maximumLine } from "./internal/files/lineWindow.ts"
 import { makeReadDirectory, makeSimilarNames } from "./internal/files/readDirectory.ts"
+import { unsaved } from "./internal/files/unsaved.ts"
 import { wholeFile } from "./internal/files/wholeFile.ts"
 import { cannot, isMissing, refuse } from "./internal/refusal.ts"
 import { Paths, type Target } from "./Paths.ts"
 import { SeenFiles } from "./SeenFiles.ts"
 
 const description =
-  `Reads a file. Lines come numbered ("     1\\ttext"); the number and the tab are not part of the file.
-Without offset and limit it shows the first 2,000 lines; the note at the end says how to read on. Lines longer than
-${maximumLine} characters are cut. Images (PNG, JPEG, GIF, WebP) are shown to you as images. For a directory it lists what is in it.
-Read several files at once by calling it several times in one answer.`
+  `Reads a file. Lines come numbered ("     1\\ttext"); number and tab are not in the file. Shows 2,000 lines unless limit says otherwise; a note says how to read on. Cuts lines at ${maximumLine} characters. Shows you images (PNG, JPEG, GIF, WebP). Lists directories.`
 
 const Parameters = Schema.Struct({
   filePath: Schema.String.annotations({
-    description: "The file or directory, absolute or relative to the working directory"
+    description: "Absolute or relative"
   }),
   offset: Schema.optional(
     Schema.Number.pipe(Schema.int(), Schema.greaterThanOrEqualTo(1)).annotations({
-      description: "The first line to show, from 1"
+      description: "First line, from 1"
     })
   ),
   limit: Schema.optional(
     Schema.Number.pipe(Schema.int(), Schema.greaterThanOrEqualTo(1)).annotations({
-      description: "How many lines to show (2000)"
+      description: "How many lines (2000)"
     })
   )
 })
@@ -51,7 +49,7 @@ const shownText = (
   input: ReadInput,
   target: Target,
   lines: Lines,
-  isValid: boolean
+  more: ReadonlyArray<string>
 ): Effect.Effect<ToolResult, ToolError> => {
   const { cut, last, text, total } = lines
   const first = input.offset ?? 1
@@ -67,7 +65,7 @@ const shownText = (
       ? [`(Lines ${first} to ${last} of ${total}.${last < total ? ` To read on, give offset ${last + 1}.` : ""})`]
       : []),
     ...(cut > 0 ? [`(${cut} of these lines are longer than ${maximumLine} characters and are cut.)`] : []),
-    ...(isValid ? [] : ["(The file is not valid UTF-8: what could not be read is shown as \uFFFD.)"])
+    ...more
   ]
   return Effect.succeed({
     title: target.shown,
@@ -99,9 +97,34 @@ const image = (target: Target, mime: string, bytes: Buffer): Effect.Effect<ToolR
       }]
     })
 
-/** Shows a file that is in memory as a whole. */
+type Find = Effect.Effect.Success<typeof unsaved>
+
+const unsavedNote =
+  "(This is what the user's editor has. It is not saved yet: commands and searches see the text from before.)"
+
+const invalid = "(The file is not valid UTF-8: what could not be read is shown as \uFFFD.)"
+
+/** Shows a text that is in memory as a whole. */
+const wholeText = (
+  seen: typeof SeenFiles.Service,
+  input: ReadInput,
+  target: Target,
+  context: ToolContext,
+  bytes: Buffer,
+  notes: ReadonlyArray<string> = []
+) => {
+  seen.note(context.sessionID, target.real, bytes)
+  const text = bytes.toString("utf8")
+  const window = lineWindow(input.offset ?? 1, input.limit ?? Infinity)
+  window.feed(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
+  const isValid = !text.includes("\uFFFD") || isUtf8(bytes)
+  return shownText(input, target, window.end(), isValid ? notes : [invalid, ...notes])
+}
+
+/** Shows a file that is in memory as a whole, or what its editor has of it. */
 const whole = (
   seen: typeof SeenFiles.Service,
+  find: Find,
   input: ReadInput,
   target: Target,
   context: ToolContext,
@@ -110,12 +133,31 @@ const whole = (
   const mime = imageType(bytes)
   if (mime !== undefined) return image(target, mime, bytes)
   if (isBinary(bytes)) return binary(target, bytes.length)
-  seen.note(context.sessionID, target.real, bytes)
-  const text = bytes.toString("utf8")
-  const window = lineWindow(input.offset ?? 1, input.limit ?? Infinity)
-  window.feed(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
-  return shownText(input, target, window.end(), !text.includes("\uFFFD") || isUtf8(bytes))
+  return Effect.matchEffect(find(target, context, bytes), {
+    onFailure: ({ message }) =>
+      wholeText(seen, input, target, context, bytes, [`(${message} This is the file on disk.)`]),
+    onSuccess: (found) =>
+      found === undefined
+        ? wholeText(seen, input, target, context, bytes)
+        : wholeText(seen, input, target, context, found.bytes, [unsavedNote])
+  })
 }
+
+/** Shows a file that only the editor has so far. */
+const missingOnDisk = (
+  seen: typeof SeenFiles.Service,
+  find: Find,
+  input: ReadInput,
+  target: Target,
+  context: ToolContext,
+  otherwise: Effect.Effect<ToolResult, ToolError>
+) =>
+  find(target, context, undefined).pipe(
+    Effect.orElseSucceed(() => undefined),
+    Effect.flatMap((found) =>
+      found === undefined ? otherwise : wholeText(seen, input, target, context, found.bytes, [unsavedNote])
+    )
+  )
 
 /** Permission was for a file with one name. If it has other names now, it may be a file from outside. */
 const requireNames = (target: Target, names: number) =>
@@ -158,7 +200,7 @@ const pieces = Effect.fnUntraced(function*(
   )
   if (!isText) return yield* binary(target, size)
   window.feed(decoder.decode())
-  return yield* shownText(input, target, window.end(), isValid)
+  return yield* shownText(input, target, window.end(), isValid ? [] : [invalid])
 }, Effect.scoped)
 
 const missing = (similarNames: ReturnType<typeof makeSimilarNames>, target: Target) =>
@@ -176,6 +218,7 @@ export const makeRead: Effect.Effect<Tool<ReadInput>, never, FileSystem.FileSyst
     const fs = yield* FileSystem.FileSystem
     const paths = yield* Paths
     const seen = yield* SeenFiles
+    const find = yield* unsaved
     const readDirectory = makeReadDirectory(fs)
     const similarNames = makeSimilarNames(fs)
 
@@ -197,13 +240,15 @@ export const makeRead: Effect.Effect<Tool<ReadInput>, never, FileSystem.FileSyst
           (target) =>
             Effect.matchEffect(wholeFile(target.real, maximumFile), {
               onFailure: (error): Effect.Effect<ToolResult, ToolError> =>
-                isMissing(error) ? missing(similarNames, target) : Effect.fail(cannot("read", target.shown)(error)),
+                isMissing(error)
+                  ? missingOnDisk(seen, find, input, target, context, missing(similarNames, target))
+                  : Effect.fail(cannot("read", target.shown)(error)),
               onSuccess: (found): Effect.Effect<ToolResult, ToolError> => {
                 switch (found.type) {
                   case "file":
                     return Effect.zipRight(
                       requireNames(target, found.names),
-                      Effect.suspend(() => whole(seen, input, target, context, found.bytes))
+                      Effect.suspend(() => whole(seen, find, input, target, context, found.bytes))
                     )
                   case "large":
                     return pieces(fs, input, target, found.size)

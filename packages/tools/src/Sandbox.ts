@@ -1,5 +1,6 @@
 /** Decides what commands can do, whatever was allowed: they run in bubblewrap if it is available. */
 import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
@@ -27,7 +28,7 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
   static readonly trial = (environment: SandboxOptions["environment"]): Effect.Effect<void, SandboxError> =>
     Effect.flatMap(
       Effect.promise(() => import("./internal/sandbox/bwrapTrial.ts")),
-      ({ bwrapTrial }) => Effect.mapError(bwrapTrial({ environment }), (why) => new SandboxError({ message: why }))
+      ({ bwrapTrial }) => Effect.mapError(bwrapTrial({ environment }), ({ why }) => new SandboxError({ message: why }))
     )
 
   /** Confines nothing. */
@@ -37,17 +38,27 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
     watch: () => Effect.never
   })
 
-  /** Bubblewrap if it is available. Otherwise commands run unconfined, and the first one logs that. */
+  /**
+   * Bubblewrap if it is available. Otherwise commands run unconfined, and the first one logs that, once on each
+   * machine. If the machine only lacked something for a moment, the command fails instead, and the next one tries again.
+   */
   static readonly layer = (options: SandboxOptions): Layer.Layer<Sandbox> =>
     Layer.scoped(
       Sandbox,
       Effect.gen(function*() {
-        const bwrap = yield* Effect.cached(Effect.tapErrorTag(yield* bubblewrap(options), "SandboxError", tell))
+        const [cached, forget] = yield* Effect.cachedInvalidateWithTTL(
+          Effect.tapBoth(yield* bubblewrap(options), {
+            onFailure: (error) => error.isTemporary === true ? Effect.void : tell(options, error),
+            onSuccess: () => Effect.map(loadSaid, (said) => said.forget(options.dataDirectory))
+          }),
+          Duration.infinity
+        )
+        const bwrap = Effect.tapError(cached, ({ isTemporary }) => isTemporary === true ? forget : Effect.void)
         return {
           confine: (place) =>
             Effect.matchEffect(bwrap, {
               onSuccess: ({ confine }) => confine(place),
-              onFailure: () => Effect.succeed([])
+              onFailure: (error) => error.isTemporary === true ? Effect.fail(error) : Effect.succeed([])
             }),
           limits: Effect.match(bwrap, { onSuccess: ({ limits }) => limits, onFailure: () => undefined }),
           watch: (pid) =>
@@ -67,8 +78,18 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
     )
 }
 
-const tell = ({ message }: SandboxError) =>
-  Effect.logError(`${message} Commands run without it; with "sandbox": "off" in your config this is not said again.`)
+const loadSaid = Effect.promise(() => import("./internal/sandbox/saidOnce.ts"))
+
+/** Nothing has failed, but the user should know. */
+const tell = ({ dataDirectory }: SandboxOptions, { message }: SandboxError) =>
+  Effect.flatMap(loadSaid, ({ isNews }) =>
+    isNews(dataDirectory, message)
+      ? Effect.annotateLogs(
+        Effect.logWarning(`${message} Commands run without it. You see this once on this machine.`),
+        "notice",
+        true
+      )
+      : Effect.void)
 
 const bubblewrap = (options: SandboxOptions) =>
   Effect.map(Effect.scope, (scope) =>

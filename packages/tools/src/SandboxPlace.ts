@@ -48,6 +48,8 @@ export interface SandboxOptions {
   readonly installed?: string
   /** More of Skein's own files and directories, such as its database, wherever they are. No command sees them. */
   readonly own?: ReadonlyArray<string>
+  /** Such files and directories that no consent shows to a command; the data directory is one. */
+  readonly secret?: ReadonlyArray<string>
   /** Paths that commands may read besides the system and toolchains; absolute, or with `~/`. */
   readonly read?: ReadonlyArray<string>
   /** Whether a person is asked before a command runs, as without a sandbox. */

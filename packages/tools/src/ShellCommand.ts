@@ -37,6 +37,8 @@ export interface ShellEnd {
   readonly timedOut: boolean
   /** What it used too much of, if the sandbox ended it for that: a sentence. */
   readonly exceeded?: string
+  /** Set if the watchdog ended it, because the lease of its tree was not renewed in time. */
+  readonly lapsed?: true
   /** What it wrote to standard output and standard error, in order. A long output is cut in the middle. */
   readonly output: string
 }

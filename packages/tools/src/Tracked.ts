@@ -8,4 +8,6 @@ export interface Tracked {
   readonly environment: Readonly<Record<string, string>>
   /** Records which process it became, as soon as it has started. */
   readonly started: (pid: number) => void
+  /** Whether the lease of its tree ran out meanwhile: the watchdog has then ended what still ran. */
+  readonly hasLapsed: () => boolean
 }

@@ -12,14 +12,13 @@ const patience = "30 seconds"
 /** How many redirects are followed. */
 const maximumRedirects = 5
 
-const description = `Reads a page of the web (http or https, at most 5 MB) and gives it as markdown, plain text or HTML.
-It has no cookies and is logged in nowhere. A redirect to another host is not followed: you are told where it leads.
-Addresses of this machine and of private networks cannot be read.`
+const description =
+  `Reads a web page (http or https, at most 5 MB) as markdown, plain text or HTML. No cookies, no logins. Follows no redirect to another host: you are told where it leads. Cannot read local and private addresses.`
 
 const Parameters = Schema.Struct({
-  url: Schema.NonEmptyString.annotations({ description: "The URL, with http:// or https://" }),
+  url: Schema.NonEmptyString.annotations({ description: "An http or https URL" }),
   format: Schema.optional(
-    Schema.Literal("markdown", "text", "html").annotations({ description: "How to give a page (markdown)" })
+    Schema.Literal("markdown", "text", "html").annotations({ description: "Format (markdown)" })
   )
 })
 

@@ -11,12 +11,12 @@ import { refuse } from "./internal/refusal.ts"
 import { Paths, type Target } from "./Paths.ts"
 import { SeenFiles } from "./SeenFiles.ts"
 
-const description = `Writes a file: makes it, with the directories above it, or replaces all that is in it.
-A file that exists must have been read in this session first. To change a part of a file, use edit.`
+const description =
+  `Creates a file, with the directories above it, or replaces all of it. An existing file must have been read in this session. To change a part, use edit.`
 
 const Parameters = Schema.Struct({
-  filePath: Schema.String.annotations({ description: "The file, absolute or relative to the working directory" }),
-  content: Schema.String.annotations({ description: "All that the file shall hold" })
+  filePath: Schema.String.annotations({ description: "Absolute or relative" }),
+  content: Schema.String.annotations({ description: "The whole content" })
 })
 
 /** The parameters of `write`. */
@@ -26,7 +26,7 @@ const resultOf = (
   { shown }: Target,
   { length }: Uint8Array,
   done: "unchanged" | "created" | "replaced" | "found",
-  changed: FileDiff | undefined = undefined
+  { changed, notes = [] }: { readonly changed?: FileDiff | undefined; readonly notes?: ReadonlyArray<string> } = {}
 ) => {
   const output = {
     unchanged: `${shown} holds just that already: nothing was written.`,
@@ -35,7 +35,11 @@ const resultOf = (
     found:
       `Skein ended while this call was made. ${shown} was found to hold just that (${length} bytes): it is written.`
   }[done]
-  return { title: shown, output, metadata: { filePath: shown, done, bytes: length, ...changed } }
+  return {
+    title: shown,
+    output: [output, ...notes].join("\n"),
+    metadata: { filePath: shown, done, bytes: length, ...changed }
+  }
 }
 
 /** Makes `write`. */
@@ -43,7 +47,7 @@ export const makeWrite: Effect.Effect<Tool<WriteInput>, never, FileSystem.FileSy
   function*() {
     const paths = yield* Paths
     const seen = yield* SeenFiles
-    const { apply, existing, requireSeen, tidy } = makeFileChanges(yield* FileSystem.FileSystem, seen)
+    const { apply, existing, requireSeen, tidy } = yield* makeFileChanges(yield* FileSystem.FileSystem, seen)
 
     return define<WriteInput>({
       name: "write",
@@ -61,25 +65,25 @@ export const makeWrite: Effect.Effect<Tool<WriteInput>, never, FileSystem.FileSy
         const target = yield* paths.confirm(input, input.filePath, context)
         const after = Buffer.from(input.content)
         const change = Effect.gen(function*() {
-          const before = yield* existing(target)
-          if (before !== undefined && after.equals(before.bytes)) {
+          const before = yield* existing(context, target)
+          if (before !== undefined && before.unsaved === undefined && after.equals(before.bytes)) {
             seen.note(context.sessionID, target.real, after)
             return { done: "unchanged" } as const
           }
           if (before !== undefined) yield* requireSeen(context.sessionID, target, before.bytes)
-          yield* apply(context, [{ target, before, after }])
+          const notes = yield* apply(context, [{ target, before, after }])
           const changed = fileDiff(before?.bytes, after)
-          return { done: before === undefined ? "created" : "replaced", changed } as const
+          return { done: before === undefined ? "created" : "replaced", changed, notes } as const
         })
-        const { changed, done } = yield* seen.alone([target.real])(change)
-        return resultOf(target, after, done, changed)
+        const { done, ...more } = yield* seen.alone([target.real])(change)
+        return resultOf(target, after, done, more)
       }),
       recover: Effect.fnUntraced(function*(input, context) {
         // This only checks. If the file is written again, the path is confirmed again.
         const target = yield* paths.decide({}, input.filePath, context)
         yield* tidy(context, [target])
         const after = Buffer.from(input.content)
-        const found = yield* existing(target)
+        const found = yield* existing(context, target)
         if (found === undefined) return "again"
         if (!after.equals(found.bytes)) {
           return yield* refuse(

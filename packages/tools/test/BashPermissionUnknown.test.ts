@@ -81,6 +81,13 @@ describeDecisions("what is not known before it runs", "ask", [
   "echo \"${x:-'$(git diff 'a;b')'}\""
 ])
 
+describeDecisions("programs whose names are those of every object", "ask", [
+  "constructor x",
+  "__proto__ x",
+  "valueOf",
+  "pnpm toString"
+])
+
 describeDecisions("what cannot be read", "ask", [
   "git status 'open",
   "git status \"open",

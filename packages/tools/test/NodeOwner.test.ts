@@ -1,11 +1,12 @@
 import { expect, it } from "@effect/vitest"
-import { Owner } from "@skein/core/Owner"
+import { hostOf, Owner, withAddress } from "@skein/core/Owner"
 import { SessionID } from "@skein/domain/Id"
 import * as NodeOwner from "@skein/tools/NodeOwner"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { type ChildProcess, spawn } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
+import { hostname } from "node:os"
 import { type Readable, Writable } from "node:stream"
 import { elapse } from "./support/processes.ts"
 
@@ -125,6 +126,14 @@ it.layer(NodeOwner.layer)("an owner on Linux", (it) => {
       expect(yield* owner.isGone("own_01abc")).toBe(false)
     }))
 })
+
+it.effect("an owner tells its host, with and without an address, and other names tell none", () =>
+  Effect.gen(function*() {
+    const { id } = yield* Effect.provide(Owner, NodeOwner.layer)
+    expect(hostOf(id)).toBe(hostname())
+    expect(hostOf(withAddress(id, "http://[fe80::1]:4096"))).toBe(hostname())
+    expect(hostOf("own_01abc")).toBeUndefined()
+  }))
 
 it.effect("two owners in one process are not the same", () =>
   Effect.gen(function*() {

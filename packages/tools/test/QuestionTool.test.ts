@@ -9,6 +9,7 @@ import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import { makeQuestion } from "@skein/tools/QuestionTool"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
@@ -118,6 +119,30 @@ describe("question", () => {
       expect(yield* questions.pending()).toEqual([])
     }).pipe(Effect.provide(stack("person", script(), storage)))
   })
+
+  it.scoped("is withdrawn where its session is stopped while it is being stored", () =>
+    Effect.gen(function*() {
+      const stored = yield* Deferred.make<void>()
+      const storage = Layer.map(SessionStorage.layerMemory, (context) => {
+        const inner = Context.get(context, SessionStorage)
+        const commit: typeof inner.commit = (writes) =>
+          JSON.stringify(writes).includes("\"question.asked\"")
+            ? Effect.zipLeft(inner.commit(writes), Deferred.succeed(stored, undefined)).pipe(
+              Effect.zipLeft(Effect.repeatN(Effect.yieldNow(), 50))
+            )
+            : inner.commit(writes)
+        return Context.make(SessionStorage, { ...inner, commit })
+      })
+      yield* Effect.gen(function*() {
+        const heard = yield* record()
+        const { id } = yield* Session.create({ directory: "/work", agent: "build", title: "Test" })
+        const turn = yield* Effect.fork(Session.prompt(id, "Go"))
+        yield* Deferred.await(stored)
+        yield* Effect.flatMap(Session, (session) => session.stop(id))
+        yield* Fiber.await(turn)
+        expect(heard.of("question.replied").map(({ properties }) => properties.reply)).toEqual(["withdrawn"])
+      }).pipe(Effect.provide(stack("person", script(), storage)))
+    }))
 
   it.scoped("is withdrawn where its session is stopped", () =>
     Effect.gen(function*() {

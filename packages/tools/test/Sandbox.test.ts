@@ -1,4 +1,4 @@
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect, it, vi } from "@effect/vitest"
 import { Sandbox } from "@skein/tools/Sandbox"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -266,11 +266,73 @@ describe("without bubblewrap", () => {
       ])
     }))
 
+  it.live("a user is told once on a machine, and again after it has changed", () =>
+    Effect.gen(function*() {
+      const dataDirectory = fs.mkdtempSync(path.join(os.tmpdir(), "skein-said-"))
+      yield* Effect.addFinalizer(() => Effect.sync(() => fs.rmSync(dataDirectory, { recursive: true })))
+      const said: Array<string> = []
+      const logger = Logger.replace(
+        Logger.defaultLogger,
+        Logger.make(({ logLevel, message }) => void said.push(`${logLevel._tag}: ${String(message)}`))
+      )
+      const program = (environment: Record<string, string>) =>
+        Effect.provide(confined, Layer.provideMerge(Sandbox.layer({ ...options, dataDirectory, environment }), logger))
+      yield* program({ PATH: "/nowhere" })
+      yield* program({ PATH: "/nowhere" })
+      expect(said).toEqual([expect.stringMatching(/^Warning: There is no sandbox/)])
+      const broken = path.join(dataDirectory, "bin")
+      fs.mkdirSync(broken)
+      fs.writeFileSync(path.join(broken, "bwrap"), "#!/bin/sh\nexit 1", { mode: 0o755 })
+      yield* program({ PATH: `${broken}:${process.env["PATH"]}` })
+      yield* program({ PATH: "/nowhere" })
+      expect(said).toHaveLength(3)
+    }).pipe(Effect.scoped))
+
   it.live("there is nothing to run them in where they must be confined", () =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(Effect.provide(confined, Sandbox.layerRequired(options)))
       expect(error).toMatchObject({ _tag: "SandboxError", message: expect.stringContaining("`skein doctor`") })
     }))
+
+  it.live("runs no command unconfined because there is no place for temporary files", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { top } = yield* world
+      const missing = path.join(top, "missing")
+      yield* Effect.acquireRelease(
+        Effect.sync(() => vi.stubEnv("TMPDIR", missing)),
+        () => Effect.sync(() => vi.unstubAllEnvs())
+      )
+      yield* Effect.gen(function*() {
+        const { message } = yield* Effect.flip(confined)
+        expect(message).toMatch(/^its sandbox cannot be used now: no directory for temporary files could be made/)
+        fs.mkdirSync(missing)
+        expect(yield* confined).toContain("--unshare-all")
+      }).pipe(
+        Effect.provide(Sandbox.layer({ ...options, dataDirectory: path.join(top, "data"), environment: process.env }))
+      )
+    })))
+
+  it.live("runs no command unconfined because the machine lacks something for a moment", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const bin = yield* Effect.acquireRelease(
+        Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "skein-bin-"))),
+        (directory) => Effect.sync(() => fs.rmSync(directory, { recursive: true }))
+      )
+      const refusal = "bwrap: Creating new namespace failed: Resource temporarily unavailable"
+      const lines = [
+        "#!/bin/sh",
+        `[ -e ${bin}/tried ] && { echo "sandboxed 2"; exit 0; }`,
+        `touch ${bin}/tried; echo '${refusal}' >&2; exit 1`
+      ]
+      fs.writeFileSync(path.join(bin, "bwrap"), `${lines.join("\n")}\n`, { mode: 0o755 })
+      const environment = { PATH: `${bin}:${process.env["PATH"]}` }
+      const dataDirectory = path.join(bin, "data")
+      yield* Effect.gen(function*() {
+        const error = yield* Effect.flip(confined)
+        expect(error).toMatchObject({ _tag: "SandboxError", message: expect.stringContaining("cannot be used now") })
+        expect(yield* confined).toContain("--unshare-all")
+      }).pipe(Effect.provide(Sandbox.layer({ ...options, dataDirectory, environment })))
+    })))
 
   const fakes = {
     "is refused by the system": [

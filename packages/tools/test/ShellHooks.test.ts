@@ -235,6 +235,7 @@ describe("a shell hook that fails", () => {
       const track = Effect.succeed({
         mark: "abc",
         environment: { SKEIN_GROUP: "abc" },
+        hasLapsed: () => false,
         started: (pid: number) => void started.push(pid)
       })
       const context = yield* Layer.build(

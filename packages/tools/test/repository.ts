@@ -138,6 +138,7 @@ export const ground = Effect.gen(function*() {
   return {
     top,
     at,
+    environment,
     git,
     write,
     commit,

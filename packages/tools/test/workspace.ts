@@ -8,6 +8,7 @@ import { TodoList } from "@skein/core/TodoList"
 import type { AnyTool, PermissionAsk, ToolContext, ToolError, ToolResult } from "@skein/core/Tool"
 import type { MessageID, PartID, SessionID } from "@skein/domain/Id"
 import { layerWorkbench, tools } from "@skein/tools/BuiltinTools"
+import { EditorFiles } from "@skein/tools/EditorFiles"
 import { Network } from "@skein/tools/Network"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -110,8 +111,11 @@ const make = (top: string) =>
 export class Workspace
   extends Context.Tag("test/Workspace")<Workspace, Effect.Effect.Success<ReturnType<typeof make>>>()
 {
-  /** A new one, gone with the layer. `network` stands in for the real one. */
-  static readonly layerWith = (options: { readonly network?: Layer.Layer<Network> } = {}): Layer.Layer<Workspace> =>
+  /** A new one, gone with the layer. `network` stands in for the real one, `editors` are those of sessions. */
+  static readonly layerWith = (options: {
+    readonly network?: Layer.Layer<Network>
+    readonly editors?: typeof EditorFiles.Service
+  } = {}): Layer.Layer<Workspace> =>
     Layer.unwrapScoped(Effect.gen(function*() {
       const top = yield* Effect.acquireRelease(
         Effect.sync(() => NodeFs.realpathSync(NodeFs.mkdtempSync(NodePaths.join(NodeOs.tmpdir(), "skein-tools-")))),
@@ -135,7 +139,8 @@ export class Workspace
         Layer.provide(
           Layer.mergeAll(TodoList.layerMemory, Question.layerNobody, Skill.layerNone, Agent.layer(builtins))
         ),
-        Layer.provide(platform)
+        Layer.provide(platform),
+        Layer.provide(Layer.succeed(EditorFiles, options.editors ?? new Map()))
       )
     }))
   static readonly layer = Workspace.layerWith()

@@ -57,11 +57,22 @@ export const lookAsks = (
     readonly directory: boolean
     readonly metadata: Readonly<Record<string, unknown>>
   }
-): ReadonlyArray<PermissionAsk> =>
-  target.place === "spill" ? [] : [
+): ReadonlyArray<PermissionAsk> => {
+  if (target.place === "spill") return []
+  const asks: ReadonlyArray<PermissionAsk> = [
     ...(isOutside(target) ? [externalAsk(target, options)] : []),
     { permission, patterns: [options.pattern], always: asRules([options.pattern]), metadata: options.metadata }
   ]
+  return target.personal === true ? asks.map(onlyByPerson) : asks
+}
+
+/** A question about the user's config, which only a person answers, each time. */
+export const onlyByPerson = (ask: PermissionAsk): PermissionAsk => ({
+  ...ask,
+  always: [],
+  metadata: { ...ask.metadata, reason: "It is Skein's own config, which may hold keys." },
+  protected: true
+})
 
 /** What `always` allows for edits: the directory of the file. For a file at the top, only that file. */
 const besides = (path: string): string => parentOf(path) === "" || !path.includes("/") ? path : `${parentOf(path)}/**`

@@ -11,6 +11,18 @@ export const refusal = (kind: string, message: string, metadata?: Readonly<Recor
 export const refuse = (kind: string, message: string, metadata?: Readonly<Record<string, unknown>>) =>
   Effect.fail(refusal(kind, message, metadata))
 
+/** Fails because a path names one of Skein's own files, which no call sees. */
+export const refuseOwn = (given: string) =>
+  refuse(
+    ownFile,
+    `${given} is one of the files in which Skein keeps its database, its tokens and what is trusted. No tool reads or changes them, whatever is allowed. Do without it, or tell the user what you need it for.`
+  )
+
+const ownFile = "own_file"
+
+/** Whether a call may go on without a path that could not be resolved. It may not if that is one of Skein's own files. */
+export const isMistake = ({ kind }: ToolError): boolean => kind !== ownFile
+
 type Failure = PlatformError | NodeJS.ErrnoException
 
 const isPlatformError = (error: Failure): error is PlatformError => "_tag" in error

@@ -3,6 +3,7 @@ import { SystemError } from "@effect/platform/Error"
 import * as FileSystem from "@effect/platform/FileSystem"
 import { describe, expect, it } from "@effect/vitest"
 import { heldByAnother } from "@skein/core/StorageError"
+import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { type Change, makeFileChanges } from "../../src/internal/edit/fileChanges.ts"
@@ -10,6 +11,8 @@ import type { Target } from "../../src/Paths.ts"
 import { SeenFiles } from "../../src/SeenFiles.ts"
 
 const target = (real: string): Target => ({ real, shown: real, place: "inside", protected: false, linked: false })
+
+const caller = { rootID: "ses_test" as SessionID, directory: "/" }
 
 const full = new SystemError({ module: "FileSystem", method: "rename", reason: "Unknown", description: "no space" })
 
@@ -31,8 +34,8 @@ describe("fileChanges", () => {
           return to.endsWith("/last") ? Effect.fail(full) : fs.rename(from, to)
         }
       }
-      const { apply, existing } = makeFileChanges(failing, seen)
-      const before = (name: string) => existing(target(path(name)))
+      const { apply, existing } = yield* makeFileChanges(failing, seen)
+      const before = (name: string) => existing(caller, target(path(name)))
       const after = Buffer.from("new")
       const changes: ReadonlyArray<Change> = [
         { target: target(path("changed")), before: yield* before("changed"), after },
@@ -57,7 +60,7 @@ describe("fileChanges", () => {
       const top = yield* fs.makeTempDirectoryScoped()
       const names = ["first", "second", "third"]
       yield* Effect.forEach(names, (name) => fs.writeFileString(`${top}/${name}`, "old"))
-      const { apply, existing } = makeFileChanges(fs, yield* SeenFiles)
+      const { apply, existing } = yield* makeFileChanges(fs, yield* SeenFiles)
       let asked = 0
       const confirm = Effect.suspend(() =>
         asked++ === 0 ? Effect.succeed(1) : heldByAnother("renew", { rootID: "ses_test" })
@@ -65,7 +68,7 @@ describe("fileChanges", () => {
       const changes = yield* Effect.forEach(names, (name) => {
         const place = target(`${top}/${name}`)
         const after = name === "third" ? undefined : Buffer.from("new")
-        return Effect.map(existing(place), (before): Change => ({ target: place, before, after }))
+        return Effect.map(existing(caller, place), (before): Change => ({ target: place, before, after }))
       })
       const call = { sessionID: "ses_test", partID: "prt_test", confirm } as never
       expect((yield* Effect.flip(apply(call, changes))).message).toContain("no longer holds the session")

@@ -11,6 +11,7 @@ const cases: ReadonlyArray<readonly [what: string, html: string, expected: strin
     "<p>a <b>bold</b>, <em>it</em> <code>x = 1</code><strong> s </strong>end<i></i></p>",
     "a **bold**, *it* `x = 1` **s** end"
   ],
+  ["elements of no known name", "<p>a <constructor>b</constructor></p>", "a b"],
   [
     "links and images",
     "<a href='../x'>up <b>b</b></a> <a href='javascript:x()'>no</a> <img src=i.png alt=pic> <img src=p.png>",

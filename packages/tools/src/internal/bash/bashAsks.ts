@@ -8,8 +8,8 @@ import type { PermissionAsk, ToolCaller } from "@skein/core/Tool"
 import type { Action } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
 import { resolve } from "node:path"
-import type { Paths } from "../../Paths.ts"
-import { asRules, changeAsks, lookAsks } from "../asks.ts"
+import type { Paths, Target } from "../../Paths.ts"
+import { asRules, changeAsks, lookAsks, onlyByPerson } from "../asks.ts"
 import { withGitReads } from "./gitReads.ts"
 import { offersFor } from "./offers.ts"
 import type { Parts } from "./parts.ts"
@@ -54,6 +54,22 @@ const bashAsk = (
     always: unclear === undefined ? offersFor(parts) : [],
     metadata: reasons.length === 0 ? metadata : { ...metadata, reasons: [...new Set(reasons)].slice(0, 8) }
   }
+}
+
+/** What only a person may allow to be read: the user's config, and without a sandbox what lies around Skein's own files. */
+const personalAsks = (touched: Touched, metadata: PermissionAsk["metadata"]): ReadonlyArray<PermissionAsk> => {
+  const asksFor = (targets: ReadonlyMap<string, Target>, more: PermissionAsk["metadata"]) => {
+    const patterns = [...targets.values()].map(({ shown }) => shown)
+    const ask = { permission: "read", patterns, always: [], metadata: { ...metadata, ...more } }
+    return patterns.length === 0 ? [] : [ask]
+  }
+  return [
+    ...asksFor(touched.personal, {}).map(onlyByPerson),
+    ...asksFor(touched.holding, {
+      searched: true,
+      reason: "Skein keeps its database and tokens below it, and nothing hides them from this command."
+    }).map((ask) => ({ ...ask, protected: true }))
+  ]
 }
 
 const readingByDefault = (path: string): Action => evaluate(defaultRules, "read", path) ?? "ask"
@@ -106,6 +122,7 @@ export const bashAsks = Effect.fnUntraced(function*(
       always: asRules(searched),
       metadata: { ...metadata, searched: true }
     }]),
+    ...personalAsks(touched, metadata),
     bashAsk(call, parts, touched, metadata)
   ]
   // If not everything is known, it must not become a rule.

@@ -2,9 +2,10 @@
  * Decides how a rule has to begin if it allows a program that runs others. It has to name what is run, so that its
  * wildcard only covers the arguments of that.
  */
+import { lookup } from "@skein/domain/Lookup"
 
 /** Options before the name of a script that do not change what an interpreter runs. */
-const plainOptions: Readonly<Record<string, RegExp>> = {
+const plainOptions = lookup<RegExp>({
   bash: /^-[eux]+$/,
   bunx: /^$/,
   java: /^-X(?:mx|ms|ss)\w+$/,
@@ -16,10 +17,10 @@ const plainOptions: Readonly<Record<string, RegExp>> = {
   ruby: /^-w$/,
   sh: /^-[eux]+$/,
   uvx: /^$/
-}
+})
 
 /** Programs with subcommands, and the subcommands after which a wildcard only covers details. */
-const subcommands: Readonly<Record<string, RegExp>> = {
+const subcommands = lookup<RegExp>({
   bun: /^(?:test|install|run [\w:.-]+|x [\w@/.-]+)$/,
   bundle: /^(?:install|exec [\w.-]+|list|show|outdated)$/,
   busctl: /^(?:list|status|tree)$/,
@@ -41,7 +42,7 @@ const subcommands: Readonly<Record<string, RegExp>> = {
   uv: /^(?:run [\w.-]+|sync|lock|pip (?:list|show|freeze|install)|tree|tool list)$/,
   yarn:
     /^(?:(?:exec|dlx|run) [\w@/.-]+|(?!(?:exec|dlx|config|create|plugin|policies|run|set|workspaces?)$)[a-z][\w.:-]*)$/
-}
+})
 
 /** Programs whose first operand is a script, a module or a package to run. */
 const aliases: ReadonlyArray<readonly [RegExp, string]> = [

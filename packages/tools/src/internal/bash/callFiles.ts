@@ -1,6 +1,7 @@
 /**
  * Decides which files a call opens: those in the table of its program, or else everything that its arguments may name.
  */
+import { lookup } from "@skein/domain/Lookup"
 import * as Either from "effect/Either"
 import { posix } from "node:path"
 import { findCall } from "../programs/findCall.ts"
@@ -88,12 +89,12 @@ const known = (program: string, named: Named<Argument>, acts: boolean): Readonly
 }
 
 /** Options that limit a search to certain file names. */
-const naming: Readonly<Record<string, RegExp>> = {
+const naming = lookup<RegExp>({
   egrep: /^--include$/,
   fgrep: /^--include$/,
   grep: /^--include$/,
   rg: /^(?:-g|--glob)$/
-}
+})
 
 /** The patterns of the names that a search reads; empty if it reads all, or if Skein cannot interpret them. */
 const namesOf = (call: Invocation["call"], program: string): ReadonlyArray<string> => {

@@ -1,9 +1,10 @@
 /** Decides which rules the answer `always` stores for a command line: one for each program, as narrow as is useful. */
+import { lookup } from "@skein/domain/Lookup"
 import type { Invocation, Parts } from "./parts.ts"
 import { isInterpreter } from "./risks.ts"
 
 /** Programs with subcommands, and how many words name the subcommand. */
-const subcommands: Readonly<Record<string, number>> = {
+const subcommands = lookup<number>({
   apt: 1,
   brew: 1,
   bundle: 1,
@@ -27,7 +28,7 @@ const subcommands: Readonly<Record<string, number>> = {
   uv: 1,
   yarn: 1,
   "yarn run": 2
-}
+})
 
 /** Programs that change or send so much that a rule must name the whole call. */
 const weighty = new Set(

@@ -2,6 +2,7 @@
 import type { ToolCaller, ToolError } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
 import type { Paths, Target } from "../../Paths.ts"
+import { isMistake } from "../refusal.ts"
 import type { Moves } from "./parts.ts"
 
 /** How many paths of a line are resolved. */
@@ -16,6 +17,8 @@ export interface Places {
   /** Where a path may lead; empty if that cannot be determined. */
   readonly of: (path: string) => Effect.Effect<ReadonlyArray<Target>, ToolError>
   readonly tooMany: () => boolean
+  /** Whether a directory contains files of Skein's own that no call may see. */
+  readonly holds: (target: Target) => boolean
   /** The directories that the line changes to. */
   readonly visited: ReadonlyArray<Target>
   /** The directories in which its commands may run, absolute; empty for the session's directory. */
@@ -68,7 +71,7 @@ export const makePlaces = (
       if (/(?:^|\/)\.\.(?:\/|$)/.test(to) && (linked || upwards(to) !== undefined)) {
         count = Infinity
       }
-      const targets = yield* Effect.catchTag(from(directories, to), "ToolError", () => {
+      const targets = yield* Effect.catchIf(from(directories, to), isMistake, () => {
         count = Infinity
         return Effect.succeed([])
       })
@@ -100,6 +103,7 @@ export const makePlaces = (
           })
         }),
       tooMany: () => count === Infinity,
+      holds: (target) => paths.hides(target) !== undefined,
       visited,
       directories
     }

@@ -2,6 +2,7 @@
  * Lists the programs that run others, or write because of a flag, and with which arguments. No wildcard allows those
  * calls. A program that is not listed does what its name says, and a rule for it allows exactly that.
  */
+import { lookup } from "@skein/domain/Lookup"
 import { findCall } from "../programs/findCall.ts"
 import { carriedBy } from "../programs/packageManagers.ts"
 import { hasSubcommands, type KnownCall, knownCall, nameInTables, tableFor } from "../programs/programs.ts"
@@ -33,7 +34,7 @@ const interpreters = new Set(
 )
 
 /** Options of programs without a table that make them run, write or contact something. */
-const options: Readonly<Record<string, Options>> = {
+const options = lookup<Options>({
   ack: { long: ["pager", "output"] },
   bundle: { words: ["exec"] },
   conda: { words: ["run"] },
@@ -54,13 +55,13 @@ const options: Readonly<Record<string, Options>> = {
   uv: { words: ["run", "tool"] },
   xmllint: { short: "o", long: ["output"] },
   yq: { short: "i", long: ["inplace", "in-place"] }
-}
+})
 
 /** Subcommands that run more than the project's own files say. */
-const runsMore: Readonly<Record<string, ReadonlyArray<string>>> = {
+const runsMore = lookup<ReadonlyArray<string>>({
   cargo: ["run", "install"],
   go: ["run", "generate", "tool"]
-}
+})
 
 /** Programs that download a program and run it. */
 const fetchers = new Set(["npx", "bunx", "uvx", "pipx", "pnpx", "corepack"])

@@ -1,8 +1,10 @@
 /** Finds the files that a line reads, changes or names, and its paths outside. */
+import type { ToolError } from "@skein/core/Tool"
 import * as Wildcard from "@skein/core/Wildcard"
 import * as Effect from "effect/Effect"
 import type { Target } from "../../Paths.ts"
 import { isProtected, mayBeProtected } from "../protectedNames.ts"
+import { isMistake } from "../refusal.ts"
 import { filesOf, type ReadBelow } from "./callFiles.ts"
 import { change } from "./change.ts"
 import { makeGlobs } from "./globs.ts"
@@ -18,17 +20,17 @@ const makeFound = (places: Places, touched: Touched) => {
   const globs = makeGlobs(places)
   const nothing = { paths: [], directories: [], whole: true }
   const known = new Map<string, ReadonlyArray<string>>()
-  return (argument: Argument): Effect.Effect<ReadonlyArray<string>> => {
+  return (argument: Argument): Effect.Effect<ReadonlyArray<string>, ToolError> => {
     const before = known.get(argument.source)
     if (argument.glob === undefined || before !== undefined) return Effect.succeed(before ?? [])
     return globs(argument.glob).pipe(
-      Effect.catchTag("ToolError", ({ message }) => {
+      Effect.catchIf(isMistake, ({ message }) => {
         touched.doubt(message)
         return Effect.succeed(nothing)
       }),
       Effect.map(({ directories, paths, whole }) => {
         if (!whole) touched.doubt(`${argument.source} may stand for more files than can be looked at.`)
-        for (const directory of directories) touched.looked(directory)
+        for (const directory of directories) touched.searches(places, directory)
         known.set(argument.source, paths)
         return paths
       })
@@ -40,7 +42,7 @@ const makeFound = (places: Places, touched: Touched) => {
 const withFiles = Effect.fnUntraced(function*(
   invocation: Invocation,
   touched: Touched,
-  found: (argument: Argument) => Effect.Effect<ReadonlyArray<string>>
+  found: (argument: Argument) => Effect.Effect<ReadonlyArray<string>, ToolError>
 ) {
   const args: Array<Argument> = []
   const seen = new Set<string>()
@@ -100,7 +102,8 @@ const invoked = Effect.fnUntraced(function*(looking: Looking, invocation: Invoca
   for (const { tells, text, word } of named) {
     for (const path of yield* textsOf(looking, text, word)) {
       for (const target of yield* targetsOf(looking.places, looking.touched, path)) {
-        looking.touched.looked(target)
+        if (tells === false) looking.touched.looked(target)
+        else looking.touched.searches(looking.places, target)
         const isRead = invocation.reads || path === invocation.program
         if (target.place === "outside" && !isRead) looking.touched.reached.add(target.real)
         if (target.shown.startsWith("~")) looking.touched.doubt(`${path} leads to a home that is not known.`)
@@ -115,7 +118,7 @@ const invoked = Effect.fnUntraced(function*(looking: Looking, invocation: Invoca
   for (const each of directories) {
     for (const path of yield* textsOf(looking, each.directory, each.word)) {
       const targets = yield* targetsOf(looking.places, looking.touched, path)
-      for (const target of targets) looking.touched.looked(target)
+      for (const target of targets) looking.touched.searches(looking.places, target)
       yield* below(looking, invocation, each, targets)
     }
   }

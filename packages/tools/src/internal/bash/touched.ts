@@ -1,8 +1,10 @@
 /** What is known about the files of a line while it is checked. */
+import type { ToolError } from "@skein/core/Tool"
 import type { Action } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
 import type { Target } from "../../Paths.ts"
 import { isOutside } from "../asks.ts"
+import { isMistake } from "../refusal.ts"
 import type { Places } from "./places.ts"
 import type { TreeFiles } from "./treeFiles.ts"
 import type { Argument } from "./words.ts"
@@ -22,6 +24,9 @@ export class Touched {
   readonly entered = new Set<string>()
   /** Patterns of commands for which a person is asked each time. */
   readonly guarded = new Set<string>()
+  /** The user's config, and directories that contain files of Skein's own and are searched. */
+  readonly personal = new Map<string, Target>()
+  readonly holding = new Map<string, Target>()
   unclear: string | undefined
 
   doubt(reason: string): void {
@@ -30,12 +35,18 @@ export class Touched {
 
   looked(target: Target): void {
     if (isOutside(target)) this.outside.set(target.real, target)
+    if (target.personal === true) this.personal.set(target.real, target)
+  }
+
+  searches(places: Places, target: Target): void {
+    this.looked(target)
+    if (places.holds(target)) this.holding.set(target.real, target)
   }
 }
 
 /** Adds no question for a path that cannot be resolved, but marks the call as unclear. */
 export const targetsOf = (places: Places, touched: Touched, path: string) =>
-  Effect.catchTag(places.of(path), "ToolError", ({ message }) => {
+  Effect.catchIf(places.of(path), isMistake, ({ message }) => {
     touched.doubt(message)
     return Effect.succeed([])
   })
@@ -44,7 +55,7 @@ export const targetsOf = (places: Places, touched: Touched, path: string) =>
 export interface Looking {
   readonly places: Places
   readonly touched: Touched
-  readonly found: (argument: Argument) => Effect.Effect<ReadonlyArray<string>>
+  readonly found: (argument: Argument) => Effect.Effect<ReadonlyArray<string>, ToolError>
   readonly treeFiles: TreeFiles
   readonly reading: (path: string) => Action
   readonly editing: (path: string) => Action

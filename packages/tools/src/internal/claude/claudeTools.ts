@@ -1,4 +1,5 @@
 /** Translates tool calls into the format of Claude Code, whose hooks expect its tool names and arguments, and back. */
+import { lookup } from "@skein/domain/Lookup"
 import * as Either from "effect/Either"
 import { resolve } from "node:path"
 import type { FilePatch } from "../edit/filePatch.ts"
@@ -23,7 +24,7 @@ interface ToolForm {
 
 const file = { filePath: "file_path" }
 
-const forms: Readonly<Record<string, ToolForm>> = {
+const forms = lookup<ToolForm>({
   bash: { names: ["Bash"] },
   read: { names: ["Read"], fields: file },
   write: { names: ["Write"], fields: file },
@@ -40,7 +41,7 @@ const forms: Readonly<Record<string, ToolForm>> = {
   todoread: { names: ["TodoRead"] },
   skill: { names: ["Skill"], fields: { name: "skill" } },
   question: { names: ["AskUserQuestion"] }
-}
+})
 
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value)

@@ -15,13 +15,17 @@ import type { Target } from "../../Paths.ts"
 import { maximumFile } from "../../ReadTool.ts"
 import type { SeenFiles } from "../../SeenFiles.ts"
 import { holdPath } from "../files/heldPath.ts"
+import { type EditorCaller, isSameText, type Unsaved, unsaved } from "../files/unsaved.ts"
 import { wholeFile } from "../files/wholeFile.ts"
 import { cannot, isMissing, refusal, refuse } from "../refusal.ts"
+import { requireWritable, silent, writeThrough } from "./throughEditor.ts"
 
 /** A file before a change. */
 interface Existing {
   readonly bytes: Uint8Array
   readonly mode: number
+  /** Set if these bytes are in an editor, and the disk does not have them. */
+  readonly unsaved?: Unsaved
 }
 
 /** A change of one file: `after` is the new contents, or `undefined` to remove the file. */
@@ -39,20 +43,23 @@ interface Held extends Change {
 }
 
 /** The call that a change belongs to. */
-type Call = Pick<ToolContext, "sessionID" | "partID" | "confirm">
+type Call = Pick<ToolContext, "sessionID" | "partID" | "confirm" | "rootID" | "directory">
 
 /** The process lost the tree while the call was made: what is to be done about its files is up to the next holder. */
 const lost = "lost"
 
 const notHeld = ({ message }: StorageError) => refusal(lost, message)
 
+/** What finds unsaved texts. */
+type Find = Effect.Effect.Success<typeof unsaved>
+
 /** The prefix of temporary files that a call writes next to its files. */
 const temporaryOf = ({ partID }: Call): string => `.skein-${partID}-`
 
 const parentOf = (path: string): string => path.slice(0, path.lastIndexOf("/")) || "/"
 
-/** The current file; `undefined` if there is none. */
-const existing = Effect.fnUntraced(function*(target: Target) {
+/** The file on the disk; `undefined` if there is none. */
+const onDisk = Effect.fnUntraced(function*(target: Target) {
   const found = yield* holdPath(target.real, { make: false }).pipe(
     Effect.flatMap((path) => wholeFile(target.real, maximumFile, path)),
     Effect.asSome,
@@ -73,6 +80,24 @@ const existing = Effect.fnUntraced(function*(target: Target) {
     }
   }
 }, Effect.scoped)
+
+/** The mode of a file that only an editor has so far. */
+const usualMode = 0o644
+
+/** The current file, with what its editor has not saved; `undefined` if there is none. */
+const existing = (find: Find, call: EditorCaller, target: Target): Effect.Effect<Existing | undefined, ToolError> =>
+  Effect.flatMap(onDisk(target), (disk) =>
+    find(target, call, disk?.bytes).pipe(
+      Effect.mapError(silent(target)),
+      Effect.filterOrElse(
+        (found) => found === undefined || found.bytes.length <= maximumFile,
+        () =>
+          refuse("too_large", `${target.shown} is longer in the editor than ${maximumFile} bytes, which is the most.`)
+      ),
+      Effect.map((found) =>
+        found === undefined ? disk : { bytes: found.bytes, mode: disk?.mode ?? usualMode, unsaved: found }
+      )
+    ))
 
 /** Refuses to overwrite what the session has not seen. */
 const requireSeen = (
@@ -162,14 +187,74 @@ const tidy = (fs: FileSystem.FileSystem, call: Call, targets: ReadonlyArray<Targ
       )
     ), { discard: true })
 
-/** Makes all changes, or none. */
+/** A change of a file that has unsaved text. */
+interface Unstaged {
+  readonly target: Target
+  readonly unsaved: Unsaved
+  readonly after: Uint8Array
+}
+
+/** Records what the session has seen of a file that its editor wrote, and gives what the model has to know. */
+const settle = Effect.fnUntraced(function*(
+  seen: typeof SeenFiles.Service,
+  { sessionID }: Call,
+  { after, target }: Unstaged,
+  written: Uint8Array
+) {
+  const { shown } = target
+  if (!isSameText(after, written)) {
+    seen.forget(sessionID, target.real)
+    return [`The editor changed the text of ${shown} as it saved it. Read the file before you change it again.`]
+  }
+  const disk = yield* Effect.orElseSucceed(onDisk(target), () => undefined)
+  const isSaved = disk !== undefined && isSameText(disk.bytes, written)
+  seen.note(sessionID, target.real, isSaved ? disk.bytes : written)
+  return isSaved ? [] : [`${shown} is changed in the editor, and not saved yet: commands see the text from before.`]
+})
+
+/** Writes through editors, one file after the other; puts back what was written if one of them fails. */
+const applyUnstaged = (seen: typeof SeenFiles.Service, call: Call, changes: ReadonlyArray<Unstaged>) =>
+  Effect.suspend(() => {
+    const done: Array<Unstaged> = []
+    const putBack = Effect.forEach(
+      done,
+      ({ target, unsaved: { bytes, editor, path } }) =>
+        (editor.write?.(path, Buffer.from(bytes).toString("utf8")) ?? Effect.void).pipe(
+          Effect.catchAll(({ message }) => Effect.logWarning(`Could not put back ${target.shown}: ${message}`))
+        ),
+      { discard: true }
+    )
+    return Effect.forEach(changes, (change) =>
+      Effect.mapError(call.confirm, notHeld).pipe(
+        Effect.zipRight(writeThrough(change.target, change.unsaved, change.after)),
+        Effect.tap(() => Effect.sync(() => done.push(change))),
+        Effect.flatMap((written) => settle(seen, call, change, written))
+      )).pipe(
+        Effect.map((notes) => notes.flat()),
+        Effect.catchAll((error) => Effect.zipRight(Effect.suspend(() => putBack), Effect.fail(error)))
+      )
+  })
+
+const unstagedIn = Effect.fnUntraced(function*(changes: ReadonlyArray<Change>) {
+  const found: Array<Unstaged> = []
+  for (const { after, before, target } of changes) {
+    if (before?.unsaved === undefined) continue
+    yield* requireWritable(target, before.unsaved, after)
+    if (after !== undefined) found.push({ target, unsaved: before.unsaved, after })
+  }
+  return found
+})
+
+/** Makes all changes, or none; gives what the model has to know of them. */
 const apply = Effect.fnUntraced(function*(
   fs: FileSystem.FileSystem,
   seen: typeof SeenFiles.Service,
   call: Call,
   changes: ReadonlyArray<Change>
 ) {
-  const held = yield* Effect.forEach(changes, hold)
+  const unstaged = yield* unstagedIn(changes)
+  const own = changes.filter(({ before }) => before?.unsaved === undefined)
+  const held = yield* Effect.forEach(own, hold)
   const staged: Array<string> = []
   const done: Array<Held> = []
   const stageAll = Effect.forEach(
@@ -190,33 +275,37 @@ const apply = Effect.fnUntraced(function*(
         (placed) => Effect.zipRight(confirm, placed),
         (placed) => temporary === undefined ? placed : Effect.zipRight(failpoint("write_tmp_before_rename"), placed)
       )
-  const placeAll = (temporaries: ReadonlyArray<string | undefined>): Effect.Effect<void, ToolError> =>
+  // Editors go last: what Skein wrote itself can be put back for sure.
+  const placeAll = (temporaries: ReadonlyArray<string | undefined>): Effect.Effect<ReadonlyArray<string>, ToolError> =>
     Effect.forEach(held, (change, index) => place(change, temporaries[index]), { discard: true }).pipe(
+      Effect.zipRight(applyUnstaged(seen, call, unstaged)),
       Effect.catchAll((error) =>
         error.kind === lost ? Effect.fail(error) : Effect.zipRight(undo(fs, call, done), Effect.fail(error))
       ),
       Effect.uninterruptible
     )
-  yield* Effect.flatMap(stageAll, placeAll).pipe(
+  const notes = yield* Effect.flatMap(stageAll, placeAll).pipe(
     Effect.onExit((exit) =>
       Exit.isSuccess(exit) ? Effect.void : Effect.forEach(staged, (each) => discard(fs, each), { discard: true })
     )
   )
-  for (const { after, target } of changes) {
+  for (const { after, target } of own) {
     if (after === undefined) seen.forget(call.sessionID, target.real)
     else seen.note(call.sessionID, target.real, after)
   }
+  return notes
 }, Effect.scoped)
 
 /** The operations on files. */
-export const makeFileChanges = (fs: FileSystem.FileSystem, seen: typeof SeenFiles.Service) => ({
-  existing,
-  requireSeen: (
-    session: SessionID,
-    target: Target,
-    bytes: Uint8Array,
-    options: { readonly orUnseen?: boolean } = {}
-  ) => requireSeen(seen, session, target, bytes, options),
-  apply: (call: Call, changes: ReadonlyArray<Change>) => apply(fs, seen, call, changes),
-  tidy: (call: Call, targets: ReadonlyArray<Target>) => tidy(fs, call, targets)
-})
+export const makeFileChanges = (fs: FileSystem.FileSystem, seen: typeof SeenFiles.Service) =>
+  Effect.map(unsaved, (find) => ({
+    existing: (call: EditorCaller, target: Target) => existing(find, call, target),
+    requireSeen: (
+      session: SessionID,
+      target: Target,
+      bytes: Uint8Array,
+      options: { readonly orUnseen?: boolean } = {}
+    ) => requireSeen(seen, session, target, bytes, options),
+    apply: (call: Call, changes: ReadonlyArray<Change>) => apply(fs, seen, call, changes),
+    tidy: (call: Call, targets: ReadonlyArray<Target>) => tidy(fs, call, targets)
+  }))

@@ -59,11 +59,13 @@ export const requireDirectory = (fs: FileSystem.FileSystem, target: Target): Eff
   )
 
 /**
- * Calls `each` with the relative path of every file below a directory, in any order. Returns the notes on the search.
+ * Calls `each` with the relative path of every file below a directory that is not hidden, in any order. Returns the
+ * notes on the search.
  */
 export const eachFile = (
   ripgrep: typeof Ripgrep.Service,
   target: Target,
+  hides: ((path: string) => boolean) | undefined,
   each: (path: string) => void
 ): Effect.Effect<ReadonlyArray<string>, ToolError> => {
   let count = 0
@@ -71,7 +73,7 @@ export const eachFile = (
     args: ["--files", "--null"],
     separator: "\0",
     each: (path) => {
-      each(path.startsWith("./") ? path.slice(2) : path)
+      if (hides?.(path) !== true) each(path.startsWith("./") ? path.slice(2) : path)
       return ++count < maximumFiles
     }
   }

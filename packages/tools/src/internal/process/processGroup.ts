@@ -36,7 +36,8 @@ export const processGroup = (options: {
   const marks = new Set([mark])
   const since = () => elapsed(clock) - began > brief ? undefined : pid
   // A process that cleared its environment is only found below its parents, while these exist.
-  const outside = () => [...strays(pid), ...marked(marks, since()).filter(({ group }) => group !== pid)]
+  const departed = () => marked(marks, since()).filter(({ group }) => group !== pid)
+  const outside = () => [...strays(pid), ...departed()]
   // Stopping cannot be interrupted, and an uninterruptible effect cannot time out.
   const leaderInTime = Effect.timeoutOption(Effect.interruptible(Effect.exit(ended)), grace)
   let isOver = false
@@ -53,6 +54,11 @@ export const processGroup = (options: {
         yield* leaderInTime
       }
       signalStrays(left, "SIGKILL")
+      // What a sandbox takes with it ends a moment after the sandbox. In the group itself, the last output is still
+      // passed on.
+      const last = departed()
+      signalStrays(last, "SIGKILL")
+      yield* endedInTime(last)
     }),
     kill: Effect.sync(() => {
       if (isOver) return

@@ -8,6 +8,7 @@ import { appendFileSync } from "node:fs"
 import * as fs from "node:fs/promises"
 import { join, resolve } from "node:path"
 import type { Tracked } from "../../Tracked.ts"
+import { Watchdog } from "../../Watchdog.ts"
 import { attempt, look } from "../processes.ts"
 import { markedBy, marksIn, ofTree, variable } from "./processMarks.ts"
 
@@ -27,15 +28,15 @@ export const unrecorded = (environment: Options["environment"]) => ({
   track: (rootID?: SessionID) =>
     Effect.map(newMark, (random): Tracked => {
       const mark = ofTree(random, rootID)
-      return { mark, environment: markedBy(mark, environment), started: () => {} }
+      return { mark, environment: markedBy(mark, environment), started: () => {}, hasLapsed: () => false }
     })
 })
 
 const isMissing = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "ENOENT"
 
-/** The service over the files of a data directory. */
+/** The service over the files of a data directory. Which process a mark became is recorded at once: a crash may follow. */
 export const makeProcesses = Effect.fnUntraced(function*({ dataDirectory, environment }: Options) {
-  const owner = yield* Owner
+  const [owner, watchdog] = [yield* Owner, yield* Watchdog]
   const directory = resolve(dataDirectory, "processes")
   const placeholders = resolve(dataDirectory, "placeholders")
   let isReported = false
@@ -74,11 +75,15 @@ export const makeProcesses = Effect.fnUntraced(function*({ dataDirectory, enviro
   const track = Effect.fnUntraced(function*(rootID?: SessionID) {
     const mark = ofTree(yield* newMark, rootID)
     const file = yield* recorded(mark)
+    const watched = yield* watchdog.watch(mark, rootID)
     return {
       mark,
       environment: markedBy(mark, environment),
-      // Immediately: after a crash from here on, the mark still finds the process.
-      started: (pid) => attempt(() => appendFileSync(file, `${pid} ${look(pid)?.began ?? "-"}\n`), undefined)
+      started: (pid) => {
+        attempt(() => appendFileSync(file, `${pid} ${look(pid)?.began ?? "-"}\n`), undefined)
+        watched.started(pid)
+      },
+      hasLapsed: watched.hasLapsed
     } satisfies Tracked
   })
 

@@ -1,7 +1,8 @@
 /** Decides when a package manager does what its name says, and when it runs a program named in its arguments. */
+import { lookup } from "@skein/domain/Lookup"
 
 /** The commands of each that install, show, or run scripts of the project. All others run or change more than that. */
-const own: Readonly<Record<string, ReadonlySet<string>>> = {
+const own = lookup<ReadonlySet<string>>({
   npm: new Set(
     `add audit bin cache ci clean-install cit dedupe ddp diff dist-tags doctor explain find-dupes fund help i ic in info ins inst
     insta instal install install-ci-test install-clean install-test isntall it la list ll ls org outdated pack ping prefix prune
@@ -17,7 +18,7 @@ const own: Readonly<Record<string, ReadonlySet<string>>> = {
     `add audit autoclean bin cache check constraints dedupe explain help import info install licenses list outdated pack rebuild
     remove restart start stop test unlink up upgrade upgrade-interactive version versions why`.split(/\s+/)
   )
-}
+})
 
 /** Names that only scripts have: no program has such a name. */
 const isScript = (text: string): boolean =>

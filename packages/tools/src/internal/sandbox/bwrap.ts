@@ -13,6 +13,7 @@ import { SandboxError } from "../../SandboxError.ts"
 import type { SandboxLimits, SandboxOptions, SandboxPlace } from "../../SandboxPlace.ts"
 import { ownProgram } from "../ownPrograms.ts"
 import { attempt } from "../processes.ts"
+import { makeSecretFiles, realOf } from "../secretFiles.ts"
 import { between, isIn } from "../within.ts"
 import { aftermath } from "./aftermath.ts"
 import { type ApprovedPlaces, approvedPlaces } from "./approvedPlaces.ts"
@@ -34,6 +35,13 @@ const unusable = (why: string) =>
     message: `There is no sandbox for commands: ${why}. \`skein doctor\` says how to get one.`
   })
 
+const unusableNow = (why: string) =>
+  new SandboxError({
+    message: `its sandbox cannot be used now: ${why}. Try again. `
+      + "If it happens again, look for what uses up open files, processes, memory or the disk",
+    isTemporary: true
+  })
+
 const isThere = (path: string): boolean => NodeFs.lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
 const real = (path: string): string => attempt(() => NodeFs.realpathSync(path), path)
@@ -51,11 +59,14 @@ type Changing = Pick<Confinement, "pinned" | "readable" | "reopened" | "writable
 
 /** Makes the sandbox, or fails if bubblewrap cannot be used. */
 export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
-  const strength = yield* Effect.mapError(bwrapTrial(options), unusable)
+  const strength = yield* Effect.mapError(
+    bwrapTrial(options),
+    ({ isTemporary, why }) => isTemporary ? unusableNow(why) : unusable(why)
+  )
   const owner = yield* Effect.provide(Owner, NodeOwner.layer)
   const place = yield* Effect.mapError(
     makeBwrapPlace(options.dataDirectory, owner),
-    ({ cause }) => unusable(`no directory for temporary files could be made (${String(cause)})`)
+    ({ cause }) => unusableNow(`no directory for temporary files could be made (${String(cause)})`)
   )
   const placeholders = yield* makePlaceholders(place.records, owner)
   const { HOME, SSH_AUTH_SOCK, XDG_CONFIG_HOME } = options.environment
@@ -65,8 +76,10 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
   const ownPlaces = [
     options.dataDirectory,
     ...(config === undefined ? [] : [join(config, "skein")]),
-    ...options.own ?? []
-  ].map(real)
+    ...options.own ?? [],
+    ...options.secret ?? []
+  ].map(realOf)
+  const secrets = makeSecretFiles(options)
   const machine = visiblePlaces({
     environment: options.environment,
     home,
@@ -169,7 +182,8 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
     Effect.try({
       try: () => {
         const { approved, credentials = false, reads = () => "allow" } = given
-        const isSeen = (path: string) => seen.some((each) => isIn(path, each))
+        const isSeen = (path: string) =>
+          directory === "/" || [...machine.system, ...seen].some((each) => isIn(path, each))
         const masked = maskedFiles(
           directory,
           (path) => reads(path) === "allow" || (credentials && reads(path) === "ask")
@@ -183,6 +197,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
           ...own,
           ...(credentials ? [] : hiddenHome(home, directory))
         ].filter((path) => !approved.some((each) => isIn(each, path)))
+          .concat(secrets.apart(directory).filter((path) => isSeen(path) && isThere(path)))
         const emptied = outermost(hidden.filter(isDirectory))
         const inEmptied = (path: string) => emptied.some((each) => isIn(path, each))
         const configs = [...guarded.repositories, ...guarded.kept].map((each) => join(each, "config"))
@@ -204,7 +219,19 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
       catch: (cause) => unusable(`what is hidden in ${directory} could not be looked at (${String(cause)})`)
     })
 
-  const confine = Effect.fnUntraced(function*(given: SandboxPlace) {
+  /** Without what no consent shows, whatever was asked for. */
+  const permitted = ({ approved, reached = [], visible = [], ...more }: SandboxPlace): SandboxPlace => {
+    const isShown = (path: string) => !secrets.has(realOf(path))
+    return {
+      ...more,
+      approved: approved.filter(isShown),
+      reached: reached.filter(isShown),
+      visible: visible.filter(isShown)
+    }
+  }
+
+  const confine = Effect.fnUntraced(function*(asked: SandboxPlace) {
+    const given = permitted(asked)
     const { approved, credentials = false, network = false, reached = [], readOnly = false, visible = [] } = given
     const directory = yield* Effect.try({
       try: () => NodeFs.realpathSync(given.directory),

@@ -9,7 +9,7 @@ import { recordsIn, temporaryPrefix, writeRecord } from "./placeholderRecords.ts
 import { recordName } from "./placeholders.ts"
 
 /** The directories, absolute and real. */
-export interface BwrapPlace {
+interface BwrapPlace {
   /** What commands see as /tmp. */
   readonly temporary: string
   /** What they see as the home. */
@@ -20,7 +20,7 @@ export interface BwrapPlace {
   readonly records: string
 }
 
-const made = (directory: string): boolean =>
+const makeWritable = (directory: string): boolean =>
   attempt(() => {
     NodeFs.mkdirSync(directory, { recursive: true, mode: 0o700 })
     NodeFs.accessSync(directory, NodeFs.constants.W_OK)
@@ -30,27 +30,28 @@ const made = (directory: string): boolean =>
 /** Makes it, until the scope closes. After a crash, its record finds what is left, if a record could be written. */
 export const makeBwrapPlace = Effect.fnUntraced(function*(dataDirectory: string, owner: typeof Owner.Service) {
   const name = yield* recordName
-  const top = join(NodeFs.realpathSync(tmpdir()), `${temporaryPrefix}${name}`)
   const shared = recordsIn(dataDirectory)
-  const isShared = made(shared)
+  const isShared = makeWritable(shared)
   const record = join(shared, name)
-  return yield* Effect.acquireRelease(
-    Effect.try((): BwrapPlace => {
+  const made = yield* Effect.acquireRelease(
+    Effect.try(() => {
+      const top = join(NodeFs.realpathSync(tmpdir()), `${temporaryPrefix}${name}`)
       if (isShared) writeRecord(record, owner.id, [[top, "temporary"]])
       NodeFs.mkdirSync(top, { mode: 0o700 })
-      const place = {
+      const place: BwrapPlace = {
         temporary: join(top, "tmp"),
         home: join(top, "home"),
         beside: join(top, "beside"),
         records: isShared ? shared : join(top, "records")
       }
-      for (const directory of [place.temporary, place.home, place.beside, place.records]) made(directory)
-      return place
+      for (const directory of [place.temporary, place.home, place.beside, place.records]) makeWritable(directory)
+      return { place, top }
     }),
-    () =>
+    ({ top }) =>
       Effect.promise(async () => {
         await NodeFs.promises.rm(top, { recursive: true, force: true })
         await NodeFs.promises.rm(record, { force: true })
       })
   )
+  return made.place
 })

@@ -22,8 +22,14 @@ const proof = ["sh", "-c", "echo \"sandboxed $$\""]
 
 type TrialOptions = Pick<SandboxOptions, "directory" | "environment">
 
+/** What the system says, and Node as a code, if the machine has none left for the moment. */
+const shortage =
+  /\b(E(AGAIN|MFILE|NFILE|NOMEM))\b|Resource temporarily unavailable|Too many open files|Cannot allocate memory/
+
 interface Failure {
   readonly why: string
+  /** Whether the same flags might work later. */
+  readonly isTemporary: boolean
   /** Whether a weaker set of flags might work. */
   readonly isRefused: boolean
 }
@@ -35,24 +41,29 @@ const attempt = (flags: ReadonlyArray<string>, { directory = "/", environment }:
       [...flags, "--die-with-parent", ...worldOf({ system: ["/"], links: [], isRoot: true }), "--", ...proof],
       { env: { PATH: environment["PATH"] ?? "" }, timeout: patience, killSignal: "SIGKILL" },
       (error, out, complaints) => {
-        const failed = (why: string, isRefused = false) => resume(Effect.fail({ why, isRefused }))
+        const failed = (why: string, given: Partial<Failure> = {}) =>
+          resume(Effect.fail({ why, isRefused: false, isTemporary: false, ...given }))
         if (error === null) {
           return /^sandboxed \d\n$/.test(out)
             ? resume(Effect.succeed(flags))
             : failed("the bwrap on the PATH confines nothing: it is not bubblewrap")
         }
         if (error.code === "ENOENT") return failed("bubblewrap (bwrap) is not on the PATH (apt install bubblewrap)")
-        if (error.killed === true) return failed(`bubblewrap (bwrap) did not end within ${patience / 1_000} seconds`)
+        if (error.killed === true) {
+          return failed(`bubblewrap (bwrap) did not end within ${patience / 1_000} seconds`, { isTemporary: true })
+        }
         const said = complaints.trim().split("\n", 1).join("") || error.message.split("\n", 1).join("")
-        failed(`bubblewrap does not work here (${said})`, true)
+        const isTemporary = shortage.test(said)
+        failed(`bubblewrap does not work here (${said})`, { isRefused: !isTemporary, isTemporary })
       }
     )
     return Effect.sync(() => child.kill("SIGKILL"))
   })
 
 /** The flags before all others; fails with the reason why bubblewrap cannot be used. */
-export const bwrapTrial = (options: TrialOptions): Effect.Effect<ReadonlyArray<string>, string> =>
-  attempt(strengths[0], options).pipe(
-    Effect.catchIf(({ isRefused }) => isRefused, () => attempt(strengths[1], options)),
-    Effect.mapError(({ why }) => why)
+export const bwrapTrial = (options: TrialOptions): Effect.Effect<ReadonlyArray<string>, Failure> =>
+  Effect.catchIf(
+    attempt(strengths[0], options),
+    ({ isRefused }) => isRefused,
+    () => attempt(strengths[1], options)
   )

@@ -122,9 +122,11 @@ const run = Effect.fnUntraced(function*(
   const exit = code ?? 128 + constants.signals[signal ?? "SIGKILL"]
   const output = buffer.text(writer.note)
   if (limit !== undefined && wasLate(exit, output, tracked.mark)) return yield* late
+  const isKilled = signal === "SIGKILL" && Option.isSome(inTime) && exceeded === undefined
   return {
     exit,
     timedOut: Option.isNone(inTime),
+    ...(isKilled && tracked.hasLapsed() ? { lapsed: true as const } : {}),
     ...(exceeded === undefined ? {} : { exceeded }),
     output
   } satisfies ShellEnd

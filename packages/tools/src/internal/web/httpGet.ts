@@ -1,5 +1,6 @@
 /** Makes one HTTP request to an address that was checked before. It resolves nothing, and follows no redirect. */
 import type { ToolError } from "@skein/core/Tool"
+import { lookup } from "@skein/domain/Lookup"
 import * as Effect from "effect/Effect"
 import * as http from "node:http"
 import * as https from "node:https"
@@ -22,12 +23,12 @@ export interface Answer {
 
 const redirects = new Set([301, 302, 303, 307, 308])
 
-const unpackers: Readonly<Record<string, () => Transform>> = {
+const unpackers = lookup<() => Transform>({
   gzip: () => zlib.createGunzip(),
   "x-gzip": () => zlib.createGunzip(),
   deflate: () => zlib.createInflate(),
   br: () => zlib.createBrotliDecompress()
-}
+})
 
 /** Requests a URL from one of these addresses and no other. Sends no cookies and no credentials, and uses no proxy. */
 export const httpGet = (
@@ -43,14 +44,14 @@ export const httpGet = (
         )
       )
 
-    const lookup: LookupFunction = (_host, options, found) => {
+    const resolveHost: LookupFunction = (_host, options, found) => {
       if (options.all === true) found(null, addresses.map(({ address, family }) => ({ address, family })))
       else found(null, addresses[0]?.address ?? "", addresses[0]?.family)
     }
     const request = (url.protocol === "https:" ? https : http).request(url, {
       // A separate connection: a shared one may have been opened to another address.
       agent: false,
-      lookup,
+      lookup: resolveHost,
       headers: { accept, "accept-encoding": "gzip, deflate, br", "user-agent": "Mozilla/5.0 (compatible; Skein)" }
     })
     request.on("error", fail)

@@ -1,4 +1,5 @@
 /** Writes markdown while the elements of a page open and close. */
+import { lookup } from "@skein/domain/Lookup"
 
 interface List {
   readonly ordered: boolean
@@ -6,16 +7,16 @@ interface List {
 }
 
 /** Elements that begin on a new line, with the number of empty lines around them. */
-const blocks: Readonly<Record<string, number>> = Object.fromEntries([
+const blocks = lookup<number>(Object.fromEntries([
   ...["p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "table", "pre", "blockquote", "figure", "dl"].map((
     name
   ) => [name, 2]),
   ...["div", "section", "article", "header", "footer", "main", "aside", "nav", "form", "fieldset", "address", "details"]
     .map((name) => [name, 1]),
   ...["li", "tr", "dt", "dd", "summary", "figcaption", "caption", "title", "option"].map((name) => [name, 1])
-])
+]))
 
-const marks: Readonly<Record<string, string>> = {
+const marks = lookup<string>({
   b: "**",
   strong: "**",
   i: "*",
@@ -23,7 +24,7 @@ const marks: Readonly<Record<string, string>> = {
   code: "`",
   del: "~~",
   s: "~~"
-}
+})
 
 const languageOf = (attributes: Readonly<Record<string, string>>): string =>
   /\blang(?:uage)?-([\w+#-]+)/.exec(attributes["class"] ?? "")?.[1] ?? ""

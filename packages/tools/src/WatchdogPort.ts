@@ -1,0 +1,19 @@
+/** Decides what the watchdog has to know about commands. */
+import type { SessionID } from "@skein/domain/Id"
+import type * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type { Tracked } from "./Tracked.ts"
+
+/** A watchdog. */
+export interface WatchdogPort {
+  /**
+   * Call it before a command is started, of a held tree or of the program itself; nothing of it may be left when the scope
+   * closes.
+   */
+  readonly watch: (
+    mark: string,
+    rootID?: SessionID
+  ) => Effect.Effect<Pick<Tracked, "started" | "hasLapsed">, never, Scope.Scope>
+  /** A tree is held for so many more milliseconds. */
+  readonly extend: (rootID: SessionID, left: number) => void
+}

@@ -1,0 +1,175 @@
+/** Files of Skein's own that no call sees, by whatever name, and config that only a person shows. */
+import * as NodeContext from "@effect/platform-node/NodeContext"
+import { describe, expect, it } from "@effect/vitest"
+import type { ToolCaller } from "@skein/core/Tool"
+import { Paths, type Target } from "@skein/tools/Paths"
+import { SpillFiles } from "@skein/tools/SpillFiles"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as fs from "node:fs"
+import { tmpdir } from "node:os"
+import * as path from "node:path"
+import { layerIn, runIn, works, worldIn } from "./support/sandbox.ts"
+
+/** A home with Skein's files in it, a project, and a token in the project. */
+const world = Effect.acquireRelease(
+  Effect.sync(() => {
+    const top = fs.realpathSync(fs.mkdtempSync(path.join(tmpdir(), "skein-secret-")))
+    const [data, config, project] = ["home/data/skein", "home/config/skein", "home/project"]
+      .map((each) => path.join(top, each)) as [string, string, string]
+    const files = [
+      ...["skein.db", "servers/a.json", "spill/ses_1/a.out", "spill/ses_2/b.out", "worktrees/a/file.ts"].map((name) =>
+        path.join(data, name)
+      ),
+      ...["skein.json", "AGENTS.md", "skills/a/table.csv"].map((name) => path.join(config, name)),
+      ...["token", "a.ts"].map((name) => path.join(project, name))
+    ]
+    for (const file of files) {
+      fs.mkdirSync(path.dirname(file), { recursive: true })
+      fs.writeFileSync(file, path.basename(file))
+    }
+    fs.symlinkSync(path.join(data, "servers"), path.join(project, "link"))
+    fs.linkSync(path.join(data, "servers", "a.json"), path.join(project, "hard"))
+    // A tool that keeps config files in one place makes links like this one.
+    fs.symlinkSync(path.join(project, "a.ts"), path.join(data, "trust.json"))
+    const layer = Paths.layer({
+      home: path.join(top, "home"),
+      own: [data, config],
+      dataDirectory: data,
+      secret: [path.join(project, "token"), path.join(top, "later", "token")],
+      settings: config
+    }).pipe(Layer.provide(SpillFiles.layer(data)), Layer.provide(NodeContext.layer))
+    return { top, data, config, project, layer }
+  }),
+  ({ top }) => Effect.sync(() => fs.rmSync(top, { recursive: true }))
+)
+
+const deciding = (directory: string, given: string) =>
+  Effect.either(
+    Effect.flatMap(Paths, ({ decide }) => decide({}, given, { directory, sessionID: "ses_1" } as unknown as ToolCaller))
+  )
+
+describe("a call", () => {
+  it.scopedLive("reaches no secret file, whatever its path and wherever the call is made", () =>
+    Effect.gen(function*() {
+      const { data, layer, project, top } = yield* world
+      fs.symlinkSync(top, path.join(top, "again"))
+      const worktree = path.join(data, "worktrees", "a")
+      const secret: ReadonlyArray<readonly [directory: string, given: string]> = [
+        [project, path.join(data, "skein.db")],
+        [project, "~/data/skein/servers/a.json"],
+        [project, "../data/skein/servers"],
+        [project, "../data/skein"],
+        [project, "link/a.json"],
+        [project, "hard"],
+        [project, "token"],
+        [project, path.join(top, "again/home/project/token")],
+        [project, `/proc/self/root${data}/skein.db`],
+        [project, `file://${data}/skein.db`],
+        [project, path.join(data, "trust.json")],
+        [project, path.join(data, "not-yet.json")],
+        [project, path.join(top, "later/token")],
+        [project, "/proc/self/environ"],
+        [data, "skein.db"],
+        [worktree, "../../servers/a.json"],
+        [top, "home/data/skein/skein.db"]
+      ]
+      const open: ReadonlyArray<readonly [directory: string, given: string]> = [
+        [project, "a.ts"],
+        [project, "~/data"],
+        [project, path.join(data, "spill/ses_1/a.out")],
+        [project, path.join(data, "spill/ses_2/b.out")],
+        [project, path.join(worktree, "file.ts")],
+        [worktree, "file.ts"],
+        [project, "/proc/self/status"]
+      ]
+      yield* Effect.gen(function*() {
+        for (const [directory, given] of secret) {
+          expect(yield* deciding(directory, given), `${given} in ${directory}`).toMatchObject({
+            _tag: "Left",
+            left: { kind: "own_file", message: expect.stringContaining(given) }
+          })
+        }
+        for (const [directory, given] of open) {
+          expect((yield* deciding(directory, given))._tag, `${given} in ${directory}`).toBe("Right")
+        }
+      }).pipe(Effect.provide(layer))
+    }))
+
+  it.scopedLive("does not run on a link that leads to a secret file by then", () =>
+    Effect.gen(function*() {
+      const { data, layer, project } = yield* world
+      const caller = { directory: project, sessionID: "ses_1" } as unknown as ToolCaller
+      const input = {}
+      yield* Effect.gen(function*() {
+        const { confirm, decide } = yield* Paths
+        yield* decide(input, "a.ts", caller)
+        fs.rmSync(path.join(project, "a.ts"))
+        fs.symlinkSync(path.join(data, "skein.db"), path.join(project, "a.ts"))
+        expect(yield* Effect.flip(confirm(input, "a.ts", caller))).toMatchObject({ kind: "own_file" })
+      }).pipe(Effect.provide(layer))
+    }))
+
+  it.scopedLive("finds no secret file below a directory that it searches", () =>
+    Effect.gen(function*() {
+      const { layer, project, top } = yield* world
+      yield* Effect.gen(function*() {
+        const { hides } = yield* Paths
+        const hidden = (real: string, below: string) => hides({ real } as Target)?.(below)
+        expect(hidden(top, "home/data/skein/servers/a.json")).toBe(true)
+        expect(hidden(top, "./home/project/token")).toBe(true)
+        expect(hidden(top, "home/project/a.ts")).toBe(false)
+        expect(hidden("/", path.join(top, "home/project/token").slice(1))).toBe(true)
+        expect(hidden(project, "token")).toBe(true)
+        expect(hides({ real: path.join(project, "sub") } as Target)).toBeUndefined()
+      }).pipe(Effect.provide(layer))
+    }))
+
+  it.scopedLive("sees the user's config only by a person, except for texts for models", () =>
+    Effect.gen(function*() {
+      const { config, layer, project } = yield* world
+      const personal = (given: string) =>
+        Effect.map(Effect.flatten(deciding(project, given)), (target) => target.personal)
+      yield* Effect.gen(function*() {
+        expect(yield* personal(path.join(config, "skein.json"))).toBe(true)
+        expect(yield* personal(config)).toBe(true)
+        expect(yield* personal(path.join(config, "AGENTS.md"))).toBe(false)
+        expect(yield* personal(path.join(config, "skills/a/table.csv"))).toBe(false)
+        expect(yield* personal("a.ts")).toBe(false)
+      }).pipe(Effect.provide(layer))
+    }))
+})
+
+describe.skipIf(!works)("a sandboxed command (needs bubblewrap)", () => {
+  it.live("sees no secret file, not even with credentials or if its path was approved", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { at, repo, top } = yield* worldIn("/var/tmp")
+      const file = (name: string) => {
+        const made = path.join(top, name)
+        fs.mkdirSync(path.dirname(made), { recursive: true })
+        fs.writeFileSync(made, "SECRET")
+        return made
+      }
+      const database = file("data/skein.db")
+      const server = file("data/servers/a.json")
+      const token = file("other/token")
+      const inside = file("repo/token")
+      const tree = path.dirname(file("data/worktrees/a/file.ts"))
+      const line = `cat ${database} ${server} ${token} ${inside}; grep -rs SECRET ${top}/data/servers ${top}/other .`
+      yield* Effect.gen(function*() {
+        for (const readOnly of [true, false]) {
+          const asked = [database, server, token, inside]
+          const given = { approved: asked, reached: asked, visible: [...asked, path.dirname(server)], readOnly }
+          const { output } = yield* runIn({ directory: repo, ...given, credentials: true }, line)
+          expect(output).not.toContain("SECRET")
+          const wide = yield* runIn({ directory: repo, approved: [], visible: [top], readOnly }, line)
+          expect(wide.output).not.toContain("SECRET")
+          expect((yield* runIn({ directory: repo, approved: [], readOnly }, "cat a.txt")).output).toBe("a")
+        }
+        const own = { directory: tree, approved: [], visible: [top] }
+        expect((yield* runIn(own, `cat ${line.slice(4)}`)).output).not.toMatch(/(?<!file\.ts:)SECRET/)
+        expect((yield* runIn(own, "cat file.ts")).output).toBe("SECRET")
+      }).pipe(Effect.provide(layerIn(top, { secret: [token, inside] })))
+      for (const each of [database, server, token, at("token")]) expect(fs.readFileSync(each, "utf8")).toBe("SECRET")
+    })))
+})
