@@ -1,21 +1,37 @@
 /** Owns the part of this runner in a cluster: which trees it takes up, and on which runner the others are. */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { Governor } from "@skein/core/Governor"
+import type { Journal } from "@skein/core/Journal"
 import { Leases } from "@skein/core/Leases"
 import { addressOf, Owner } from "@skein/core/Owner"
+import type { Projects } from "@skein/core/Projects"
 import { Session } from "@skein/core/Session"
 import { isOver, SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
-import type { SessionID } from "@skein/domain/Id"
+import type { Whereabouts } from "@skein/core/Whereabouts"
+import type { Ids, SessionID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FiberHandle from "effect/FiberHandle"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Redacted from "effect/Redacted"
+import type * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
+import { type ClusterStatus, clusterStatus } from "./ClusterStatus.ts"
 import type { ClusterUnavailable } from "./ClusterUnavailable.ts"
+import { makeBalance } from "./internal/balance.ts"
+import { makeBring } from "./internal/bring.ts"
 import { database } from "./internal/database.ts"
 import { engine, placement } from "./internal/engine.ts"
 import { makeMembers, type Member } from "./internal/members.ts"
+import { makeMoves } from "./internal/moves.ts"
+import { makeOwnConnection } from "./internal/ownConnection.ts"
+import { type Asked, makePeers, type Peers } from "./internal/peers.ts"
+import { makePlaces, type Place } from "./internal/places.ts"
+import { makeShares } from "./internal/shares.ts"
 import { sweep } from "./internal/sweep.ts"
+import { makeTakeovers } from "./internal/takeovers.ts"
+import { makeTakeUp } from "./internal/takeUp.ts"
 
 /** What a runner is started with. */
 export interface ClusterOptions {
@@ -31,11 +47,35 @@ export interface ClusterOptions {
 export class Cluster extends Context.Tag("@skein/cluster/Cluster")<Cluster, {
   /** The address of the runner that works in a tree; undefined if nobody does. */
   readonly holder: (rootID: SessionID) => Effect.Effect<string | undefined, StorageError>
+  /** Where a tree in which nobody works can be taken up. */
+  readonly place: (rootID: SessionID) => Effect.Effect<Place, StorageError>
+  /** Asks other runners. */
+  readonly peers: Peers
+  /** Does what another runner asks; undefined if this one refuses. */
+  readonly answer: (asked: Asked) => Effect.Effect<object | undefined, StorageError>
+  /** Whether a tree is about to move from here to another runner, or just has. */
+  readonly isMoving: (rootID: SessionID) => boolean
+  /** Whether it has, and nobody is known to hold it yet. */
+  readonly hasLeft: (rootID: SessionID) => Effect.Effect<boolean>
+  /** Whether no more agents can work here: prompts to trees in which nobody works go to runners with room. */
+  readonly isFull: Effect.Effect<boolean>
+  /** Whether something happens here in a tree that this runner holds. */
+  readonly isUsed: (rootID: SessionID) => boolean
+  /** Releases a tree in which nothing happens, at once; false if something does, or if it is not held. */
+  readonly release: (rootID: SessionID) => Effect.Effect<boolean>
+  /** Moves a tree to this host whose own host is gone, if its steps are kept; whether it can be taken up here now. */
+  readonly bring: (rootID: SessionID) => Effect.Effect<boolean, StorageError>
+  /** Whether a tree has work that nobody has finished. */
+  readonly isUnfinished: (rootID: SessionID) => Effect.Effect<boolean, StorageError>
   /** The other runners that were seen lately. */
   readonly others: Effect.Effect<ReadonlyArray<Member>>
   /** The address of this one. */
   readonly url: string
   readonly secret: Redacted.Redacted
+  /** The time of the database, in milliseconds. */
+  readonly time: () => number
+  /** Who is in the cluster. */
+  readonly status: Effect.Effect<ClusterStatus, ClusterUnavailable>
   /** Takes up no more trees. To be run before the trees of this runner are left. */
   readonly leave: Effect.Effect<void>
 }>() {
@@ -45,29 +85,65 @@ export class Cluster extends Context.Tag("@skein/cluster/Cluster")<Cluster, {
    */
   static readonly layer = (
     options: ClusterOptions
-  ): Layer.Layer<Cluster, ClusterUnavailable, Leases | Owner | Session | SessionStorage> =>
+  ): Layer.Layer<
+    Cluster,
+    ClusterUnavailable,
+    Governor | Ids | Journal | Leases | Owner | Projects | Session | SessionStorage | Whereabouts
+  > =>
     Layer.scoped(Cluster, make(options)).pipe(
       Layer.provide(engine(options)),
       Layer.provide(database(options.database))
     )
 }
 
+/** How long dividing limits may take. A share lapses before: what hangs longer must not keep the next try waiting. */
+const sharePatience = "5 seconds"
+
+/** How often the number of runners is measured. */
+const countingPace = "5 seconds"
+
 const make = (options: ClusterOptions) =>
   Effect.gen(function*() {
     const storage = yield* SessionStorage
     const owner = yield* Owner
-    const members = yield* makeMembers({ owner: owner.id, url: options.url })
-    const secret = options.secret ?? (yield* members.secret)
+    const members = yield* makeMembers({ owner: owner.id, url: options.url, secret: options.secret })
+    const sql = yield* SqlClient.SqlClient
+    const places = yield* makePlaces(members.others)
+    const bring = makeBring(places, yield* makeMoves)
     const isMine = yield* placement
+    const leases = yield* Leases
+    const governor = yield* Governor
+    yield* makeShares(governor, yield* makeOwnConnection(options.database, sharePatience))
+    const takeUp = yield* makeTakeUp(yield* makeTakeovers(options.url))
+    const peers = makePeers(members)
+    const balance = yield* makeBalance({ others: members.others, peers, placeOf: places.of, takeUp })
     const working = yield* FiberHandle.make()
-    yield* FiberHandle.run(working, sweep({ isMine, stay: members.stay }))
+    const stay = Effect.flatMap(balance.load, members.stay)
+    const sweeping = sweep({ isMine, stay, takeUp, hasLeft: balance.hasLeft, places, bring })
+    yield* FiberHandle.run(working, Effect.zipRight(sweeping, balance.run, { concurrent: true }))
+    yield* Effect.forkScoped(Effect.repeat(members.count, Schedule.spaced(countingPace)))
     // The first to go: nothing is taken up while the rest ends.
     const leave = Effect.zipRight(FiberHandle.clear(working), members.leave)
     yield* Effect.addFinalizer(() => leave)
     return {
       url: options.url,
-      secret,
+      secret: members.secret,
+      time: members.time,
       leave,
+      status: clusterStatus.pipe(
+        Effect.provideService(SqlClient.SqlClient, sql),
+        Effect.provideService(Owner, owner)
+      ),
+      place: places.of,
+      peers,
+      answer: balance.answer,
+      isMoving: balance.isMoving,
+      hasLeft: balance.hasLeft,
+      isFull: Effect.map(balance.room, (room) => room <= 0),
+      isUsed: leases.isUsed,
+      release: leases.release,
+      bring,
+      isUnfinished: (rootID: SessionID) => Effect.map(storage.unfinished, (all) => all.includes(rootID)),
       others: members.others,
       holder: (rootID: SessionID) =>
         Effect.gen(function*() {

@@ -1,55 +1,177 @@
 /** Reads who is in a cluster from its database; it takes no runner for that. */
 import * as SqlClient from "@effect/sql/SqlClient"
+import { hostOf, Owner } from "@skein/core/Owner"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import type * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
 import { type ClusterUnavailable, unavailable } from "./ClusterUnavailable.ts"
 import { database } from "./internal/database.ts"
-import { isSilent, readMembers } from "./internal/members.ts"
+import { isSilent, type Member, readMembers, since } from "./internal/members.ts"
+
+/** What a runner works on, as it said when it was last seen. */
+export interface RunnerLoad {
+  /** Subagents that work, and those that wait for a slot. */
+  readonly running: number
+  readonly queued: number
+  /** Model requests in flight, and those that wait to be sent. */
+  readonly sent: number
+  readonly waiting: number
+  /** Since it started: trees that others took over from it, and that it took up. */
+  readonly lost: number
+  readonly takeovers: number
+}
 
 /** A runner. */
 export interface RunnerStatus {
   readonly url: string
   readonly host: string
+  readonly port: number
   readonly pid: number
-  /** `silent`: it was not seen for some seconds, because it is frozen or dead. */
-  readonly state: "alive" | "silent"
-  /** How many trees it works in. */
+  /** `silent`: it was not seen for some seconds. `dead`: its process has certainly ended. */
+  readonly state: "alive" | "silent" | "dead"
+  /** How many trees it holds. */
   readonly trees: number
+  /** Some of them, the newest first. */
+  readonly held: ReadonlyArray<{ readonly id: string; readonly title: string }>
+  readonly load: RunnerLoad
   /** How long ago it started, and was last seen, in milliseconds. */
   readonly age: number
   readonly silence: number
 }
 
-const present = "SELECT to_regclass('cluster_member') IS NOT NULL AS found"
+/** A tree that a runner took up from another one. */
+export interface Takeover {
+  readonly rootID: string
+  /** Where it was; absent if its runner left. */
+  readonly from?: string
+  readonly to: string
+  /** How long ago, in milliseconds. */
+  readonly ago: number
+  /** How long it was without a runner that worked, in milliseconds. */
+  readonly took: number
+}
 
-const held = `SELECT owner, count(*)::integer AS trees FROM session
-  WHERE owner IS NOT NULL AND lease_until > extract(epoch FROM clock_timestamp()) * 1000 GROUP BY owner`
+/** A tree with unfinished work that nobody can take up: its directory is on a host without a runner. */
+export interface WaitingTree {
+  readonly rootID: string
+  readonly title: string
+  readonly host: string
+  readonly directory: string
+}
+
+/** The runners of the last minute, the trees that wait for a host, and the latest takeovers of the last hour. */
+export interface ClusterStatus {
+  readonly runners: ReadonlyArray<RunnerStatus>
+  readonly waiting: ReadonlyArray<WaitingTree>
+  readonly takeovers: ReadonlyArray<Takeover>
+}
+
+/** How many trees of each runner are named, and how many takeovers. */
+const most = { trees: 24, takeovers: 50 }
+
+const present = "SELECT to_regclass('cluster_waiting') IS NOT NULL AS found"
+
+interface HeldRow {
+  readonly owner: string
+  readonly id: string
+  readonly title: string
+  readonly trees: number
+}
+
+const held = `SELECT owner, id, title, trees FROM (
+    SELECT owner, id, title, count(*) OVER (PARTITION BY owner)::integer AS trees,
+      row_number() OVER (PARTITION BY owner ORDER BY id DESC) AS place
+    FROM session WHERE owner IS NOT NULL AND lease_until > extract(epoch FROM clock_timestamp()) * 1000
+  ) AS each WHERE place <= ${most.trees}`
+
+interface TakeoverRow {
+  readonly root_id: string
+  readonly from_url: string | null
+  readonly to_url: string
+  readonly ago: number
+  readonly took: number
+}
+
+const taken = `SELECT root_id, from_url, to_url, ${since("at")} AS ago, took FROM cluster_takeover
+  ORDER BY at DESC LIMIT ${most.takeovers}`
+
+interface WaitingRow extends Omit<WaitingTree, "rootID"> {
+  readonly root_id: string
+}
+
+/** Runners look at such a tree every half minute. */
+const waiting = `SELECT tree.root_id, title, host, tree.directory
+  FROM cluster_waiting AS tree JOIN session ON session.id = tree.root_id
+  WHERE seen > clock_timestamp() - interval '1 minute'
+    AND (owner IS NULL OR lease_until <= extract(epoch FROM clock_timestamp()) * 1000)
+  ORDER BY tree.root_id LIMIT ${most.trees}`
+
+const Count = Schema.optionalWith(Schema.Number, { default: () => 0 })
+
+/** A runner of another version may say more or less. */
+const decodeLoad = Schema.decodeUnknownEither(Schema.parseJson(Schema.Struct({
+  running: Count,
+  queued: Count,
+  sent: Count,
+  waiting: Count,
+  lost: Count,
+  takeovers: Count
+})))
+
+const noLoad: RunnerLoad = { running: 0, queued: 0, sent: 0, waiting: 0, lost: 0, takeovers: 0 }
+
+const runner = (member: Member, isGone: boolean, rows: ReadonlyArray<HeldRow>): RunnerStatus => {
+  const [, pid = ""] = member.owner.replace(/^[^@]*@/, "").split(":")
+  return {
+    url: member.url,
+    host: hostOf(member.owner) ?? "",
+    port: Number(new URL(member.url).port),
+    pid: Number(pid),
+    state: isGone ? "dead" : isSilent(member) ? "silent" : "alive",
+    trees: rows[0]?.trees ?? 0,
+    held: rows.map(({ id, title }) => ({ id, title })),
+    load: Either.getOrElse(decodeLoad(member.load), () => noLoad),
+    age: member.age,
+    silence: member.silence
+  }
+}
 
 const read = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
+  const owner = yield* Owner
   const [{ found } = { found: false }] = yield* sql.unsafe<{ readonly found: boolean }>(present)
-  if (!found) return []
-  const counts = yield* sql.unsafe<{ readonly owner: string; readonly trees: number }>(held)
-  const trees = new Map(counts.map((row) => [row.owner, row.trees]))
-  return (yield* readMembers).map((member): RunnerStatus => {
-    const [host = "", pid = ""] = member.owner.replace(/^[^@]*@/, "").split(":")
-    return {
-      url: member.url,
-      host,
-      pid: Number(pid),
-      state: isSilent(member) ? "silent" : "alive",
-      trees: trees.get(member.owner) ?? 0,
-      age: member.age,
-      silence: member.silence
-    }
-  })
+  if (!found) return { runners: [], waiting: [], takeovers: [] }
+  const [members, rows, moves, trees] = yield* Effect.all([
+    readMembers,
+    sql.unsafe<HeldRow>(held),
+    sql.unsafe<TakeoverRow>(taken),
+    sql.unsafe<WaitingRow>(waiting)
+  ])
+  const runners = yield* Effect.forEach(members, (member) =>
+    Effect.map(
+      owner.isGone(member.owner),
+      (isGone) => runner(member, isGone, rows.filter((row) => row.owner === member.owner))
+    ))
+  const isThere = (host: string) => runners.some((each) => each.state === "alive" && each.host === host)
+  return {
+    runners,
+    waiting: trees.filter(({ host }) => !isThere(host)).map(({ root_id: rootID, ...tree }) => ({ rootID, ...tree })),
+    takeovers: moves.map(({ ago, from_url: from, root_id: rootID, to_url: to, took }) => ({
+      rootID,
+      ...(from === null ? {} : { from }),
+      to,
+      ago,
+      took
+    }))
+  }
 })
 
-/** The runners of the last minute. */
-export const clusterStatus = (
+/** Who is in the cluster of this database. */
+export const clusterStatus: Effect.Effect<ClusterStatus, ClusterUnavailable, Owner | SqlClient.SqlClient> = Effect
+  .mapError(read, unavailable("The servers of the cluster cannot be read"))
+
+/** Who is in the cluster of the database at a URL. */
+export const clusterStatusAt = (
   url: Redacted.Redacted
-): Effect.Effect<ReadonlyArray<RunnerStatus>, ClusterUnavailable> =>
-  read.pipe(
-    Effect.mapError(unavailable("The runners cannot be read")),
-    Effect.provide(database(url))
-  )
+): Effect.Effect<ClusterStatus, ClusterUnavailable, Owner> => Effect.provide(clusterStatus, database(url))

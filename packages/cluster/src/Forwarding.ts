@@ -4,16 +4,30 @@
  */
 import { findSession, findTaskOrRun } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
+import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Option from "effect/Option"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Cluster } from "./Cluster.ts"
 import { makeAskAll } from "./internal/askAll.ts"
-import { readAll, type Sent } from "./internal/exchange.ts"
 import { makeFollow } from "./internal/follow.ts"
-import { refuse, sentOf, type Subject, subjectOf } from "./internal/requests.ts"
-import { isSigned, signed } from "./internal/signature.ts"
+import { makeLocalStreams } from "./internal/localStreams.ts"
+import { type Asked, askedBy } from "./internal/peers.ts"
+import {
+  awaitsWork,
+  beginsWork,
+  isStream,
+  peekBody,
+  readBody,
+  refuse,
+  sentOf,
+  type Subject,
+  subjectOf,
+  waitsForTurn
+} from "./internal/requests.ts"
+import type { Sent } from "./internal/sent.ts"
+import { makeSignatureCheck, type SignatureCheck, signed } from "./internal/signature.ts"
 
 /** What a server needs to be a runner of a cluster. */
 export interface Forwarding {
@@ -33,21 +47,59 @@ const rootOf = ({ id, noun }: Tree) =>
     Effect.map(Option.getOrUndefined)
   )
 
-/** Makes it, for as many requests as come until the scope closes. */
-export const makeForwarding = Effect.gen(function*() {
+const answerAsked = (cluster: typeof Cluster.Service, asked: Asked, response: ServerResponse) =>
+  Effect.map(cluster.answer(asked), (answer) =>
+    answer === undefined
+      ? refuse(response, 409, "Refused", "This server does not take the tree.")
+      : void response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer)))
+
+/** Makes what answers another runner here, once the body is known to be the one that it signed. */
+const makeAnswerRunner = (cluster: typeof Cluster.Service, isBody: SignatureCheck["isBody"], largestBody: number) =>
+  Effect.fnUntraced(function*(request: IncomingMessage, response: ServerResponse, local: () => void) {
+    const body = yield* peekBody(request, response, largestBody)
+    if (body === undefined) return
+    if (!isBody(request, body)) {
+      return refuse(response, 401, "BadSignature", "This is not the body that was signed. It was changed on the way.")
+    }
+    const asked = askedBy(request)
+    if (asked === undefined) return local()
+    yield* answerAsked(cluster, asked, response)
+  })
+
+/** Makes it, for as many requests as come until the scope closes. Bodies of more than `largestBody` bytes are refused. */
+export const makeForwarding = Effect.fnUntraced(function*({ largestBody }: { readonly largestBody: number }) {
   const cluster = yield* Cluster
-  const clock = yield* Effect.clock
   const run = yield* FiberSet.makeRuntime<SessionStorage>()
-  const signatureOf = ({ method, path }: Sent) => signed(cluster.secret, clock.unsafeCurrentTimeMillis(), method, path)
+  const signatureOf = (target: string, sent: Sent) => signed(cluster.secret, target, cluster.time(), sent)
+  const { isBody, isSigned } = makeSignatureCheck(cluster)
   const follow = makeFollow(cluster, signatureOf)
-  const askAll = makeAskAll(cluster, signatureOf)
+  const askAll = makeAskAll(cluster, signatureOf, largestBody)
+  const watch = yield* makeLocalStreams(cluster)
+
+  /** Whether a tree that is here may be elsewhere before a request is answered. */
+  const mayGo = ({ method = "", url = "" }: IncomingMessage, rootID: SessionID): Effect.Effect<boolean> => {
+    const asked = { method, path: url }
+    if (waitsForTurn(asked) || (method !== "GET" && cluster.isMoving(rootID))) return Effect.succeed(true)
+    return beginsWork(asked) && !cluster.isUsed(rootID) ? cluster.isFull : Effect.succeed(false)
+  }
+
+  const answerRunner = makeAnswerRunner(cluster, isBody, largestBody)
 
   const toHolder = Effect.fnUntraced(
     function*(tree: Tree, request: IncomingMessage, response: ServerResponse, local: () => void) {
       const rootID = yield* rootOf(tree)
       const holder = rootID === undefined ? undefined : yield* cluster.holder(rootID)
-      if (rootID === undefined || holder === undefined || holder === cluster.url) return local()
-      const body = yield* readAll(request)
+      if (rootID === undefined) return local()
+      const isHere = holder === cluster.url && !(yield* mayGo(request, rootID))
+      const { method = "GET", url = "/" } = request
+      const isReading = method === "GET" && !awaitsWork({ method, path: url })
+      const isRead = holder === undefined && isReading && !(yield* cluster.hasLeft(rootID))
+      if (isHere || isRead) {
+        if (isStream(request)) watch(rootID, response)
+        return local()
+      }
+      // Another runner may take up a tree that nobody works in right now. So even this one is asked as others are.
+      const body = yield* readBody(request, response, largestBody)
       if (body !== undefined) yield* follow(rootID, sentOf(request, body), response)
     }
   )
@@ -63,17 +115,16 @@ export const makeForwarding = Effect.gen(function*() {
       )
     )
 
-  const isTrusted = (request: IncomingMessage) => isSigned(cluster.secret, clock.unsafeCurrentTimeMillis(), request)
-
   return {
-    isTrusted,
+    isTrusted: isSigned,
     route: (request, response, local) => {
-      const subject = isTrusted(request) ? { _tag: "Other" } as const : subjectOf(request)
+      if (isSigned(request)) return answered(response, answerRunner(request, response, local))
+      const subject = subjectOf(request)
       switch (subject._tag) {
         case "Tree":
           return answered(response, toHolder(subject, request, response, local))
         case "Reply":
-          return answered(response, askAll.reply(request, response))
+          return answered(response, askAll.reply(subject.id, request, response))
         case "Asks":
           return answered(response, askAll.list(request, response))
         case "Other":

@@ -1,10 +1,14 @@
 /** Asks all runners what each of them knows alone: the questions that wait for a person. */
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Cluster } from "../Cluster.ts"
-import { type Answer, exchange, readAll, type Sent } from "./exchange.ts"
-import { refuse, sentOf } from "./requests.ts"
+import { type Answer, exchange } from "./exchange.ts"
+import { giveAnswer } from "./giveAnswer.ts"
+import { askState } from "./openAsk.ts"
+import { readBody, refuse, sentOf } from "./requests.ts"
+import type { Sent } from "./sent.ts"
 
 /** How long a runner may take to answer. */
 const patience = "3 seconds"
@@ -22,30 +26,42 @@ const itemsIn = ({ body }: Answer): Effect.Effect<ReadonlyArray<unknown>> =>
   )
 
 /** Makes the functions that ask all runners, this one first. */
-export const makeAskAll = (cluster: typeof Cluster.Service, signatureOf: (sent: Sent) => string) => {
-  const everywhere = Effect.map(cluster.others, (others) => [cluster.url, ...others.map(({ url }) => url)])
+export const makeAskAll = (
+  cluster: typeof Cluster.Service,
+  signatureOf: (target: string, sent: Sent) => string,
+  largestBody: number
+) => {
+  const everywhere = Effect.map(
+    cluster.others,
+    (others): Arr.NonEmptyReadonlyArray<string> => [cluster.url, ...others.map(({ url }) => url)]
+  )
 
   const askAt = (target: string, sent: Sent) =>
     Effect.map(
-      Effect.timeoutOption(exchange(target, sent, signatureOf(sent)), patience),
+      Effect.timeoutOption(exchange(target, sent, signatureOf(target, sent)), patience),
       Option.getOrUndefined
     )
 
   return {
-    /** Gives an answer to the runner that asks the question. */
-    reply: Effect.fnUntraced(function*(request: IncomingMessage, response: ServerResponse) {
-      const body = yield* readAll(request)
+    /**
+     * Gives an answer to the runner that asks the question. While its tree moves, nobody does: the question is open in the
+     * journal, and its next runner asks it again.
+     */
+    reply: Effect.fnUntraced(function*(id: string, request: IncomingMessage, response: ServerResponse) {
+      const body = yield* readBody(request, response, largestBody)
       if (body === undefined) return
       const sent = sentOf(request, body)
-      let last: Answer | undefined
-      for (const target of yield* everywhere) {
-        const answer = yield* askAt(target, sent)
-        if (answer === undefined) continue
-        last = answer
-        if (answer.status !== 404) break
+      const given = yield* giveAnswer({
+        everywhere,
+        giveTo: (target) => askAt(target, sent),
+        state: askState(id)
+      })
+      if (given === "nobody") {
+        return refuse(response, 503, "NoRunner", "No server asks this question now. Try again in a moment.")
       }
-      if (last === undefined) return refuse(response, 503, "NoRunner", "No server answers. Try again in a moment.")
-      response.writeHead(last.status, last.headers).end(last.body)
+      if (given === "stored") return void response.writeHead(204).end()
+      const { body: text, headers, status } = given.said
+      response.writeHead(status, headers).end(text)
     }),
     /** Collects the questions of all of them. */
     list: Effect.fnUntraced(function*(request: IncomingMessage, response: ServerResponse) {
@@ -59,9 +75,11 @@ export const makeAskAll = (cluster: typeof Cluster.Service, signatureOf: (sent: 
       }
       if (own.status !== 200) return void response.writeHead(own.status, own.headers).end(own.body)
       const good = others.filter((answer) => answer?.status === 200).filter((answer) => answer !== undefined)
+      const unreached = targets.filter((_, index) => index > 0 && others[index - 1]?.status !== 200)
       const items = yield* Effect.forEach([own, ...good], itemsIn)
       const { "content-length": _, ...headers } = own.headers
-      response.writeHead(200, headers).end(JSON.stringify({ items: items.flat() }))
+      const missing = unreached.length === 0 ? {} : { unreached }
+      response.writeHead(200, headers).end(JSON.stringify({ items: items.flat(), ...missing }))
     })
   }
 }

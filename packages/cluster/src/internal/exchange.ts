@@ -1,15 +1,8 @@
 /** Sends a request on to another runner, and gives its answer back as it comes. */
 import * as Effect from "effect/Effect"
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request as ask, type ServerResponse } from "node:http"
-import { signatureHeader } from "./signature.ts"
-
-/** A request that a client has sent, with its whole body. */
-export interface Sent {
-  readonly method: string
-  readonly path: string
-  readonly headers: IncomingHttpHeaders
-  readonly body: Buffer
-}
+import type { Sent } from "./sent.ts"
+import { carriedHeaders, signatureHeader } from "./signature.ts"
 
 /** The result of forwarding it. */
 export type Outcome =
@@ -21,25 +14,14 @@ export type Outcome =
   | "broken"
   /** Another runner works in the tree by now. */
   | "held"
+  /** It does not take this runner for one of its cluster. */
+  | "refused"
 
 const agent = new Agent({ keepAlive: true, noDelay: true })
 
-/** What a client says to its own runner, and of its connection to that. */
-const left = new Set([
-  "authorization",
-  "connection",
-  "content-length",
-  "cookie",
-  "host",
-  "keep-alive",
-  "origin",
-  "skein-key",
-  "transfer-encoding",
-  signatureHeader
-])
-
+/** Only what is signed is sent on: neither how a client proves who it is, nor how it is connected. */
 const headersOf = ({ body, headers }: Sent, signature: string) => ({
-  ...Object.fromEntries(Object.entries(headers).filter(([name]) => !left.has(name) && !name.startsWith("sec-"))),
+  ...carriedHeaders(headers),
   ...(body.length > 0 ? { "content-length": String(body.length) } : {}),
   [signatureHeader]: signature
 })
@@ -48,18 +30,14 @@ const headersOf = ({ body, headers }: Sent, signature: string) => ({
 const isUnreached = (error: NodeJS.ErrnoException): boolean =>
   ["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "ENOTFOUND"].includes(error.code ?? "")
 
-/** Reads all that is sent. */
-export const readAll = (stream: IncomingMessage): Effect.Effect<Buffer | undefined> =>
-  Effect.async((resume) => {
-    const chunks: Array<Buffer> = []
-    stream.on("data", (chunk: Buffer) => chunks.push(chunk))
-    stream.once("end", () => resume(Effect.succeed(Buffer.concat(chunks))))
-    stream.once("error", () => resume(Effect.succeed(undefined)))
-    stream.once("close", () => resume(Effect.succeed(undefined)))
-  })
-
 const opened = (target: string, sent: Sent, signature: string) =>
   ask(new URL(sent.path, target), { method: sent.method, headers: headersOf(sent, signature), agent })
+
+/** What an answer means that is not for the client: it is about the connection of the two runners. */
+const unansweredBy = ({ statusCode }: IncomingMessage): Outcome | undefined => {
+  if (statusCode === 401) return "refused"
+  return statusCode === 408 ? "unreached" : undefined
+}
 
 const answerHeaders = ({ headers }: IncomingMessage) =>
   Object.fromEntries(
@@ -90,6 +68,11 @@ export const relay = (
       end(response.headersSent ? "answered" : isUnreached(error) ? "unreached" : "broken")
     })
     outgoing.once("response", (incoming) => {
+      const unanswered = unansweredBy(incoming)
+      if (unanswered !== undefined) {
+        incoming.resume()
+        return end(unanswered)
+      }
       const chunks: Array<Buffer> = []
       const cut = () => {
         if (response.headersSent) response.destroy()
@@ -102,7 +85,7 @@ export const relay = (
         incoming.on("data", (chunk: Buffer) => chunks.push(chunk))
         incoming.once("end", () => {
           const body = Buffer.concat(chunks)
-          if (body.includes("\"HeldElsewhere\"")) return end("held")
+          if (body.includes(":HeldElsewhere\"")) return end("held")
           response.writeHead(409, answerHeaders(incoming)).end(body)
         })
         return

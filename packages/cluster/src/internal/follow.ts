@@ -1,10 +1,14 @@
 /** Sends a request about a tree to where the tree is, also while it moves. */
+import type { StorageError } from "@skein/core/StorageError"
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import type { ServerResponse } from "node:http"
 import type { Cluster } from "../Cluster.ts"
-import { type Outcome, relay, type Sent } from "./exchange.ts"
-import { isRepeatable, refuse } from "./requests.ts"
+import { type Outcome, relay } from "./exchange.ts"
+import { type Away, awayText } from "./places.ts"
+import { awaitsWork, beginsWork, isRepeatable, needsDirectory, refuse } from "./requests.ts"
+import { chooseRoom, roomsFor } from "./rooms.ts"
+import type { Sent } from "./sent.ts"
 
 /** How often to look whether a tree has moved while a runner is asked. */
 const pace = "1 second"
@@ -15,31 +19,94 @@ const pause = "200 millis"
 /** How often a request is sent at most: a takeover needs some seconds. */
 const most = 100
 
+/** Where a tree in which nobody works goes. Prefers a runner with room; without one, it waits at one that may have it. */
+const makeFreeTarget = (cluster: typeof Cluster.Service) =>
+  Effect.fnUntraced(function*(rootID: SessionID, sent: Sent) {
+    const isWaiting = awaitsWork(sent)
+    if (!isWaiting && !needsDirectory(sent)) return cluster.url
+    const place = yield* cluster.place(rootID)
+    if (place._tag === "Here" && !(beginsWork(sent) && (yield* cluster.isFull))) return cluster.url
+    const rooms = yield* roomsFor(cluster, rootID)
+    const chosen = yield* chooseRoom(rooms)
+    if (chosen !== undefined) return chosen
+    if (place._tag !== "Away") return place._tag === "Here" ? cluster.url : place.url
+    const [sharing] = rooms
+    if (sharing !== undefined) return sharing.url
+    // Its work comes from where it is taken up, and nothing is to come from an idle tree.
+    if (isWaiting) return (yield* cluster.isUnfinished(rootID)) ? place : cluster.url
+    return place.isKept === true && (yield* cluster.bring(rootID)) ? cluster.url : place
+  })
+
+const refusedText = (target: string): string =>
+  `The server ${target}, which holds this session, does not accept requests of this one. Give both the same --cluster-secret-file and the same version of Skein, and reach both at the address that \`skein cluster status\` shows.`
+
 /** Makes the function that sends requests on until they are answered. */
-export const makeFollow = (cluster: typeof Cluster.Service, signatureOf: (sent: Sent) => string) => {
+export const makeFollow = (
+  cluster: typeof Cluster.Service,
+  signatureOf: (target: string, sent: Sent) => string
+) => {
   /**
    * Ends when a tree is no longer with a runner. An answer that has begun continues while nobody else works in the tree. A
-   * database that does not answer proves nothing.
+   * database that does not answer proves nothing. A runner that was asked to take up a free tree (`isNew`) may still do so
+   * while it is there.
    */
-  const moved = (rootID: SessionID, target: string, response: ServerResponse): Effect.Effect<void> =>
+  const moved = (rootID: SessionID, target: string, response: ServerResponse, isNew: boolean): Effect.Effect<void> =>
     Effect.sleep(pace).pipe(
       Effect.zipRight(Effect.orElseSucceed(cluster.holder(rootID), () => target)),
-      Effect.flatMap((holder) => {
-        const present = holder ?? (response.headersSent ? target : cluster.url)
-        return present === target ? moved(rootID, target, response) : Effect.void
+      Effect.zip(Effect.map(cluster.others, (others) => isNew && others.some(({ url }) => url === target))),
+      Effect.flatMap(([holder, mayBegin]) => {
+        const present = holder ?? (response.headersSent || mayBegin ? target : cluster.url)
+        return present === target ? moved(rootID, target, response, isNew) : Effect.void
       })
     )
 
+  const freeTarget = makeFreeTarget(cluster)
+
+  /** This runner holds a tree in which nobody works just now. If it is at its limit and another one has room, it lets go. */
+  const ownTarget = Effect.fnUntraced(function*(rootID: SessionID, sent: Sent) {
+    if (cluster.isUsed(rootID) || !beginsWork(sent) || !(yield* cluster.isFull)) return cluster.url
+    const chosen = yield* chooseRoom(yield* roomsFor(cluster, rootID))
+    return chosen !== undefined && (yield* cluster.release(rootID)) ? chosen : cluster.url
+  })
+
+  const targetOf = (
+    rootID: SessionID,
+    holder: string | undefined,
+    sent: Sent
+  ): Effect.Effect<string | Away, StorageError> => {
+    if (holder === undefined) return freeTarget(rootID, sent)
+    return holder === cluster.url ? ownTarget(rootID, sent) : Effect.succeed(holder)
+  }
+
   return Effect.fnUntraced(function*(rootID: SessionID, sent: Sent, response: ServerResponse) {
+    const isWaiting = awaitsWork(sent)
     for (let time = 0; time < most; time++) {
-      const target = (yield* cluster.holder(rootID)) ?? cluster.url
-      const outcome = yield* Effect.raceFirst(
-        relay(target, sent, signatureOf(sent), response),
-        Effect.as(moved(rootID, target, response), "broken" satisfies Outcome)
-      )
+      const holder = yield* cluster.holder(rootID)
+      // Its next server is about to take it up: this one must not.
+      if (holder === undefined && (yield* cluster.hasLeft(rootID))) {
+        yield* Effect.sleep(pause)
+        continue
+      }
+      const target = yield* targetOf(rootID, holder, sent)
+      if (typeof target !== "string") {
+        if (!isWaiting) return refuse(response, 503, "HostAway", awayText(rootID, target))
+        if (response.destroyed) return
+        time--
+        yield* Effect.sleep(pace)
+        continue
+      }
+      const answered = relay(target, sent, signatureOf(target, sent), response)
+      // This runner is here, and says itself when another one works in the tree.
+      const outcome = yield* target === cluster.url
+        ? answered
+        : Effect.raceFirst(
+          answered,
+          Effect.as(moved(rootID, target, response, holder !== target), "broken" satisfies Outcome)
+        )
       if (outcome === "answered") return
       // A client of events connects again, and continues after the last one that it got.
       if (response.headersSent) return void response.destroy()
+      if (outcome === "refused") return refuse(response, 503, "RunnerRefused", refusedText(target))
       if (outcome === "broken" && !isRepeatable(sent)) {
         return refuse(
           response,

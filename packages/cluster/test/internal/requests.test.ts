@@ -1,6 +1,9 @@
 import { expect, it } from "@effect/vitest"
-import type { IncomingMessage } from "node:http"
-import { isRepeatable, sentOf, subjectOf } from "../../src/internal/requests.ts"
+import * as Effect from "effect/Effect"
+import { createServer, type IncomingMessage, request as ask } from "node:http"
+import type { AddressInfo } from "node:net"
+import { askedBy } from "../../src/internal/peers.ts"
+import { beginsWork, isRepeatable, readBody, sentOf, subjectOf, waitsForTurn } from "../../src/internal/requests.ts"
 
 const request = (method: string, url: string, headers = {}) => ({ method, url, headers }) as unknown as IncomingMessage
 
@@ -31,3 +34,56 @@ it("a prompt is sent on with a key, so that it may be sent again, and a message 
   expect(isRepeatable(sentOf(request("POST", "/v1/tasks/ses_2/message"), Buffer.from("{}")))).toBe(false)
   expect(isRepeatable(sentOf(request("GET", "/v1/sessions/ses_1"), Buffer.alloc(0)))).toBe(true)
 })
+
+it("some requests make agents work, and some wait for the end of a turn", () => {
+  const of = (method: string, path: string) => [beginsWork({ method, path }), waitsForTurn({ method, path })]
+  expect(of("POST", "/v1/sessions/ses_1/prompt")).toEqual([true, false])
+  expect(of("POST", "/v1/sessions/ses_1/prompt?wait=true")).toEqual([true, true])
+  expect(of("POST", "/v1/sessions/ses_1/prompt?x=1&wait=true")).toEqual([true, true])
+  expect(of("POST", "/v1/sessions/ses_1/prompt?wait=false")).toEqual([true, false])
+  expect(of("POST", "/v1/sessions/ses_1/resume")).toEqual([true, false])
+  expect(of("POST", "/v1/sessions/ses_1/interrupt")).toEqual([false, false])
+  expect(of("GET", "/v1/sessions/ses_1/turns/msg_1")).toEqual([false, true])
+  expect(of("GET", "/v1/sessions/ses_1/rest?unattended=true")).toEqual([false, true])
+  expect(of("GET", "/v1/sessions/ses_1/messages")).toEqual([false, false])
+})
+
+it("runners ask each other for room, offer trees and have them taken up", () => {
+  const of = (method: string, url: string) => askedBy(request(method, url))
+  expect(of("GET", "/v1/cluster/room/ses_1")).toEqual({ _tag: "Room", rootID: "ses_1" })
+  expect(of("POST", "/v1/cluster/offer/ses_1/12")).toEqual({ _tag: "Offer", rootID: "ses_1", slots: 12 })
+  expect(of("POST", "/v1/cluster/take/ses_1")).toEqual({ _tag: "Take", rootID: "ses_1" })
+  for (const url of ["/v1/cluster", "/v1/cluster/offer/ses_1/-1", "/v1/cluster/take/ses_1/2/3"]) {
+    expect(of("POST", url)).toBeUndefined()
+  }
+  expect(of("POST", "/v1/cluster/room/ses_1")).toBeUndefined()
+  expect(of("GET", "/v1/cluster/take/ses_1")).toBeUndefined()
+})
+
+it.scopedLive("a body that is too large is refused before all of it has come, and ends the connection", () =>
+  Effect.gen(function*() {
+    const server = yield* Effect.acquireRelease(
+      Effect.sync(() =>
+        createServer((request, response) => {
+          void Effect.runPromise(readBody(request, response, 8)).then((body) =>
+            body !== undefined && response.end(body)
+          )
+        }).listen(0, "127.0.0.1")
+      ),
+      (server) => Effect.async<void>((resume) => void server.close(() => resume(Effect.void)))
+    )
+    yield* Effect.async<void>((resume) => void server.once("listening", () => resume(Effect.void)))
+    const { port } = server.address() as AddressInfo
+    const send = (body: string, ends: boolean) =>
+      Effect.async<string>((resume) => {
+        const sent = ask({ port, method: "POST" }, (answer) => {
+          let text = ""
+          answer.setEncoding("utf8").on("data", (chunk: string) => text += chunk)
+          answer.once("close", () => resume(Effect.succeed(`${answer.statusCode} ${text}`)))
+        }).on("error", () => undefined)
+        sent.write(body)
+        if (ends) sent.end()
+      })
+    expect(yield* send("12345678", true)).toBe("200 12345678")
+    expect(yield* send("123456789", false)).toMatch(/^413 .*BodyTooLarge/)
+  }))

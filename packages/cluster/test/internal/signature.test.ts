@@ -1,25 +1,94 @@
 import { expect, it } from "@effect/vitest"
 import * as Redacted from "effect/Redacted"
-import type { IncomingMessage } from "node:http"
-import { isSigned, signatureHeader, signed } from "../../src/internal/signature.ts"
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http"
+import type { Sent } from "../../src/internal/sent.ts"
+import { makeSignatureCheck, signatureHeader, signed } from "../../src/internal/signature.ts"
 
 const secret = Redacted.make("the secret of all")
-const now = 1_700_000_000_000
+const began = 1_700_000_000_000
+const url = "http://10.0.0.1:4096"
 
-const request = (signature: string, method = "POST", url = "/v1/sessions/ses_1/prompt?wait=true") =>
-  ({ method, url, headers: { [signatureHeader]: signature } }) as unknown as IncomingMessage
+const sent: Sent = {
+  method: "POST",
+  path: "/v1/sessions/ses_1/prompt?wait=true",
+  headers: { "content-type": "application/json", "idempotency-key": "one", "x-other": "is not sent on" },
+  body: Buffer.from("{\"text\":\"hello\"}")
+}
 
-it("a request is signed for its method, its path and its time", () => {
-  const signature = signed(secret, now, "POST", "/v1/sessions/ses_1/prompt?wait=true")
-  expect(isSigned(secret, now, request(signature))).toBe(true)
-  expect(isSigned(secret, now + 59_000, request(signature))).toBe(true)
-  expect(isSigned(secret, now + 61_000, request(signature))).toBe(false)
-  expect(isSigned(secret, now - 61_000, request(signature))).toBe(false)
-  expect(isSigned(secret, now, request(signature, "DELETE"))).toBe(false)
-  expect(isSigned(secret, now, request(signature, "POST", "/v1/sessions/ses_2/prompt?wait=true"))).toBe(false)
-  expect(isSigned(Redacted.make("another"), now, request(signature))).toBe(false)
+const request = (
+  signature: string,
+  { headers = sent.headers, method = sent.method, path = sent.path }: Partial<Sent> = {}
+) => ({ method, url: path, headers: { ...headers, [signatureHeader]: signature } }) as unknown as IncomingMessage
+
+/** A runner that began two minutes ago, and its clock. */
+const runner = (options: { readonly secret?: Redacted.Redacted; readonly url?: string } = {}) => {
+  const at = { time: began - 120_000 }
+  const check = makeSignatureCheck({ secret, url, ...options, time: () => at.time })
+  at.time = began
+  return { at, check, accepts: (each: IncomingMessage) => check.isSigned(each) }
+}
+
+const sign = (time = began, content: Sent = sent) => signed(secret, url, time, content)
+
+it("a request is signed for its method, its path, its headers and its body", () => {
+  const { accepts, check } = runner()
+  const changed: ReadonlyArray<Partial<Sent>> = [
+    { method: "DELETE" },
+    { path: "/v1/sessions/ses_2/prompt?wait=true" },
+    { headers: { ...sent.headers, "idempotency-key": "two" } },
+    { headers: { "content-type": "application/json" } },
+    { headers: { ...sent.headers, "last-event-id": "9" } },
+    { headers: { ...sent.headers, "transfer-encoding": "chunked" } satisfies IncomingHttpHeaders }
+  ]
+  for (const change of changed) expect(accepts(request(sign(), change)), JSON.stringify(change)).toBe(false)
+  const good = request(sign())
+  expect(accepts(good)).toBe(true)
+  expect(check.isBody(good, sent.body)).toBe(true)
+  expect(check.isBody(good, Buffer.from("{\"mode\":\"auto\"}"))).toBe(false)
+  expect(check.isBody(request(sign(), { method: "DELETE" }), sent.body)).toBe(false)
 })
 
-it.each(["", "1.2", `${now}.`, `${now}.${"0".repeat(64)}`, `9.${"0".repeat(63)}g`])("%j signs nothing", (signature) => {
-  expect(isSigned(secret, now, request(signature))).toBe(false)
+it("a request is accepted once, by the runner that it was signed for", () => {
+  const { accepts } = runner()
+  const signature = sign()
+  expect(runner({ url: "http://10.0.0.2:4096" }).accepts(request(signature))).toBe(false)
+  expect(runner({ secret: Redacted.make("another") }).accepts(request(signature))).toBe(false)
+  const first = request(signature)
+  expect([accepts(first), accepts(first)]).toEqual([true, true])
+  expect(accepts(request(signature))).toBe(false)
+  expect(accepts(request(sign()))).toBe(true)
+})
+
+it("a request may be on its way for a minute, and does not outlive the runner that it was sent to", () => {
+  const { accepts, at } = runner()
+  const [early, late, again] = [sign(), sign(), sign()]
+  at.time = began + 59_000
+  expect(accepts(request(early))).toBe(true)
+  at.time = began + 61_000
+  expect([accepts(request(late)), accepts(request(early))]).toEqual([false, false])
+  expect(accepts(request(sign(began + 122_000)))).toBe(false)
+  at.time = began
+  const next = makeSignatureCheck({ secret, url, time: () => began + 3_000 })
+  expect(next.isSigned(request(again))).toBe(false)
+  expect(next.isSigned(request(sign(began + 3_001)))).toBe(true)
+})
+
+it("nonces are remembered for as long as their signatures could be accepted", () => {
+  const { accepts, at } = runner()
+  const ahead = sign(began + 59_000)
+  expect(accepts(request(ahead))).toBe(true)
+  at.time = began + 118_000
+  expect(accepts(request(ahead))).toBe(false)
+})
+
+it.each([
+  ["nothing", ""],
+  ["two numbers", "1.2"],
+  ["no proof", `${began}.`],
+  ["the form of older versions", `${began}.${"0".repeat(64)}`],
+  ["a proof with another character", sign().replace(/.$/, "g")],
+  ["a time with a zero before it", `0${sign()}`],
+  ["a space at the end", `${sign()} `]
+])("a header signs nothing: %s", (_, signature) => {
+  expect(runner().accepts(request(signature))).toBe(false)
 })

@@ -1,0 +1,56 @@
+/** Gives the answer to a question to the runner that asks it, while its tree may move from one to another. */
+import type { StorageError } from "@skein/core/StorageError"
+import * as Arr from "effect/Array"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+
+/** How often an answer is given at most, and how long to wait before the next time: a takeover takes seconds. */
+const most = 60
+const pause = "300 millis"
+
+/** What a runner says to it. */
+interface Said {
+  readonly status: number
+}
+
+/** Whether a runner does not ask the question, or has lost its tree. */
+const isElsewhere = ({ status }: Said): boolean => [401, 404, 408, 409].includes(status) || status >= 500
+
+/** How giving it ended: what a runner said, or that the answer is stored, or that no runner asks the question now. */
+export type Given<A extends Said> = { readonly said: A } | "stored" | "nobody"
+
+/** Gives it to all runners at once, until one of them takes it. */
+export const giveAnswer = <A extends Said, R>({ everywhere, giveTo, state }: {
+  readonly everywhere: Effect.Effect<Arr.NonEmptyReadonlyArray<string>>
+  /** Gives it to one; undefined if it did not say anything in time. */
+  readonly giveTo: (target: string) => Effect.Effect<A | undefined>
+  /** What the journal says of the question. */
+  readonly state: Effect.Effect<"open" | "answered" | undefined, StorageError, R>
+}): Effect.Effect<Given<A>, StorageError, R> => {
+  const tryOnce = Effect.gen(function*() {
+    let isSure = true
+    let last: A | undefined
+    const one = (target: string) =>
+      Effect.flatMap(giveTo(target), (said) => {
+        if (said !== undefined && !isElsewhere(said)) return Effect.succeed(said)
+        last = said ?? last
+        isSure &&= said?.status === 404
+        return Effect.fail("elsewhere" as const)
+      })
+    const taken = yield* Effect.option(Effect.raceAll(Arr.map(yield* everywhere, one)))
+    return { taken: Option.getOrUndefined(taken), last, isSure }
+  })
+  return Effect.gen(function*() {
+    let mayHaveArrived = false
+    for (let time = 0; time < most; time++) {
+      const { isSure, last, taken } = yield* tryOnce
+      if (taken !== undefined) return { said: taken }
+      const now = yield* state
+      mayHaveArrived ||= !isSure
+      if (now === "answered" && mayHaveArrived) return "stored"
+      if (now !== "open" && last !== undefined) return { said: last }
+      yield* Effect.sleep(pause)
+    }
+    return "nobody"
+  })
+}

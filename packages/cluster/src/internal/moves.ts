@@ -1,0 +1,131 @@
+/** Moves a tree to this host, whose directory is on a host that is gone: into a workspace with its last step that was kept. */
+import { Journal } from "@skein/core/Journal"
+import type { Entry } from "@skein/core/JournalEntry"
+import { Leases } from "@skein/core/Leases"
+import { Owner } from "@skein/core/Owner"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import type { StorageError } from "@skein/core/StorageError"
+import { type FetchedStep, WorkspaceRefused, Workspaces } from "@skein/core/Workspaces"
+import { Ids, type SessionID } from "@skein/domain/Id"
+import type { InboxRow } from "@skein/domain/InboxRow"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { movedText, sinceStep } from "./movedText.ts"
+
+const stays = (message: string) => new WorkspaceRefused({ reason: "failed", message })
+
+/** Those of a tree that work, and have to know that their files are elsewhere. */
+const atWork = ({ parentID, turn }: SessionInfo): boolean =>
+  parentID === undefined || (turn !== undefined && turn.ended === undefined)
+
+/** The sessions of a tree, the root first. Refuses one whose files are not all in its repository. */
+const sessionsOf = (rootID: SessionID) =>
+  Effect.gen(function*() {
+    const storage = yield* SessionStorage
+    const { rows, unreadable } = yield* storage.sessions({ rootID })
+    const root = rows.find(({ id }) => id === rootID)
+    if (root?.workspace === undefined) return yield* stays("its steps are not kept for other hosts")
+    if (unreadable.length > 0) return yield* stays("a session of it cannot be read")
+    const elsewhere = rows.find(({ directory, worktree }) => worktree !== undefined || directory !== root.directory)
+    if (elsewhere !== undefined) return yield* stays(`its session ${elsewhere.id} works in ${elsewhere.directory}`)
+    return { root, workspace: root.workspace, rows }
+  })
+
+/** Stores where the tree is now, in one commit, together with what its agents will read. The tree is held. */
+const store = Effect.fnUntraced(function*(
+  { root, rows, workspace }: Effect.Effect.Success<ReturnType<typeof sessionsOf>>,
+  fetched: FetchedStep,
+  lost: ReadonlyArray<string> | undefined
+) {
+  const journal = yield* Journal
+  const leases = yield* Leases
+  const ids = yield* Ids
+  const now = yield* Clock.currentTimeMillis
+  const { failure: _, ...kept } = workspace
+  const { host: from, ...rest } = root
+  const text = movedText({ host: from, directory: root.directory }, fetched, lost)
+  const note = ({ id }: SessionInfo): InboxRow => ({
+    id: ids.unsafeMake("msg", now),
+    sessionID: id,
+    kind: "note",
+    parts: [{ type: "text", text, synthetic: true }],
+    time: { created: now }
+  })
+  const entries = rows.map((info): Entry => ({
+    _tag: "Session",
+    info: info.id !== root.id ? { ...info, directory: fetched.directory } : {
+      ...rest,
+      ...(leases.host === undefined ? {} : { host: leases.host }),
+      directory: fetched.directory,
+      workspace: {
+        ...kept,
+        from: { ...(from === undefined ? {} : { host: from }), directory: root.directory, at: now }
+      }
+    }
+  }))
+  const lease = { rootID: root.id, owner: (yield* Owner).id, epoch: leases.epoch(root.id) }
+  yield* journal.commit([
+    // Sessions that are not in memory have no fence of their own.
+    { _tag: "Fence", lease },
+    ...entries,
+    ...rows.filter(atWork).map((info): Entry => ({ _tag: "Inbox", row: note(info) }))
+  ])
+})
+
+/** Makes what moves trees. */
+export const makeMoves = Effect.gen(function*() {
+  const storage = yield* SessionStorage
+  const leases = yield* Leases
+  const workspaces = yield* Workspaces
+  const context = yield* Effect.context<Ids | Journal | Leases | Owner | SessionStorage>()
+
+  /** Removes a workspace, unless the tree may have moved into it after all: a commit may be stored that seems to have failed. */
+  const discardUnused = (rootID: SessionID, fetched: FetchedStep) =>
+    Effect.matchEffect(storage.session(rootID), {
+      onFailure: () => Effect.logWarning(`The workspace ${fetched.top} may not be in use`),
+      onSuccess: (found) =>
+        Option.exists(found, ({ directory }) => directory === fetched.directory)
+          ? Effect.void
+          : workspaces.discard(fetched)
+    })
+
+  /** Moves it, once its files are here. */
+  const settle = (rootID: SessionID, before: SessionInfo, fetched: FetchedStep) =>
+    leases.hold(
+      rootID,
+      Effect.gen(function*() {
+        const tree = yield* sessionsOf(rootID)
+        if (tree.root.host !== before.host || tree.root.directory !== before.directory) {
+          return yield* new WorkspaceRefused({ reason: "superseded", message: "another server has moved it" })
+        }
+        const claimed = workspaces.claim(rootID, tree.workspace, fetched, leases.epoch(rootID))
+        yield* Effect.catchIf(claimed, ({ reason }) =>
+          reason !== "superseded", ({ message }) =>
+          Effect.logWarning(`The steps of ${rootID} will not be kept from here`, message))
+        const lost = yield* sinceStep(rootID, fetched.seq)
+        yield* store(tree, fetched, lost)
+      })
+    )
+
+  /**
+   * Moves a tree in which nobody works. Fails if it stays where it is: the message completes "it does not move, because".
+   */
+  return (rootID: SessionID): Effect.Effect<void, WorkspaceRefused | StorageError> =>
+    Effect.gen(function*() {
+      const { root, workspace } = yield* sessionsOf(rootID)
+      const fetched = yield* workspaces.fetch(rootID, workspace)
+      yield* settle(rootID, root, fetched).pipe(
+        // What was read of it before is out of date: the next one who uses it reads it again.
+        Effect.ensuring(leases.leave(rootID)),
+        Effect.onError(() => discardUnused(rootID, fetched))
+      )
+      yield* Effect.logInfo(
+        `${rootID} has moved from ${root.directory} on the host ${root.host ?? "?"} to ${fetched.directory} here`
+      )
+    }).pipe(Effect.provide(context))
+})
+
+/** What moves trees. */
+export type Moves = Effect.Effect.Success<typeof makeMoves>

@@ -1,0 +1,134 @@
+/** Decides where a tree may be taken up: where its directory is, or anywhere if it needs none. */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { needsNoDirectory } from "@skein/core/Anywhere"
+import { Journal } from "@skein/core/Journal"
+import { Leases } from "@skein/core/Leases"
+import { hostOf } from "@skein/core/Owner"
+import { Projects } from "@skein/core/Projects"
+import { Session } from "@skein/core/Session"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import type { StorageError } from "@skein/core/StorageError"
+import { type Awaited, Whereabouts } from "@skein/core/Whereabouts"
+import type { SessionID } from "@skein/domain/Id"
+import type { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Member } from "./members.ts"
+import { makeProofs } from "./proofs.ts"
+
+/** The directory of a tree, and its host, of which no runner is there. */
+export interface Away {
+  readonly _tag: "Away"
+  readonly host: string
+  readonly directory: string
+  /** Set if its steps are kept for other hosts. */
+  readonly isKept?: true
+}
+
+/** Where a tree may be taken up: by this runner, by the one at an address, or by none that is there. */
+export type Place = { readonly _tag: "Here" } | { readonly _tag: "There"; readonly url: string } | Away
+
+/** Says what a tree waits for, and what to do. */
+export const awayText = (rootID: SessionID, { directory, host, isKept }: Away): string =>
+  `The session ${rootID} works in ${directory} on the host ${host}, and no server of this cluster is there. Start one on ${host}: skein serve --cluster. ${
+    isKept === true
+      ? "Its steps are kept in git, so another host can continue it. Set `workspace` to \"git\" in the config of its user; the log of its server says what else is missing. "
+      : ""
+  }If ${host} is gone permanently, continue with a copy elsewhere: skein sessions export ${rootID} --output tree.json, and there skein sessions import tree.json --as-copy --dir DIR.`
+
+/** For how long trees that wait are kept in the table after they were last seen. */
+const kept = "1 hour"
+
+/** Tells the clients of this runner which trees wait for their host, and which no longer do. */
+const makeWaits = Effect.gen(function*() {
+  const journal = yield* Journal
+  const session = yield* Session
+  const clock = yield* Effect.clock
+  const awaited = new Map<SessionID, Awaited>()
+  const tell = (rootID: SessionID, status: SessionStatus) =>
+    journal.tell({ id: rootID, rootID, depth: 0 }, "session.status", { status }, clock.unsafeCurrentTimeMillis())
+  // A prompt may have taken it up here.
+  const over = (rootID: SessionID) =>
+    Effect.suspend(() =>
+      awaited.delete(rootID)
+        ? Effect.map(session.status(rootID), (status) => tell(rootID, status))
+        : Effect.void
+    )
+  return {
+    awaited: (rootID: SessionID) => awaited.get(rootID),
+    begin: (rootID: SessionID, { directory, host }: Away) => {
+      if (awaited.has(rootID)) return
+      const status = { type: "away", host, directory } as const
+      awaited.set(rootID, status)
+      tell(rootID, status)
+    },
+    over,
+    keep: (free: ReadonlySet<SessionID>) =>
+      Effect.suspend(() =>
+        Effect.forEach([...awaited.keys()].filter((rootID) => !free.has(rootID)), over, { discard: true })
+      )
+  }
+})
+
+/** Makes what decides it. From now on this runner also proves that it sees the directories of the trees that it holds. */
+export const makePlaces = (others: Effect.Effect<ReadonlyArray<Member>>) =>
+  Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    const storage = yield* SessionStorage
+    const leases = yield* Leases
+    const own = leases.host
+    const told = new Set<SessionID>()
+    const projects = yield* Projects
+
+    const isShared = yield* makeProofs
+
+    const isAway = ({ directory, host, id }: SessionInfo): Effect.Effect<boolean> =>
+      host === undefined || host === own
+        ? Effect.succeed(false)
+        : Effect.map(isShared(id, directory, host), (shared) => !shared)
+    const waits = yield* makeWaits
+    ;(yield* Whereabouts).decideBy({ isAway, awaited: waits.awaited })
+
+    /** Whether the agent of a tree needs no directory by the config of this host either. */
+    const isFree = (info: SessionInfo): Effect.Effect<boolean> =>
+      Projects.use(info.directory, needsNoDirectory(info.agent, info)).pipe(
+        Effect.provideService(Projects, projects),
+        // Where its project cannot be opened the tree waits, and that is said.
+        Effect.orElseSucceed(() => false)
+      )
+
+    return {
+      /** Where a tree in which nobody works may be taken up. One that does not say its host is taken up anywhere. */
+      of: (rootID: SessionID): Effect.Effect<Place, StorageError> =>
+        Effect.gen(function*() {
+          const info = Option.getOrUndefined(yield* storage.session(rootID))
+          if (info?.host === undefined || !(yield* isAway(info))) return { _tag: "Here" } as const
+          const { directory, host, workspace } = info
+          const near = (yield* others).find(({ owner }) => hostOf(owner) === host)
+          if (near !== undefined) return { _tag: "There", url: near.url } as const
+          return info.anywhere === true && (yield* isFree(info))
+            ? { _tag: "Here" } as const
+            : { _tag: "Away", host, directory, ...(workspace === undefined ? {} : { isKept: true as const }) } as const
+        }),
+      /** Notes that a tree with unfinished work waits for its host. */
+      waits: (rootID: SessionID, away: Away): Effect.Effect<void> =>
+        Effect.gen(function*() {
+          waits.begin(rootID, away)
+          if (!told.has(rootID)) yield* Effect.logWarning(awayText(rootID, away))
+          told.add(rootID)
+          yield* sql`INSERT INTO cluster_waiting (root_id, host, directory, seen)
+            VALUES (${rootID}, ${away.host}, ${away.directory}, clock_timestamp())
+            ON CONFLICT (root_id) DO UPDATE SET seen = excluded.seen`
+          yield* sql.unsafe(`DELETE FROM cluster_waiting WHERE seen < clock_timestamp() - interval '${kept}'`)
+        }).pipe(
+          Effect.catchAll(({ message }) => Effect.logWarning("What a tree waits for could not be stored", message))
+        ),
+      /** Notes that a tree no longer waits: it is taken up. */
+      over: waits.over,
+      /** Notes that only these trees may still wait: nobody works in them, and they have unfinished work. */
+      keep: waits.keep
+    }
+  })
+
+/** What decides where trees are taken up. */
+export type Places = Effect.Effect.Success<ReturnType<typeof makePlaces>>

@@ -1,0 +1,40 @@
+import * as SqlClient from "@effect/sql/SqlClient"
+import { SqlError } from "@effect/sql/SqlError"
+import { expect, it } from "@effect/vitest"
+import { Owner } from "@skein/core/Owner"
+import type { SharedGate } from "@skein/core/SharedGate"
+import * as Effect from "effect/Effect"
+import * as TestClock from "effect/TestClock"
+import { makeShares } from "../../src/internal/shares.ts"
+
+const failures = {
+  failed: Effect.fail(new SqlError({ cause: new Error("cut off"), message: "Connection error" })),
+  died: Effect.die(new Error("The COMMIT of a lost connection failed"))
+}
+
+it.scoped.each(Object.entries(failures))("shares are lent again after a transaction that %s", ([, failure]) => {
+  let transactions = 0
+  const lent: Array<number> = []
+  const none = Effect.succeed([])
+  const client = Object.assign(() => none, { unsafe: () => none }) as never
+  const gate: SharedGate = {
+    key: "openai",
+    demand: () => ({ limit: 10, held: 0, waiting: 1, roots: 1 }),
+    lend: (share) => void lent.push(share),
+    hold: () => {},
+    closedFor: () => 0
+  }
+  return Effect.gen(function*() {
+    yield* makeShares(
+      { share: ({ added }) => added(gate) },
+      (work) => ++transactions === 1 ? failure : work
+    )
+    yield* TestClock.adjust("550 millis")
+    expect([transactions, lent]).toEqual([1, []])
+    yield* TestClock.adjust("5 seconds")
+    expect(lent.at(-1)).toBe(10)
+  }).pipe(
+    Effect.provideService(SqlClient.SqlClient, client),
+    Effect.provideService(Owner, { id: "own", isGone: () => Effect.succeed(false), evict: () => Effect.succeed(true) })
+  )
+})
