@@ -15,7 +15,14 @@ const about = (summary: string) => OpenApi.annotations({ summary })
 export class AskRoutes extends HttpApiGroup.make("asks")
   .add(
     HttpApiEndpoint.get("list", "/v1/asks").setUrlParams(Schema.Struct({ session: Schema.optional(Schema.String) }))
-      .addSuccess(Schema.Struct({ items: Schema.Array(PendingAsk) }))
+      .addSuccess(Schema.Struct({
+        items: Schema.Array(PendingAsk),
+        unreached: Schema.optional(
+          Schema.Array(Schema.String).annotations({
+            description: "URLs of servers of the cluster that did not answer: questions of their trees are missing"
+          })
+        )
+      }))
       .annotateContext(about("Lists the waiting questions of all trees, or of a session's tree"))
   )
   .add(

@@ -150,6 +150,9 @@ export const page = {
   cursor: Schema.optional(Schema.String)
 }
 
+/** Which messages to read: a page from the oldest on, or the newest so many, of those before one if you name it. */
+export const whichMessages = Schema.Struct({ ...page, newest: page.limit, before: Schema.optional(MessageID) })
+
 /** Which ids to look up. */
 export const startOfID = Schema.Struct({
   of: Schema.Literal("sessions", "tasks", "runs"),

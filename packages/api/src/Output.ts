@@ -257,7 +257,9 @@ export const Server = Schema.Struct({
   /** When it started, in milliseconds since 1970. */
   started: Schema.Number,
   /** The directory in which it was started, if any. */
-  directory: Schema.optional(Schema.String)
+  directory: Schema.optional(Schema.String),
+  /** Whether it is one of several on its database. */
+  cluster: Schema.Boolean
 })
 
 /** A login code, and when it expires, in milliseconds since 1970. */
@@ -272,3 +274,53 @@ export const Withdrawal = Schema.Union(
   /** An agent has it, or somebody else has withdrawn it. */
   Schema.Struct({ status: Schema.Literal("gone") })
 ).annotations({ identifier: "Withdrawal" })
+
+const Milliseconds = Schema.NonNegative
+
+/** The servers that share the database, and the trees that they took up from each other within the last hour. */
+export const Cluster = Schema.Struct({
+  runners: Schema.Array(Schema.Struct({
+    url: Schema.String,
+    host: Schema.String,
+    port: Schema.Number,
+    pid: Schema.Number,
+    /** `silent`: it was not seen for 5 seconds. `dead`: its process has certainly ended. */
+    state: Schema.Literal("alive", "silent", "dead"),
+    /** How many trees it holds. */
+    trees: Schema.NonNegativeInt,
+    /** Some of them, the newest first. */
+    held: Schema.Array(Schema.Struct({ id: Schema.String, title: Schema.String })),
+    /** What it said when it was last seen. `lost` and `takeovers` count trees since its start. */
+    load: Schema.Struct({
+      running: Schema.Number,
+      queued: Schema.Number,
+      sent: Schema.Number,
+      waiting: Schema.Number,
+      lost: Schema.Number,
+      takeovers: Schema.Number
+    }),
+    /** How long ago it started, in milliseconds. */
+    age: Milliseconds,
+    /** How long ago it was last seen, in milliseconds. */
+    silence: Milliseconds
+  })),
+  /** Trees with unfinished work whose directory is on a host without a server. */
+  waiting: Schema.Array(Schema.Struct({
+    rootID: Schema.String,
+    title: Schema.String,
+    host: Schema.String,
+    directory: Schema.String
+  })),
+  takeovers: Schema.Array(Schema.Struct({
+    rootID: Schema.String,
+    /** The server that had the tree; absent if it left. */
+    from: Schema.optional(Schema.String),
+    to: Schema.String,
+    /** How long ago, in milliseconds. */
+    ago: Milliseconds,
+    /** How long nobody worked in the tree, in milliseconds. */
+    took: Milliseconds
+  }))
+}).annotations({ identifier: "Cluster" })
+/** The type of that answer. */
+export interface Cluster extends Schema.Schema.Type<typeof Cluster> {}

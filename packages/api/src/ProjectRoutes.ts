@@ -27,8 +27,10 @@ export class ProjectRoutes extends HttpApiGroup.make("projects")
       .annotateContext(about("Reads an agent"))
   )
   .add(
-    HttpApiEndpoint.get("commands", "/v1/commands").setUrlParams(directory).addSuccess(found(Command))
-      .annotateContext(about("Lists the commands"))
+    HttpApiEndpoint.get("commands", "/v1/commands")
+      .setUrlParams(Schema.Struct({ ...directory.fields, servers: Schema.optional(Schema.Literal("true", "false")) }))
+      .addSuccess(found(Command))
+      .annotateContext(about("Lists the commands; starts the MCP servers and waits for their prompts on request"))
   )
   .add(
     HttpApiEndpoint.get("command", "/v1/commands/:name").setPath(name).setUrlParams(directory).addSuccess(Command)

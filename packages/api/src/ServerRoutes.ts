@@ -5,7 +5,7 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { Handshake, Login, replay, startOfID } from "./Input.ts"
-import { Ids, LoginCode, LoginKey, Server } from "./Output.ts"
+import { Cluster, Ids, LoginCode, LoginKey, Server } from "./Output.ts"
 import { eventStream } from "./SessionRoutes.ts"
 
 const about = (summary: string, description?: string) =>
@@ -39,6 +39,10 @@ export class PublicRoutes extends HttpApiGroup.make("public")
 export class ServerRoutes extends HttpApiGroup.make("server")
   .add(
     HttpApiEndpoint.get("about", "/v1/server").addSuccess(Server).annotateContext(about("Describes the server"))
+  )
+  .add(
+    HttpApiEndpoint.get("cluster", "/v1/cluster").addSuccess(Cluster)
+      .annotateContext(about("Lists the servers that share the database, with their trees, load and takeovers"))
   )
   .add(
     HttpApiEndpoint.get("ids", "/v1/ids").setUrlParams(startOfID).addSuccess(Ids)

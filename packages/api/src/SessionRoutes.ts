@@ -8,7 +8,17 @@ import { SessionInfo, SessionSummary } from "@skein/domain/SessionInfo"
 import { Todo } from "@skein/domain/Todo"
 import { ListedSession, TreeSnapshot } from "@skein/domain/TreeSnapshot"
 import * as Schema from "effect/Schema"
-import { ChangeSession, CreateSession, flag, ForkSession, idempotency, page, Prompt, replay } from "./Input.ts"
+import {
+  ChangeSession,
+  CreateSession,
+  flag,
+  ForkSession,
+  idempotency,
+  page,
+  Prompt,
+  replay,
+  whichMessages
+} from "./Input.ts"
 import {
   Accepted,
   Compacted,
@@ -46,9 +56,12 @@ const reading = [
   HttpApiEndpoint.get("children", "/v1/sessions/:id/children").setPath(id)
     .addSuccess(Schema.Struct({ items: Schema.Array(ListedSession) }))
     .annotateContext(about("Lists the sessions directly below a session")),
-  HttpApiEndpoint.get("messages", "/v1/sessions/:id/messages").setPath(id).setUrlParams(Schema.Struct(page))
+  HttpApiEndpoint.get("messages", "/v1/sessions/:id/messages").setPath(id).setUrlParams(whichMessages)
     .addSuccess(pageOf(MessageWithParts))
-    .annotateContext(about("Lists the messages of a session with their parts, oldest first")),
+    .annotateContext(about(
+      "Lists the messages of a session with their parts, oldest first",
+      "With `newest`, only so many of the newest; with `before` as well, of those before that message."
+    )),
   HttpApiEndpoint.get("todos", "/v1/sessions/:id/todos").setPath(id)
     .addSuccess(Schema.Struct({ items: Schema.Array(Todo) }))
     .annotateContext(about("Lists the todos of a session")),

@@ -31,6 +31,14 @@ export interface ModelFact extends ModelInfo {
   readonly available: boolean
 }
 
+/** The effective settings; secrets are hidden. */
+export interface ConfigFacts {
+  /** Each value with its path, such as `limits.concurrency`, and where it was set. */
+  readonly values: ReadonlyArray<{ readonly key: string; readonly value: unknown; readonly origin: string }>
+  /** What is ignored or wrong in the files. */
+  readonly remarks: ReadonlyArray<string>
+}
+
 /** The agents, hidden ones included, and the default one. */
 export interface AgentFacts {
   readonly agents: ReadonlyArray<AgentInfo>
@@ -42,7 +50,11 @@ export interface ProjectFacts {
   readonly agents: (directory: string) => Effect.Effect<AgentFacts, BackendError>
   /** The agent with this name. The error lists the agents, or says what is wrong with its file. */
   readonly agent: (directory: string, name: string) => Effect.Effect<AgentInfo, BackendError>
-  readonly commands: (directory: string) => Effect.Effect<Found<CommandFact>, BackendError>
+  /** The commands. With `servers`, MCP servers are started, and waited for a few seconds: their prompts are commands. */
+  readonly commands: (
+    directory: string,
+    options?: { readonly servers?: boolean }
+  ) => Effect.Effect<Found<CommandFact>, BackendError>
   /** The command that a name refers to; the error says what is wrong with it, or lists the commands. */
   readonly command: (directory: string, name: string) => Effect.Effect<CommandFact, BackendError>
   readonly skills: (directory: string) => Effect.Effect<Found<SkillFact>, BackendError>
@@ -55,6 +67,8 @@ export interface ProjectFacts {
     directory: string,
     wanted: { readonly model?: ModelRef | undefined; readonly agent: string }
   ) => Effect.Effect<{ readonly model: ModelRef | undefined; readonly isUsual: boolean }, BackendError>
+  /** The settings of a server's directory. Absent in this process, whose program has the files of config. */
+  readonly config?: (directory: string) => Effect.Effect<ConfigFacts, BackendError>
   /** The instructions that all agents of a directory get; undefined if there are none. */
   readonly instructions: (directory: string) => Effect.Effect<string | undefined, BackendError>
 }

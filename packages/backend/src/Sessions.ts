@@ -1,4 +1,5 @@
 /** Decides what a front end can do with sessions. */
+import type { Newest } from "@skein/core/StorageFilter"
 import type { Budget } from "@skein/domain/Budget"
 import type { EventProperties } from "@skein/domain/Event"
 import type { MessageID, SessionID } from "@skein/domain/Id"
@@ -99,8 +100,8 @@ export interface Sessions {
   ) => Effect.Effect<ReadonlyArray<string>, BackendError>
   /** The sessions directly below one. */
   readonly children: (id: SessionID) => Effect.Effect<ReadonlyArray<ListedSession>, BackendError>
-  /** All messages with their parts, oldest first. */
-  readonly messages: (id: SessionID) => Effect.Effect<ReadonlyArray<MessageWithParts>, BackendError>
+  /** All messages with their parts, or the newest so many, of those before one if you name it; oldest first. */
+  readonly messages: (id: SessionID, newest?: Newest) => Effect.Effect<ReadonlyArray<MessageWithParts>, BackendError>
   /** The whole tree of a session as a document that `skein sessions import` reads. */
   readonly archive: (id: SessionID) => Effect.Effect<string, BackendError>
   readonly rename: (id: SessionID, title: string) => Effect.Effect<void, BackendError>

@@ -1,4 +1,5 @@
 /** Decides the options of a server. */
+import type { Cluster } from "@skein/api/Output"
 import type { ManyServices } from "@skein/core/Skein"
 import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
@@ -51,6 +52,8 @@ export interface ClusterPort {
   readonly isTrusted: (request: IncomingMessage) => boolean
   /** Answers a request, elsewhere or by `local`. */
   readonly route: (request: IncomingMessage, response: ServerResponse, local: () => void) => void
+  /** Who is in the cluster. */
+  readonly status: Effect.Effect<typeof Cluster.Type, { readonly message: string }>
   /** Run before the trees of this server are left: from then on it takes up none. */
   readonly leave: Effect.Effect<void>
 }

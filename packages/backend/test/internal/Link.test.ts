@@ -17,7 +17,7 @@ const breaking = (tokens: Array<unknown>) =>
       const server = createServer(({ headers }, response) => {
         if (tokens.push(headers.authorization) === 1) return void response.destroy()
         response.writeHead(200, { "content-type": "application/json" })
-          .end(JSON.stringify({ version: "1", pid: 1, started: 1 }))
+          .end(JSON.stringify({ version: "1", pid: 1, started: 1, cluster: false }))
       })
       server.listen(0, "127.0.0.1", () =>
         resume(Effect.succeed({

@@ -189,7 +189,10 @@ const prompts = (make: MakeBackend): void => {
       const commanded = yield* sessions.prompt(id, { command: { name: "hello", arguments: ["big", "world"] } })
       yield* commanded.turn
       const [first, second] = (yield* sessions.messages(id)).filter(({ info }) => info.role === "user")
-      expect(first?.parts[0]).toMatchObject({ type: "text", text: "Ask @explore\n\npiped @general" })
+      expect(first?.parts.slice(0, 2)).toMatchObject([
+        { type: "text", text: "Ask @explore" },
+        { type: "text", text: "piped @general", synthetic: true }
+      ])
       expect(first?.parts.filter(({ type }) => type === "agent")).toMatchObject([{ name: "explore" }])
       expect(first?.parts.at(-1)).toMatchObject({ type: "text", text: "file" })
       expect(second?.parts[0]).toMatchObject({ type: "text", text: "Say hello to big world" })
@@ -200,6 +203,19 @@ const prompts = (make: MakeBackend): void => {
           broken: []
         })
     }))))
+
+  it.live("reads all messages, the newest, and the newest before one", () =>
+    Effect.gen(function*() {
+      const { sessions } = yield* Backend
+      const { id } = yield* sessions.create({ directory })
+      for (const words of ["one", "two", "three"]) yield* (yield* sessions.prompt(id, { words })).turn
+      const all = yield* sessions.messages(id)
+      expect(all).toHaveLength(6)
+      expect(yield* sessions.messages(id, { limit: 2 })).toEqual(all.slice(4))
+      expect(yield* sessions.messages(id, { limit: 3, before: all[4]?.info.id })).toEqual(all.slice(1, 4))
+      expect(yield* sessions.messages(id, { limit: 3, before: all[1]?.info.id })).toEqual(all.slice(0, 1))
+      expect(yield* sessions.messages(id, { limit: 100 })).toEqual(all)
+    }).pipe(Effect.provide(make({ "*": ["ok"] }))))
 
   it.live("stops a session, and says so to who waits for its turn", () =>
     Effect.gen(function*() {

@@ -3,8 +3,10 @@
  * when the stream is live, and only the connection and its entry among the clients remain.
  */
 import { type Problem, problem } from "@skein/api/Problem"
+import type { Session } from "@skein/core/Session"
 import { findSession } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
+import type { Ids } from "@skein/domain/Id"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -39,7 +41,7 @@ const failed: Problem = problem(500, "InternalError", "Something went wrong in t
 /** Makes the function that answers such requests. It returns whether a request was one. */
 export const makeStreams = Effect.gen(function*() {
   const lifetime = yield* Effect.scope
-  const runtime = yield* Effect.runtime<Feeds | SessionStorage>()
+  const runtime = yield* Effect.runtime<Feeds | Ids | Session | SessionStorage>()
   const fork = Runtime.runFork(runtime)
 
   const open = (request: IncomingMessage, response: ServerResponse, session: string | undefined, from?: string) =>

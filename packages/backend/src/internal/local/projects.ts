@@ -33,8 +33,8 @@ export const makeProjects = ({ given }: Local, command: typeof Command.Service):
             ? { _tag: error._tag, message: error.message, reason: "broken" } as const
             : error
       ),
-    commands: (directory) =>
-      Effect.map(command.list(directory), ({ broken, commands }) => ({ items: commands, broken })),
+    commands: (directory, options) =>
+      Effect.map(command.list(directory, options), ({ broken, commands }) => ({ items: commands, broken })),
     command: (directory, name) => command.get(directory, name),
     skills: (directory) =>
       inProject(

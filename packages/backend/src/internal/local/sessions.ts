@@ -48,7 +48,7 @@ export const makeSessions = (
       )),
     ids: (of, start, limit) => storage.ids(of, start, limit),
     children: (id) => given(Effect.flatMap(session.children(id), (rows) => Effect.forEach(rows, listed))),
-    messages: (id) => session.messages(id),
+    messages: (id, newest) => session.messages(id, newest),
     archive: (id) => given(archiveOf(id)),
     rename: (id, title) => session.rename(id, title),
     remove: (id) => session.remove(id),

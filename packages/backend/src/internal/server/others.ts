@@ -1,8 +1,9 @@
 /** The questions, tasks and projects of a server, as front ends see them. */
+import type { ShownConfig } from "@skein/api/Output"
 import { formatRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import type { Asking } from "../../Asking.ts"
-import type { ProjectFacts } from "../../ProjectFacts.ts"
+import type { ConfigFacts, ProjectFacts } from "../../ProjectFacts.ts"
 import type { TaskControl } from "../../TaskControl.ts"
 import type { Link } from "./Link.ts"
 
@@ -50,6 +51,26 @@ export const makeTaskControl = ({ call }: Link): TaskControl => ({
   wait: (id, timeout) => call("may be sent again", ({ tasks }) => tasks.wait({ payload: { tasks: [id], timeout } }))
 })
 
+/** The value at a path, whose keys may have dots themselves: undefined if there is none. */
+const valueAt = (tree: unknown, path: string): unknown => {
+  if (typeof tree !== "object" || tree === null) return undefined
+  for (const [key, value] of Object.entries(tree)) {
+    if (path === key) return value
+    if (!path.startsWith(`${key}.`)) continue
+    const found = valueAt(value, path.slice(key.length + 1))
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+const configOf = ({ broken, config, origins, warnings }: ShownConfig): ConfigFacts => ({
+  values: Object.entries(origins).map(([key, origin]) => ({ key, value: valueAt(config, key), origin })),
+  remarks: [
+    ...warnings.map(({ file, line, message }) => `${file}${line === undefined ? "" : `:${line}`}: ${message}`),
+    ...broken
+  ]
+})
+
 /** The projects. */
 export const makeProjects = ({ call }: Link): ProjectFacts => ({
   agents: (directory) =>
@@ -63,7 +84,12 @@ export const makeProjects = ({ call }: Link): ProjectFacts => ({
     ),
   agent: (directory, name) =>
     call("may be sent again", ({ projects }) => projects.agent({ path: { name }, urlParams: { directory } })),
-  commands: (directory) => call("may be sent again", ({ projects }) => projects.commands({ urlParams: { directory } })),
+  commands: (directory, { servers } = {}) =>
+    call(
+      "may be sent again",
+      ({ projects }) =>
+        projects.commands({ urlParams: { directory, ...(servers === true ? { servers: "true" } : {}) } })
+    ),
   command: (directory, name) =>
     call("may be sent again", ({ projects }) => projects.command({ path: { name }, urlParams: { directory } })),
   skills: (directory) => call("may be sent again", ({ projects }) => projects.skills({ urlParams: { directory } })),
@@ -77,6 +103,8 @@ export const makeProjects = ({ call }: Link): ProjectFacts => ({
         }),
         (choice) => ({ model: choice.model, isUsual: choice.isUsual })
       )),
+  config: (directory) =>
+    call("may be sent again", ({ host }) => Effect.map(host.config({ urlParams: { directory } }), configOf)),
   instructions: (directory) =>
     call(
       "may be sent again",

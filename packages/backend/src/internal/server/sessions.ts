@@ -1,6 +1,7 @@
 /** The sessions of a server, as front ends see them. */
 import type { Prompt } from "@skein/api/Input"
 import type { SkeinClient } from "@skein/client/SkeinClient"
+import type { Newest } from "@skein/core/StorageFilter"
 import type { SessionID } from "@skein/domain/Id"
 import type { ListedSession } from "@skein/domain/TreeSnapshot"
 import * as Effect from "effect/Effect"
@@ -91,6 +92,11 @@ const makeList = ({ call }: Link): Sessions["list"] => ({ limit = usual, project
 type Reading = "list" | "get" | "ids" | "children" | "messages" | "archive"
 type Working = "prompt" | "stop" | "resume" | "rest" | "summarized" | "leave"
 
+const newestOf = (newest: Newest | undefined) =>
+  newest === undefined
+    ? {}
+    : { newest: newest.limit, ...(newest.before === undefined ? {} : { before: newest.before }) }
+
 const makeReading = (link: Link): Pick<Sessions, Reading> => ({
   list: makeList(link),
   get: (id) => link.call("may be sent again", ({ sessions }) => sessions.get({ path: { id } })),
@@ -104,10 +110,11 @@ const makeReading = (link: Link): Pick<Sessions, Reading> => ({
       "may be sent again",
       ({ sessions }) => Effect.map(sessions.children({ path: { id } }), ({ items }) => items)
     ),
-  messages: (id) =>
+  messages: (id, newest) =>
     link.call(
       "may be sent again",
-      ({ sessions }) => Effect.map(sessions.messages({ path: { id }, urlParams: {} }), ({ items }) => items)
+      ({ sessions }) =>
+        Effect.map(sessions.messages({ path: { id }, urlParams: newestOf(newest) }), ({ items }) => items)
     ),
   archive: (id) => link.call("may be sent again", ({ archives }) => archives.export({ path: { id }, urlParams: {} }))
 })

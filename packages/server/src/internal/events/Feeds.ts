@@ -22,7 +22,7 @@ const sharedPace = 500
 const everything = "all"
 
 /** Makes them; what other processes have stored is looked for at this pace, in milliseconds. */
-const make = (pace: number) =>
+const make = (pace: number, isShared: boolean) =>
   Effect.gen(function*() {
     const clients = new Set<EventClient>()
     const open = new Set<TreeFeed>()
@@ -64,6 +64,7 @@ const make = (pace: number) =>
     return {
       // What can fail is not in the lookups: they would keep the failure.
       ofTree: (rootID: SessionID) => Effect.tap(RcMap.get(trees, rootID), ({ ready }) => ready),
+      isShared,
       ofAll: Effect.tap(RcMap.get(all, everything), ({ ready }) => ready),
       close: Effect.sync(() => {
         for (const client of clients) client.end()
@@ -77,12 +78,17 @@ export class Feeds extends Context.Tag("@skein/server/internal/events/Feeds")<Fe
   readonly ofTree: (rootID: SessionID) => Effect.Effect<TreeFeed, StorageError, Scope.Scope>
   /** The events of all trees, while the scope is open. */
   readonly ofAll: Effect.Effect<TreeFeed, StorageError, Scope.Scope>
+  /** Whether streams come from several servers in turn: what a client missed of the one before may not be stored. */
+  readonly isShared: boolean
   /** Ends all streams. */
   readonly close: Effect.Effect<void>
 }>() {
   /** Feeds that end with the layer. */
-  static readonly layer: Layer.Layer<Feeds, never, Bus | SessionStorage> = Layer.scoped(Feeds, make(beat))
+  static readonly layer: Layer.Layer<Feeds, never, Bus | SessionStorage> = Layer.scoped(Feeds, make(beat, false))
 
   /** Feeds of trees in which other servers work as well: what those store is looked for often. */
-  static readonly layerShared: Layer.Layer<Feeds, never, Bus | SessionStorage> = Layer.scoped(Feeds, make(sharedPace))
+  static readonly layerShared: Layer.Layer<Feeds, never, Bus | SessionStorage> = Layer.scoped(
+    Feeds,
+    make(sharedPace, true)
+  )
 }

@@ -18,11 +18,12 @@ const policy = [
   "trusted-types skein"
 ].join("; ")
 
-const isOfSession = /^\/s\/[\w-]+(\/[\w-]+){0,2}$/
+/** The paths of its views: of a session, and of the servers of a cluster. */
+const isOfView = /^(\/s\/[\w-]+(\/[\w-]+){0,2}|\/cluster)$/
 
 const fileOf = (page: Page, url: string): PageFile | undefined => {
   const path = url.split("?", 1)[0] ?? ""
-  return page.get(isOfSession.test(path) ? "/" : path)
+  return page.get(isOfView.test(path) ? "/" : path)
 }
 
 /** The encoding that the client accepts and the file has; the smallest first. */

@@ -8,6 +8,7 @@ import { restingTrees } from "@skein/core/RestingTrees"
 import { Session } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { SessionID } from "@skein/domain/Id"
+import { isAtRest } from "@skein/domain/SessionInfo"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { HostRefused, ServerHost } from "../../ServerHost.ts"
@@ -42,7 +43,7 @@ const removeResting = Effect.fnUntraced(function*(since: number, projectID: stri
   const below = new Set<SessionID>()
   for (const { root: { id: rootID } } of trees) {
     const { rows } = yield* asProblem(storage.sessions({ rootID }))
-    const atWork = yield* Effect.exists(rows, ({ id }) => Effect.map(session.status(id), ({ type }) => type !== "idle"))
+    const atWork = yield* Effect.exists(rows, ({ id }) => Effect.map(session.status(id), (status) => !isAtRest(status)))
     if (atWork) continue
     const isGone = dryRun || (yield* asProblem(
       session.remove(rootID).pipe(

@@ -43,10 +43,12 @@ export const projectRoutes = HttpApiBuilder.group(Api, "projects", (handlers) =>
         directory,
         Effect.flatMap(Agent, (agents) => agents.get(path.name))
       ))
-    .handle("commands", ({ urlParams: { directory } }) =>
+    .handle("commands", ({ urlParams: { directory, servers } }) =>
       Effect.gen(function*() {
         const command = yield* Command
-        const { broken, commands } = yield* asProblem(command.list(yield* checkDirectory(directory)))
+        const { broken, commands } = yield* asProblem(
+          command.list(yield* checkDirectory(directory), { servers: servers === "true" })
+        )
         return { items: commands, broken }
       }))
     .handle("command", ({ path, urlParams: { directory } }) =>

@@ -69,8 +69,12 @@ export const submit = (sent: Sent) =>
 /** The turn that answered a message without a waiting client. An earlier process may have begun it. */
 const answeredTurn = Effect.fnUntraced(function*(id: SessionID, messageID: MessageID) {
   const session = yield* Session
+  const storage = yield* SessionStorage
   const { options } = yield* ServerState
-  if (options.resume) yield* asProblem(session.resume(id))
+  const { rootID } = yield* asProblem(session.get(id))
+  // Any server reports a turn that has ended, also where its tree may not be worked in.
+  const isUnfinished = (yield* asProblem(storage.unfinished)).includes(rootID)
+  if (options.resume && isUnfinished) yield* asProblem(session.resume(id))
   return yield* asProblem(turnAnswering(id, messageID))
 })
 

@@ -19,6 +19,8 @@ const badCode = problem(
   "The login code is wrong, was used, or is older than a minute. `skein serve --url` prints a new one."
 )
 
+const noCluster = problem(404, "NoCluster", "This server is in no cluster. Start it with --cluster, on PostgreSQL.")
+
 /** The routes that need no token. */
 export const publicRoutes = HttpApiBuilder.group(Api, "public", (handlers) =>
   handlers
@@ -43,10 +45,22 @@ export const serverRoutes = HttpApiBuilder.group(Api, "server", (handlers) =>
   handlers
     .handle("about", () =>
       Effect.gen(function*() {
-        const { options: { directory, version }, started } = yield* ServerState
+        const { options: { cluster, directory, version }, started } = yield* ServerState
         // This also reports whether the database still exists.
         yield* asProblem((yield* SessionStorage).intact ?? Effect.void)
-        return { version, pid, started, ...(directory === undefined ? {} : { directory }) }
+        return {
+          version,
+          pid,
+          started,
+          cluster: cluster !== undefined,
+          ...(directory === undefined ? {} : { directory })
+        }
+      }))
+    .handle("cluster", () =>
+      Effect.gen(function*() {
+        const { options: { cluster } } = yield* ServerState
+        if (cluster === undefined) return yield* Effect.fail(noCluster)
+        return yield* Effect.mapError(cluster.status, ({ message }) => problem(503, "StorageUnavailable", message))
       }))
     .handle("ids", ({ urlParams: { limit = 20, of, start } }) =>
       Effect.map(

@@ -1,7 +1,7 @@
 /** Implements the routes of sessions. */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import { Api } from "@skein/api/Api"
-import type { ChangeSession, CreateSession } from "@skein/api/Input"
+import type { ChangeSession, CreateSession, whichMessages } from "@skein/api/Input"
 import { problem } from "@skein/api/Problem"
 import { attended } from "@skein/core/BegunPrompt"
 import { Session } from "@skein/core/Session"
@@ -63,11 +63,15 @@ const list = Effect.fnUntraced(function*(
 
 const messages = Effect.fnUntraced(function*(
   id: string,
-  { cursor, limit }: { readonly cursor?: string | undefined; readonly limit?: number | undefined }
+  { before, cursor, limit, newest }: typeof whichMessages.Type
 ) {
   const session = yield* Session
   const after = yield* readCursor(cursor, messageCursor.read)
   const info = yield* asProblem(findSession(id))
+  if (newest !== undefined) {
+    const read = session.messages(info.id, { limit: newest, ...(before === undefined ? {} : { before }) })
+    return { items: yield* asProblem(read) }
+  }
   const all = yield* asProblem(session.messages(info.id))
   const rest = after === undefined ? all : all.filter((each) => each.info.id > after.after)
   const items = limit === undefined ? rest : rest.slice(0, limit)
@@ -126,9 +130,11 @@ const withSession = <A, E extends ServiceError>(
 /** Waits until nothing of a session runs. First continues what an earlier process left of it. */
 const rest = Effect.fnUntraced(function*(given: string, isAttended: boolean) {
   const session = yield* Session
+  const storage = yield* SessionStorage
   const { options } = yield* ServerState
   const { id, rootID } = yield* asProblem(findSession(given))
-  if (options.resume) yield* asProblem(session.resume(id))
+  const isUnfinished = (yield* asProblem(storage.unfinished)).includes(rootID)
+  if (options.resume && isUnfinished) yield* asProblem(session.resume(id))
   const last = yield* asProblem(attended(rootID, isAttended, session.untilIdle(id)))
   return last === undefined ? {} : { turn: shownTurn(last) }
 })

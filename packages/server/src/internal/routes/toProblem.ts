@@ -106,9 +106,12 @@ const toProblem = (error: ServiceError) => {
     case "BudgetInvalid":
     case "CommandInvalid":
     case "PromptInvalid":
-    case "ProjectUnavailable":
     case "OutputInvalid":
       return problem(422, error._tag, error.message)
+    case "ProjectUnavailable":
+      return error.host === undefined
+        ? problem(422, error._tag, error.message)
+        : { ...problem(503, "HostAway", error.message), title: "HostAway" }
     case "TurnFailed":
       return problem(409, error.tag, error.message, error.which === undefined ? {} : { which: error.which })
     case "BudgetExhausted":
