@@ -3,6 +3,7 @@ import { isatty } from "node:tty"
 import { commands } from "./Commands.ts"
 import { session } from "./commands/session.ts"
 import { parse } from "./internal/arguments.ts"
+import { loadFailure } from "./internal/loadFailure.ts"
 import { version } from "./internal/version.ts"
 
 /** Tells the launcher that this run is one whose compiled code is worth keeping; the program as modules has no such thing. */
@@ -36,8 +37,7 @@ switch (parsed._tag) {
         unwatched: parsed.command.name === "serve"
       })
     ).catch((cause: unknown) => {
-      const reason = cause instanceof Error ? cause.message : String(cause)
-      process.stderr.write(`skein: A part of the program cannot be loaded (${reason}). Install it again.\n`)
+      process.stderr.write(`skein: ${loadFailure(cause)}\n`)
       process.exitCode = 1
     })
     break

@@ -6,6 +6,7 @@ import { denials } from "@skein/core/Ruleset"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { AgentConfig } from "@skein/domain/ConfigInfo"
 import { faultOf } from "@skein/domain/JsonSchemaTree"
+import { lookup } from "@skein/domain/Lookup"
 import { type ModelRef, parseRef } from "@skein/domain/Model"
 import { fromConfig, type Ruleset } from "@skein/domain/Rule"
 import * as Arr from "effect/Array"
@@ -175,10 +176,10 @@ const toModels = (model: string | ReadonlyArray<string>, bad: (text: string) => 
   })
 
 /** Tools with the permission of another tool: that permission grants all of them. */
-const families: Readonly<Record<string, ReadonlyArray<string>>> = {
+const families = lookup<ReadonlyArray<string>>({
   edit: ["write", "patch"],
   task: ["task_status", "task_message", "task_stop", "task_wait"]
-}
+})
 
 /** Permissions that are not tools: a list of tools does not affect them. */
 const toolless = ["external_directory", "doom_loop", "task_model", "task_agent"]

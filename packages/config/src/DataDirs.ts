@@ -30,6 +30,8 @@ export class DataDirs extends Context.Tag("@skein/config/DataDirs")<DataDirs, {
   readonly servers: string
   /** The git worktrees of isolated tasks. */
   readonly worktrees: string
+  /** Files with secrets of this program that lie elsewhere, such as that of `--token-file`. */
+  readonly secretFiles?: ReadonlyArray<string>
 }>() {
   /** The directories according to the environment; `database` is the value of `--db`. */
   static readonly layer = (options: { readonly database?: string } = {}): Layer.Layer<DataDirs> =>

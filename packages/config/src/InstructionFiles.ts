@@ -23,6 +23,20 @@ export const bounds = { file: 40_000, all: 120_000, depth: 5 } as const
 /** In each directory, the first existing one is used. */
 const names = ["AGENTS.md", "CLAUDE.md", join(".claude", "CLAUDE.md")] as const
 
+/** What configures or instructs agents, of Skein and of other programs. */
+const known = [
+  ...names,
+  "skein.json",
+  "skein.jsonc",
+  ".skein",
+  ".agents",
+  ".claude",
+  ".mcp.json",
+  ".opencode",
+  "opencode.json",
+  "opencode.jsonc"
+]
+
 /** How long the content is cached, in milliseconds. */
 const fresh = 5_000
 
@@ -128,6 +142,16 @@ export const load = Effect.fn("InstructionFiles.load")(function*(directory: stri
   } satisfies LoadedInstructions
 })
 
+/** Whether no file for agents is in a directory, or above it up to its git root. */
+export const isBare = Effect.fn("InstructionFiles.isBare")(function*(directory: string) {
+  const dirs = yield* DataDirs
+  const { project } = yield* placesOf(directory, dirs.config)
+  for (const place of project) {
+    for (const name of known) if (yield* isThere(join(place, name))) return false
+  }
+  return true
+})
+
 /** Instructions from files, read again after some seconds, so that changes need no restart. */
 export const layer = (
   named: ReadonlyArray<string>
@@ -151,6 +175,6 @@ export const layer = (
             return text
           }).pipe(Effect.provide(context))
       })
-      return { of }
+      return { of, isBare: (directory: string) => Effect.provide(isBare(directory), context) }
     })
   )

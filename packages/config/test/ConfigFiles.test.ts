@@ -39,6 +39,17 @@ layer(NodeFileSystem.layer)("ConfigFiles", (it) => {
       expect(origins["limits.concurrency"]).toBe(`${root}/project/skein.jsonc:4`)
     }))
 
+  it.scoped("accepts the types of MCP servers that other programs write", () =>
+    Effect.gen(function*() {
+      const mcp = {
+        a: { type: "stdio", command: ["a"] },
+        b: { type: "local", command: ["b"] },
+        c: { type: "remote", url: "https://c.example/mcp" }
+      }
+      const { settings } = yield* loadFiles({ [userFile]: { mcp } })
+      expect(settings).toMatchObject({ mcp })
+    }))
+
   it.scoped("reads the maximum number of parallel requests, for all models and for those of a provider", () =>
     Effect.gen(function*() {
       const { settings } = yield* loadFiles({

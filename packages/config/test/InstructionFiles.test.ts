@@ -185,6 +185,35 @@ layer(NodeFileSystem.layer)("instructions", (it) => {
       ])
     }))
 
+  it.scoped("a directory is bare if neither it nor one above it, up to the git root, has files for agents", () =>
+    Effect.gen(function*() {
+      const isBare = (files: Parameters<typeof workspace>[0], at = "project/app") =>
+        Effect.flatMap(
+          workspace(files),
+          (root) => InstructionFiles.isBare(join(root, at)).pipe(Effect.provide(DataDirs.layer()), home(root))
+        )
+      expect(yield* isBare({ "AGENTS.md": "above", "project/.git/config": "", "project/app/main.ts": "" })).toBe(true)
+      expect(yield* isBare({ "project/.git/config": "" }, "project/gone")).toBe(true)
+      for (
+        const file of [
+          "AGENTS.md",
+          "CLAUDE.md",
+          "skein.json",
+          "skein.jsonc",
+          ".skein/agent/a.md",
+          ".agents/skills/a/SKILL.md",
+          ".claude/settings.json",
+          ".mcp.json",
+          ".opencode/agent/a.md",
+          "opencode.json",
+          "opencode.jsonc"
+        ]
+      ) {
+        expect(yield* isBare({ "project/.git/config": "", [`project/${file}`]: "{}" }), file).toBe(false)
+        expect(yield* isBare({ "project/.git/config": "", [`project/app/${file}`]: "{}" }), file).toBe(false)
+      }
+    }))
+
   it.scoped("are read again some seconds later, and not before", () =>
     Effect.gen(function*() {
       const root = yield* workspace({ "project/AGENTS.md": "one" })

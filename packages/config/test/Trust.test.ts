@@ -88,6 +88,16 @@ layer(NodeFileSystem.layer)("Trust", (it) => {
       })
     }))
 
+  it.scoped("decides whether a project may send its files elsewhere", () =>
+    Effect.gen(function*() {
+      const root = yield* workspace({ [file]: { workspace: "git", workspace_remote: "https://evil.example/b.git" } })
+      const before = yield* loadIn(root)
+      expect(before.settings).not.toHaveProperty("workspace")
+      expect(before.settings).not.toHaveProperty("workspace_remote")
+      expect(untrusted(before)).toEqual(["workspace untrusted", "workspace_remote untrusted"])
+      expect(before.warnings[0]?.message).toContain("a project's file may not send its files elsewhere")
+    }))
+
   it.scoped("ends with one byte of the value, or of a project file that a hook names", () =>
     Effect.gen(function*() {
       const root = yield* workspace({ [file]: wide, "project/guard.sh": "exit 0\n" })

@@ -19,6 +19,7 @@ import { ProjectUnavailable, type ProjectVersion } from "@skein/core/Project"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import * as Skein from "@skein/core/Skein"
 import { Spill } from "@skein/core/Spill"
+import type { WorkspaceSettings } from "@skein/core/Workspaces"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
 import type { SessionID } from "@skein/domain/Id"
@@ -28,6 +29,7 @@ import { isPostgres } from "@skein/storage/PostgresUrl"
 import * as Sqlite from "@skein/storage/Sqlite"
 import * as BuiltinTools from "@skein/tools/BuiltinTools"
 import { environment } from "@skein/tools/Environment"
+import * as GitWorkspaces from "@skein/tools/GitWorkspaces"
 import * as NodeOwner from "@skein/tools/NodeOwner"
 import { Processes } from "@skein/tools/Processes"
 import { Sandbox } from "@skein/tools/Sandbox"
@@ -200,13 +202,27 @@ const projectOptions = Effect.fnUntraced(function*(
   }
 })
 
+/** How the files of trees get to other hosts. */
+export const workspaces = Effect.fnUntraced(function*({ workspace, workspace_remote: remote }: WorkspaceSettings) {
+  const { data } = yield* DataDirs
+  return GitWorkspaces.layer({
+    dataDirectory: data,
+    environment: yield* environment,
+    isOn: workspace === "git",
+    remote
+  })
+})
+
 /** What a process has once: its database (under all its names), and who answers questions by default. */
 const processOptions = Effect.fnUntraced(function*(
   asks: PermissionOptions["asks"],
-  owner: Layer.Layer<Owner> = NodeOwner.layer
+  owner: Layer.Layer<Owner> = NodeOwner.layer,
+  settings: WorkspaceSettings = {}
 ) {
-  const { home } = yield* DataDirs
+  const { database, home } = yield* DataDirs
   return {
+    // Only servers of one PostgreSQL database are on several hosts.
+    ...(isPostgres(database) ? { workspaces: yield* workspaces(settings) } : {}),
     storage: Layer.effect(SessionStorage, SessionStorage),
     spill: Layer.succeed(Spill, yield* Spill),
     owner,
@@ -223,8 +239,11 @@ export const services = (
   tell?: (line: string) => void
 ) =>
   Layer.unwrapEffect(
-    Effect.zipWith(projectOptions(settled, agents, heard, tell), processOptions(asks), (project, process) =>
-      Skein.layer({ ...project, ...process }))
+    Effect.zipWith(
+      projectOptions(settled, agents, heard, tell),
+      processOptions(asks, undefined, settled.settings),
+      (project, process) => Skein.layer({ ...project, ...process })
+    )
   ).pipe(Layer.provide(shell(settled)), Layer.provide(machine))
 
 /** A project with this config, for a process that has several. */
@@ -256,7 +275,8 @@ export const manyServices = (
   owner?: Layer.Layer<Owner>
 ) =>
   Layer.unwrapEffect(
-    Effect.map(processOptions(asks, owner), (process) => Skein.layerMany({ ...process, projects: openProject, config }))
+    Effect.map(processOptions(asks, owner, config), (process) =>
+      Skein.layerMany({ ...process, projects: openProject, config }))
   ).pipe(Layer.provide(machine))
 
 /** The files of a database. SQLite creates and removes the last three next to it. */
@@ -268,10 +288,12 @@ const databaseFiles = (database: string): ReadonlyArray<string> =>
 const place = Effect.zipWith(
   DataDirs,
   environment,
-  ({ cache, config, data, database, state }, variables) => ({
+  ({ cache, config, data, database, secretFiles = [], state }, variables) => ({
     dataDirectory: data,
     environment: variables,
-    own: [cache, config, data, state, ...databaseFiles(database)]
+    own: [cache, config],
+    secret: [state, ...databaseFiles(database), ...secretFiles],
+    settings: config
   })
 )
 

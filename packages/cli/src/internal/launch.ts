@@ -14,6 +14,7 @@ import { Stop } from "../Stop.ts"
 import { errorLine, explain, showCause } from "./explain.ts"
 import { armed } from "./failpoints.ts"
 import type { LogForm } from "./logging.ts"
+import { isNotice } from "./notice.ts"
 import { Redaction } from "./Redaction.ts"
 
 /** How long a command may take to stop after a signal, in milliseconds. */
@@ -72,9 +73,9 @@ const errorsOnly = Layer.unwrapEffect(
   Effect.map(Stdio, (stdio) =>
     Logger.replace(
       Logger.defaultLogger,
-      Logger.make(({ logLevel, message }) => {
+      Logger.make(({ annotations, logLevel, message }) => {
         const reported = Array.isArray(message) ? message.map(String).join(": ") : String(message)
-        if (LogLevel.greaterThanEqual(logLevel, LogLevel.Error)) stdio.err(errorLine(reported))
+        if (LogLevel.greaterThanEqual(logLevel, LogLevel.Error) || isNotice(annotations)) stdio.err(errorLine(reported))
       })
     ))
 )

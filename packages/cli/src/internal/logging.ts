@@ -8,6 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import { Stdio } from "../Stdio.ts"
+import { isNotice } from "./notice.ts"
 import { Redaction } from "./Redaction.ts"
 
 /** What is logged, and how. */
@@ -51,7 +52,9 @@ export const layer = ({ json, unwatched = false, verbose }: LogForm): Layer.Laye
         : Logger.map(Logger.logfmtLogger, (line) => escapeLine(redact(line)))
       const least = verbose ? LogLevel.All : unwatched ? LogLevel.Warning : LogLevel.Error
       const logger = Logger.make<unknown, void>((options) => {
-        if (LogLevel.greaterThanEqual(options.logLevel, least)) stdio.err(lines.log(options))
+        if (LogLevel.greaterThanEqual(options.logLevel, least) || isNotice(options.annotations)) {
+          stdio.err(lines.log(options))
+        }
       })
       return Layer.merge(
         Logger.replace(Logger.defaultLogger, logger),

@@ -19,7 +19,7 @@ export const currentDirectory: Effect.Effect<string, UsageError> = Effect.try({
 })
 
 /** Fails if a path does not exist, or is not a directory. */
-export const checkDirectory = (path: string, prefix = ""): Effect.Effect<void, UsageError> =>
+export const checkDirectory = (path: string, prefix = "", by = "with --dir"): Effect.Effect<void, UsageError> =>
   Effect.suspend(() => {
     const stat = statSync(path, { throwIfNoEntry: false })
     if (stat?.isDirectory() === true) {
@@ -27,7 +27,7 @@ export const checkDirectory = (path: string, prefix = ""): Effect.Effect<void, U
       return Effect.void
     }
     const what = stat === undefined ? "does not exist" : "is not a directory"
-    return new UsageError({ message: `${prefix}${path} ${what}. Name a directory that exists with --dir.` })
+    return new UsageError({ message: `${prefix}${path} ${what}. Name a directory that exists ${by}.` })
   }).pipe(
     Effect.catchAllDefect((defect) =>
       new UsageError({
@@ -35,6 +35,12 @@ export const checkDirectory = (path: string, prefix = ""): Effect.Effect<void, U
       })
     )
   )
+
+/** Whether two absolute paths lead to the same directory. One that is gone is the same only by its name. */
+export const isSameDirectory = (one: string, other: string): Effect.Effect<boolean> =>
+  resolve(one) === resolve(other)
+    ? Effect.succeed(true)
+    : Effect.orElseSucceed(Effect.try(() => realpathSync(one) === realpathSync(other)), () => false)
 
 /** The git root above a directory, or the directory itself. Approvals and `--continue` are keyed by it. */
 export const projectOf = (directory: string): Effect.Effect<string> =>

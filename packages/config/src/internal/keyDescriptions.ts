@@ -83,7 +83,8 @@ export const keyDescriptions: Readonly<Record<string, string>> = {
   "mcp.NAME.env": "Environment variables of the program. It sees no others but those that every program needs.",
   "mcp.NAME.url": "Where the server is, if it is reached over HTTP.",
   "mcp.NAME.headers": "Headers that are sent with each request, such as a key.",
-  "mcp.NAME.type": "`sse` for a server of the older kind. By default Skein finds out.",
+  "mcp.NAME.type":
+    "`sse` for a server of the older kind. By default Skein finds out. `stdio`, `local` and `remote` have no effect.",
   "mcp.NAME.client_id":
     "The id of an OAuth client that you registered, or the https URL of its metadata. By default Skein registers itself.",
   "mcp.NAME.login_port": "The port to which the browser comes back from `skein mcp login`. A free one by default.",
@@ -133,6 +134,8 @@ export const keyDescriptions: Readonly<Record<string, string>> = {
     "`auto` lets the sandbox answer for commands that no rule names, `always` asks you as without a sandbox.",
   sandbox_read: "Paths that commands in the sandbox may read besides the project, the system and toolchains.",
   sandbox_env: "Environment variables that commands may see besides the usual ones, by name.",
+  workspace: "`git` keeps the files of new sessions in a repository, so that another host of a cluster can continue.",
+  workspace_remote: "Where `workspace` pushes to: the name of a remote, or a URL. By default `origin`.",
   env: "Environment variables for shell commands and hooks.",
   hooks: "Shell commands that run on events, by event.",
   claude_hooks: "Hooks written for Claude Code, by event."

@@ -34,6 +34,8 @@ export const isIgnored = ([top, , key, ...rest]: ReadonlyArray<string>): boolean
   top === "telemetry"
   || top === "events"
   || top === "env"
+  || top === "workspace"
+  || top === "workspace_remote"
   || top === "sandbox_read"
   || top === "sandbox_env"
   || holdsCommands(top)
@@ -51,6 +53,8 @@ const reach = ([top, , key]: ReadonlyArray<string>): string =>
     ? "set variables of commands"
     : top === "events"
     ? "say how long the events of all projects are kept"
+    : top === "workspace" || top === "workspace_remote"
+    ? "send its files elsewhere"
     : top === "sandbox_read" || top === "sandbox_env"
     ? "show commands in the sandbox more"
     : loadsCode(top, key)

@@ -2,9 +2,10 @@
 import { serve } from "@skein/acp/AcpAgent"
 import type { Backend } from "@skein/backend/Backend"
 import * as LocalBackend from "@skein/backend/LocalBackend"
+import { EditorFiles } from "@skein/tools/EditorFiles"
+import { Watchdog } from "@skein/tools/Watchdog"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Readable } from "node:stream"
 import type { CommandError, Input } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio, type Streams } from "../../Stdio.ts"
@@ -12,16 +13,30 @@ import type { Stop } from "../../Stop.ts"
 import { manyServices, platform, storage } from "../app.ts"
 import { backendOf, findServer } from "../attach/attach.ts"
 import { EditorServers } from "../mcp/EditorServers.ts"
-import { checkDirectory, projectOf } from "../place.ts"
+import { checkDirectory, isSameDirectory, projectOf } from "../place.ts"
 import { typedMode } from "../run/mode.ts"
 import { readModel } from "../run/models.ts"
 import { version } from "../version.ts"
+import { type Editors, useFiles } from "./files.ts"
 import type { acpFlags } from "./flags.ts"
 import { useServers } from "./servers.ts"
 
 /** What the editor sends. */
-const inputOf = (stdio: Streams): ReadableStream<Uint8Array> =>
-  Readable.toWeb(stdio.input()) as unknown as ReadableStream<Uint8Array>
+const inputOf = (stdio: Streams): ReadableStream<Uint8Array> => {
+  const input = stdio.input()
+  return new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      input.on("data", (bytes: Uint8Array) => {
+        controller.enqueue(bytes)
+        if ((controller.desiredSize ?? 0) <= 0) input.pause()
+      })
+      input.once("end", () => controller.close())
+      input.once("error", (error) => controller.error(error))
+    },
+    pull: () => void input.resume(),
+    cancel: () => void input.destroy()
+  })
+}
 
 /** What the editor is sent: frames, and nothing else. A slow reader holds back who writes. */
 const outputOf = (stdio: Streams): WritableStream<Uint8Array> => {
@@ -41,13 +56,21 @@ const backendFor = ({ attach, db }: Input<typeof acpFlags>["flags"]) =>
     const found = yield* findServer({ attach, db }, stdio.err)
     if (found !== undefined) stdio.err(`server: ${found.server.url} (its environment, config and trust apply)`)
     const editors: typeof EditorServers.Service = new Map()
+    const files: Editors = new Map()
     const layer: Layer.Layer<Backend, CommandError> = found === undefined
       ? Layer.provide(Layer.provide(LocalBackend.layer({ projectOf }), manyServices("person")), storage).pipe(
         Layer.provide(platform({ database: db })),
-        Layer.provide(Layer.succeed(EditorServers, editors))
+        Layer.provide(
+          Layer.mergeAll(
+            Layer.succeed(EditorServers, editors),
+            Layer.succeed(EditorFiles, files),
+            Watchdog.layerWithoutLeases
+          )
+        )
       )
       : backendOf(found)
-    return { layer, useServers: useServers(editors, found?.server.url) }
+    const url = found?.server.url
+    return { layer, useServers: useServers(editors, url), useFiles: useFiles(files, url) }
   })
 
 /** Serves. */
@@ -67,8 +90,10 @@ export const executeAcp = (
         mode,
         agent: flags.agent,
         model,
-        checkDirectory,
-        useServers: backend.useServers
+        checkDirectory: (directory) => checkDirectory(directory, "", "as cwd"),
+        isSameDirectory,
+        useServers: backend.useServers,
+        useFiles: backend.useFiles
       }),
       backend.layer
     )

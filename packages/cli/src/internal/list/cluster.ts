@@ -1,15 +1,68 @@
 /** What `skein cluster status` does. */
+import type { ClusterStatus, RunnerStatus } from "@skein/cluster/ClusterStatus"
 import { DataDirs } from "@skein/config/DataDirs"
 import { isPostgres } from "@skein/storage/PostgresUrl"
+import * as NodeOwner from "@skein/tools/NodeOwner"
+import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type { CommandError } from "../../CommandSpec.ts"
-import type { Stdio } from "../../Stdio.ts"
+import { Stdio } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
 import { platform } from "../app.ts"
 import { printList } from "./print.ts"
 
-const seconds = (milliseconds: number): string => `${Math.round(milliseconds / 1_000)} s`
+/** Days, hours, minutes or seconds: the largest that is not zero. */
+const roughly = (milliseconds: number): string => {
+  const seconds = Math.round(milliseconds / 1_000)
+  if (seconds < 120) return `${seconds} s`
+  if (seconds < 7_200) return `${Math.floor(seconds / 60)} min`
+  return seconds < 172_800 ? `${Math.floor(seconds / 3_600)} h` : `${Math.floor(seconds / 86_400)} d`
+}
+
+const heads = ["URL", "HOST", "PORT", "PID", "STATE", "TREES", "AGENTS", "REQUESTS", "TAKEOVERS", "SINCE", "SEEN"]
+
+/** What works, and what waits if anything does. */
+const withWaiting = (working: number, waiting: number): string =>
+  waiting === 0 ? `${working}` : `${working} + ${waiting}`
+
+const rowOf = ({ age, host, load, pid, port, silence, state, trees, url }: RunnerStatus) => [
+  url,
+  host,
+  String(port),
+  String(pid),
+  state,
+  String(trees),
+  withWaiting(load.running, load.queued),
+  withWaiting(load.sent, load.waiting),
+  String(load.takeovers),
+  roughly(age),
+  `${roughly(silence)} ago`
+]
+
+/** What the table cannot show, on standard error. */
+const remarks = ({ runners, takeovers, waiting }: ClusterStatus): ReadonlyArray<string> => {
+  const times = takeovers.map(({ took }) => took).toSorted((a, b) => a - b)
+  const middle = times[times.length >> 1]
+  return [
+    ...(runners.some(({ state }) => state === "dead")
+      ? ["dead: its process has ended. The other servers take up its trees."]
+      : []),
+    ...(runners.some(({ state }) => state === "silent")
+      ? ["silent: it was not seen for 5 seconds. If it stays away, the other servers take up its trees."]
+      : []),
+    ...waiting.map(({ directory, host, rootID }) =>
+      `${rootID} waits for a server on the host ${escapeLine(host)}: its directory is ${escapeLine(directory)} there.`
+    ),
+    ...(middle === undefined
+      ? []
+      : [
+        `The last ${times.length} takeovers took ${(middle / 1_000).toFixed(1)} s (median), and at most ${
+          ((times.at(-1) ?? 0) / 1_000).toFixed(1)
+        } s.`
+      ])
+  ]
+}
 
 /** Lists the runners. */
 export const listRunners = ({ flags }: {
@@ -20,6 +73,7 @@ export const listRunners = ({ flags }: {
   }
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
+    const stdio = yield* Stdio
     const { database } = yield* DataDirs
     if (!isPostgres(database)) {
       return yield* new UsageError({
@@ -27,22 +81,16 @@ export const listRunners = ({ flags }: {
           "A cluster shares a PostgreSQL database, and this is a file: set SKEIN_DB=postgres://user@host/database."
       })
     }
-    const { clusterStatus } = yield* Effect.promise(() => import("@skein/cluster/ClusterStatus"))
-    const runners = yield* clusterStatus(Redacted.make(database))
-    return yield* printList({
+    const { clusterStatusAt } = yield* Effect.promise(() => import("@skein/cluster/ClusterStatus"))
+    const status = yield* Effect.provide(clusterStatusAt(Redacted.make(database)), NodeOwner.layer)
+    const code = yield* printList({
       format: flags.format,
       full: flags.full,
-      json: runners,
-      head: ["URL", "HOST", "PID", "STATE", "TREES", "SINCE", "SEEN"],
-      rows: runners.map(({ age, host, pid, silence, state, trees, url }) => [
-        url,
-        host,
-        String(pid),
-        state,
-        String(trees),
-        seconds(age),
-        `${seconds(silence)} ago`
-      ]),
+      json: status,
+      head: heads,
+      rows: status.runners.map(rowOf),
       empty: "No server is in this cluster. Start one: skein serve --cluster"
     })
+    if (flags.format === "default") { for (const line of remarks(status)) stdio.err(`${line}\n`) }
+    return code
   }).pipe(Effect.provide(platform({ database: flags.db })))

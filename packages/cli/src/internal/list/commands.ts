@@ -23,9 +23,14 @@ interface Flags {
 /** The commands of a directory. Notes on their files go to standard error. */
 const found = Effect.fnUntraced(function*(dir: string | undefined) {
   const directory = yield* directoryOf(dir)
-  const loaded = yield* load(directory, { ...(yield* settle(directory)), whyNot: yield* providerCheck })
+  const settled = yield* settle(directory)
+  const loaded = yield* load(directory, { ...settled, whyNot: yield* providerCheck })
   yield* remark(loaded.warnings)
-  return Command.withBuiltins(loaded)
+  const { broken, commands } = Command.withBuiltins(loaded)
+  const hasServers = Object.values(settled.settings.mcp ?? {}).some(({ enabled }) => enabled !== false)
+  if (!hasServers) return { broken, commands }
+  const { serverPrompts } = yield* Effect.promise(() => import("../mcpReach/serverPrompts.ts"))
+  return { broken, commands: [...commands, ...yield* serverPrompts(directory, settled)] }
 })
 
 /** The JSON form, for programs. */

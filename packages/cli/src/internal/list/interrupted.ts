@@ -1,8 +1,9 @@
 /** Finds the trees whose process ended during their work, without resuming them. */
-import { Owner } from "@skein/core/Owner"
+import { hostOf, Owner } from "@skein/core/Owner"
 import { isOver, SessionStorage } from "@skein/core/SessionStorage"
 import type { SessionID } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
+import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 
@@ -17,6 +18,20 @@ export const isLeft = Effect.fnUntraced(function*(rootID: SessionID) {
   if (lease?.owner === undefined || isOver(lease)) return true
   return yield* owner.isGone(lease.owner)
 })
+
+/** The host for which such a tree waits, because its directory is there; undefined if that is this one, or not known. */
+export const awaitedHost = Effect.fnUntraced(function*(rootID: SessionID) {
+  const storage = yield* SessionStorage
+  const owner = yield* Owner
+  const { anywhere, host } = Option.getOrUndefined(yield* storage.session(rootID)) ?? {}
+  return host === hostOf(owner.id) || anywhere === true ? undefined : host
+})
+
+/** How to continue such a tree, and where. */
+export const continueText = (rootID: SessionID, host: string | undefined): string =>
+  host === undefined
+    ? `Continue with: ${howToResume(rootID)}`
+    : `It waits for the host ${escapeLine(host)}, which has its directory. Continue there with: ${howToResume(rootID)}`
 
 /** The roots of these sessions whose tree has an unfinished turn or task without a process. */
 export const interrupted = Effect.fnUntraced(function*(infos: ReadonlyArray<SessionInfo>) {

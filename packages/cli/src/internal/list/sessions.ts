@@ -23,8 +23,9 @@ import type { AttachFlags } from "../attach/attach.ts"
 import { readable, withSession } from "../attach/database.ts"
 import { among, sessionOf } from "../ids.ts"
 import { directoryOf, projectOf } from "../place.ts"
-import { howToResume, interrupted } from "./interrupted.ts"
+import { awaitedHost, continueText, interrupted } from "./interrupted.ts"
 import { formatTime, printList } from "./print.ts"
+import { workspaceLines } from "./workspaceText.ts"
 
 /** The database, with the services that it needs. */
 export const database = (db: string | undefined) => Layer.provideMerge(storage, platform({ database: db }))
@@ -86,13 +87,13 @@ export const listSessions = ({ flags }: {
     })
     if (flags.format === "default") {
       const stdio = yield* Stdio
-      for (const id of left) stdio.err(leftText(id))
+      for (const id of left) stdio.err(leftText(id, yield* awaitedHost(id)))
     }
     return code
   }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readable(flags)))
 
-const leftText = (rootID: SessionID) =>
-  `${rootID} was interrupted: the process that worked on it has ended. Continue with: ${howToResume(rootID)}`
+const leftText = (rootID: SessionID, host: string | undefined) =>
+  `${rootID} was interrupted: the process that worked on it has ended. ${continueText(rootID, host)}`
 
 /** The whole input and result of a call. */
 const wholeCall = ({ state, tool }: Extract<Part, { readonly type: "tool" }>): string => {
@@ -165,7 +166,8 @@ export const showSession = ({ flags, operands: [id = ""] }: {
     }
     stdio.out(`${escapeLine(session.title)}\n${session.id} in ${escapeLine(session.directory)}\n\n`)
     if (session.parentID === undefined) stdio.out(`mode: ${modeOf(session)}\n\n`)
-    if (isInterrupted) stdio.out(`${leftText(session.rootID)}\n\n`)
+    for (const line of workspaceLines(session)) stdio.out(`${line}\n\n`)
+    if (isInterrupted) stdio.out(`${leftText(session.rootID, yield* awaitedHost(session.rootID))}\n\n`)
     const { budget, summary } = session
     if (budget !== undefined) stdio.out(`budget: ${budgetText(budget)}\n\n`)
     if (summary !== undefined) stdio.out(`${escapeText(summary.text)}\n(summary of ${formatTime(summary.time)})\n\n`)

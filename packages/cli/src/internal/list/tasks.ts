@@ -17,7 +17,7 @@ import { readable } from "../attach/database.ts"
 import { errorLine } from "../explain.ts"
 import { sessionOf, stored } from "../ids.ts"
 import { directoryOf, projectOf } from "../place.ts"
-import { howToResume, isLeft } from "./interrupted.ts"
+import { awaitedHost, continueText, howToResume, isLeft } from "./interrupted.ts"
 import { printList } from "./print.ts"
 import { waitsFor } from "./waitsFor.ts"
 
@@ -62,6 +62,11 @@ export const listTasks = ({ flags, operands: [given] }: {
     const now = yield* Clock.currentTimeMillis
     const open = runs.find(({ state }) => state !== "settled")
     const isOpenLeft = open !== undefined && (yield* wasLeft(open))
+    const host = isOpenLeft ? yield* awaitedHost(open.rootID) : undefined
+    if (open !== undefined && host !== undefined && flags.format === "default") {
+      const stdio = yield* Stdio
+      stdio.err(continueText(open.rootID, host))
+    }
     return yield* printList({
       format: flags.format,
       full: flags.full,

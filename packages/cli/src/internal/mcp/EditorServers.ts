@@ -48,6 +48,7 @@ export const openServers = (
             return opened.source.ready
           })
       ),
-      current: () => open.source.current()
+      current: () => open.source.current(),
+      commands: () => open.source.commands()
     }
   })

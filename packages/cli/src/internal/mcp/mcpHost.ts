@@ -8,6 +8,7 @@ import { Network } from "@skein/tools/Network"
 import { Processes } from "@skein/tools/Processes"
 import { makePublicFetch } from "@skein/tools/PublicFetch"
 import * as ServerProcess from "@skein/tools/ServerProcess"
+import { remember } from "@skein/tools/ServerScripts"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -33,6 +34,7 @@ export const makeHost: Effect.Effect<McpHost, never, DataDirs | FileSystem.FileS
       fetchPublic: makePublicFetch(network),
       credentials: yield* makeCredentials,
       readText: (path) => fs.readFileString(path),
+      remember,
       launch: (program) =>
         ServerProcess.start(processes, { ...program, environment: { ...base, ...program.environment } })
     }

@@ -46,6 +46,9 @@ const describedBy = Effect.fnUntraced(function*(words: ReadonlyArray<string>, fl
   const env = yield* textsOf("--env", "=", flags.env)
   const headers = yield* textsOf("--header", ":", flags.header)
   const isUrl = /^https?:\/\//i.test(first)
+  if (!isUrl && /^[a-z][\w+.-]*:\/\//i.test(first)) {
+    return yield* new UsageError({ message: `${JSON.stringify(first)} is not an http(s) URL.` })
+  }
   if (isUrl && rest.length > 0) {
     return yield* new UsageError({ message: `A URL stands alone, and is followed by ${JSON.stringify(rest[0])}.` })
   }

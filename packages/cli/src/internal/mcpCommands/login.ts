@@ -8,8 +8,9 @@ import { join } from "node:path"
 import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
+import { machine } from "../mcpReach/machine.ts"
 import { openPage } from "../serve/open.ts"
-import { machine, targetOf } from "./target.ts"
+import { targetOf } from "./target.ts"
 
 interface Place {
   readonly dir: string | undefined
@@ -23,7 +24,7 @@ export const loginServer = ({ flags, operands: [name = ""] }: {
   Effect.gen(function*() {
     const stdio = yield* Stdio
     const { data } = yield* DataDirs
-    const { host, target } = yield* targetOf(name, flags.dir)
+    const { host, target } = yield* targetOf(name, flags.dir, true)
     const file = join(data, `mcp-login-${process.pid}.html`)
     const show = (page: URL) =>
       Effect.gen(function*() {
@@ -48,7 +49,7 @@ export const logoutServer = ({ flags, operands: [name = ""] }: {
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
-    const { host, target } = yield* targetOf(name, flags.dir)
+    const { host, target } = yield* targetOf(name, flags.dir, true)
     const was = yield* logout(host, target)
     stdio.err(was ? `skein: signed out of ${escapeLine(name)}` : `skein: there was no login to ${escapeLine(name)}`)
     return ExitCode.done

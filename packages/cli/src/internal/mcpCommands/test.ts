@@ -5,7 +5,10 @@ import * as Effect from "effect/Effect"
 import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
-import { machine, targetOf } from "./target.ts"
+import { machine } from "../mcpReach/machine.ts"
+import { targetOf } from "./target.ts"
+
+const counted = (many: number, what: string): string => `${many} ${what}${many === 1 ? "" : "s"}`
 
 /** Connects to a server, and tells what it offers. */
 export const testServer = ({ flags, operands: [name = ""] }: {
@@ -14,7 +17,7 @@ export const testServer = ({ flags, operands: [name = ""] }: {
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
-    const { host, target } = yield* targetOf(name, flags.dir)
+    const { host, target } = yield* targetOf(name, flags.dir, false)
     const found = yield* probe(host, target)
     if (flags.format === "json") {
       stdio.out(`${JSON.stringify({ name, ...found }, undefined, 2)}\n`)
@@ -25,9 +28,9 @@ export const testServer = ({ flags, operands: [name = ""] }: {
       `${name}: ${server}`,
       `protocol ${revision}, connected in ${connected} ms, listed in ${listed} ms`,
       `offers ${offers.join(", ")}`,
-      `${tools.length} tools`,
+      counted(tools.length, "tool"),
       ...tools.map((tool) => `  ${tool.as}`),
-      ...(prompts.length === 0 ? [] : [`${prompts.length} prompts`, ...prompts.map((each) => `  ${each}`)])
+      ...(prompts.length === 0 ? [] : [counted(prompts.length, "prompt"), ...prompts.map((each) => `  ${each}`)])
     ]
     stdio.out(lines.map((line) => `${escapeLine(line)}\n`).join(""))
     for (const note of notes) stdio.err(`skein: ${escapeLine(note)}`)

@@ -1,6 +1,7 @@
 /** What `skein mcp serve` does: serves one client of MCP over standard input and output, until its input ends. */
 import * as ConfigFiles from "@skein/config/ConfigFiles"
 import { DataDirs } from "@skein/config/DataDirs"
+import { Watchdog } from "@skein/tools/Watchdog"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Writable } from "node:stream"
@@ -33,7 +34,9 @@ const serveHere = Effect.fnUntraced(function*(directory: string) {
   const { home } = yield* DataDirs
   const { settings } = yield* ConfigFiles.load({ directory: home, whyNot: yield* providerCheck })
   yield* hideConfigured(settings)
-  const services = yield* Layer.build(Layer.provideMerge(manyServices("nobody", settings), storage))
+  const services = yield* Layer.build(
+    Layer.provideMerge(manyServices("nobody", settings), storage).pipe(Layer.provide(Watchdog.layerWithoutLeases))
+  )
   const { openDoor } = yield* Effect.promise(() => import("./host.ts"))
   const door = yield* Effect.provide(openDoor, services)
   yield* door.serve({ input: stdio.input(), output: outputOf(stdio), directory })

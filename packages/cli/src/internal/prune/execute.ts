@@ -22,6 +22,7 @@ import { formatTime } from "../list/print.ts"
 import { directoryOf, projectOf } from "../place.ts"
 import { parseAge } from "./age.ts"
 import type { pruneFlags } from "./flags.ts"
+import { forgetSteps } from "./forgetSteps.ts"
 import { forget, keptDays, keptEvents } from "./retention.ts"
 
 type Flags = Input<typeof pruneFlags>["flags"]
@@ -76,6 +77,7 @@ const prune = Effect.fnUntraced(function*(flags: Flags, age: number | undefined)
       )
   )
   const sessions = kept.map(({ root }) => root)
+  if (!dryRun) yield* forgetSteps(sessions)
   return { sessions, kept: yield* keptEvents, ...(yield* forget({ dryRun, removed })) }
 })
 

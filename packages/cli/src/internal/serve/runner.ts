@@ -2,9 +2,11 @@
 import { Cluster } from "@skein/cluster/Cluster"
 import { makeForwarding } from "@skein/cluster/Forwarding"
 import { DataDirs } from "@skein/config/DataDirs"
-import type { ClusterPort } from "@skein/server/ServerOptions"
+import { Leases } from "@skein/core/Leases"
+import { type ClusterPort, largestBody } from "@skein/server/ServerOptions"
 import { isPostgres } from "@skein/storage/PostgresUrl"
 import * as NodeOwner from "@skein/tools/NodeOwner"
+import { Watchdog } from "@skein/tools/Watchdog"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -13,7 +15,8 @@ import * as Redacted from "effect/Redacted"
 import { createServer, isIPv6 } from "node:net"
 import { Stop } from "../../Stop.ts"
 import { UsageError } from "../../UsageError.ts"
-import { isLoopback, readSecret } from "./token.ts"
+import { readSecret } from "./secretFile.ts"
+import { isLoopback } from "./token.ts"
 
 /** What the command line says of the runner. */
 export interface RunnerFlags {
@@ -76,9 +79,13 @@ export const makeRunner = Effect.fnUntraced(function*({ hostname, port, "cluster
     owner: NodeOwner.layerAt(url),
     /** Joins the others, until the scope closes. */
     join: Effect.gen(function*() {
+      const watchdog = yield* Watchdog
+      const leases = yield* Leases
+      leases.onRenewed(watchdog.extend)
       const context = yield* Layer.build(cluster)
-      const forwarding = yield* Effect.provide(makeForwarding, context)
-      return { ...forwarding, leave: Context.get(context, Cluster).leave } satisfies ClusterPort
+      const forwarding = yield* Effect.provide(makeForwarding({ largestBody }), context)
+      const { leave, status } = Context.get(context, Cluster)
+      return { ...forwarding, leave, status } satisfies ClusterPort
     }),
     /** Waits until this runner is told to leave: that is no failure. */
     leaving: Effect.gen(function*() {

@@ -5,12 +5,13 @@ import * as ConfigFiles from "@skein/config/ConfigFiles"
 import { DataDirs } from "@skein/config/DataDirs"
 import { Server } from "@skein/server/Server"
 import { tryLock } from "@skein/storage/FileLock"
+import { Watchdog } from "@skein/tools/Watchdog"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
-import { dirname } from "node:path"
+import { dirname, resolve } from "node:path"
 import { pid } from "node:process"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
@@ -77,8 +78,16 @@ const announce = Effect.fnUntraced(function*(file: string, told: ServerFile) {
   )
 })
 
-/** Serves until a client or a signal stops it. */
-export const startServer = Effect.fnUntraced(function*(flags: ServeFlags) {
+/** Serves until a client or a signal stops it. No tool sees the files with its secrets. */
+export const startServer = (flags: ServeFlags) =>
+  Effect.updateService(start(flags), DataDirs, (dirs) => ({
+    ...dirs,
+    secretFiles: [flags["token-file"], flags["cluster-secret-file"]].flatMap((file) =>
+      file === undefined ? [] : [resolve(file)]
+    )
+  }))
+
+const start = Effect.fnUntraced(function*(flags: ServeFlags) {
   const stdio = yield* Stdio
   const { home } = yield* DataDirs
   const hostname = flags.hostname ?? "127.0.0.1"
@@ -112,7 +121,11 @@ export const startServer = Effect.fnUntraced(function*(flags: ServeFlags) {
       loginFile: file.replace(/json$/, "logins"),
       ...(cluster === undefined ? {} : { cluster })
     })
-  })).pipe(Layer.provide(isolation), Layer.provide(manyServices("person", settings, runner?.owner)))
+  })).pipe(
+    Layer.provide(isolation),
+    Layer.provide(manyServices("person", settings, runner?.owner)),
+    Layer.provide(runner === undefined ? Watchdog.layerWithoutLeases : Watchdog.layer)
+  )
   const { hide } = yield* Redaction
   hide([Redacted.value(token)])
   yield* hideConfigured(settings)

@@ -12,6 +12,7 @@ import { createHash } from "node:crypto"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { AttachFlags } from "../attach/attach.ts"
+import { makeKeptChoices } from "./keptChoices.ts"
 import { localServers } from "./localServers.ts"
 import { makeProjectFiles } from "./projectFiles.ts"
 
@@ -56,7 +57,7 @@ const take = (command: string, file: string, env: Readonly<Record<string, string
 export const makeHost = Effect.fnUntraced(function*({ db }: Pick<AttachFlags, "db">) {
   const fileSystem = yield* FileSystem.FileSystem
   const context = yield* Effect.context<Backend | FileSystem.FileSystem>()
-  const files = yield* makeProjectFiles
+  const [files, choices] = yield* Effect.all([makeProjectFiles, makeKeptChoices])
   const { data } = yield* DataDirs
   const variables = yield* environment
   const fileOf = (directory: string) =>
@@ -117,6 +118,7 @@ export const makeHost = Effect.fnUntraced(function*({ db }: Pick<AttachFlags, "d
       }),
     ...files,
     localServers,
+    ...choices,
     shell: (directory, command) => run("bash", ["-c", command], directory, variables),
     program: (directory, args) =>
       Effect.map(

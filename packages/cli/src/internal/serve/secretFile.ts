@@ -1,0 +1,77 @@
+/** Reads the files that `--token-file` and `--cluster-secret-file` name, if nobody else could have written them. */
+import * as Effect from "effect/Effect"
+import * as NodeFs from "node:fs"
+import { getuid } from "node:process"
+import { Stdio } from "../../Stdio.ts"
+import { UsageError } from "../../UsageError.ts"
+import { errorLine } from "../explain.ts"
+
+/** Too long to guess: 128 bits as hexadecimal digits. */
+const shortest = 32
+
+/** No secret is longer, in bytes. */
+const longest = 65_536
+
+/** What is not a file may never end, or never begin. */
+const kindOf = (stat: NodeFs.Stats): string =>
+  stat.isDirectory() ? "a directory" : stat.isFIFO() ? "a pipe" : stat.isSocket() ? "a socket" : "a device"
+
+/** Why a file must not be used; `undefined` if it may. */
+const faultOf = (file: string, stat: NodeFs.Stats): string | undefined => {
+  if (!stat.isFile()) return `is ${kindOf(stat)}. Give a regular file`
+  const me = getuid?.()
+  if (me === undefined) return undefined
+  if (stat.uid !== me && stat.uid !== 0) {
+    return `belongs to another user (${stat.uid}), who can change it. Run: chown ${me} ${file} && chmod 600 ${file}`
+  }
+  return (stat.mode & 0o022) === 0 ? undefined : `can be changed by other users. Run: chmod 600 ${file}`
+}
+
+/** A file as it was when it was checked: what its path names later does not count. */
+type Content = { readonly fault: string } | { readonly text: string; readonly stat: NodeFs.Stats }
+
+const contentOf = (handle: number, file: string): Content => {
+  const stat = NodeFs.fstatSync(handle)
+  const fault = faultOf(file, stat)
+  if (fault !== undefined) return { fault }
+  const bytes = Buffer.alloc(Math.min(stat.size, longest))
+  const count = NodeFs.readSync(handle, bytes, 0, bytes.length, 0)
+  return { text: bytes.toString("utf8", 0, count).trim(), stat }
+}
+
+const look = <A>(flag: string, file: string, read: () => A): Effect.Effect<A, UsageError> =>
+  Effect.try({
+    try: read,
+    catch: (cause) =>
+      new UsageError({
+        message: `${flag}: ${file} cannot be read (${cause instanceof Error ? cause.message : String(cause)}).`
+      })
+  })
+
+/** Whether others can read it. If root shares a file with our group, that is how it reaches us. */
+const isOpen = ({ mode, uid }: NodeFs.Stats): boolean =>
+  getuid !== undefined && (mode & (uid === 0 && getuid() !== 0 ? 0o004 : 0o044)) !== 0
+
+/** Reads what a file keeps secret, for this flag. Warns if others can read it. */
+export const readSecret = Effect.fnUntraced(function*(flag: string, file: string) {
+  // A pipe or a device is not even opened: that alone may wait, or have an effect.
+  const fault = yield* look(flag, file, () => faultOf(file, NodeFs.statSync(file)))
+  if (fault !== undefined) return yield* new UsageError({ message: `${flag}: ${file} ${fault}.` })
+  const found = yield* Effect.acquireUseRelease(
+    look(flag, file, () => NodeFs.openSync(file, NodeFs.constants.O_RDONLY | (NodeFs.constants.O_NONBLOCK ?? 0))),
+    (handle) => look(flag, file, () => contentOf(handle, file)),
+    (handle) => Effect.sync(() => NodeFs.closeSync(handle))
+  )
+  if ("fault" in found) return yield* new UsageError({ message: `${flag}: ${file} ${found.fault}.` })
+  if (found.text.length < shortest || !/^[\x21-\x7e]+$/.test(found.text)) {
+    return yield* new UsageError({
+      message: `${flag}: ${file} has to hold a secret of at least ${shortest} visible ASCII characters. `
+        + `Make one: (umask 077 && openssl rand -hex 32 > ${file})`
+    })
+  }
+  if (isOpen(found.stat)) {
+    const { err } = yield* Stdio
+    err(errorLine(`${flag}: other users can read ${file}. Run: chmod 600 ${file}`))
+  }
+  return found.text
+})
