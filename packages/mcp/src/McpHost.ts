@@ -44,6 +44,8 @@ export interface McpHost {
     readonly write: (url: string, text: string) => Effect.Effect<void, { readonly message: string }>
     readonly remove: (url: string) => Effect.Effect<void, { readonly message: string }>
   }
+  /** Remembers the scripts that a command names; the result finds one that is no longer what it was. */
+  readonly remember: (command: ReadonlyArray<string>, directory: string) => () => string | undefined
   /** Starts a program; when the scope closes, nothing of it is left. */
   readonly launch: (options: LaunchOptions) => Effect.Effect<Launched, { readonly message: string }, Scope.Scope>
 }

@@ -66,7 +66,9 @@ const challenge = Effect.fnUntraced(function*(url: URL, send: McpHost["fetch"], 
 const checkPage = (page: URL, server: URL): string | undefined =>
   page.protocol === "https:" || (isHere(server) && page.protocol === "http:" && isHere(page))
     ? undefined
-    : `it wants you to sign in at ${page.origin}, which is not encrypted`
+    : page.protocol === "http:"
+    ? `it wants you to sign in at ${page.origin}, which is not encrypted`
+    : `it wants you to sign in at a ${page.protocol} URL, and only https pages are opened`
 
 const signIn = Effect.fnUntraced(function*(
   host: McpHost,

@@ -2,8 +2,10 @@
 import type { McpServerConfig } from "@skein/domain/McpConfig"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { cleanLine } from "./internal/cleanText.ts"
+import { commandName, readPrompts } from "./internal/listing/readPrompts.ts"
 import { readTools } from "./internal/listing/readTools.ts"
 import { toolNames } from "./internal/listing/toolName.ts"
 import { connect } from "./internal/server/connect.ts"
@@ -41,10 +43,12 @@ export interface Target {
   /** Where it runs, absolute. */
   readonly directory: string
   readonly config: McpServerConfig
+  /** The names of all servers of the project: the names of tools depend on them. */
+  readonly servers: ReadonlyArray<string>
 }
 
 /** How long it may take: programs may have to be downloaded first. */
-const longest = "60 seconds"
+const longest = "2 minutes"
 
 /** Reaches a server, lists its tools, and leaves it. */
 export const probe = (host: McpHost, target: Target): Effect.Effect<Probed, McpUnavailable> =>
@@ -56,16 +60,18 @@ export const probe = (host: McpHost, target: Target): Effect.Effect<Probed, McpU
     const found = readTools(yield* tools)
     const listed = yield* Clock.currentTimeMillis
     const { name: title = "", version = "" } = client.getServerVersion() ?? {}
-    const as = toolNames(found.tools.map(({ tool }) => ({ server: name, tool: tool.name })))
+    const as = toolNames(name, found.tools.map(({ tool }) => tool.name), target.servers)
+    // As in a session, a server whose prompts cannot be listed still has its tools.
+    const listedPrompts = yield* Effect.either(prompts)
+    const usable = Either.isRight(listedPrompts) ? readPrompts(listedPrompts.right) : []
+    const fault = Either.isRight(listedPrompts) ? [] : [`its prompts cannot be listed: ${listedPrompts.left.message}`]
     return {
       server: cleanLine(`${title} ${version}`, 200),
       revision: client.getNegotiatedProtocolVersion() ?? "unknown",
       tools: found.tools.map(({ tool }, at) => ({ name: cleanLine(tool.name, 100), as: as[at]?.name ?? "" })),
-      prompts: (yield* prompts).map((each) =>
-        cleanLine([`/mcp:${name}:${each.name}`, ...(each.arguments ?? []).map((one) => one.name)].join(" "), 200)
-      ),
+      prompts: usable.map((each) => `/${commandName(name, each)} ${each.words}`.trim()),
       offers: Object.keys(client.getServerCapabilities() ?? {}).map((each) => cleanLine(each, 100)),
-      notes: found.notes,
+      notes: [...found.notes, ...fault],
       connected: connected - start,
       listed: listed - connected
     }

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as RcMap from "effect/RcMap"
 import type * as Scope from "effect/Scope"
+import { promptCommands } from "./internal/listing/readPrompts.ts"
 import { makeServer } from "./internal/server/Server.ts"
 import { makeServerTools } from "./internal/tools/serverTools.ts"
 import type { McpHost } from "./McpHost.ts"
@@ -45,7 +46,8 @@ const makeServers = (host: McpHost) =>
         )
         return {
           ready: Effect.forEach(opened, ({ ready }) => ready, { concurrency: "unbounded", discard: true }),
-          current: makeServerTools(opened, yield* Question, budget)
+          current: makeServerTools(opened, yield* Question, budget),
+          commands: () => opened.flatMap(({ prompts, target }) => promptCommands(target.name, prompts()))
         } satisfies ToolSource
       })
     })

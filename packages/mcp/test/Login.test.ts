@@ -5,6 +5,7 @@ import { login, logout } from "@skein/mcp/McpLogin"
 import { probe } from "@skein/mcp/McpProbe"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import { makeAuthFetch } from "../src/internal/oauth/authFetch.ts"
 import { open, testHost } from "./support/host.ts"
 import { browse, guarded, type Lies } from "./support/oauth.ts"
 
@@ -70,6 +71,27 @@ describe("a login", () => {
       expect(machine.kept.get(server.url)).toContain("access-2")
     }))
 
+  it.scopedLive("is renewed once for all calls that need it, where a token to renew it counts once", () =>
+    Effect.gen(function*() {
+      const { config, machine, server } = yield* signedIn()
+      const source = yield* open({ guarded: config }, machine)
+      yield* source.ready
+      server.expire()
+      const results = yield* Effect.all([call(source), call(source), call(source)], { concurrency: "unbounded" })
+      expect(results.map(({ output }) => output)).toEqual(["let in", "let in", "let in"])
+      expect(machine.kept.get(server.url)).toContain("refresh-2")
+    }))
+
+  it.scopedLive("is renewed by whoever is first, where two processes try at once", () =>
+    Effect.gen(function*() {
+      const { config, machine, server } = yield* signedIn()
+      const sources = yield* Effect.all([open({ guarded: config }, machine), open({ guarded: config }, machine)])
+      for (const source of sources) yield* source.ready
+      server.expire()
+      const results = yield* Effect.all(sources.map(call), { concurrency: "unbounded" })
+      expect(results.map(({ output }) => output)).toEqual(["let in", "let in"])
+    }))
+
   it.scopedLive("that cannot be renewed says how to sign in again, and opens nothing", () =>
     Effect.gen(function*() {
       const { config, machine, server } = yield* signedIn()
@@ -95,12 +117,17 @@ describe("a login", () => {
 it.scopedLive("a server that wants a login says so, and nothing is asked of anybody else", () =>
   Effect.gen(function*() {
     const server = yield* guarded()
-    const target = { name: "guarded", config: { url: server.url }, directory: "/tmp" }
+    const target = { name: "guarded", config: { url: server.url }, directory: "/tmp", servers: [] }
     expect(yield* Effect.flip(probe(testHost().host, target))).toMatchObject({
       message: "The MCP server guarded cannot be used: it asks for a login; run `skein mcp login guarded`."
     })
     expect(new Set(server.seen)).toEqual(new Set(["/mcp -"]))
   }))
+
+const metadata = "/.well-known/oauth-authorization-server"
+const moved = (location: string) => () => ({ status: 307, headers: { location } })
+const plain = (body: string) => () => ({ status: 200, body })
+const huge = plain(JSON.stringify({ issuer: "x".repeat(10 * 1024 * 1024) }))
 
 describe("nothing is kept of a login", () => {
   it.scopedLive.each<readonly [string, Lies, string]>([
@@ -109,6 +136,24 @@ describe("nothing is kept of a login", () => {
     ["that comes back with another state", { state: "wrong" }, "an answer to another login"],
     ["that was refused", { error: "access_denied" }, "the login was refused: access_denied"],
     ["on a page that is not encrypted", { authorizationEndpoint: "http://evil.example/" }, "which is not encrypted"],
+    ["that comes back without a state", { state: "" }, "an answer to another login"],
+    ["that comes back without an issuer, though one was promised", { iss: "" }, "ssuer"],
+    [
+      "on a page that is a script",
+      { authorizationEndpoint: "javascript:alert(1)" },
+      "not work: what it sent cannot be understood"
+    ],
+    ["on a page that is a file", { authorizationEndpoint: "file:///etc/passwd" }, "only https pages are opened"],
+    ["whose code would go unencrypted", { tokenEndpoint: "http://evil.example/token" }, "non-https token endpoint"],
+    ["whose code would go to a file", { tokenEndpoint: "file:///etc/passwd" }, "non-https token endpoint"],
+    ["at a private host", { authorizationServer: "https://169.254.169.254" }, "is not open to everybody"],
+    ["at a host that is not encrypted", { authorizationServer: "http://evil.example" }, "is not open to everybody"],
+    ["at no host at all", { authorizationServer: "file:///etc/passwd" }, "Invalid URL"],
+    ["whose metadata is at another host", { answers: { [metadata]: moved("https://evil.example/") } }, "evil.example"],
+    ["whose metadata is always elsewhere", { answers: { [metadata]: moved(metadata) } }, "redirects again and again"],
+    ["whose metadata has no end", { answers: { [metadata]: huge } }, "more than 1 MB"],
+    ["whose tokens come from another host", { answers: { "/token": moved("https://evil.example/") } }, "evil.example"],
+    ["whose tokens are none", { answers: { "/token": plain("{\"access_token\":7}") } }, "access_token: Invalid input"],
     ["whose code would go to a private host", { tokenEndpoint: "https://10.0.0.1/token" }, "is not open to everybody"]
   ])("%s", ([, lies, message]) =>
     Effect.gen(function*() {
@@ -125,6 +170,18 @@ describe("nothing is kept of a login", () => {
       })
     }))
 })
+
+it.effect("a host that does not end its answer is given up", () =>
+  Effect.gen(function*() {
+    const hangs = testHost({
+      fetch: (_, init) =>
+        new Promise((_resolve, reject) => init?.signal?.addEventListener("abort", () => reject(init.signal?.reason)))
+    })
+    const send = makeAuthFetch(hangs.host, new URL("https://mcp.example.com"), 20)
+    yield* Effect.promise(() =>
+      expect(send("https://mcp.example.com/x")).rejects.toThrow("mcp.example.com did not answer within 0.02 s")
+    )
+  }))
 
 it.scopedLive("a login listens only under the name that it gave to the server", () =>
   Effect.gen(function*() {

@@ -3,6 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Question } from "@skein/core/Question"
 import type { ToolContext } from "@skein/core/Tool"
 import type { McpServerConfig } from "@skein/domain/McpConfig"
+import { probe } from "@skein/mcp/McpProbe"
 import { McpServers } from "@skein/mcp/McpServers"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
@@ -86,6 +87,19 @@ describe("a server", () => {
       ])
     }))
 
+  it.scopedLive("that ended is not started again once its script has changed", () =>
+    Effect.gen(function*() {
+      const machine = testHost({ remember: () => () => machine.pids().length > 0 ? "/p/server.mjs" : undefined })
+      const source = yield* open(one("dies"), machine)
+      yield* source.ready
+      const { told } = yield* turn(source, [echo])
+      expect(told).toEqual([expect.stringContaining("exit code 7")])
+      yield* Effect.repeat(turn(source, [echo]), {
+        until: (later) => later.told.some((text) => String(text).includes("/p/server.mjs is not what it was"))
+      })
+      expect(machine.pids()).toHaveLength(1)
+    }))
+
   it.scopedLive("that sends without end is read slowly, and its calls are answered", () =>
     Effect.gen(function*() {
       const source = yield* open(one("flood", { startup_timeout: 30_000 }))
@@ -105,6 +119,21 @@ describe("a server", () => {
       const source = yield* open(one("noise"))
       const { told } = yield* turn(source, [echo, echo])
       expect(told).toEqual(["first", "first"])
+    }))
+
+  it.scopedLive("that answers a call with what is no answer fails that call at once", () =>
+    Effect.gen(function*() {
+      const source = yield* open(one("no-answer"))
+      const { told } = yield* turn(source, [echo, echo])
+      expect(told).toEqual(Array.from({ length: 2 }, () => expect.stringContaining("no answer of JSON-RPC")))
+    }))
+
+  it.scopedLive("that refuses the connection is left out for the reason that it gives", () =>
+    Effect.gen(function*() {
+      const { host } = testHost()
+      const target = { name: "fake", directory: tmpdir(), config: { command: fake("refuses") }, servers: ["fake"] }
+      const { message } = yield* Effect.flip(probe(host, target))
+      expect(message).toBe("The MCP server fake cannot be used: no licence on this machine.")
     }))
 
   it.scopedLive("that dies with a secret in its last words shows it to no model", () =>

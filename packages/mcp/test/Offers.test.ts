@@ -97,3 +97,31 @@ describe("a prompt", () => {
       expect(offered[0]).not.toContain("mcp_prompt")
     }))
 })
+
+describe("the commands of servers", () => {
+  it.scopedLive("are their prompts; a dead server costs only its own", () =>
+    Effect.gen(function*() {
+      const source = yield* open({
+        docs: { command: fake("offers") },
+        gone: { command: [process.execPath, "-e", "process.exit(1)"] },
+        tools: { command: fake("fine") }
+      })
+      expect(source.commands()).toEqual([])
+      yield* source.ready
+      expect(source.commands()).toEqual([{
+        name: "mcp:docs:review",
+        description: "(file [how])",
+        template: "",
+        prompt: { server: "docs", name: "review" },
+        origin: "the MCP server docs",
+        hides: []
+      }])
+    }))
+
+  it.scopedLive("leave a server its tools whose prompts cannot be listed", () =>
+    Effect.gen(function*() {
+      const source = yield* open({ docs: { command: fake("no-prompts") } })
+      yield* source.ready
+      expect({ tools: source.current().length, commands: source.commands() }).toEqual({ tools: 2, commands: [] })
+    }))
+})

@@ -70,6 +70,12 @@ const servesEverything = (server: Effect.Effect<McpServerConfig>) =>
     const long = yield* called(source, "mcp_all_trigger-long-running-operation", { duration: 0.1, steps: 2 })
     expect(long).toMatchObject({ result: { _tag: "Right" } })
     expect(long.titles).toContainEqual(expect.stringContaining("1/2"))
+    // A tool that the server runs as a task only.
+    const research = yield* called(source, "mcp_all_simulate-research-query", { topic: "bees" })
+    expect(research).toMatchObject({
+      result: { right: { output: expect.stringContaining("# Research Report: bees") } }
+    })
+    expect(research.titles).toContain("all: Simulate Research Query: Gathering sources...")
   })
 
 describe("server-everything", () => {

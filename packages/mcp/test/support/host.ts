@@ -66,6 +66,7 @@ export const testHost = (more: Partial<McpHost> = {}): TestHost => {
         write: (url, text) => Effect.sync(() => void kept.set(url, text)),
         remove: (url) => Effect.sync(() => void kept.delete(url))
       },
+      remember: () => () => undefined,
       launch,
       ...more
     },

@@ -14,6 +14,17 @@ export interface Lies {
   readonly error?: string
   readonly authorizationEndpoint?: string
   readonly tokenEndpoint?: string
+  /** What the MCP server says where to sign in. */
+  readonly authorizationServer?: string
+  /** Answers in another way at a path. */
+  readonly answers?: Readonly<Record<string, (base: string) => Answer>>
+}
+
+/** A plain answer. */
+interface Answer {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
 }
 
 /** A server that runs. */
@@ -73,9 +84,14 @@ export const guarded = (lies: Lies = {}) =>
             refresh = `refresh-${count}`
             json(200, { access_token: access, refresh_token: refresh, token_type: "Bearer", expires_in: 60 })
           }
+          const other = lies.answers?.[pathname]?.(base)
+          if (other !== undefined) {
+            return void response.writeHead(other.status, { "content-type": "application/json", ...other.headers })
+              .end(other.body)
+          }
           switch (pathname) {
             case "/.well-known/oauth-protected-resource/mcp":
-              return json(200, { resource: `${base}/mcp`, authorization_servers: [base] })
+              return json(200, { resource: `${base}/mcp`, authorization_servers: [lies.authorizationServer ?? base] })
             case "/.well-known/oauth-authorization-server":
               return json(200, {
                 issuer: lies.issuer ?? base,
@@ -96,6 +112,7 @@ export const guarded = (lies: Lies = {}) =>
               else to.searchParams.set("error", lies.error)
               to.searchParams.set("state", lies.state ?? searchParams.get("state") ?? "")
               to.searchParams.set("iss", lies.iss ?? base)
+              for (const name of ["state", "iss"]) if (to.searchParams.get(name) === "") to.searchParams.delete(name)
               return void response.writeHead(302, { location: to.href }).end()
             }
             case "/token":

@@ -71,6 +71,9 @@ const answer = (/** @type {any} */ { id, method, params }) => {
   switch (method) {
     case "initialize":
       if (how === "hangs") return
+      if (how === "refuses") {
+        return send({ jsonrpc: "2.0", id, error: { code: -1, message: "no licence on this machine" } })
+      }
       return initialized(result, params)
     case "tools/list":
       return result({ tools: tools() })
@@ -85,6 +88,7 @@ const answer = (/** @type {any} */ { id, method, params }) => {
         ? result({ contents: [{ uri: params.uri, mimeType: "text/markdown", text: "Read\u0007 me." }] })
         : send({ jsonrpc: "2.0", id, error: { code: -32002, message: "Resource not found" } })
     case "prompts/list":
+      if (how === "no-prompts") return send({ jsonrpc: "2.0", id, error: { code: -32_603, message: "out of ideas" } })
       return result({ prompts: [{ name: "review", arguments: [{ name: "file", required: true }, { name: "how" }] }] })
     case "prompts/get":
       return result({
@@ -135,7 +139,11 @@ const modern = (
 const initialized = (/** @type {(value: unknown) => void} */ result, /** @type {any} */ params) =>
   result({
     protocolVersion: params.protocolVersion,
-    capabilities: { tools: { listChanged: true }, ...(how === "offers" ? { resources: {}, prompts: {} } : {}) },
+    capabilities: {
+      tools: { listChanged: true },
+      ...(how === "offers" ? { resources: {}, prompts: {} } : {}),
+      ...(how === "no-prompts" ? { prompts: {} } : {})
+    },
     serverInfo: { name: "fake", version: "1" }
   })
 
@@ -150,6 +158,8 @@ const called = (
       return process.exit(7)
     case "silent":
       return
+    case "no-answer":
+      return result(null)
     case "huge":
       return result(text("x".repeat(40 * 1024 * 1024)))
     case "answers-cancelled":

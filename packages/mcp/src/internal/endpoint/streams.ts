@@ -1,24 +1,9 @@
 /** Serves one client over two streams, of which each line is a message. */
-import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio"
+import { serveStdio } from "@modelcontextprotocol/server/stdio"
 import * as Effect from "effect/Effect"
 import type { Readable, Writable } from "node:stream"
 import type { McpService } from "../../McpService.ts"
-
-/** The longest message, in bytes: a client that sends more is cut off. */
-const longest = 8 * 1024 * 1024
-
-/** Reports that it has closed, on either side. */
-class Wire extends StdioServerTransport {
-  readonly #closed: () => void
-  constructor(input: Readable, output: Writable, closed: () => void) {
-    super(input, output, { maxBufferSize: longest })
-    this.#closed = closed
-  }
-  override async close() {
-    await super.close()
-    this.#closed()
-  }
-}
+import { Wire } from "./wire.ts"
 
 /** Serves until the input ends, or until the output cannot be written. */
 export const serveStreams = (service: McpService) =>

@@ -18,24 +18,34 @@ export interface ToolName {
   readonly wished: string
 }
 
-/** A tool of a server. */
-interface Named {
-  readonly server: string
-  readonly tool: string
-}
+/** The beginning of the names of a server's tools. */
+const prefixOf = (server: string): string => `mcp_${plain(server)}_`
 
 /**
- * The names of all tools, in their order. A name that is too long, or that several tools would have, ends with a hash: the
- * name of a tool does not depend on the order in which servers answer. What a rule denies by the name without the hash
- * stays denied: otherwise a server could lift a denial with a second tool.
+ * Whether another server may have a tool of this name: `a` with the tool `b_c` must leave `mcp_a_b_c` to the server `a_b`.
+ * That depends on the servers' names alone, and not on what they answer.
  */
-export const toolNames = (tools: ReadonlyArray<Named>): ReadonlyArray<ToolName> => {
-  const all = tools.map(({ server, tool }) => `mcp_${plain(server)}_${plain(tool)}`)
+const isOfAnother = (wished: string, server: string, servers: ReadonlyArray<string>): boolean =>
+  servers.some((other) =>
+    other !== server && wished.startsWith(prefixOf(other)) && prefixOf(other).length >= prefixOf(server).length
+  )
+
+/**
+ * The names of all tools of one server, in their order, beside all servers of the project. A name that is too long, or that
+ * several tools would have, ends with a hash: the name of a tool does not depend on which servers answer. What a rule denies
+ * by the name without the hash stays denied: otherwise a server could lift a denial with a second tool.
+ */
+export const toolNames = (
+  server: string,
+  tools: ReadonlyArray<string>,
+  servers: ReadonlyArray<string>
+): ReadonlyArray<ToolName> => {
+  const all = tools.map((tool) => `${prefixOf(server)}${plain(tool)}`)
   const count = new Map<string, number>()
   for (const name of all) count.set(name, (count.get(name) ?? 0) + 1)
-  return tools.map(({ server, tool }, at) => {
+  return tools.map((tool, at) => {
     const wished = all[at] ?? ""
-    const isTaken = wished.length > longest || (count.get(wished) ?? 0) > 1
+    const isTaken = wished.length > longest || (count.get(wished) ?? 0) > 1 || isOfAnother(wished, server, servers)
     return { name: isTaken ? marked(wished, server, tool) : wished, wished }
   })
 }

@@ -41,17 +41,34 @@ export const keptLogin = (
       onNone: () => undefined,
       onSome: (found) => {
         let record = found
+        let renewing: Promise<void> | undefined
+        const latest = async () => Option.getOrElse(await Effect.runPromise(readLogin(host, url)), () => record)
+        const isOther = (other: LoginRecord) => tokensOf(other)?.access_token !== tokensOf(record)?.access_token
+        const renew = async () => {
+          const kept = await latest()
+          // Another process has renewed it in the meantime.
+          if (isOther(kept)) {
+            record = kept
+            return
+          }
+          try {
+            record = await renewed(kept, name, fetchFn)
+          } catch (error) {
+            // Two processes may renew it at once, and a token to renew it counts once: the other one was first.
+            const after = await latest()
+            if (!isOther(after)) throw error
+            record = after
+            return
+          }
+          await Effect.runPromise(writeLogin(host, record))
+        }
         return {
           token: () => Promise.resolve(tokensOf(record)?.access_token),
-          onUnauthorized: async () => {
-            const latest = Option.getOrElse(await Effect.runPromise(readLogin(host, url)), () => record)
-            const isNewer = tokensOf(latest)?.access_token !== tokensOf(record)?.access_token
-            record = latest
-            // Another process has renewed it in the meantime.
-            if (isNewer) return
-            record = await renewed(record, name, fetchFn)
-            await Effect.runPromise(writeLogin(host, record))
-          }
+          // All requests that are refused at a time wait for one renewal.
+          onUnauthorized: () =>
+            renewing ??= renew().finally(() => {
+              renewing = undefined
+            })
         }
       }
     })

@@ -3,8 +3,10 @@ import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import type * as Scope from "effect/Scope"
 import { type Askers, makeAskers } from "../elicit/Askers.ts"
+import { type ReadPrompt, readPrompts } from "../listing/readPrompts.ts"
 import { type ReadTool, readTools } from "../listing/readTools.ts"
 import { ServerFailed } from "../ServerFailed.ts"
 import { connect, type Target } from "./connect.ts"
@@ -25,6 +27,8 @@ export interface Server {
   readonly state: () => ServerState
   /** Its tools as it last listed them: those of a server that is started again stay. */
   readonly tools: () => ReadonlyArray<ReadTool>
+  /** Its prompts as it last listed them. */
+  readonly prompts: () => ReadonlyArray<ReadPrompt>
   /** What it said that it has, such as `prompts`: that of a server that is started again stays. */
   readonly offers: () => ReadonlySet<string>
   /**
@@ -46,6 +50,24 @@ const breath = 1_000
 /** How long it must have been there for its next failure to count as the first one, in milliseconds. */
 const steady = 60_000
 
+/** What a server lists now. One whose prompts cannot be listed still has its tools. */
+const listsOf = ({ prompts, tools }: Connection) =>
+  Effect.all([Effect.map(tools, readTools), Effect.either(prompts)], { concurrency: 2 })
+
+/**
+ * Fails if a script of the server is no longer what it is now. An agent may have changed it: it would run without a
+ * sandbox, and nobody has trusted it.
+ */
+const checkScripts = ({ config, directory, host }: Target): Effect.Effect<void, ServerFailed> => {
+  const changed = host.remember(config.command ?? [], directory)
+  return Effect.suspend(() => {
+    const script = changed()
+    return script === undefined ? Effect.void : new ServerFailed({
+      message: `${script} is not what it was when the project was opened. Look at it, and start Skein again`
+    })
+  })
+}
+
 /** Makes a server; it starts with its first use. */
 export const makeServer = (target: Target): Effect.Effect<Server, never, Scope.Scope> =>
   Effect.gen(function*() {
@@ -53,8 +75,10 @@ export const makeServer = (target: Target): Effect.Effect<Server, never, Scope.S
     const needed = yield* Deferred.make<void>()
     const settled = yield* Deferred.make<void>()
     const askers = makeAskers()
+    const unchanged = checkScripts(target)
     let state: ServerState = { _tag: "Idle" }
     let tools: ReadonlyArray<ReadTool> = []
+    let prompts: ReadonlyArray<ReadPrompt> = []
     let offers: ReadonlySet<string> = new Set()
     let startedAt: number | undefined
 
@@ -68,8 +92,10 @@ export const makeServer = (target: Target): Effect.Effect<Server, never, Scope.S
       Effect.annotateLogs(Effect.logWarning(message, what), { directory: target.directory })
 
     const refresh = Effect.fnUntraced(function*(connection: Connection) {
-      const found = readTools(yield* connection.tools)
+      const [found, listed] = yield* listsOf(connection)
       tools = found.tools
+      if (Either.isRight(listed)) prompts = readPrompts(listed.right)
+      else yield* say(`The MCP server ${target.name}`, `its prompts cannot be listed: ${listed.left.message}`)
       offers = new Set(Object.keys(connection.client.getServerCapabilities() ?? {}))
       yield* become({ _tag: "Ready", connection })
       for (const note of found.notes) yield* say(`The MCP server ${target.name}`, note)
@@ -78,6 +104,7 @@ export const makeServer = (target: Target): Effect.Effect<Server, never, Scope.S
     /** Runs while the server is connected. Fails with the reason why it no longer is. */
     const live = Effect.scoped(Effect.gen(function*() {
       yield* become({ _tag: "Starting" })
+      yield* unchanged
       const connection = yield* connect({ ...target, elicit: askers.elicit })
       yield* refresh(connection)
       return yield* Effect.raceFirst(
@@ -112,5 +139,13 @@ export const makeServer = (target: Target): Effect.Effect<Server, never, Scope.S
       if (left > 0) yield* Effect.timeoutOption(Deferred.await(settled), Duration.millis(left))
     })
 
-    return { target, askers, state: () => state, tools: () => tools, offers: () => offers, ready }
+    return {
+      target,
+      askers,
+      state: () => state,
+      tools: () => tools,
+      prompts: () => prompts,
+      offers: () => offers,
+      ready
+    }
   })

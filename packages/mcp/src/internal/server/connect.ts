@@ -4,6 +4,7 @@ import type { McpServerConfig } from "@skein/domain/McpConfig"
 import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
+import * as FiberSet from "effect/FiberSet"
 import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
 import { pathToFileURL } from "node:url"
@@ -16,6 +17,9 @@ import { makeAuthFetch } from "../oauth/authFetch.ts"
 import { keptLogin, needsLogin } from "../oauth/keptLogin.ts"
 import { ServerFailed } from "../ServerFailed.ts"
 import { makeStdioTransport } from "../stdio/stdioTransport.ts"
+import { cancelTask } from "../tasks/followTask.ts"
+import { tasksExtension } from "../tasks/Task.ts"
+import { passTasks } from "../tasks/taskAnswers.ts"
 import type { Connection } from "./Connection.ts"
 import { fillIn } from "./fillIn.ts"
 
@@ -62,24 +66,29 @@ const makeClient = (
   }
   const each = { autoRefresh: false, debounceMs: 0, onChanged }
   const client = new Client({ name: "skein", version: host.version }, {
-    capabilities: { roots: {}, ...(elicit === undefined ? {} : { elicitation: { form: {}, url: {} } }) },
+    capabilities: {
+      roots: {},
+      extensions: { [tasksExtension]: {} },
+      ...(elicit === undefined ? {} : { elicitation: { form: {}, url: {} } })
+    },
     jsonSchemaValidator: anything,
     versionNegotiation: { mode, probe: { timeoutMs: "url" in config ? probe.url : probe.command } },
-    listChanged: { tools: each }
+    listChanged: { tools: each, prompts: each }
   })
   client.setRequestHandler("roots/list", () => ({ roots: [{ uri: pathToFileURL(directory).href, name: "project" }] }))
   if (elicit !== undefined) client.setRequestHandler("elicitation/create", ({ params }) => elicit(params))
   return client
 }
 
-const connected = (client: Client, transport: Transport, host: McpHost) =>
-  Effect.zipRight(
-    Effect.addFinalizer(() => Effect.promise(() => client.close())),
-    Effect.tryPromise({
-      try: (signal) => client.connect(transport, { signal, timeout: longestStart }),
-      catch: failed(host)
-    })
-  )
+const connected = Effect.fnUntraced(function*(client: Client, transport: Transport, host: McpHost) {
+  yield* Effect.addFinalizer(() => Effect.promise(() => client.close()))
+  const run = yield* FiberSet.makeRuntime<never>()
+  yield* Effect.tryPromise({
+    try: (signal) => client.connect(transport, { signal, timeout: longestStart }),
+    catch: failed(host)
+  })
+  passTasks(transport, (taskId) => void run(cancelTask(client, taskId)))
+})
 
 /** Starts a program and speaks with it. */
 const overStdio = Effect.fnUntraced(function*(
@@ -94,8 +103,9 @@ const overStdio = Effect.fnUntraced(function*(
     host.launch({ command, directory, environment: config.env ?? {} }),
     ({ message }) => new ServerFailed({ message })
   )
-  const { ended, transport, whyEnded } = yield* makeStdioTransport(launched, host)
-  const gone = Effect.flatMap(ended, (message) => new ServerFailed({ message }))
+  const { ended, isClosed, transport, whyEnded } = yield* makeStdioTransport(launched, host)
+  // A client that gives up closes the transport, and then says itself why.
+  const gone = Effect.flatMap(ended, (message) => isClosed() ? Effect.never : new ServerFailed({ message }))
   yield* Effect.raceFirst(connected(client, transport, host), gone)
   return { client, ended, whyEnded }
 })
@@ -165,7 +175,9 @@ const reach = (target: Target, changes: Queue.Queue<void>): Effect.Effect<Reache
     return new ServerFailed({ message: `${cleanLine(url, 200)} is no http(s) URL` })
   }
   const where = new URL(url)
-  return type === undefined ? overHttpEither(target, where, changes) : overHttp(target, where, type, changes)
+  return type === "http" || type === "sse"
+    ? overHttp(target, where, type, changes)
+    : overHttpEither(target, where, changes)
 }
 
 /** Reaches a server; when the scope closes, nothing of it is left. */

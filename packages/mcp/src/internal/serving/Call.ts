@@ -8,9 +8,7 @@ import {
   type ServerContext
 } from "@modelcontextprotocol/server"
 import * as Effect from "effect/Effect"
-
-/** The extension by which clients of 2026-07-28 know tasks. */
-export const tasksExtension = "io.modelcontextprotocol/tasks"
+import { tasksExtension } from "../tasks/Task.ts"
 
 /** One request of a client. */
 export interface Call {

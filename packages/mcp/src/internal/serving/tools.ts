@@ -3,6 +3,7 @@ import type { Tool } from "@modelcontextprotocol/server"
 import * as Effect from "effect/Effect"
 import * as JSONSchema from "effect/JSONSchema"
 import * as ParseResult from "effect/ParseResult"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import { Refused } from "./Refused.ts"
 
@@ -77,10 +78,25 @@ export const readInput = <A, I>(
     )
   )
 
+type Property = NonNullable<Tool["inputSchema"]["properties"]>[string]
+
+const Properties = Schema.mutable(
+  Schema.Record({ key: Schema.String, value: Schema.declare((value): value is Property => Predicate.isRecord(value)) })
+)
+
+/** What the protocol takes as the schema of a tool's arguments. */
+const InputSchema = Schema.Struct({
+  type: Schema.Literal("object"),
+  properties: Schema.optionalWith(Properties, { exact: true }),
+  required: Schema.optionalWith(Schema.mutable(Schema.Array(Schema.String)), { exact: true }),
+  additionalProperties: Schema.optionalWith(Schema.Boolean, { exact: true })
+})
+const decodeInputSchema = Schema.decodeUnknownSync(InputSchema)
+
 /** The schema as clients read it: each of them is an object. */
 const schemaOf = <A, I>(schema: Schema.Schema<A, I>): Tool["inputSchema"] => {
   const { $schema: _, ...made } = JSONSchema.make(schema)
-  return made as unknown as Tool["inputSchema"]
+  return decodeInputSchema(made, { onExcessProperty: "error" })
 }
 
 const reading = { readOnlyHint: true, openWorldHint: false }

@@ -7,30 +7,38 @@ const lineFeed = 0x0a
 
 /** The lines of a stream that comes in pieces. */
 export interface Frames {
-  /** The lines that end in this piece; undefined once a line is too long. */
-  readonly push: (piece: Buffer) => ReadonlyArray<string> | undefined
+  /** The lines that end in this piece; undefined stands for one that is too long, of which the rest is skipped. */
+  readonly push: (piece: Buffer) => ReadonlyArray<string | undefined>
 }
 
 /** Makes it. */
 export const makeFrames = (longest = longestFrame): Frames => {
   let begun: Array<Buffer> = []
   let size = 0
+  let isSkipping = false
+  const add = (part: Buffer): boolean => {
+    size += part.length
+    if (isSkipping) return true
+    begun.push(part)
+    if (size <= longest) return true
+    begun = []
+    isSkipping = true
+    return false
+  }
   return {
     push: (piece) => {
-      const lines: Array<string> = []
+      const lines: Array<string | undefined> = []
       let from = 0
       for (let at = piece.indexOf(lineFeed); at >= 0; at = piece.indexOf(lineFeed, from)) {
-        if (size + at - from > longest) return undefined
-        lines.push(Buffer.concat([...begun, piece.subarray(from, at)]).toString("utf8").replace(/\r$/, ""))
+        if (!add(piece.subarray(from, at))) lines.push(undefined)
+        if (!isSkipping) lines.push(Buffer.concat(begun).toString("utf8").replace(/\r$/, ""))
         begun = []
         size = 0
+        isSkipping = false
         from = at + 1
       }
-      if (from < piece.length) {
-        begun.push(piece.subarray(from))
-        size += piece.length - from
-      }
-      return size > longest ? undefined : lines
+      if (from < piece.length && !add(piece.subarray(from))) lines.push(undefined)
+      return lines
     }
   }
 }

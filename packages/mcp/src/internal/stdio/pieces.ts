@@ -1,4 +1,7 @@
-/** Reads a stream piece by piece; what nobody asks for stays in the pipe, so that its writer waits. */
+/**
+ * Reads a stream piece by piece; what nobody asks for stays in the pipe, so that its writer waits. The shell of
+ * `@skein/tools` reads its output in the same way: these packages do not import each other, and the core knows no streams.
+ */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Readable } from "node:stream"

@@ -1,5 +1,10 @@
 /** Speaks MCP with a program over its standard streams: one message a line, at most so many at a time. */
-import { parseJSONRPCMessage, serializeMessage, type Transport } from "@modelcontextprotocol/client"
+import {
+  type JSONRPCMessage,
+  parseJSONRPCMessage,
+  serializeMessage,
+  type Transport
+} from "@modelcontextprotocol/client"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -28,6 +33,8 @@ export interface StdioTransport {
   readonly ended: Effect.Effect<string>
   /** Why it has ended, before that is reported. */
   readonly whyEnded: () => string | undefined
+  /** Whether it was the client that closed it. */
+  readonly isClosed: () => boolean
 }
 
 /** What the SDK recognises a transport of this kind by: it then takes a server that does not know a method for an old one. */
@@ -49,12 +56,30 @@ const endOfWords = (stream: Launched["stderr"], redact: McpHost["redact"]): () =
 }
 
 /** What a client acts on that it did not ask for. */
-const heard = /^notifications\/(?:progress$|cancelled$|tools\/|prompts\/|resources\/|tasks|subscriptions|elicitation)/
+const heard = /^notifications\/(?:progress$|cancelled$|tools\/|prompts\/|resources\/|subscriptions|elicitation)/
 
 /** Whether nobody listens for a notification: a server may send many, such as its logs. */
 const isUnheard = (message: unknown): boolean => {
   if (typeof message !== "object" || message === null || "id" in message) return false
   return "method" in message && typeof message.method === "string" && !heard.test(message.method)
+}
+
+/** The error in place of an answer that no client understands: its call then fails at once. */
+const misfit = (json: unknown): JSONRPCMessage | undefined => {
+  if (typeof json !== "object" || json === null || !("id" in json) || "method" in json) return undefined
+  const { id } = json
+  if (typeof id !== "string" && typeof id !== "number") return undefined
+  return { jsonrpc: "2.0", id, error: { code: -32_603, message: "its answer is no answer of JSON-RPC" } }
+}
+
+const messageOf = (line: string): JSONRPCMessage | undefined => {
+  const json: unknown = JSON.parse(line)
+  if (isUnheard(json)) return undefined
+  return Either.getOrElse(Either.try(() => parseJSONRPCMessage(json)), (error) => {
+    const known = misfit(json)
+    if (known === undefined) throw error
+    return known
+  })
 }
 
 /** Reads a server's messages until it ends, and lets no server that sends without end keep everybody else waiting. */
@@ -68,10 +93,10 @@ const readAll = Effect.fnUntraced(function*(launched: Launched, take: (line: str
     const piece = yield* next
     if (Option.isNone(piece)) return undefined
     const lines = frames.push(piece.value)
-    if (lines === undefined) return `it sent a message of more than ${longestFrame / 1024 / 1024} MB`
+    if (lines.includes(undefined)) return `it sent a message of more than ${longestFrame / 1024 / 1024} MB`
     bytes += piece.value.length
     for (const line of lines) {
-      take(line)
+      take(line ?? "")
       messages++
       if (messages < window.messages && bytes < window.bytes) continue
       const spent = (yield* Clock.currentTimeMillis) - since
@@ -104,6 +129,7 @@ export const makeStdioTransport = (
     const ended = yield* Deferred.make<string>()
     const words = endOfWords(launched.stderr, redact)
     let whyEnded: string | undefined
+    let isClosed = false
     const finish = (how: string) =>
       Effect.suspend(() => {
         if (whyEnded !== undefined) return Effect.void
@@ -117,15 +143,15 @@ export const makeStdioTransport = (
       start: () => Promise.resolve(),
       send: sendTo(launched, () => whyEnded !== undefined),
       // The program ends with the scope.
-      close: () => Effect.runPromise(finish("it was closed"))
+      close: () => {
+        isClosed = whyEnded === undefined
+        return Effect.runPromise(finish("it was closed"))
+      }
     }
     const take = (line: string): void => {
       // Servers write logs where they must not; such a line is no message, and costs nothing.
       if (whyEnded !== undefined || !line.startsWith("{")) return
-      const message = Either.try(() => {
-        const json: unknown = JSON.parse(line)
-        return isUnheard(json) ? undefined : parseJSONRPCMessage(json)
-      })
+      const message = Either.try(() => messageOf(line))
       if (Either.isLeft(message)) transport.onerror?.(new Error("a message that is not JSON-RPC"))
       else if (message.right !== undefined) transport.onmessage?.(message.right)
     }
@@ -135,5 +161,5 @@ export const makeStdioTransport = (
       ),
       Effect.forkScoped
     )
-    return { transport, ended: Deferred.await(ended), whyEnded: () => whyEnded }
+    return { transport, ended: Deferred.await(ended), whyEnded: () => whyEnded, isClosed: () => isClosed }
   })

@@ -84,7 +84,8 @@ export const makeMcpTool = (
         if (opaque && context.readsOnly) {
           return yield* refused("denied", `${name} may change files, and edits are denied here.`)
         }
-        const result = yield* callTool({ server, name: tool.name, title, input, context, questions })
+        const asTask = tool.execution?.taskSupport === "required"
+        const result = yield* callTool({ server, name: tool.name, title, input, asTask, context, questions })
         const { attachments, text } = answerOf(result.content, result.structuredContent)
         if (result.isError === true) return yield* refused("mcp_error", text === "" ? "The tool failed." : text)
         return {

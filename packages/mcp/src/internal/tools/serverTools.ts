@@ -32,10 +32,14 @@ export const makeServerTools = (
 }
 
 const toolsOf = (servers: ReadonlyArray<Server>, questions: Context.Tag.Service<Question>) => {
-  const all = servers.flatMap((server) => server.tools().map((read) => ({ server, read })))
-  const names = toolNames(all.map(({ read, server }) => ({ server: server.target.name, tool: read.tool.name })))
-  return all.map(({ read, server }, at) => ({
-    server: server.target.name,
-    tool: makeMcpTool(server, names[at] ?? { name: "", wished: "" }, read.tool, read.schema, questions)
-  })).toSorted((a, b) => (a.tool.name < b.tool.name ? -1 : 1))
+  const all = servers.map(({ target }) => target.name)
+  return servers.flatMap((server) => {
+    const { name } = server.target
+    const tools = server.tools()
+    const names = toolNames(name, tools.map(({ tool }) => tool.name), all)
+    return tools.map(({ schema, tool }, at) => ({
+      server: name,
+      tool: makeMcpTool(server, names[at] ?? { name: "", wished: "" }, tool, schema, questions)
+    }))
+  }).toSorted((a, b) => (a.tool.name < b.tool.name ? -1 : 1))
 }

@@ -1,9 +1,10 @@
 /** Gives a call up once nothing came from its server for a time; while a person is asked, that time does not run. */
 import * as Effect from "effect/Effect"
 
-/** Makes the watch of a call; the limit is in milliseconds. */
-export const makeSilence = Effect.fnUntraced(function*(limit: number) {
+/** Makes the watch of a call; limits are in milliseconds. */
+export const makeSilence = Effect.fnUntraced(function*(first: number) {
   const clock = yield* Effect.clock
+  let limit = first
   let last = clock.unsafeCurrentTimeMillis()
   let asking = 0
   const watch: Effect.Effect<never, string> = Effect.suspend(() => {
@@ -18,6 +19,11 @@ export const makeSilence = Effect.fnUntraced(function*(limit: number) {
   return {
     watch,
     heard,
+    /** From now on, another limit holds. */
+    allow: (next: number) => {
+      limit = next
+      heard()
+    },
     paused: <A>(effect: Effect.Effect<A>): Effect.Effect<A> =>
       Effect.acquireUseRelease(
         Effect.sync(() => void asking++),
