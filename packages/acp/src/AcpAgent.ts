@@ -6,6 +6,7 @@ import * as Exit from "effect/Exit"
 import * as FiberSet from "effect/FiberSet"
 import type { AcpHost } from "./AcpHost.ts"
 import { makeAsking } from "./internal/asking/asking.ts"
+import { answerTo, bounded } from "./internal/connection/bounded.ts"
 import { answering, makeClient } from "./internal/connection/Client.ts"
 import { errorOf, type Failure } from "./internal/connection/failure.ts"
 import { makeApp, type Serving } from "./internal/methods/app.ts"
@@ -27,7 +28,10 @@ const closed = (connection: AgentConnection): Effect.Effect<void> =>
 export const serve = (host: AcpHost): Effect.Effect<void, never, Backend> =>
   Effect.scoped(Effect.gen(function*() {
     const backend = yield* Backend
-    const { answered, stream } = answering(ndJsonStream(host.output, host.input))
+    const { answered, send, stream } = answering(ndJsonStream(
+      host.output,
+      bounded(host.input, (frame) => answerTo(frame, (message) => send(message)))
+    ))
     // Sessions are left after all that works on them has ended.
     let sessions: Sessions | undefined
     yield* Effect.addFinalizer(() => sessions?.closeAll ?? Effect.void)

@@ -65,6 +65,8 @@ export type Change =
     readonly tokens: Tokens
     readonly cost: string
   }
+  /** The tree waits for a server on the host of its directory. */
+  | { readonly type: "away"; readonly session: SessionID; readonly host: string; readonly directory: string }
   | { readonly type: "compacted"; readonly session: SessionID; readonly message: MessageID }
   | { readonly type: "error"; readonly session: SessionID; readonly error: ErrorInfo }
 

@@ -107,6 +107,10 @@ export class Projection {
       }
       case "todo.updated":
         return [{ type: "todos", session, todos: event.properties.todos }]
+      case "session.status": {
+        const { status } = event.properties
+        return status.type === "away" ? [{ ...status, session }] : nothing
+      }
       case "session.compacted":
         return [{ type: "compacted", session, message: event.properties.messageID }]
       case "session.error":

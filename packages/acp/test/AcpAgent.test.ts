@@ -183,6 +183,8 @@ describe("sessions", () => {
         const { sessions } = await agent.request("session/list", { cwd })
         expect(sessions).toMatchObject([{ sessionId, cwd, title: expect.any(String) }])
         expect(await agent.request("session/list", { cwd: "/elsewhere" })).toMatchObject({ sessions: [] })
+        expect(await refusal(agent.request("session/list", { cwd: "here" }))).toMatchObject({ code: -32602 })
+        expect(await refusal(agent.request("session/list", { cursor: "next" }))).toMatchObject({ code: -32602 })
 
         await agent.request("session/close", { sessionId })
         expect(await refusal(agent.request<PromptResponse>("session/prompt", { sessionId, prompt: say("Again") })))
@@ -204,6 +206,19 @@ describe("sessions", () => {
         expect(told).toBeLessThan(answered)
 
         await agent.request("session/close", { sessionId })
+        for (const method of ["session/load", "session/resume"] as const) {
+          const elsewhere = { sessionId, cwd: "/elsewhere", mcpServers: [] }
+          expect(await refusal(agent.request(method, elsewhere))).toMatchObject({
+            code: -32602,
+            message: expect.stringContaining(`works in ${cwd}, and not in /elsewhere`)
+          })
+          expect(await refusal(agent.request(method, { ...elsewhere, cwd: "here" }))).toMatchObject({ code: -32602 })
+        }
+        const several = { cwd, mcpServers: [], additionalDirectories: ["/elsewhere"] }
+        expect(await refusal(agent.request("session/new", several))).toMatchObject({
+          code: -32602,
+          message: expect.stringContaining("one directory")
+        })
         const resumed = heard.length
         await agent.request("session/resume", { sessionId, cwd, mcpServers: [] })
         expect(said(heard.slice(resumed))).toEqual([])

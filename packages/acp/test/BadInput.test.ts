@@ -1,9 +1,23 @@
 /** Proves that a client cannot break its agent: whatever it sends, the agent answers, and goes on. */
+import type { PromptResponse } from "@agentclientprotocol/sdk/unstable"
 import { expect, it } from "@effect/vitest"
+import * as Scripted from "@skein/testing/ScriptedProvider"
+import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
-import { backend, connect } from "./support/connected.ts"
+import { backend, connect, latch } from "./support/connected.ts"
 
 const cwd = process.cwd()
+
+const say = (words: string) => [{ type: "text" as const, text: words }]
+
+/** A model that wants what a person has to allow. */
+const asking = backend({ build: [Scripted.call("change", {}), "Done"] }, {
+  tools: [
+    SkeinTest.tool("change", () => Effect.succeed("It was changed"), {
+      authorise: () => Effect.succeed([{ permission: "change", patterns: ["it"], always: [], metadata: {} }])
+    })
+  ]
+})
 
 const errors = (frames: ReadonlyArray<{ readonly frame: { readonly error?: { readonly code: number } } }>) =>
   frames.flatMap(({ frame }) => frame.error === undefined ? [] : [frame.error.code])
@@ -79,12 +93,118 @@ it.live("an id that is used twice at once gets two answers", () =>
     expect(new Set(made().map(({ frame }) => frame.result?.["sessionId"])).size).toBe(2)
   }).pipe(Effect.scoped, Effect.provide(backend({ build: ["Hi"] }))))
 
-it.live("a frame without an end closes the connection at 32 MB, and the agent ends", () =>
+/** Sends a line in pieces, as a pipe does, and never all of it as one string. */
+const sendLong = async (raw: (line: string) => Promise<void>, before: string, after: string) => {
+  await raw(before)
+  const piece = "x".repeat(1024 * 1024)
+  for (let sent = 0; sent < 33; sent++) await raw(piece)
+  await raw(after)
+}
+
+const long: ReadonlyArray<readonly [name: string, before: string, after: string, id: unknown]> = [
+  [
+    "a request",
+    "{\"jsonrpc\":\"2.0\",\"id\":\"big\",\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"",
+    "\"}}\n",
+    "big"
+  ],
+  ["a request in another order", "{ \"method\": \"session/list\", \"id\": 77, \"params\": {\"a\":\"", "\"}}\n", 77],
+  [
+    "a notification",
+    "{\"jsonrpc\":\"2.0\",\"method\":\"session/cancel\",\"params\":{\"id\":7,\"a\":\"",
+    "\"}}\n",
+    null
+  ],
+  ["no JSON at all", "", "\n", null]
+]
+
+it.live.each(long)(
+  "a frame of 33 MB that is %s is answered, and the connection goes on",
+  ([, before, after, id]) =>
+    Effect.gen(function*() {
+      const connected = yield* connect()
+      yield* Effect.promise(() => sendLong(connected.raw, before, after))
+      yield* Effect.promise(() => connected.untilFrames((frames) => errors(frames).length > 0))
+      yield* answersOn(connected)
+      const refused = connected.frames.filter(({ frame }) => frame.error !== undefined)
+      expect(refused).toMatchObject([{
+        frame: { id, error: { code: -32600, message: expect.stringContaining("32 MB") } }
+      }])
+    }).pipe(Effect.scoped, Effect.provide(backend({ build: ["Hi"] })))
+)
+
+it.live("an answer of 33 MB to a question is a refusal, and the turn ends", () =>
   Effect.gen(function*() {
-    const connected = yield* connect()
-    yield* Effect.promise(async () => {
-      const piece = "x".repeat(1024 * 1024)
-      for (let sent = 0; sent < 33; sent++) await connected.raw(piece).catch(() => undefined)
+    const asked = latch()
+    const connected = yield* connect({
+      permit: () => {
+        asked.open()
+        return new Promise<never>(() => undefined)
+      }
     })
-    yield* connected.ended
-  }).pipe(Effect.scoped, Effect.provide(backend({ build: ["Hi"] }))))
+    yield* Effect.promise(async () => {
+      const { sessionId } = await connected.agent.request("session/new", { cwd, mcpServers: [] })
+      const answer = connected.agent.request<PromptResponse>("session/prompt", { sessionId, prompt: say("Go") })
+      await asked.opened
+      const question = connected.frames.find(({ frame }) => frame.method === "session/request_permission")
+      const id = JSON.stringify(question?.frame.id)
+      await sendLong(connected.raw, `{"jsonrpc":"2.0","id":${id},"result":{"outcome":{"outcome":"`, "\"}}}\n")
+      expect(await answer).toMatchObject({ stopReason: "end_turn" })
+      expect(JSON.stringify(connected.heard)).toContain("Permission denied")
+    })
+  }).pipe(Effect.scoped, Effect.provide(asking)))
+
+it.live("answers to a question that come twice, late or from nowhere change nothing", () =>
+  Effect.gen(function*() {
+    const asked = latch()
+    const connected = yield* connect({
+      permit: () => {
+        asked.open()
+        return new Promise<never>(() => undefined)
+      }
+    })
+    const { agent, frames, raw } = connected
+    yield* Effect.promise(async () => {
+      const { sessionId } = await agent.request("session/new", { cwd, mcpServers: [] })
+      const answer = agent.request<PromptResponse>("session/prompt", { sessionId, prompt: say("Go") })
+      await asked.opened
+      const id = frames.find(({ frame }) => frame.method === "session/request_permission")?.frame.id
+      const chosen = (optionId: string) =>
+        raw(`${JSON.stringify({ jsonrpc: "2.0", id, result: { outcome: { outcome: "selected", optionId } } })}\n`)
+      await raw(`${JSON.stringify({ jsonrpc: "2.0", id: "nowhere", result: {} })}\n`)
+      await chosen("reject")
+      // The first answer counts. Nothing may be run by the second one.
+      await chosen("once")
+      expect(await answer).toMatchObject({ stopReason: "end_turn" })
+      await chosen("once")
+      expect(JSON.stringify(connected.heard)).toContain("Permission denied")
+      expect(JSON.stringify(connected.heard)).not.toContain("It was changed")
+    })
+    yield* answersOn(connected)
+    expect(errors(frames)).toEqual([])
+  }).pipe(Effect.scoped, Effect.provide(asking)))
+
+it.live("an answer to a question that comes after its prompt was cancelled changes nothing", () =>
+  Effect.gen(function*() {
+    const asked = latch()
+    const connected = yield* connect({
+      permit: () => {
+        asked.open()
+        return new Promise<never>(() => undefined)
+      }
+    })
+    const { agent, frames, raw } = connected
+    yield* Effect.promise(async () => {
+      const { sessionId } = await agent.request("session/new", { cwd, mcpServers: [] })
+      const answer = agent.request<PromptResponse>("session/prompt", { sessionId, prompt: say("Go") })
+      await asked.opened
+      const id = frames.find(({ frame }) => frame.method === "session/request_permission")?.frame.id
+      await agent.notify("session/cancel", { sessionId })
+      expect(await answer).toEqual({ stopReason: "cancelled" })
+      await raw(
+        `${JSON.stringify({ jsonrpc: "2.0", id, result: { outcome: { outcome: "selected", optionId: "once" } } })}\n`
+      )
+    })
+    yield* answersOn(connected)
+    expect(JSON.stringify(connected.heard)).not.toContain("It was changed")
+  }).pipe(Effect.scoped, Effect.provide(asking)))

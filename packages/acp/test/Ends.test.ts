@@ -153,3 +153,56 @@ it.live("a question that nobody has answered is asked again when its session goe
     Effect.scoped,
     Effect.provide(backend({ build: [Scripted.call("change", {}), "Done", "Done"] }, { tools: [change] }))
   ))
+
+it.live.each([{ subagents: {} }, {}])(
+  "a client that is gone in the middle of a question from depth 3 leaves nothing at work: %j",
+  (capabilities) => {
+    const may = { permission: { task: "allow" } } as const
+    return Effect.gen(function*() {
+      const asked = latch()
+      const { agent, ended, frames, vanish } = yield* connect({
+        capabilities,
+        permit: () => {
+          asked.open()
+          return new Promise<never>(() => undefined)
+        }
+      })
+      const sessionId = yield* Effect.promise(async () => {
+        const { sessionId } = await agent.request("session/new", { cwd, mcpServers: [] })
+        agent.request<PromptResponse>("session/prompt", { sessionId, prompt: say("Go") }).catch(() => undefined)
+        await asked.opened
+        await vanish()
+        return sessionId
+      })
+      expect(JSON.stringify(frames)).toContain("build › lead › hand › finger: change it")
+      yield* ended
+      const { statuses } = yield* isAtWork(sessionId)
+      expect(new Set(statuses)).toEqual(new Set(["idle"]))
+      // The question was not answered for the person: the next client gets it.
+      const titles: Array<string | null | undefined> = []
+      const next = yield* connect({
+        capabilities,
+        permit: ({ toolCall }) => {
+          titles.push(toolCall.title)
+          return select("once")
+        }
+      })
+      yield* Effect.promise(async () => {
+        await next.agent.request("session/load", { sessionId, cwd, mcpServers: [] })
+        await next.agent.request<PromptResponse>("session/prompt", { sessionId, prompt: say("Go on") })
+        expect(titles).toEqual(["build › lead › hand › finger: change it"])
+      })
+    }).pipe(
+      Effect.scoped,
+      Effect.provide(backend({
+        build: [Scripted.tasks({ lead: "Lead" }), "The end"],
+        lead: [Scripted.tasks({ hand: "Help" }), "Lead is done"],
+        hand: [Scripted.tasks({ finger: "Touch" }), "Hand is done"],
+        finger: [Scripted.call("change", {}), "Finger is done"]
+      }, {
+        tools: [change],
+        agents: [SkeinTest.agent("lead", may), SkeinTest.agent("hand", may), SkeinTest.agent("finger")]
+      }))
+    )
+  }
+)

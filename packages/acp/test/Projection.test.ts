@@ -2,6 +2,7 @@
 import { Projection } from "@skein/acp/Projection"
 import type { Event } from "@skein/domain/Event"
 import { expect, it } from "vitest"
+import { ownUpdates } from "../src/internal/encode/common.ts"
 
 const root = "ses_root"
 
@@ -53,6 +54,21 @@ it("leaves out what the runtime writes, and says who wrote the rest", () => {
   expect(by([message(), part("Notification", { synthetic: true })])).toEqual([])
   expect(by([message(), part("Go")])).toEqual(["person"])
   expect(by([message("agent"), part("Go on")])).toEqual(["caller"])
+})
+
+it("tells that the session waits for the host of its directory", () => {
+  const projection = new Projection()
+  const facts = { directory: "/work", contextOf: () => undefined, compaction: false }
+  const changes = [{ type: "busy", step: 1 }, { type: "away", host: "alpha", directory: "/work" }].flatMap((status) =>
+    projection.see(event("session.status", { status }))
+  )
+  expect(changes.flatMap((change) => ownUpdates(change, facts))).toEqual([{
+    sessionUpdate: "agent_thought_chunk",
+    content: {
+      type: "text",
+      text: "The session waits for a server on the host alpha: its directory is /work there.\n"
+    }
+  }])
 })
 
 it("tells a subagent once for each change of what it does, and never after it has settled", () => {

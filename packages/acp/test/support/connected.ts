@@ -121,7 +121,9 @@ export const connect = (given: TestClient = {}) =>
       agent: undefined,
       model: undefined,
       checkDirectory: () => Effect.void,
+      isSameDirectory: (one, other) => Effect.succeed(one === other),
       useServers: () => Effect.succeed([]),
+      useFiles: () => Effect.succeed([]),
       ...given.host
     }))
     const heard: Array<Heard> = []

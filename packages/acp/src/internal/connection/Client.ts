@@ -53,6 +53,8 @@ export const makeClient = ({ client: context, signal }: AgentConnection): Client
 /** A stream that says when the answer to a request was handed on to be written. */
 export const answering = (stream: Stream): {
   readonly stream: Stream
+  /** Sends a message beside the connection. One that is closed gets nothing. */
+  readonly send: (message: AnyMessage) => void
   /** Waits until a request has its answer. Only one may wait for each. */
   readonly answered: (id: JsonRpcId) => Effect.Effect<void>
 } => {
@@ -71,6 +73,8 @@ export const answering = (stream: Stream): {
   })
   return {
     stream: { readable: stream.readable, writable },
+    // The connection itself reports that the client is gone.
+    send: (message) => void writer.write(message).catch(() => undefined),
     answered: (id) =>
       Effect.flatMap(Deferred.make<void>(), (waits) => {
         waiting.set(id, waits)

@@ -1,5 +1,6 @@
 /** Tells a tool call in the protocol's terms: its kind, title, places, and what it shows. */
 import type { ToolCallContent, ToolCallLocation, ToolCallStatus, ToolKind } from "@agentclientprotocol/sdk/unstable"
+import { lookup } from "@skein/domain/Lookup"
 import type { ToolPart, ToolState } from "@skein/domain/Part"
 import { visible, visibleLine } from "@skein/view/Visible"
 import { isAbsolute, resolve } from "node:path"
@@ -20,7 +21,7 @@ export interface CallFields {
 /** The longest title, in characters. */
 const longestTitle = 200
 
-const kinds: Readonly<Record<string, ToolKind>> = {
+const kinds = lookup<ToolKind>({
   read: "read",
   list: "search",
   glob: "search",
@@ -34,7 +35,7 @@ const kinds: Readonly<Record<string, ToolKind>> = {
   todowrite: "think",
   todoread: "think",
   skill: "read"
-}
+})
 
 /** The kind of a tool. */
 export const kindOf = (tool: string): ToolKind => kinds[tool] ?? "other"

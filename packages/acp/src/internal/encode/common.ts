@@ -2,6 +2,7 @@
 import type { SessionUpdate } from "@agentclientprotocol/sdk/unstable"
 import type { Todo } from "@skein/domain/Todo"
 import type { Tokens } from "@skein/domain/Usage"
+import { awayText } from "@skein/view/Activity"
 import type { Change } from "../../Change.ts"
 import { callFields } from "./callUpdate.ts"
 
@@ -80,6 +81,11 @@ export const ownUpdates = (change: Change, facts: Facts): ReadonlyArray<SessionU
       }]
     case "usage":
       return usageOf(change, facts)
+    case "away":
+      return [{
+        sessionUpdate: "agent_thought_chunk",
+        content: { type: "text", text: `The session ${awayText(change)}.\n` }
+      }]
     case "compacted":
       return facts.compaction
         ? [{ sessionUpdate: "compaction_update", compactionId: change.message, status: "completed" }]

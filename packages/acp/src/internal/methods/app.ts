@@ -43,9 +43,10 @@ const initialize = ({ client, host }: Serving, { clientCapabilities }: Initializ
 
 const commandsOf = (
   { projects }: typeof Backend.Service,
-  { directory }: OpenSession
+  { directory }: OpenSession,
+  servers: boolean
 ): Effect.Effect<Array<AvailableCommand>, BackendError> =>
-  Effect.map(projects.commands(directory), ({ items }) =>
+  Effect.map(projects.commands(directory, { servers }), ({ items }) =>
     items.map(({ description, name }) => ({
       name,
       description: visibleLine(description ?? name),
@@ -59,11 +60,16 @@ const greet = ({ answered, backend, beside, client }: Serving, session: OpenSess
       yield* answered(request)
       for (const note of session.later.splice(0)) session.note(note)
       session.askAgain()
-      const availableCommands = yield* commandsOf(backend, session)
-      client.tell({
-        sessionId: session.root,
-        update: { sessionUpdate: "available_commands_update", availableCommands }
-      })
+      const tell = (availableCommands: Array<AvailableCommand>) =>
+        client.tell({
+          sessionId: session.root,
+          update: { sessionUpdate: "available_commands_update", availableCommands }
+        })
+      const known = yield* commandsOf(backend, session, false)
+      tell(known)
+      // Servers may take seconds to start, and their prompts are commands.
+      const all = yield* commandsOf(backend, session, true)
+      if (all.length > known.length) tell(all)
     }).pipe(Effect.catchAll((error) => Effect.sync(() => session.note(error.message))))
   )
 
@@ -135,6 +141,10 @@ const sessionMethods = (app: AgentApp, given: () => Serving): AgentApp =>
     })
     .onRequest("session/list", ({ params, signal }) => {
       const { run, sessions } = given()
+      // A list has one page, so no cursor was ever given out.
+      if (typeof params.cursor === "string") {
+        return run(Effect.fail(badRequest("There is no such cursor. Ask for the list without one.")), signal)
+      }
       return run(
         Effect.map(sessions.list(params.cwd ?? undefined), (found) => ({
           sessions: found.map(({ directory, id, time, title }) => ({

@@ -16,6 +16,7 @@ import type { AcpHost } from "../../AcpHost.ts"
 import type { Asking } from "../asking/asking.ts"
 import type { Client } from "../connection/Client.ts"
 import { badRequest, type Failure } from "../connection/failure.ts"
+import { filesOf } from "./files.ts"
 import { OpenSession } from "./OpenSession.ts"
 import { replay } from "./replay.ts"
 import { configOptions, mayChoose, modeState } from "./settings.ts"
@@ -30,6 +31,7 @@ const patience = 5_000
 export interface OpenAt {
   readonly cwd: string
   readonly mcpServers?: ReadonlyArray<McpServer> | undefined
+  readonly additionalDirectories?: ReadonlyArray<string> | undefined
 }
 
 /** What can be chosen in a session, and what is. */
@@ -56,6 +58,8 @@ interface Entry {
 const isSessionID = Schema.is(SessionID)
 
 const unknown = (sessionId: string): Failure => ({ _tag: "UnknownSession", sessionId })
+
+const relativePath = (cwd: string): Failure => badRequest(`cwd must be an absolute path, and ${cwd} is not.`)
 
 /** The sessions. */
 export class Sessions {
@@ -97,11 +101,19 @@ export class Sessions {
 
   /** Opens a session that exists; `tells` says whether the client wants to hear what was said in it. */
   open(id: string, at: OpenAt, tells: boolean): Effect.Effect<OpenSession, Failure> {
-    const { backend } = this.#around
+    const { backend, host } = this.#around
     return Effect.gen(this, function*() {
       if (!isSessionID(id)) return yield* Effect.fail(unknown(id))
       const info = yield* Effect.catchTag(backend.sessions.get(id), "SessionNotFound", () => Effect.fail(unknown(id)))
       if (info.parentID !== undefined) return yield* Effect.fail(unknown(id))
+      if (!isAbsolute(at.cwd)) return yield* Effect.fail(relativePath(at.cwd))
+      if (!(yield* host.isSameDirectory(at.cwd, info.directory))) {
+        return yield* Effect.fail(
+          badRequest(
+            `The session ${id} works in ${info.directory}, and not in ${at.cwd}. Open it with cwd ${info.directory}.`
+          )
+        )
+      }
       const notes = yield* this.#prepare({ ...at, cwd: info.directory })
       yield* this.close(id)
       const session = yield* this.#open(id, info.directory)
@@ -163,10 +175,15 @@ export class Sessions {
   }
 
   /** The root sessions, latest change first. */
-  list(cwd: string | undefined): Effect.Effect<ReadonlyArray<ListedSession>, BackendError> {
-    return Effect.map(
-      this.#around.backend.sessions.list({ limit: mostListed }),
-      (sessions) => cwd === undefined ? sessions : sessions.filter(({ directory }) => directory === cwd)
+  list(cwd: string | undefined): Effect.Effect<ReadonlyArray<ListedSession>, Failure> {
+    const { backend, host } = this.#around
+    if (cwd !== undefined && !isAbsolute(cwd)) return Effect.fail(relativePath(cwd))
+    return Effect.flatMap(
+      backend.sessions.list({ limit: mostListed }),
+      (sessions) =>
+        cwd === undefined
+          ? Effect.succeed(sessions)
+          : Effect.filter(sessions, ({ directory }) => host.isSameDirectory(directory, cwd))
     )
   }
 
@@ -191,9 +208,17 @@ export class Sessions {
   }
 
   /** Sees to it that a directory can be worked in; gives what is to be said. */
-  #prepare({ cwd, mcpServers = [] }: OpenAt): Effect.Effect<ReadonlyArray<string>, Failure> {
+  #prepare(
+    { additionalDirectories = [], cwd, mcpServers = [] }: OpenAt
+  ): Effect.Effect<ReadonlyArray<string>, Failure> {
     const { host } = this.#around
-    if (!isAbsolute(cwd)) return Effect.fail(badRequest(`cwd must be an absolute path, and ${cwd} is not.`))
+    if (!isAbsolute(cwd)) return Effect.fail(relativePath(cwd))
+    // It was never offered. A client that sends it anyway would believe that agents work there.
+    if (additionalDirectories.length > 0) {
+      return Effect.fail(
+        badRequest("A session of Skein has one directory. Open one session for each, without additionalDirectories.")
+      )
+    }
     return Effect.zipRight(
       Effect.mapError(host.checkDirectory(cwd), ({ message }) => badRequest(message)),
       mcpServers.length === 0 ? Effect.succeed([]) : host.useServers(cwd, mcpServers)
@@ -202,7 +227,7 @@ export class Sessions {
 
   /** Watches a session; what happens is held back until it is released. */
   #open(root: SessionID, directory: string): Effect.Effect<OpenSession, BackendError> {
-    const { asking, backend, beside, client } = this.#around
+    const { asking, backend, beside, client, host } = this.#around
     return Effect.gen(this, function*() {
       const models = yield* Effect.orElseSucceed(
         backend.projects.models(directory),
@@ -221,8 +246,12 @@ export class Sessions {
         onGap: (changed) => beside(Effect.ignoreLogged(replay(backend, changed)))
       })
       session.hold()
+      const files = filesOf(client, root, directory)
       yield* Effect.onError(
-        Scope.extend(backend.watch.tree(root, session.watcher), scope),
+        Effect.gen(function*() {
+          yield* backend.watch.tree(root, session.watcher)
+          if (files !== undefined) session.later.push(...yield* host.useFiles(root, files))
+        }).pipe(Scope.extend(scope)),
         () => Scope.close(scope, Exit.void)
       )
       this.#entries.set(root, { session, scope })

@@ -4,7 +4,9 @@ import type { BackendError } from "@skein/backend/BackendError"
 import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import type { MessageWithParts, ToolPart } from "@skein/domain/Part"
+import { Todo } from "@skein/domain/Todo"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import type { OpenSession } from "./OpenSession.ts"
 
 /** An event as it would have been published. */
@@ -25,6 +27,14 @@ const eventOf = (
     ...rest
   }) as Event
 
+const isTodos = Schema.is(Schema.Array(Todo))
+
+/** The todos that a call left; undefined if it left none. */
+const todosOf = ({ state, tool }: ToolPart): ReadonlyArray<Todo> | undefined => {
+  const todos: unknown = tool === "todowrite" && state.status === "completed" ? state.metadata["todos"] : undefined
+  return isTodos(todos) ? todos : undefined
+}
+
 /** Tells the history of the root, and, where the client knows subagents, that of each where its call is. */
 export const replay = (
   backend: typeof Backend.Service,
@@ -32,6 +42,7 @@ export const replay = (
 ): Effect.Effect<void, BackendError> => {
   const below = new Map(session.projection.subagents.map((each) => [each.subagent.id, each]))
   const open = new Set(below.keys())
+  let todos: ReadonlyArray<Todo> | undefined
 
   const subagent = (id: SessionID): Effect.Effect<void, BackendError> =>
     Effect.suspend(() => {
@@ -67,14 +78,18 @@ export const replay = (
             Effect.forEach(parts, (part) =>
               Effect.zipRight(
                 part.type === "tool" ? startedBy(part) : Effect.void,
-                Effect.sync(() =>
+                Effect.sync(() => {
+                  if (id === session.root && part.type === "tool") todos = todosOf(part) ?? todos
                   session.see(eventOf(session, id, info, { type: "message.part.updated", properties: { part } }))
-                )
+                })
               ), { discard: true })
           ), { discard: true })
     )
 
   // Some were not started by a call.
   const others = Effect.suspend(() => Effect.forEach([...open], subagent, { discard: true }))
-  return Effect.zipRight(messagesOf(session.root), others)
+  const tellTodos = Effect.sync(() => {
+    if (todos !== undefined) session.tell({ type: "todos", session: session.root, todos })
+  })
+  return Effect.all([messagesOf(session.root), others, tellTodos], { discard: true })
 }
