@@ -1,16 +1,17 @@
 /** Decides how to show a tool call in one line: `read path=src/a.ts limit=all`. */
+import { lookup } from "@skein/domain/Lookup"
 import { escapeLine } from "./Escape.ts"
 
 /** The most that is shown of one argument, in characters. */
 const longest = 60
 
 /** Arguments that are not what a call is about, or too long to be read in passing. */
-const left: Readonly<Record<string, ReadonlySet<string>>> = {
+const left = lookup<ReadonlySet<string>>({
   task: new Set(["prompt"]),
   write: new Set(["content"]),
   edit: new Set(["oldString", "newString"]),
   patch: new Set(["patchText"])
-}
+})
 
 const shown = (value: unknown): string => {
   const text = typeof value === "string" ? value : JSON.stringify(value) ?? String(value)

@@ -1,4 +1,5 @@
 /** Decides how to sum up a call in one line: its subject and its result. */
+import { lookup } from "@skein/domain/Lookup"
 import type { ToolCompleted, ToolPart } from "@skein/domain/Part"
 import { formatDuration } from "@skein/view/Numbers"
 import { failureOf } from "./CallFailure.ts"
@@ -16,7 +17,7 @@ const textOf = (value: unknown): string | undefined => typeof value === "string"
 const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`
 
 /** The argument of each tool that it is about; a second one says where. */
-const subjects: Readonly<Record<string, readonly [what: string, where?: string]>> = {
+const subjects = lookup<readonly [what: string, where?: string]>({
   read: ["filePath"],
   write: ["filePath"],
   edit: ["filePath"],
@@ -28,7 +29,7 @@ const subjects: Readonly<Record<string, readonly [what: string, where?: string]>
   skill: ["name"],
   question: ["question"],
   task: ["description"]
-}
+})
 
 /** What a call is about: a file, a command, a pattern. */
 export const subjectOf = ({ state, tool }: ToolPart): string => {

@@ -21,6 +21,12 @@ export interface KeyListener {
   readonly isEditor?: boolean
 }
 
+/** The keyboard while it is read. */
+export interface Keyboard {
+  /** Leaves the keys to another program that has the terminal, such as an editor, until that has ended. */
+  readonly lend: <A, E>(use: Effect.Effect<A, E>) => Effect.Effect<A, E>
+}
+
 /** How long the rest of a key may take, in milliseconds: then an ESC is the Escape key. */
 const patience = 50
 
@@ -37,13 +43,14 @@ const editorModes = { on: "\x1b[?1004h\x1b[>1u\x1b[>4;1m", off: "\x1b[>4m\x1b[<u
 export const endEditor = `${editorModes.off}${unmarkPastes}`
 
 /** Passes on what is typed until the scope closes. Ctrl-C and Ctrl-Z keep their meaning, but for editors. */
-export const keys = (keyboard: ReadStream, listener: KeyListener): Effect.Effect<void, never, Scope.Scope> =>
+export const keys = (keyboard: ReadStream, listener: KeyListener): Effect.Effect<Keyboard, never, Scope.Scope> =>
   Effect.gen(function*() {
     const decoder = new KeyDecoder()
     const pending = yield* Effect.makeLatch()
     const isEditor = listener.isEditor === true
     const modes = isEditor ? { on: markPastes + editorModes.on, off: endEditor } : { on: markPastes, off: unmarkPastes }
     let reads = 0
+    let isLent = false
     const suspend = () => {
       listener.onSuspend?.()
       listener.write(modes.off)
@@ -63,6 +70,7 @@ export const keys = (keyboard: ReadStream, listener: KeyListener): Effect.Effect
     }
     const onClosed = () => listener.onClosed()
     const onContinue = () => {
+      if (isLent) return
       keyboard.setRawMode(true)
       listener.write(modes.on)
       listener.onResume()
@@ -91,4 +99,18 @@ export const keys = (keyboard: ReadStream, listener: KeyListener): Effect.Effect
         })
     )
     yield* Effect.forkScoped(Effect.forever(flush))
+    const give = Effect.sync(() => {
+      isLent = true
+      listener.write(modes.off)
+      keyboard.setRawMode(false)
+      // Else both programs would read, and each would get some of the keys.
+      keyboard.pause()
+    })
+    const takeBack = Effect.sync(() => {
+      isLent = false
+      keyboard.setRawMode(true)
+      listener.write(modes.on)
+      keyboard.resume()
+    })
+    return { lend: (use) => Effect.acquireUseRelease(give, () => use, () => takeBack) } satisfies Keyboard
   })

@@ -4,8 +4,10 @@ import type { SessionID } from "@skein/domain/Id"
 import type { MessageWithParts } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import type { PendingAsk } from "@skein/domain/TreeSnapshot"
+import { awayText } from "@skein/view/Activity"
+import type { AgentNode } from "@skein/view/AgentNode"
 import { AgentTree } from "@skein/view/AgentTree"
-import { formatCount } from "@skein/view/Numbers"
+import { formatCount, formatDuration } from "@skein/view/Numbers"
 import { type Dialog, dialogOf } from "./Dialog.ts"
 import { dialogLines } from "./internal/ask/dialogLines.ts"
 import { DialogQueue } from "./internal/ask/dialogQueue.ts"
@@ -106,6 +108,7 @@ export class LiveView {
   /** Whether the agent at the root works, or anything below it. */
   get isWorking(): boolean {
     const { state } = this.tree.root
+    if (state.type === "away") return false
     return (state.type !== "idle" && state.type !== "interrupted") ||
       this.tree.all.some((node) => node !== this.tree.root && node.state.type !== "settled" && !node.isDeleted)
   }
@@ -126,7 +129,10 @@ export class LiveView {
     if (event.type === "question.asked") this.dialogs.add({ kind: "question", request: event.properties })
     if (event.type === "question.replied") this.#ended(event.properties)
     if (event.type === "session.compacted" && event.sessionID === this.tree.root.id) this.#compacted(event.properties)
+    const before = this.tree.root.state
     const changed = this.tree.see(event)
+    this.#awaited(before)
+    if (event.type === "subagent.completed" || event.type === "subagent.failed") this.#endedBehind(event.properties)
     this.changed.see(event)
     return this.transcript.see(event) || changed
   }
@@ -162,6 +168,15 @@ export class LiveView {
   finish(): ReadonlyArray<string> {
     this.#tellReleased()
     return this.transcript.finish()
+  }
+
+  /** Of a task in the background no call tells that it has ended, and the agent's next words are about it. */
+  #endedBehind({ description, durationMs, outcome, task_id }: EventProperties<"subagent.completed">): void {
+    const isBehind = this.tree.root.children.some(({ background, id }) => id === task_id && background)
+    if (!isBehind || this.#looks.isSession !== true) return
+    const isGood = outcome.status === "completed"
+    const how = `${outcome.status.replaceAll("_", " ")} in the background, ${formatDuration(durationMs)}`
+    this.note(`${isGood ? "•" : "✗"} task ${description}  ${how}`, isGood ? this.#style.dim : this.#style.red)
   }
 
   /** What was answered stays to be read; a question that was never shown needs no answer there. */
@@ -207,6 +222,13 @@ export class LiveView {
   }
 
   /** That the model knows less from now on than what stands above is worth a line. */
+  /** Says that the session waits for the host of its directory, and that it no longer does. */
+  #awaited(before: AgentNode["state"]): void {
+    const { state } = this.tree.root
+    if (state.type === "away" && before.type !== "away") this.note(`> ${awayText(state)}`)
+    if (before.type === "away" && state.type !== "away") this.note(`> no longer ${awayText(before)}`)
+  }
+
   #compacted({ tokens }: EventProperties<"session.compacted">): void {
     this.note(`> compacted: ${formatCount(tokens.before)} tokens of conversation became ${formatCount(tokens.after)}`)
   }

@@ -82,7 +82,7 @@ export const openPlainSession = (
       asked,
       size: () => ({ columns: wide, rows: wide }),
       signals: { notify: () => undefined, copy: () => false },
-      screen: { close: () => undefined, forget: () => undefined },
+      lend: (use) => use,
       touch,
       moment,
       left

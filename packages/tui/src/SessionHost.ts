@@ -58,6 +58,10 @@ export interface SessionHost {
   readonly program: (directory: string, args: ReadonlyArray<string>) => Effect.Effect<string>
   /** The providers whose servers listen on this machine and need no key. */
   readonly localServers: Effect.Effect<ReadonlyArray<string>>
+  /** Whether the person was never asked which model answers. From then on they were. */
+  readonly mayOfferModels: Effect.Effect<boolean>
+  /** Makes a model the one of the user's config, and gives the path of that. */
+  readonly keepModel: (name: string) => Effect.Effect<string, { readonly message: string }>
   /** Opens the person's editor with a text, and gives what it was left with; undefined where none is set. */
   readonly edit: (text: string) => Effect.Effect<string | undefined>
   /** Earlier inputs of the project, the oldest first. */

@@ -36,10 +36,28 @@ const named: Readonly<Record<string, number>> = {
   gray: 90
 }
 
+const rgbOf = (color: string): ReadonlyArray<number> | undefined =>
+  /^#(..)(..)(..)$/.exec(color)?.slice(1).map((part) => Number.parseInt(part, 16))
+
 const ofColor = (color: string): Paint => {
-  const rgb = /^#(..)(..)(..)$/.exec(color)?.slice(1).map((part) => Number.parseInt(part, 16))
+  const rgb = rgbOf(color)
   return sgr(rgb === undefined ? named[color] ?? 39 : `38;2;${rgb.join(";")}`, 39)
 }
+
+/** The most that the luminance of a text may be, as WCAG defines it: 4.5 to 1 on a background such as `#fdf6e3`. */
+const lightest = 0.16
+
+const luminanceOf = (rgb: ReadonlyArray<number>): number => {
+  const [red = 0, green = 0, blue = 0] = rgb.map((part) => {
+    const share = part / 255
+    return share <= 0.040_45 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+  })
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+}
+
+/** The same hue, as dark as it has to be. */
+const darkened = (rgb: ReadonlyArray<number>): ReadonlyArray<number> =>
+  luminanceOf(rgb) <= lightest ? rgb : darkened(rgb.map((part) => Math.floor(part * 0.95)))
 
 /** Colours as terminals have them. */
 export const coloured: Style = {
@@ -58,15 +76,26 @@ export const coloured: Style = {
   of: ofColor
 }
 
-/** Colours that can be read on a light background, where the terminal's own yellow and cyan cannot. */
-export const onLight: Style = {
-  ...coloured,
-  green: sgr("38;5;28", 39),
+const dark = {
+  green: sgr("38;5;22", 39),
   red: sgr("38;5;124", 39),
-  yellow: sgr("38;5;130", 39),
-  cyan: sgr("38;5;30", 39),
+  yellow: sgr("38;5;94", 39),
+  cyan: sgr("38;5;23", 39),
   blue: sgr("38;5;25", 39),
   magenta: sgr("38;5;90", 39)
+}
+
+/** White is invisible on a light background, and grey nearly so. */
+const darkNamed: Readonly<Record<string, Paint>> = { ...dark, white: sgr("38;5;238", 39), gray: sgr("38;5;240", 39) }
+
+/** Colours that can be read on a light background, where the terminal's own yellow and cyan cannot: 4.5 to 1 at least. */
+export const onLight: Style = {
+  ...coloured,
+  ...dark,
+  of: (color) => {
+    const rgb = rgbOf(color)
+    return rgb === undefined ? darkNamed[color] ?? same : sgr(`38;2;${darkened(rgb).join(";")}`, 39)
+  }
 }
 
 /** No colours: what NO_COLOR asks for. */

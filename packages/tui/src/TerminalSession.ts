@@ -4,15 +4,17 @@ import type { BackendError } from "@skein/backend/BackendError"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import type { Facts } from "./internal/model/Facts.ts"
 import { frameOf } from "./internal/model/frame.ts"
 import { SessionModel } from "./internal/model/SessionModel.ts"
-import type { Signals } from "./internal/session/Acting.ts"
+import type { Signals, Stage } from "./internal/session/Acting.ts"
 import { loadFacts, opening } from "./internal/session/opening.ts"
 import { makePerformer } from "./internal/session/perform.ts"
 import { factsOf, momentOf } from "./internal/session/start.ts"
 import { askBackground, isLight, isReply, patience } from "./internal/terminal/background.ts"
 import type { Key } from "./Key.ts"
-import { endEditor, keys } from "./Keyboard.ts"
+import { endEditor, type Keyboard, keys } from "./Keyboard.ts"
+import type { Moment } from "./LiveView.ts"
 import { Screen } from "./Screen.ts"
 import type { SessionHost, SessionLeft, SessionRequest, SessionTerminal } from "./SessionHost.ts"
 import { coloured, onLight } from "./Style.ts"
@@ -48,6 +50,27 @@ const screenOf = (model: SessionModel, terminal: SessionTerminal) =>
     return screen
   })
 
+/** Draws frames, and none while the program is suspended: a clock that is due rings before it hears that it continues. */
+const framesOf = (model: SessionModel, terminal: SessionTerminal, screen: Screen, moment: () => Moment) => {
+  let isSuspended = false
+  return {
+    draw: () => {
+      if (isSuspended) return
+      const frame = frameOf(model, terminal.size(), moment())
+      if (frame.type === "full") screen.drawFull(frame.lines)
+      else screen.draw(frame.above, frame.below, frame.cursor)
+    },
+    suspend: () => {
+      isSuspended = true
+      screen.close()
+    },
+    resume: () => {
+      isSuspended = false
+      screen.forget()
+    }
+  }
+}
+
 /** Draws what has changed, at most thirty times a second, and while clocks go on. */
 const drawing = (model: SessionModel, terminal: SessionTerminal, changed: Effect.Latch, draw: () => void) =>
   Effect.forever(
@@ -80,6 +103,27 @@ const heeding = (model: SessionModel, terminal: SessionTerminal, touch: () => vo
     })
   )
 
+/** The session before anything has happened: it knows how wide its notes may be. */
+const modelOf = ({ size, style }: SessionTerminal, facts: Facts, notes: ReadonlyArray<string>): SessionModel => {
+  const model = new SessionModel(style, facts)
+  model.columns = size().columns
+  for (const note of notes) model.say(note)
+  return model
+}
+
+/** Leaves the terminal to another program: nothing is drawn, and no key is read, until that has ended. */
+const lending =
+  ({ resume, suspend }: ReturnType<typeof framesOf>, keyboard: Keyboard, touch: () => void): Stage["lend"] => (use) =>
+    Effect.acquireUseRelease(
+      Effect.sync(suspend),
+      () => keyboard.lend(use),
+      () =>
+        Effect.sync(() => {
+          resume()
+          touch()
+        })
+    )
+
 /** Opens a session. Ends when the person leaves, or the terminal is closed. */
 export const openSession = (
   terminal: SessionTerminal,
@@ -87,32 +131,17 @@ export const openSession = (
   asked: SessionRequest
 ): Effect.Effect<SessionLeft, BackendError, Backend | Scope.Scope> =>
   Effect.gen(function*() {
-    const model = new SessionModel(terminal.style, yield* factsOf(asked))
+    const model = modelOf(terminal, yield* factsOf(asked), asked.notes)
     const moment = yield* momentOf
     const screen = yield* screenOf(model, terminal)
-    const changed = yield* Effect.makeLatch()
-    const asking = yield* Effect.makeLatch()
+    const [changed, asking] = yield* Effect.all([Effect.makeLatch(), Effect.makeLatch()])
     const left = yield* Deferred.make<SessionLeft>()
     const touch = () => {
       changed.unsafeOpen()
       asking.unsafeOpen()
     }
-    const draw = () => {
-      const frame = frameOf(model, terminal.size(), moment())
-      if (frame.type === "full") screen.drawFull(frame.lines)
-      else screen.draw(frame.above, frame.below, frame.cursor)
-    }
-    const performer = yield* makePerformer({
-      model,
-      host,
-      asked,
-      size: terminal.size,
-      signals: signalsOf(terminal),
-      screen,
-      touch,
-      moment,
-      left
-    })
+    const frames = framesOf(model, terminal, screen, moment)
+    const { draw, resume, suspend } = frames
     let drawnAt = Number.NEGATIVE_INFINITY
     const isAnswered = yield* Deferred.make<void>()
     const onReply = (key: Key) => {
@@ -132,17 +161,27 @@ export const openSession = (
       else changed.unsafeOpen()
       drawnAt = steady
     }
-    for (const note of asked.notes) model.say(note)
-    yield* keys(terminal.keyboard, {
+    const keyboard = yield* keys(terminal.keyboard, {
       write: terminal.write,
       isEditor: true,
       onKeys,
-      onSuspend: () => screen.close(),
+      onSuspend: suspend,
       onResume: () => {
-        screen.forget()
+        resume()
         touch()
       },
       onClosed: () => Deferred.unsafeDone(left, Effect.succeed({ session: model.live?.tree.root.id }))
+    })
+    const performer = yield* makePerformer({
+      model,
+      host,
+      asked,
+      size: terminal.size,
+      signals: signalsOf(terminal),
+      lend: lending(frames, keyboard, touch),
+      touch,
+      moment,
+      left
     })
     // Not before the terminal takes keys one by one: what is typed at a prompt must not be echoed.
     draw()

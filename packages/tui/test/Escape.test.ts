@@ -1,6 +1,6 @@
 import * as fc from "effect/FastCheck"
 import { describe, expect, it } from "vitest"
-import { escapeLine, escapeText } from "../src/Escape.ts"
+import { escapeLine, escapeText, escapeWords } from "../src/Escape.ts"
 
 describe("what a terminal would obey or hide is shown (S50)", () => {
   it.each([
@@ -23,6 +23,12 @@ describe("what a terminal would obey or hide is shown (S50)", () => {
     const text = "Grüße, 世界! 🦆 é ✔️ ~/a_b-c \\x1b"
     expect(escapeLine(text)).toBe(text)
     expect(escapeText(text)).toBe(text)
+  })
+
+  it("words show the emoji that are combined to one, and nothing else that is invisible", () => {
+    expect(escapeWords("👨‍👩‍👧‍👦 🏳️‍🌈 👩🏽‍💻")).toBe("👨👩👧👦 🏳️🌈 👩🏽💻")
+    expect(escapeWords("a\u200db 👨\u200d 👨\u200d\u200d👩")).toBe("a\\u200db 👨\\u200d 👨\\u200d\\u200d👩")
+    expect(escapeText("👨‍👩")).toBe("👨\\u200d👩")
   })
 
   it("a text keeps its lines and tabs, a line shows them", () => {

@@ -40,7 +40,7 @@ const passing: Readonly<Record<string, (seat: Seat) => unknown>> = {
       multiple: false
     }),
   tree: (seat) => seat.model.openTree(),
-  leaveTree: (seat) => seat.model.tree === undefined ? undefined : seat.escape()
+  leaveTree: (seat) => seat.model.views.tree === undefined ? undefined : seat.escape()
 }
 
 const step = fc.oneof(
@@ -88,7 +88,7 @@ describe("whatever happens in a session", () => {
           take(often)
           happen(once, name, number)
         })
-        for (const seat of [often, once]) if (seat.model.tree !== undefined) seat.escape()
+        for (const seat of [often, once]) if (seat.model.views.tree !== undefined) seat.escape()
         const [drawn, all] = [take(often), once.frame()]
         if (drawn.type !== "main" || all.type !== "main") throw new Error("The tree was left.")
         expect(above).toEqual(all.above)
@@ -111,7 +111,7 @@ describe("whatever happens in a session", () => {
           if (happen(seat, name, number)) stays.push(number)
           seat.frame()
         }
-        if (seat.model.tree !== undefined) seat.escape()
+        if (seat.model.views.tree !== undefined) seat.escape()
         seat.tell("session.idle", {})
         const frame = seat.frame()
         if (frame.type !== "main") throw new Error("The tree was left.")

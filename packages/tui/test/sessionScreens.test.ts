@@ -61,7 +61,7 @@ const states: Readonly<Record<string, (seat: Seat) => Seat>> = {
   "the tree": (seat) =>
     seat.begin().prompted("Go").delegated("a", "Survey of the storage").delegated("b", "Read 世界").type("\u0014"),
   "a picker": (seat) => {
-    seat.model.choose(
+    seat.model.views.choose(
       "Sessions",
       ["Fix the test", "Say why", "世界 in a title"].map((label) => ({ value: label, label, detail: "2 hours ago" })),
       () => undefined
@@ -112,7 +112,7 @@ const states: Readonly<Record<string, (seat: Seat) => Seat>> = {
     seat.begin().prompted("Go").said("before \u001b[2J\u001b]0;owned\u0007\u202eevil\u202c after\n").ends(),
   "a full-screen text": (seat) => {
     seat.begin().prompted("Go")
-    seat.model.page(new Pager("Help", Array.from({ length: 100 }, (_, at) => `line ${at + 1}`)))
+    seat.model.views.page(new Pager("Help", Array.from({ length: 100 }, (_, at) => `line ${at + 1}`)))
     return seat
   }
 }

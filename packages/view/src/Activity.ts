@@ -27,6 +27,8 @@ export const phaseOf = ({ asks, state }: Pick<AgentNode, "asks" | "state">): Pha
       return "waiting"
     case "retry":
       return "retrying"
+    case "away":
+      return "waiting"
     case "interrupted":
       return "interrupted"
     case "idle":
@@ -58,6 +60,10 @@ export interface ActivityContext {
   readonly why?: (outcome: Outcome) => string
 }
 
+/** What a tree waits for whose directory is on a host without a server. */
+export const awayText = ({ directory, host }: { readonly host: string; readonly directory: string }): string =>
+  `waits for a server on the host ${host}: its directory is ${directory} there`
+
 /** What it does now, or why it does nothing; empty if there is nothing to say. */
 export const activityOf = (
   { asks, calls, state }: Pick<AgentNode, "asks" | "calls" | "state">,
@@ -72,6 +78,8 @@ export const activityOf = (
     }
     case "idle":
       return endText(state.end)
+    case "away":
+      return awayText(state)
     case "interrupted":
       return "interrupted"
     case "queued":

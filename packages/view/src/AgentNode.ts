@@ -21,6 +21,8 @@ export type AgentState =
   | { readonly type: "retry"; readonly attempt: number; readonly message: string; readonly next: number }
   /** Nothing runs in it. For a root, also how its last turn ended, if it had one. */
   | { readonly type: "idle"; readonly end: SessionTurn["ended"] }
+  /** The tree waits for a server on the host of its directory. */
+  | { readonly type: "away"; readonly host: string; readonly directory: string }
   /** Its turn has no end, and no process works on it. */
   | { readonly type: "interrupted" }
   | { readonly type: "settled"; readonly outcome: Outcome }

@@ -99,6 +99,8 @@ export class AgentTree {
     if (event.type === "subagent.created") return this.#begin(event.properties, event.timestamp)
     const node = this.#nodes.get(event.sessionID)
     if (node === undefined) return false
+    // From a tree that waits for its host comes nothing else.
+    if (this.root.state.type === "away" && event.type !== "session.status") this.#rest(this.root)
     switch (event.type) {
       case "session.updated":
         return this.#change(node, event.properties.info)
@@ -236,11 +238,13 @@ export class AgentTree {
     }
     this.#leaveQueue(node, now)
     if (status.type === "idle") {
-      this.#rest(node, now)
+      // What waited for its host did not end.
+      if (node.state.type === "away") this.#rest(node)
+      else this.#rest(node, now)
       return true
     }
     node.ended = undefined
-    if (status.type === "retry") node.state = status
+    if (status.type === "retry" || status.type === "away") node.state = status
     else if (status.type === "busy") {
       node.hasWorked = true
       node.state = { type: "working", what: "thinks" }

@@ -31,6 +31,8 @@ export const placeOf = (
       return { group: "waiting", why: `for budget: ${status.message}` }
     case "retry":
       return { group: "waiting", why: `retry ${status.attempt}: ${status.message}` }
+    case "away":
+      return { group: "waiting", why: `for a server on the host ${status.host}` }
     case "idle":
       break
   }

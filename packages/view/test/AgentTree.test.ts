@@ -164,6 +164,31 @@ describe("an agent", () => {
     expect(tree && [tree.see(story.events[0]!), phaseOf(tree.root)]).toEqual([true, "working"])
   })
 
+  it("waits for the host of its directory until its status changes or another event comes, and was not ended by that", () => {
+    const story = new Story()
+    const away = { type: "away", host: "alpha", directory: "/work" } as const
+    story.status("root", away)
+    story.status("root", { type: "idle" })
+    story.status("root", away)
+    story.tell("root", "todo.updated", { todos: [] })
+    const [waits, rests, waitsAgain, other] = story.events
+    const snapshot = story.snapshot(0)
+    const tree = AgentTree.of({ ...snapshot, sessions: snapshot.sessions.map((each) => ({ ...each, status: away })) })
+    if (tree === undefined) throw new Error("The snapshot is empty")
+    const now = () => [phaseOf(tree.root), activityOf(tree.root, { now: 0 })]
+    const text = "waits for a server on the host alpha: its directory is /work there"
+    expect(now()).toEqual(["waiting", text])
+    tree.see(rests!)
+    expect(now()).toEqual(["interrupted", "interrupted"])
+    tree.see(waits!)
+    expect(now()).toEqual(["waiting", text])
+    tree.see(other!)
+    expect(now()).toEqual(["interrupted", "interrupted"])
+    tree.see(waitsAgain!)
+    expect(now()).toEqual(["waiting", text])
+    expect(tree.root.ended).toBe(undefined)
+  })
+
   it("counts the present turn of a root, and nothing of the time between two turns", () => {
     const story = new Story()
     const tree = new AgentTree(story.first, 500)

@@ -19,6 +19,7 @@ it.each([
   [row(ended("completed"), 0, true), "running", "its tasks work in the background"],
   [row({ status: { type: "queued", position: 2 } }), "waiting", "queued, place 2"],
   [row({ status: { type: "retry", attempt: 1, message: "429", next: 5 } }), "waiting", "retry 1: 429"],
+  [row({ status: { type: "away", host: "alpha", directory: "/w" } }), "waiting", "for a server on the host alpha"],
   [row({ turn: { began: 0 } }), "waiting", "interrupted"],
   [row(ended("failed", { error: { tag: "x", message: "No key." } })), "failed", "No key."],
   [row(ended("stopped")), "failed", "stopped"],

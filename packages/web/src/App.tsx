@@ -1,8 +1,10 @@
 /** Composes the page: the bar, the current problem, and the view of the route. */
 import { useSignalEffect } from "@preact/signals"
 import { Bar } from "./parts/Bar.tsx"
+import { lazily } from "./parts/lazily.tsx"
 import { Problem } from "./parts/Notices.tsx"
 import { announced } from "./state/actions.ts"
+import { ClusterStore } from "./state/ClusterStore.ts"
 import { current } from "./state/current.ts"
 import { HomeStore } from "./state/HomeStore.ts"
 import { login } from "./state/login.ts"
@@ -10,8 +12,11 @@ import { route } from "./state/route.ts"
 import { TreeStore } from "./state/TreeStore.ts"
 import { Home } from "./views/Home.tsx"
 import { Login } from "./views/Login.tsx"
-import { NewSession } from "./views/NewSession.tsx"
 import { SessionPage } from "./views/SessionPage.tsx"
+
+/** Few servers are in a cluster. */
+const ClusterView = lazily(() => import("./views/ClusterView.tsx").then((found) => found.ClusterView))
+const NewSession = lazily(() => import("./views/NewSession.tsx").then((found) => found.NewSession))
 
 const Content = () => {
   const store = current.value
@@ -21,6 +26,7 @@ const Content = () => {
   if (store instanceof TreeStore && to.page === "session") {
     return <SessionPage key={store.id} store={store} route={to} />
   }
+  if (store instanceof ClusterStore) return <ClusterView store={store} />
   return <p class="notice" role="status">Loading</p>
 }
 

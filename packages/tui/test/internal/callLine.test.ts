@@ -15,6 +15,7 @@ it.each<readonly [tool: string, input: unknown, line: string]>([
   ["todowrite", { todos: [{ content: "x" }] }, "todowrite todos=[{\"content\":\"x\"}]"],
   ["grep", { pattern: "x".repeat(100) }, `grep pattern=${"x".repeat(60)}…`],
   ["odd\u001b", { "k\u001b": null }, "odd\\x1b k\\x1b=null"],
+  ["constructor", { a: 1 }, "constructor a=1"],
   ["list", "{not json", "list"],
   ["list", undefined, "list"]
 ])("%s %j", (tool, input, line) => {

@@ -109,6 +109,12 @@ describe("a task that failed", () => {
   const lines = (why: string, columns: number) =>
     callLines(failed("task", { description: "Will go wrong" }, message(why)), columns, colourless)
 
+  it("are shown for names that no tool has", () => {
+    for (const tool of ["__proto__", "constructor", "toString"]) {
+      expect(callLines(failed(tool, { a: 1 }, "unknown"), 80, colourless)[0]).toContain(tool)
+    }
+  })
+
   it("says how it ended and why", () => {
     expect(lines("It used up\u001b[2J all.\nMore.", 100)).toEqual([
       "✗ task Will go wrong  budget exhausted, It used up\\x1b[2J all."

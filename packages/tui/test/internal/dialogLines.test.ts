@@ -42,7 +42,7 @@ describe("a question for permission", () => {
     expect(view(desk, { columns: 90 }).lines).toEqual([
       "? build > general asks for permission: bash (1 of 2 questions)",
       "  task: Look around",
-      "  why: The rules say that this is asked for.",
+      "  why: The rules ask before this.",
       "  ▌ git log | head",
       "    asked for: git log",
       "    asked for: head",
@@ -192,4 +192,13 @@ it("a question of an agent shows what it asks, and nothing that a terminal would
     "  4 No answer",
     "  ↑ ↓ or 1-4 selects, Enter confirms"
   ])
+})
+
+it("a question with several answers says that Enter marks, and that it sends", () => {
+  const desk = new Desk(question("prt_1", { multiple: true })).wait(quiet)
+  expect(view(desk).lines.at(-1)).toContain("Enter marks")
+  desk.type("2")
+  expect(view(desk).lines.at(-1)).toContain("Enter marks")
+  desk.type("3")
+  expect(view(desk).lines.at(-1)).toContain("Enter confirms")
 })

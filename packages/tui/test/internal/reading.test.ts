@@ -63,6 +63,20 @@ const shown = (reading: Reading) => reading.pager.draw(60, 20, colourless).join(
 const text = (letters: string): Key => ({ type: "text", text: letters })
 
 describe("a transcript that is open", () => {
+  it("begins with all that its task was given", () => {
+    const given = Array.from({ length: 60 }, (_, at) => `step ${at + 1}`).join("\n")
+    const reading = readingOf()
+    const part = { id: "prt_0", messageID: "msg_0", sessionID: "ses_a", type: "text", text: `Do this:\n${given}` }
+    reading.recall([
+      { info: { id: "msg_0", sessionID: "ses_a", role: "user", from: "agent", time: {} }, parts: [part] },
+      { info, parts: [answer("Done.", 1)] }
+    ] as unknown as ReadonlyArray<MessageWithParts>)
+    const all = reading.pager.lines.join("\n")
+    expect(all).toContain("› Do this:\n  step 1\n")
+    expect(all).toContain("step 60")
+    expect(all.indexOf("Done.")).toBeGreaterThan(all.indexOf("step 60"))
+  })
+
   it("shows what was said before, what is being said in the middle of it, and what follows", () => {
     const reading = readingOf()
     // The event comes while what was stored is read: it is in there as well, and shown once.

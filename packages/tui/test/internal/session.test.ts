@@ -1,3 +1,5 @@
+import type { MessageWithParts } from "@skein/domain/Part"
+import { none } from "@skein/domain/Usage"
 import { describe, expect, it } from "vitest"
 import { KeyDecoder } from "../../src/KeyDecoder.ts"
 import { widthOf } from "../../src/Width.ts"
@@ -50,6 +52,67 @@ describe("a question", () => {
   })
 })
 
+describe("what is printed", () => {
+  it("has a thought above the words that follow it, once", async () => {
+    const seat = new Seat().prompted("why?").thinks("Let me ").thinks("see.").wait(2_000).streams("Because.\n")
+    seat.thought("Let me see.").ends()
+    const lines = (await seat.lines()).join("\n")
+    expect(lines).toMatch(/∴ thought for 2\.0 s, 11 characters: Let me see\.\n+Because\./)
+    expect(lines.split("∴").length).toBe(2)
+  })
+
+  it("says when a task in the background has ended, above the words about it", async () => {
+    const seat = new Seat().prompted("go").delegated("a", "Look around").delegated("b", "Wait")
+    const ends = (id: string, status: string) => {
+      const task = { task_id: `ses_${id}`, trigger_session_id: "ses_1", agent: "explore" }
+      const outcome = { status, by: "user" }
+      const description = id === "a" ? "Look around" : "Wait"
+      const type = status === "completed" ? "subagent.completed" : "subagent.failed"
+      seat.tell(type, { ...task, description, durationMs: 6_000, outcome }, `ses_${id}`)
+    }
+    seat.tell("background_task.started", { task_id: "ses_a", description: "Look around" }, "ses_a")
+    ends("a", "completed")
+    ends("b", "completed")
+    seat.streams("It says.\n").ends()
+    const lines = (await seat.lines()).join("\n")
+    expect(lines).toMatch(/• task Look around {2}completed in the background, 6\.0 s\n+It says\./)
+    expect(lines).not.toContain("task Wait")
+  })
+
+  it("has what is sent while the server is away, since it shows nowhere else", async () => {
+    const seat = new Seat(true, { isAway: true, server: "http://127.0.0.1:1" }).type("and then\r")
+    expect((await seat.lines()).join("\n")).toContain("Is sent once the server is back: and then")
+    const near = new Seat(true, { isAway: false, server: "http://127.0.0.1:1" }).type("and then\r")
+    expect((await near.lines()).join("\n")).not.toContain("Is sent once")
+  })
+
+  it("breaks what is said before a session at words, and obeys nothing in it", async () => {
+    const seat = new Seat(false, {}, 40)
+    seat.model.say("Attached to the server at http://localhost: its \u001b]0;owned\u0007 trust applies.")
+    const lines = (await seat.lines()).map((line) => line.trimEnd())
+    expect(lines).toContain("Attached to the server at")
+    expect(lines.join(" ")).toContain("\\x1b]0;owned\\x07 trust applies.")
+  })
+
+  it("has of a line of output what a terminal shows of it in the end", async () => {
+    const seat = new Seat().prompted("get it")
+    seat.called({ tool: "bash", input: { command: "get" }, output: "  0%\r 50%\r100%\r\nnext\r\n" })
+    const lines = (await seat.lines()).map((line) => line.trimEnd())
+    expect(lines).toContain("    100%")
+    expect(lines).toContain("    next")
+  })
+})
+
+describe("a list to choose from", () => {
+  it("begins at what holds now", () => {
+    const seat = new Seat()
+    const items = ["plan", "ask", "edits"].map((value) => ({ value, label: value }))
+    seat.model.views.choose("Modes", items, () => undefined, "edits")
+    expect(seat.below).toContain("❯ edits")
+    expect(seat.below).toContain("3 of 3")
+  })
+})
+
 describe("the input", () => {
   it("completes commands, and sends one that takes nothing at once", () => {
     const seat = new Seat(false).type("/he")
@@ -84,6 +147,29 @@ describe("the input", () => {
     expect(seat.below).toContain("› one\n  two")
   })
 
+  it("folds a long paste again in every text that comes back", () => {
+    const long = Array.from({ length: 20 }, (_, at) => `pasted ${at}`).join("\n")
+    const seat = new Seat(false).type("see ").type(`\u001b[200~${long}\u001b[201~`).type(" please\r")
+    expect(seat.model.take()).toMatchObject([{ type: "prompt", text: `see ${long} please` }])
+    const folded = "› see [Pasted text 1: 20 lines] please"
+    expect(seat.type("\u001b[A").below).toContain(folded)
+    seat.type("\u0003")
+    seat.model.input.set(`see ${long} please`)
+    expect(seat.below).toContain(folded)
+    seat.type("\r")
+    expect(seat.model.take()).toMatchObject([{ type: "prompt", text: `see ${long} please` }])
+  })
+
+  it("shows each mode that Shift+Tab asks for at once, and the session's where that fails", () => {
+    const seat = new Seat().type("\u001b[Z").type("\u001b[Z")
+    expect(seat.model.take()).toEqual([{ type: "mode", mode: "edits" }, { type: "mode", mode: "plan" }])
+    seat.model.mode.learn({ agent: "build", mode: "edits" })
+    seat.model.mode.settle()
+    expect(seat.below).toContain("plan · ")
+    seat.model.mode.settle()
+    expect(seat.below).toContain("edits · ")
+  })
+
   it("goes through earlier prompts, and keeps what was begun", () => {
     const seat = new Seat(false).type("first\r").type("second\r").type("draft")
     seat.type("\u001b[A")
@@ -111,18 +197,35 @@ describe("the input", () => {
   it("keeps for after the turn what an agent reads, and not what the program itself does", () => {
     const seat = new Seat(true, { commands: [{ name: "own" }] }).type("/own x\t")
     expect(seat.model.take()).toEqual([{ type: "command", name: "own", words: "x", after: "turn" }])
-    for (const text of ["/compact", "!ls"]) {
-      seat.type(`${text} \t`)
-      expect(seat.model.take()).toEqual([])
-      expect(seat.below).toContain(`› ${text}`)
-      expect(seat.below).toContain("Only prompts and commands of the project wait")
-      seat.type("\u0015")
-    }
+    seat.type("/cost\r")
+    expect(seat.model.take()).toEqual([{ type: "command", name: "cost", words: "" }])
+    seat.type("!ls\t").type("/cost \t").type("/compact\r")
+    expect(seat.model.take()).toEqual([])
+    expect(seat.below).toContain("carried out after the turn: !ls")
+    expect(seat.below).toContain("carried out after the turn (Up edits it): /compact")
+    seat.type("\u001b[A")
+    expect(seat.below).toContain("› /compact")
+    seat.type("\r").ends()
+    expect(seat.model.take()).toEqual([
+      { type: "shell", command: "ls" },
+      { type: "command", name: "cost", words: "" },
+      { type: "command", name: "compact", words: "" }
+    ])
+    expect(seat.below).not.toContain("carried out")
+  })
+
+  it("carries nothing out after a turn that was interrupted, but after the next one", () => {
+    const seat = new Seat().type("!ls\t").escape()
+    expect(seat.model.take()).toEqual([{ type: "stop" }])
+    expect(seat.ends().model.take()).toEqual([])
+    expect(seat.below).toContain("carried out after your next prompt (Up edits it): !ls")
+    seat.tell("session.status", { status: { type: "busy", step: 1 } }).ends()
+    expect(seat.model.take()).toEqual([{ type: "shell", command: "ls" }])
   })
 
   it("leaves once the work has ended, whatever was not chosen yet about it", () => {
     const seat = new Seat()
-    seat.model.confirmLeaving("The turn is under way.", [{ value: "stay", label: "Stay here" }], () => undefined)
+    seat.model.views.confirmLeaving("The turn is under way.", [{ value: "stay", label: "Stay here" }], () => undefined)
     expect(seat.below).toContain("Stay here")
     seat.tell("session.idle", {})
     expect(seat.below).not.toContain("Stay here")
@@ -158,6 +261,49 @@ describe("Ctrl+O", () => {
     expect(seat.model.take()).toEqual(transcript)
     seat.prompted("next").type("\u000f")
     expect(seat.model.take()).toEqual(transcript)
+  })
+})
+
+it("one blank line stands before and after each prompt", async () => {
+  const seat = new Seat().prompted("one").said("The first answer.").prompted("two").said("The second answer.")
+  expect((await seat.lines()).join("\n")).toContain(
+    "The first answer.\n\n› two\n\nThe second answer."
+  )
+})
+
+describe("an answer that was interrupted", () => {
+  const error = { tag: "interrupted", message: "Stopped before the answer was complete." }
+  const base = {
+    id: "msg_cut",
+    sessionID: "ses_1",
+    role: "assistant",
+    agent: "build",
+    providerID: "openai",
+    modelID: "m"
+  }
+  const info = { ...base, usage: none, time: { created: 0, completed: 1 }, error }
+  const part = { id: "prt_cut", sessionID: "ses_1", messageID: "msg_cut", type: "text", text: "The first ans" }
+
+  it("is marked where it ends, before the next one, when it is read again", async () => {
+    const seat = new Seat()
+    const stored = [{ info, parts: [part] }] as unknown as ReadonlyArray<MessageWithParts>
+    seat.model.recall(stored, 200)
+    // A terminal that was disconnected reads the last message twice.
+    seat.model.recall(stored, 200)
+    seat.message("assistant").said("The second answer.")
+    const text = (await seat.lines()).join("\n")
+    expect(text).toMatch(/The first ans\n\[the answer was cut off here\]\n\nThe second answer\./)
+    expect(text.split("cut off here")).toHaveLength(2)
+  })
+
+  it("is marked as soon as it is cut off", async () => {
+    const seat = new Seat()
+    seat.tell("message.updated", { info: { ...info, time: { created: 0 }, error: undefined } })
+    seat.tell("message.part.delta", { messageID: "msg_cut", partID: "prt_cut", field: "text", delta: "The first ans" })
+    seat.tell("message.part.updated", { part: { ...part, time: { start: 0, end: 1 } } })
+    seat.tell("message.updated", { info })
+    const text = (await seat.lines()).join("\n")
+    expect(text).toContain("The first ans\n[the answer was cut off here]\n")
   })
 })
 

@@ -1,4 +1,7 @@
 /** The tree as it looks: frames of the pure renderer at several widths, and what each line must not lose. */
+import type { TreeSnapshot } from "@skein/domain/TreeSnapshot"
+import { none } from "@skein/domain/Usage"
+import { AgentTree } from "@skein/view/AgentTree"
 import { describe, expect, it } from "vitest"
 import { treeLines } from "../../src/internal/tree/treeLines.ts"
 import { widthOf } from "../../src/Width.ts"
@@ -118,6 +121,63 @@ describe.each([100, 1_000])("%i agents", (count) => {
       expect(lines[0]).toContain("build")
     }
     expect(frame(many(), 60, count + 1)).toHaveLength(count + 1)
+  })
+})
+
+describe("of earlier turns", () => {
+  const info = (more: Readonly<Record<string, unknown>>) => ({
+    agent: "build",
+    title: "t",
+    usage: { own: none, subtree: none },
+    time: { created: 0, updated: 0 },
+    ...more
+  })
+  const root = info({ id: "ses_root", rootID: "ses_root", turn: { began: 5_000 } })
+
+  it("only what still runs gets a line: the others are counted", () => {
+    const told = new TreeStory("build", "t").busy("root")
+      .delegate("a", "explore", "First").busy("a")
+      .delegate("b", "explore", "Second").busy("b")
+      .delegate("c", "general", "Goes on").busy("c").delegate("d", "explore", "Below it", "c").busy("d")
+      .at(2_000).end("a", { status: "completed" }).end("b", { status: "failed", error: { tag: "x", message: "Why" } })
+      .at(5_000).tell("root", "session.updated", { info: root })
+      .delegate("e", "explore", "New").busy("e").at(6_000).end("e", { status: "completed" })
+    const lines = frame(told, 80)
+    expect(lines.map((line) => /First|Second|Goes on|Below it|New|more.*/.exec(line)?.[0])).toEqual([
+      undefined,
+      "Goes on",
+      "Below it",
+      "New",
+      "more: 1 failed, 1 done"
+    ])
+  })
+
+  it("the same is seen by who joins later", () => {
+    const run = (taskID: string, settled?: number) => ({
+      id: `run_${taskID}`,
+      taskID,
+      description: taskID,
+      background: false,
+      state: settled === undefined ? "running" : "settled",
+      time: { created: 0, started: 0, ...(settled === undefined ? {} : { settled }) },
+      ...(settled === undefined ? {} : { outcome: { status: "completed" } })
+    })
+    const child = (id: string) => info({ id, parentID: "ses_root", rootID: "ses_root", status: { type: "idle" } })
+    const tree = AgentTree.of(
+      {
+        rootID: "ses_root",
+        seq: 9,
+        sessions: [{ ...root, status: { type: "busy", step: 1 } }, child("ses_old"), child("ses_new")],
+        tasks: [run("ses_old", 4_000), run("ses_new", 6_000)],
+        asks: [],
+        waiting: []
+      } as unknown as TreeSnapshot
+    )
+    if (tree === undefined) throw new Error("The snapshot is empty")
+    const lines = treeLines(tree, { columns: 80, rows: 24, now: 7_000 }).map(({ text }) => text)
+    expect(lines.join("\n")).not.toContain("ses_old")
+    expect(lines[1]).toContain("ses_new")
+    expect(lines[2]).toBe("… and 1 more: 1 done")
   })
 })
 

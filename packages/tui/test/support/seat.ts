@@ -112,6 +112,18 @@ export class Seat {
     })
   }
 
+  /** The model thinks this, and is not done. */
+  thinks(text: string): this {
+    const partID = `prt_${this.#message}_thought`
+    return this.tell("message.part.delta", { messageID: this.#message, partID, field: "reasoning", delta: text })
+  }
+
+  /** The thought, as it is stored. */
+  thought(text: string): this {
+    const time = { start: 0, end: 2_000 }
+    return this.part({ id: `prt_${this.#message}_thought`, type: "reasoning", text, time })
+  }
+
   called({ input, metadata = {}, output = "", tool }: Called): this {
     const state = { status: "completed", input, output, title: "", metadata, time: { start: 0, end: 200 } }
     return this.part({ type: "tool", callID: "c", tool, state })

@@ -1,5 +1,5 @@
 /** Draws the bar at the top: the link home, the current place, and the state of the connection. */
-import { connection, current } from "../state/current.ts"
+import { connection, current, isInCluster } from "../state/current.ts"
 import { login } from "../state/login.ts"
 import { route } from "../state/route.ts"
 import type { Connection } from "../state/stream.ts"
@@ -42,6 +42,9 @@ export const Bar = () => (
   <header class="bar">
     <a class="home" href="/" aria-current={route.value.page === "home" ? "page" : undefined}>Skein</a>
     <Crumb />
+    {login.value === "in" && isInCluster.value && (
+      <a href="/cluster" aria-current={route.value.page === "cluster" ? "page" : undefined}>Servers</a>
+    )}
     <span class="grow" />
     {login.value === "in" && <a class="button" href="/s/new">New session</a>}
     {login.value === "in" && <Badge />}

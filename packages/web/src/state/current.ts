@@ -1,5 +1,7 @@
 /** Owns the open store: one list or one tree with one connection, while its page is shown. */
 import { computed, effect, signal } from "@preact/signals"
+import { ask } from "./api.ts"
+import { ClusterStore } from "./ClusterStore.ts"
 import { HomeStore } from "./HomeStore.ts"
 import { login } from "./login.ts"
 import { route } from "./route.ts"
@@ -7,22 +9,42 @@ import type { Connection } from "./stream.ts"
 import { TreeStore } from "./TreeStore.ts"
 
 /** The store of the current page; undefined without a login. */
-export const current = signal<HomeStore | TreeStore | undefined>(undefined)
+export const current = signal<ClusterStore | HomeStore | TreeStore | undefined>(undefined)
 
 /** The state of the connection. */
 export const connection = computed((): Connection => current.value?.connection.state.value ?? "closed")
 
-/** The session of the current route; undefined at home. */
-const session = computed(() => route.value.page === "session" ? route.value.session : undefined)
+/** What the store of the current route is about: a session, the servers, or undefined for all sessions. */
+const subject = computed(() => {
+  const { value: to } = route
+  return to.page === "session" ? to.session : to.page === "cluster" ? "cluster" : undefined
+})
+
+const subjectOf = (store: ClusterStore | HomeStore | TreeStore): string | undefined =>
+  store instanceof HomeStore ? undefined : store.id
+
+const open = (id: string | undefined): ClusterStore | HomeStore | TreeStore =>
+  id === undefined ? new HomeStore() : id === "cluster" ? new ClusterStore() : new TreeStore(id)
+
+/** Whether this server is one of several. */
+export const isInCluster = signal(false)
+
+const askForCluster = async (): Promise<void> => {
+  const about = await ask<{ readonly cluster: boolean }>("GET", "/v1/server").catch(() => undefined)
+  if (about !== undefined) isInCluster.value = about.cluster
+}
 
 /** Opens the store of each route, and closes the previous one. */
 export const startStores = (): void => {
   effect(() => {
-    const id = session.value
+    if (login.value === "in") void askForCluster()
+  })
+  effect(() => {
+    const id = subject.value
     const isIn = login.value === "in"
     const before = current.peek()
-    if (isIn && before !== undefined && (before instanceof TreeStore ? before.id : undefined) === id) return
+    if (isIn && before !== undefined && subjectOf(before) === id) return
     before?.close()
-    current.value = !isIn ? undefined : id === undefined ? new HomeStore() : new TreeStore(id)
+    current.value = isIn ? open(id) : undefined
   })
 }

@@ -10,6 +10,7 @@ export type View = typeof views[number]
 export type Route =
   | { readonly page: "home" }
   | { readonly page: "new" }
+  | { readonly page: "cluster" }
   | { readonly page: "session"; readonly session: string; readonly view: View; readonly node: string | undefined }
 
 const isView = (text: string | undefined): text is View => views.some((view) => view === text)
@@ -17,6 +18,7 @@ const isView = (text: string | undefined): text is View => views.some((view) => 
 /** The route of a path. An unknown path is home. */
 const parse = (path: string): Route => {
   const [, area, session, view, node] = path.split("/")
+  if (area === "cluster") return { page: "cluster" }
   if (area === "s" && session === "new") return { page: "new" }
   if (area !== "s" || session === undefined || session === "") return { page: "home" }
   return { page: "session", session, view: isView(view) ? view : "tree", node: node === "" ? undefined : node }

@@ -44,7 +44,7 @@ export const resume = (node: AgentNode): Promise<boolean> =>
     about: node.id,
     label: "Resuming",
     path: `/v1/sessions/${node.id}/resume`,
-    isDone: (event) => event.type === "session.status" && event.properties.status.type !== "idle",
+    isDone: (event) => event.type === "session.status" && !["idle", "away"].includes(event.properties.status.type),
     done: `Resumed ${nameOf(node)}`
   })
 

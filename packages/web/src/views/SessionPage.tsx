@@ -2,13 +2,13 @@
 import { visibleLine } from "@skein/view/Visible"
 import { useMemo, useRef, useState } from "preact/hooks"
 import { Asks } from "../parts/Asks.tsx"
+import { lazily } from "../parts/lazily.tsx"
 import { Loading } from "../parts/Notices.tsx"
 import { isWide } from "../state/media.ts"
 import { pathOf, type Route, type View, views } from "../state/route.ts"
 import type { TreeStore } from "../state/TreeStore.ts"
 import { nameOf } from "../state/wishes.ts"
 import { Actions } from "./Actions.tsx"
-import { TimelineView } from "./TimelineView.tsx"
 import { TranscriptView } from "./TranscriptView.tsx"
 import { TreeView } from "./TreeView.tsx"
 
@@ -16,6 +16,9 @@ interface Props {
   readonly store: TreeStore
   readonly route: Extract<Route, { readonly page: "session" }>
 }
+
+/** Many never open it. */
+const TimelineView = lazily(() => import("./TimelineView.tsx").then((found) => found.TimelineView))
 
 const names: Record<View, string> = { tree: "Tree", timeline: "Timeline", transcript: "Transcript" }
 

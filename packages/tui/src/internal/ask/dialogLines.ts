@@ -36,14 +36,17 @@ const wordRows = ({ dialog }: DialogState, words: string, columns: number, style
   return wrap(`${label}${escapeLine(words)}▏`, columns - 2).slice(-least).map((row) => style.bold(`  ${row}`))
 }
 
-const hint = ({ choices, dialog, ignoresKeysFor, isHeld, words }: DialogState): string => {
+const hint = ({ choices, dialog, ignoresKeysFor, isHeld, selected, words }: DialogState): string => {
   if (isHeld) return "The input holds text: Tab goes to the question, and back"
   if (words !== undefined) {
     const empty = words.trim() === "" && dialog.kind === "permission" ? " (without words it is a plain no)" : ""
     return `Enter sends it${empty}, Esc goes back`
   }
   if (ignoresKeysFor > 0) return `Keys do not count yet: type nothing for ${formatDuration(ignoresKeysFor)}`
-  return `↑ ↓ or 1-${Math.min(9, choices.length)} selects, Enter confirms`
+  const marks = selected === undefined
+    ? choices.some(({ act }) => act.type === "mark")
+    : choices[selected]?.act.type === "mark"
+  return `↑ ↓ or 1-${Math.min(9, choices.length)} selects, Enter ${marks ? "marks" : "confirms"}`
 }
 
 /** The question in at most `rows` lines. */

@@ -2,10 +2,13 @@
 import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import type { Part } from "@skein/domain/Part"
-import { escapeText } from "../../Escape.ts"
+import { escapeWords } from "../../Escape.ts"
 
 /** Stands behind an answer that failed and is tried again. */
 export const brokeOff = "[the answer broke off here, and begins again]"
+
+/** Stands behind an answer that was interrupted: what follows is another one. */
+export const cutOff = "[the answer was cut off here]"
 
 /** The words of one session. */
 export class AnswerText {
@@ -24,6 +27,8 @@ export class AnswerText {
   /** The messages of models, and the parts of them that are printed. */
   readonly #answers = new Set<string>()
   readonly #ended = new Set<string>()
+  /** The messages that were interrupted, and whether that is printed. */
+  readonly #cut = new Map<string, boolean>()
   /** The parts whose text has begun. */
   readonly #begun = new Set<string>()
 
@@ -41,8 +46,13 @@ export class AnswerText {
     }
     if (event.type === "session.status" && event.properties.status.type === "retry") return this.#restart()
     if (event.type === "message.updated") {
-      const { id, role, time } = event.properties.info
-      if (role === "assistant") this.#answers.add(id)
+      const { info } = event.properties
+      const { id, time } = info
+      if (info.role === "assistant") {
+        this.#answers.add(id)
+        if (info.error?.tag === "interrupted" && !this.#cut.has(id)) this.#cut.set(id, false)
+        if (id === this.#message && this.#text !== "" && this.#markCut(id)) return true
+      }
       if (id === this.#message && "completed" in time) this.#isComplete = time.completed !== undefined
       return false
     }
@@ -53,14 +63,26 @@ export class AnswerText {
   #whole(part: Part): boolean {
     if (part.type !== "text" || !this.#answers.has(part.messageID)) return false
     if (part.text === "" || this.#ended.has(part.id)) return false
-    if (part.time?.end === undefined) return this.#grown(part.messageID, part.id, part.text)
+    const isCut = this.#cut.has(part.messageID)
+    if (part.time?.end === undefined && !isCut) return this.#grown(part.messageID, part.id, part.text)
     this.#ended.add(part.id)
     // The part after it has begun, so all of it is printed already.
     if (part.id !== this.#part && this.#begun.has(part.id)) return false
     this.#begin(part.messageID, part.id)
     // Pieces may have been missed.
     if (this.#printed === 0 || part.text.startsWith(this.#text)) this.#text = part.text
-    return this.#end()
+    const isNew = this.#end()
+    return this.#markCut(part.messageID) || isNew
+  }
+
+  /** Says behind the words of an interrupted message that it has no end; once. */
+  #markCut(message: string): boolean {
+    if (this.#cut.get(message) !== false) return false
+    this.#cut.set(message, true)
+    this.#end()
+    this.#lines.push(cutOff)
+    this.#before = true
+    return true
   }
 
   /** Whether an event ends the part that was written last: no more of it follows. */
@@ -79,6 +101,11 @@ export class AnswerText {
     return true
   }
 
+  /** What follows stands apart already: no blank line is needed before it. */
+  apart(): void {
+    this.#before = false
+  }
+
   /** All that was written of the last message, as `Turn.text` has it. */
   get message(): string {
     return [...this.#texts, this.#text].map((text) => text.trim()).filter((text) => text !== "").join("\n\n")
@@ -95,7 +122,7 @@ export class AnswerText {
 
   /** What there is of the line that grows. */
   get growing(): string {
-    return escapeText(this.#text.slice(Math.max(this.#printed, this.#text.lastIndexOf("\n") + 1)))
+    return escapeWords(this.#text.slice(Math.max(this.#printed, this.#text.lastIndexOf("\n") + 1)))
   }
 
   /** Everything that is left, once. */
@@ -139,7 +166,7 @@ export class AnswerText {
   }
 
   #print(end: number): void {
-    this.#lines.push(...escapeText(this.#text.slice(this.#printed, end)).replace(/\n$/, "").split("\n"))
+    this.#lines.push(...escapeWords(this.#text.slice(this.#printed, end)).replace(/\n$/, "").split("\n"))
     this.#printed = end
     this.#before = true
   }

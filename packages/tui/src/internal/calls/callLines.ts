@@ -25,10 +25,15 @@ const boxes: Readonly<Record<string, string>> = {
   cancelled: "[-]"
 }
 
+/** A line as a terminal shows it in the end: what a lone carriage return goes back over is gone. */
+const lastWritten = (line: string): string => line.replace(/\r+$/, "").split("\r").at(-1) ?? ""
+
 /** A line of output in so many columns, without its colours: they would only be shown as what they are. */
-export const outputLine = (line: string, columns: number): string =>
+export const outputLine = (line: string, columns: number): string => {
   // oxlint-disable-next-line no-control-regex -- colours begin with ESC
-  fit(`    ${escapeLine(line.slice(0, 1_000).replace(/\u001b\[[\d;]*m/g, "").replaceAll("\t", "  "))}`, columns)
+  const plain = lastWritten(line).slice(0, 1_000).replace(/\u001b\[[\d;]*m/g, "")
+  return fit(`    ${escapeLine(plain.replaceAll("\t", "  "))}`, columns)
+}
 
 const outputLines = (output: string, columns: number, style: Style, most: number): ReadonlyArray<string> => {
   const lines = output.trimEnd().split("\n")

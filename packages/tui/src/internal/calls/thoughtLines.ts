@@ -1,7 +1,7 @@
 /** Decides how a model's reasoning looks: one line that says how long it was, or all of it. */
 import type { ReasoningPart } from "@skein/domain/Part"
 import { formatCount, formatDuration } from "@skein/view/Numbers"
-import { escapeLine, escapeText } from "../../Escape.ts"
+import { escapeLine, escapeWords } from "../../Escape.ts"
 import type { Style } from "../../Style.ts"
 import { fit } from "../../Width.ts"
 import { wrapRuns } from "../text/runs.ts"
@@ -19,7 +19,7 @@ export const thoughtLines = (
   if (!isWhole) return [style.dim(fit(`${head}: ${escapeLine((lines[0] ?? "").slice(0, 300))}`, columns))]
   return [
     style.dim(head),
-    ...escapeText(text.trim()).replaceAll("\t", "  ").split("\n").flatMap((line) =>
+    ...escapeWords(text.trim()).replaceAll("\t", "  ").split("\n").flatMap((line) =>
       wrapRuns([{ text: line, paint: style.dim }], columns, "  ", "  ")
     )
   ]

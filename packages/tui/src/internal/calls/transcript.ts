@@ -4,13 +4,14 @@ import type { SessionID } from "@skein/domain/Id"
 import type { Part, ReasoningPart, ToolPart } from "@skein/domain/Part"
 import { failureOf } from "../../CallFailure.ts"
 import { subjectOf } from "../../CallOutcome.ts"
-import { escapeLine, escapeText } from "../../Escape.ts"
+import { escapeLine, escapeWords } from "../../Escape.ts"
 import type { Style } from "../../Style.ts"
 import { fit } from "../../Width.ts"
 import { Markdown } from "../text/Markdown.ts"
 import { wrapRuns } from "../text/runs.ts"
-import { AnswerText, brokeOff } from "./answerText.ts"
+import { AnswerText, brokeOff, cutOff } from "./answerText.ts"
 import { callLines, outputLine } from "./callLines.ts"
+import { GrowingThought } from "./GrowingThought.ts"
 import { thoughtLines } from "./thoughtLines.ts"
 
 /** How many lines of a running command are shown. */
@@ -29,7 +30,7 @@ const mostPrompted = 40
 export interface TranscriptLooks {
   /** Prompts of people are shown as well. */
   readonly showsPrompts?: boolean
-  /** Nothing is folded. */
+  /** Nothing is folded, and what other agents asked for is shown as well. */
   readonly isWhole?: boolean
 }
 
@@ -52,11 +53,12 @@ export class Transcript {
   /** What running commands have written so far, its end. */
   readonly #outputs = new Map<string, string>()
   readonly answer: AnswerText
+  readonly #thought = new GrowingThought()
   readonly #markdown: Markdown
   readonly #looks: TranscriptLooks
   /** The calls and thoughts since the last prompt, which may be folded. */
   #foldable: Array<ToolPart | ReasoningPart> = []
-  /** Messages of people, and their parts that were printed. */
+  /** The messages whose words are shown as prompts. */
   readonly #prompts = new Set<string>()
   /** The tasks whose failure was printed. */
   readonly failedTasks = new Set<SessionID>()
@@ -72,6 +74,8 @@ export class Transcript {
 
   /** Takes an event in; says whether there is anything new. */
   see(event: Event): boolean {
+    const thought = event.sessionID === this.#sessionID ? this.#thought.see(event) : undefined
+    if (thought !== undefined) this.#part(thought)
     const isNew = this.answer.see(event)
     this.#words(this.answer.take())
     // A table is complete with its text: what comes next stands below it.
@@ -80,7 +84,8 @@ export class Transcript {
     if (event.type === "subagent.created") this.failedTasks.delete(event.properties.task_id)
     if (event.sessionID !== this.#sessionID) return isNew
     if (event.type === "message.updated" && event.properties.info.role === "user") {
-      if (event.properties.info.from === undefined) this.#prompts.add(event.properties.info.id)
+      const { from, id } = event.properties.info
+      if (from === undefined || this.#looks.isWhole === true) this.#prompts.add(id)
       return isNew
     }
     if (event.type === "message.updated" && event.properties.info.role === "assistant") {
@@ -148,7 +153,7 @@ export class Transcript {
   #words(lines: ReadonlyArray<string>): void {
     for (const line of lines) {
       // Nothing that was open before is open behind it.
-      if (line === brokeOff) this.#markdown.reset()
+      if (line === brokeOff || line === cutOff) this.#markdown.reset()
       this.#printed(this.#markdown.line(line, this.#columns() - 1))
     }
   }
@@ -171,13 +176,15 @@ export class Transcript {
   /** What a person said. */
   #prompt(text: string): true {
     const { bold, cyan } = this.#style
-    const lines = escapeText(text).trimEnd().split("\n").flatMap((line) =>
+    const lines = escapeWords(text).trimEnd().split("\n").flatMap((line) =>
       wrapRuns([{ text: line.replaceAll("\t", "  "), paint: bold }], this.#columns() - 3)
     )
-    const shown = lines.slice(0, mostPrompted).map((line, at) => `${at === 0 ? cyan("› ") : "  "}${line}`)
+    const most = this.#looks.isWhole === true ? lines.length : mostPrompted
+    const shown = lines.slice(0, most).map((line, at) => `${at === 0 ? cyan("› ") : "  "}${line}`)
     const more = lines.length - shown.length
     this.#foldable = []
     this.#endWords()
+    this.answer.apart()
     if (this.#last !== "nothing") this.#lines.push("")
     this.#lines.push(...shown, ...(more > 0 ? [this.#style.dim(`  … ${more} more lines`)] : []), "")
     this.#last = "nothing"

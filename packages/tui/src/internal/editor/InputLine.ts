@@ -47,7 +47,7 @@ const imagePath = /^\s*'?((?:\/|~\/|\.{1,2}\/)[^\n']*\.(?:png|jpe?g|gif|webp))'?
 /** The input. */
 export class InputLine {
   readonly #buffer = new TextBuffer()
-  #pastes = new Pastes()
+  readonly #pastes = new Pastes()
   #history: Array<string> = []
   /** The place in the history; its length for what is new. */
   #at = 0
@@ -102,13 +102,12 @@ export class InputLine {
   /** Empties the input. */
   clear(): void {
     this.#buffer.reset()
-    this.#pastes = new Pastes()
     this.#at = this.#history.length
   }
 
-  /** Replaces everything. */
+  /** Replaces everything, such as by what was sent before. */
   set(text: string): void {
-    this.#buffer.set(text)
+    this.#buffer.set(this.#pastes.refold(text))
   }
 
   /** Replaces what stands between a place and the cursor. */
@@ -161,6 +160,8 @@ export class InputLine {
     if (at < 0 || at > this.#history.length) return
     if (this.#at === this.#history.length) this.#draft = this.#buffer.text
     this.#at = at
-    this.#buffer.set(this.#history[at] ?? this.#draft)
+    const earlier = this.#history[at]
+    if (earlier === undefined) this.#buffer.set(this.#draft)
+    else this.set(earlier)
   }
 }

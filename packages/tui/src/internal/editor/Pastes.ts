@@ -10,12 +10,14 @@ const last = 0xf_fffd
 // Built from numbers: the characters themselves cannot be seen in a source.
 const token = new RegExp(`[${String.fromCodePoint(first)}-${String.fromCodePoint(last)}]`, "gu")
 
+const tokenOf = (at: number): string => String.fromCodePoint(Math.min(last, first + at))
+
 const linesOf = (text: string): number => text.split("\n").length
 
 /** Line breaks as the input has them; characters that stand for folded texts are taken away. */
 const cleaned = (text: string): string => text.replaceAll(/\r\n?/g, "\n").replace(token, "\ufffd")
 
-/** The folded texts of one input. */
+/** The folded texts of all inputs so far: they are recognised in a text that comes back. */
 export class Pastes {
   readonly #texts: Array<string> = []
 
@@ -23,8 +25,19 @@ export class Pastes {
   fold(pasted: string): string {
     const text = cleaned(pasted)
     if (text.length <= longest.characters && linesOf(text) <= longest.lines) return text
+    const known = this.#texts.indexOf(text)
+    if (known >= 0) return tokenOf(known)
     this.#texts.push(text)
-    return String.fromCodePoint(Math.min(last, first + this.#texts.length - 1))
+    return tokenOf(this.#texts.length - 1)
+  }
+
+  /** A text as it stood in the input: what was pasted folded before is folded again. */
+  refold(whole: string): string {
+    const known = this.#texts.map((text, at) => ({ text, token: tokenOf(at) }))
+    return known.toSorted((a, b) => b.text.length - a.text.length).reduce(
+      (text, paste) => text.replaceAll(paste.text, () => paste.token),
+      cleaned(whole)
+    )
   }
 
   /** The text that a character stands for; undefined for any other. */

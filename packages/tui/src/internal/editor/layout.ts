@@ -1,5 +1,5 @@
 /** Lays an edited text out in rows, and knows where the cursor stands in them. */
-import { escapeLine } from "../../Escape.ts"
+import { escapeWords } from "../../Escape.ts"
 import { widthOf } from "../../Width.ts"
 import { graphemesOf } from "./graphemes.ts"
 
@@ -19,7 +19,7 @@ export interface InputLayout {
 
 /** How a character is shown: what is folded as its label, what a terminal would obey or hide as what it is. */
 const shownAs = (grapheme: string, labelOf: (character: string) => string | undefined): string =>
-  labelOf(grapheme) ?? (grapheme === "\t" ? "  " : escapeLine(grapheme))
+  labelOf(grapheme) ?? (grapheme === "\t" ? "  " : escapeWords(grapheme))
 
 interface Growing {
   shown: string

@@ -26,11 +26,11 @@ export class Picker {
   /** -1 where nothing is selected yet. */
   #selected: number
 
-  /** `isQuestion`: nothing is selected at first, and letters do nothing. */
-  constructor(title: string, items: ReadonlyArray<Item>, isQuestion = false) {
+  /** `isQuestion`: nothing is selected at first, and letters do nothing. `now` is the value that holds, selected at first. */
+  constructor(title: string, items: ReadonlyArray<Item>, isQuestion = false, now?: string) {
     this.title = title
     this.#isQuestion = isQuestion
-    this.#selected = isQuestion ? -1 : 0
+    this.#selected = isQuestion ? -1 : Math.max(0, items.findIndex(({ value }) => value === now))
     this.#items = items
     this.#found = items
   }

@@ -9,6 +9,8 @@ export interface RewindRequest {
   /** The last message that the copy holds; undefined where it is empty. */
   readonly message: MessageID | undefined
   readonly text: string
+  /** What commands of the person's own had written for it: the next prompt tells it again. */
+  readonly outputs: ReadonlyArray<string>
   /** What files held before; they are written where the person wants it. */
   readonly files: ReadonlyArray<RestoredFile>
 }
@@ -47,6 +49,8 @@ export type Request =
   | { readonly type: "askRewind"; readonly prompt: MessageID }
   /** Lists the prompts to go back to. */
   | { readonly type: "listPrompts" }
+  /** Keeps a model in the user's config. */
+  | { readonly type: "keepModel"; readonly model: string }
   /** Names of files for completion. */
   | { readonly type: "files" }
   /** Opens an editor for the input. */

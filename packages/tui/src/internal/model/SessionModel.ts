@@ -4,33 +4,26 @@ import type { MessageWithParts } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import type { TreeSnapshot } from "@skein/domain/TreeSnapshot"
 import type { AgentTree } from "@skein/view/AgentTree"
+import { escapeLine } from "../../Escape.ts"
 import type { Key } from "../../Key.ts"
 import { LiveView, type Moment } from "../../LiveView.ts"
 import type { Style } from "../../Style.ts"
-import { wrap } from "../../Width.ts"
 import { InputLine } from "../editor/InputLine.ts"
 import { Pager } from "../list/Pager.ts"
-import { type Item, Picker } from "../list/Picker.ts"
+import { wrapRuns } from "../text/runs.ts"
 import { Completion } from "./Completion.ts"
 import type { Facts } from "./Facts.ts"
 import { joinKeys } from "./joinKeys.ts"
+import { Later, needsRest } from "./Later.ts"
 import type { Menu } from "./Menu.ts"
 import { QuestionKeys } from "./QuestionKeys.ts"
-import type { Reading } from "./Reading.ts"
 import type { Request } from "./Request.ts"
-import { TreeView } from "./TreeView.ts"
+import { ShownMode } from "./ShownMode.ts"
+import { Views } from "./Views.ts"
 import { Waiting } from "./Waiting.ts"
 
 /** For how long a second Ctrl+C quits, and a second Esc goes back, in milliseconds. */
 const twice = { quit: 2_000, back: 800 }
-
-/** A question of the program itself, or a list to choose from. */
-interface Choosing {
-  readonly picker: Picker
-  readonly taken: (value: string) => void
-  /** Whether it asks what to do with work that still runs: it needs no answer once that has ended. */
-  readonly isAboutWork?: boolean
-}
 
 /** A session at a terminal. */
 export class SessionModel {
@@ -38,17 +31,16 @@ export class SessionModel {
   readonly facts: Facts
   readonly input = new InputLine()
   readonly waiting = new Waiting()
+  readonly later = new Later()
+  readonly mode: ShownMode
+  /** What takes the keys from the input. */
+  readonly views = new Views((request) => this.request(request))
   readonly #completion: Completion
   readonly #questionKeys = new QuestionKeys(this.input)
   readonly #colors = new Map<string, string>()
   #live: LiveView | undefined
   #requests: Array<Request> = []
   #lines: Array<string> = []
-  #choosing: Choosing | undefined
-  #pager: Pager | undefined
-  #tree: TreeView | undefined
-  /** The transcript that fills the terminal. */
-  #reading: Reading | undefined
   #quitAt = Number.NEGATIVE_INFINITY
   /** What offers to quit, and whether it was shown when the present keys came. */
   #quitHint = ""
@@ -67,6 +59,7 @@ export class SessionModel {
   constructor(style: Style, facts: Facts) {
     this.style = style
     this.facts = facts
+    this.mode = new ShownMode(facts)
     this.#completion = new Completion(this.input, facts)
   }
 
@@ -74,20 +67,8 @@ export class SessionModel {
     return this.#live
   }
 
-  get choosing(): Picker | undefined {
-    return this.#choosing?.picker
-  }
-
   get menu(): Menu | undefined {
     return this.#completion.menu
-  }
-
-  get pager(): Pager | undefined {
-    return this.#pager
-  }
-
-  get tree(): TreeView | undefined {
-    return this.#tree
   }
 
   /** Whether a question that waits gets no keys, since the input holds text. */
@@ -115,7 +96,7 @@ export class SessionModel {
     const looks = { style: this.style, colors: this.#colors, hasKeys: true, isSession: true, columns: this.columns }
     if (this.#live !== undefined) this.#lines.push(...this.#live.finish())
     this.#live = new LiveView(session, now, looks, tree)
-    this.#tree = undefined
+    this.views.closeTree()
     this.#learn(session)
   }
 
@@ -123,7 +104,7 @@ export class SessionModel {
   renew({ asks, waiting }: Pick<TreeSnapshot, "asks" | "waiting">, tree: AgentTree | undefined): void {
     this.#live?.renew(asks, tree)
     this.waiting.see(waiting)
-    if (this.#tree !== undefined && tree !== undefined) this.#tree = new TreeView(tree)
+    if (tree !== undefined) this.views.renewTree(tree)
   }
 
   /** What was said before: its last lines are printed. */
@@ -142,6 +123,7 @@ export class SessionModel {
     this.#live = undefined
     this.used = undefined
     this.waiting.clear()
+    this.later.clear()
   }
 
   /** Takes an event in; says whether anything that is shown may have changed. */
@@ -151,12 +133,9 @@ export class SessionModel {
     const root = live.tree.root.id
     const changed = live.see(event)
     if (event.type === "permission.asked" || event.type === "question.asked") this.#notify("A question waits")
-    const isRead = this.#reading?.see(event) ?? false
-    if (this.#choosing?.isAboutWork === true && !this.isWorking) {
-      this.#choosing = undefined
-      this.request({ type: "quit" })
-    }
-    if (event.sessionID !== root) return changed || isRead || this.#tree !== undefined
+    const isViewed = this.views.see(event)
+    if (!this.isWorking) this.views.rested()
+    if (event.sessionID !== root) return changed || isViewed
     if (event.type === "inbox.updated") this.waiting.see(event.properties.waiting)
     if (event.type === "session.updated") this.#learn(event.properties.info)
     if (event.type === "message.updated") {
@@ -179,7 +158,7 @@ export class SessionModel {
     const paint = kind === "error" ? this.style.red : this.style.dim
     for (const line of text.split("\n")) {
       if (this.#live !== undefined) this.#live.note(line, kind === "error" ? this.style.red : undefined)
-      else this.#lines.push(...wrap(line, this.columns).map((row) => paint(row)))
+      else this.#lines.push(...wrapRuns([{ text: escapeLine(line), paint }], this.columns - 1))
     }
   }
 
@@ -195,53 +174,17 @@ export class SessionModel {
     else this.#live.print(lines)
   }
 
-  /** Lets the person choose; `taken` gets the value. */
-  choose(title: string, items: ReadonlyArray<Item>, taken: (value: string) => void): void {
-    this.#choosing = { picker: new Picker(title, items), taken }
-  }
-
-  /** Asks a question of the program's own: nothing is selected at first. */
-  confirm(title: string, items: ReadonlyArray<Item>, taken: (value: string) => void): void {
-    this.#choosing = { picker: new Picker(title, items, true), taken }
-  }
-
-  /** Answers the list that is open; undefined closes it. */
-  pick(value: string | undefined): void {
-    const choosing = this.#choosing
-    this.#choosing = undefined
-    if (value !== undefined) choosing?.taken(value)
-  }
-
-  /** Closes what fills the terminal. */
-  closeViews(): void {
-    this.#tree = undefined
-    this.#pager = undefined
-    this.#reading = undefined
-  }
-
   /** Ctrl+C as a signal, where keys are not read one by one: it stops the turn, and twice quits. */
   interrupted(moment: Moment): void {
-    if (this.isWorking) this.request({ type: "stop" })
-    else this.#interrupt(moment)
-  }
-
-  /** The same, before the person leaves while work continues. */
-  confirmLeaving(title: string, items: ReadonlyArray<Item>, taken: (value: string) => void): void {
-    this.#choosing = { picker: new Picker(title, items, true), taken, isAboutWork: true }
-  }
-
-  /** Fills the terminal with a text. */
-  page(pager: Pager | undefined): void {
-    this.#pager = pager
-  }
-
-  /** A transcript that is about to fill the terminal follows the events from now on. */
-  follow(reading: Reading): void {
-    this.#reading = reading
+    if (this.isWorking) {
+      this.later.hold()
+      this.request({ type: "stop" })
+    } else this.#interrupt(moment)
   }
 
   /** Asks for something to be done. */
   request(request: Request): void {
+    if (request.type === "mode") this.mode.ask(request.mode)
     this.#requests.push(request)
   }
 
@@ -270,10 +213,7 @@ export class SessionModel {
     if (this.#pressQuestion(keys, moment)) return
     for (const key of keys) {
       if (key.type === "focus") this.isFocused = key.isFocused
-      else if (this.#pager !== undefined) this.#pressPager(key, this.#pager)
-      else if (this.#choosing !== undefined) this.#pressPicker(key, this.#choosing)
-      else if (this.#tree !== undefined) this.#pressTree(key, this.#tree)
-      else {
+      else if (!this.views.press(key)) {
         this.#pressInput(key, moment)
         this.#complete()
       }
@@ -285,34 +225,11 @@ export class SessionModel {
     const dialogs = this.#live?.dialogs
     if (dialogs === undefined || dialogs.isEmpty) return false
     // A question that nobody sees takes no keys, and none for a while after it is seen again.
-    if (this.#tree !== undefined || this.#pager !== undefined || this.#choosing !== undefined) {
+    if (this.views.isOpen) {
       dialogs.typed(steady)
       return false
     }
     return this.#questionKeys.press(keys, dialogs, steady)
-  }
-
-  #pressPager(key: Key, pager: Pager): void {
-    const done = this.#reading?.pager === pager ? this.#reading.press(key) : undefined
-    if (done === "kept") return
-    if (done !== undefined) return this.request(done)
-    if (pager.press(key) !== "left") return
-    this.#pager = undefined
-    this.#reading = undefined
-  }
-
-  #pressPicker(key: Key, { picker, taken }: Choosing): void {
-    const picked = picker.press(key)
-    if (picked === undefined) return
-    this.#choosing = undefined
-    if (picked.type === "taken") taken(picked.value)
-  }
-
-  #pressTree(key: Key, tree: TreeView): void {
-    const done = tree.press(key)
-    if (done === undefined) return
-    if (done.type === "left") this.#tree = undefined
-    else this.request(done)
   }
 
   #pressInput(key: Key, moment: Moment): void {
@@ -326,7 +243,7 @@ export class SessionModel {
       case "escape":
         return this.#escape(moment)
       case "shift+tab":
-        return this.#nextMode()
+        return this.request({ type: "mode", mode: this.mode.next })
       case "tab":
         return this.#send("queue")
       case "ctrl+t":
@@ -343,10 +260,8 @@ export class SessionModel {
         return this.#unfold()
       case "ctrl+d":
         return this.input.isEmpty ? this.request({ type: "quit" }) : void this.input.press(key)
-      case "up": {
-        const last = this.input.isEmpty ? this.waiting.last : undefined
-        return last === undefined ? void this.input.press(key) : this.request({ type: "withdraw", message: last.id })
-      }
+      case "up":
+        return this.input.isEmpty && this.#takeBack() ? undefined : void this.input.press(key)
       case "down":
         return this.input.isEmpty && this.#live !== undefined && this.#live.tree.all.length > 1
           ? this.openTree()
@@ -356,17 +271,26 @@ export class SessionModel {
     }
   }
 
+  /** Takes back what waits, the commands of this program first; says whether anything does. */
+  #takeBack(): boolean {
+    const command = this.later.takeBack()
+    if (command !== undefined) this.input.set(command)
+    else if (this.waiting.last !== undefined) this.request({ type: "withdraw", message: this.waiting.last.id })
+    else return false
+    return true
+  }
+
   /** Opens what was folded since the last prompt; where that is not one thing, the whole transcript. */
   #unfold(): void {
     if (this.#live === undefined) return
     const [only, ...others] = this.#live.transcript.folded
-    if (only !== undefined && others.length === 0) this.#pager = new Pager(only.title, only.lines)
+    if (only !== undefined && others.length === 0) this.views.page(new Pager(only.title, only.lines))
     else this.request({ type: "transcript", session: this.#live.tree.root.id })
   }
 
   /** Opens the tree of agents. */
   openTree(): void {
-    if (this.#live !== undefined) this.#tree = new TreeView(this.#live.tree)
+    if (this.#live !== undefined) this.views.openTree(this.#live.tree)
     else this.hint = "There are no agents yet: write a prompt first."
   }
 
@@ -397,7 +321,10 @@ export class SessionModel {
   }
 
   #escape({ steady }: Moment): void {
-    if (this.isWorking) return this.request({ type: "stop" })
+    if (this.isWorking) {
+      this.later.hold()
+      return this.request({ type: "stop" })
+    }
     if (!this.input.isEmpty || this.#live === undefined) return
     if (steady - this.#backAt < twice.back) {
       this.#backAt = Number.NEGATIVE_INFINITY
@@ -407,28 +334,23 @@ export class SessionModel {
     this.hint = "Press Esc again to go back to an earlier prompt."
   }
 
-  #nextMode(): void {
-    const modes = ["plan", "ask", "edits"] as const
-    const next = modes[(modes.findIndex((mode) => mode === this.facts.mode) + 1) % modes.length] ?? "ask"
-    this.request({ type: "mode", mode: next })
-  }
-
   #search(): void {
     const seen = [...new Set(this.input.history.toReversed())]
-    this.choose("Earlier prompts", seen.map((text) => ({ value: text, label: text })), (text) => this.input.set(text))
+    this.views.choose(
+      "Earlier prompts",
+      seen.map((text) => ({ value: text, label: text })),
+      (text) => this.input.set(text)
+    )
   }
 
   /** Sends what stands in the input: now, or after the turn. */
   #send(how: "steer" | "queue"): void {
     const { text: typed, whole: text } = this.input
     if (text.trim() === "") return
-    if (how === "queue" && this.isBusy && this.#isForHere(text)) {
-      this.hint = "Only prompts and commands of the project wait for the end of the turn. Enter runs this one now."
-      return
-    }
     this.input.keep(text)
     this.input.clear()
     this.#completion.close()
+    if (this.isBusy && (needsRest(text) || (how === "queue" && this.#isForHere(text)))) return this.later.add(text)
     this.submit(text, typed, how === "queue" && this.isBusy ? "turn" : undefined)
   }
 
@@ -442,10 +364,12 @@ export class SessionModel {
     if (text.startsWith("!") && text.trim().length > 1) {
       return this.request({ type: "shell", command: text.slice(1).trim() })
     }
+    // Nothing else shows it until then.
+    if (this.facts.isAway === true) this.say(`Is sent once the server is back: ${text.slice(0, 200)}`)
     this.request({ type: "prompt", text, typed, ...(after === undefined ? {} : { after }) })
   }
 
-  /** Whether a text is carried out by this program, which cannot keep it for after the turn. */
+  /** Whether a text is carried out by this program. */
   #isForHere(text: string): boolean {
     const [, name] = /^\/([^\s/]+)/.exec(text) ?? []
     return text.startsWith("!") || (name !== undefined && !this.facts.commands.some((command) => command.name === name))
@@ -453,7 +377,7 @@ export class SessionModel {
 
   #learn(info: SessionInfo): void {
     this.facts.agent = info.agent
-    this.facts.mode = info.mode ?? (info.agent === "plan" ? "plan" : "ask")
+    this.mode.learn(info)
     if (info.model !== undefined) this.facts.model = `${info.model.providerID}/${info.model.modelID}`
   }
 
@@ -462,8 +386,11 @@ export class SessionModel {
     const isBusy = this.isBusy
     const [was, isWorking] = [this.#wasWorking, isBusy]
     this.#wasWorking = isWorking
+    if (isBusy) this.later.begin()
     if (isBusy || !was || this.waiting.last?.after === "turn") return
-    this.#notify("The turn has ended")
+    const commands = this.later.release()
+    for (const text of commands) this.submit(text)
+    if (commands.length === 0) this.#notify("The turn has ended")
   }
 
   #notify(text: string): void {

@@ -50,9 +50,12 @@ export const frameOf = (model: SessionModel, size: Size, moment: Moment): Sessio
   const columns = Math.max(20, size.columns)
   const rows = Math.max(4, size.rows)
   model.columns = columns
-  if (model.pager !== undefined) return { type: "full", lines: model.pager.draw(columns, rows, style) }
-  if (model.tree !== undefined) return { type: "full", lines: model.tree.draw(columns, rows, moment.now, style) }
-  const { choosing, menu } = model
+  if (model.views.pager !== undefined) return { type: "full", lines: model.views.pager.draw(columns, rows, style) }
+  if (model.views.tree !== undefined) {
+    return { type: "full", lines: model.views.tree.draw(columns, rows, moment.now, style) }
+  }
+  const { menu } = model
+  const { choosing } = model.views
   const input = inputLines(model, { columns, rows })
   const status = statusLine(model.facts, model.live?.tree, model.used, columns, style)
   const rule = style.dim("─".repeat(columns - 1))
@@ -64,7 +67,10 @@ export const frameOf = (model: SessionModel, size: Size, moment: Moment): Sessio
     : [rule, ...choosing.lines(columns, Math.min(16, rows - 4), style), status]
   const room = Math.max(1, rows - 1 - bottom.length)
   const list = choosing !== undefined || menu === undefined ? [] : menu.lines(columns, Math.max(1, room - 2), style)
-  const waits = room < 8 ? [] : model.waiting.lines(columns, style, model.isBusy)
+  const waits = room < 8 ? [] : [
+    ...model.waiting.lines(columns, style, model.isBusy),
+    ...model.later.lines(columns, style, model.isBusy)
+  ]
   if (model.live !== undefined) model.live.dialogs.isHeld = model.isQuestionHeld
   const live = model.live?.view({ columns, rows: Math.max(2, room - list.length - waits.length + 1) }, moment)
   const before = [...live?.below ?? [], ...waits, ...list].slice(-room)

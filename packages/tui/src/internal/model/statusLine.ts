@@ -44,6 +44,7 @@ export const statusLine = (
     ...(facts.server === undefined
       ? []
       : [facts.isAway === true ? "server away" : `server ${escapeLine(facts.server.replace(/^http:\/\//, ""))}`]),
+    ...(tree?.root.state.type === "away" ? [`waits for the host ${escapeLine(tree.root.state.host)}`] : []),
     ...(used === undefined || used === 0
       ? []
       : [

@@ -6,7 +6,7 @@ import { dialogLines } from "../ask/dialogLines.ts"
 import type { DialogState } from "../ask/dialogQueue.ts"
 import type { Picker } from "../list/Picker.ts"
 import type { SessionModel } from "../model/SessionModel.ts"
-import { treeLines } from "../tree/treeLines.ts"
+import { isPast, treeLines } from "../tree/treeLines.ts"
 
 /** Lines are not wrapped: a screen reader reads whole lines. */
 export const wide = 1_000
@@ -52,12 +52,12 @@ export class PlainTalk {
   /** Takes a line that was typed. */
   take(line: string, { steady }: Moment): void {
     const model = this.#model
-    const { choosing } = model
+    const { choosing } = model.views
     const dialogs = model.live?.dialogs
     if (choosing !== undefined) {
       const { value } = choosing.items[Number(line.trim()) - 1] ?? {}
-      if (line.trim() === "") model.pick(undefined)
-      else if (isNumber(line) && value !== undefined) model.pick(value)
+      if (line.trim() === "") model.views.pick(undefined)
+      else if (isNumber(line) && value !== undefined) model.views.pick(value)
       else model.hint = "Write one of the numbers, or an empty line for none."
     } else if (dialogs !== undefined && !dialogs.isEmpty && (dialogs.isWriting || isNumber(line))) {
       const isTaken = dialogs.press([{ type: dialogs.isWriting ? "paste" : "text", text: line.trim() }], steady)
@@ -78,25 +78,32 @@ export class PlainTalk {
       const wasEnded = this.#agents.get(id)
       const isEnded = state.type === "settled"
       this.#agents.set(id, isEnded)
-      if (isEnded) return wasEnded === true ? [] : [`> ended (${state.outcome.status}) ${said}`]
+      if (isEnded) {
+        // The end of a task in the background is a line of the session already.
+        const isSaid = node.background && live.tree.root.children.includes(node)
+        return wasEnded === true || isSaid || (wasEnded === undefined && isPast(node, live.tree))
+          ? []
+          : [`> ended (${state.outcome.status}) ${said}`]
+      }
       return wasEnded === false ? [] : [`> began ${said}`]
     })
   }
 
   /** Full-screen views are printed once, and closed. */
   #views({ now }: Moment): ReadonlyArray<string> {
-    const { live, pager, tree } = this.#model
+    const { live } = this.#model
+    const { pager, tree } = this.#model.views
     const lines = pager !== undefined
       ? [`${pager.title}:`, ...pager.lines]
       : tree !== undefined && live !== undefined
       ? treeLines(live.tree, { columns: wide, rows: wide, now }).map(({ text }) => text)
       : []
-    this.#model.closeViews()
+    this.#model.views.close()
     return lines
   }
 
   #choices(): ReadonlyArray<string> {
-    const { choosing } = this.#model
+    const { choosing } = this.#model.views
     const isTold = choosing === this.#picker
     this.#picker = choosing
     if (choosing === undefined || isTold) return []

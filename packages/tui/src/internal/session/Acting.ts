@@ -5,10 +5,12 @@ import type { SessionID } from "@skein/domain/Id"
 import type * as Deferred from "effect/Deferred"
 import type * as Effect from "effect/Effect"
 import type { Moment } from "../../LiveView.ts"
-import type { Screen } from "../../Screen.ts"
 import type { SessionHost, SessionLeft, SessionRequest, SessionTerminal } from "../../SessionHost.ts"
 import type { Request } from "../model/Request.ts"
 import type { SessionModel } from "../model/SessionModel.ts"
+
+/** How it begins what a command of the person's own has written, for the model. */
+export const heardStart = "The user ran `"
 
 /** What reaches a person outside of what is drawn. */
 export interface Signals {
@@ -25,7 +27,8 @@ export interface Stage {
   readonly asked: SessionRequest
   readonly size: SessionTerminal["size"]
   readonly signals: Signals
-  readonly screen: Pick<Screen, "close" | "forget">
+  /** Leaves the terminal to another program, such as an editor, until that has ended. */
+  readonly lend: <A, E>(use: Effect.Effect<A, E>) => Effect.Effect<A, E>
   /** Something has changed: what is to be seen is drawn, and what is to be done is done. */
   readonly touch: () => void
   readonly moment: () => Moment

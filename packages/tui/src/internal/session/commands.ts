@@ -9,7 +9,6 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { escapeLine, escapeText } from "../../Escape.ts"
-import { inColumns } from "../list/columns.ts"
 import { nearest, nearestNames } from "../list/fuzzy.ts"
 import { Pager } from "../list/Pager.ts"
 import { builtins } from "../model/builtins.ts"
@@ -18,6 +17,7 @@ import type { Request } from "../model/Request.ts"
 import type { SessionModel } from "../model/SessionModel.ts"
 import type { Acting } from "./Acting.ts"
 import { helpLines } from "./help.ts"
+import { listings, printed } from "./listings.ts"
 import { listPrompts } from "./rewind.ts"
 
 type Run = (acting: Acting, words: string) => Effect.Effect<void, BackendError>
@@ -25,7 +25,7 @@ type Run = (acting: Acting, words: string) => Effect.Effect<void, BackendError>
 const current = ({ model }: Acting): SessionID | undefined => model.live?.tree.root.id
 
 const page = ({ model }: Acting, title: string, lines: ReadonlyArray<string>) =>
-  Effect.sync(() => model.page(new Pager(title, lines)))
+  Effect.sync(() => model.views.page(new Pager(title, lines)))
 
 /** For commands that need a session which is open. */
 const withSession =
@@ -45,7 +45,7 @@ export const pickSession = (model: SessionModel): Effect.Effect<void, BackendErr
     const listed = yield* sessions.list({ limit: 200 })
     const own = listed.filter(({ directory }) => directory === model.facts.directory)
     const others = listed.filter(({ directory }) => directory !== model.facts.directory)
-    model.choose(
+    model.views.choose(
       "Sessions",
       [...own, ...others].map(({ directory, id, status, time, title }) => ({
         value: id,
@@ -90,14 +90,16 @@ const chooseModel: Run = ({ backend, model, touch }, words) =>
       model.hint = near.length === 0 ? refused : `${refused} Did you mean ${near.join(" or ")}?`
       return
     }
-    model.choose(
+    const choice = model.facts.choice.model
+    model.views.choose(
       "Models",
       usable.map(({ limit, modelID, providerID }) => ({
         value: `${providerID}/${modelID}`,
         label: `${providerID}/${modelID}`,
         ...(limit === undefined ? {} : { detail: `${formatCount(limit.context)} tokens of context` })
       })),
-      take
+      take,
+      choice === undefined ? model.facts.model : `${choice.providerID}/${choice.modelID}`
     )
   })
 
@@ -120,10 +122,11 @@ const chooseAgent: Run = ({ backend, model, touch }, words) =>
       touch()
     }
     if (words !== "") return take(words)
-    model.choose(
+    model.views.choose(
       "Agents",
       primary.map(({ description = "", name }) => ({ value: name, label: name, detail: description })),
-      take
+      take,
+      model.facts.choice.agent ?? model.facts.agent
     )
   })
 
@@ -142,13 +145,16 @@ const chooseMode: Run = ({ model, touch }, words) =>
         return
       }
       if (mode !== "auto") return model.request({ type: "mode", mode })
-      model.confirm("In the mode auto nothing is asked any more. Go on?", [
+      model.views.confirm("In the mode auto nothing is asked any more. Go on?", [
         { value: "no", label: "No" },
         { value: "yes", label: "Yes, ask nothing" }
       ], (answer) => answer === "yes" ? model.request({ type: "mode", mode }) : undefined)
     }
     if (words !== "") take(words)
-    else model.choose("Modes", modes.map(([value, detail]) => ({ value, label: value, detail })), take)
+    else {
+      const items = modes.map(([value, detail]) => ({ value, label: value, detail }))
+      model.views.choose("Modes", items, take, model.facts.mode)
+    }
     touch()
   })
 
@@ -213,27 +219,6 @@ const tasks = withSession((acting, id) =>
   )
 )
 
-/** What another command of the program prints, in a full-screen view; `none` stands for no lines. */
-const printed = (
-  title: string,
-  args: ReadonlyArray<string>,
-  isShown = (_line: string): boolean => true,
-  none = "Nothing."
-): Run =>
-(acting) =>
-  Effect.flatMap(acting.host.program(acting.model.facts.directory, args), (text) => {
-    const lines = escapeText(text).trimEnd().split("\n").filter(isShown)
-    return page(
-      acting,
-      title,
-      inColumns(lines.length === 0 ? none : lines.join("\n"), acting.size().columns - 1)
-    )
-  })
-
-/** The lines of `skein config` about some keys, and what it says of files that it left out. */
-const configured = (title: string, key: string, none: string): Run =>
-  printed(title, ["config", "--full"], (line) => line.startsWith(`${key}.`) || line.startsWith("skein:"), none)
-
 const diff: Run = (acting) =>
   Effect.flatMap(acting.host.shell(acting.model.facts.directory, "git diff HEAD"), ({ output }) => {
     const { bold, cyan, green, red } = acting.model.style
@@ -289,6 +274,7 @@ const rename = withSession(({ backend, model }, id, words) =>
 )
 
 const runs: Readonly<Record<string, Run>> = {
+  ...listings,
   help: (acting) => page(acting, "Help", helpLines(acting.model.style, acting.model.facts.commands)),
   new: ({ close, model }) =>
     Effect.zipRight(close, Effect.sync(() => model.say("A new session begins with the next prompt."))),
@@ -317,13 +303,7 @@ const runs: Readonly<Record<string, Run>> = {
   cost,
   tasks,
   tree: ({ model }) => Effect.sync(() => model.openTree()),
-  agents: printed("Agents", ["agents"]),
-  commands: printed("Commands", ["commands"]),
-  skills: printed("Skills", ["skills"]),
   mcp: printed("MCP servers", ["mcp", "list"]),
-  hooks: configured("Hooks", "hooks", "No hooks are configured. See docs/hooks.md."),
-  permissions: printed("Permanent approvals", ["permissions"]),
-  config: printed("Configuration", ["config"]),
   // Its output is read here, so what it says of its terminal is not about the one that the person sees.
   doctor: printed("Checks", ["doctor"], (line) => !/^\w+\s+terminal\s/.test(line)),
   diff,

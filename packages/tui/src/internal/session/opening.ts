@@ -5,6 +5,7 @@ import type { SessionHost, SessionRequest } from "../../SessionHost.ts"
 import type { SessionModel } from "../model/SessionModel.ts"
 import type { Performer } from "./Acting.ts"
 import { pickSession } from "./commands.ts"
+import { offerModels } from "./firstModel.ts"
 
 /** Continues what is asked for, and sends the first prompt. */
 export const opening = Effect.fnUntraced(function*(
@@ -31,11 +32,11 @@ const sayLocalServers = (model: SessionModel, host: SessionHost) =>
 export const loadFacts = (
   model: SessionModel,
   host: SessionHost,
-  { agent, directory, fallback, model: wanted, session }: SessionRequest,
+  { agent, directory, fallback, model: wanted, picks, prompt, session }: SessionRequest,
   touch: () => void
 ): Effect.Effect<void, never, Backend> =>
   Effect.gen(function*() {
-    const { projects } = yield* Backend
+    const { projects, where } = yield* Backend
     const history = yield* host.history(directory)
     const isFirst = history.length === 0 && session === undefined
     model.input.load(history)
@@ -52,13 +53,21 @@ export const loadFacts = (
     if (chosen.isUsual && model.facts.model === fallback.model) {
       for (const line of fallback.note.split("\n")) model.say(line)
       yield* sayLocalServers(model, host)
-    } else if (chosen.isUsual && isFirst) {
-      model.say(`${model.facts.model} answers, because its key is set. /model chooses another one.`)
     }
     const models = yield* projects.models(directory)
+    if (chosen.isUsual && isFirst && model.facts.model !== undefined && model.facts.model !== fallback.model) {
+      // A server has a config of its own, and a prompt that is there already is not kept waiting.
+      const mayAsk = where._tag === "Local" && prompt.trim() === "" && !picks
+      if (!mayAsk || !(yield* offerModels(model, host, models, model.facts.model))) {
+        model.say(`${model.facts.model} answers, because its key is set. /model chooses another one.`)
+      }
+    }
     model.facts.context = models.find(({ modelID, providerID }) => `${providerID}/${modelID}` === model.facts.model)
       ?.limit?.context
     model.facts.commands = (yield* projects.commands(directory)).items
+    touch()
+    // Servers may take seconds to start; until then there are all commands but their prompts.
+    model.facts.commands = (yield* projects.commands(directory, { servers: true })).items
     touch()
   }).pipe(
     Effect.catchAll((error) =>

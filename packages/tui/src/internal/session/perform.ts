@@ -12,8 +12,9 @@ import { Reading } from "../model/Reading.ts"
 import type { Request } from "../model/Request.ts"
 import { workingIn } from "../model/statusLine.ts"
 import { TaskKeys } from "../model/TaskKeys.ts"
-import type { Acting, Performer, Stage } from "./Acting.ts"
+import { type Acting, heardStart, type Performer, type Stage } from "./Acting.ts"
 import { runCommand } from "./commands.ts"
+import { keepModel } from "./firstModel.ts"
 import { askRewind, goBack, listPrompts } from "./rewind.ts"
 import { makeWatching } from "./watching.ts"
 
@@ -33,8 +34,14 @@ const prompt = (
     }
     for (const note of notes) model.say(note)
     yield* beside(host.remember(model.facts.directory, text))
-    const id = yield* acting.ensure
-    const outputs = heard.splice(0)
+    let outputs: ReadonlyArray<string> = []
+    // It was not sent: nothing of it may be lost.
+    const putBack = Effect.sync(() => {
+      heard.unshift(...outputs)
+      if (model.input.isEmpty) model.input.set(text)
+    })
+    const id = yield* Effect.tapError(acting.ensure, () => putBack)
+    outputs = heard.splice(0)
     const agent = chosenAgent(model.facts)
     const { choice } = model.facts
     const prompted = yield* backend.sessions.prompt(id, {
@@ -43,7 +50,7 @@ const prompt = (
       ...(after === undefined ? {} : { after }),
       ...(agent === undefined ? {} : { agent }),
       ...(choice.model === undefined ? {} : { model: choice.model })
-    })
+    }).pipe(Effect.tapError(() => putBack))
     model.waiting.stored(prompted.messageID, { text, outputs })
     for (const note of prompted.notes) model.say(note)
     yield* beside(
@@ -89,7 +96,7 @@ const shell = (acting: Acting, command: string): Effect.Effect<void> =>
       ...tail.map((line) => model.style.dim(fit(`    ${escapeLine(line.slice(0, 1_000))}`, columns - 1))),
       exit === 0 ? model.style.dim("    exit code 0") : model.style.red(`    exit code ${exit}`)
     ])
-    heard.push(`The user ran \`${command}\` (exit code ${exit}):\n${output.slice(-20_000)}`)
+    heard.push(`${heardStart}${command}\` (exit code ${exit}):\n${output.slice(-20_000)}`)
   })
 
 const reply = ({ backend, model }: Acting, { reply: given }: Extract<Request, { readonly type: "reply" }>) =>
@@ -116,9 +123,9 @@ const transcript = ({ backend, model, size, touch }: Acting, id: SessionID): Eff
     const { live } = model
     if (live === undefined) return
     const reading = new Reading(session, new TaskKeys(() => live.tree), model.style, () => size().columns)
-    model.follow(reading)
+    model.views.follow(reading)
     reading.recall(yield* backend.sessions.messages(id))
-    model.page(reading.pager)
+    model.views.page(reading.pager)
     touch()
   })
 
@@ -129,12 +136,13 @@ const quit = ({ backend, left, model, touch }: Acting): Effect.Effect<void, Back
     if (id === undefined || model.live === undefined || !model.isWorking) return yield* Effect.asVoid(end)
     const { background } = workingIn(model.live.tree)
     const isServed = backend.where._tag === "Server"
-    const stop = backend.sessions.stop(id, "the user").pipe(Effect.timeoutOption(5_000), Effect.zipRight(end))
+    // Also where it cannot be stopped, because another process works in it.
+    const stop = backend.sessions.stop(id, "the user").pipe(Effect.timeoutOption(5_000), Effect.ensuring(end))
     if (background === 0 && !isServed) return yield* Effect.asVoid(stop)
     const work = background === 0
       ? "The turn is under way."
       : `${background} ${background === 1 ? "agent works" : "agents work"} in the background.`
-    model.confirmLeaving(work, [
+    model.views.confirmLeaving(work, [
       { value: "stay", label: "Stay here" },
       ...(isServed ? [{ value: "leave", label: "Quit, and leave it running on the server" }] : []),
       { value: "stop", label: "Stop it, and quit" }
@@ -146,7 +154,7 @@ const quit = ({ backend, left, model, touch }: Acting): Effect.Effect<void, Back
   })
 
 const carryOut = (acting: Acting, request: Request): Effect.Effect<void, BackendError> => {
-  const { backend, host, left, model, screen, signals, touch } = acting
+  const { backend, host, left, lend, model, signals, touch } = acting
   const id = ids(model)
   switch (request.type) {
     case "prompt":
@@ -159,10 +167,9 @@ const carryOut = (acting: Acting, request: Request): Effect.Effect<void, Backend
       return reply(acting, request)
     case "mode":
       return Effect.suspend(() => {
-        if (id !== undefined) return Effect.asVoid(backend.sessions.setMode(id, request.mode))
-        model.facts.mode = request.mode
-        return Effect.void
-      })
+        if (id === undefined) return Effect.sync(() => model.mode.keep(request.mode))
+        return Effect.map(backend.sessions.setMode(id, request.mode), (session) => model.mode.learn(session))
+      }).pipe(Effect.ensuring(Effect.sync(() => model.mode.settle())))
     case "promote":
       return Effect.forEach(request.tasks, (task) => backend.tasks.promote(task), { discard: true })
     case "stop":
@@ -190,6 +197,8 @@ const carryOut = (acting: Acting, request: Request): Effect.Effect<void, Backend
       return askRewind(acting, request.prompt)
     case "rewind":
       return goBack(acting, request)
+    case "keepModel":
+      return keepModel(acting, request.model)
     case "files":
       return Effect.flatMap(host.files(model.facts.directory), (files) =>
         Effect.sync(() => {
@@ -198,9 +207,7 @@ const carryOut = (acting: Acting, request: Request): Effect.Effect<void, Backend
         }))
     case "edit":
       return Effect.gen(function*() {
-        screen.close()
-        const text = yield* host.edit(request.text)
-        screen.forget()
+        const text = yield* lend(host.edit(request.text))
         if (text === undefined) model.hint = "Set VISUAL or EDITOR to the editor that Ctrl+G opens."
         else model.input.set(text.replace(/\n$/, ""))
       })
@@ -213,14 +220,12 @@ const carryOut = (acting: Acting, request: Request): Effect.Effect<void, Backend
     case "stopAndQuit":
       return Effect.gen(function*() {
         if (id !== undefined) yield* Effect.timeoutOption(backend.sessions.stop(id, "the user"), 5_000)
-        yield* Deferred.succeed(left, { session: id })
-        touch()
-      })
+      }).pipe(Effect.ensuring(Deferred.succeed(left, { session: id })), Effect.ensuring(Effect.sync(touch)))
   }
 }
 
 /** What does not wait for the session that is being opened. */
-const needsNoSession: ReadonlySet<Request["type"]> = new Set(["edit", "files", "leave", "notify", "quit"])
+const needsNoSession: ReadonlySet<Request["type"]> = new Set(["edit", "files", "keepModel", "leave", "notify", "quit"])
 
 /** Makes what carries requests out, each beside the others. */
 export const makePerformer = (stage: Stage): Effect.Effect<Performer, never, Backend | Scope.Scope> =>
@@ -260,8 +265,17 @@ export const makePerformer = (stage: Stage): Effect.Effect<Performer, never, Bac
       )
     const acting: Acting = { ...stage, backend, heard: [], open: change, close, ensure, beside }
     const isOpened = yield* Effect.makeLatch()
-    const perform = (request: Request) => {
+    const modes = yield* Effect.makeSemaphore(1)
+    // Modes are changed one after the other, and what is sent behind a change happens in that mode.
+    const inMode = (request: Request) => {
       const work = carryOut(acting, request)
+      if (request.type === "mode") return modes.withPermits(1)(work)
+      return request.type === "prompt" || request.type === "command"
+        ? Effect.zipRight(modes.withPermits(1)(Effect.void), work)
+        : work
+    }
+    const perform = (request: Request) => {
+      const work = inMode(request)
       return beside(needsNoSession.has(request.type) ? work : isOpened.whenOpen(work))
     }
     return { perform, open, opened: Effect.asVoid(isOpened.open) }

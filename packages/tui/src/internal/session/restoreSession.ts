@@ -11,8 +11,8 @@ import type { SessionModel } from "../model/SessionModel.ts"
 /** How much of a session is printed when it is opened, in lines, and how many messages are read for that. */
 const shown = { lines: 200, messages: 120 }
 
-/** How many agents at work are asked for the calls that they are in the middle of. */
-const looked = 20
+/** How many agents at work are asked for the calls that they are in the middle of, and how many messages of each. */
+const looked = { agents: 20, messages: 20 }
 
 /** What came while a session was read, and how far it was read. */
 export class Watched {
@@ -49,8 +49,8 @@ export class Watched {
 /** Makes what reads what was said and what agents at work do just now, and then takes in what has happened meanwhile. */
 export const makeRestore = (model: SessionModel, backend: typeof Backend.Service, touch: () => void) =>
   Effect.fnUntraced(function*(id: SessionID, watched: Watched) {
-    const messages = yield* backend.sessions.messages(id)
-    model.recall(watched.news(messages).slice(-shown.messages), shown.lines)
+    const messages = yield* backend.sessions.messages(id, { limit: shown.messages })
+    model.recall(watched.news(messages), shown.lines)
     for (const event of watched.release()) model.see(event)
     touch()
     const { live } = model
@@ -58,8 +58,12 @@ export const makeRestore = (model: SessionModel, backend: typeof Backend.Service
     live.tree.recall(historyOf(id, messages))
     const busy = live.tree.all.filter((node) => node.id !== id && phaseOf(node) === "working" && !node.isDeleted)
     yield* Effect.forEach(
-      busy.slice(0, looked),
-      (node) => Effect.map(backend.sessions.messages(node.id), (said) => live.tree.recall(historyOf(node.id, said))),
+      busy.slice(0, looked.agents),
+      (node) =>
+        Effect.map(
+          backend.sessions.messages(node.id, { limit: looked.messages }),
+          (said) => live.tree.recall(historyOf(node.id, said))
+        ),
       {
         concurrency: 4,
         discard: true

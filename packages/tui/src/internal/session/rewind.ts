@@ -4,7 +4,7 @@ import type { MessageID } from "@skein/domain/Id"
 import type { MessageWithParts } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
 import type { RewindRequest } from "../model/Request.ts"
-import type { Acting } from "./Acting.ts"
+import { type Acting, heardStart } from "./Acting.ts"
 import { changedSince } from "./fileChanges.ts"
 import { planRestore, type RestorePlan } from "./restore.ts"
 
@@ -13,6 +13,12 @@ const mostNamed = 8
 
 const wordsOf = ({ parts }: MessageWithParts): string =>
   parts.flatMap((part) => part.type === "text" && part.synthetic !== true ? [part.text] : []).join("\n")
+
+/** What commands of the person's own had written before that prompt. */
+const outputsOf = ({ parts }: MessageWithParts): ReadonlyArray<string> =>
+  parts.flatMap((part) =>
+    part.type === "text" && part.synthetic === true && part.text.startsWith(heardStart) ? [part.text] : []
+  )
 
 const listed = (names: ReadonlyArray<string>): string =>
   names.length <= mostNamed
@@ -33,7 +39,7 @@ export const listPrompts = ({ backend, model, touch }: Acting): Effect.Effect<vo
     const prompts = messages.filter((message) =>
       message.info.role === "user" && message.info.from === undefined && wordsOf(message).trim() !== ""
     ).toReversed()
-    model.choose(
+    model.views.choose(
       "Go back to before a prompt. This session stays as it is",
       prompts.map((message) => ({ value: message.info.id, label: wordsOf(message).slice(0, 300) })),
       (id) => {
@@ -75,7 +81,12 @@ export const askRewind = (acting: Acting, prompt: MessageID): Effect.Effect<void
     const at = messages.findIndex(({ info }) => info.id === prompt)
     const message = messages[at]
     if (message === undefined) return
-    const base = { type: "rewind", message: messages[at - 1]?.info.id, text: wordsOf(message) } as const
+    const base = {
+      type: "rewind",
+      message: messages[at - 1]?.info.id,
+      text: wordsOf(message),
+      outputs: outputsOf(message)
+    } as const
     const { changes, commands } = yield* sinceOf(acting, message.info.time.created)
     if (changes.length === 0) {
       if (commands.length > 0) model.say(`What these commands changed stays: ${listed(commands)}`)
@@ -83,7 +94,7 @@ export const askRewind = (acting: Acting, prompt: MessageID): Effect.Effect<void
     }
     const plan = yield* planRestore(host, model.facts.directory, changes)
     const { files } = plan
-    model.confirm(titleOf(plan, commands), [
+    model.views.confirm(titleOf(plan, commands), [
       { value: "stay", label: "Go back, and leave files as they are" },
       ...(files.length === 0 ? [] : [{ value: "restore", label: `Go back, and restore ${counted(files.length)}` }]),
       { value: "cancel", label: "Do not go back" }
@@ -96,8 +107,8 @@ export const askRewind = (acting: Acting, prompt: MessageID): Effect.Effect<void
 
 /** Continues in a copy up to a message, or in a new session; the prompt stands in the input again. */
 export const goBack = (
-  { backend, close, host, model, open }: Acting,
-  { files, message, text }: RewindRequest
+  { backend, close, heard, host, model, open }: Acting,
+  { files, message, outputs, text }: RewindRequest
 ): Effect.Effect<void, BackendError> =>
   Effect.gen(function*() {
     const session = model.live?.tree.root.id
@@ -111,5 +122,6 @@ export const goBack = (
         Effect.catchAll(({ message: why }) => Effect.sync(() => model.say(`${file} is not restored: ${why}`, "error")))
       )
     }
+    heard.unshift(...outputs)
     model.input.set(text)
   })

@@ -18,6 +18,7 @@ const kindOf = ({ asks, state }: AgentNode): typeof kinds[number] => {
       return "trying again"
     case "queued":
       return "queued"
+    case "away":
     case "interrupted":
     case "idle":
       return "done"
@@ -40,15 +41,20 @@ const ranked = (all: ReadonlyArray<AgentNode>, places: ReadonlyMap<SessionID, nu
   return all.toSorted((a, b) => rankOf(a) - rankOf(b) || (places.get(a.id) ?? 0) - (places.get(b.id) ?? 0))
 }
 
+/** Whether a task ended before the present turn of the root, or its last one, began. */
+export const isPast = ({ ended, state }: AgentNode, { root }: AgentTree): boolean =>
+  state.type === "settled" && ended !== undefined && ended < root.began
+
 /** The agents that get a line, each with all above it. */
 const chosen = (
   { all, places, root }: AgentTree,
   limit: number,
-  first: AgentNode = root
+  first: AgentNode = root,
+  candidates = all
 ): ReadonlySet<AgentNode> => {
   const byId = new Map(all.map((node) => [node.id, node]))
   const kept = new Set<AgentNode>([root])
-  for (const node of [first, ...ranked(all, places)]) {
+  for (const node of [first, ...ranked(candidates, places)]) {
     const line: Array<AgentNode> = []
     let each: AgentNode | undefined = node
     while (each !== undefined && !kept.has(each)) {
@@ -76,11 +82,12 @@ const walk = (
   })
 }
 
-/** The tree in at most `rows` lines. */
+/** The tree in at most `rows` lines. Of earlier turns, only what still runs gets lines; the rest is counted. */
 export const treeLines = (tree: AgentTree, frame: Frame): ReadonlyArray<TreeLine> => {
   const { all, places, root } = tree
-  const isWhole = all.length <= frame.rows
-  const kept = isWhole ? new Set(all) : chosen(tree, Math.max(1, frame.rows - 1))
+  const present = all.filter((node) => node === root || !isPast(node, tree))
+  const isWhole = all.length <= frame.rows && present.length === all.length
+  const kept = isWhole ? new Set(all) : chosen(tree, Math.max(1, frame.rows - 1), root, present)
   const lines: Array<TreeLine> = []
   walk(root, kept, (node, branch) => void lines.push(agentLine(node, branch, places.get(node.id), frame)))
   const hidden = isWhole || frame.rows < 2 ? [] : all.filter((node) => !kept.has(node))

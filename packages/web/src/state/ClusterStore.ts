@@ -1,0 +1,57 @@
+/** Owns the servers of a cluster: read once a second, while their page is shown. */
+import { signal } from "@preact/signals"
+import type { Cluster } from "@skein/api/Output"
+import { ask, messageOf, RequestFailed } from "./api.ts"
+import { pause } from "./clock.ts"
+import type { Connection } from "./stream.ts"
+
+/** How often they are read, in milliseconds: the servers say once or twice a second that they are there. */
+const pace = 1_000
+
+/** How long a server may take to answer, in milliseconds. */
+const patience = 5_000
+
+/** The servers. */
+export class ClusterStore {
+  readonly id = "cluster"
+  readonly revision = signal(0)
+  readonly problem = signal<string | undefined>(undefined)
+  /** Questions are shown at home. */
+  readonly asks = { all: [] }
+  readonly connection = { state: signal<Connection>("connecting") }
+  status: Cluster | undefined
+  readonly #end = new AbortController()
+
+  constructor() {
+    void this.#run()
+  }
+
+  /** Closes it. */
+  close(): void {
+    this.#end.abort()
+    this.connection.state.value = "closed"
+  }
+
+  async #run(): Promise<void> {
+    const { signal: ended } = this.#end
+    let failures = 0
+    while (!ended.aborted) {
+      try {
+        const late = AbortSignal.any([ended, AbortSignal.timeout(patience)])
+        this.status = await ask<Cluster>("GET", "/v1/cluster", { signal: late })
+        failures = 0
+        this.problem.value = undefined
+        this.connection.state.value = "live"
+        this.revision.value++
+      } catch (error) {
+        if (ended.aborted) return
+        failures++
+        // This server may be the one that is gone: it is asked until it is back.
+        if (error instanceof RequestFailed && error.status > 0) this.problem.value = messageOf(error)
+        this.connection.state.value = failures > 2 ? "disconnected" : "reconnecting"
+        if (error instanceof RequestFailed && error.status === 404) return
+      }
+      await pause(pace, ended)
+    }
+  }
+}
