@@ -37,6 +37,8 @@ export const bans = [
     allow: [
       "packages/core/src/internal/fairScheduler.ts",
       "packages/core/src/MonotonicClock.ts",
+      // Runs in a process of its own, without Effect.
+      "packages/tools/src/internal/watchdog/watchdogProgram.ts",
       "packages/web/src/state/clock.ts"
     ]
   },
@@ -58,6 +60,8 @@ export const bans = [
   {
     uses: ["Effect.forkDaemon", "Effect.runFork"],
     why: "starts a fiber that no scope ends",
-    fix: "Use Effect.forkScoped, Effect.forkIn or a FiberSet"
+    fix: "Use Effect.forkScoped, Effect.forkIn or a FiberSet",
+    // A simulation is the runtime of its program: it ends with it.
+    allow: ["packages/testing/src/Simulation.ts"]
   }
 ]

@@ -6,6 +6,7 @@ import { dirname, join, relative, resolve, sep } from "node:path"
 import { pathToFileURL } from "node:url"
 import { parseSync } from "oxc-parser"
 import { bans } from "./bans.mjs"
+import { arrow, floors, indexes, known, maximumLines, pure } from "./boundaryRules.mjs"
 import { fileCircles, roomCircles, stairs } from "./circles.mjs"
 import { longFunctions, maximumClosure } from "./closures.mjs"
 import { root } from "./layout.mjs"
@@ -13,106 +14,10 @@ import { isBuiltIn } from "./release/packages.mjs"
 import { isNode, walk } from "./syntax.mjs"
 
 /**
- * The arrow: domain <- core <- {tools, provider, offline, storage, config, cluster, mcp} <- {server, cli}. `api` stands on domain,
- * `client` and `view` on api, `backend` on core and client. `testing` stands beside the second group, and nothing but
- * tests imports it.
- * @type {Readonly<Record<string, ReadonlyArray<string>>>}
- */
-const arrow = {
-  domain: [],
-  view: ["domain", "api"],
-  web: ["domain", "api", "view"],
-  core: ["domain"],
-  tools: ["domain", "core"],
-  provider: ["domain", "core"],
-  offline: ["domain", "core"],
-  storage: ["domain", "core"],
-  config: ["domain", "core"],
-  cluster: ["domain", "core"],
-  mcp: ["domain", "core"],
-  testing: ["domain", "core"],
-  api: ["domain"],
-  client: ["domain", "api"],
-  backend: ["domain", "core", "api", "client"],
-  tui: ["domain", "view", "backend"],
-  acp: ["domain", "view", "backend"],
-  server: ["domain", "core", "api", "view", "tools", "provider", "offline", "storage", "config", "cluster"],
-  cli: [
-    "domain",
-    "core",
-    "api",
-    "client",
-    "view",
-    "backend",
-    "tui",
-    "tools",
-    "provider",
-    "offline",
-    "storage",
-    "config",
-    "cluster",
-    "mcp",
-    "acp",
-    "server"
-  ]
-}
-
-/**
- * Packages that know no vendor, SQL, HTTP or process: of what is not ours they import this alone. The checker of JSON Schema
- * is a function of values that has no dependency and touches nothing outside; `node:vm` bounds how long it takes.
- * @type {Readonly<Record<string, ReadonlyArray<string>>>}
- */
-const pure = { view: [], domain: ["effect"], core: ["effect", "@cfworker/json-schema", "node:vm"] }
-
-/**
- * The rooms of a package from the ground up, as ARCHITECTURE draws them: a room imports only rooms on floors below its own.
- * @type {Readonly<Record<string, ReadonlyArray<ReadonlyArray<string>>>>}
- */
-const floors = {
-  core: [
-    ["archive", "budget", "governor", "hooks", "leases", "memory", "permission", "project"],
-    ["live"],
-    ["conversation"],
-    ["model", "sessionHooks"],
-    ["calls", "compact", "summary"],
-    ["command", "turn"],
-    ["runner"],
-    ["tasks"],
-    ["session", "taskTool"]
-  ]
-}
-
-/** The longest a source file may be, in lines. */
-const maximumLines = 600
-
-/**
- * Files and folders that are still being taken apart, by the rule that does not hold for them yet. Add nothing: take out what
- * is done.
- * @typedef {{ readonly circles: ReadonlyArray<string>, readonly closures: ReadonlyArray<string> }} Exempt
- * @type {Exempt}
- */
-const known = {
-  circles: [],
-  closures: [
-    "packages/cli/src/internal/run/live.ts",
-    "packages/config/src/internal/projectTrust.ts",
-    "packages/core/src/internal/leases/makeLeases.ts",
-    "packages/core/src/internal/permission/broker.ts",
-    "packages/tools/src/internal/bash/readLine.ts",
-    "packages/tools/src/internal/sandbox/bwrap.ts",
-    "packages/tools/src/internal/claude/claudeHooks.ts",
-    "packages/tools/src/internal/sandbox/guardedPlaces.ts",
-    "packages/tools/src/internal/web/markdownWriter.ts"
-  ]
-}
-
-/** Packages whose index pulls in everything they have, which doubles the time to start. */
-const indexes = /^(effect|@effect\/(?!vitest$)[^/]+|@skein\/[^/]+)$/
-
-/**
  * @typedef {{ readonly file: string, readonly line: number, readonly rule: string, readonly message: string }} Violation
  * @typedef {{ readonly specifier: string, readonly start: number }} Import
  * @typedef {import("./syntax.mjs").Node} Node
+ * @typedef {import("./boundaryRules.mjs").Exempt} Exempt
  * @typedef {{ readonly name?: string, readonly dependencies?: object, readonly peerDependencies?: object, readonly devDependencies?: object }} Manifest
  */
 

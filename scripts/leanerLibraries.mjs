@@ -49,6 +49,41 @@ const leaner = [
   ],
   [fiberRuntime, /internalCall\(\(\) => (.+)\)(?=;$|\) \{$)/gm, "$1"],
   [core, /internalCall\(\(\) => (this\.effect_instruction_i0\([^()]*\))\)/g, "$1"],
+  // What a fiber goes back to stays in memory while the fiber waits. Only what runs then is needed, and not the operation that
+  // it followed, with all that this one was made of. Where nothing changes there is nothing to go back to.
+  [
+    fiberRuntime,
+    /(?<=\[OpCodes\.OP_ON_SUCCESS\]\(op\) \{\s*this\.pushStack\()op(?=\);)/,
+    "{ _op: OpCodes.OP_ON_SUCCESS, effect_instruction_i1: op.effect_instruction_i1 }"
+  ],
+  [
+    fiberRuntime,
+    /(?<=\[OpCodes\.OP_ON_FAILURE\]\(op\) \{\s*this\.pushStack\()op(?=\);)/,
+    "{ _op: OpCodes.OP_ON_FAILURE, effect_instruction_i1: op.effect_instruction_i1 }"
+  ],
+  [
+    fiberRuntime,
+    /(?<=\[OpCodes\.OP_ON_SUCCESS_AND_FAILURE\]\(op\) \{\s*this\.pushStack\()op(?=\);)/,
+    "{ _op: OpCodes.OP_ON_SUCCESS_AND_FAILURE, effect_instruction_i1: op.effect_instruction_i1, effect_instruction_i2: op.effect_instruction_i2 }"
+  ],
+  [
+    fiberRuntime,
+    /this\.pushStack\(new core\.RevertFlags\(revertFlags, op\)\);/,
+    "if (newRuntimeFlags !== oldRuntimeFlags || runtimeFlags_.interruptible(newRuntimeFlags)) this.pushStack(revertingTo(revertFlags));"
+  ],
+  [
+    fiberRuntime,
+    /^(?=const contOpSuccess = )/m,
+    `const reverting = new Map();
+const revertingTo = patch => {
+  const known = reverting.get(patch);
+  if (known !== undefined) return known;
+  const made = new core.RevertFlags(patch);
+  reverting.set(patch, made);
+  return made;
+};
+`
+  ],
   // A fiber copies all its references to set one, also to what it is already. Whether two values are the same can be seen
   // without taking them apart; what is set to an equal one is set.
   [
@@ -58,6 +93,69 @@ const leaner = [
     + "  if (top !== undefined && top[1] === value && top[0][Equal.symbol](fiberId)) return self;\n"
   ],
   [fiberRefs, /Equal\.equals\(currentValue, value\)/, "currentValue === value"],
+  // The same holds for what cleans up: it is made apart from the work before it, which would stay with it otherwise.
+  [
+    fiberRuntime,
+    /(?<=^export const ensuring = .*matchCauseEffect\(restore\(self\), )\{.*?^\}(?=\)\)\);$)/ms,
+    "ensuredBy(finalizer)"
+  ],
+  [
+    fiberRuntime,
+    /^(?=export const ensuring = )/m,
+    `const ensuredBy = finalizer => ({
+  onFailure: cause1 => core.matchCauseEffect(finalizer, {
+    onFailure: cause2 => core.failCause(internalCause.sequential(cause1, cause2)),
+    onSuccess: () => core.failCause(cause1)
+  }),
+  onSuccess: a => core.as(finalizer, a)
+});
+`
+  ],
+  [
+    core,
+    /(?<=^export const onExit = .*matchCauseEffect\(restore\(self\), )\{.*?^\}(?=\)\)\);$)/ms,
+    "exitedBy(cleanup)"
+  ],
+  [
+    core,
+    /^(?=export const onExit = )/m,
+    `const exitedBy = cleanup => ({
+  onFailure: cause1 => {
+    const result = exitFailCause(cause1);
+    return matchCauseEffect(cleanup(result), {
+      onFailure: cause2 => exitFailCause(internalCause.sequential(cause1, cause2)),
+      onSuccess: () => result
+    });
+  },
+  onSuccess: success => {
+    const result = exitSucceed(success);
+    return zipRight(cleanup(result), result);
+  }
+});
+`
+  ],
+  [
+    core,
+    /(?<=^export const acquireUseRelease = .*flatMap\(exit\(suspend\(\(\) => restore\(use\(a\)\)\)\), )exit => \{.*?^\}(?=\)\)\)\);$)/ms,
+    "releasing(release, a)"
+  ],
+  [
+    core,
+    /^(?=export const acquireUseRelease = )/m,
+    `const releasing = (release, a) => exit => suspend(() => release(a, exit)).pipe(matchCauseEffect({
+  onFailure: cause => exit._tag === OpCodes.OP_FAILURE
+    ? failCause(internalCause.sequential(exit.effect_instruction_i0, cause))
+    : failCause(cause),
+  onSuccess: () => exit
+}));
+`
+  ],
+  [core, /(?<=^export const exit = self => )matchCause\(self, \{.*?^\}\)(?=;$)/ms, "matchCauseEffect(self, exited)"],
+  [
+    core,
+    /^(?=export const exit = )/m,
+    "const exited = { onFailure: cause => succeed(exitFailCause(cause)), onSuccess: value => succeed(exitSucceed(value)) };\n"
+  ],
   // To have a reference set for a while, as each `provide` has the context, is nine operations and not twenty-four.
   [
     core,
@@ -65,8 +163,39 @@ const leaner = [
     `uninterruptibleMask(restore => withFiberRuntime(state => {
   const before = state.getFiberRef(self);
   state.setFiberRef(self, value);
-  return flatMap(exit(restore(use)), ended => { state.setFiberRef(self, before); return ended; });
+  return flatMap(exit(restore(use)), settingBack(state, self, before));
 }))`
+  ],
+  [
+    core,
+    /^(?=export const fiberRefLocally = )/m,
+    "const settingBack = (state, ref, before) => ended => { state.setFiberRef(ref, before); return ended; };\n"
+  ],
+  // Services are mostly provided where they already are. Then there is nothing to copy, and nothing to set.
+  [
+    "effect/dist/esm/internal/context.js",
+    /(?<=^export const merge = .*\(self, that\) => \{\n)/m,
+    "  if (hasAll(self.unsafeMap, that.unsafeMap)) return self;\n"
+  ],
+  [
+    "effect/dist/esm/internal/context.js",
+    /^(?=export const merge = )/m,
+    `const hasAll = (here, there) => {
+  for (const [tag, service] of there) {
+    if (here.get(tag) !== service || (service === undefined && !here.has(tag))) return false;
+  }
+  return true;
+};
+`
+  ],
+  [
+    core,
+    /(?<=^export const provideSomeContext = .*\(self, context\) => ).*(?=\);$)/m,
+    `withFiberRuntime(state => {
+  const present = state.getFiberRef(currentContext);
+  const merged = Context.merge(present, context);
+  return merged === present ? self : fiberRefLocally(self, currentContext, merged);
+})`
   ]
 ]
 

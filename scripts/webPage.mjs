@@ -24,6 +24,8 @@ export const buildPage = async () => {
     entryNames: "assets/[name]-[hash]",
     outdir: pageDir,
     bundle: true,
+    splitting: true,
+    chunkNames: "assets/[name]-[hash]",
     format: "esm",
     platform: "browser",
     target: ["chrome115", "firefox117", "safari17"],
@@ -39,13 +41,14 @@ export const buildPage = async () => {
   /** @type {Map<string, Uint8Array>} */
   const files = new Map()
   for (const { contents, path } of outputFiles) files.set(`assets/${basename(path)}`, contents)
-  const named = (/** @type {string} */ extension) => [...files.keys()].find((name) => extname(name) === extension) ?? ""
+  const named = (/** @type {string} */ name, /** @type {string} */ extension) =>
+    [...files.keys()].find((file) => basename(file).startsWith(`${name}-`) && extname(file) === extension) ?? ""
   const icon = readFileSync(join(source, "icon.svg"))
   const iconName = `assets/icon-${createHash("sha256").update(icon).digest("hex").slice(0, 8)}.svg`
   files.set(iconName, icon)
   const html = readFileSync(join(source, "index.html"), "utf8")
-    .replace("{{script}}", `/${named(".js")}`)
-    .replace("{{style}}", `/${named(".css")}`)
+    .replace("{{script}}", `/${named("app", ".js")}`)
+    .replace("{{style}}", `/${named("style", ".css")}`)
     .replace("{{icon}}", `/${iconName}`)
   files.set("index.html", Buffer.from(html))
   return { files, inputs: Object.keys(metafile.inputs) }

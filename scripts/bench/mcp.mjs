@@ -17,13 +17,11 @@ import { spawn } from "node:child_process"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { root } from "../layout.mjs"
+import { median } from "./median.mjs"
 
 const script = join(root, "packages", "mcp", "test", "support", "server.mjs")
 const targets = { call: 1 }
 const counts = { batches: 20, calls: 50, turns: 20 }
-
-/** @param {ReadonlyArray<number>} numbers */
-const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
 
 /** A machine on which programs are started plainly. @type {import("@skein/mcp/McpHost").McpHost} */
 const host = {
@@ -35,6 +33,7 @@ const host = {
   fetch: globalThis.fetch,
   fetchPublic: globalThis.fetch,
   credentials: { read: () => Effect.succeed(undefined), write: () => Effect.void, remove: () => Effect.void },
+  remember: () => () => undefined,
   launch: ({ command: [program, ...words], directory }) =>
     Effect.map(
       Effect.acquireRelease(

@@ -3,6 +3,7 @@
 // it), with a model that answers at once or streams. `--only open,flock,history,long`, `--rounds 9`, `--seconds 20`,
 // `--agents 100` choose less. The figures of processes come from /proc, so it needs Linux.
 import { parseArgs } from "node:util"
+import { measureParts } from "./rows.mjs"
 import { measureFlock } from "./terminal/flock.mjs"
 import { measureHistory } from "./terminal/history.mjs"
 import { measureLong } from "./terminal/long.mjs"
@@ -17,12 +18,9 @@ const { values } = parseArgs({
   }
 })
 
-/** @typedef {{ readonly name: string, readonly value: string, readonly target: string, readonly met: boolean }} Row */
-
 const flock = { agents: Number(values.agents), seconds: Number(values.seconds) }
 
-/** @type {Readonly<Record<string, () => Promise<ReadonlyArray<Row>>>>} */
-const parts = {
+await measureParts({
   open: () => measureOpening(Number(values.rounds)),
   flock: async () => [
     ...await measureFlock({ ...flock, isAttached: true }),
@@ -30,15 +28,4 @@ const parts = {
   ],
   history: () => measureHistory(10_000),
   long: () => measureLong(20)
-}
-
-let failed = false
-for (const part of values.only.split(",")) {
-  const measure = parts[part]
-  if (measure === undefined) throw new Error(`There is no part ${part}. There are ${Object.keys(parts).join(", ")}.`)
-  for (const { met, name, target, value } of await measure()) {
-    failed ||= !met
-    console.log(`${met ? "ok  " : "MISS"} ${name.padEnd(58)} ${value.padStart(12)}  (${target})`)
-  }
-}
-process.exit(failed ? 1 : 0)
+}, values.only)

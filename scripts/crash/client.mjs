@@ -2,7 +2,7 @@
 // A client of servers that remembers what it knows over their deaths: it prompts once, and follows the tree's events from
 // the last one that it got.
 
-/** @typedef {{ readonly url: string, readonly token: string }} Found */
+/** @typedef {{ readonly url: string, readonly token: string, readonly pid: number }} Found */
 
 /** What another server may answer while a tree changes hands: ask again. */
 const isBusy = (/** @type {number} */ status) => status === 409 || status === 423 || status === 503

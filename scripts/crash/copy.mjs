@@ -1,5 +1,5 @@
 // @ts-check
-// A separate build of the program, which other builds do not change, and whose source may be changed.
+// Separate copies of the program, which other builds do not change. The source of one may be changed.
 import { spawnSync } from "node:child_process"
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -12,6 +12,16 @@ import { root } from "../layout.mjs"
 
 /** @param {string} path */
 const isSource = (path) => !/\/(node_modules|dist|test)$/.test(path)
+
+/** Copies the built program into a directory that is not there yet; gives the copy. @param {string} directory */
+export const copyBuilt = (directory) => {
+  const cli = join("packages", "cli")
+  for (const name of ["bin", "dist", "package.json"]) {
+    cpSync(join(root, cli, name), join(directory, cli, name), { recursive: true })
+  }
+  symlinkSync(join(root, "node_modules"), join(directory, "node_modules"))
+  return join(directory, cli, "bin", "skein.js")
+}
 
 /**
  * Builds a copy in a directory that is not there yet; gives the program.

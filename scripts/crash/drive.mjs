@@ -22,8 +22,9 @@ import { makeWorld } from "./world.mjs"
  *   readonly unknown: number,
  *   readonly lost: ReadonlyArray<string>,
  *   readonly doubled: ReadonlyArray<string>,
- *   readonly invalid: ReadonlyArray<string>
- * }} Verdict
+ *   readonly invalid: ReadonlyArray<string>,
+ *   readonly recoveries?: ReadonlyArray<{ readonly how: string, readonly took: number }>
+ * }} Verdict `recoveries`: how long trees were without a process (ms), and what had happened to it
  */
 
 /** How often the program is started for one run, at most. */

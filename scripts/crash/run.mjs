@@ -12,8 +12,10 @@ import { atPoints, atRandom, carryOut, isBad } from "./jobs.mjs"
 import { mutants } from "./mutants.mjs"
 import { startPostgres } from "./postgres.mjs"
 import { recovery } from "./recovery.mjs"
-import { faultsOf, rowOf, table } from "./report.mjs"
-import { driveRunners, pointPlans, restartPlans, runnersPlans } from "./runners.mjs"
+import { recoveryFigure } from "./recoveryFigure.mjs"
+import { faultsOf, recoveryTable, rowOf, table } from "./report.mjs"
+import { joinPlans, pointPlans, restartPlans, runnersPlans, samePlans } from "./runnerPlans.mjs"
+import { driveRunners } from "./runners.mjs"
 import { driveServer, serverPlans } from "./server.mjs"
 
 const help =
@@ -25,7 +27,9 @@ Without a flag: each point with 12 seeds, and 1,000 random instants.
   --server     kills \`skein serve\` 200 times at random, while a client follows; --kills N for another number
   --runners    three servers on one PostgreSQL, of which one is killed, one frozen for 30 s and one asked to leave in each
                of 12 runs; --runs N for another number. Then one is frozen at each point that commands and files pass
-  --cluster    the same with servers of a cluster, which take up trees themselves, and with restarts of PostgreSQL
+  --cluster    the same with servers of a cluster, which take up trees themselves. Then PostgreSQL is restarted every 5 to
+               20 s, two servers are cut off from each other, the locks of the engine are taken away, and all servers are
+               restarted in turn, and servers join one whose agents wait; --freeze N freezes for N seconds instead of 60
   --recovery   how long it takes until a tree of 100 children is at work again
   --out DIR    where results.json and table.md go; scripts/crash/results otherwise
 With SKEIN_CRASH_KEEP=1 in the environment, the place of each run is kept, and named.`
@@ -43,6 +47,7 @@ const { values: flags } = parseArgs({
     cluster: { type: "boolean" },
     kills: { type: "string", default: "200" },
     runs: { type: "string", default: "12" },
+    freeze: { type: "string", default: "60" },
     out: { type: "string", default: join(root, "scripts", "crash", "results") },
     help: { type: "boolean" }
   }
@@ -53,8 +58,8 @@ const jobs = Math.max(2, availableParallelism())
 /** How many trees three runners work on together. */
 const treesOfRunners = 4
 
-/** How many runs PostgreSQL is restarted in, twice each. */
-const postgresRestarts = 4
+/** How many runs each of the other blows gets, of those of a kill, a freeze and a leave. */
+const shareOfOthers = 1 / 3
 
 /** Where a runner is frozen: around what cannot be undone. */
 const pointsOfRunners = [
@@ -169,6 +174,27 @@ const served = async () => {
   return ![plain, ...verdicts].some(isBad)
 }
 
+/** What happened to a server, by the name of the blow. */
+const causes = /** @type {const} */ ([["kill", "kill -9"], ["freeze", "SIGSTOP"], ["leave", "SIGTERM"]])
+
+/** Writes how long trees were without a server, as a table and as a drawing. @param {ReadonlyArray<import("./drive.mjs").Verdict>} verdicts @param {string} words */
+const writeRecoveries = (verdicts, words) => {
+  const seen = verdicts.flatMap(({ recoveries = [] }) => recoveries)
+  const times = new Map(causes.flatMap(([how, name]) => {
+    const found = seen.filter((each) => each.how === how).map(({ took }) => took)
+    return found.length === 0 ? [] : [[name, found]]
+  }))
+  const recoveries = recoveryTable(times)
+  mkdirSync(flags.out, { recursive: true })
+  writeFileSync(join(flags.out, "cluster.md"), `${words}\n\n${recoveries}\n`)
+  const runs = `${verdicts.length} runs with ${treesOfRunners} trees each`
+  writeFileSync(
+    join(flags.out, "recovery.svg"),
+    recoveryFigure(times, `${runs}, from the last sign of life of the server.`)
+  )
+  process.stdout.write(`\n${recoveries}\n`)
+}
+
 /** @param {boolean} cluster */
 const byRunners = (cluster) =>
   withPostgres(async (postgres) => {
@@ -177,14 +203,33 @@ const byRunners = (cluster) =>
       driveRunners({ ...plan, cluster, postgres, program })
     const plain = await by({ label: "nobody", blows: [], frozen: 0, trees: treesOfRunners })
     say(`a run that nobody disturbs takes ${Math.round(plain.milliseconds)} ms`)
-    const plans = runnersPlans(Number(flags.runs), plain.milliseconds, 30_000, treesOfRunners)
-    const struck = await all(plans, by, program, "a kill, a freeze, a leave", 1)
-    const frozen = await all(pointPlans(pointsOfRunners), by, program, "frozen at a point", 1)
-    const restarts = cluster
-      ? await all(restartPlans(postgresRestarts, treesOfRunners), by, program, "PostgreSQL", 1)
-      : undefined
-    const kinds = [struck, frozen, ...(restarts === undefined ? [] : [restarts])]
-    process.stdout.write(`${table([rowOf("not at all", [plain]), ...kinds.map(({ row }) => row)])}\n`)
+    const freeze = cluster ? Number(flags.freeze) * 1_000 : 30_000
+    const runs = Number(flags.runs)
+    const few = Math.ceil(runs * shareOfOthers)
+    const same = (/** @type {import("./blows.mjs").How} */ how) =>
+      samePlans(how, few, plain.milliseconds, treesOfRunners)
+    const kinds = [
+      await all(
+        runnersPlans(runs, plain.milliseconds, freeze, treesOfRunners),
+        by,
+        program,
+        "a kill, a freeze, a leave",
+        1
+      ),
+      await all(pointPlans(pointsOfRunners.slice(0, runs)), by, program, "frozen at a point", 1)
+    ]
+    if (cluster) {
+      kinds.push(
+        await all(restartPlans(few, treesOfRunners), by, program, "PostgreSQL restarted", 1),
+        await all(same("cut"), by, program, "two servers cut off from each other", 1),
+        await all(same("locks"), by, program, "locks of the engine taken away", 1),
+        await all(same("roll"), by, program, "all restarted in turn", 1),
+        await all(joinPlans(few, 2 * treesOfRunners), by, program, "servers join one whose agents wait", 1)
+      )
+    }
+    const words = table([rowOf("not at all", [plain]), ...kinds.map(({ row }) => row)])
+    process.stdout.write(`${words}\n`)
+    if (cluster) writeRecoveries(kinds.flatMap(({ verdicts }) => verdicts), words)
     return ![plain, ...kinds.flatMap(({ verdicts }) => verdicts)].some(isBad)
   })
 

@@ -8,6 +8,7 @@ import { chance } from "./chance.mjs"
 import { brokenAt, makeClient } from "./client.mjs"
 import { startModel } from "./model.mjs"
 import { judge } from "./oracle.mjs"
+import { notEnded } from "./report.mjs"
 import { makeWorld } from "./world.mjs"
 
 /** @typedef {import("./drive.mjs").Verdict} Verdict */
@@ -70,7 +71,7 @@ export const driveServer = async ({ instants, label, program }) => {
       if (signal === "SIGKILL") kills++
       if (hung) client.trouble.push(`the server hung: ${stderr.slice(-300)}`)
     }
-    if (!client.isIdle()) client.trouble.push("the turn did not end")
+    if (!client.isIdle()) client.trouble.push(notEnded)
     const verdict = judge({
       stored: world.look(),
       made: world.effects(),

@@ -7,6 +7,7 @@ import { Agent, request } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { root } from "../../layout.mjs"
+import { median } from "../median.mjs"
 import { serve } from "./serve.mjs"
 
 const bare = `
@@ -84,9 +85,6 @@ const rate = async (port, seconds, path, headers) => {
   agent.destroy()
   return count / seconds
 }
-
-const median = (/** @type {ReadonlyArray<number>} */ values) =>
-  values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
 
 /** @param {number} seconds of each measurement */
 export const measureRoute = async (seconds) => {

@@ -4,7 +4,8 @@ import { spawn } from "node:child_process"
 import { rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileName, files, sentinel } from "../conversation.mjs"
-import { median, startModel } from "../measure.mjs"
+import { startModel } from "../measure.mjs"
+import { median } from "../median.mjs"
 import { makeHome, program, serve } from "./serve.mjs"
 
 const subagents = 100
@@ -68,8 +69,8 @@ export const measureTree = async (rounds) => {
     walls.run.push(await byRun())
     walls.server.push(await byServer())
   }
-  const run = median(walls.run) ?? 0
-  const ratio = (median(walls.server) ?? 0) / run
+  const run = median(walls.run)
+  const ratio = median(walls.server) / run
   return [{
     name: `${subagents} subagents through the server`,
     value: `${ratio.toFixed(2)} x`,

@@ -2,8 +2,9 @@
 // How fast a session of many messages is open: from the start of the program to its last line on the screen.
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { median } from "../median.mjs"
 import { cpuOf } from "../server/serve.mjs"
-import { makeWorld, median } from "./world.mjs"
+import { makeWorld } from "./world.mjs"
 
 /** @param {number} at */
 const digits = (at) => String(at).padStart(8, "0")

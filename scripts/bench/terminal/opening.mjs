@@ -1,6 +1,7 @@
 // @ts-check
 // From the start of the program to a prompt that takes keys, beside a whole `skein run`.
-import { makeWorld, median, ready } from "./world.mjs"
+import { median } from "../median.mjs"
+import { makeWorld, ready } from "./world.mjs"
 
 /** @param {number} rounds @returns {Promise<ReadonlyArray<import("../terminal.mjs").Row>>} */
 export const measureOpening = async (rounds) => {

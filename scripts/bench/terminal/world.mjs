@@ -10,9 +10,6 @@ const modelFile = fileURLToPath(new URL("model.mjs", import.meta.url))
 
 export const ready = "Write a prompt"
 
-/** @param {ReadonlyArray<number>} values */
-export const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
-
 /** Makes it. */
 export const makeWorld = async (/** @type {Record<string, string>} */ more = {}) => {
   const model = spawn(process.execPath, [modelFile], { stdio: ["ignore", "pipe", "inherit"] })
