@@ -1,11 +1,12 @@
 /** The built program as the agent of clients of the Agent Client Protocol: a foreign one, acpx, and one of these tests. */
 import { type Frame, makeChecker } from "@skein/testing/AcpFrames"
 import { spawn } from "node:child_process"
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { afterEach, expect, it, vi } from "vitest"
+import { expect, it, vi } from "vitest"
 import { startAcp } from "./support/acp.ts"
+import { atEnd } from "./support/atEnd.ts"
 import { program, sandbox } from "./support/cli.ts"
 import { type LlmRequest, type Script, startLlm } from "./support/llm.ts"
 import { startServer } from "./support/server.ts"
@@ -13,11 +14,6 @@ import { startServer } from "./support/server.ts"
 vi.setConfig({ testTimeout: 60_000 })
 
 const acpx = fileURLToPath(new URL("../node_modules/acpx/dist/cli.js", import.meta.url))
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 /** Runs acpx against the program, over a scripted model. */
 const run = async (
@@ -27,7 +23,7 @@ const run = async (
 ) => {
   const llm = await startLlm(script)
   const place = sandbox({ llm: llm.url, files })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   const command = `${process.execPath} ${program} acp -m openai/m`
   const child = spawn(process.execPath, [acpx, "--agent", command, "--format", "json", ...args], {
     cwd: place.project,
@@ -123,7 +119,7 @@ it("writes nothing that acpx does not allow", async () => {
 const world = async (script: Script, more: Readonly<Record<string, string>> = {}) => {
   const llm = await startLlm(script)
   const place = sandbox({ llm: llm.url, files: more })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   return { llm, place }
 }
 
@@ -154,6 +150,106 @@ it("lets agents use the MCP servers that the editor names, also those that it na
   expect(JSON.stringify(client.updates)).not.toContain("mcp_later_echo")
   await open([server("later")])
   expect(JSON.stringify(client.updates)).toContain("mcp_later_echo")
+  expect(await client.close()).toMatchObject({ code: 0 })
+})
+
+/** An editor with one unsaved text. It saves what it is given. */
+const editorOf = (path: string, text: string) => {
+  const asked: Array<Record<string, unknown>> = []
+  const editor = { text, asked }
+  return {
+    editor,
+    capabilities: { fs: { readTextFile: true, writeTextFile: true } },
+    answers: {
+      "session/request_permission": () => ({ outcome: { outcome: "selected", optionId: "once" } }),
+      "fs/read_text_file": (params: Record<string, unknown>) => {
+        asked.push(params)
+        return { content: params["path"] === path ? editor.text : "" }
+      },
+      "fs/write_text_file": ({ content }: Record<string, unknown>) => {
+        editor.text = String(content)
+        writeFileSync(path, editor.text)
+        return {}
+      }
+    }
+  }
+}
+
+it("reads and edits what is not saved in the editor, also for a subagent", async () => {
+  const { place } = await world(({ messages, user: [first = ""] }) => {
+    const results = messages.filter(({ role }) => role === "tool")
+    if (!first.includes("Change it")) return results.length > 0 ? "Done." : { calls: [task("general", "Change it")] }
+    if (results.length === 0) return { calls: [{ tool: "read", args: { filePath: "a.txt" } }] }
+    return results.length > 1 ? `Changed: ${JSON.stringify(results[0])}` : {
+      calls: [{ tool: "edit", args: { filePath: "a.txt", oldString: "typed", newString: "changed" } }]
+    }
+  }, { "a.txt": "saved\n" })
+  const path = join(place.project, "a.txt")
+  const { editor, ...client } = editorOf(path, "saved\ntyped\n")
+  const acp = await startAcp(place, { args: ["-m", "openai/m"], ...client })
+  const { sessionId } = await acp.request("session/new", { cwd: place.project, mcpServers: [] })
+  await acp.request("session/prompt", { sessionId, prompt: say("Go") })
+  expect(editor.asked[0]).toEqual({ sessionId, path })
+  expect(editor.text).toBe("saved\nchanged\n")
+  expect(readFileSync(path, "utf8")).toBe("saved\nchanged\n")
+  expect(JSON.stringify(acp.updates)).toContain("It is not saved yet")
+  expect(await acp.close()).toMatchObject({ code: 0 })
+})
+
+it("says which MCP servers of the editor are left out, and why", async () => {
+  const { place } = await world(() => "Hi")
+  const client = await startAcp(place, {
+    args: ["-m", "openai/m"],
+    capabilities: { session: { notices: {} }, subagents: {} }
+  })
+  const mcpServers = [
+    { name: "near", type: "acp", serverId: "1" },
+    { name: "file", type: "http", url: "file:///etc/passwd", headers: [] },
+    { name: "twice", command: "true", args: [], env: [] },
+    { name: "twice", command: "false", args: [], env: [] }
+  ]
+  const { sessionId } = await client.request("session/new", { cwd: place.project, mcpServers })
+  await client.request("session/prompt", { sessionId, prompt: say("Hi") })
+  const said = JSON.stringify(client.updates)
+  expect(said).toContain("MCP server near is not used: its type acp is not supported")
+  expect(said).toContain("MCP server file is not used: file:///etc/passwd is no http(s) URL")
+  expect(said).toContain("names two MCP servers twice: the first one is used")
+  expect(await client.close()).toMatchObject({ code: 0 })
+})
+
+it("opens a session only in its own directory, by whichever name", async () => {
+  const { place } = await world(() => "Hi")
+  const client = await startAcp(place, { args: ["-m", "openai/m"] })
+  const { sessionId } = await client.request("session/new", { cwd: place.project, mcpServers: [] })
+  const link = join(place.project, "..", "link")
+  symlinkSync(place.project, link)
+  await client.request("session/load", { sessionId, cwd: `${place.project}/`, mcpServers: [] })
+  await client.request("session/load", { sessionId, cwd: link, mcpServers: [] })
+  await expect(client.request("session/load", { sessionId, cwd: "/", mcpServers: [] })).rejects.toThrow("and not in /")
+  const missing = client.request("session/new", { cwd: "/no/such/place", mcpServers: [] })
+  await expect(missing).rejects.toThrow("Name a directory that exists as cwd.")
+  expect(await client.request("session/list", { cwd: link })).toMatchObject({ sessions: [{ sessionId }] })
+  expect(await client.close()).toMatchObject({ code: 0 })
+})
+
+it("shows the todos of an agent as a plan, without those that were given up", async () => {
+  const todo = (content: string, status: string) => ({ content, status, priority: "high" })
+  const todos = [todo("First", "completed"), todo("Second", "in_progress"), todo("Never", "cancelled")]
+  const { place } = await world(({ messages }) =>
+    messages.at(-1)?.role === "tool" ? "Done." : { calls: [{ tool: "todowrite", args: { todos } }] }
+  )
+  const client = await startAcp(place, { args: ["-m", "openai/m"] })
+  const { sessionId } = await client.request("session/new", { cwd: place.project, mcpServers: [] })
+  await client.request("session/prompt", { sessionId, prompt: say("Plan") })
+  const plans = () => client.updates.filter(({ update }) => update["sessionUpdate"] === "plan")
+  const entries = [
+    { content: "First", status: "completed", priority: "high" },
+    { content: "Second", status: "in_progress", priority: "high" }
+  ]
+  expect(plans()).toEqual([{ sessionId, update: { sessionUpdate: "plan", entries } }])
+  // A client that loads the session sees where its work stands.
+  await client.request("session/load", { sessionId, cwd: place.project, mcpServers: [] })
+  expect(plans()[1]).toEqual(plans()[0])
   expect(await client.close()).toMatchObject({ code: 0 })
 })
 
@@ -200,6 +296,11 @@ it("works through the server that holds the database, which continues without th
         : { calls: [{ tool: "write", args: { filePath: "new.txt", content: "hello\n" } }] }
   )
   await startServer(place)
+  const careful = await startAcp(place, { capabilities: { fs: { readTextFile: true } } })
+  await careful.request("session/new", { cwd: place.project, mcpServers: [] })
+  await careful.request("session/new", { cwd: place.project, mcpServers: [] })
+  expect(await careful.close()).toMatchObject({ code: 0 })
+  expect(JSON.stringify(careful.updates).split("Unsaved changes in the editor are not seen").length).toBe(2)
   let isAsked = () => {}
   const asked = new Promise<void>((resolve) => isAsked = resolve)
   const first = await startAcp(place, {

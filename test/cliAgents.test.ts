@@ -1,14 +1,10 @@
 /** The built program with an agent from a file. */
-import { afterEach, expect, it, vi } from "vitest"
+import { expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 it("an agent from a file is listed with its origin, and runs with its prompt", async () => {
   const llm = await startLlm(({ messages }) => JSON.stringify(messages[0]))
@@ -19,7 +15,7 @@ it("an agent from a file is listed with its origin, and runs with its prompt", a
       ".claude/agents/helper.md": "---\nname: helper\ndescription: Helps\nmodel: opus\ntools: Read\n---\nHelp.\n"
     }
   })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   const { stderr, stdout } = await place.run(["agents"])
   expect(stdout).toMatch(/^team\/critic\tall\t-\t\S+\.skein\/agent\/team\/critic\.md:2\tFinds faults$/m)
   expect(stdout).toMatch(/^helper\tall\tsession\/large\t\S+\.claude\/agents\/helper\.md:\d\tHelps$/m)

@@ -5,18 +5,14 @@
 import { spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, expect, it, vi } from "vitest"
+import { expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
 const works = spawnSync("bwrap", ["--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]).status === 0
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 /** A call of bash. */
 interface Line {
@@ -34,7 +30,7 @@ const place = async (lines: ReadonlyArray<Line>, config: object = {}) => {
       : { calls: [{ tool: "bash", args: line }] }
   })
   const where = sandbox({ llm: llm.url })
-  cleanup.push(llm.close, where.remove)
+  atEnd(llm.close, where.remove)
   const directory = join(where.home, "config", "skein")
   mkdirSync(directory, { recursive: true })
   writeFileSync(join(directory, "skein.json"), JSON.stringify(config))

@@ -1,16 +1,12 @@
 /** The built program with a server that speaks Anthropic's protocol. */
 import { readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { afterEach, expect, it, vi } from "vitest"
+import { expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { startWireServer, type WireRequest } from "./support/wireServer.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 interface Block {
   readonly type: string
@@ -93,7 +89,7 @@ const key = "sk-ant-canary-0123456789"
 const world = async () => {
   const server = await startWireServer(script)
   const place = sandbox({ files: { "a.txt": "apples\n", "b.txt": "pears\n" } })
-  cleanup.push(server.close, place.remove)
+  atEnd(server.close, place.remove)
   const env = { ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: server.url }
   return { server, place, run: (...args: ReadonlyArray<string>) => place.run(["run", ...args], { env }) }
 }

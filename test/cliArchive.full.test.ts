@@ -2,7 +2,8 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { join } from "node:path"
-import { afterEach, describe, expect, it, vi } from "vitest"
+import { describe, expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { type Sandbox, sandbox, type Start } from "./support/cli.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -12,14 +13,9 @@ const Database = createRequire(new URL("../packages/storage/package.json", impor
   file: string
 ) => { readonly prepare: (sql: string) => { readonly run: (id: string) => unknown }; readonly close: () => void }
 
-const cleanup: Array<() => unknown> = []
-afterEach(() => {
-  for (const each of cleanup.splice(0).toReversed()) each()
-})
-
 const world = (): Sandbox => {
   const place = sandbox({ files: { "a.txt": "a" } })
-  cleanup.push(place.remove)
+  atEnd(place.remove)
   return place
 }
 

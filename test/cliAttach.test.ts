@@ -4,26 +4,22 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
-import { afterEach, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { type Ended, type Sandbox, sandbox } from "./support/cli.ts"
 import { type Llm, type Script, startLlm } from "./support/llm.ts"
 import { serversOf, startServer } from "./support/server.ts"
 import { until } from "./support/until.ts"
 
-const open: Array<() => void | Promise<unknown>> = []
-afterEach(async () => {
-  for (const close of open.splice(0).toReversed()) await close()
-})
-
 const place = (options: Parameters<typeof sandbox>[0] = {}): Sandbox => {
   const made = sandbox(options)
-  open.push(made.remove)
+  atEnd(made.remove)
   return made
 }
 
 const serve = async (at: Sandbox, args?: ReadonlyArray<string>) => {
   const server = await startServer(at, args)
-  open.push(async () => {
+  atEnd(async () => {
     server.child.kill("SIGKILL")
     await server.ended
   })
@@ -32,7 +28,7 @@ const serve = async (at: Sandbox, args?: ReadonlyArray<string>) => {
 
 const model = async (script: Script): Promise<Llm> => {
   const llm = await startLlm(script)
-  open.push(llm.close)
+  atEnd(llm.close)
   return llm
 }
 
@@ -221,7 +217,7 @@ describe("the server that a command finds", () => {
       })
     })
     await new Promise<void>((resolve) => stranger.listen(0, "127.0.0.1", resolve))
-    open.push(() => void stranger.close())
+    atEnd(() => void stranger.close())
     const url = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`
     const server = await serve(at)
     const [name = ""] = readdirSync(serversOf(at)).filter((each) => each.endsWith(".json"))
@@ -323,7 +319,7 @@ describe("a signal before a run has a session", () => {
       })
     })
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve))
-    open.push(() => {
+    atEnd(() => {
       silent.closeAllConnections()
       silent.close()
     })

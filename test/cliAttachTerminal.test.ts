@@ -1,7 +1,8 @@
 /** Proves what terminals on sessions of a server show, answer and leave behind. Needs python3. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { program, sandbox } from "./support/cli.ts"
 import { type Script, startLlm } from "./support/llm.ts"
 import { startServer } from "./support/server.ts"
@@ -9,17 +10,12 @@ import { hasPython, onTerminal, type TypedKey } from "./support/terminal.ts"
 
 if (!hasPython) console.warn("cliAttachTerminal.test.ts is skipped: python3, whose pty module it needs, is not there.")
 
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
-
 const world = async (script: Script) => {
   const llm = await startLlm(script)
   const place = sandbox({ llm: llm.url })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   const server = await startServer(place)
-  cleanup.push(async () => {
+  atEnd(async () => {
     server.child.kill("SIGKILL")
     await server.ended
   })

@@ -1,14 +1,10 @@
 /** The built program and an answer with far too long arguments: its next request stays small. */
-import { afterEach, expect, it, vi } from "vitest"
+import { expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 for (
   const [name, pieces] of [["in one event", 1], ["in 400 events", 400]] as const
@@ -28,7 +24,7 @@ for (
       return asked === 2 ? { deltas, finish: "tool_calls" } : "I go on."
     })
     const place = sandbox({ llm: llm.url })
-    cleanup.push(llm.close, place.remove)
+    atEnd(llm.close, place.remove)
     const first = await place.run(["run", "-m", "openai/m", "Begin."])
     expect(first.code).toBe(1)
     expect(first.stderr).toContain("limits.answer")

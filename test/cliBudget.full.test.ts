@@ -1,17 +1,13 @@
 /** The built program with a budget: what its agents use together, how it ends, and what it reports meanwhile. */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, describe, expect, it, vi } from "vitest"
+import { describe, expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
 import { until } from "./support/until.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 interface Result {
   readonly sessionID: string
@@ -54,7 +50,7 @@ const crowd = (
 const spending = async (script: (request: LlmRequest) => LlmAnswer, ...budget: ReadonlyArray<string>) => {
   const llm = await startLlm(script)
   const place = priced(llm.url)
-  cleanup.push(llm.close)
+  atEnd(llm.close)
   const ended = await place.run(["run", "-m", "openai/m", "--title", "t", "--format", "json", ...budget, "go"])
   const lines = ended.stdout.trimEnd().split("\n").map((line) => JSON.parse(line))
   const result: Result = lines.at(-1)
@@ -79,7 +75,7 @@ const spending = async (script: (request: LlmRequest) => LlmAnswer, ...budget: R
 /** A place whose model has a price. */
 const priced = (llm: string) => {
   const place = sandbox({ llm })
-  cleanup.push(place.remove)
+  atEnd(place.remove)
   const config = join(place.home, "config", "skein")
   mkdirSync(config, { recursive: true })
   const models = { m: { price: { input: "1", output: "4" } } }
@@ -168,10 +164,10 @@ describe("a task that waits for budget", () => {
       return partOf(request) === undefined ? answer : { ...answer, hangs: true }
     })
     const place = priced(llm.url)
-    cleanup.push(llm.close)
+    atEnd(llm.close)
     const args = ["run", "-m", "openai/m", "--title", "t", "--budget-tokens", "9000", "go"]
     const running = place.start(args)
-    cleanup.push(() => running.child.kill("SIGKILL"))
+    atEnd(() => running.child.kill("SIGKILL"))
     await until(() =>
       /> subagent:waits for budget: \d+ of 9000 tokens for the session ses_\w+ above and all below that are free .*\(Part \d\)/
         .test(running.output())
@@ -198,7 +194,7 @@ describe("the survey without a key", () => {
     const names = Array.from({ length: 24 }, (_, i) => `src/part${i % 8}/file${i}.ts`)
     const files = Object.fromEntries(names.map((name, i) => [name, `export const value${i} = ${i}\n`.repeat(40)]))
     const place = sandbox({ files })
-    cleanup.push(place.remove)
+    atEnd(place.remove)
     const survey = async (...budget: ReadonlyArray<string>) => {
       const ended = await place.run(["run", "--title", "t", "--format", "json", ...budget, "Survey this project"])
       const { error, outcome, usage } = JSON.parse(ended.stdout.trimEnd().split("\n").at(-1) ?? "")

@@ -2,7 +2,8 @@
 import { spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, describe, expect, it, vi } from "vitest"
+import { describe, expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { type Sandbox, sandbox } from "./support/cli.ts"
 import { type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
 
@@ -14,11 +15,6 @@ if (!hasPython) {
     "Some of cliClaudeHooks.full.test.ts are skipped: python3, in which their hooks are written, is not there."
   )
 }
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 interface Call {
   readonly tool: string
@@ -63,7 +59,7 @@ const world = async (project: Project) => {
     llm: llm.url,
     files: { "a.txt": "needle\n", ".claude/settings.json": JSON.stringify(settings, undefined, 2) }
   })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   const config = join(place.home, "config", "skein")
   mkdirSync(config, { recursive: true })
   writeFileSync(join(config, "skein.json"), JSON.stringify({ permission: project.permission ?? { "*": "allow" } }))
@@ -216,7 +212,7 @@ describe("hooks of a session", () => {
     expect(JSON.parse(read("ended") ?? "")).toMatchObject({ hook_event_name: "SessionEnd", reason: "other" })
 
     const slow = await startLlm(() => ({ hangs: true }))
-    cleanup.push(slow.close)
+    atEnd(slow.close)
     const { child, ended: stopped } = place.start(["run", "-m", "openai/m", "go"], {
       env: { OPENAI_BASE_URL: slow.url }
     })

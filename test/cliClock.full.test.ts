@@ -2,18 +2,14 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { afterEach, describe, expect, it, vi } from "vitest"
+import { describe, expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { within } from "./support/database.ts"
 import { type Script, startLlm } from "./support/llm.ts"
 import { until } from "./support/until.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 const libraries = existsSync("/usr/lib")
   ? ["/usr/lib", ...readdirSync("/usr/lib").map((name) => `/usr/lib/${name}`)]
@@ -25,7 +21,7 @@ const library = libraries.find((file) => existsSync(file))
 const world = async (script: Script, config: object = {}) => {
   const llm = await startLlm(script)
   const place = sandbox({ llm: llm.url })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   const settings = join(place.home, "config", "skein")
   mkdirSync(settings, { recursive: true })
   writeFileSync(join(settings, "skein.json"), JSON.stringify(config))
@@ -40,7 +36,7 @@ const world = async (script: Script, config: object = {}) => {
   }
   const start = (env: Readonly<Record<string, string>> = {}) => {
     const running = place.start(["run", "-m", "openai/m", "--title", "t", "--format", "json", "go"], { env })
-    cleanup.push(() => running.child.kill("SIGKILL"))
+    atEnd(() => running.child.kill("SIGKILL"))
     return running
   }
   return {

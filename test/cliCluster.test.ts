@@ -1,20 +1,18 @@
 /** Servers that share a PostgreSQL database: any of them takes any request, and what one leaves continues at another. */
-import { afterAll, afterEach, describe, expect, it, vi } from "vitest"
+import type { ClusterStatus } from "@skein/cluster/ClusterStatus"
+import { afterAll, describe, expect, it, vi } from "vitest"
 import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { atEnd } from "./support/atEnd.ts"
 import { type Sandbox, sandbox } from "./support/cli.ts"
-import { type Llm, startLlm } from "./support/llm.ts"
+import { startCluster } from "./support/cluster.ts"
 import { type Sent, startServer } from "./support/server.ts"
+import { until } from "./support/until.ts"
 
 vi.setConfig({ testTimeout: 120_000 })
 
-const open: Array<() => unknown> = []
-afterEach(async () => {
-  for (const close of open.splice(0).toReversed()) await close()
-})
-
 const place = (options: Parameters<typeof sandbox>[0] = {}): Sandbox => {
   const made = sandbox(options)
-  open.push(made.remove)
+  atEnd(made.remove)
   return made
 }
 
@@ -54,35 +52,10 @@ if (typeof postgres === "string") {
   it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
 } else {
   afterAll(postgres.stop)
-  let databases = 0
+  const three = () => startCluster(postgres)
 
-  /** Three servers, and a session whose first answer hangs at the first of them. */
-  const three = async () => {
-    const database = `cluster_${++databases}`
-    await postgres.create(database)
-    const db = ["--db", postgres.url(database)]
-    const llm: Llm = await startLlm(({ last }) =>
-      last === "Go" && llm.requests.length === 1 ? { hangs: true } : "All is done."
-    )
-    open.push(llm.close)
-    const servers = []
-    for (let count = 0; count < 3; count++) {
-      const at = place({ llm: llm.url })
-      const server = await startServer(at, ["--cluster", ...db])
-      open.push(async () => {
-        server.child.kill("SIGKILL")
-        await server.ended
-      })
-      servers.push({ ...server, at })
-    }
-    const [first, second, third] = servers
-    if (first === undefined || second === undefined || third === undefined) throw new Error("There are not three")
-    const model = { providerID: "openai", modelID: "m" }
-    const { json: { id } } = await first.send("/v1/sessions", { directory: first.at.project, title: "t", model })
-    expect(await first.send(`/v1/sessions/${id}/prompt`, { text: "Go" })).toMatchObject({ status: 202 })
-    await llm.asked(1)
-    return { llm, first, second, third, id: id as string, db }
-  }
+  const statusOf = async ({ at }: { readonly at: Sandbox }, db: ReadonlyArray<string>): Promise<ClusterStatus> =>
+    JSON.parse((await at.run(["cluster", "status", "--format", "json", ...db])).stdout)
 
   const isIdle = (session: string) => (event: Sent) => event.type === "session.idle" && event.data.sessionID === session
 
@@ -112,13 +85,62 @@ if (typeof postgres === "string") {
       await llm.wasCut
       await waiting
       expectUnbroken(await following)
-      const { json: runners } = {
-        json: JSON.parse((await first.at.run(["cluster", "status", "--format", "json", ...db])).stdout)
-      }
-      expect(runners).toHaveLength(3)
-      expect(runners.map(({ pid, state }: { pid: number; state: string }) => [pid, state])).toEqual(
-        [first, second, third].map(({ pid }) => [pid, "alive"])
+      const { runners } = await statusOf(first, db)
+      expect(runners.map(({ pid, port, state }) => [pid, port, state])).toEqual(
+        [first, second, third].map(({ pid, url }) => [pid, Number(new URL(url).port), "alive"])
       )
+      expect(await second.send("/v1/cluster")).toMatchObject({ status: 200, json: { runners: [{}, {}, {}] } })
+    })
+
+    it("show who died, and who took up its trees after how long", async () => {
+      const { db, first, id, llm, second } = await three()
+      const before = await statusOf(second, db)
+      expect(before.runners.map(({ held, trees }) => [trees, held.map((tree) => tree.id)])).toEqual([
+        [1, [id]],
+        [0, []],
+        [0, []]
+      ])
+      first.child.kill("SIGKILL")
+      await first.ended
+      await llm.asked(2)
+      const { stderr, stdout } = await second.at.run(["cluster", "status", ...db])
+      expect(stdout).toMatch(new RegExp(`^${first.url}\\t.*\\t${first.pid}\\tdead\\t0\\t`, "m"))
+      expect(stderr).toContain("dead: its process has ended")
+      const taken = await until(async () => {
+        const { runners, takeovers } = await statusOf(second, db)
+        return runners.some(({ load }) => load.takeovers === 1) ? { runners, takeovers } : undefined
+      })
+      expect(taken.takeovers).toEqual([
+        { rootID: id, from: first.url, to: expect.any(String), ago: expect.any(Number), took: expect.any(Number) }
+      ])
+      const [{ to, took } = { to: "", took: 0 }] = taken.takeovers
+      expect(taken.runners.find(({ url }) => url === to)).toMatchObject({ state: "alive", load: { takeovers: 1 } })
+      expect(took).toBeGreaterThan(0)
+    })
+
+    it("refuse one with another secret, and a database that is not there", async () => {
+      const { db, second } = await three()
+      const at = place({ files: { secret: "0123456789abcdef0123456789abcdef" } })
+      const stranger = await at.run(["serve", "--cluster", "--cluster-secret-file", "secret", ...db])
+      expect([stranger.code, stranger.stderr]).toEqual([1, expect.stringContaining("has another secret")])
+      const none = await second.at.run(["cluster", "status", "--db", postgres.url("nowhere")])
+      expect([none.code, none.stderr]).toEqual([1, expect.stringContaining("name at the end of SKEIN_DB")])
+      await postgres.create("empty")
+      const empty = await second.at.run(["cluster", "status", "--db", postgres.url("empty")])
+      expect([empty.code, empty.stdout + empty.stderr]).toEqual([0, expect.stringContaining("No server is in this")])
+    })
+
+    it("find unfinished turns without reading all sessions", async () => {
+      await postgres.create("indexed")
+      await postgres.query("postgres", "ALTER DATABASE indexed SET enable_seqscan = off")
+      const at = place()
+      const server = await startServer(at, ["--cluster", "--db", postgres.url("indexed")])
+      const used = "SELECT idx_scan::integer AS n FROM pg_stat_user_indexes WHERE indexrelname = 'session_open'"
+      atEnd(async () => {
+        server.child.kill("SIGKILL")
+        await server.ended
+      })
+      await until(async () => (await postgres.query("indexed", used))[0]?.n > 0)
     })
 
     it("let nobody in who only claims to be one of them", async () => {
@@ -143,9 +165,12 @@ if (typeof postgres === "string") {
       const { first, id, llm, second } = await three()
       const following = eventsAt(second, id)
       first.child.kill("SIGTERM")
-      expect(await first.ended).toMatchObject({ code: 0 })
+      const { code, stderr } = await first.ended
+      expect(code).toBe(0)
       await llm.asked(2)
       expectUnbroken(await following)
+      // No connection to PostgreSQL is used twice at once, here or while the others take over.
+      expect(stderr + second.output()).not.toContain("Warning: ")
     })
   })
 }

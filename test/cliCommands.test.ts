@@ -1,16 +1,12 @@
 /** The built program with commands and skills: from files and built in, listed, shown and used. */
 import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, describe, expect, it, vi } from "vitest"
+import { describe, expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 const files = {
   ".skein/command/fix.md": "---\ndescription: Fixes an issue\n---\nFix $1, then $2.",
@@ -23,7 +19,7 @@ const files = {
 const world = async (more: Readonly<Record<string, string>> = {}) => {
   const llm = await startLlm(({ last }) => `heard: ${last}`)
   const place = sandbox({ llm: llm.url, files: { ...files, ...more } })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   const run = (...args: ReadonlyArray<string>) => place.run(["run", "-m", "openai/m", "--title", "t", ...args])
   return { llm, place, run }
 }
@@ -97,7 +93,8 @@ describe("skein run", () => {
     const args = ["run", "-m", "openai/m", "--title", "t", "Read @notes.txt, and ask @explore, not @nobody"]
     await place.run(args, { input: "@skein.json /fix" })
     expect(llm.requests[0]?.user.join("\n")).toBe([
-      "Read @notes.txt, and ask @explore, not @nobody\n\n@skein.json /fix",
+      "Read @notes.txt, and ask @explore, not @nobody",
+      "@skein.json /fix",
       "@notes.txt, as the tool read shows it:\n\n     1\t\"; touch PWNED; # here\n     2\twe don't know",
       "The user asks for the subagent explore: call task with subagent_type \"explore\"."
     ].join("\n"))
@@ -206,7 +203,7 @@ describe("skills", () => {
         : { calls: tools.includes("skill") ? [{ tool: "skill", args: { name: "release" } }] : [] }
     )
     const place = sandbox({ llm: llm.url, files: skill })
-    cleanup.push(llm.close, place.remove)
+    atEnd(llm.close, place.remove)
     const ran = await place.run(["run", "-m", "openai/m", "--title", "t", "release it"])
     expect(ran.stdout).toMatch(/^Skill release:\n\nTag first\.\n\nFiles in its folder, \S+release:\n- list\.txt\n$/)
   })

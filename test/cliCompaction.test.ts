@@ -1,14 +1,10 @@
 /** The built program and conversations that exceed the context of their model. */
-import { afterEach, describe, expect, it, vi } from "vitest"
+import { describe, expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { type Sandbox, sandbox } from "./support/cli.ts"
 import { type Llm, type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 const isCompaction = ({ messages: [first], tools }: LlmRequest): boolean =>
   tools.length === 0 && String(first?.content).includes("replaces a long conversation")
@@ -25,7 +21,7 @@ const world = async (most: number, summary: () => LlmAnswer | string | Promise<L
     return length > most ? tooLong : `answer ${++answers} ${"y".repeat(4_000)}`
   })
   const place: Sandbox = sandbox({ llm: llm.url })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   const say = (words: string, ...flags: ReadonlyArray<string>) =>
     place.run(["run", "-m", "openai/m", "--title", "Long", ...flags, words])
   const sessions = async (...args: ReadonlyArray<string>) =>

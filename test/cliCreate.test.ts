@@ -1,16 +1,12 @@
 /** The built program that creates files: agents that a model designs, and the first skein.json. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, describe, expect, it, vi } from "vitest"
+import { describe, expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 const agent = (identifier: string) => ({
   identifier,
@@ -24,7 +20,7 @@ const place = async (answers: ReadonlyArray<unknown>, files: Readonly<Record<str
     calls: [{ tool: "create_agent", args: answers[Math.min(count++, answers.length - 1)] }]
   }))
   const made = sandbox({ llm: llm.url, files })
-  cleanup.push(llm.close, made.remove)
+  atEnd(llm.close, made.remove)
   return { ...made, llm }
 }
 

@@ -1,19 +1,15 @@
 /** The built program where only a key in the environment chooses the model. */
-import { afterEach, expect, it, vi } from "vitest"
+import { expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
-
 const world = async () => {
   const llm = await startLlm(() => "Hello.")
   const place = sandbox()
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   return { llm, place }
 }
 

@@ -2,16 +2,12 @@
 import { cpSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { afterEach, expect, it, vi } from "vitest"
+import { expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 const projects = fileURLToPath(new URL("fixtures/projects", import.meta.url))
 
@@ -27,7 +23,7 @@ const open = async (name: string, answers: Readonly<Record<string, ReadonlyArray
     return answers[who]?.[step] ?? "nothing more to do"
   })
   const place = sandbox({ llm: llm.url })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   cpSync(join(projects, name), place.project, { recursive: true })
   return { ...place, llm }
 }

@@ -1,15 +1,11 @@
 /** The built program: for every end of a run, exit code, standard error, result and stored rows agree. */
-import { afterEach, describe, expect, it, vi } from "vitest"
+import { describe, expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { within } from "./support/database.ts"
 import { type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 type Script = (request: LlmRequest) => LlmAnswer | string
 
@@ -267,7 +263,7 @@ const left = async ({ config = {}, flags = [], script, signal }: End) => {
     llm: llm.url,
     files: { "skein.json": JSON.stringify({ retry: { base: 1, max_delay: 1 }, ...config }) }
   })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   const running = place.start(["run", "-m", "openai/m", "--title", "t", "--format", "json", ...flags, "go"])
   if (signal !== undefined) {
     await vi.waitUntil(() => running.output().includes("So far"), { timeout: 20_000 })

@@ -1,22 +1,18 @@
 /** The built program, how it ends: exit codes, signals, limits, and denials. */
 import { closeSync, existsSync, openSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, describe, expect, it, vi } from "vitest"
+import { describe, expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
 import { until } from "./support/until.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
-
 const world = async (script: (request: LlmRequest) => LlmAnswer | string) => {
   const llm = await startLlm(script)
   const place = sandbox({ llm: llm.url })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   return { llm, place }
 }
 
@@ -105,7 +101,7 @@ it.skipIf(!existsSync("/dev/full")).each(["default", "json", "quiet"])(
   async (format) => {
     const { place } = await world(() => "the answer")
     const full = openSync("/dev/full", "w")
-    cleanup.push(() => closeSync(full))
+    atEnd(() => closeSync(full))
     const ended = await place.run([...run, "--title", "t", "--format", format, "go"], { output: full })
     expect(ended.code).toBe(1)
     expect(ended.stderr).toMatch(/^skein: Standard output cannot be written \(ENOSPC\)\.[^\n]*\n$/)

@@ -1,18 +1,14 @@
 /** The built program in projects with files of other tools: they are used as far as possible, and never stop a run. */
-import { afterEach, expect, it, vi } from "vitest"
+import { expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { type LlmAnswer, startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
-
 const place = (files: Readonly<Record<string, string>>, llm?: string) => {
   const made = sandbox({ files, ...(llm === undefined ? {} : { llm }) })
-  cleanup.push(made.remove)
+  atEnd(made.remove)
   return made
 }
 
@@ -24,7 +20,7 @@ it("sizes of models are models of the session's vendor, in sessions, tasks and c
   const llm = await startLlm(({ last }): LlmAnswer =>
     last.startsWith("start") ? { calls: ["haiku", "sonnet", "opus", "inherit"].map(task) } : { text: "done" }
   )
-  cleanup.push(llm.close)
+  atEnd(llm.close)
   const files = Object.fromEntries(["haiku", "sonnet", "opus", "inherit"].flatMap((model) => [
     [`.claude/agents/${model}.md`, `---\nname: ${model}\ndescription: x\nmodel: ${model}\n---\nYou are ${model}.`],
     [`.claude/commands/with-${model}.md`, `---\nmodel: ${model}\n---\nCommand of ${model}.`]
@@ -108,7 +104,7 @@ it("a task for an agent with an unusable file reports the fault of the file", as
   const llm = await startLlm(({ last }): LlmAnswer =>
     last.startsWith("start") ? { calls: [task("locked")] } : { text: last }
   )
-  cleanup.push(llm.close)
+  atEnd(llm.close)
   const { run } = place({
     ".claude/agents/locked.md": "---\nname: locked\nrestrictions: no network\n---\nWork."
   }, llm.url)
@@ -120,7 +116,7 @@ it("a task for an agent with an unusable file reports the fault of the file", as
 
 it("a command in a folder is found by its path, with a colon, and by its own name", async () => {
   const llm = await startLlm(({ last }) => last)
-  cleanup.push(llm.close)
+  atEnd(llm.close)
   const { run } = place({
     ".claude/commands/git/commit.md": "Commit: $ARGUMENTS",
     ".claude/commands/git/push.md": "Push.",

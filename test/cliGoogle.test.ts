@@ -1,14 +1,10 @@
 /** The built program with a server that speaks Google's protocol. */
-import { afterEach, expect, it, vi } from "vitest"
+import { expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { startWireServer, type WireRequest } from "./support/wireServer.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 interface GooglePart {
   readonly text?: string
@@ -61,7 +57,7 @@ const script = ({ body }: WireRequest<Contents>) => {
 it("runs a tree with subagents in parallel, and sends the signatures of calls back, also after a restart", async () => {
   const server = await startWireServer(script)
   const place = sandbox({ files: { "a.txt": "apples\n", "b.txt": "pears\n" } })
-  cleanup.push(server.close, place.remove)
+  atEnd(server.close, place.remove)
   const env = { GEMINI_API_KEY: "AIza-canary", GOOGLE_GEMINI_BASE_URL: server.url }
   const ended = await place.run(["run", "--format", "json", "--title", "Fruit", "Compare."], { env })
   const result = JSON.parse(ended.stdout.trimEnd().split("\n").at(-1) ?? "")

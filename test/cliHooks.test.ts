@@ -1,16 +1,12 @@
 /** The built program with hooks: the lines that report them, and commands from the user's config. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, describe, expect, it, vi } from "vitest"
+import { describe, expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { type Sandbox, sandbox } from "./support/cli.ts"
 import { type Llm, type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 /** A parent that delegates once, and a child that reads a file; each repeats its results. */
 const family = ({ last, messages, user: [asked = ""] }: LlmRequest): LlmAnswer | string => {
@@ -28,7 +24,7 @@ const world = async (options: {
 }) => {
   const llm: Llm = await startLlm(family)
   const place: Sandbox = sandbox({ llm: llm.url, files: { "a.txt": "needle\n", ...options.files } })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   const config = join(place.home, "config", "skein")
   mkdirSync(config, { recursive: true })
   if (options.hooks !== undefined) {

@@ -2,19 +2,15 @@
 import { spawnSync } from "node:child_process"
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, expect, it, vi } from "vitest"
+import { expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { program, sandbox, type Start } from "./support/cli.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
-const cleanup: Array<() => unknown> = []
-afterEach(() => {
-  for (const each of cleanup.splice(0).toReversed()) each()
-})
-
 const world = (files: Readonly<Record<string, string>> = {}) => {
   const place = sandbox({ files })
-  cleanup.push(place.remove)
+  atEnd(place.remove)
   return place
 }
 
@@ -248,7 +244,7 @@ it("says which named file is not attached, and why", async () => {
       "skein.json": JSON.stringify({ permission: { read: { "secret.txt": "deny" } } })
     }
   })
-  cleanup.push(place.remove)
+  atEnd(place.remove)
   const { code, stderr } = await place.run(["run", "-m", "offline/survey", "What is in @secret.txt and @open.txt?"])
   expect(code).toBe(0)
   expect(stderr.match(/^@.* is not attached: .*$/gm)).toEqual([

@@ -1,19 +1,15 @@
 /** The built program, its listings: for people and for programs. */
 import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, describe, expect, it, vi } from "vitest"
+import { describe, expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { type Sandbox, sandbox } from "./support/cli.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
-const cleanup: Array<() => unknown> = []
-afterEach(() => {
-  for (const each of cleanup.splice(0).toReversed()) each()
-})
-
 const world = (files: Readonly<Record<string, string>> = {}): Sandbox => {
   const place = sandbox({ files })
-  cleanup.push(place.remove)
+  atEnd(place.remove)
   return place
 }
 

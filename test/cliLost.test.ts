@@ -1,17 +1,13 @@
 /** The built program when it loses its session to another process, or its database. */
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { afterEach, describe, expect, it, vi } from "vitest"
+import { describe, expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { within } from "./support/database.ts"
 import { type LlmAnswer, startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 /** A run whose first answer waits until it is released; later ones come at once. */
 const world = async (first: LlmAnswer | string, later = "theirs") => {
@@ -20,7 +16,7 @@ const world = async (first: LlmAnswer | string, later = "theirs") => {
   let count = 0
   const llm = await startLlm(() => count++ === 0 ? gate.then(() => first) : later)
   const place = sandbox({ llm: llm.url })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   const start = (...flags: ReadonlyArray<string>) =>
     place.start(["run", "-m", "openai/m", "--title", "t", ...flags, "go"])
   return { llm, place, release, start }

@@ -2,16 +2,12 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { afterEach, expect, it, vi } from "vitest"
+import { expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { type Sandbox, sandbox } from "./support/cli.ts"
 import { type Llm, type LlmRequest, startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 const serverPath = fileURLToPath(new URL("../packages/mcp/test/support/server.mjs", import.meta.url))
 
@@ -29,7 +25,7 @@ interface World {
 const world = async (tool: string, files: Readonly<Record<string, string>> = {}): Promise<World> => {
   const llm = await startLlm(calling(tool))
   const place = sandbox({ llm: llm.url, files })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   return {
     llm,
     place,

@@ -1,17 +1,13 @@
 /** `skein mcp list`, `add`, `remove` and `test`, as users call them. */
 import { spawn } from "node:child_process"
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { afterEach, expect, it, vi } from "vitest"
+import { expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { type Sandbox, sandbox } from "./support/cli.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 const server = fileURLToPath(new URL("../packages/mcp/test/support/server.mjs", import.meta.url))
 
@@ -19,7 +15,7 @@ const oauth = fileURLToPath(new URL("../packages/mcp/test/support/oauth.ts", imp
 
 const world = (files: Readonly<Record<string, string>> = {}) => {
   const place: Sandbox = sandbox({ files })
-  cleanup.push(place.remove)
+  atEnd(place.remove)
   const own = join(place.home, "config", "skein", "skein.json")
   const write = (text: string) => {
     mkdirSync(dirname(own), { recursive: true })
@@ -70,6 +66,7 @@ it("a secret in a server's config is not listed", async () => {
 
 it.each([
   [["add", "a b", "http://a"], "is not a name for a server"],
+  [["add", "a", "ftp://a"], "is not an http(s) URL"],
   [["add", "a", "http://a", "more"], "A URL stands alone"],
   [["add", "a", "http://a", "--env", "A=b"], "--env is for programs"],
   [["add", "a", "--sse", "--", "node"], "--header and --sse are for servers at a URL"],
@@ -129,7 +126,7 @@ it("testing a server that cannot be used fails with the reason", async () => {
 it("a login is kept in a file that only the user can read, used by a run, and forgotten again", async () => {
   const { json, mcp, place } = world()
   const guarded = spawn(process.execPath, [oauth], { stdio: ["ignore", "pipe", "ignore"] })
-  cleanup.push(() => guarded.kill())
+  atEnd(() => guarded.kill())
   const url = await new Promise<string>((resolve) =>
     guarded.stdout.once("data", (bytes) => resolve(String(bytes).trim()))
   )
@@ -155,4 +152,77 @@ it("a login is kept in a file that only the user can read, used by a run, and fo
   expect(await mcp("logout", "docs")).toMatchObject({ code: 0, stderr: expect.stringContaining("signed out of docs") })
   expect(readdirSync(directory)).toEqual([])
   expect(await mcp("test", "docs")).toMatchObject({ code: 1 })
+})
+
+it("a login that is broken off keeps nothing, and frees its port for the next one", async () => {
+  const { mcp, own, place } = world()
+  const guarded = spawn(process.execPath, [oauth], { stdio: ["ignore", "pipe", "ignore"] })
+  atEnd(() => guarded.kill())
+  const url = await new Promise<string>((resolve) =>
+    guarded.stdout.once("data", (bytes) => resolve(String(bytes).trim()))
+  )
+  await mcp("add", "docs", url)
+  const begin = async () => {
+    const { child, ended } = place.start(["mcp", "login", "docs", "--no-open"])
+    const back = await new Promise<URL>((resolve) => {
+      let text = ""
+      child.stderr?.on("data", (bytes: Buffer | string) => {
+        text += String(bytes)
+        const [page] = /http:\/\/127\.0\.0\.1:\d+\/authorize\?\S+(?=\n)/.exec(text) ?? []
+        if (page !== undefined) resolve(new URL(new URL(page).searchParams.get("redirect_uri") ?? ""))
+      })
+    })
+    return { child, ended, back }
+  }
+  const first = await begin()
+  writeFileSync(own, JSON.stringify({ mcp: { docs: { url, login_port: Number(first.back.port) } } }))
+  expect(await mcp("login", "docs", "--no-open")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("no port for the login could be opened")
+  })
+  first.child.kill("SIGINT")
+  expect(await first.ended).toMatchObject({ code: 130 })
+  const second = await begin()
+  expect(second.back.port).toBe(first.back.port)
+  second.child.kill("SIGINT")
+  await second.ended
+  expect(existsSync(join(place.home, "data", "skein", "mcp-logins"))).toBe(false)
+})
+
+it("`skein mcp test` and `skein commands` show tools and prompts by the names that they have in a session", async () => {
+  const { json, place, write } = world()
+  const docs = { command: ["node", server, "offers"] }
+  write(JSON.stringify({ mcp: { docs, gone: { command: ["/no/such/program"] }, a_b: docs, "a.b": docs } }))
+  expect(await json("test", "docs", "--format", "json")).toMatchObject({
+    tools: [{ as: "mcp_docs_echo" }],
+    prompts: ["/mcp:docs:review file [how]"]
+  })
+  expect(await json("test", "a_b", "--format", "json")).toMatchObject({
+    tools: [{ as: expect.stringMatching(/^mcp_a_b_echo_[0-9a-f]{8}$/) }]
+  })
+  const listed = await place.run(["commands", "--format", "json"])
+  const names: ReadonlyArray<string> = JSON.parse(listed.stdout).map((each: { readonly name: string }) => each.name)
+  expect(names.filter((name) => name.startsWith("mcp:")).toSorted()).toEqual([
+    "mcp:a.b:review",
+    "mcp:a_b:review",
+    "mcp:docs:review"
+  ])
+})
+
+it("`skein mcp test` finds a server usable whose prompts cannot be listed, and says so", async () => {
+  const { mcp, write } = world()
+  write(JSON.stringify({ mcp: { fake: { command: ["node", server, "no-prompts"] } } }))
+  expect(await mcp("test", "fake")).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining("its prompts cannot be listed: out of ideas")
+  })
+})
+
+it("`skein mcp test` names the file that turns a server off", async () => {
+  const { mcp, own, write } = world()
+  write(JSON.stringify({ mcp: { fake: { command: ["node", server], enabled: false } } }))
+  expect(await mcp("test", "fake")).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`The MCP server fake is turned off in ${own}`)
+  })
 })

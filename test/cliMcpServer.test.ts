@@ -1,18 +1,14 @@
 /** The official client of MCP delegates into the built program: alone, through a server, and over HTTP. */
 import { type CallToolResult, Client, type Progress, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { program, type Sandbox, sandbox } from "./support/cli.ts"
 import { type LlmRequest, startLlm } from "./support/llm.ts"
 import { startServer } from "./support/server.ts"
 import { until } from "./support/until.ts"
-
-const open: Array<() => void | Promise<unknown>> = []
-afterEach(async () => {
-  for (const close of open.splice(0).toReversed()) await close()
-})
 
 /** What each agent does, by its prompt: some conclude, some ask, one never ends. */
 const script = ({ last, messages, user: [prompt = ""] }: LlmRequest) => {
@@ -23,6 +19,11 @@ const script = ({ last, messages, user: [prompt = ""] }: LlmRequest) => {
     const args = { description: "Write it", prompt: "Write it", subagent_type: "general" }
     return isFirst ? { calls: [{ tool: "task", args }] } : "Coordinated"
   }
+  if (prompt.includes("Run")) {
+    return isFirst
+      ? { calls: [{ tool: "bash", args: { command: "setsid sh -c 'echo $$ > pid; exec sleep 60'; true" } }] }
+      : "Ran"
+  }
   if (prompt.includes("Write")) {
     return isFirst ? { calls: [{ tool: "write", args: { filePath: "a.txt", content: "new" } }] } : "Written"
   }
@@ -31,9 +32,9 @@ const script = ({ last, messages, user: [prompt = ""] }: LlmRequest) => {
 
 const setUp = async (files: Readonly<Record<string, string>> = {}) => {
   const llm = await startLlm(script)
-  open.push(llm.close)
+  atEnd(llm.close)
   const at = sandbox({ llm: llm.url, files })
-  open.push(at.remove)
+  atEnd(at.remove)
   return { at, llm }
 }
 
@@ -43,7 +44,7 @@ const revisions = ["2025-11-25", "2026-07-28"] as const
 
 const serve = async (at: Sandbox) => {
   const server = await startServer(at)
-  open.push(async () => {
+  atEnd(async () => {
     server.child.kill("SIGKILL")
     await server.ended
   })
@@ -84,7 +85,7 @@ const connect = async (
     })
     : stdio(at)
   await client.connect(transport)
-  open.push(() => client.close())
+  atEnd(() => client.close())
   const call = async (name: string, args: Record<string, unknown> = {}, more = {}) => {
     const result = await client.callTool({ name, arguments: args }, more)
     const { content, isError } = result as CallToolResult
@@ -155,13 +156,32 @@ describe("a client that goes away", () => {
   })
 })
 
+describe("the program", () => {
+  it("that is killed leaves no command behind, though no sandbox ends it", async () => {
+    const { at } = await setUp()
+    const config = join(at.home, "config", "skein")
+    mkdirSync(config, { recursive: true })
+    writeFileSync(join(config, "skein.json"), JSON.stringify({ sandbox: "off" }))
+    const { call, transport } = await connect(at, "stdio", { answer: "once" })
+    const working = call("task", { agent: "general", prompt: "Run it", directory: at.project }).catch(() => "gone")
+    const file = join(at.project, "pid")
+    const pid = await until(() =>
+      existsSync(file) && readFileSync(file, "utf8").endsWith("\n") && Number(readFileSync(file))
+    )
+    expect(existsSync(`/proc/${pid}`)).toBe(true)
+    if (transport instanceof StdioClientTransport) process.kill(transport.pid ?? 0, "SIGKILL")
+    await until(() => !existsSync(`/proc/${pid}`))
+    expect(await working).toBe("gone")
+  })
+})
+
 describe("two clients", () => {
   it("of one server neither see nor stop each other's tasks", async () => {
     const { at } = await setUp()
     const one = await connect(at, "stdio through a server")
     const two = new Client({ name: "other", version: "1" })
     await two.connect(stdio(at))
-    open.push(() => two.close())
+    atEnd(() => two.close())
     const { text } = await one.call("task", { agent: "general", prompt: "Conclude" })
     const id = /ses_\w+/.exec(text)?.[0]
     for (const name of ["task_status", "task_stop"]) {
@@ -211,7 +231,7 @@ describe("what makes no sense", () => {
     await expect(client.readResource({ uri: "file:///etc/passwd" })).rejects.toThrow("Resource not found")
   })
 
-  it("leaves the connection as it is: bad JSON, unknown methods, ids twice; a huge message ends it", async () => {
+  it("gets an error for each frame that is no request, and the connection continues", async () => {
     const { at, llm } = await setUp()
     const running = at.start(["mcp", "serve"], { silent: true })
     const lines: Array<
@@ -231,9 +251,18 @@ describe("what makes no sense", () => {
     const info = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } }
     write({ id: 1, method: "initialize", params: info })
     await answered(1)
-    write("{ not json")
-    write("[]")
-    write("null")
+    const refused = async (frame: string, id: unknown, code: number) => {
+      const before = lines.length
+      write(frame)
+      await until(() => lines.length > before || undefined)
+      expect(lines.slice(before), frame.slice(0, 50)).toMatchObject([{ id, error: { code } }])
+    }
+    await refused("{ not json", null, -32_700)
+    await refused("[]", null, -32_600)
+    await refused("null", null, -32_600)
+    await refused("{\"jsonrpc\":\"1.0\",\"id\":55,\"method\":\"ping\"}", 55, -32_600)
+    await refused("{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}", null, -32_600)
+    await refused(JSON.stringify("x".repeat(9 * 1024 * 1024)), null, -32_600)
     write({ id: 2, method: "no/such" })
     expect((await answered(2)).error?.code).toBe(-32_601)
     write({ id: 3, method: "tools/call", params: { name: 7 } })
@@ -243,10 +272,14 @@ describe("what makes no sense", () => {
     write({ id: 4, method: "tools/call", params: task })
     write({ id: 4, method: "tools/call", params: task })
     await until(() => lines.filter(({ id }) => id === 4).length === 2)
-    expect(llm.requests).toHaveLength(2)
+    expect(lines.filter(({ id }) => id === 4)).toMatchObject([{ error: { code: -32_600 } }, { result: {} }])
+    expect(llm.requests).toHaveLength(1)
+    // An id may be used again once its request has been answered.
+    write({ id: 4, method: "ping" })
+    await until(() => lines.filter(({ id }) => id === 4).length === 3)
     write({ id: 5, method: "ping" })
     expect((await answered(5)).result).toBeDefined()
-    write(JSON.stringify("x".repeat(9 * 1024 * 1024)))
+    running.child.stdin?.end()
     expect((await running.ended).code).toBe(0)
   })
 })

@@ -1,16 +1,12 @@
 /** The built program in its modes: chosen by a flag, stored with the session, shown, and changed. */
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, expect, it, vi } from "vitest"
+import { expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 const fileAfter = (roles: ReadonlyArray<string>) => `file${roles.filter((role) => role === "tool").length + 1}`
 
@@ -22,7 +18,7 @@ const writing = async () => {
       : { calls: [{ tool: "write", args: { filePath: fileAfter(messages.map(({ role }) => role)), content: "x" } }] }
   )
   const where = sandbox({ llm: llm.url })
-  cleanup.push(llm.close, where.remove)
+  atEnd(llm.close, where.remove)
   const run = (...words: ReadonlyArray<string>) => where.run(["run", "-m", "openai/m", ...words, "go"])
   return { ...where, llm, prompt: run, has: (name: string) => existsSync(join(where.project, name)) }
 }

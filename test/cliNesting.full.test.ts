@@ -1,17 +1,13 @@
 /** The built program and values that are nested too deeply for recursion. */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, expect, it, vi } from "vitest"
+import { expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { type Sandbox, sandbox } from "./support/cli.ts"
 import { within } from "./support/database.ts"
 import { type LlmAnswer, startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 const deep = (levels: number): string => `{"todos":${"[".repeat(levels)}${"]".repeat(levels)}}`
 
@@ -19,7 +15,7 @@ const world = async (first: LlmAnswer | string) => {
   let asked = 0
   const llm = await startLlm(() => asked++ === 0 ? first : "I go on.")
   const place = sandbox({ llm: llm.url })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   return { llm, place, prompt: (...args: ReadonlyArray<string>) => place.run(["run", "-m", "openai/m", ...args]) }
 }
 

@@ -1,14 +1,10 @@
 /** The built program and agents with an output schema. */
-import { afterEach, expect, it, vi } from "vitest"
+import { expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 const form = { type: "object", properties: { line: { type: "integer" } }, required: ["line"] }
 const config = (output: unknown) => ({ "skein.json": JSON.stringify({ agent: { finder: { output } } }, undefined, 2) })
@@ -16,7 +12,7 @@ const config = (output: unknown) => ({ "skein.json": JSON.stringify({ agent: { f
 const world = async (script: (request: LlmRequest) => LlmAnswer | string, output: unknown = form) => {
   const llm = await startLlm(script)
   const place = sandbox({ llm: llm.url, files: config(output) })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   return { llm, run: (...args: ReadonlyArray<string>) => place.run(["run", "-m", "openai/m", ...args]) }
 }
 

@@ -1,21 +1,17 @@
 /** The built program with a provider package of the AI SDK that stands beside the user's config. */
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, expect, it, vi } from "vitest"
+import { expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
-
 it("runs on a package that the user installed, and says how to install one that is not there", async () => {
   const llm = await startLlm(({ last }) => last.includes("hello") ? "Hi." : "?")
   const place = sandbox()
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   const config = join(place.home, "config", "skein")
   mkdirSync(join(config, "node_modules", "@ai-sdk"), { recursive: true })
   const name = "@ai-sdk/openai-compatible"

@@ -1,22 +1,18 @@
 /** The built program's session in lines: for screen readers, and where a terminal only prints. Needs python3. */
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { program, sandbox } from "./support/cli.ts"
 import { type LlmAnswer, type Script, startLlm } from "./support/llm.ts"
 import { hasPython, onTerminal, type TypedKey } from "./support/terminal.ts"
 
 if (!hasPython) console.warn("cliPlain.test.ts is skipped: python3, whose pty module it needs, is not there.")
 
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
-
 const world = async (script: Script) => {
   const llm = await startLlm(script)
   const place = sandbox({ llm: llm.url })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   const open = (
     keys: ReadonlyArray<TypedKey>,
     args: ReadonlyArray<string>,

@@ -1,17 +1,13 @@
 /** The built program and the commands of agents: however it ends, nothing of them is left. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, expect, it, vi } from "vitest"
+import { expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { startLlm } from "./support/llm.ts"
 import { until } from "./support/until.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 const isAlive = (pid: number): boolean => {
   try {
@@ -40,7 +36,7 @@ const started = async () => {
       : "done"
   )
   const place = sandbox({ llm: llm.url })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   writeFileSync(join(place.project, "script.sh"), script)
   // In a sandbox all of them would have other ids, and end automatically.
   mkdirSync(join(place.home, "config", "skein"), { recursive: true })
@@ -56,7 +52,7 @@ const started = async () => {
       return text.endsWith("\n") && Number(text)
     })
   ))
-  cleanup.push(() => pids.filter(isAlive).forEach((pid) => process.kill(pid, "SIGKILL")))
+  atEnd(() => pids.filter(isAlive).forEach((pid) => process.kill(pid, "SIGKILL")))
   return { place, running, pids, records: () => readdirSync(join(place.home, "data", "skein", "processes")) }
 }
 

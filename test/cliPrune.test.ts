@@ -2,21 +2,17 @@
 import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
-import { afterEach, expect, it, vi } from "vitest"
+import { expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { type Sandbox, sandbox } from "./support/cli.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
 const day = 86_400_000
 
-const cleanup: Array<() => unknown> = []
-afterEach(() => {
-  for (const each of cleanup.splice(0).toReversed()) each()
-})
-
 const world = (): Sandbox => {
   const place = sandbox()
-  cleanup.push(place.remove)
+  atEnd(place.remove)
   return place
 }
 

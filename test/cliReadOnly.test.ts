@@ -2,18 +2,14 @@
 import { spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, expect, it, vi } from "vitest"
+import { expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
 const works = spawnSync("bwrap", ["--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]).status === 0
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 /** A plan whose subagent runs a script that a rule allows; the results reach the answer of the plan. */
 const planned = async (more: object = {}) => {
@@ -24,9 +20,9 @@ const planned = async (more: object = {}) => {
       ? { calls: [{ tool: "task", args: { subagent_type: "general", description: "d", prompt: "build it" } }] }
       : { calls: [{ tool: "bash", args: { command: "./build.sh" } }] }
   })
-  cleanup.push(llm.close)
+  atEnd(llm.close)
   const where = sandbox({ llm: llm.url })
-  cleanup.push(where.remove)
+  atEnd(where.remove)
   const config = join(where.home, "config", "skein")
   mkdirSync(config, { recursive: true })
   writeFileSync(

@@ -2,16 +2,12 @@
 import { spawnSync } from "node:child_process"
 import { chmodSync, chownSync, existsSync, lstatSync, readdirSync, rmSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { afterEach, expect, it, vi } from "vitest"
+import { expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { program, sandbox } from "./support/cli.ts"
 import { startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 type Place = ReturnType<typeof sandbox>
 
@@ -19,7 +15,7 @@ type Place = ReturnType<typeof sandbox>
 const killed = async () => {
   const llm = await startLlm(() => ({ hangs: true }))
   const place = sandbox({ llm: llm.url })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   const running = place.start(["run", "-m", "openai/m", "--title", "in the log", "go"])
   await llm.asked(1)
   running.child.kill("SIGKILL")
@@ -106,7 +102,7 @@ const allowWrites = (path: string): void => {
 
 const asNobody = (place: Place): Skein => {
   forbidWrites(place.home)
-  cleanup.push(() => allowWrites(place.home))
+  atEnd(() => allowWrites(place.home))
   return through(place, user)
 }
 
@@ -131,7 +127,7 @@ it.skipIf(!modesBind)(
   "a home without a database and without write permission has no sessions (root needs setpriv)",
   () => {
     const place = sandbox()
-    cleanup.push(place.remove)
+    atEnd(place.remove)
     const skein = asNobody(place)
     expect(skein("sessions", "list", "--format", "json")).toMatchObject({ status: 0, stdout: "[]\n", stderr: "" })
     expect(skein("tasks")).toMatchObject({ status: 0, stderr: expect.stringContaining("no sessions") })

@@ -1,14 +1,10 @@
 /** The built program with servers that want the reasoning of their models back, in its place. */
-import { afterEach, expect, it, vi } from "vitest"
+import { expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { startWireServer, type WireRequest } from "./support/wireServer.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 interface Chat {
   readonly messages: ReadonlyArray<{ readonly role: string; readonly tool_calls?: unknown }>
@@ -39,7 +35,7 @@ it.each([["deepseek", ""], ["corp", undefined]])(
   async (id, without) => {
     const server = await startWireServer<Chat>(script)
     const place = sandbox({ files: { "a.txt": "apples\n" } })
-    cleanup.push(server.close, place.remove)
+    atEnd(server.close, place.remove)
     const env = { DEEPSEEK_API_KEY: "sk-test-0123456789", DEEPSEEK_BASE_URL: `${server.url}/v1`, OPENAI_API_KEY: "" }
     const model = id === "deepseek" ? "deepseek/deepseek-flash" : "openai/m"
     const options = { env: id === "deepseek" ? env : { OPENAI_BASE_URL: `${server.url}/v1` } }

@@ -4,22 +4,18 @@ import * as Schema from "effect/Schema"
 import { execFileSync } from "node:child_process"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, describe, expect, it, vi } from "vitest"
+import { describe, expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { type Sandbox, sandbox, type Start } from "./support/cli.ts"
 import { type Llm, type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
 import { until } from "./support/until.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
-
 const world = async (script: (request: LlmRequest) => LlmAnswer | string, files?: Readonly<Record<string, string>>) => {
   const llm: Llm = await startLlm(script)
   const place: Sandbox = sandbox({ llm: llm.url, ...(files === undefined ? {} : { files }) })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   const run = (args: ReadonlyArray<string>, start?: Start) => place.run(["run", "-m", "openai/m", ...args], start)
   return { llm, place, run }
 }
@@ -194,7 +190,7 @@ describe("prompts", () => {
   it("joins words and standard input", async () => {
     const { llm, run } = await world(() => "ok")
     await run(["--format", "quiet", "sum", "this", "up"], { input: "one\ntwo\n" })
-    expect(llm.requests[0]?.user).toEqual(["sum this up\n\none\ntwo\n"])
+    expect(llm.requests[0]?.user).toEqual(["sum this up\none\ntwo\n"])
   })
 
   it("accepts standard input alone, and words after -- that begin with a dash", async () => {

@@ -14,18 +14,14 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterEach, expect, it, vi } from "vitest"
+import { expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { program, sandbox as world } from "./support/cli.ts"
 import { startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
 const works = spawnSync("bwrap", ["--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]).status === 0
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 /** A model that runs these lines, one after the other, with this user config. */
 const place = async (config: object, lines: ReadonlyArray<string>) => {
@@ -34,7 +30,7 @@ const place = async (config: object, lines: ReadonlyArray<string>) => {
     return command === undefined ? `got: ${last}` : { calls: [{ tool: "bash", args: { command } }] }
   })
   const where = world({ llm: llm.url })
-  cleanup.push(llm.close, where.remove)
+  atEnd(llm.close, where.remove)
   const directory = join(where.home, "config", "skein")
   mkdirSync(directory, { recursive: true })
   writeFileSync(join(directory, "skein.json"), JSON.stringify({ permission: { bash: "allow" }, ...config }))
@@ -47,7 +43,7 @@ const place = async (config: object, lines: ReadonlyArray<string>) => {
 /** A directory with the programs that Skein needs, and without bubblewrap. */
 const bare = () => {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), "skein-path-")))
-  cleanup.push(() => rmSync(directory, { recursive: true }))
+  atEnd(() => rmSync(directory, { recursive: true }))
   for (const name of ["bash", "sh", "git", "cat"]) {
     const path = spawnSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).stdout.trim()
     symlinkSync(path, join(directory, name))
@@ -84,7 +80,7 @@ it.skipIf(!works)(
   "a command changes what it declares outside, and nothing next to that, if there is bubblewrap",
   async () => {
     const beyond = realpathSync(mkdtempSync("/var/tmp/skein-beyond-"))
-    cleanup.push(() => rmSync(beyond, { recursive: true }))
+    atEnd(() => rmSync(beyond, { recursive: true }))
     spawnSync("git", ["init", "-q", join(beyond, "other")])
     for (const name of ["old", "edited", "beside"]) writeFileSync(join(beyond, name), "a\n")
     const lines = [
@@ -120,6 +116,9 @@ it("without bubblewrap commands run, which is reported once; not if that is conf
   const { code, stderr, stdout } = await two.run(bare())
   expect({ code, stdout }).toEqual({ code: 0, stdout: "got: two\n" })
   expect(stderr.match(/There is no sandbox for commands/g)).toHaveLength(1)
+  const again = await two.run(bare())
+  expect(again).toMatchObject({ code: 0, stderr: expect.not.stringContaining("There is no sandbox") })
+  expect((await two.doctor(bare())).stdout).toMatch(/^missing +sandbox +bubblewrap is not installed/m)
   const off = await place({ sandbox: "off" }, ["echo one"])
   expect((await off.run(bare())).stderr).not.toContain("sandbox")
   expect((await off.doctor(bare())).stdout).toMatch(/^warn +sandbox +"sandbox" is "off"/m)

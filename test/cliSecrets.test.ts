@@ -1,16 +1,12 @@
 /** The built program and secrets: values of its environment appear nowhere else, whatever happens. */
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, expect, it, vi } from "vitest"
+import { expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 const canaries = {
   OPENAI_API_KEY: "sk-canary-OPENAI-5f1d0c",
@@ -44,7 +40,7 @@ it.each(["auto", "off"])(
       return `answer ${messages.length}`
     })
     const place = sandbox({ llm: llm.url })
-    cleanup.push(llm.close, place.remove)
+    atEnd(llm.close, place.remove)
     mkdirSync(join(place.home, "config", "skein"), { recursive: true })
     const hook = `env > ${join(place.project, "hook.env")}`
     writeFileSync(

@@ -4,26 +4,22 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
-import { afterEach, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { type Sandbox, sandbox } from "./support/cli.ts"
 import { type Llm, startLlm } from "./support/llm.ts"
 import { type Sent, serverFile, serversOf, startServer } from "./support/server.ts"
 import { until } from "./support/until.ts"
 
-const open: Array<() => void | Promise<unknown>> = []
-afterEach(async () => {
-  for (const close of open.splice(0).toReversed()) await close()
-})
-
 const place = (options: Parameters<typeof sandbox>[0] = {}): Sandbox => {
   const made = sandbox(options)
-  open.push(made.remove)
+  atEnd(made.remove)
   return made
 }
 
 const serve = async (at: Sandbox, args?: ReadonlyArray<string>) => {
   const server = await startServer(at, args)
-  open.push(async () => {
+  atEnd(async () => {
     server.child.kill("SIGKILL")
     await server.ended
   })
@@ -32,7 +28,7 @@ const serve = async (at: Sandbox, args?: ReadonlyArray<string>) => {
 
 const model = async (script: Parameters<typeof startLlm>[0]): Promise<Llm> => {
   const llm = await startLlm(script)
-  open.push(llm.close)
+  atEnd(llm.close)
   return llm
 }
 
@@ -83,7 +79,7 @@ describe("skein serve", () => {
     const started = await at.run(["serve", "--detach"])
     expect(started.code, started.stderr).toBe(0)
     const { url } = serverFile(at) ?? { url: "" }
-    open.push(() => at.run(["serve", "--stop"]))
+    atEnd(() => at.run(["serve", "--stop"]))
     expect(started.stdout).toMatch(new RegExp(`^${url}/#code=`))
     expect((await fetch(`${url}/healthz`)).status).toBe(200)
     const again = await at.run(["serve", "--detach"])
@@ -126,7 +122,7 @@ describe("skein serve", () => {
       })
     })
     await new Promise<void>((resolve) => stranger.listen(0, "127.0.0.1", resolve))
-    open.push(() => void stranger.close())
+    atEnd(() => void stranger.close())
     const url = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`
     writeFileSync(file, kept.replace(server.url, url))
     expect(await at.run(["serve", "--url"])).toMatchObject({ code: 2, stdout: "" })

@@ -2,18 +2,14 @@
 import { execFileSync } from "node:child_process"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, expect, it } from "vitest"
+import { expect, it } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { startServer } from "./support/server.ts"
 
-const open: Array<() => void | Promise<unknown>> = []
-afterEach(async () => {
-  for (const close of open.splice(0).toReversed()) await close()
-})
-
 it("config, trust, worktrees and pruning return over HTTP what the command line prints", async () => {
   const at = sandbox()
-  open.push(at.remove)
+  atEnd(at.remove)
   execFileSync("git", ["init", "-q"], { cwd: at.project })
   mkdirSync(join(at.home, "config", "skein"), { recursive: true })
   writeFileSync(
@@ -25,7 +21,7 @@ it("config, trust, worktrees and pruning return over HTTP what the command line 
     JSON.stringify({ provider: { other: { type: "openai", base_url: "http://127.0.0.1:9/v1" } } })
   )
   const server = await startServer(at)
-  open.push(async () => {
+  atEnd(async () => {
     server.child.kill("SIGKILL")
     await server.ended
   })

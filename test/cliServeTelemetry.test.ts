@@ -1,16 +1,12 @@
 /** Proves that a server tells a collector what a run does, and that its log has causes and no secrets. */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, expect, it } from "vitest"
+import { expect, it } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { startCollector } from "./support/collector.ts"
 import { startLlm } from "./support/llm.ts"
 import { startServer } from "./support/server.ts"
-
-const open: Array<() => unknown> = []
-afterEach(async () => {
-  for (const close of open.splice(0).toReversed()) await close()
-})
 
 it("a server sends spans and metrics of its sessions, and logs what goes wrong without secrets", async () => {
   // The key that the sandbox has in its environment.
@@ -18,13 +14,13 @@ it("a server sends spans and metrics of its sessions, and logs what goes wrong w
   const llm = await startLlm(() => "done")
   const collector = await startCollector()
   const at = sandbox({ llm: llm.url })
-  open.push(llm.close, collector.close, at.remove)
+  atEnd(llm.close, collector.close, at.remove)
   const own = join(at.home, "config", "skein")
   mkdirSync(own, { recursive: true })
   const hooks = { SessionStart: [{ command: `echo cannot use ${secret} >&2; exit 1` }] }
   writeFileSync(join(own, "skein.json"), JSON.stringify({ hooks, telemetry: { endpoint: collector.url } }))
   const server = await startServer(at, ["--log-format", "json"])
-  open.push(async () => {
+  atEnd(async () => {
     server.child.kill("SIGKILL")
     await server.ended
   })

@@ -1,24 +1,20 @@
 /** The built program's session at a terminal: what is typed, and what is to be seen. Needs python3. */
 import { once } from "node:events"
-import { existsSync, mkdirSync, readFileSync, symlinkSync, watch, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, watch, writeFileSync } from "node:fs"
 import { type AddressInfo, createServer } from "node:net"
 import { dirname, join } from "node:path"
-import { afterEach, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { program, sandbox } from "./support/cli.ts"
 import { type LlmAnswer, type Script, startLlm } from "./support/llm.ts"
 import { hasPython, onTerminal, shown, type TypedKey } from "./support/terminal.ts"
 
 if (!hasPython) console.warn("cliSession.test.ts is skipped: python3, whose pty module it needs, is not there.")
 
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
-
 const world = async (script: Script) => {
   const llm = await startLlm(script)
   const place = sandbox({ llm: llm.url })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   const open = (
     keys: ReadonlyArray<TypedKey>,
     args: ReadonlyArray<string> = [],
@@ -38,11 +34,14 @@ const count = (text: string, part: string): number => text.split(part).length - 
 /** Ends once a file is there. */
 const appears = (file: string): Promise<void> =>
   new Promise((resolve) => {
-    const watcher = watch(dirname(file), () => {
+    const look = () => {
       if (!existsSync(file)) return
       watcher.close()
       resolve()
-    })
+    }
+    const watcher = watch(dirname(file), look)
+    // It may be there already.
+    look()
   })
 
 const ready = "Write a prompt"
@@ -130,7 +129,7 @@ describe.skipIf(!hasPython)("a session at a terminal (needs python3)", () => {
     })
     const text = await shown(printed)
     expect(text).toMatch(/^skein: There is no sandbox for commands/m)
-    expect(text).toMatch(/this is not said again\.$/m)
+    expect(text).toMatch(/You see this once on this machine\.$/m)
     expect(count(text, "There is no sandbox")).toBe(1)
   })
 
@@ -148,9 +147,11 @@ describe.skipIf(!hasPython)("a session at a terminal (needs python3)", () => {
 
   it("steers with Enter, and queues with Tab", async () => {
     const files: { project?: string } = {}
-    const { open, place } = await world(async ({ user }) => {
-      const last = user.at(-1) ?? ""
-      if (last !== "begin") return `answer to ${last}`
+    const heard: Array<string> = []
+    const { open, place } = await world(async ({ last, user }) => {
+      heard.push(last)
+      const [words = ""] = (user.at(-1) ?? "").split("\n")
+      if (words !== "begin") return `answer to ${words}`
       await appears(join(files.project ?? "", "go"))
       return { calls: [{ tool: "list", args: { path: "." } }] }
     })
@@ -170,7 +171,8 @@ describe.skipIf(!hasPython)("a session at a terminal (needs python3)", () => {
     expect(text.indexOf("› steer")).toBeGreaterThan(text.indexOf("• list ."))
     expect(text.indexOf("› then")).toBeGreaterThan(text.indexOf("answer to steer"))
     // The model reads what the command of the person's own has written.
-    expect(text).toContain("The user ran `touch go` (exit code 0)")
+    expect(heard.at(-1)).toContain("The user ran `touch go` (exit code 0)")
+    expect(text).not.toContain("The user ran")
   })
 
   it("interrupts the turn with Esc, and keeps the session", async () => {
@@ -216,6 +218,49 @@ describe.skipIf(!hasPython)("a session at a terminal (needs python3)", () => {
     expect(existsSync(join(place.project, "new.txt"))).toBe(false)
   })
 
+  it("leaves the terminal to the editor that Ctrl+G opens, and takes what it wrote", async () => {
+    const { open, place } = await world(() => "The end.")
+    const editor = join(place.home, "editor.sh")
+    writeFileSync(editor, "#!/bin/sh\nprintf 'EDITOR HERE'\nread line\nprintf ' %s' \"$line\" >> \"$1\"\n", {
+      mode: 0o755
+    })
+    const { code, printed } = await open(
+      [
+        { after: ready, send: "draft" },
+        { after: "› draft", send: "\u0007" },
+        { after: "EDITOR HERE", send: "typed there\r" },
+        { after: "› draft typed there", send: "\r" },
+        { after: "The end.", send: "/quit\r" }
+      ],
+      [],
+      { env: { EDITOR: editor } }
+    )
+    expect(code, await shown(printed)).toBe(0)
+    const [edited = ""] = (printed.split("EDITOR HERE")[1] ?? "").split("\u001b[?2004h")
+    expect(edited.trim()).toBe("typed there")
+  })
+
+  it("puts back the prompt as it was typed, and tells what commands wrote with the next one again", async () => {
+    const heard: Array<string> = []
+    const { open } = await world(({ last }) => {
+      heard.push(last)
+      return `answer ${heard.length}`
+    })
+    const { code, printed } = await open([
+      { after: ready, send: "!echo written\r" },
+      { after: "exit code 0", send: "typed words\r" },
+      { after: "answer 1", send: "/rewind\r" },
+      { after: "Go back to before a prompt", send: "\r" },
+      { after: "Back to before: typed words", send: "" },
+      { after: "› typed words", send: " again\r" },
+      { after: "answer 2", send: "/quit\r" }
+    ])
+    expect(code, await shown(printed)).toBe(0)
+    const output = "The user ran `echo written` (exit code 0):\nwritten\n"
+    expect(heard).toEqual([`typed words\n${output}`, `typed words again\n${output}`])
+    expect(await shown(printed)).not.toContain("The user ran")
+  })
+
   it("lists hooks and MCP servers", async () => {
     const { open, place } = await world(() => "The end.")
     const configuration = join(place.home, "config", "skein")
@@ -238,7 +283,7 @@ describe.skipIf(!hasPython)("a session at a terminal (needs python3)", () => {
     const server = createServer().listen(0, "127.0.0.1")
     await once(server, "listening")
     const place = sandbox()
-    cleanup.push(place.remove, () => server.close())
+    atEnd(place.remove, () => server.close())
     const { port } = server.address() as AddressInfo
     const { code, printed } = await onTerminal([process.execPath, program], {
       cwd: place.project,
@@ -247,6 +292,30 @@ describe.skipIf(!hasPython)("a session at a terminal (needs python3)", () => {
     })
     expect(code, printed).toBe(0)
     expect(await shown(printed)).toContain("No key of a model is set")
+  })
+
+  it("asks once which model answers where only keys choose, and keeps that", async () => {
+    const { place } = await world(({ model }) => `I am ${model}.`)
+    const open = (keys: ReadonlyArray<TypedKey>) =>
+      onTerminal([process.execPath, program], {
+        cwd: place.project,
+        env: place.env({ TERM: "xterm-256color", NO_COLOR: "1" }),
+        keys
+      })
+    const first = await open([
+      { after: "Which model answers", send: "mini" },
+      { after: "filter: mini", send: "\r" },
+      { after: "\"model\" in", send: "who\r" },
+      { after: "I am ", send: "/quit\r" }
+    ])
+    expect(first.code, await shown(first.printed)).toBe(0)
+    const { model } = JSON.parse(readFileSync(join(place.home, "config", "skein", "skein.json"), "utf8"))
+    expect(model).toMatch(/^openai\/.*mini/)
+    expect(await shown(first.printed)).toContain(`I am ${model.replace("openai/", "")}.`)
+    rmSync(join(place.home, "config"), { recursive: true })
+    rmSync(join(place.home, "data", "skein", "history"), { recursive: true })
+    const second = await open([{ after: "because its key is set", send: "/quit\r" }])
+    expect(await shown(second.printed)).not.toContain("Which model answers")
   })
 
   it("has darker colours on a light background", async () => {
@@ -261,7 +330,7 @@ describe.skipIf(!hasPython)("a session at a terminal (needs python3)", () => {
       [],
       { env: { NO_COLOR: "" } }
     )
-    expect(printed).toContain("\u001b[38;5;30mA heading")
+    expect(printed).toContain("\u001b[38;5;23mA heading")
     expect(printed).not.toContain("[?62c")
   })
 
@@ -309,6 +378,44 @@ describe.skipIf(!hasPython)("a session at a terminal (needs python3)", () => {
     )
     expect(printed).toContain("coordinator      primary")
     expect(printed).not.toContain("\t")
+  })
+
+  it("keeps a prompt that it could not send, and is left with Ctrl+C twice, while another process works in the session", async () => {
+    let asked = () => {}
+    const isAsked = new Promise<void>((resolve) => asked = resolve)
+    let answer = () => {}
+    const { open } = await world(async ({ last }) => {
+      if (last === "work") {
+        return { calls: [{ tool: "task", args: { description: "Part", prompt: "part", subagent_type: "general" } }] }
+      }
+      if (last !== "part") return "Worked."
+      asked()
+      await new Promise<void>((resolve) => answer = resolve)
+      return "Done."
+    })
+    const first = open([{ after: ready, send: "work\r" }, { after: "Worked.", send: "/quit\r" }])
+    await isAsked
+    const second = await open([
+      { after: "› work", send: "kept\r" },
+      { after: "Another process works in the session", send: "" },
+      { after: "› kept", send: "\u0003" },
+      { after: "› Write", send: "\u0003" },
+      { after: "Press Ctrl+C again to stop the turn", send: "\u0003" }
+    ], ["--continue"])
+    answer()
+    expect((await first).code).toBe(0)
+    expect(second.code).toBe(0)
+  })
+
+  it("changes the mode with each Shift+Tab, and sends the next prompt in the last of them", async () => {
+    const { open, place } = await world(({ user }) => `heard: ${user.at(-1)}`)
+    await open([
+      { after: ready, send: "one\r" },
+      { after: "heard: one", send: "\u001b[Z\u001b[Ztwo\r" },
+      { after: "heard: two", send: "/quit\r" }
+    ])
+    const { stdout } = await place.run(["sessions", "--format", "json"])
+    expect(JSON.parse(stdout)).toMatchObject([{ agent: "plan", mode: "plan" }])
   })
 
   it("ends with 129 where the terminal is closed", async () => {

@@ -1,7 +1,8 @@
 /** Proves what terminals do whose sessions are on a server: join it, share a session, leave work running. Needs python3. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { program, sandbox } from "./support/cli.ts"
 import { type LlmAnswer, type Script, startLlm } from "./support/llm.ts"
 import { startServer } from "./support/server.ts"
@@ -10,11 +11,6 @@ import { until } from "./support/until.ts"
 
 if (!hasPython) console.warn("cliSessionAttach.test.ts is skipped: python3, whose pty module it needs, is not there.")
 
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
-
 const lead = { lead: { mode: "subagent", description: "Leads.", permission: { task: "allow" } } }
 
 const world = async (script: Script) => {
@@ -22,14 +18,14 @@ const world = async (script: Script) => {
   const place = sandbox({ llm: llm.url })
   mkdirSync(join(place.home, "config", "skein"), { recursive: true })
   writeFileSync(join(place.home, "config", "skein", "skein.json"), JSON.stringify({ agent: lead }))
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   const serve = async () => {
     const server = await startServer(place)
     const kill = async () => {
       server.child.kill("SIGKILL")
       await server.ended
     }
-    cleanup.push(kill)
+    atEnd(kill)
     return { ...server, kill }
   }
   const open = (keys: ReadonlyArray<TypedKey>, args: ReadonlyArray<string> = [], closes?: string) =>
@@ -59,6 +55,38 @@ const deep: Script = ({ messages, user }): LlmAnswer | string => {
 }
 
 describe.skipIf(!hasPython)("a session of a server at terminals (needs python3)", () => {
+  it("lists what the server has, and not what is configured where the terminal is", async () => {
+    const { place, server } = await world(() => "The end.")
+    const own = join(place.home, "own", "skein")
+    mkdirSync(own, { recursive: true })
+    writeFileSync(join(own, "skein.json"), JSON.stringify({ agent: { mine: { ...lead.lead, description: "Mine." } } }))
+    const full = "\u001b[?1049l"
+    const view = (command: string) => ({ after: full, send: `${command}\r` })
+    const { code, printed } = await onTerminal(
+      [process.execPath, program, "-m", "openai/m", `--attach=${server.url}`],
+      {
+        cwd: place.project,
+        env: place.env({ TERM: "xterm-256color", NO_COLOR: "1", XDG_CONFIG_HOME: join(place.home, "own") }),
+        keys: [
+          { after: ready, send: "/agents\r" },
+          { after: "Leads.", send: "q" },
+          view("/config"),
+          { after: "agent.lead.description", send: "q" },
+          view("/commands"),
+          { after: "Commands on the server", send: "q" },
+          view("/skills"),
+          { after: "There are no skills", send: "q" },
+          view("/permissions"),
+          { after: "Nothing was allowed", send: "q" },
+          view("/quit")
+        ]
+      }
+    )
+    expect(code, await shown(printed)).toBe(0)
+    expect(printed).not.toContain("Mine.")
+    expect(printed).not.toContain("agent.mine")
+  })
+
   it("is joined by two, and both see the question of a grandchild, its answer and what follows", async () => {
     const { open, place, server } = await world(deep)
     const { json: session } = await server.send("/v1/sessions", { directory: place.project })
@@ -66,7 +94,6 @@ describe.skipIf(!hasPython)("a session of a server at terminals (needs python3)"
       open([
         { after: ready, send: "" },
         { after: `server ${new URL(server.url).host}`, send: "deep\r" },
-        { after: "Enter confirms", send: "" },
         { after: "→ once", send: "" },
         { after: "all done", send: "/quit\r" }
       ], ["--session", session.id]),

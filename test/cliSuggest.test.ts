@@ -10,13 +10,9 @@ import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { realpathSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, expect, it } from "vitest"
+import { expect, it } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 /** A tool that asks, as `bash` does, and offers the given rule. */
 const shell = tool("bash", () => Effect.succeed("done"), {
@@ -43,7 +39,7 @@ const runs = [
 
 it("a call that was allowed three times by hand becomes a proposed rule, and a refused one does not", async () => {
   const place = sandbox()
-  cleanup.push(place.remove)
+  atEnd(place.remove)
   const database = join(place.home, "asked.db")
   const directory = realpathSync(place.project)
   await Effect.gen(function*() {

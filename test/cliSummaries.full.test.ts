@@ -1,16 +1,12 @@
 /** The built program: summaries of sessions, on request and automatic. */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, describe, expect, it, vi } from "vitest"
+import { describe, expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { type Sandbox, sandbox } from "./support/cli.ts"
 import { type Llm, type LlmRequest, type Script, startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 const isSummary = ({ messages: [first], tools }: LlmRequest): boolean =>
   tools.length === 0 && String(first?.content).includes("digest")
@@ -25,7 +21,7 @@ const world = async (summary: (request: LlmRequest) => ReturnType<Script>, confi
       : { calls: [{ tool: "write", args: { filePath: "new.txt", content: "x\n" } }] }
   )
   const place: Sandbox = sandbox({ llm: llm.url })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   mkdirSync(join(place.home, "config", "skein"), { recursive: true })
   writeFileSync(join(place.home, "config", "skein", "skein.json"), JSON.stringify(config))
   const start = (...args: ReadonlyArray<string>) =>
@@ -80,7 +76,7 @@ describe("skein sessions summarize", () => {
 
   it("works with the model that needs no key, too", async () => {
     const place = sandbox({ files: { "a.txt": "a" } })
-    cleanup.push(place.remove)
+    atEnd(place.remove)
     await place.run(["run", "-m", "offline/survey", "--format", "quiet", "what is a?"])
     const [{ id }] = JSON.parse((await place.run(["sessions", "--format", "json"])).stdout)
     expect((await place.run(["sessions", "summarize", id])).stdout).toMatch(

@@ -2,17 +2,13 @@
 import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, describe, expect, it, vi } from "vitest"
+import { describe, expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
 import { until } from "./support/until.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 describe("tasks", () => {
   const tree = (request: LlmRequest): LlmAnswer | string => {
@@ -31,7 +27,7 @@ describe("tasks", () => {
   const made = async () => {
     const llm = await startLlm(tree)
     const place = sandbox({ llm: llm.url, files: { "old.txt": "old\n" } })
-    cleanup.push(llm.close, place.remove)
+    atEnd(llm.close, place.remove)
     for (const args of [["add", "."], ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "first"]]) {
       execFileSync("git", args, { cwd: place.project })
     }
@@ -103,14 +99,14 @@ describe("tasks", () => {
         : hanging(request)
     const llm = await startLlm(lead)
     const place = sandbox({ llm: llm.url })
-    cleanup.push(llm.close, place.remove)
+    atEnd(llm.close, place.remove)
     const config = join(place.home, "config", "skein")
     mkdirSync(config, { recursive: true })
     const agent = { lead: { mode: "subagent", description: "Leads.", permission: { task: "allow" } } }
     const retry = { base: 3_600_000, max_delay: 3_600_000 }
     writeFileSync(join(config, "skein.json"), JSON.stringify({ agent, retry }))
     const running = place.start(["run", "-m", "openai/m", "--auto", "--title", "t", "--format", "quiet", "go"])
-    cleanup.push(() => running.child.kill("SIGKILL"))
+    atEnd(() => running.child.kill("SIGKILL"))
     await llm.asked(5)
     const shown = async (description: string) => {
       const runs: ReadonlyArray<{ readonly description: string; readonly taskID: string }> = JSON.parse(
@@ -158,7 +154,7 @@ describe("tasks at work in another process", () => {
       return then(request)
     })
     const place = sandbox({ llm: llm.url })
-    cleanup.push(llm.close, place.remove)
+    atEnd(llm.close, place.remove)
     const running = place.start(["run", "-m", "openai/m", "--title", "t", "--format", "quiet", "go"])
     await llm.asked(2)
     const [run] = JSON.parse((await place.run(["tasks", "list", "--format", "json"])).stdout)
@@ -236,7 +232,7 @@ describe("tasks at work in another process", () => {
 
   it.each([["send", "ses_x", "hello"], ["stop", "ses_x"]])("are named by their ids: %s", async (...args) => {
     const place = sandbox({ llm: "http://127.0.0.1:9/v1" })
-    cleanup.push(place.remove)
+    atEnd(place.remove)
     expect(await place.run(["tasks", ...args])).toMatchObject({
       code: 2,
       stderr: "skein: There is no task ses_x. See `skein tasks`.\n"

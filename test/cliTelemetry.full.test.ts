@@ -1,17 +1,13 @@
 /** The built program and a telemetry collector: what is sent, what never is, and that no collector blocks a run. */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, describe, expect, it, vi } from "vitest"
+import { describe, expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { type Behaviour, startCollector, type WireSpan } from "./support/collector.ts"
 import { type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 const secrets = {
   prompt: "whisper-of-the-prompt",
@@ -37,7 +33,7 @@ const made = async (behaviour?: Behaviour) => {
   const llm = await startLlm(tree)
   const collector = await startCollector(behaviour)
   const place = sandbox({ llm: llm.url, files: { "notes.txt": `${secrets.file}\n` } })
-  cleanup.push(llm.close, collector.close, place.remove)
+  atEnd(llm.close, collector.close, place.remove)
   return { llm, collector, place }
 }
 
@@ -139,7 +135,7 @@ describe("telemetry", () => {
       return { calls: [{ tool: "read", args: { filePath: `${secrets.prompt}.txt` } }] }
     })
     const { collector, place } = await made()
-    cleanup.push(llm.close)
+    atEnd(llm.close)
     const key = "sk-test-whisper-of-the-key"
     const ended = await place.run(run("--verbose"), {
       env: {

@@ -3,7 +3,8 @@ import { spawn } from "node:child_process"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { afterEach, describe, expect, it, vi } from "vitest"
+import { describe, expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { program, sandbox } from "./support/cli.ts"
 import { type LlmAnswer, type LlmRequest, type Script, startLlm } from "./support/llm.ts"
 import { hasPython, shown } from "./support/terminal.ts"
@@ -11,11 +12,6 @@ import { hasPython, shown } from "./support/terminal.ts"
 vi.setConfig({ testTimeout: 60_000 })
 
 if (!hasPython) console.warn("cliTerminal.test.ts is skipped: python3, whose pty module it needs, is not there.")
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 interface Key {
   readonly after: string
@@ -25,7 +21,7 @@ interface Key {
 const world = async (script: Script) => {
   const llm = await startLlm(script)
   const place = sandbox({ llm: llm.url })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   /** Runs the program on a terminal; returns the output and the exit code. */
   const run = (
     args: ReadonlyArray<string>,
@@ -91,7 +87,7 @@ describe.skipIf(!hasPython)("on a terminal (needs python3)", () => {
     expect(code).toBe(0)
     const screen = await shown(printed)
     expect(screen.match(/First half\./g)).toHaveLength(1)
-    expect(screen).toMatch(/First half\.\n\nSecond half\.\n/)
+    expect(screen).toMatch(/First half\.\n\n∴ thought for .*: hm\n\nSecond half\.\n/)
   })
 
   it("shows what the agent does: its model, its calls and their results, changes, todos, and a summary", async () => {

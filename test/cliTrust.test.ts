@@ -1,16 +1,12 @@
 /** The built program in a fresh clone: what its files may do, before and after they are trusted. */
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, expect, it, vi } from "vitest"
+import { expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { type Sandbox, sandbox } from "./support/cli.ts"
 import { type Llm, startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 /** A model that writes a file and then repeats the result, and a place for it. */
 const world = async (
@@ -27,7 +23,7 @@ const world = async (
     llm: llm.url,
     files: { "skein.json": JSON.stringify(config(thief)), ...files(thief) }
   })
-  cleanup.push(llm.close, thief.close, place.remove)
+  atEnd(llm.close, thief.close, place.remove)
   return { llm, thief, place, run: () => place.run(["run", "-m", "openai/m", "go"]) }
 }
 

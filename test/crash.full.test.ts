@@ -3,20 +3,16 @@
  */
 import { failpoints } from "@skein/core/Failpoints"
 import { stride } from "@skein/testing/Seeds"
-import { afterEach, describe, expect, it, vi } from "vitest"
+import { describe, expect, it, vi } from "vitest"
 import { drive } from "../scripts/crash/drive.mjs"
 import { atPoints } from "../scripts/crash/jobs.mjs"
 import { points } from "../scripts/crash/points.mjs"
 import { faultsOf } from "../scripts/crash/report.mjs"
 import { faultsIn } from "../scripts/crash/wire.mjs"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 
 vi.setConfig({ testTimeout: 90_000, maxConcurrency: 2 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(() => {
-  for (const each of cleanup.splice(0)) each()
-})
 
 it("every point is one that the harness kills at", () => {
   expect(Object.keys(points)).toEqual([...failpoints])
@@ -24,7 +20,7 @@ it("every point is one that the harness kills at", () => {
 
 it("SKEIN_FAILPOINT accepts only a point and a number", async () => {
   const place = sandbox()
-  cleanup.push(place.remove)
+  atEnd(place.remove)
   for (const wrong of ["before_provider", "before_provider:0", "before_provider:1:thaw", "nowhere:1"]) {
     const { code, stderr } = await place.run(["sessions"], { env: { SKEIN_FAILPOINT: wrong } })
     expect([code, stderr.includes(`"${wrong}"`)]).toEqual([2, true])

@@ -1,23 +1,19 @@
 /** What happens to calls and tasks whose process dies, or is asked to end, at the worst moment. */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, describe, expect, it, vi } from "vitest"
+import { describe, expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { type Sandbox, sandbox } from "./support/cli.ts"
 import { type Llm, type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
 
 type Script = (request: LlmRequest) => LlmAnswer | string | Promise<LlmAnswer | string>
 
 const world = async (script: Script, files: Readonly<Record<string, string>> = {}) => {
   const llm: Llm = await startLlm(script)
   const place: Sandbox = sandbox({ llm: llm.url, files })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   const effects = () => {
     try {
       return readFileSync(join(place.project, "effects.log"), "utf8").trim().split("\n")

@@ -1,19 +1,15 @@
 /** The built program after a crash: what listings say, and what `sessions resume` does. */
-import { afterEach, expect, it, vi } from "vitest"
+import { expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { type Sandbox, sandbox } from "./support/cli.ts"
 import { type Llm, type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
-
 const world = async (script: (request: LlmRequest) => LlmAnswer | string) => {
   const llm: Llm = await startLlm(script)
   const place: Sandbox = sandbox({ llm: llm.url })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   return { llm, place }
 }
 

@@ -2,7 +2,8 @@
 import { afterAll, describe, expect, it, vi } from "vitest"
 import { startPostgres } from "../scripts/crash/postgres.mjs"
 import { faultsOf } from "../scripts/crash/report.mjs"
-import { driveRunners, pointPlans } from "../scripts/crash/runners.mjs"
+import { pointPlans } from "../scripts/crash/runnerPlans.mjs"
+import { driveRunners } from "../scripts/crash/runners.mjs"
 
 vi.setConfig({ testTimeout: 180_000 })
 
@@ -13,17 +14,29 @@ if (typeof postgres === "string") {
 } else {
   afterAll(postgres.stop)
 
-  describe("a tree whose server is frozen", () => {
+  describe.concurrent("a tree whose server is frozen", () => {
     it.each(
       [
         ["right before it starts a command", "before_spawn:1"],
         ["while a command runs for longer than its lease", "after_spawn:5"]
       ]
     )("%s has each effect once", async (_, point) => {
-      const [plan] = pointPlans([point])
+      const [plan] = pointPlans([point], 12_000)
       const verdict = await driveRunners({ ...(plan ?? expect.fail("There is no plan")), postgres })
       expect(faultsOf(verdict)).toEqual([])
       expect(verdict.unknown).toBeGreaterThan(0)
+    })
+
+    it("in a cluster, with another one killed, sockets cut and locks lost, has each effect once", async () => {
+      const blows = [
+        { at: 500, runner: 0, how: "cut" },
+        { at: 1_500, runner: 1, how: "kill" },
+        { at: 2_500, runner: 0, how: "locks" },
+        { at: 3_500, runner: 2, how: "freeze" }
+      ] as const
+      const verdict = await driveRunners({ label: "all", blows, cluster: true, frozen: 8_000, trees: 3, postgres })
+      expect(faultsOf(verdict)).toEqual([])
+      expect(verdict.recoveries?.map(({ how }) => how)).toContain("kill")
     })
   })
 }

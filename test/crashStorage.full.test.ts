@@ -4,22 +4,18 @@ import { createHash } from "node:crypto"
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { afterEach, describe, expect, it, vi } from "vitest"
+import { describe, expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { type Sandbox, sandbox } from "./support/cli.ts"
 import { integrity, locked, within } from "./support/database.ts"
 import { type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 90_000 })
 
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
-
 const world = async (script: (request: LlmRequest) => LlmAnswer | string | Promise<LlmAnswer | string>) => {
   const llm = await startLlm(script)
   const place: Sandbox = sandbox({ llm: llm.url, files: { "a.txt": "needle\n" } })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   return { llm, place }
 }
 
@@ -35,7 +31,7 @@ describe("a locked database", () => {
   it("is waited for: after three seconds the run continues normally", async () => {
     let requests = 0
     const { place } = await world(async (request) => {
-      if (++requests === 2) cleanup.push(await locked(place.database, 3_000))
+      if (++requests === 2) atEnd(await locked(place.database, 3_000))
       return steps(3)(request)
     })
     const ended = await place.run([...run, "--format", "quiet", "go"])
@@ -61,7 +57,7 @@ describe.skipIf(!mounts)("a disk that is full (needs to mount one)", () => {
   it("ends the turn before a command without a stored intent begins; with room it continues", async () => {
     const disk = mkdtempSync(join(tmpdir(), "skein-full-"))
     expect(spawnSync("mount", ["-t", "tmpfs", "-o", "size=20m", "none", disk]).status).toBe(0)
-    cleanup.push(() => {
+    atEnd(() => {
       spawnSync("umount", ["-l", disk])
       rmSync(disk, { recursive: true, force: true })
     })

@@ -106,10 +106,9 @@ const expectedOfClient: Readonly<Record<string, string>> = {
   "auth/scope-step-up": "a person signs in again with `skein mcp login`, and here only once"
 }
 
-/** What a client is asked by each revision; logins are the same in both, and take long. */
+/** What a client is asked by each revision. */
 const askedOfClient = ["2025-11-25", "2026-07-28"].flatMap((revision) =>
-  requiredOfClients(revision).filter((scenario) => revision === "2026-07-28" || !scenario.startsWith("auth/"))
-    .map((scenario): readonly [string, string] => [revision, scenario])
+  requiredOfClients(revision).map((scenario): readonly [string, string] => [revision, scenario])
 )
 
 let served: Promise<string> | undefined
@@ -151,8 +150,8 @@ describe("conformance", () => {
     expect(code === 0, isExpected ? `${scenario} passes: take it out of the list` : output).toBe(!isExpected)
   }, 120_000)
 
-  it("is asked of the client in all that 2026-07-28 requires", () => {
-    expect(askedOfClient).toHaveLength(36)
+  it("is asked of the client in all that both revisions require", () => {
+    expect(askedOfClient).toHaveLength(50)
   })
 
   it.each([

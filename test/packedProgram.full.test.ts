@@ -3,8 +3,9 @@ import { spawnSync } from "node:child_process"
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest"
+import { afterAll, beforeAll, expect, it } from "vitest"
 import { installProgram } from "../scripts/release/installed.mjs"
+import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
 
@@ -17,15 +18,10 @@ beforeAll(async () => {
 }, 240_000)
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
-const cleanup: Array<() => unknown> = []
-afterEach(async () => {
-  for (const each of cleanup.splice(0).toReversed()) await each()
-})
-
 const world = async (script: (request: LlmRequest) => LlmAnswer | string) => {
   const llm = await startLlm(script)
   const place = sandbox({ llm: llm.url, program, files: { "deep/hay.txt": "a needle\n" } })
-  cleanup.push(llm.close, place.remove)
+  atEnd(llm.close, place.remove)
   return { llm, place }
 }
 

@@ -2,23 +2,19 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
-import { afterEach, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { buildPage } from "../scripts/webPage.mjs"
+import { atEnd } from "./support/atEnd.ts"
 import { accessibilityProblems, withBrowser } from "./support/browser.ts"
 import { sandbox } from "./support/cli.ts"
 import { startServer } from "./support/server.ts"
 import { until } from "./support/until.ts"
 
-const open: Array<() => void | Promise<unknown>> = []
-afterEach(async () => {
-  for (const close of open.splice(0).toReversed()) await close()
-})
-
 const serve = async () => {
   const place = sandbox()
-  open.push(place.remove)
+  atEnd(place.remove)
   const server = await startServer(place)
-  open.push(async () => {
+  atEnd(async () => {
     server.child.kill("SIGKILL")
     await server.ended
   })
@@ -31,9 +27,15 @@ const mostBytes = 60_000
 describe("the page", () => {
   it("is at most 60 KB to load, and names no other origin", async () => {
     const { files } = await buildPage()
-    const sizes = [...files].map(([name, content]) => [name, gzipSync(content, { level: 9 }).length] as const)
-    expect(sizes.reduce((sum, [, size]) => sum + size, 0), JSON.stringify(sizes)).toBeLessThanOrEqual(mostBytes)
     const html = Buffer.from(files.get("index.html") ?? []).toString("utf8")
+    const app = [...files.keys()].find((name) => html.includes(name) && name.endsWith(".js")) ?? ""
+    // Views that few people open are loaded when they are opened.
+    const imported = [...Buffer.from(files.get(app) ?? []).toString("utf8").matchAll(/(?:from|import)"\.\/([^"]+)"/g)]
+    const first = new Set([app, ...imported.map(([, name]) => `assets/${name}`)])
+    expect(first.size).toBeGreaterThan(1)
+    const loaded = [...files].filter(([name]) => !name.endsWith(".js") || first.has(name))
+    const sizes = loaded.map(([name, content]) => [name, gzipSync(content, { level: 9 }).length] as const)
+    expect(sizes.reduce((sum, [, size]) => sum + size, 0), JSON.stringify(sizes)).toBeLessThanOrEqual(mostBytes)
     const urls = [...html.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url]) => url)
     expect(urls).toHaveLength(3)
     for (const url of urls) expect(url).toMatch(/^\/assets\/\w+-\w+\.(js|css|svg)$/)
@@ -76,7 +78,7 @@ describe("the page", () => {
 
 it("serve --open hands the browser a file that only the user can read, and the code in no argument", async () => {
   const place = sandbox()
-  open.push(place.remove)
+  atEnd(place.remove)
   const told = join(place.home, "told")
   const opener = join(place.home, "bin", "xdg-open")
   mkdirSync(join(place.home, "bin"))
@@ -88,7 +90,7 @@ it("serve --open hands the browser a file that only the user can read, and the c
   const running = place.start(["serve", "--open"], {
     env: { PATH: `${join(place.home, "bin")}:${process.env["PATH"]}` }
   })
-  open.push(async () => {
+  atEnd(async () => {
     running.child.kill("SIGKILL")
     await running.ended
   })

@@ -1,20 +1,16 @@
 /** Proves that the page shows long lists and large trees, and draws no more of them than can be seen. */
-import { afterEach, expect, it } from "vitest"
+import { expect, it } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { accessibilityProblems, withBrowser } from "./support/browser.ts"
 import { sandbox } from "./support/cli.ts"
 import { startServer } from "./support/server.ts"
 import { largeTree } from "./support/treeData.ts"
 
-const open: Array<() => void | Promise<unknown>> = []
-afterEach(async () => {
-  for (const close of open.splice(0).toReversed()) await close()
-})
-
 const serve = async () => {
   const place = sandbox()
-  open.push(place.remove)
+  atEnd(place.remove)
   const server = await startServer(place)
-  open.push(async () => {
+  atEnd(async () => {
     server.child.kill("SIGKILL")
     await server.ended
   })

@@ -2,27 +2,23 @@
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Page } from "playwright-core"
-import { afterEach, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
 import { accessibilityProblems, withBrowser } from "./support/browser.ts"
 import { sandbox } from "./support/cli.ts"
 import { delegate, leads, startFlock, type Steps } from "./support/flock.ts"
 import { startServer } from "./support/server.ts"
 
-const open: Array<() => void | Promise<unknown>> = []
-afterEach(async () => {
-  for (const close of open.splice(0).toReversed()) await close()
-})
-
 const flock = async (steps: (gate: (name: string) => Promise<void>) => Steps) => {
   const llm = await startFlock(steps)
-  open.push(llm.close)
+  atEnd(llm.close)
   const place = sandbox({ llm: llm.url, files: { "a.ts": "const a = 1\n" } })
-  open.push(place.remove)
+  atEnd(place.remove)
   mkdirSync(join(place.home, "config", "skein"), { recursive: true })
   writeFileSync(join(place.home, "config", "skein", "skein.json"), leads)
   const serve = async (args: ReadonlyArray<string> = []) => {
     const server = await startServer(place, args)
-    open.push(async () => {
+    atEnd(async () => {
       server.child.kill("SIGKILL")
       await server.ended
     })

@@ -67,6 +67,8 @@ export const sandbox = (
     readonly llm?: string
     /** The program; `program` by default. */
     readonly program?: string
+    /** A command that runs the program, in another namespace for example. */
+    readonly through?: readonly [string, ...ReadonlyArray<string>]
   } = {}
 ): Sandbox => {
   const started = options.program ?? program
@@ -91,11 +93,17 @@ export const sandbox = (
     ...more
   })
   const start = (args: ReadonlyArray<string>, given: Start = {}): Running => {
-    const child = spawn(process.execPath, [started, ...args], {
-      cwd: given.cwd ?? project,
-      env: env(given.env),
-      stdio: ["pipe", given.output ?? "pipe", "pipe"]
-    })
+    const [command, ...before] = options.through ?? []
+    const line = [started, ...args]
+    const child = spawn(
+      command ?? process.execPath,
+      command === undefined ? line : [...before, process.execPath, ...line],
+      {
+        cwd: given.cwd ?? project,
+        env: env(given.env),
+        stdio: ["pipe", given.output ?? "pipe", "pipe"]
+      }
+    )
     let stdout = ""
     let stderr = ""
     const read = () => {

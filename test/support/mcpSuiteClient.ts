@@ -83,6 +83,7 @@ const host: McpHost = {
   variables: {},
   readText: (path) => Effect.fail({ message: `${path} is not there` }),
   hide: () => undefined,
+  remember: () => () => undefined,
   redact: (text) => text,
   fetch: globalThis.fetch,
   fetchPublic: globalThis.fetch,

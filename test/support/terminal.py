@@ -33,6 +33,8 @@ while True:
     if not data:
         break
     printed += data
+    sys.stdout.buffer.write(data)
+    sys.stdout.flush()
     if plan.get("closes") and plan["closes"].encode() in printed:
         os.close(terminal)
         break
@@ -47,6 +49,4 @@ while True:
         os.write(terminal, keys.pop(0)["send"].encode())
 
 _, status = os.waitpid(child, 0)
-sys.stdout.buffer.write(printed)
-sys.stdout.flush()
 sys.exit(os.waitstatus_to_exitcode(status) % 256)

@@ -2,6 +2,7 @@
 import xterm from "@xterm/headless"
 import { spawn, spawnSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
+import { onTestFailed } from "vitest"
 
 /** Whether there is a python3 that can make terminals. */
 export const hasPython = spawnSync("python3", ["-c", "import pty"]).status === 0
@@ -39,6 +40,7 @@ export const onTerminal = (
     const child = spawn("python3", [driver, JSON.stringify(plan)], { cwd, env })
     let printed = ""
     child.stdout.setEncoding("utf8").on("data", (text: string) => printed += text)
+    onTestFailed(async () => console.error(`The terminal shows in the end:\n${await shown(printed)}`))
     child.once("close", (code) =>
       // oxlint-disable-next-line no-control-regex -- what a terminal obeys begins with ESC
       resolve({ code, printed, plain: printed.replace(/\u001b(?:\[[\d;?<>]*[A-Za-z]|\][^\u0007]*\u0007)/g, "") }))

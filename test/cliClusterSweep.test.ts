@@ -1,0 +1,80 @@
+/** Servers of a cluster find work that nobody told them about: each test takes away what would have told them. */
+import { afterAll, expect, it, vi } from "vitest"
+import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { atEnd } from "./support/atEnd.ts"
+import { startRunner } from "./support/cluster.ts"
+import { startLlm } from "./support/llm.ts"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const postgres = await startPostgres().catch((error: unknown) => String(error))
+
+if (typeof postgres === "string") {
+  it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
+} else {
+  afterAll(postgres.stop)
+  let databases = 0
+
+  /** Two servers, and a session at the first of them. By default, its first answer hangs. */
+  const two = async (hangs = true) => {
+    const database = `sweep_${++databases}`
+    await postgres.create(database)
+    const llm = await startLlm(() => hangs && llm.requests.length === 1 ? { hangs } : "All is done.")
+    atEnd(llm.close)
+    const start = () => startRunner(llm, postgres.url(database))
+    const [first, second] = [await start(), await start()]
+    const model = { providerID: "openai", modelID: "m" }
+    const { json: { id } } = await first.send("/v1/sessions", { directory: first.at.project, title: "t", model })
+    const prompt = () => first.send(`/v1/sessions/${id}/prompt`, { text: "Go" })
+    const messages = async () => JSON.stringify((await second.send(`/v1/sessions/${id}/messages`)).json)
+    /** Waits until the second server shows the end of the turn. */
+    const done = async () => {
+      while (!(await messages()).includes("All is done."));
+    }
+    return { database, llm, first, second, prompt, done }
+  }
+
+  it("an unread prompt of a server that died right after it took it", async () => {
+    const { done, first, prompt } = await two(false)
+    expect(await prompt()).toMatchObject({ status: 202 })
+    first.child.kill("SIGKILL")
+    await done()
+  })
+
+  it("a tree of a dead server, while the tables are broken by which the engine places trees", async () => {
+    const { database, done, first, llm, prompt } = await two()
+    await prompt()
+    await llm.asked(1)
+    const tables = await postgres.query(
+      database,
+      "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'skein' AND tablename IN ('cluster_locks', 'cluster_runners')"
+    )
+    expect(tables.length).toBeGreaterThan(0)
+    for (const { name } of tables) await postgres.query(database, `DROP TABLE skein.${name}`)
+    first.child.kill("SIGKILL")
+    await done()
+  })
+
+  it("a tree of a server that died while PostgreSQL was restarted", async () => {
+    const { done, first, llm, prompt } = await two()
+    await prompt()
+    await llm.asked(1)
+    const restarted = postgres.restart()
+    first.child.kill("SIGKILL")
+    await restarted
+    await done()
+  })
+
+  it("a tree of a server whose connections to the database were all cut while it was frozen", async () => {
+    const { database, done, first, llm, prompt } = await two()
+    await prompt()
+    await llm.asked(1)
+    first.child.kill("SIGSTOP")
+    await postgres.query(
+      "postgres",
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1",
+      [database]
+    )
+    await done()
+  })
+}

@@ -1,0 +1,52 @@
+/** `npm run cluster:demo` kills a server, says how long its trees needed, and leaves nothing behind. */
+import { spawn } from "node:child_process"
+import { existsSync } from "node:fs"
+import { expect, it, vi } from "vitest"
+import { root } from "../scripts/layout.mjs"
+
+vi.setConfig({ testTimeout: 120_000 })
+
+/** Starts it in a process group of its own, as a terminal does. */
+const start = (args: ReadonlyArray<string>) => {
+  const child = spawn(process.execPath, ["scripts/cluster/demo.mjs", ...args], { cwd: root, detached: true })
+  let text = ""
+  const waiting: Array<() => void> = []
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (piece: string) => {
+      text += piece
+      for (const look of waiting) look()
+    })
+  }
+  const ended = new Promise<number | string | null>((resolve) => child.once("close", (code, by) => resolve(by ?? code)))
+  return {
+    child,
+    ended,
+    text: () => text,
+    said: (words: string) =>
+      new Promise<void>((resolve) => {
+        const look = () => text.includes(words) && resolve()
+        waiting.push(look)
+        look()
+      })
+  }
+}
+
+const filesOf = (text: string): string => /Log files are in (\S+)/.exec(text)?.[1] ?? expect.fail(text)
+
+it("the demo tells what a kill did, and finds nothing lost or doubled", async () => {
+  const demo = start(["--kills", "1", "--every", "3", "--trees", "9"])
+  expect(await demo.ended, demo.text()).toBe(0)
+  expect(demo.text()).toMatch(/^kill -9 of server \d \(http:.*\): (\d+ trees? at work, all of them continued|no tree)/m)
+  expect(demo.text()).toMatch(/^[1-9]\d* prompts answered: 0 effects lost, 0 doubled, 0 trees stuck, 0 invalid/m)
+  expect(existsSync(filesOf(demo.text()))).toBe(false)
+})
+
+it("the demo ends everything by Ctrl+C", async () => {
+  const demo = start(["--trees", "3"])
+  await demo.said("Ctrl+C ends it")
+  const port = Number(/127\.0\.0\.1:(\d+)\/#code/.exec(demo.text())?.[1])
+  process.kill(-(demo.child.pid ?? 0), "SIGINT")
+  expect(await demo.ended, demo.text()).toBe(0)
+  expect(existsSync(filesOf(demo.text()))).toBe(false)
+  await expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow()
+})
