@@ -8,8 +8,9 @@ import * as Layer from "effect/Layer"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
 import * as Providers from "../src/Providers.ts"
-import { ask, textOf } from "./support/Server.ts"
+import { ask, callsOf, finishOf, serve, sse, textOf } from "./support/Server.ts"
 
 /** A package whose models say what they were made with. */
 const sound = (version = "v3") => `
@@ -132,4 +133,71 @@ it.scoped("needs the key that the config names", () =>
     const error = yield* Effect.flip(resolve({ package: "acme", key_env: "ACME_KEY" }, "/nowhere"))
     expect(error).toMatchObject({ reason: "no_key" })
     expect(error.message).toContain("ACME_KEY")
+  }))
+
+/** The directory with the package as it is published. */
+const [installed = ""] = fileURLToPath(import.meta.resolve("@ai-sdk/mistral")).split("/node_modules/")
+
+const chunk = (delta: object, finish: string | null = null, usage?: object) => ({
+  id: "1",
+  object: "chat.completion.chunk",
+  created: 1_700_000_000,
+  model: "m",
+  choices: [{ index: 0, delta, finish_reason: finish }],
+  ...(usage === undefined ? {} : { usage })
+})
+
+const usage = { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 }
+
+it.scoped("works with a package as published: a call of a tool, its result, and an answer", () =>
+  Effect.gen(function*() {
+    const server = yield* serve((response, number) => {
+      const call = { id: "call12345", type: "function", function: { name: "bash", arguments: "{\"command\":\"ls\"}" } }
+      const frames = number === 0
+        ? [
+          chunk({ role: "assistant", content: "I " }),
+          chunk({ content: "look." }),
+          chunk({ content: "", tool_calls: [call] }, "tool_calls", usage)
+        ]
+        : [chunk({ role: "assistant", content: "There is " }), chunk({ content: "a.txt" }, "stop", usage)]
+      sse(response, ...frames, "data: [DONE]\n\n").end()
+    })
+    const config = { package: "@ai-sdk/mistral", key_env: "ACME_KEY", base_url: server.url }
+    const model = yield* resolve(config, installed, { ACME_KEY: "k-123456" })
+    const first = yield* ask(model)
+    expect({ text: textOf(first), error: first.error }).toEqual({ text: "I look.", error: undefined })
+    const [made] = callsOf(first)
+    expect(made).toMatchObject({ name: "bash", input: "{\"command\":\"ls\"}" })
+    expect(finishOf(first)).toMatchObject({ finish: "tool-calls", tokens: { input: 12, output: 3 } })
+    const toolCallId = "call12345"
+    const second = yield* ask(model, {
+      messages: [
+        { role: "user", content: [{ type: "text", text: "Look" }] },
+        {
+          role: "assistant",
+          content: [{ type: "text", text: "I look." }, {
+            type: "tool-call",
+            toolCallId,
+            toolName: "bash",
+            input: { command: "ls" }
+          }]
+        },
+        {
+          role: "tool",
+          content: [{ type: "tool-result", toolCallId, toolName: "bash", output: { type: "text", value: "a.txt" } }]
+        }
+      ]
+    })
+    expect(textOf(second)).toBe("There is a.txt")
+    const [asked, told] = server.seen
+    expect(asked).toMatchObject({ url: "/v1/chat/completions", headers: { authorization: "Bearer k-123456" } })
+    expect(JSON.parse(told?.body ?? "{}")).toMatchObject({
+      model: "m",
+      stream: true,
+      messages: [
+        { role: "user" },
+        { role: "assistant", tool_calls: [{ id: toolCallId, function: { name: "bash" } }] },
+        { role: "tool", tool_call_id: toolCallId, content: "a.txt" }
+      ]
+    })
   }))
