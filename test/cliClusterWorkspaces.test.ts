@@ -212,8 +212,7 @@ if (typeof postgres === "string") {
     expect(said).toMatch(/may be missing, because they were not kept in time:\\n- bash: .* \(under way\)/)
   })
 
-  // Hangs on a machine without other work, and passes on a busy one. The cause is not known.
-  it.skip("a host that comes back keeps its files, and its server knows where the tree is", async () => {
+  it("a host that comes back keeps its files, and its server knows where the tree is", async () => {
     const { done, files, first, go, id, info, llm, place, project, ref, remote, serve, untilKept } = await atAlpha([
       { writes: { "b.txt": "by the agent\n" } },
       { hangs: true },

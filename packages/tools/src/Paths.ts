@@ -37,7 +37,7 @@ export interface Target {
 export interface OwnFiles {
   /** Files and directories that only a person lets a call change, wherever they are. */
   readonly own?: ReadonlyArray<string>
-  /** Where Skein keeps its files. No call sees any of them but long outputs and the trees of isolated tasks. */
+  /** Where Skein keeps its files. No call sees any of them but long outputs, the trees of isolated tasks and workspaces. */
   readonly dataDirectory?: string
   /** More files and directories that no call sees. */
   readonly secret?: ReadonlyArray<string>

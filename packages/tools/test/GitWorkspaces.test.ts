@@ -1,7 +1,11 @@
+import * as NodeContext from "@effect/platform-node/NodeContext"
 import { describe, expect, it } from "@effect/vitest"
+import type { ToolCaller } from "@skein/core/Tool"
 import { type TreeStep, Workspaces } from "@skein/core/Workspaces"
 import type { SessionID } from "@skein/domain/Id"
 import * as GitWorkspaces from "@skein/tools/GitWorkspaces"
+import { Paths } from "@skein/tools/Paths"
+import { SpillFiles } from "@skein/tools/SpillFiles"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -96,7 +100,7 @@ describe("keeping", () => {
       expect(git(remote, "rev-parse", `${ref}^`)).toBe(git(directory, "rev-parse", "HEAD"))
       expect(git(remote, "for-each-ref", "--format=%(refname)")).toBe(ref)
       expect(possessions(directory)).toEqual(before)
-      expect(NodeFs.statSync(at("data-one", "workspaces", rootID)).mode & 0o077).toBe(0)
+      expect(NodeFs.statSync(at("data-one", "steps", `${rootID}.git`)).mode & 0o077).toBe(0)
     }))
 
   it.scoped("never looks into repositories within the repository, which an agent may have made", () =>
@@ -138,7 +142,7 @@ describe("keeping", () => {
       const head = commit(directory, "two")
       NodeFs.rmSync(at("repo", "a.txt"))
       // A git that was killed leaves its lock.
-      write(`data-one/workspaces/${rootID}/steps.git/index.lock`, "")
+      write(`data-one/steps/${rootID}.git/index.lock`, "")
       expect(yield* kept(workspaces, step({ seq: 2 }))).toBeUndefined()
       expect(git(remote, "ls-tree", "-r", "--name-only", ref).split("\n")).toEqual([".gitignore", "sub/b.txt", "x.log"])
       expect(git(remote, "rev-parse", `${ref}^`)).toBe(head)
@@ -192,6 +196,38 @@ describe("fetching", () => {
       expect(git(fetched.top, "status", "--porcelain")).toBe("M sub/b.txt\n?? sub/run.sh")
       expect(git(fetched.top, "rev-parse", "HEAD")).toBe(git(directory, "rev-parse", "HEAD"))
       expect(NodeFs.statSync(fetched.top).mode & 0o077).toBe(0)
+    }))
+
+  it.scoped("makes a workspace in which tools work, and shows them nothing else of Skein's own", () =>
+    Effect.gen(function*() {
+      const { at, keeper, kept, step } = yield* world
+      const [one, two] = [yield* keeper("one"), yield* keeper("two")]
+      expect(yield* kept(one, step())).toBeUndefined()
+      const { directory } = yield* two.fetch(rootID, step().workspace)
+      expect(yield* kept(two, step({ directory, epoch: 2 }))).toBeUndefined()
+      const data = at("data-two")
+      const decided = (given: string) =>
+        Effect.flatMap(
+          Paths,
+          ({ decide }) => decide({}, given, { directory, sessionID: rootID } as unknown as ToolCaller)
+        )
+      const store = at("data-two", "steps", `${rootID}.git`)
+      yield* Effect.gen(function*() {
+        for (const given of ["a.txt", "c.txt", "sub/new.txt", `${directory}/c.txt`]) {
+          expect(yield* decided(given)).toMatchObject({ place: "inside", protected: false })
+        }
+        expect(yield* decided(".git/config")).toMatchObject({ place: "inside", protected: true })
+        for (const given of [`${store}/config`, `${store}/index`, "../../../steps", "../../../skein.db"]) {
+          expect(yield* Effect.flip(decided(given)), given).toMatchObject({ kind: "own_file" })
+        }
+      }).pipe(
+        Effect.provide(
+          Paths.layer({ home: at("home"), own: [data], dataDirectory: data }).pipe(
+            Layer.provide(SpillFiles.layer(data)),
+            Layer.provide(NodeContext.layer)
+          )
+        )
+      )
     }))
 
   it.scoped("works without a commit, and without a branch", () =>
@@ -318,5 +354,5 @@ it.scoped("what is kept of a deleted session is removed", () =>
     }))
     // The end of a keeper waits for it.
     expect(git(remote, "for-each-ref")).toBe("")
-    expect(filesOf(at("data-one", "workspaces", rootID))).toEqual([])
+    expect(filesOf(at("data-one", "steps"))).toEqual([])
   }))

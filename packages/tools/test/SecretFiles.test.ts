@@ -18,7 +18,8 @@ const world = Effect.acquireRelease(
     const [data, config, project] = ["home/data/skein", "home/config/skein", "home/project"]
       .map((each) => path.join(top, each)) as [string, string, string]
     const files = [
-      ...["skein.db", "servers/a.json", "spill/ses_1/a.out", "spill/ses_2/b.out", "worktrees/a/file.ts"].map((name) =>
+      ...["skein.db", "servers/a.json", "spill/ses_1/a.out", "spill/ses_2/b.out"].map((name) => path.join(data, name)),
+      ...["steps/ses_1.git/config", "workspaces/ses_1/tree-a/file.ts", "worktrees/a/file.ts"].map((name) =>
         path.join(data, name)
       ),
       ...["skein.json", "AGENTS.md", "skills/a/table.csv"].map((name) => path.join(config, name)),
@@ -55,6 +56,7 @@ describe("a call", () => {
       const { data, layer, project, top } = yield* world
       fs.symlinkSync(top, path.join(top, "again"))
       const worktree = path.join(data, "worktrees", "a")
+      const workspace = path.join(data, "workspaces", "ses_1", "tree-a")
       const secret: ReadonlyArray<readonly [directory: string, given: string]> = [
         [project, path.join(data, "skein.db")],
         [project, "~/data/skein/servers/a.json"],
@@ -72,6 +74,9 @@ describe("a call", () => {
         [project, "/proc/self/environ"],
         [data, "skein.db"],
         [worktree, "../../servers/a.json"],
+        [workspace, "../../../servers/a.json"],
+        [workspace, "../../../steps/ses_1.git/config"],
+        [project, path.join(data, "steps/ses_1.git/config")],
         [top, "home/data/skein/skein.db"]
       ]
       const open: ReadonlyArray<readonly [directory: string, given: string]> = [
@@ -81,6 +86,8 @@ describe("a call", () => {
         [project, path.join(data, "spill/ses_2/b.out")],
         [project, path.join(worktree, "file.ts")],
         [worktree, "file.ts"],
+        [workspace, "file.ts"],
+        [workspace, "not-yet.ts"],
         [project, "/proc/self/status"]
       ]
       yield* Effect.gen(function*() {
@@ -154,8 +161,12 @@ describe.skipIf(!works)("a sandboxed command (needs bubblewrap)", () => {
       const server = file("data/servers/a.json")
       const token = file("other/token")
       const inside = file("repo/token")
-      const tree = path.dirname(file("data/worktrees/a/file.ts"))
-      const line = `cat ${database} ${server} ${token} ${inside}; grep -rs SECRET ${top}/data/servers ${top}/other .`
+      const store = file("data/steps/ses_1.git/config")
+      const trees = ["data/worktrees/a/file.ts", "data/workspaces/ses_1/tree-a/file.ts"].map((name) =>
+        path.dirname(file(name))
+      )
+      const line =
+        `cat ${database} ${server} ${store} ${token} ${inside}; grep -rs SECRET ${top}/data/servers ${top}/other .`
       yield* Effect.gen(function*() {
         for (const readOnly of [true, false]) {
           const asked = [database, server, token, inside]
@@ -166,9 +177,11 @@ describe.skipIf(!works)("a sandboxed command (needs bubblewrap)", () => {
           expect(wide.output).not.toContain("SECRET")
           expect((yield* runIn({ directory: repo, approved: [], readOnly }, "cat a.txt")).output).toBe("a")
         }
-        const own = { directory: tree, approved: [], visible: [top] }
-        expect((yield* runIn(own, `cat ${line.slice(4)}`)).output).not.toMatch(/(?<!file\.ts:)SECRET/)
-        expect((yield* runIn(own, "cat file.ts")).output).toBe("SECRET")
+        for (const directory of trees) {
+          const own = { directory, approved: [], visible: [top] }
+          expect((yield* runIn(own, `cat ${line.slice(4)}`)).output).not.toMatch(/(?<!file\.ts:)SECRET/)
+          expect((yield* runIn(own, "cat file.ts && echo new > new.ts && cat new.ts")).output).toBe("SECRETnew\n")
+        }
       }).pipe(Effect.provide(layerIn(top, { secret: [token, inside] })))
       for (const each of [database, server, token, at("token")]) expect(fs.readFileSync(each, "utf8")).toBe("SECRET")
     })))

@@ -6,7 +6,7 @@ import { isIn } from "./within.ts"
 
 /** Where they are, absolute. */
 export interface SecretPlaces {
-  /** Where Skein keeps its files. Long outputs and the trees of isolated tasks in it are not secret. */
+  /** Where Skein keeps its files. Long outputs, the trees of isolated tasks and workspaces in it are not secret. */
   readonly dataDirectory?: string | undefined
   /** More files and directories. */
   readonly secret?: ReadonlyArray<string> | undefined
@@ -23,7 +23,7 @@ export interface SecretFiles {
 }
 
 /** The parts of the data directory that are not secret. */
-const open = ["spill", "worktrees"]
+const open = ["spill", "workspaces", "worktrees"]
 
 /** Files with several names are compared with at most this many secret ones. */
 const mostFiles = 5_000

@@ -10,7 +10,7 @@ import { failed, type StepGit, type StepRemote } from "./stepGit.ts"
 
 /** What the keeper is made of. */
 export interface KeeperOptions {
-  /** Absolute. Steps and workspaces are in `workspaces/ROOT` there. */
+  /** Absolute. Workspaces are in `workspaces/ROOT` there, and steps in `steps/ROOT.git`, which no tool sees. */
   readonly dataDirectory: string
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Whether this host takes up the steps of others. */
@@ -47,7 +47,7 @@ export const stepPlaces = (
     isOn,
     local,
     roomOf,
-    storeOf: (rootID) => join(roomOf(rootID), "steps.git"),
+    storeOf: (rootID) => join(dataDirectory, "steps", `${rootID}.git`),
     remoteFor: (rootID, { remote }) =>
       Effect.suspend(() => {
         const ref = refOf(rootID)
