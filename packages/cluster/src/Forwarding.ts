@@ -11,21 +11,11 @@ import * as Option from "effect/Option"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Cluster } from "./Cluster.ts"
 import { makeAskAll } from "./internal/askAll.ts"
+import { peekBody, readBody, refuse } from "./internal/bodies.ts"
 import { makeFollow } from "./internal/follow.ts"
 import { makeLocalStreams } from "./internal/localStreams.ts"
 import { type Asked, askedBy } from "./internal/peers.ts"
-import {
-  awaitsWork,
-  beginsWork,
-  isStream,
-  peekBody,
-  readBody,
-  refuse,
-  sentOf,
-  type Subject,
-  subjectOf,
-  waitsForTurn
-} from "./internal/requests.ts"
+import { awaitsWork, beginsWork, isStream, sentOf, type Subject, subjectOf, waitsForTurn } from "./internal/requests.ts"
 import type { Sent } from "./internal/sent.ts"
 import { makeSignatureCheck, type SignatureCheck, signed } from "./internal/signature.ts"
 

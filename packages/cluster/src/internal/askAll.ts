@@ -4,10 +4,11 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Cluster } from "../Cluster.ts"
+import { readBody, refuse } from "./bodies.ts"
 import { type Answer, exchange } from "./exchange.ts"
 import { giveAnswer } from "./giveAnswer.ts"
 import { askState } from "./openAsk.ts"
-import { readBody, refuse, sentOf } from "./requests.ts"
+import { sentOf } from "./requests.ts"
 import type { Sent } from "./sent.ts"
 
 /** How long a runner may take to answer. */

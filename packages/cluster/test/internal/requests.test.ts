@@ -1,9 +1,7 @@
 import { expect, it } from "@effect/vitest"
-import * as Effect from "effect/Effect"
-import { createServer, type IncomingMessage, request as ask } from "node:http"
-import type { AddressInfo } from "node:net"
+import type { IncomingMessage } from "node:http"
 import { askedBy } from "../../src/internal/peers.ts"
-import { beginsWork, isRepeatable, readBody, sentOf, subjectOf, waitsForTurn } from "../../src/internal/requests.ts"
+import { beginsWork, isRepeatable, sentOf, subjectOf, waitsForTurn } from "../../src/internal/requests.ts"
 
 const request = (method: string, url: string, headers = {}) => ({ method, url, headers }) as unknown as IncomingMessage
 
@@ -59,31 +57,3 @@ it("runners ask each other for room, offer trees and have them taken up", () => 
   expect(of("POST", "/v1/cluster/room/ses_1")).toBeUndefined()
   expect(of("GET", "/v1/cluster/take/ses_1")).toBeUndefined()
 })
-
-it.scopedLive("a body that is too large is refused before all of it has come, and ends the connection", () =>
-  Effect.gen(function*() {
-    const server = yield* Effect.acquireRelease(
-      Effect.sync(() =>
-        createServer((request, response) => {
-          void Effect.runPromise(readBody(request, response, 8)).then((body) =>
-            body !== undefined && response.end(body)
-          )
-        }).listen(0, "127.0.0.1")
-      ),
-      (server) => Effect.async<void>((resume) => void server.close(() => resume(Effect.void)))
-    )
-    yield* Effect.async<void>((resume) => void server.once("listening", () => resume(Effect.void)))
-    const { port } = server.address() as AddressInfo
-    const send = (body: string, ends: boolean) =>
-      Effect.async<string>((resume) => {
-        const sent = ask({ port, method: "POST" }, (answer) => {
-          let text = ""
-          answer.setEncoding("utf8").on("data", (chunk: string) => text += chunk)
-          answer.once("close", () => resume(Effect.succeed(`${answer.statusCode} ${text}`)))
-        }).on("error", () => undefined)
-        sent.write(body)
-        if (ends) sent.end()
-      })
-    expect(yield* send("12345678", true)).toBe("200 12345678")
-    expect(yield* send("123456789", false)).toMatch(/^413 .*BodyTooLarge/)
-  }))

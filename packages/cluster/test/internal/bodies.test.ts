@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import { createServer, type IncomingMessage, request, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { text } from "node:stream/consumers"
-import { peekBody } from "../../src/internal/requests.ts"
+import { peekBody, readBody } from "../../src/internal/bodies.ts"
 
 /** A server that looks at each body, and then reads it as if nobody had. Answers with both lengths and whether they agree. */
 const server = Effect.acquireRelease(
@@ -64,3 +64,31 @@ it.live("a body that says to be too large is refused", () =>
     expect(status).toBe(413)
     expect(answer).toContain("larger than")
   })))
+
+it.scopedLive("a body that is too large is refused before all of it has come, and ends the connection", () =>
+  Effect.gen(function*() {
+    const server = yield* Effect.acquireRelease(
+      Effect.sync(() =>
+        createServer((request, response) => {
+          void Effect.runPromise(readBody(request, response, 8)).then((body) =>
+            body !== undefined && response.end(body)
+          )
+        }).listen(0, "127.0.0.1")
+      ),
+      (server) => Effect.async<void>((resume) => void server.close(() => resume(Effect.void)))
+    )
+    yield* Effect.async<void>((resume) => void server.once("listening", () => resume(Effect.void)))
+    const { port } = server.address() as AddressInfo
+    const send = (body: string, ends: boolean) =>
+      Effect.async<string>((resume) => {
+        const sent = request({ port, method: "POST" }, (answer) => {
+          let text = ""
+          answer.setEncoding("utf8").on("data", (chunk: string) => text += chunk)
+          answer.once("close", () => resume(Effect.succeed(`${answer.statusCode} ${text}`)))
+        }).on("error", () => undefined)
+        sent.write(body)
+        if (ends) sent.end()
+      })
+    expect(yield* send("12345678", true)).toBe("200 12345678")
+    expect(yield* send("123456789", false)).toMatch(/^413 .*BodyTooLarge/)
+  }))
