@@ -84,7 +84,7 @@ describe("a task that ends without further work", () => {
 
   it("ends with its own tasks if a stop was requested, at whichever commit its process dies", () => {
     let stopped = 0
-    for (const at of seeds(15, 40)) {
+    for (const at of seeds(12, 40)) {
       generations(
         {
           options,
@@ -126,9 +126,81 @@ describe("a task that ends without further work", () => {
     }
     expect(stopped).toBeGreaterThan(share(5))
   })
+
+  it("does not begin again for a prompt that it never read", () => {
+    for (const at of [3, 4, 5, 6, 7, 8, 16, 17, 18]) {
+      generations(
+        {
+          options,
+          scripts: {
+            build: [Scripted.tasks({ lead: "Lead" })],
+            lead: [Scripted.tasks({ worker: "One" }, { worker: "Two" })],
+            worker: [never]
+          },
+          dies: { at, made: true },
+          program: go
+        },
+        {
+          ...nothingLeft,
+          program: (id, script) =>
+            Effect.gen(function*() {
+              yield* Effect.sleep(1_000)
+              yield* Effect.flatMap(Session, (session) => session.stop(id))
+              const outcomes = (yield* runsOf(id)).map(({ outcome }) => outcome?.status)
+              expect(outcomes.filter((status) => status !== "stopped")).toEqual([])
+              yield* expectStill(id, script)
+            })
+        },
+        nothingLeft
+      )
+    }
+  })
+
+  it("does not begin again if its program died right after it had stored the prompt", () => {
+    for (const at of [2, 3, 4, 5, 6]) {
+      generations(
+        {
+          options,
+          scripts: { worker: [never] },
+          dies: { at, made: true },
+          program: Effect.gen(function*() {
+            const { id } = yield* root()
+            const request = { parentID: id, agent: "worker", description: "d", prompt: "p", byUser: true }
+            yield* Effect.flatMap(Tasks, (tasks) => tasks.run({ ...request, promotable: false }))
+          })
+        },
+        nothingLeft,
+        nothingLeft
+      )
+    }
+  })
 })
 
 describe("a resumed task", () => {
+  it("reads its prompt once, even if its process died right after it had stored that", () => {
+    for (const at of [3, 4, 5, 6]) {
+      generations(
+        {
+          options,
+          scripts: { build: [Scripted.tasks({ worker: "Work" })], worker: [never] },
+          dies: { at, made: true },
+          program: go
+        },
+        {
+          options,
+          scripts: { build: [Scripted.tasks({ worker: "Work" }), "I see"], worker: ["Done"] },
+          program: (id) =>
+            Effect.gen(function*() {
+              yield* resumed(id)
+              for (const child of yield* childrenOf(id)) {
+                expect((yield* messagesOf(child.id)).filter(({ info }) => info.role === "user")).toHaveLength(1)
+              }
+            })
+        }
+      )
+    }
+  })
+
   it("reads its prompt even if a message to it arrived before", () => {
     generations(
       {

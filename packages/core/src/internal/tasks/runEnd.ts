@@ -1,5 +1,6 @@
 /** Decides the result of a task's run: how it ended, and its conclusion. */
 import { earliest, type MessageID } from "@skein/domain/Id"
+import type { InboxRow } from "@skein/domain/InboxRow"
 import type { Outcome, TaskRun } from "@skein/domain/Outcome"
 import type { SessionTurn } from "@skein/domain/SessionInfo"
 import { none, type Usage } from "@skein/domain/Usage"
@@ -121,6 +122,10 @@ export const startOf = ({ before, time }: TaskRun): Start => ({
   mark: earliest("msg", time.started ?? time.created),
   usage: before ?? none
 })
+
+/** Whether an unread row is a prompt of this run. Those of earlier runs became notes when these settled. */
+export const isPromptOf = ({ time }: TaskRun, row: InboxRow): boolean =>
+  row.kind === "prompt" && row.from === "agent" && row.time.created >= time.created
 
 /** The last thing that a subagent said in this run. */
 export const lastWords = ({ messages = [] }: Live, { mark }: Start): string => {

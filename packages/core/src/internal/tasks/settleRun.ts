@@ -4,11 +4,13 @@ import type { InboxRow } from "@skein/domain/InboxRow"
 import type { Outcome, TaskRun } from "@skein/domain/Outcome"
 import { since } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import { failpoint } from "../../Failpoints.ts"
 import type { WorkspaceEnd } from "../../Isolation.ts"
 import { Journal } from "../../Journal.ts"
+import type { Entry } from "../../JournalEntry.ts"
 import { Leases } from "../../Leases.ts"
 import { heldByAnother, StorageError } from "../../StorageError.ts"
 import { closeStopped } from "../conversation/closeTurn.ts"
@@ -18,7 +20,7 @@ import { SessionTable } from "../live/SessionTable.ts"
 import { logUnstored } from "../logUnstored.ts"
 import { SessionRunner } from "../runner/SessionRunner.ts"
 import { closeWorkspace, factsOf } from "./openRun.ts"
-import { type End, lastWords, type Start, wholeWords } from "./runEnd.ts"
+import { type End, isPromptOf, lastWords, type Start, wholeWords } from "./runEnd.ts"
 import { notificationText } from "./taskTexts.ts"
 
 /** The first retries of storing the end of a run, which take a second and a half at most. */
@@ -91,6 +93,34 @@ const closeInterrupted = Effect.fnUntraced(
   Effect.catchAll(logUnstored("The turn of a task could not be closed"))
 )
 
+/**
+ * Makes notes of the prompts of this run that no turn has read: after the run, none of them may start its session. Whether
+ * the run has started may not be stored, but only the first of a task's runs prompts its session.
+ */
+const withdrawUnread = (parent: Live, task: RunningTask): ReadonlyArray<Entry> => {
+  const { live: { inbox }, row } = task
+  if (parent.tasks.running.find(({ live }) => live === task.live) !== task) return []
+  const notes = inbox.rows.filter((prompt) => isPromptOf(row, prompt)).flatMap(({ id }) => inbox.makeNote(id) ?? [])
+  return notes.map((note) => ({ _tag: "Inbox", row: note }))
+}
+
+/** The events of the end of a run. */
+const endFacts = (
+  journal: Context.Tag.Service<typeof Journal>,
+  { live, row: run }: RunningTask,
+  outcome: Outcome
+): ReadonlyArray<Entry> => {
+  const isDone = outcome.status === "completed"
+  const { durationMs, usage } = outcome
+  const properties = { ...factsOf(run, live), durationMs, outcome, usage }
+  const ended = journal.fact(live.info, isDone ? "subagent.completed" : "subagent.failed", properties)
+  if (!run.background) return [ended]
+  return [
+    ended,
+    journal.fact(live.info, isDone ? "background_task.completed" : "background_task.failed", properties)
+  ]
+}
+
 /** Stores the outcome of a run and delivers it: to the call that waits, or to the session's inbox. */
 export const settleRun = Effect.fnUntraced(function*(
   parent: Live,
@@ -118,16 +148,9 @@ export const settleRun = Effect.fnUntraced(function*(
   yield* closeInterrupted(task)
   const outcome = yield* outcomeOf(parent, task, end, start)
   const settled: TaskRun = { ...run, state: "settled", outcome, time: { ...run.time, settled: now } }
-  const isDone = end.status === "completed"
-  const properties = { ...factsOf(run, live), durationMs: outcome.durationMs, outcome, usage: outcome.usage }
   const row = run.background ? yield* notification(run, outcome, now) : undefined
   // Made once, so that every retry stores the same outcome.
-  const facts = [
-    journal.fact(live.info, isDone ? "subagent.completed" : "subagent.failed", properties),
-    ...(row === undefined
-      ? []
-      : [journal.fact(live.info, isDone ? "background_task.completed" : "background_task.failed", properties)])
-  ]
+  const facts = [...withdrawUnread(parent, task), ...endFacts(journal, task, outcome)]
   const wasBound = endBudget(task)
   const store = (news: InboxRow | undefined) =>
     Effect.flatMap(Clock.currentTimeMillis, (at) =>

@@ -18,7 +18,7 @@ import { SessionRunner } from "../runner/SessionRunner.ts"
 import { asParts } from "../runner/submitPrompt.ts"
 import { runEnds } from "../sessionHooks/turnHooks.ts"
 import { clocks } from "./clocks.ts"
-import { type End, endOf, endOfStored, endOfTurn } from "./runEnd.ts"
+import { type End, endOf, endOfStored, endOfTurn, isPromptOf } from "./runEnd.ts"
 import { concludeText, retryText } from "./taskTexts.ts"
 
 /** How long a task may be silent, in milliseconds. */
@@ -52,7 +52,7 @@ const resumed = Effect.fnUntraced(function*({ live, row }: RunningTask, prompt: 
   const { turn } = live.info
   const started = row.time.started ?? Number.POSITIVE_INFINITY
   const wasPrompted = (turn !== undefined && turn.began >= started)
-    || live.inbox.rows.some(({ kind, time }) => kind === "prompt" && time.created >= started)
+    || live.inbox.rows.some((waiting) => isPromptOf(row, waiting))
   if (live.hasOpenTurn || (wasPrompted && live.inbox.wantsAnswer)) yield* runner.resume(live)
   // Other messages to the task, or another interrupted turn, do not belong to this run.
   if (!wasPrompted) return yield* attempt(live, prompt, request)
