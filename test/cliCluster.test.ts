@@ -92,6 +92,16 @@ if (typeof postgres === "string") {
       expect(await second.send("/v1/cluster")).toMatchObject({ status: 200, json: { runners: [{}, {}, {}] } })
     })
 
+    it("are shown only to users of the database who may read their schema", async () => {
+      await postgres.create("hidden")
+      await postgres.query("hidden", "CREATE SCHEMA skein")
+      await postgres.query("hidden", "CREATE ROLE guest LOGIN PASSWORD 'guest'")
+      const url = postgres.url("hidden").replace(/\/\/[^@]*@/, "//guest:guest@")
+      const { code, stderr, stdout } = await place().run(["cluster", "status", "--db", url])
+      expect([code, stdout]).toEqual([1, ""])
+      expect(stderr).toContain("may not use the schema skein")
+    })
+
     it("show who died, and who took up its trees after how long", async () => {
       const { db, first, id, llm, second } = await three()
       const before = await statusOf(second, db)

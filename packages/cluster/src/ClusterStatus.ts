@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { type ClusterUnavailable, unavailable } from "./ClusterUnavailable.ts"
+import { ClusterUnavailable, unavailable } from "./ClusterUnavailable.ts"
 import { database } from "./internal/database.ts"
 import { isSilent, type Member, readMembers, since } from "./internal/members.ts"
 
@@ -70,7 +70,9 @@ export interface ClusterStatus {
 /** How many trees of each runner are named, and how many takeovers. */
 const most = { trees: 24, takeovers: 50 }
 
-const present = "SELECT to_regclass('cluster_waiting') IS NOT NULL AS found"
+/** A schema that the user may not look into has no tables for them, and the last column says that. */
+const present = `SELECT to_regclass('cluster_waiting') IS NOT NULL AS found,
+  coalesce((SELECT NOT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = 'skein'), false) AS hidden`
 
 interface HeldRow {
   readonly owner: string
@@ -137,10 +139,18 @@ const runner = (member: Member, isGone: boolean, rows: ReadonlyArray<HeldRow>): 
   }
 }
 
+const hiddenSchema = new ClusterUnavailable({
+  message:
+    "The servers of the cluster cannot be read: the user of SKEIN_DB may not use the schema skein. Name the user of the servers, or grant this one USAGE on the schema and SELECT on its tables."
+})
+
 const read = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const owner = yield* Owner
-  const [{ found } = { found: false }] = yield* sql.unsafe<{ readonly found: boolean }>(present)
+  const [{ found, hidden } = { found: false, hidden: false }] = yield* sql.unsafe<
+    { readonly found: boolean; readonly hidden: boolean }
+  >(present)
+  if (hidden) return yield* hiddenSchema
   if (!found) return { runners: [], waiting: [], takeovers: [] }
   const [members, rows, moves, trees] = yield* Effect.all([
     readMembers,
@@ -169,7 +179,10 @@ const read = Effect.gen(function*() {
 
 /** Who is in the cluster of this database. */
 export const clusterStatus: Effect.Effect<ClusterStatus, ClusterUnavailable, Owner | SqlClient.SqlClient> = Effect
-  .mapError(read, unavailable("The servers of the cluster cannot be read"))
+  .mapError(
+    read,
+    (error) => error._tag === "SqlError" ? unavailable("The servers of the cluster cannot be read")(error) : error
+  )
 
 /** Who is in the cluster of the database at a URL. */
 export const clusterStatusAt = (
