@@ -10,6 +10,9 @@ import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Queue from "effect/Queue"
+import * as TestClock from "effect/TestClock"
+import { execFileSync } from "node:child_process"
 import * as NodeFs from "node:fs"
 import * as NodePaths from "node:path"
 import { ground } from "./repository.ts"
@@ -163,6 +166,22 @@ describe("keeping", () => {
       expect(message()).toContain("Skein-Seq: 3")
       NodeFs.renameSync(NodePaths.join(directory, ".git"), NodePaths.join(directory, "git"))
       expect(yield* kept(workspaces, step({ seq: 4 }))).toMatch(/not a git repository/)
+    }))
+
+  it.scoped("says that a later holder has the tree, although pushes have failed before", () =>
+    Effect.gen(function*() {
+      const { keeper, kept, message, remote, step } = yield* world
+      const [one, two] = [yield* keeper("one"), yield* keeper("two")]
+      expect(yield* kept(one, step({ seq: 5 }))).toBeUndefined()
+      NodeFs.renameSync(remote, `${remote}.away`)
+      const told = yield* Queue.unbounded<string | undefined>()
+      yield* one.keep(step({ seq: 6 }), (failure) => Effect.asVoid(told.offer(failure)))
+      expect(yield* told.take).toMatch(/^Could not push/)
+      NodeFs.renameSync(`${remote}.away`, remote)
+      expect(yield* kept(two, step({ epoch: 2, seq: 5 }))).toBeUndefined()
+      yield* TestClock.adjust("1 second")
+      expect(yield* told.take).toMatch(/holds a step of another server/)
+      expect(message()).toContain("Skein-Epoch: 2")
     }))
 
   it.scoped("never replaces the step of a later holder", () =>
@@ -355,4 +374,27 @@ it.scoped("what is kept of a deleted session is removed", () =>
     // The end of a keeper waits for it.
     expect(git(remote, "for-each-ref")).toBe("")
     expect(filesOf(at("data-one", "steps"))).toEqual([])
+  }))
+
+it.scoped("what is kept of a deleted session is removed after the push that is under way", () =>
+  Effect.gen(function*() {
+    const { at, git, keeper, kept, remote, step } = yield* world
+    const [began, goes] = [at("began"), at("goes")]
+    for (const fifo of [began, goes]) execFileSync("mkfifo", [fifo])
+    const hook = NodePaths.join(remote, "hooks", "pre-receive")
+    // Only the push of this tree waits.
+    NodeFs.writeFileSync(
+      hook,
+      `#!/bin/sh\nread old new ref\n[ "$ref" = ${ref} ] && [ -n "\${new%%0*}" ] && echo >'${began}' && cat '${goes}'\nexit 0\n`
+    )
+    NodeFs.chmodSync(hook, 0o755)
+    const one = yield* keeper("one")
+    yield* one.keep(step(), () => Effect.void)
+    yield* Effect.promise(() => NodeFs.promises.readFile(began))
+    yield* one.forget(rootID, step().workspace)
+    // Meanwhile, a removal that did not wait would have ended.
+    expect(yield* kept(one, step({ rootID: "ses_02abc" as SessionID }))).toBeUndefined()
+    yield* Effect.promise(() => NodeFs.promises.writeFile(goes, ""))
+    yield* one.settled
+    expect(git(remote, "for-each-ref", "--format=%(refname)")).toBe("refs/skein/ses_02abc")
   }))

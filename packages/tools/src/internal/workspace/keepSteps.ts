@@ -1,11 +1,12 @@
-/** Owns the steps that this process keeps: for each tree what is being read, and what waits to be pushed. */
+/** Owns the steps that this process keeps: for each tree what is being read, and what is done with what is kept of it. */
 import type { WorkspaceKeeper } from "@skein/core/Workspaces"
 import type { SessionID } from "@skein/domain/Id"
+import type { SessionWorkspace } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
-import * as FiberSet from "effect/FiberSet"
 import { rm } from "node:fs/promises"
 import { makeGit } from "../git/gitCommand.ts"
-import { pushAll, type StepPush } from "./pushSteps.ts"
+import { makeNewestJobs, type NewestJobs } from "./newestJobs.ts"
+import { pushAgain, type StepPush } from "./pushSteps.ts"
 import { ensureStore, readFiles } from "./readFiles.ts"
 import { failed, makeStepGit } from "./stepGit.ts"
 import { type KeeperOptions, type StepPlaces, stepPlaces } from "./stepPlaces.ts"
@@ -17,18 +18,27 @@ const grace = "5 seconds"
 /** How long the files of a step may take to read. */
 const patience = "30 seconds"
 
+/** What is to be done with what is kept of a tree: a step replaces it, or it is removed. */
+type StepJob =
+  | { readonly _tag: "Push"; readonly push: StepPush }
+  | { readonly _tag: "Removal"; readonly removal: Effect.Effect<void> }
+
 /** Makes what keeps steps. Those that are being pushed have some time to arrive when the scope closes. */
 const makePushes = Effect.fnUntraced(function*({ git, remoteFor, storeOf }: StepPlaces) {
-  const pushing = yield* FiberSet.make()
   const isClosing = yield* Effect.makeLatch()
-  const arrived = Effect.timeoutTo(FiberSet.awaitEmpty(pushing), {
+  const jobs: NewestJobs<SessionID, StepJob> = yield* makeNewestJobs(
+    0,
+    (rootID: SessionID, job: StepJob, failures) =>
+      job._tag === "Removal"
+        ? Effect.as(job.removal, 0)
+        : pushAgain(git, storeOf(rootID), job.push, failures, { isClosing, hasNewer: () => jobs.hasNewer(rootID) })
+  )
+  const arrived = Effect.timeoutTo(jobs.settled, {
     duration: grace,
     onSuccess: () => Effect.void,
     onTimeout: () => Effect.logWarning(`Steps of sessions were still being pushed after ${grace}`)
   })
   yield* Effect.addFinalizer(() => Effect.zipRight(isClosing.open, Effect.flatten(arrived)))
-  const waiting = new Map<SessionID, StepPush>()
-  const active = new Set<SessionID>()
   /** The files of a tree are read by one step after the other: they share an index. */
   const locks = new Map<SessionID, Effect.Semaphore>()
   const alone = (rootID: SessionID) => {
@@ -36,21 +46,6 @@ const makePushes = Effect.fnUntraced(function*({ git, remoteFor, storeOf }: Step
     locks.set(rootID, lock)
     return lock.withPermits(1)
   }
-
-  const start = (rootID: SessionID): Effect.Effect<void> =>
-    Effect.suspend(() => {
-      if (active.has(rootID)) return Effect.void
-      active.add(rootID)
-      const next = () => {
-        const push = waiting.get(rootID)
-        waiting.delete(rootID)
-        return push
-      }
-      return Effect.asVoid(FiberSet.run(
-        pushing,
-        Effect.ensuring(pushAll(git, storeOf(rootID), next, isClosing), Effect.sync(() => active.delete(rootID)))
-      ))
-    })
 
   const keep: WorkspaceKeeper["keep"] = (step, told) =>
     Effect.gen(function*() {
@@ -61,8 +56,7 @@ const makePushes = Effect.fnUntraced(function*({ git, remoteFor, storeOf }: Step
           onTimeout: () => failed(`The files in ${step.directory} could not be read within ${patience}`)
         })
       )
-      waiting.set(step.rootID, { step, commit, remote, told })
-      yield* start(step.rootID)
+      yield* jobs.offer(step.rootID, { _tag: "Push", push: { step, commit, remote, told } })
     }).pipe(
       Effect.catchAll(({ message }) =>
         Effect.zipRight(
@@ -72,21 +66,25 @@ const makePushes = Effect.fnUntraced(function*({ git, remoteFor, storeOf }: Step
       )
     )
 
-  const forget: WorkspaceKeeper["forget"] = (rootID, workspace) =>
+  const remove = (rootID: SessionID, workspace: SessionWorkspace) =>
     Effect.gen(function*() {
-      waiting.delete(rootID)
-      locks.delete(rootID)
       const remote = yield* remoteFor(rootID, workspace)
       const store = storeOf(rootID)
       yield* ensureStore(git, store)
       yield* git.remove({ directory: store, variables: { GIT_DIR: store } }, remote)
       yield* Effect.promise(() => rm(store, { recursive: true, force: true }))
     }).pipe(
-      Effect.catchAll(({ message }) => Effect.logWarning(`The last step of ${rootID} could not be removed`, message)),
-      (forgetting) => Effect.asVoid(FiberSet.run(pushing, forgetting))
+      Effect.catchAll(({ message }) => Effect.logWarning(`The last step of ${rootID} could not be removed`, message))
     )
 
-  return { keep, forget, settled: FiberSet.awaitEmpty(pushing) }
+  const forget: WorkspaceKeeper["forget"] = (rootID, workspace) =>
+    Effect.suspend(() => {
+      locks.delete(rootID)
+      // After the push that is under way: it would put the step there again.
+      return jobs.offer(rootID, { _tag: "Removal", removal: remove(rootID, workspace) })
+    })
+
+  return { keep, forget, settled: jobs.settled }
 })
 
 /** Makes the keeper of this process. */

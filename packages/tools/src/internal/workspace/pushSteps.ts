@@ -1,4 +1,4 @@
-/** Puts the steps of a tree where other hosts find them: one after the other, and the newest first. */
+/** Puts the steps of a tree where other hosts find them. */
 import { type TreeStep, WorkspaceRefused } from "@skein/core/Workspaces"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -49,38 +49,48 @@ const pushStep = Effect.fnUntraced(function*(git: StepGit, store: string, push: 
   yield* git.ask("note what was pushed", place, ["update-ref", remote.ref, commit])
 })
 
-/** Pushes what waits until nothing does. `next` takes the newest. Once `isClosing` opens, nothing is tried again. */
-export const pushAll = (
+/** What decides whether a push is tried again. */
+interface PushPatience {
+  /** Once it opens, nothing is tried again. */
+  readonly isClosing: Effect.Latch
+  /** Whether a later step waits. */
+  readonly hasNewer: () => boolean
+}
+
+/**
+ * Pushes a step, and tries again until it is there or a later one waits. Gives how often pushes have failed in a row,
+ * including those `before`, if the later one continues the count.
+ */
+export const pushAgain = (
   git: StepGit,
   store: string,
-  next: () => StepPush | undefined,
-  isClosing: Effect.Latch
-): Effect.Effect<void> => {
+  push: StepPush,
+  before: number,
+  { hasNewer, isClosing }: PushPatience
+): Effect.Effect<number> => {
   const waited = (pause: Duration.DurationInput) =>
     Effect.raceFirst(Effect.as(Effect.sleep(pause), true), Effect.as(isClosing.await, false))
 
-  const attempt = (push: StepPush, failures: number): Effect.Effect<void> =>
-    pushStep(git, store, push).pipe(
-      Effect.zipRight(push.told(undefined)),
-      Effect.catchAll((error) => {
-        const pause = error.reason === "superseded" ? undefined : pauses[failures]
-        const complain = failures > 0 ? Effect.void : Effect.zipRight(
-          Effect.logWarning(`A step of ${push.step.rootID} is not kept for other hosts`, error.message),
-          push.told(error.message)
-        )
-        return Effect.zipRight(
-          complain,
-          pause === undefined
-            ? Effect.void
-            : Effect.flatMap(
-              waited(pause),
-              (isOn) => isOn ? attempt(next() ?? push, failures + 1) : Effect.void
-            )
-        )
-      })
+  const complain = ({ message }: WorkspaceRefused) =>
+    Effect.zipRight(
+      Effect.logWarning(`A step of ${push.step.rootID} is not kept for other hosts`, message),
+      push.told(message)
     )
-  return Effect.suspend(() => {
-    const push = next()
-    return push === undefined ? Effect.void : Effect.zipRight(attempt(push, 0), pushAll(git, store, next, isClosing))
-  })
+
+  const attempt = (failures: number): Effect.Effect<number> =>
+    Effect.matchEffect(pushStep(git, store, push), {
+      onSuccess: () => Effect.as(push.told(undefined), 0),
+      onFailure: (error) => {
+        if (error.reason === "superseded") return Effect.as(complain(error), 0)
+        const pause = pauses[failures]
+        const again = pause === undefined
+          ? Effect.succeed(0)
+          : Effect.flatMap(waited(pause), (isOn) => {
+            if (!isOn) return Effect.succeed(0)
+            return hasNewer() ? Effect.succeed(failures + 1) : attempt(failures + 1)
+          })
+        return failures > 0 ? again : Effect.zipRight(complain(error), again)
+      }
+    })
+  return attempt(before)
 }
