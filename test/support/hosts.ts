@@ -41,24 +41,30 @@ interface AtAlpha {
   readonly settings?: object
   /** The files of the project. */
   readonly files?: Readonly<Record<string, string>>
+  /** Whether servers work alone, and not as a cluster. */
+  readonly isAlone?: boolean
 }
 
 /** A session at work on the host `alpha`, whose first answers hang, and a way to start more servers. */
 export const atAlpha = async (
   postgres: Postgres,
-  { agent, files = {}, hanging = 1, settings = {} }: AtAlpha = {}
+  { agent, files = {}, hanging = 1, isAlone = false, settings = {} }: AtAlpha = {}
 ) => {
   const database = `hosts_${++databases}`
   await postgres.create(database)
   const llm = await startLlm(() => llm.requests.length <= hanging ? { hangs: true } : "All is done.")
   atEnd(llm.close)
   const db = ["--db", postgres.url(database)]
-  const start = async (name: string, hidden?: string, config: object = settings) => {
+  /** A place on a host to run programs in. */
+  const placeOn = (name: string, hidden?: string, config: object = settings) => {
     const at = sandbox({ llm: llm.url, through: onHost(name, hidden), files: name === "alpha" ? files : {} })
     const place = join(at.home, "config", "skein")
     mkdirSync(place, { recursive: true })
     writeFileSync(join(place, "skein.json"), JSON.stringify(config))
-    const server = await startServer(at, ["--cluster", ...db])
+    return at
+  }
+  const serveAt = async (at: ReturnType<typeof placeOn>) => {
+    const server = await startServer(at, [...(isAlone ? [] : ["--cluster"]), ...db])
     atEnd(async () => {
       server.child.kill("SIGKILL")
       await server.ended
@@ -66,6 +72,7 @@ export const atAlpha = async (
     })
     return { ...server, at }
   }
+  const start = (name: string, hidden?: string, config?: object) => serveAt(placeOn(name, hidden, config))
   const first = await start("alpha")
   const { project } = first.at
   const { json: { host, id } } = await first.send("/v1/sessions", {
@@ -100,5 +107,5 @@ export const atAlpha = async (
     }
   }
   const holder = async () => (await postgres.query(database, "SELECT owner FROM skein.session"))[0].owner
-  return { db, done, takeovers, first, holder, id: id as string, llm, project, proved, start, waiting }
+  return { db, done, takeovers, first, holder, id: id as string, llm, placeOn, project, proved, start, waiting }
 }

@@ -23,7 +23,8 @@ import { makeBalance } from "./internal/balance.ts"
 import { makeBring } from "./internal/bring.ts"
 import { database } from "./internal/database.ts"
 import { engine, placement } from "./internal/engine.ts"
-import { makeMembers, type Member } from "./internal/members.ts"
+import type { Member } from "./internal/entries.ts"
+import { makeMembers } from "./internal/members.ts"
 import { makeMoves } from "./internal/moves.ts"
 import { makeOwnConnection } from "./internal/ownConnection.ts"
 import { type Asked, makePeers, type Peers } from "./internal/peers.ts"
@@ -32,6 +33,7 @@ import { makeShares } from "./internal/shares.ts"
 import { sweep } from "./internal/sweep.ts"
 import { makeTakeovers } from "./internal/takeovers.ts"
 import { makeTakeUp } from "./internal/takeUp.ts"
+import type { ServedElsewhere } from "./ServedElsewhere.ts"
 
 /** What a runner is started with. */
 export interface ClusterOptions {
@@ -87,7 +89,7 @@ export class Cluster extends Context.Tag("@skein/cluster/Cluster")<Cluster, {
     options: ClusterOptions
   ): Layer.Layer<
     Cluster,
-    ClusterUnavailable,
+    ClusterUnavailable | ServedElsewhere,
     Governor | Ids | Journal | Leases | Owner | Projects | Session | SessionStorage | Whereabouts
   > =>
     Layer.scoped(Cluster, make(options)).pipe(
@@ -106,7 +108,7 @@ const make = (options: ClusterOptions) =>
   Effect.gen(function*() {
     const storage = yield* SessionStorage
     const owner = yield* Owner
-    const members = yield* makeMembers({ owner: owner.id, url: options.url, secret: options.secret })
+    const members = yield* makeMembers({ url: options.url, secret: options.secret })
     const sql = yield* SqlClient.SqlClient
     const places = yield* makePlaces(members.others)
     const bring = makeBring(places, yield* makeMoves)

@@ -7,7 +7,7 @@ import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { ClusterUnavailable, unavailable } from "./ClusterUnavailable.ts"
 import { database } from "./internal/database.ts"
-import { isSilent, type Member, readMembers, since } from "./internal/members.ts"
+import { isSilent, type Member, readMembers, since } from "./internal/entries.ts"
 
 /** What a runner works on, as it said when it was last seen. */
 export interface RunnerLoad {

@@ -12,11 +12,17 @@ export type Awaited = Extract<SessionStatus, { readonly type: "away" }>
 export interface Places {
   /** Whether the directory of a tree is on another machine, which does not share it with this one. */
   readonly isAway: (root: SessionInfo) => Effect.Effect<boolean>
+  /** Says to people why a tree whose directory is away cannot work here, and what to do. */
+  readonly explain: (root: SessionInfo) => Effect.Effect<string>
   /** What a tree with unfinished work waits for before anybody can continue it; undefined if it does not. */
   readonly awaited: (rootID: SessionID) => Awaited | undefined
 }
 
-const everywhere: Places = { isAway: () => Effect.succeed(false), awaited: () => undefined }
+const everywhere: Places = {
+  isAway: () => Effect.succeed(false),
+  explain: ({ directory }) => Effect.succeed(`The directory ${directory} is on another host.`),
+  awaited: () => undefined
+}
 
 /** Where the directories of trees are. */
 export class Whereabouts extends Context.Tag("@skein/core/Whereabouts")<
@@ -33,6 +39,7 @@ export class Whereabouts extends Context.Tag("@skein/core/Whereabouts")<
     let places = everywhere
     return {
       isAway: (root) => places.isAway(root),
+      explain: (root) => places.explain(root),
       awaited: (rootID) => places.awaited(rootID),
       isDecided: () => places !== everywhere,
       decideBy: (others) => {

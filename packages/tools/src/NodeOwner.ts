@@ -24,6 +24,9 @@ const placeOf = (): string => {
   return boot === unknown || namespace === unknown || namespace === "" ? unknown : `${boot}.${namespace}`
 }
 
+/** The name of this host. */
+export const host = (): string => hostname()
+
 const isMissing = (pid: number): boolean =>
   Either.match(Either.try(() => process.kill(pid, 0)), {
     // A process of another user exists, although it may not be signalled.
@@ -47,7 +50,7 @@ const make = (url?: string) =>
     const place = placeOf()
     const began = look(process.pid)?.began ?? unknown
     const isNear = (owner: string) => place !== unknown && owner.split(":").at(-2) === place
-    const id = [hostname(), process.pid, began, place, number.toString(36)].join(":")
+    const id = [host(), process.pid, began, place, number.toString(36)].join(":")
     return {
       id: url === undefined ? id : withAddress(id, url),
       isGone: (owner: string) =>

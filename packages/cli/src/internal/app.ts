@@ -40,6 +40,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
 import { statSync } from "node:fs"
 import { join } from "node:path"
 import { Stdio } from "../Stdio.ts"
@@ -230,6 +231,15 @@ const processOptions = Effect.fnUntraced(function*(
   }
 })
 
+/** What keeps trees of a PostgreSQL database to the hosts of their directories, in a process that is no server of a cluster. */
+const placement = Layer.unwrapEffect(Effect.flatMap(DataDirs, ({ database }) =>
+  isPostgres(database)
+    ? Effect.map(
+      Effect.promise(() => import("@skein/cluster/Placement")),
+      (Placement) => Placement.layer(Redacted.make(database))
+    )
+    : Effect.succeed(Layer.empty)))
+
 /** All services of Skein with all tools, for one project with this config. */
 export const services = (
   settled: Settled,
@@ -242,7 +252,7 @@ export const services = (
     Effect.zipWith(
       projectOptions(settled, agents, heard, tell),
       processOptions(asks, undefined, settled.settings),
-      (project, process) => Skein.layer({ ...project, ...process })
+      (project, process) => Layer.provideMerge(placement, Skein.layer({ ...project, ...process }))
     )
   ).pipe(Layer.provide(shell(settled)), Layer.provide(machine))
 
@@ -268,15 +278,17 @@ const openProject = Effect.fnUntraced(function*(directory: string) {
 
 type ProjectNeeds = Layer.Layer.Context<ReturnType<typeof projectLayer>>
 
-/** All services of Skein, for a process with one project for each directory. */
+/** All services of Skein, for a process with one project for each directory. A runner of a cluster says its owner. */
 export const manyServices = (
   asks: PermissionOptions["asks"],
   config: ConfigInfo = {},
-  owner?: Layer.Layer<Owner>
+  runner?: Layer.Layer<Owner>
 ) =>
   Layer.unwrapEffect(
-    Effect.map(processOptions(asks, owner, config), (process) =>
-      Skein.layerMany({ ...process, projects: openProject, config }))
+    Effect.map(processOptions(asks, runner, config), (process) => {
+      const graph = Skein.layerMany({ ...process, projects: openProject, config })
+      return runner === undefined ? Layer.provideMerge(placement, graph) : graph
+    })
   ).pipe(Layer.provide(machine))
 
 /** The files of a database. SQLite creates and removes the last three next to it. */

@@ -30,6 +30,7 @@ const usage = new Set([
   "PromptInvalid",
   "BudgetInvalid",
   "ForkRefused",
+  "ServedElsewhere",
   "ArchiveInvalid",
   "FileNotMade",
   "TrustError",

@@ -12,8 +12,11 @@ import type * as Scope from "effect/Scope"
 import { Socket } from "node:net"
 import { type ClusterUnavailable, unavailable } from "../ClusterUnavailable.ts"
 
-/** One is kept for the locks of the engine. */
-const maxConnections = 4
+/** For a runner. One is kept for the locks of the engine. */
+const most = 4
+
+/** For a process that is no runner. */
+export const few = 2
 
 /** Detects a dead peer after this many milliseconds and some probes. */
 const keepAlive = 10_000
@@ -24,7 +27,7 @@ const settings = "-c search_path=skein -c client_min_messages=warning -c idle_in
 /** Opens connections with the usual settings and more, until the scope closes. */
 export const openClient = (
   url: Redacted.Redacted,
-  { applicationName, maxConnections: most, more = "" }: {
+  { applicationName, maxConnections, more = "" }: {
     readonly applicationName: string
     readonly maxConnections: number
     /** More settings, as options of PostgreSQL. */
@@ -36,7 +39,7 @@ export const openClient = (
   return PgClient.make({
     url: Redacted.make(full.href),
     applicationName,
-    maxConnections: most,
+    maxConnections,
     connectTimeout: "10 seconds",
     stream: () => new Socket().setKeepAlive(true, keepAlive)
   }).pipe(Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make))
@@ -54,8 +57,11 @@ const oneByOne = (connection: Connection): Connection => {
   }
 }
 
-/** The database, until the scope closes. */
-export const database = (url: Redacted.Redacted): Layer.Layer<SqlClient.SqlClient, ClusterUnavailable> =>
+/** The database, over so many connections at most, until the scope closes. */
+export const database = (
+  url: Redacted.Redacted,
+  maxConnections: number = most
+): Layer.Layer<SqlClient.SqlClient, ClusterUnavailable> =>
   Layer.scopedContext(
     openClient(url, { applicationName: "skein-cluster", maxConnections }).pipe(
       Effect.mapError(unavailable("The database of the cluster cannot be reached")),

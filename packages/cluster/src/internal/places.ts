@@ -13,28 +13,17 @@ import type { SessionID } from "@skein/domain/Id"
 import type { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { Member } from "./members.ts"
+import { awayFrom, awayText, type Elsewhere, elsewhereOf } from "./away.ts"
+import type { Member } from "./entries.ts"
 import { makeProofs } from "./proofs.ts"
 
-/** The directory of a tree, and its host, of which no runner is there. */
-export interface Away {
+/** Where the directory of a tree is, if no runner is there. */
+export interface Away extends Elsewhere {
   readonly _tag: "Away"
-  readonly host: string
-  readonly directory: string
-  /** Set if its steps are kept for other hosts. */
-  readonly isKept?: true
 }
 
 /** Where a tree may be taken up: by this runner, by the one at an address, or by none that is there. */
 export type Place = { readonly _tag: "Here" } | { readonly _tag: "There"; readonly url: string } | Away
-
-/** Says what a tree waits for, and what to do. */
-export const awayText = (rootID: SessionID, { directory, host, isKept }: Away): string =>
-  `The session ${rootID} works in ${directory} on the host ${host}, and no server of this cluster is there. Start one on ${host}: skein serve --cluster. ${
-    isKept === true
-      ? "Its steps are kept in git, so another host can continue it. Set `workspace` to \"git\" in the config of its user; the log of its server says what else is missing. "
-      : ""
-  }If ${host} is gone permanently, continue with a copy elsewhere: skein sessions export ${rootID} --output tree.json, and there skein sessions import tree.json --as-copy --dir DIR.`
 
 /** For how long trees that wait are kept in the table after they were last seen. */
 const kept = "1 hour"
@@ -76,18 +65,16 @@ export const makePlaces = (others: Effect.Effect<ReadonlyArray<Member>>) =>
     const sql = yield* SqlClient.SqlClient
     const storage = yield* SessionStorage
     const leases = yield* Leases
-    const own = leases.host
     const told = new Set<SessionID>()
     const projects = yield* Projects
 
-    const isShared = yield* makeProofs
-
-    const isAway = ({ directory, host, id }: SessionInfo): Effect.Effect<boolean> =>
-      host === undefined || host === own
-        ? Effect.succeed(false)
-        : Effect.map(isShared(id, directory, host), (shared) => !shared)
+    const isAway = awayFrom(leases.host, yield* makeProofs)
     const waits = yield* makeWaits
-    ;(yield* Whereabouts).decideBy({ isAway, awaited: waits.awaited })
+    ;(yield* Whereabouts).decideBy({
+      isAway,
+      awaited: waits.awaited,
+      explain: (root) => Effect.succeed(awayText(root.id, elsewhereOf(root)))
+    })
 
     /** Whether the agent of a tree needs no directory by the config of this host either. */
     const isFree = (info: SessionInfo): Effect.Effect<boolean> =>
@@ -103,12 +90,11 @@ export const makePlaces = (others: Effect.Effect<ReadonlyArray<Member>>) =>
         Effect.gen(function*() {
           const info = Option.getOrUndefined(yield* storage.session(rootID))
           if (info?.host === undefined || !(yield* isAway(info))) return { _tag: "Here" } as const
-          const { directory, host, workspace } = info
-          const near = (yield* others).find(({ owner }) => hostOf(owner) === host)
+          const near = (yield* others).find(({ owner }) => hostOf(owner) === info.host)
           if (near !== undefined) return { _tag: "There", url: near.url } as const
           return info.anywhere === true && (yield* isFree(info))
             ? { _tag: "Here" } as const
-            : { _tag: "Away", host, directory, ...(workspace === undefined ? {} : { isKept: true as const }) } as const
+            : { _tag: "Away", ...elsewhereOf(info) } as const
         }),
       /** Notes that a tree with unfinished work waits for its host. */
       waits: (rootID: SessionID, away: Away): Effect.Effect<void> =>

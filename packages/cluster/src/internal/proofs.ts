@@ -20,7 +20,7 @@ const hasWorktree = (sql: SqlClient.SqlClient, rootID: SessionID) =>
   )
 
 /** Whether this host sees the directory of a tree as its host does. */
-const isShared =
+export const isShared =
   (sql: SqlClient.SqlClient) => (rootID: SessionID, directory: string, host: string): Effect.Effect<boolean> =>
     Effect.gen(function*() {
       const path = yield* nonceFile(directory)

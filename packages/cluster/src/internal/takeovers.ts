@@ -4,7 +4,7 @@ import { countTakeover } from "@skein/core/Metrics"
 import type { SessionID } from "@skein/domain/Id"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import { since } from "./members.ts"
+import { since } from "./entries.ts"
 
 /** A tree that nobody works in, before it is taken up. */
 export interface Lost {

@@ -1,9 +1,13 @@
 /** Decides which session a prompt goes to, and in which directory. */
 import type { Backend } from "@skein/backend/Backend"
+import { DataDirs } from "@skein/config/DataDirs"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
+import { isPostgres } from "@skein/storage/PostgresUrl"
+import * as NodeOwner from "@skein/tools/NodeOwner"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
 import type { CommandError } from "../../CommandSpec.ts"
 import { UsageError } from "../../UsageError.ts"
 import { sessionOf, sessionOn } from "../ids.ts"
@@ -24,31 +28,59 @@ export interface Lookup {
   /** The root session of a project that changed last. */
   readonly newest: (projectID: string) => Effect.Effect<SessionInfo | undefined, CommandError>
   readonly get: (id: SessionInfo["id"]) => Effect.Effect<SessionInfo | undefined, CommandError>
+  /** Fails if a session cannot work here, given the root of its tree. */
+  readonly check: (session: SessionInfo, root: SessionInfo) => Effect.Effect<void, CommandError>
 }
 
+const unusable = ({ id }: SessionInfo): string => `${id} works in a directory that cannot be used: `
+
+/** Fails if the directory of a session is not here. A tree of another host may need none. */
+const checkHost = Effect.fnUntraced(function*(session: SessionInfo, root: SessionInfo) {
+  const { database } = yield* DataDirs
+  if (isPostgres(database) && root.host !== undefined && root.host !== NodeOwner.host()) {
+    if (root.anywhere === true) return
+    const { whyNotHere } = yield* Effect.promise(() => import("@skein/cluster/Placement"))
+    const why = yield* Effect.provide(whyNotHere(Redacted.make(database), root), NodeOwner.layer)
+    if (why !== undefined) return yield* new UsageError({ message: why })
+  }
+  yield* checkDirectory(session.directory, unusable(session))
+})
+
 /** Looks them up in the database. */
-export const inStorage: Effect.Effect<Lookup, never, SessionStorage> = Effect.map(SessionStorage, (storage) => ({
-  named: (given) => Effect.provideService(sessionOf(given), SessionStorage, storage),
-  newest: (projectID) =>
-    Effect.map(storage.sessions({ projectID, roots: true, limit: 1 }), ({ rows: [newest] }) => newest),
-  get: (id) => Effect.map(storage.session(id), Option.getOrUndefined)
-}))
+export const inStorage: Effect.Effect<Lookup, never, DataDirs | SessionStorage> = Effect.gen(function*() {
+  const storage = yield* SessionStorage
+  const dirs = yield* DataDirs
+  return {
+    named: (given) => Effect.provideService(sessionOf(given), SessionStorage, storage),
+    newest: (projectID) =>
+      Effect.map(storage.sessions({ projectID, roots: true, limit: 1 }), ({ rows: [newest] }) => newest),
+    get: (id) => Effect.map(storage.session(id), Option.getOrUndefined),
+    check: (session, root) => Effect.provideService(checkHost(session, root), DataDirs, dirs)
+  }
+})
 
 /** Looks them up on a backend. */
 export const onBackend = (backend: typeof Backend.Service): Lookup => ({
   named: (given) => sessionOn(backend, given),
   newest: (projectID) => Effect.map(backend.sessions.list({ projectID, limit: 1 }), ([newest]) => newest),
-  get: (id) => backend.sessions.get(id)
+  get: (id) => backend.sessions.get(id),
+  // A server of another host says itself what it lacks.
+  check: (session, { host }) =>
+    host === undefined || host === NodeOwner.host() ? checkDirectory(session.directory, unusable(session)) : Effect.void
 })
 
-const existing = Effect.fnUntraced(function*(session: SessionInfo, given: string | undefined) {
+const existing = Effect.fnUntraced(function*(
+  session: SessionInfo,
+  given: string | undefined,
+  { check, get }: Pick<Lookup, "check" | "get">
+) {
   if (given !== undefined && (yield* directoryOf(given)) !== session.directory) {
     return yield* new UsageError({
       message:
         `--dir cannot move ${session.id}, which works in ${session.directory}. Leave --dir out, or begin a new session.`
     })
   }
-  yield* checkDirectory(session.directory, `${session.id} works in a directory that cannot be used: `)
+  yield* check(session, session.id === session.rootID ? session : (yield* get(session.rootID)) ?? session)
   return { session, directory: session.directory, projectID: session.projectID } satisfies Target
 })
 
@@ -58,7 +90,8 @@ export const findTarget = Effect.fnUntraced(function*(flags: {
   readonly continue: boolean
   readonly fork: boolean
   readonly dir: string | undefined
-}, { named, newest: newestOf }: Lookup) {
+}, lookup: Lookup) {
+  const { named, newest: newestOf } = lookup
   if (flags.fork && flags.session === undefined && !flags.continue) {
     return yield* new UsageError({
       message: "--fork copies a session: name it with --session ID, or take the newest one with --continue."
@@ -68,7 +101,7 @@ export const findTarget = Effect.fnUntraced(function*(flags: {
     if (flags.continue) {
       return yield* new UsageError({ message: "--session and --continue exclude each other. Leave one of them out." })
     }
-    return yield* existing(yield* named(flags.session), flags.dir)
+    return yield* existing(yield* named(flags.session), flags.dir, lookup)
   }
   const directory = yield* directoryOf(flags.dir)
   const projectID = yield* projectOf(directory)
@@ -80,5 +113,5 @@ export const findTarget = Effect.fnUntraced(function*(flags: {
         `There is no session in ${projectID} to continue. Leave --continue out to begin one; \`skein sessions --all\` lists those of other projects.`
     })
   }
-  return yield* existing(newest, undefined)
+  return yield* existing(newest, undefined, lookup)
 })

@@ -5,6 +5,7 @@ import * as ConfigFiles from "@skein/config/ConfigFiles"
 import { DataDirs } from "@skein/config/DataDirs"
 import { Server } from "@skein/server/Server"
 import { tryLock } from "@skein/storage/FileLock"
+import { isPostgres } from "@skein/storage/PostgresUrl"
 import { Watchdog } from "@skein/tools/Watchdog"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -62,6 +63,14 @@ const holdAlone = Effect.fnUntraced(function*(file: string) {
   }
 })
 
+/** Says to others on a PostgreSQL database that this server is there, and no runner. Gives what takes its URL. */
+const claim = Effect.gen(function*() {
+  const { database } = yield* DataDirs
+  if (!isPostgres(database)) return () => Effect.void
+  const { make } = yield* Effect.promise(() => import("@skein/cluster/Alone"))
+  return yield* make(Redacted.make(database))
+})
+
 /** While the server runs, a file tells programs of this user where it is. */
 const announce = Effect.fnUntraced(function*(file: string, told: ServerFile) {
   const fileSystem = yield* FileSystem.FileSystem
@@ -107,20 +116,24 @@ const start = Effect.fnUntraced(function*(flags: ServeFlags) {
   const serving = Layer.unwrapScoped(Effect.gen(function*() {
     const host = yield* makeHost
     const cluster = runner === undefined ? undefined : yield* runner.join
-    return Server.layer({
-      hostname,
-      port: runner?.port ?? flags.port ?? 0,
-      token,
-      version,
-      directory,
-      projectOf,
-      resume: !flags["no-resume"],
-      host,
-      page,
-      mcp,
-      loginFile: file.replace(/json$/, "logins"),
-      ...(cluster === undefined ? {} : { cluster })
-    })
+    const told = runner === undefined ? yield* claim : () => Effect.void
+    return Layer.tap(
+      Server.layer({
+        hostname,
+        port: runner?.port ?? flags.port ?? 0,
+        token,
+        version,
+        directory,
+        projectOf,
+        resume: !flags["no-resume"],
+        host,
+        page,
+        mcp,
+        loginFile: file.replace(/json$/, "logins"),
+        ...(cluster === undefined ? {} : { cluster })
+      }),
+      (context) => told(Context.get(context, Server).url)
+    )
   })).pipe(
     Layer.provide(isolation),
     Layer.provide(manyServices("person", settings, runner?.owner)),

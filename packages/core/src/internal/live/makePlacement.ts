@@ -11,19 +11,16 @@ import { Whereabouts } from "../../Whereabouts.ts"
 import type { Live } from "./Live.ts"
 import type { ProjectsInUse } from "./makeProjectsInUse.ts"
 
-const away = ({ directory, host = "", id }: SessionInfo): ProjectUnavailable =>
-  new ProjectUnavailable({
-    directory,
-    host,
-    message:
-      `The session ${id} works in ${directory} on the host ${host}, and no server of this cluster is there. Start one on ${host}: skein serve --cluster. If ${host} is gone permanently, continue with a copy elsewhere: skein sessions export ${id} --output tree.json, and there skein sessions import tree.json --as-copy --dir DIR.`
-  })
-
 /** Makes the checks: one before a tree is acquired, and one while it is held and its project is open. */
 export const makePlacement = Effect.fnUntraced(function*(projects: ProjectsInUse) {
   const leases = yield* Leases
   const storage = yield* SessionStorage
   const whereabouts = yield* Whereabouts
+  const refuse = (root: SessionInfo) =>
+    Effect.flatMap(
+      whereabouts.explain(root),
+      (message) => new ProjectUnavailable({ directory: root.directory, host: root.host, message })
+    )
   /** The epoch in which each root was found to be in the right place. It stays there until it is released. */
   const placed = new WeakMap<Live, number>()
 
@@ -34,7 +31,7 @@ export const makePlacement = Effect.fnUntraced(function*(projects: ProjectsInUse
         if (!whereabouts.isDecided() || leases.epoch(rootID) > 0) return
         const root = Option.getOrUndefined(yield* storage.session(rootID))
         if (root === undefined || root.anywhere === true || !(yield* whereabouts.isAway(root))) return
-        return yield* away(root)
+        return yield* refuse(root)
       }),
     /** It may have moved meanwhile, and one that goes anywhere needs the right config. */
     within: ({ root }: Live) =>
@@ -44,7 +41,7 @@ export const makePlacement = Effect.fnUntraced(function*(projects: ProjectsInUse
         if (placed.get(root) === epoch) return
         const isThere = !(yield* whereabouts.isAway(info))
           || (info.anywhere === true && (yield* projects.use(info.id, needsNoDirectory(info.agent, info))))
-        if (!isThere) return yield* away(info)
+        if (!isThere) return yield* refuse(info)
         placed.set(root, epoch)
       })
   }

@@ -16,7 +16,7 @@ export const bindTree = Effect.fnUntraced(function*(live: Live, agent: string = 
     return yield* new ProjectUnavailable({
       directory,
       message:
-        `The agent ${agent} needs the directory of the session ${live.info.id}, which is ${directory} on the host ${host}. Prompt it again once a server is there (skein serve --cluster), or with an agent that may neither use files nor run commands.`
+        `The agent ${agent} needs the directory of the session ${live.info.id}, which is ${directory} on the host ${host}. Prompt it on that host, or through a server there, or with an agent that may neither use files nor run commands.`
     })
   }
   const journal = yield* Journal

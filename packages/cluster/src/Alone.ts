@@ -1,0 +1,55 @@
+/**
+ * Owns the entry of a server that works on a PostgreSQL database and is not one of a cluster. It sends no requests on, and
+ * takes none from others: so no cluster works there meanwhile. Others of its kind may.
+ */
+import type { Owner } from "@skein/core/Owner"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
+import type { Scope } from "effect/Scope"
+import { type ClusterUnavailable, unavailable } from "./ClusterUnavailable.ts"
+import { createTables } from "./internal/createTables.ts"
+import { database, few } from "./internal/database.ts"
+import { alone, entryTable, logged, makeEntry, readPresent } from "./internal/entries.ts"
+import { besideCluster, type ServedElsewhere } from "./ServedElsewhere.ts"
+
+/** How often it says that it is there. */
+const pace = "1 second"
+
+const unusable = unavailable("The table of servers cannot be used")
+
+/** Fails if a cluster is at work. */
+const checkOthers = Effect.gen(function*() {
+  const present = yield* Effect.mapError(readPresent, unusable)
+  const [first, ...more] = present.filter(({ proof }) => proof !== alone)
+  if (first !== undefined) return yield* besideCluster(first, more.length)
+})
+
+/** The server says that it is there, until the scope closes. Call the result with its URL once it listens. */
+export const make = (
+  url: Redacted.Redacted
+): Effect.Effect<(at: string) => Effect.Effect<void>, ClusterUnavailable | ServedElsewhere, Owner | Scope> =>
+  Effect.gen(function*() {
+    const context = yield* Layer.build(database(url, few))
+    return yield* Effect.provide(
+      Effect.gen(function*() {
+        yield* createTables([entryTable])
+        const entry = yield* makeEntry(alone)
+        // Until it listens: others parse it.
+        let at = "http://127.0.0.1:0"
+        const stay = Effect.suspend(() => entry.put(at, {}))
+        yield* Effect.addFinalizer(() => logged(entry.remove))
+        // Of this and a runner that start at once, at least one finds the other.
+        yield* Effect.mapError(stay, unusable)
+        yield* checkOthers
+        yield* Effect.forkScoped(Effect.repeat(logged(stay), Schedule.spaced(pace)))
+        return (listens: string) =>
+          Effect.suspend(() => {
+            at = listens
+            return logged(stay)
+          })
+      }),
+      context
+    )
+  })

@@ -1,0 +1,55 @@
+/** Decides whether the directory of a tree is on another host, and says what to do there. */
+import type { SessionID } from "@skein/domain/Id"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import * as Effect from "effect/Effect"
+import type { isShared } from "./proofs.ts"
+
+/** The directory of a tree, and its host. */
+export interface Elsewhere {
+  readonly host: string
+  readonly directory: string
+  /** Set if its steps are kept for other hosts. */
+  readonly isKept?: true
+}
+
+/** Where a tree says that its directory is. */
+export const elsewhereOf = ({ directory, host = "", workspace }: SessionInfo): Elsewhere => ({
+  host,
+  directory,
+  ...(workspace === undefined ? {} : { isKept: true })
+})
+
+/** Whether the directory of a tree is on another host, which does not share it with the host `own`. */
+export const awayFrom =
+  (own: string | undefined, shares: ReturnType<typeof isShared>) =>
+  ({ directory, host, id }: SessionInfo): Effect.Effect<boolean> =>
+    host === undefined || host === own
+      ? Effect.succeed(false)
+      : Effect.map(shares(id, directory, host), (shared) => !shared)
+
+const copyText = (rootID: SessionID, host: string): string =>
+  `If ${host} is gone permanently, continue with a copy elsewhere: skein sessions export ${rootID} --output tree.json, and there skein sessions import tree.json --as-copy --dir DIR.`
+
+/** Says to the clients of a cluster what a tree waits for, and what to do. */
+export const awayText = (rootID: SessionID, { directory, host, isKept }: Elsewhere): string =>
+  `The session ${rootID} works in ${directory} on the host ${host}, and no server of this cluster is there. Start one on ${host}: skein serve --cluster. ${
+    isKept === true
+      ? "Its steps are kept in git, so another host can continue it. Set `workspace` to \"git\" in the config of its user; the log of its server says what else is missing. "
+      : ""
+  }${copyText(rootID, host)}`
+
+/** Says the same to who works outside of a cluster, on the host `own`; `server` is the URL of a runner on the host of the tree. */
+export const awayHereText = (
+  rootID: SessionID,
+  { directory, host, isKept }: Elsewhere,
+  { own, server }: { readonly own: string; readonly server: string | undefined }
+): string =>
+  `The session ${rootID} works in ${directory} on the host ${host}, and this is the host ${own}, which does not share that directory. ${
+    server === undefined
+      ? `Continue it on ${host}: skein sessions resume ${rootID}. `
+      : `A server is there: continue through it with --attach=${server}, and its token in SKEIN_TOKEN. `
+  }${
+    isKept === true
+      ? "Its steps are kept in git: servers of a cluster, skein serve --cluster, can move it to another host. "
+      : ""
+  }${copyText(rootID, host)}`
