@@ -34,7 +34,15 @@ if (typeof postgres === "string") {
         { at: 2_500, runner: 0, how: "locks" },
         { at: 3_500, runner: 2, how: "freeze" }
       ] as const
-      const verdict = await driveRunners({ label: "all", blows, cluster: true, frozen: 8_000, trees: 3, postgres })
+      const verdict = await driveRunners({
+        label: "all",
+        blows,
+        cluster: true,
+        fromWork: true,
+        frozen: 8_000,
+        trees: 3,
+        postgres
+      })
       expect(faultsOf(verdict)).toEqual([])
       expect(verdict.recoveries?.map(({ how }) => how)).toContain("kill")
     })

@@ -22,10 +22,13 @@ import { builtProgram, effectsIn, fileIn, makeProject, permission } from "./worl
  *   readonly frozen: number,
  *   readonly point?: string | undefined,
  *   readonly cluster?: boolean,
+ *   readonly fromWork?: boolean,
  *   readonly slots?: number,
  *   readonly restarts?: ReadonlyArray<number>
- * }} RunnersPlan `frozen` is how long a freeze lasts, in milliseconds; the first runner is frozen at `point`; in a cluster, runners take up trees themselves;
- *   `restarts` says when PostgreSQL is restarted; with few `slots` for agents at each runner, models are slow, and trees have to move to runners that join
+ * }} RunnersPlan `frozen` is how long a freeze lasts, in milliseconds; the first runner is frozen at `point`; in a cluster,
+ *   runners take up trees themselves; with `fromWork`, the times of blows count from when every tree is at work; `restarts`
+ *   says when PostgreSQL is restarted; with few `slots` for agents at each runner, models are slow, and trees have to move to
+ *   runners that join
  */
 
 /** How often is looked whether something has happened (ms). */
@@ -74,6 +77,15 @@ const recoveriesIn = async (postgres, database, blowAt, left) =>
     took: /** @type {number} */ (took)
   }))
 
+/**
+ * Until so many trees are at work, or it is too late. @param {import("./postgres.mjs").Postgres} postgres @param {string}
+ * database @param {number} trees @param {() => boolean} isLate
+ */
+const untilAtWork = async (postgres, database, trees, isLate) => {
+  const held = "SELECT count(*)::integer AS held FROM skein.session WHERE id = root_id AND owner IS NOT NULL"
+  while (!isLate() && (await postgres.query(database, held))[0].held < trees) await sleep(pace)
+}
+
 let databases = 0
 
 /** Few slots for agents, and many requests. @param {number | undefined} slots */
@@ -88,7 +100,19 @@ const joins = (blows, which) => blows.some(({ how, runner }) => how === "join" &
  * @returns {Promise<Verdict>}
  */
 export const driveRunners = async (
-  { blows, cluster = false, frozen, label, point, postgres, program = builtProgram, restarts = [], slots, trees }
+  {
+    blows,
+    cluster = false,
+    fromWork = false,
+    frozen,
+    label,
+    point,
+    postgres,
+    program = builtProgram,
+    restarts = [],
+    slots,
+    trees
+  }
 ) => {
   const model = await startModel({ careful: true }, undefined, slots === undefined ? modelPace : slowPace)
   const base = realpathSync(mkdtempSync(join(tmpdir(), "skein-crash-runners-")))
@@ -132,7 +156,9 @@ export const driveRunners = async (
     }))
     /** What happened to the runner that was at an address. @type {Map<string, string>} */
     const blowAt = new Map()
+    const atWork = fromWork ? untilAtWork(postgres, database, trees, isLate) : Promise.resolve()
     const struck = Promise.all(blows.map(async (blow) => {
+      await atWork
       await sleep(blow.at)
       const url = runners[blow.runner]?.up()?.found.url
       if (url !== undefined) blowAt.set(url, blow.how)
