@@ -10,7 +10,7 @@ import { makeLeases } from "./internal/leases/makeLeases.ts"
 import type { Owner } from "./Owner.ts"
 import { SessionStorage } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
-import type { Hold } from "./Write.ts"
+import type { Hold, Write } from "./Write.ts"
 
 /** The trees that this process holds. */
 export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
@@ -62,9 +62,10 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
   /** Whether commands of an earlier holder may still run in a held tree: it did not release the tree, and is out of reach. */
   readonly isHaunted: (rootID: SessionID) => boolean
   /**
-   * Ends what runs of a tree here and releases it, without storing more. The next holder resumes it as after a crash.
+   * Ends what runs of a tree here and releases it. The next holder resumes it as after a crash. Nothing more is stored, except
+   * what `last` returns in the moment from which the tree is not held.
    */
-  readonly leave: (rootID: SessionID) => Effect.Effect<void>
+  readonly leave: (rootID: SessionID, last?: () => ReadonlyArray<Write>) => Effect.Effect<void>
   /** Calls a function whenever memory is out of date for a tree: another process holds it, or has held it meanwhile. */
   readonly onStale: (forget: (rootID: SessionID) => Effect.Effect<void>) => void
   /** Calls a function whenever a lease was renewed, with how long it lasts at least, in milliseconds. */

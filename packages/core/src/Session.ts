@@ -122,8 +122,9 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
   /** Waits until no automatic summary of a session (`summaries` in the config) is being written. */
   readonly summarized: (id: SessionID) => Effect.Effect<void, SessionNotFound | StorageError>
   /**
-   * Ends what runs here of the whole tree of a session, without storing an end. The next prompt or `resume`, in any
-   * process, continues it as after a crash. Returns the background runs that are left.
+   * Ends what runs here of the whole tree of a session, without storing an end. Calls that have begun get a second to end.
+   * The next prompt or `resume`, in any process, continues it as after a crash, and makes the calls that had not begun.
+   * Returns the background runs that are left.
    */
   readonly leave: (id: SessionID) => Effect.Effect<ReadonlyArray<TaskRun>, SessionNotFound | StorageError>
   /**

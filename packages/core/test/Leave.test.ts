@@ -5,12 +5,13 @@ import { record } from "@skein/testing/RecordedEvents"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import { simulate } from "@skein/testing/Simulation"
 import * as SkeinTest from "@skein/testing/SkeinTest"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import { lonely } from "./support/mortal.ts"
-import { expectStill, messagesOf, root } from "./support/tree.ts"
+import { callsMade, expectStill, messagesOf, resultOf, root } from "./support/tree.ts"
 
 const agents = [SkeinTest.agent("worker", { permission: [{ permission: "task", pattern: "*", action: "allow" }] })]
 const reads = SkeinTest.tool("reads", () => Effect.as(Effect.sleep(50), "read"), { effect: "safe" })
@@ -106,5 +107,71 @@ describe("a tree that is left while background tasks work", () => {
     expect(counts.size).toBeGreaterThan(2)
     expect(counts).toContain(0)
     expect(logged).toEqual([])
+  })
+})
+
+describe("the calls of one answer whose tree is left", () => {
+  const names = ["a", "b", "c", "d", "e", "f"]
+
+  /** Six calls, of which two work at a time; leaves after 100 ms, and continues in another process. */
+  const callsLeft = (duration: number) =>
+    simulate(
+      Effect.scoped(Effect.gen(function*() {
+        const inner = yield* lasting
+        const begun: Array<string> = []
+        const acts = (process: string, lasts: number) =>
+          names.map((name) =>
+            SkeinTest.tool(name, () =>
+              Effect.gen(function*() {
+                begun.push(`${process} ${name}`)
+                yield* Effect.sleep(lasts)
+                return `${name} is done`
+              }), { effect: "never" })
+          )
+        const script = Scripted.make({
+          build: ({ messages }) =>
+            messages.some(({ role }) => role === "tool") ? "the end" : { calls: names.map((tool) => ({ tool })) }
+        })
+        const stack = (name: string, lasts: number) =>
+          Effect.provide(SkeinTest.layer(script, {
+            tools: acts(name, lasts),
+            storage: inner,
+            owner: lonely(name),
+            config: { limits: { concurrency: 2 } }
+          }))
+        const { id, took } = yield* Effect.gen(function*() {
+          const { id } = yield* root()
+          yield* Effect.fork(Effect.exit(Session.prompt(id, "Go")))
+          yield* Effect.sleep(100)
+          const before = yield* Clock.currentTimeMillis
+          yield* Effect.flatMap(Session, (session) => session.leave(id))
+          return { id, took: (yield* Clock.currentTimeMillis) - before }
+        }).pipe(stack("first", duration))
+        const results = yield* Effect.gen(function*() {
+          const session = yield* Session
+          yield* session.resume(id)
+          yield* session.untilIdle(id)
+          yield* expectStill(id, script)
+          return (yield* callsMade(id)).map(resultOf)
+        }).pipe(stack("second", 0))
+        return { begun, results, took }
+      })),
+      { seed: 1 }
+    )
+
+  const begunBy = ["first a", "first b", "second c", "second d", "second e", "second f"]
+
+  it("end if they have begun and take less than a second; the others are made by the next process", () => {
+    const { begun, results } = callsLeft(600)
+    expect(begun.toSorted()).toEqual(begunBy)
+    expect(results).toEqual(names.map((name) => `${name} is done`))
+  })
+
+  it("are interrupted after a second, and only of those that have begun the outcome is unknown", () => {
+    const { begun, results, took } = callsLeft(60_000)
+    expect(took).toBeLessThan(1_100)
+    expect(begun.toSorted()).toEqual(begunBy)
+    expect(results.slice(0, 2).every((result) => result.includes("outcome unknown"))).toBe(true)
+    expect(results.slice(2)).toEqual(names.slice(2).map((name) => `${name} is done`))
   })
 })

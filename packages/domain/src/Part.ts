@@ -114,7 +114,9 @@ export const Intent = Schema.Struct({
   /** A hash of the tool's name and its canonical arguments. */
   hash: Schema.String,
   attempt: Schema.Positive,
-  epoch: Schema.NonNegativeInt
+  epoch: Schema.NonNegativeInt,
+  /** Set if the process that stored it left the tree before the effect began. */
+  begun: Schema.optional(Schema.Literal(false))
 })
 /** The type of an intent. */
 export interface Intent extends Schema.Schema.Type<typeof Intent> {}

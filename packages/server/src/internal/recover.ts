@@ -23,7 +23,7 @@ export const resumeAll = Effect.gen(function*() {
     ), { concurrency: atOnce, discard: true })
 }).pipe(Effect.catchAll((error) => Effect.logError("Unfinished work was not resumed", error.message)))
 
-/** Leaves the trees of this process as a crash would, so that the next process resumes them. */
+/** Leaves the trees of this process, so that the next process resumes them. */
 export const leaveAll = Effect.gen(function*() {
   const storage = yield* SessionStorage
   const session = yield* Session

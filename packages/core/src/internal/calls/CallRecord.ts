@@ -158,7 +158,8 @@ export class CallRecord {
   get known(): string {
     if (this.#reached !== undefined) return this.#reached
     const { live, part } = this.options
-    if (this.#current.state.status === "pending" || live.history.isUnbegun(part.id)) return notRun
+    const { intent, state } = this.#current
+    if (state.status === "pending" || live.history.isUnbegun(part.id) || intent?.begun === false) return notRun
     return this.tool?.effect === "safe" ? "The call was interrupted before it ended." : missingResult
   }
 

@@ -11,7 +11,11 @@ import { type CurrentCall, currentCall, makePlace, whileAsking } from "./current
 import { recoverCall } from "./recoverCall.ts"
 
 /** The call itself, with the current rules. */
-const execute = (call: CallRecord, tool: AnyTool) => {
+const execute = (
+  call: CallRecord,
+  tool: AnyTool,
+  mine: CurrentCall
+): Effect.Effect<ToolResult, ToolError | StorageError> => {
   const { context, options: { live, part, resumes = false, subject }, services: { leases, permission } } = call
   return Effect.zipRight(
     // An effect cannot be undone, so it begins only while the lease of the tree is certain.
@@ -19,6 +23,9 @@ const execute = (call: CallRecord, tool: AnyTool) => {
     Effect.flatMap(
       subject.now ?? Effect.succeed(subject),
       (holds): Effect.Effect<ToolResult, ToolError | StorageError> => {
+        // A process that leaves its tree tells the next one which calls have not begun.
+        const { barrier } = live.pause
+        if (barrier !== undefined) return Effect.zipRight(mine.waiting(barrier), execute(call, tool, mine))
         live.history.markBegun(part.id)
         // A ceiling may have been lowered while the call waited for a person, or for its turn.
         const present = {
@@ -46,7 +53,7 @@ export const executeCall = (call: CallRecord, tool: AnyTool) => {
     waiting: (effect) => slot.waiting(tool.waits ? effect : place.waiting(effect))
   }
   const effect = Effect.catchAllCause(
-    Effect.locally(execute(call, tool), currentCall, mine),
+    Effect.locally(execute(call, tool, mine), currentCall, mine),
     (cause) =>
       Cause.isInterruptedOnly(cause) ? Effect.fail(refused("interrupted", missingResult)) : Effect.failCause(cause)
   )

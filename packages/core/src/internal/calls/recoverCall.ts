@@ -25,33 +25,34 @@ const lostOutOfReach = refused(
 const isReadable = (tool: AnyTool, input: unknown): boolean =>
   Either.isRight(Schema.validateEither(tool.parameters)(input))
 
-/** The result of such a call, if it can be found, or that it may be repeated. */
+/** The result of such a call, if it can be found, or that it may be made, perhaps again. */
 const recovered = (
   tool: AnyTool,
   input: unknown,
   context: ToolContext,
-  unknown: ToolError
+  unknown: ToolError,
+  isUnbegun: boolean
 ): Effect.Effect<ToolResult | "again", ToolError> => {
   if (!isReadable(tool, input)) return Effect.fail(unknown)
+  if (isUnbegun) return Effect.succeed("again")
   if (tool.recover !== undefined) return tool.recover(input, context)
   return tool.effect === "safe" ? Effect.succeed("again") : Effect.fail(unknown)
 }
 
-/** Finds the outcome of the call, or repeats it if that does no harm. */
+/** Finds the outcome of the call, or makes it if it has not begun, or if repeating it does no harm. */
 export const recoverCall = (
   call: CallRecord,
   tool: AnyTool,
   present: ToolContext
 ): Effect.Effect<ToolResult, ToolError | StorageError> => {
-  const { options: { live: { info } }, services: { leases } } = call
+  const { current, options: { live: { info } }, services: { leases } } = call
+  const isUnbegun = current.intent?.begun === false
   const unknown = leases.isHaunted(info.rootID) ? lostOutOfReach : lost
-  return Effect.flatMap(recovered(tool, call.input, present, unknown), (found) => {
+  return Effect.flatMap(recovered(tool, call.input, present, unknown, isUnbegun), (found) => {
     if (found !== "again") return Effect.succeed(found)
-    const { current } = call
-    const { intent } = current
-    const next = intent === undefined
-      ? current
-      : { ...current, intent: { ...intent, attempt: intent.attempt + 1, epoch: leases.epoch(info.rootID) } }
-    return Effect.zipRight(call.become(next), tool.execute(call.input, present))
+    if (current.intent === undefined) return Effect.zipRight(call.become(current), tool.execute(call.input, present))
+    const { attempt, begun: _, ...intent } = current.intent
+    const again = { ...intent, attempt: isUnbegun ? attempt : attempt + 1, epoch: leases.epoch(info.rootID) }
+    return Effect.zipRight(call.become({ ...current, intent: again }), tool.execute(call.input, present))
   })
 }

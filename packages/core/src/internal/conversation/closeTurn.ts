@@ -13,8 +13,8 @@ export const notRun = "The call was not run: the turn was stopped before."
 
 /** Ends a call without a result; `why` replaces the usual reason. */
 export const endCall = (part: ToolPart, isUnbegun: boolean, now: number, why?: string): ToolPart => {
-  const { state } = part
-  const isNotRun = state.status === "pending" || isUnbegun
+  const { intent, state } = part
+  const isNotRun = state.status === "pending" || isUnbegun || intent?.begun === false
   const usual = isNotRun ? notRun : missingResult
   const message = why === undefined ? usual : isNotRun ? `The call was not run. ${why}` : `${missingResult} ${why}`
   const error = { tag: "interrupted", message }

@@ -113,6 +113,13 @@ export const makeLeases = () =>
         ({ message }) => Effect.logWarning("A session could not be released; its lease will expire", message)
       )
 
+    /** Stores the last writes to a tree that is about to be released. The next holder can do without them. */
+    const storeLast = (lease: Lease, writes: ReadonlyArray<Write>) =>
+      Effect.catchAll(
+        storage.commit([{ _tag: "Fence", lease }, ...writes]),
+        ({ message }) => Effect.logWarning("The last state of a session could not be stored", message)
+      )
+
     /** Returns whether it was idle. */
     const releaseIdle = (tree: Held): Effect.Effect<boolean> =>
       Effect.uninterruptible(withLock(
@@ -357,13 +364,15 @@ export const makeLeases = () =>
           return yield* Effect.filter(rootIDs, (rootID) => isDue(rootID, before.get(rootID)))
         }),
       isHaunted: (rootID: SessionID) => held.get(rootID)?.lingers === true,
-      leave: (rootID: SessionID) =>
+      leave: (rootID: SessionID, last: () => ReadonlyArray<Write> = () => []) =>
         Effect.suspend(() => {
           const tree = held.get(rootID)
           if (tree === undefined || !held.drop(tree)) return Effect.void
           leaving.add(rootID)
+          const writes = last()
           // Release only after everything of the tree has ended here.
           return invalidate(rootID).pipe(
+            Effect.zipRight(writes.length === 0 ? Effect.void : storeLast(tree.lease, writes)),
             Effect.zipRight(release([tree.lease])),
             Effect.ensuring(Effect.sync(() => leaving.delete(rootID)))
           )

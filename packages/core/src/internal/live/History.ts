@@ -1,7 +1,7 @@
 /** Owns the messages of a session in memory: the stored ones, and those about to be stored. */
 import type { MessageID, PartID } from "@skein/domain/Id"
 import type { Message } from "@skein/domain/Message"
-import type { MessageWithParts, Part } from "@skein/domain/Part"
+import type { MessageWithParts, Part, ToolPart } from "@skein/domain/Part"
 import type { PromptMessage } from "../../Provider.ts"
 
 /** A message in memory. Only its history changes it. */
@@ -87,6 +87,15 @@ export class History {
   /** Whether this process knows that the effect of a call has not begun. */
   isUnbegun(id: PartID): boolean {
     return this.#unbegun?.has(id) ?? false
+  }
+
+  /** The calls that are stored as running, or about to be, and whose effects this process has not begun. */
+  get unbegun(): ReadonlyArray<ToolPart> {
+    const unbegun = this.#unbegun
+    if (unbegun === undefined || unbegun.size === 0) return []
+    return (this.#messages ?? [])
+      .flatMap(({ parts }) => parts.filter((part) => part.type === "tool"))
+      .filter(({ id, state }) => state.status === "running" && unbegun.has(id))
   }
 
   /** Forgets which calls had not begun: all of them have ended. */

@@ -5,15 +5,20 @@ import * as Effect from "effect/Effect"
 /** The pause of a tree. */
 export class TreePause {
   #over: Effect.Latch | undefined
+  /** How many operations want the pause. */
+  #count = 0
+  #left: Effect.Latch | undefined
   readonly #paused = new Set<SessionID>()
 
   /** From now on, loops pause before their next step. */
   begin(): void {
+    this.#count++
     this.#over ??= Effect.unsafeMakeLatch(false)
   }
 
-  /** The loops continue. */
+  /** The loops continue, unless another operation wants the pause. */
   readonly end: Effect.Effect<void> = Effect.suspend(() => {
+    if (--this.#count > 0) return Effect.void
     const over = this.#over
     this.#over = undefined
     return over === undefined ? Effect.void : Effect.asVoid(over.open)
@@ -38,5 +43,22 @@ export class TreePause {
         () => Effect.sync(() => this.#paused.delete(id))
       )
     })
+  }
+
+  /** This process leaves the tree: from now on no effect of a call begins. */
+  leave(): void {
+    this.#left ??= Effect.unsafeMakeLatch(false)
+  }
+
+  /** It has left, or could not. */
+  readonly stay: Effect.Effect<void> = Effect.suspend(() => {
+    const left = this.#left
+    this.#left = undefined
+    return left === undefined ? Effect.void : Effect.asVoid(left.open)
+  })
+
+  /** What the effect of a call must wait for before it begins; undefined if it may begin now. */
+  get barrier(): Effect.Effect<void> | undefined {
+    return this.#left?.await
   }
 }

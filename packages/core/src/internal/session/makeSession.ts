@@ -27,7 +27,8 @@ import { servicesForLater } from "../traced.ts"
 import { changeMode } from "./changeMode.ts"
 import { createChild, createSession } from "./createSession.ts"
 import { handOver, isMovable } from "./handOver.ts"
-import { appendTo, forkFrom, leaveTree, messagesOf, promptSession, renameSession } from "./sessionOperations.ts"
+import { leaveTree } from "./leaveTree.ts"
+import { appendTo, forkFrom, messagesOf, promptSession, renameSession } from "./sessionOperations.ts"
 
 type Services =
   | Answerer

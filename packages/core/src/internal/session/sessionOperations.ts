@@ -6,7 +6,6 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
 import { Journal } from "../../Journal.ts"
-import { Leases } from "../../Leases.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { type Newest, newestOf } from "../../StorageFilter.ts"
 import type { PromptOptions } from "../../Turn.ts"
@@ -70,17 +69,6 @@ export const forkFrom = Effect.fn("Session.fork")(function*(id: SessionID, messa
   const { parentID } = (yield* table.open(id)).info
   const forked = (live: Live) => forkSession(live, messageID)
   return yield* parentID === undefined ? Effect.flatMap(table.open(id), forked) : table.use(id, forked)
-})
-
-/** Ends what runs here of a tree, without storing an end. */
-export const leaveTree = Effect.fn("Session.leave")(function*(id: SessionID) {
-  const table = yield* SessionTable
-  const storage = yield* SessionStorage
-  const { rootID } = (yield* table.open(id)).info
-  const leases = yield* Leases
-  yield* (yield* Recovery).instead(rootID, leases.leave(rootID))
-  const { rows } = yield* storage.runs({ rootID, unsettled: true })
-  return rows.filter(({ background }) => background)
 })
 
 /** Renames a session. */
