@@ -1,17 +1,10 @@
-/** Starts the process of the watchdog, and starts it again if it ended while there are commands. */
+/** Keeps what the watchdog has to know: the commands, and until when their trees are held. */
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
-import { type ChildProcess, spawn } from "node:child_process"
 import { uptime } from "node:os"
-import { execPath } from "node:process"
 import type { WatchdogPort } from "../../WatchdogPort.ts"
 import { look } from "../processes.ts"
-import { watchdogProgram } from "./watchdogProgram.ts"
-
-const program = `(${watchdogProgram})(require("node:fs"), () => require("node:os").uptime() * 100, process)`
-
-/** Small: it keeps a few names. */
-const nodeOptions = ["--max-old-space-size=16", "--max-semi-space-size=1"]
+import { makeWatchdogChild } from "./watchdogChild.ts"
 
 interface Watched {
   readonly rootID: SessionID | undefined
@@ -34,31 +27,15 @@ export const makeWatchdog = ({ leaseLength }: { readonly leaseLength?: number })
     const watched = new Map<string, Watched>()
     /** Until when the trees of commands are held. */
     const ends = new Map<SessionID, number>()
-    let child: ChildProcess | undefined
-
-    const tell = (line: string) => void child?.stdin?.write(`${line}\n`)
+    const { start, tell } = yield* makeWatchdogChild({
+      begun: () => {
+        for (const [mark, each] of watched) introduce(mark, each)
+      },
+      isNeeded: () => watched.size > 0
+    })
     const introduce = (mark: string, { process, rootID }: Watched) => {
       tell(`+ ${mark} ${rootID ?? "-"} ${rootID === undefined ? "-" : ends.get(rootID)}`)
       if (process !== undefined) tell(process)
-    }
-
-    const start = () => {
-      if (child !== undefined) return
-      // In a session of its own, so that what ends this process by its terminal does not end it. It sees no secrets.
-      const started = spawn(execPath, [...nodeOptions, "-e", program], {
-        detached: true,
-        env: {},
-        cwd: "/",
-        stdio: ["pipe", "ignore", "ignore"]
-      })
-      child = started
-      const gone = () => {
-        if (child === started) child = undefined
-      }
-      started.on("exit", gone).on("error", gone)
-      started.stdin.on("error", gone)
-      started.unref()
-      for (const [mark, each] of watched) introduce(mark, each)
     }
 
     const forget = (mark: string, rootID: SessionID | undefined) => {
@@ -66,8 +43,6 @@ export const makeWatchdog = ({ leaseLength }: { readonly leaseLength?: number })
       tell(`- ${mark}`)
       if (rootID !== undefined && ![...watched.values()].some((each) => each.rootID === rootID)) ends.delete(rootID)
     }
-
-    yield* Effect.addFinalizer(() => Effect.sync(() => child?.stdin?.end()))
 
     return {
       watch: (mark, tree) => {
@@ -79,8 +54,7 @@ export const makeWatchdog = ({ leaseLength }: { readonly leaseLength?: number })
               ends.set(rootID, endIn(leaseLength))
             }
             watched.set(mark, each)
-            if (child === undefined) start()
-            else introduce(mark, each)
+            if (!start()) introduce(mark, each)
             return {
               started: (pid: number) => {
                 each.process = `p ${mark} ${pid} ${look(pid)?.began ?? "-"}`

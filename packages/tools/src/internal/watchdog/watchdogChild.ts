@@ -1,0 +1,50 @@
+/** Owns the process of the watchdog: starts it, writes to it, and starts it again if it dies while it is needed. */
+import * as Effect from "effect/Effect"
+import * as FiberHandle from "effect/FiberHandle"
+import { type ChildProcess, spawn } from "node:child_process"
+import { execPath } from "node:process"
+import { watchdogProgram } from "./watchdogProgram.ts"
+
+const program = `(${watchdogProgram})(require("node:fs"), () => require("node:os").uptime() * 100, process)`
+
+/** Small: it keeps a few names. */
+const nodeOptions = ["--max-old-space-size=16", "--max-semi-space-size=1"]
+
+/** How long to wait before it is started again: it may end at once each time. */
+const pause = "1 second"
+
+/** The process, until the scope closes. `begun` tells one that has started all that it needs to know. */
+export const makeWatchdogChild = ({ begun, isNeeded }: {
+  readonly begun: () => void
+  readonly isNeeded: () => boolean
+}) =>
+  Effect.gen(function*() {
+    let child: ChildProcess | undefined
+    const later = yield* FiberHandle.makeRuntime<never>()
+
+    /** Starts it unless it is there; whether it was started. */
+    const start = (): boolean => {
+      if (child !== undefined) return false
+      // In a session of its own, so that what ends this process by its terminal does not end it. It sees no secrets.
+      const started = spawn(execPath, [...nodeOptions, "-e", program], {
+        detached: true,
+        env: {},
+        cwd: "/",
+        stdio: ["pipe", "ignore", "ignore"]
+      })
+      child = started
+      const gone = () => {
+        if (child !== started) return
+        child = undefined
+        later(Effect.delay(Effect.sync(() => isNeeded() && start()), pause))
+      }
+      started.on("exit", gone).on("error", gone)
+      started.stdin.on("error", gone)
+      started.unref()
+      begun()
+      return true
+    }
+
+    yield* Effect.addFinalizer(() => Effect.sync(() => child?.stdin?.end()))
+    return { start, tell: (line: string) => void child?.stdin?.write(`${line}\n`) }
+  })
