@@ -151,6 +151,8 @@ export class Agent extends Context.Tag("@skein/core/Agent")<Agent, {
   readonly rules: (agent: AgentInfo) => Ruleset
   /** The rules that an agent passes down to everything below it. */
   readonly ceiling: (agent: AgentInfo) => Ruleset
+  /** The configured rules for all agents. */
+  readonly shared: Ruleset
 }>() {
   /**
    * These agents and no others. `permission` holds rules for all of them, below the rules of each. Asking for a
@@ -188,7 +190,8 @@ ${wrong.message}`
             : Either.right(found)
         },
         rules: ({ name }) => rules.get(name) ?? [],
-        ceiling: ({ name }) => ceilings.get(name) ?? []
+        ceiling: ({ name }) => ceilings.get(name) ?? [],
+        shared: permission
       }
     })
 

@@ -17,6 +17,8 @@ export interface Subject {
   readonly rules: Ruleset
   /** The ceilings of the session, of its agent, and of all above. Each restricts, and none lifts another. */
   readonly ceilings: ReadonlyArray<Ruleset>
+  /** The rules for its calls when its run was requested: what they denied stays denied. Their other rules do not count. */
+  readonly earlier?: ReadonlyArray<Ruleset>
   /** The current subject: agents may be switched and config may change while a call waits. */
   readonly now?: Effect.Effect<Subject>
 }

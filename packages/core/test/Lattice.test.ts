@@ -287,17 +287,32 @@ const lives = (given: ReadonlyArray<Life>, seed: number) => {
   return memory.touched
 }
 
+/** Whether the rules of an agent deny a change: those for all agents, below those of its definition. */
+const deniedBy = ({ agents, all }: Config, { path }: Moment, thing: string): boolean =>
+  (says(agents[path.at(-1) as keyof Config["agents"]].edit, thing) ?? says(all, thing)) === "deny"
+
+const hasChanged = (before: Config, after: Config): boolean => JSON.stringify(before.all) !== JSON.stringify(after.all)
+
 /** Which agent above, or its own definition, forbade a change: now, or when a run that led to it began. */
 const over = (scenario: ReadonlyArray<Life>, { begun, thing, ...done }: Touched): ReadonlyArray<string> => {
   const at = ({ life: n, version }: Moment) => versionOf(scenario[n] as Life, version)
   const held = done.path.filter((name, depth) => forbids(at(done), name, thing, depth === done.path.length - 1))
-  const captured = begun.flatMap((moment) => {
-    // The denials of its own definition at the start of the run apply while the process of the run lives.
-    const above = moment.life === done.life ? moment.path : moment.path.slice(0, -1)
-    return above.filter((name) => forbids(at(moment), name, thing, false)).map((name) => `${name} at its beginning`)
+  const captured = begun.flatMap((moment) =>
+    moment.path.filter((name) => forbids(at(moment), name, thing, false)).map((name) => `${name} at its beginning`)
+  )
+  const [own] = begun
+  const itself = own !== undefined && own.sessionID === done.sessionID && deniedBy(at(own), own, thing)
+    ? ["its own rules at its beginning"]
+    : []
+  // The rules for all agents at the beginning of a run bound what it starts after they have changed.
+  const shared = begun.flatMap((moment, below) => {
+    const later = begun[below - 1]
+    return later !== undefined && hasChanged(at(moment), at(later)) && says(at(moment).all, thing) === "deny"
+      ? [`the rules for all at the beginning of ${moment.path.at(-1)}`]
+      : []
   })
   const ofRoot = says((scenario[0] as Life).ceiling, thing) === "deny" ? ["the root session"] : []
-  return [...held, ...captured, ...ofRoot]
+  return [...held, ...captured, ...itself, ...shared, ...ofRoot]
 }
 
 it("no child does what a ceiling above it denies", () => {

@@ -88,6 +88,21 @@ export const reason = (outcome: Outcome): string => {
   }
 }
 
+/**
+ * What bounded a run when it was requested. It bounds the run until its end, whatever config says later: only denials of
+ * `rules` and `shared` count.
+ */
+export const RunTerms = Schema.Struct({
+  /** The ceilings above it, and that of its agent; they bound what it starts as well. */
+  ceilings: Schema.Array(Ruleset),
+  /** The rules for its own calls. */
+  rules: Schema.Array(Ruleset),
+  /** The rules for all agents, which bound what it starts after they have changed. */
+  shared: Schema.Array(Ruleset)
+})
+/** The type of such bounds. */
+export interface RunTerms extends Schema.Schema.Type<typeof RunTerms> {}
+
 /** One run of a task as it is stored. Times are milliseconds since 1970. */
 export const TaskRun = Schema.Struct({
   id: RunID,
@@ -104,9 +119,11 @@ export const TaskRun = Schema.Struct({
   budget: Schema.optional(Budget),
   /** Whether the task's session is deleted once the outcome was read. */
   cleanup: Schema.optional(Schema.Literal("keep", "delete")),
-  /** The time limit, in milliseconds; by default that of its agent. */
+  /** The time limit, in milliseconds. Earlier versions stored only that of a call, and not that of its agent. */
   timeout: Schema.optional(Schema.Number),
-  /** The ceilings from above when it was requested; those that forbid nothing are left out. */
+  /** What bounds it; absent if nothing was denied when it was requested. */
+  terms: Schema.optional(RunTerms),
+  /** The ceilings above it, in rows without `terms` of earlier versions. */
   ceilings: Schema.optional(Schema.Array(Ruleset)),
   /** The usage of the task before this run; absent if there was none. */
   before: Schema.optional(Usage),
@@ -122,3 +139,9 @@ export const TaskRun = Schema.Struct({
 })
 /** The type of a stored run. */
 export interface TaskRun extends Schema.Schema.Type<typeof TaskRun> {}
+
+/** A run without its terms, which are long, and which only the process that works on it needs. */
+export const withoutTerms = (run: TaskRun): TaskRun => {
+  const { ceilings: _, terms: __, ...rest } = run
+  return rest
+}

@@ -108,7 +108,7 @@ const asOfNow = ([session, message, part, run, inbox, approvals = [], todo, even
   session,
   message,
   part,
-  run,
+  run?.map((row) => ({ ...row, terms: null })),
   inbox,
   approvals.map((row) => ({ ...row, root_id: null })),
   todo,

@@ -27,7 +27,10 @@ export const changing = (...versions: ReadonlyArray<Agents>) => {
           },
           get: (name: string) => now().get(name),
           rules: (each: AgentInfo) => now().rules(each),
-          ceiling: (each: AgentInfo) => now().ceiling(each)
+          ceiling: (each: AgentInfo) => now().ceiling(each),
+          get shared() {
+            return now().shared
+          }
         }
       }
     )

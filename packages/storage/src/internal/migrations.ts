@@ -15,5 +15,6 @@ export const migrations: ReadonlyArray<ResolvedMigration> = [
     Effect.promise(async () => (await import("../migrations/0003_tree_approvals.ts")).treeApprovals)
   ],
   [4, "tree_numbers", Effect.promise(async () => (await import("../migrations/0004_tree_numbers.ts")).treeNumbers)],
-  [5, "receipts", Effect.promise(async () => (await import("../migrations/0005_receipts.ts")).receipts)]
+  [5, "receipts", Effect.promise(async () => (await import("../migrations/0005_receipts.ts")).receipts)],
+  [6, "run_terms", Effect.promise(async () => (await import("../migrations/0006_run_terms.ts")).runTerms)]
 ]

@@ -4,7 +4,21 @@
  */
 import type { Write } from "@skein/core/SessionStorage"
 import { ephemeral } from "@skein/domain/Event"
-import { approval, event, inbox, message, part, receipt, run, session, type Table, todo, type Value } from "./tables.ts"
+import { setsOf } from "./rulesets.ts"
+import {
+  approval,
+  event,
+  inbox,
+  message,
+  part,
+  receipt,
+  ruleset,
+  run,
+  session,
+  type Table,
+  todo,
+  type Value
+} from "./tables.ts"
 
 /** A change or a check of a lease, as a commit states it. */
 export type LeaseOp = Extract<Write, { readonly _tag: "Hold" | "Renew" | "Fence" | "Release" }>
@@ -32,7 +46,7 @@ export type Op =
   | LeaseOp
 
 /** The tables in the order of writing: a row comes after the row that it belongs to. */
-export const tables = { session, message, part, run, inbox, approval, todo, receipt, event } as const
+export const tables = { ruleset, session, message, part, run, inbox, approval, todo, receipt, event } as const
 
 /** The name of a table. */
 export type TableName = keyof typeof tables
@@ -66,7 +80,10 @@ export const toOps = (write: Write): ReadonlyArray<Op> => {
     case "RemovePart":
       return [remove("part", write.sessionID, write.id)]
     case "Run":
-      return [put("run", run, write.run, write.run.state === "settled")]
+      return [
+        ...setsOf(write.run).map((set) => put("ruleset", ruleset, set)),
+        put("run", run, write.run, write.run.state === "settled")
+      ]
     case "Inbox":
       return [put("inbox", inbox, write.row)]
     case "InboxTaken":

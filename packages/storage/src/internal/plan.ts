@@ -83,7 +83,8 @@ const fromTheTop = (a: ReadonlyArray<Value>, b: ReadonlyArray<Value>): number =>
 const tableNames = Object.keys(tables) as ReadonlyArray<TableName>
 
 const putText = (name: TableName, rows: number): string => {
-  const { columns, key } = tables[name]
+  const { columns, key, second } = tables[name]
+  if (second === "is dropped") return `${insertText(name, columns, rows)} ON CONFLICT (${key.join(", ")}) DO NOTHING`
   const changes = columns.filter((column) => !key.includes(column)).map((column) => `${column} = excluded.${column}`)
   const put = `${insertText(name, columns, rows)} ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${changes.join(", ")}`
   return name === "run" ? `${put} WHERE run.state <> 'settled' OR excluded.state = 'settled'` : put

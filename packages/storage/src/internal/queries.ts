@@ -3,7 +3,7 @@ import { type Receipt, receiptLifetime } from "@skein/core/Receipt"
 import type { Approval, SessionStorage, StoredLease } from "@skein/core/SessionStorage"
 import type { SessionID } from "@skein/domain/Id"
 import { InboxRow } from "@skein/domain/InboxRow"
-import { TaskRun } from "@skein/domain/Outcome"
+import { type RunTerms, TaskRun } from "@skein/domain/Outcome"
 import { SessionInfo } from "@skein/domain/SessionInfo"
 import { Todo } from "@skein/domain/Todo"
 import * as Clock from "effect/Clock"
@@ -16,6 +16,7 @@ import type { Dialect } from "./dialect.ts"
 import { makeReadEventRange } from "./readEventRange.ts"
 import { makeReadEvents } from "./readEvents.ts"
 import { makeReadMessages } from "./readMessages.ts"
+import { makeReadTerms, type RunRow } from "./readTerms.ts"
 import { makeReadUnfinished } from "./readUnfinished.ts"
 import { oneReadable, readable, type Row } from "./rows.ts"
 import { type Select, type Snapshot, where } from "./select.ts"
@@ -105,15 +106,31 @@ const makeIds = (read: Select): Port["ids"] => (of, start, limit) => {
   )
 }
 
-const makeRuns = (read: Select): Port["runs"] => ({ parentID, rootID, taskID, unsettled }) => {
-  const tests = where(
-    { task_id: taskID, parent_id: parentID, root_id: rootID },
-    ...(unsettled === true ? ["state <> 'settled'"] : [])
-  )
-  return Effect.map(
-    read<Row>("runs", `SELECT id, data FROM run ${tests.sql} ORDER BY id`, tests.params),
-    (rows) => readable(rows, decodeRun)
-  )
+const makeRuns = (read: Select): Pick<Port, "run" | "runs"> => {
+  const readTerms = makeReadTerms(read)
+  const bounded = (terms: ReadonlyMap<string, RunTerms>) => (run: TaskRun): TaskRun => {
+    const found = terms.get(run.id)
+    return found === undefined ? run : { ...run, terms: found }
+  }
+  return {
+    run: Effect.fnUntraced(function*(id) {
+      const rows = yield* read<RunRow>("run", "SELECT id, terms, data FROM run WHERE id = ?", [id])
+      return Option.map(yield* oneReadable("run", rows, decodeRun), bounded(yield* readTerms(rows)))
+    }),
+    runs: Effect.fnUntraced(function*({ parentID, rootID, taskID, unsettled }) {
+      const tests = where(
+        { task_id: taskID, parent_id: parentID, root_id: rootID },
+        ...(unsettled === true ? ["state <> 'settled'"] : [])
+      )
+      const rows = yield* read<RunRow>(
+        "runs",
+        `SELECT id, terms, data FROM run ${tests.sql} ORDER BY id`,
+        tests.params
+      )
+      const found = readable(rows, decodeRun)
+      return { ...found, rows: found.rows.map(bounded(yield* readTerms(rows))) }
+    })
+  }
 }
 
 const makeApprovals = (read: Select): Port["approvals"] => (projectID, rootID) =>
@@ -174,12 +191,7 @@ export const makeQueries = (
     ),
   sessions: makeSessions(read),
   messages: makeReadMessages(snapshot),
-  run: (id) =>
-    Effect.flatMap(
-      read<Row>("run", "SELECT id, data FROM run WHERE id = ?", [id]),
-      (rows) => oneReadable("run", rows, decodeRun)
-    ),
-  runs: makeRuns(read),
+  ...makeRuns(read),
   inbox: (id) =>
     Effect.map(
       read<Row>("inbox", "SELECT id, data FROM inbox WHERE session_id = ? AND taken_at IS NULL ORDER BY id", [id]),

@@ -8,7 +8,7 @@ import type * as Scope from "effect/Scope"
 import type { Database } from "./database.ts"
 import type { Connection, Dialect } from "./dialect.ts"
 import { makeMail } from "./mail.ts"
-import { isRenewal, toOps } from "./op.ts"
+import { isRenewal, type Op, toOps } from "./op.ts"
 import { makePlan } from "./plan.ts"
 import { makePrune } from "./prune.ts"
 import { makeQueries } from "./queries.ts"
@@ -31,6 +31,18 @@ const sharing = (
     within: onConnection(connection, dialect),
     read: (operation, sql, params) => lock.read(select(operation, sql, params)),
     snapshot: (use) => lock.read(use(select))
+  }
+}
+
+/** Leaves out the sets of rules that this process knows to be stored: nothing ever removes one. */
+const makeKnownSets = () => {
+  const known = new Set<string>()
+  return {
+    newOf: (ops: ReadonlyArray<Op>): ReadonlyArray<Op> =>
+      ops.filter((op) => op._tag !== "Put" || op.table !== "ruleset" || !known.has(op.key)),
+    note: (ops: ReadonlyArray<Op>): void => {
+      for (const op of ops) if (op._tag === "Put" && op.table === "ruleset") known.add(op.key)
+    }
   }
 }
 
@@ -68,13 +80,16 @@ export const makeSqlStorage = (
     const mail = othersVersion === undefined
       ? undefined
       : yield* makeMail(lock.read(othersVersion), read)
+    const sets = makeKnownSets()
     const store = (writes: ReadonlyArray<Write>, onStored?: () => void) =>
       Effect.suspend(() => {
-        const ops = writes.flatMap(toOps)
+        const ops = sets.newOf(writes.flatMap(toOps))
         if (renew !== undefined && ops.length > 0 && isRenewal(ops)) {
           return Effect.map(renew(ops), () => (onStored?.(), noPlaces))
         }
-        return ops.length === 0 ? Effect.sync(() => (onStored?.(), noPlaces)) : commit(ops, onStored)
+        return ops.length === 0
+          ? Effect.sync(() => (onStored?.(), noPlaces))
+          : Effect.tap(commit(ops, onStored), () => sets.note(ops))
       })
     return {
       ...(mail === undefined ? {} : { mail }),

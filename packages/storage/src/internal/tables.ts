@@ -11,6 +11,7 @@ import type { TaskRun } from "@skein/domain/Outcome"
 import type { Intent, Part } from "@skein/domain/Part"
 import { type SessionInfo, version } from "@skein/domain/SessionInfo"
 import type { Todo } from "@skein/domain/Todo"
+import { type StoredRules, termsColumn, withoutSets } from "./rulesets.ts"
 
 /** The value of a column. */
 export type Value = string | number | null
@@ -99,8 +100,15 @@ export const run = table<TaskRun>("run", ["id"], {
   part_id: (row) => row.partID,
   state: (row) => row.state,
   version: () => version,
-  data: json
+  terms: termsColumn,
+  data: (row) => json(withoutSets(row))
 })
+
+/** Sets of rules that bound runs. */
+export const ruleset = table<StoredRules>("ruleset", ["digest"], {
+  digest: (row) => row.digest,
+  data: (row) => row.data
+}, "is dropped")
 
 /** Inbox rows. An upsert does not change `taken_at`: a taken row stays taken. */
 export const inbox = table<InboxRow>("inbox", ["id"], {

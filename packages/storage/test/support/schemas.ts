@@ -132,5 +132,10 @@ const fifth: ReadonlyArray<string> = [
   "CREATE INDEX inbox_waiting ON inbox (session_id) WHERE taken_at IS NULL"
 ]
 
+const sixth: ReadonlyArray<string> = [
+  "CREATE TABLE ruleset (digest TEXT PRIMARY KEY, data TEXT NOT NULL)",
+  "ALTER TABLE run ADD COLUMN terms TEXT"
+]
+
 /** The statements that each schema added to the one before. */
-export const schemas = [first, second, third, fourth, fifth]
+export const schemas = [first, second, third, fourth, fifth, sixth]

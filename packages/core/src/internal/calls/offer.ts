@@ -38,21 +38,31 @@ export const callerOf = (live: Acting, model: ModelRef, byUser = false): ToolCal
 /** The current rules for a session's calls. */
 const look = (agents: Context.Tag.Service<Agent>, live: Acting): Either.Either<Subject, AgentNotFound> => {
   const own = agents.get(live.info.agent)
-  const ceilings: Array<Ruleset> = [...live.assignment.ceilings]
+  const ceilings = new Set<Ruleset>()
   // Another host may take it up, so this must hold whatever configs say by now.
-  if (rootOf(live).info.anywhere === true) ceilings.push(anywhere)
+  if (rootOf(live).info.anywhere === true) ceilings.add(anywhere)
   for (let each: Acting | undefined = live; each !== undefined; each = each.parent) {
-    if (each.info.permission.length > 0) ceilings.push(each.info.permission)
+    for (const ceiling of each.assignment.terms.ceilings) ceilings.add(ceiling)
+    if (each.info.permission.length > 0) ceilings.add(each.info.permission)
     const agent = agents.get(each.info.agent)
     if (Either.isLeft(agent)) return Either.left(agent.left)
     const ceiling = agents.ceiling(agent.right)
-    if (ceiling.length > 0) ceilings.push(ceiling)
+    if (ceiling.length > 0) ceilings.add(ceiling)
   }
   const mode = treeModeOf(live)
-  return Either.map(
-    own,
-    (agent) => ({ session: live.info, path: pathOf(live), mode, rules: agents.rules(agent), ceilings })
-  )
+  return Either.map(own, (agent): Subject => {
+    const rules = agents.rules(agent)
+    // Mostly the config is still the same.
+    const earlier = live.assignment.terms.rules.filter((each) => each !== rules)
+    return {
+      session: live.info,
+      path: pathOf(live),
+      mode,
+      rules,
+      ceilings: [...ceilings],
+      ...(earlier.length === 0 ? {} : { earlier })
+    }
+  })
 }
 
 const everything: Ruleset = [{ permission: "*", pattern: "*", action: "deny" }]

@@ -1,16 +1,27 @@
-/** Owns the terms of a task's current run: its ceilings, the schema of its answer, and whether it must conclude. */
-import type { Ruleset } from "@skein/domain/Rule"
+/** Owns the terms of a task's current run: what bounds it, the schema of its answer, and whether it must conclude. */
+import type { RunTerms, TaskRun } from "@skein/domain/Outcome"
 import type { AnswerForm } from "./Inbox.ts"
 
-/** The terms of the current run of one session; empty for a root. */
+/** The terms of a root, and of a run that nothing bounds. */
+export const noTerms: RunTerms = { ceilings: [], rules: [], shared: [] }
+
+/** The terms of a stored run. */
+export const termsOf = ({ ceilings = [], terms }: Pick<TaskRun, "ceilings" | "terms">): RunTerms =>
+  terms ?? (ceilings.length === 0 ? noTerms : { ...noTerms, ceilings })
+
+/** The terms of the current run of one session, or of its last one; none for a root. */
 export class Assignment {
-  #ceilings: ReadonlyArray<Ruleset> = []
+  #terms: RunTerms
   #form: AnswerForm | undefined
   #isConcluding = false
 
-  /** The ceilings from above when the run began: during the run they can only narrow. */
-  get ceilings(): ReadonlyArray<Ruleset> {
-    return this.#ceilings
+  constructor(terms: RunTerms) {
+    this.#terms = terms
+  }
+
+  /** What bounded the run when it was requested: until its end that can only narrow. */
+  get terms(): RunTerms {
+    return this.#terms
   }
 
   /** The schema of the answers of all its turns, if the caller asked for one. */
@@ -24,8 +35,8 @@ export class Assignment {
   }
 
   /** A run begins. */
-  begin(ceilings: ReadonlyArray<Ruleset>): void {
-    this.#ceilings = ceilings
+  begin(terms: RunTerms): void {
+    this.#terms = terms
   }
 
   /** Requires answers of a schema; undefined ends that. */

@@ -2,8 +2,7 @@
 import type { Account } from "@skein/domain/Budget"
 import type { SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
-import type { Outcome, TaskRun } from "@skein/domain/Outcome"
-import type { Ruleset } from "@skein/domain/Rule"
+import type { Outcome, RunTerms, TaskRun } from "@skein/domain/Outcome"
 import type { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
 import type { Usage } from "@skein/domain/Usage"
 import type * as Deferred from "effect/Deferred"
@@ -34,6 +33,7 @@ interface LiveOptions {
   readonly now: () => number
   readonly slot: Slot
   readonly inbox: ReadonlyArray<InboxRow>
+  readonly terms: RunTerms
 }
 
 /** A session in memory. Each field owns a part of the state, and only that owner changes it. */
@@ -48,7 +48,7 @@ export class Live implements BudgetedSession {
   readonly clock: SessionClock
   readonly budget: BudgetNode
   readonly tasks = new TaskList<RunningTask>()
-  readonly assignment = new Assignment()
+  readonly assignment: Assignment
   readonly request = new RequestSize()
   readonly summary = new SummaryState()
   /** That of the tree. */
@@ -59,11 +59,12 @@ export class Live implements BudgetedSession {
   #isRemoved = false
   #isRecovered = false
 
-  constructor({ inbox, info, now, parent, scope, slot }: LiveOptions) {
+  constructor({ inbox, info, now, parent, scope, slot, terms }: LiveOptions) {
     this.parent = parent
     this.scope = scope
     this.record = new SessionRecord(info)
     this.inbox = new Inbox(inbox)
+    this.assignment = new Assignment(terms)
     this.run = new RunState(slot)
     this.clock = new SessionClock(now, parent?.clock)
     this.budget = makeBudgetNode(this, parent?.budget)
@@ -180,8 +181,8 @@ export interface RunningTask {
   readonly isResumed: boolean
   /** What the subagent must know about its working directory. */
   note: string | undefined
-  /** The ceilings from above when it was requested: during the run they can only narrow. */
-  readonly captured: ReadonlyArray<Ruleset>
+  /** What bounded it when it was requested: until its end that can only narrow. */
+  readonly terms: RunTerms
   /** Its time limit from the start of its turn, in milliseconds. */
   readonly timeout: number
   /** When it was requested, by `live.elapsed` (ms). */

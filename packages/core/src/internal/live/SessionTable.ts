@@ -1,6 +1,5 @@
 /** Owns which sessions are in memory. */
 import { Ids, type SessionID } from "@skein/domain/Id"
-import type { InboxRow } from "@skein/domain/InboxRow"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -20,7 +19,7 @@ import type { LiveMessage } from "./History.ts"
 import { Live } from "./Live.ts"
 import { makePlacement } from "./makePlacement.ts"
 import { makeProjectsInUse, type ProjectsInUse } from "./makeProjectsInUse.ts"
-import { readHistory, readInbox, readInfo } from "./readSession.ts"
+import { nothingStored, readHistory, readInfo, readStored, type Stored } from "./readSession.ts"
 import { SessionMap } from "./SessionMap.ts"
 
 /** The session in memory, unless another process has changed it since; undefined if there is none. */
@@ -142,7 +141,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
       const add = Effect.fnUntraced(function*(
         info: SessionInfo,
         parent: Live | undefined,
-        waiting: ReadonlyArray<InboxRow> = []
+        stored: Stored = nothingStored
       ) {
         const own = yield* Scope.fork(parent?.scope ?? scope, ExecutionStrategy.parallel)
         // Another fiber may have opened it meanwhile. No fiber runs between this check and the insertion.
@@ -151,8 +150,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           yield* Scope.close(own, Exit.void)
           return known
         }
-        const inbox = waiting.filter(({ kind }) => kind !== "stop")
-        const live = new Live({ info, parent, scope: own, now: () => elapsed(clock), slot: governor.free, inbox })
+        const live = new Live({ info, parent, scope: own, now: () => elapsed(clock), slot: governor.free, ...stored })
         sessions.add(live)
         leases.note(info.id, info.rootID)
         // Runs that wait for a slot have no fiber, so closing the scope does not end them.
@@ -163,7 +161,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
       const load = Effect.fnUntraced(function*(id: SessionID) {
         const info = yield* readInfo(id)
         const parent = info.parentID === undefined ? undefined : yield* open(info.parentID)
-        return yield* add(info, parent, yield* readInbox(id))
+        return yield* add(info, parent, yield* readStored(info))
       }, Effect.provide(context))
 
       const open = (id: SessionID): Effect.Effect<Live, SessionNotFound | StorageError> =>

@@ -1,9 +1,13 @@
 /** Reads sessions and their messages from storage. */
 import { Ids, type SessionID } from "@skein/domain/Id"
+import type { InboxRow } from "@skein/domain/InboxRow"
+import type { RunTerms } from "@skein/domain/Outcome"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { notFound } from "../../SessionError.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
+import { noTerms, termsOf } from "./Assignment.ts"
 import type { LiveMessage } from "./History.ts"
 import type { Live } from "./Live.ts"
 
@@ -15,7 +19,7 @@ export const readInfo = Effect.fnUntraced(function*(id: SessionID) {
 })
 
 /** The inbox of a session. Skips and logs rows that cannot be read. */
-export const readInbox = Effect.fnUntraced(function*(id: SessionID) {
+const readInbox = Effect.fnUntraced(function*(id: SessionID) {
   const storage = yield* SessionStorage
   const ids = yield* Ids
   const { rows, unreadable } = yield* storage.inbox(id)
@@ -27,6 +31,34 @@ export const readInbox = Effect.fnUntraced(function*(id: SessionID) {
   }
   for (const row of rows) ids.after(row.id)
   return rows
+})
+
+/**
+ * The terms of a task: those of its current run, or of its last one. A prompt to the task itself changes nothing about
+ * them.
+ */
+const readTerms = Effect.fnUntraced(function*({ id, parentID }: SessionInfo) {
+  if (parentID === undefined) return noTerms
+  const storage = yield* SessionStorage
+  const { rows } = yield* storage.runs({ taskID: id })
+  const run = rows.findLast(({ time }) => time.started !== undefined) ?? rows[0]
+  return run === undefined ? noTerms : termsOf(run)
+})
+
+/** What is stored of a session in other rows than its own, as far as it is always in memory. */
+export interface Stored {
+  readonly inbox: ReadonlyArray<InboxRow>
+  readonly terms: RunTerms
+}
+
+/** That of a new session. */
+export const nothingStored: Stored = { inbox: [], terms: noTerms }
+
+/** Reads it. Rows for the process that works in the session are left out. */
+export const readStored = Effect.fnUntraced(function*(info: SessionInfo) {
+  const waiting = yield* readInbox(info.id)
+  const stored: Stored = { inbox: waiting.filter(({ kind }) => kind !== "stop"), terms: yield* readTerms(info) }
+  return stored
 })
 
 /** The messages of a session, read unless they are in memory. */

@@ -96,7 +96,8 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
       Effect.map(given.now ?? Effect.succeed(given), (subject): Subject => ({
         ...subject,
         rules: expand(subject.rules),
-        ceilings: subject.ceilings.map(expand)
+        ceilings: subject.ceilings.map(expand),
+        ...(subject.earlier === undefined ? {} : { earlier: subject.earlier.map(expand) })
       }))
 
     /** What rules, approvals, mode and sandbox say. */

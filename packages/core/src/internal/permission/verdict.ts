@@ -41,8 +41,12 @@ const verdict = (
 const names = (rules: Ruleset, tool: string): boolean =>
   rules.some((rule) => rule.permission !== "*" && covers(rule.permission, tool))
 
+/** Whether rules of the time when its run was requested deny a call. */
+const wasDenied = ({ earlier }: Subject, of: (rules: Ruleset) => Action | undefined): boolean =>
+  earlier !== undefined && earlier.some((rules) => of(rules) === "deny")
+
 const strictest = (subject: Subject, of: (rules: Ruleset) => Action | undefined, otherwise: Action): Action =>
-  subject.ceilings.reduce<Action>(
+  wasDenied(subject, of) ? "deny" : subject.ceilings.reduce<Action>(
     (action, ceiling) => stricter(action, of(ceiling) ?? "allow"),
     of(subject.rules) ?? otherwise
   )
@@ -102,10 +106,7 @@ export const readingOf = (subject: Subject) => (path: string): Action =>
 
 /** What rules that deny edits, or ask for some of them, say of changing a path. */
 export const editingOf = (subject: Subject) => (path: string): Action =>
-  subject.ceilings.reduce<Action>(
-    (action, ceiling) => stricter(action, editingBy(ceiling, path)),
-    editingBy(subject.rules, path)
-  )
+  strictest(subject, (rules) => editingBy(rules, path), "allow")
 
 /** The rules that would allow a pattern if their wildcards counted for it, and what a rule needs that does. */
 export const passedOver = (subject: Subject, ask: PermissionAsk): ReadonlyArray<string> => {
@@ -161,11 +162,11 @@ export const asksOnlyBy = (
 export const restrictsBash = (subject: Subject): boolean =>
   [subject.rules, ...subject.ceilings].some((rules) =>
     rules.some((rule) => rule.action !== "allow" && !isDefault(rule) && covers(rule.permission, "bash"))
-  )
+  ) || deniesBash(subject)
 
 /** Whether any rule denies commands: then a line that is not all known may be one of them. */
-export const deniesBash = ({ ceilings, rules }: Subject): boolean =>
-  [rules, ...ceilings].some((each) =>
+export const deniesBash = ({ ceilings, earlier = [], rules }: Subject): boolean =>
+  [rules, ...ceilings, ...earlier].some((each) =>
     each.some(({ action, permission }) => action === "deny" && covers(permission, "bash"))
   )
 
@@ -206,5 +207,5 @@ export const isClosedTo = (subject: Subject, tool: Caller): boolean => tool.opaq
 
 /** Whether any call of a tool may ever be permitted. */
 export const isOffered = (subject: Subject, tool: Caller): boolean =>
-  !isClosedTo(subject, tool) && !nothingOf(subject.rules, tool) &&
-  !subject.ceilings.some((ceiling) => nothingOf(ceiling, tool))
+  !isClosedTo(subject, tool) &&
+  ![subject.rules, ...subject.ceilings, ...subject.earlier ?? []].some((rules) => nothingOf(rules, tool))

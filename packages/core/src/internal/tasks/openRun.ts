@@ -7,7 +7,6 @@ import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { none as noFiber } from "effect/FiberId"
-import { Agent } from "../../Agent.ts"
 import { failpoint } from "../../Failpoints.ts"
 import { Isolation } from "../../Isolation.ts"
 import { Journal } from "../../Journal.ts"
@@ -18,7 +17,7 @@ import type { TaskRequest } from "../../TaskRequest.ts"
 import { spendTask, unspendTask } from "../budget/account.ts"
 import type { Reservation } from "../budget/BudgetNode.ts"
 import { settleCount, usePromise } from "../budget/reservations.ts"
-import { subjectOf } from "../calls/offer.ts"
+import { noTerms, termsOf } from "../live/Assignment.ts"
 import { childInfo } from "../live/childInfo.ts"
 import { inProject } from "../live/inProject.ts"
 import { lineOf, type Live, pathOf } from "../live/Live.ts"
@@ -26,6 +25,7 @@ import type { RunningTask } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 import { type CheckedTask, unknownTask } from "./checkTask.ts"
 import { workspaceText } from "./taskTexts.ts"
+import { termsFor } from "./terms.ts"
 
 /** The time limit of a task if neither call nor agent sets one, in milliseconds. */
 const defaultTimeout = 30 * 60_000
@@ -147,16 +147,13 @@ export const openRun = Effect.fnUntraced(function*(
 ) {
   const ids = yield* Ids
   const journal = yield* Journal
-  // The rights of the ancestors are checked at every call; this run can never do more than they could at its start.
-  const { ceilings: captured } = yield* Effect.mapError(
-    subjectOf(checked.parent),
+  const terms = yield* Effect.mapError(
+    termsFor(checked.parent, checked.agent),
     ({ message }) => new TaskRefused({ reason: "unknown_agent", message })
   )
   const { isNew, live, workspace } = yield* openChild(checked, request)
-  // Its own definition may change as well; what it denied when the run began stays denied while this process works on
-  // it.
-  const own = (yield* Agent).ceiling(checked.agent)
   const now = yield* Clock.currentTimeMillis
+  const timeout = request.timeout ?? checked.agent.timeout ?? defaultTimeout
   const background = request.background === true
   const row: TaskRun = {
     id: yield* ids.make("run"),
@@ -170,8 +167,8 @@ export const openRun = Effect.fnUntraced(function*(
     background,
     ...(reservation.limit === undefined ? {} : { budget: reservation.limit }),
     ...(request.cleanup === undefined ? {} : { cleanup: request.cleanup }),
-    ...(request.timeout === undefined ? {} : { timeout: request.timeout }),
-    ...ceilingsOf(captured),
+    timeout,
+    ...(terms === noTerms ? {} : { terms }),
     ...(live.info.usage.subtree.steps === 0 ? {} : { before: live.info.usage.subtree }),
     state: "queued",
     time: { created: now }
@@ -191,9 +188,9 @@ export const openRun = Effect.fnUntraced(function*(
     ]
     return Effect.tapErrorCause(journal.commit(writes), () => giveBack)
   })
-  const task = makeRunning(row, live, reservation, [...captured, own], begin, {
+  const task = makeRunning(row, live, reservation, begin, {
     since: live.clock.now(),
-    timeout: row.timeout ?? checked.agent.timeout ?? defaultTimeout,
+    timeout,
     isResumed: false,
     promotable: request.promotable ?? true,
     note: workspace === undefined ? undefined : workspaceText(workspace)
@@ -218,7 +215,7 @@ export const reopenRun = (
   now: number
 ): RunningTask => {
   if (row.cleanup === "delete") parent.tasks.dispose(row.id, row.taskID)
-  const task = makeRunning(row, child, reservation, row.ceilings ?? [], begin, {
+  const task = makeRunning(row, child, reservation, begin, {
     since: child.clock.now() - Math.max(0, now - row.time.created),
     timeout: row.timeout ?? agent.timeout ?? defaultTimeout,
     isResumed: true,
@@ -233,7 +230,6 @@ const makeRunning = (
   row: TaskRun,
   live: Live,
   reservation: Reservation,
-  captured: RunningTask["captured"],
   begin: (task: RunningTask) => Effect.Effect<void>,
   more: Pick<RunningTask, "since" | "timeout" | "isResumed" | "promotable" | "note">
 ): RunningTask => {
@@ -242,7 +238,7 @@ const makeRunning = (
     row,
     live,
     reservation,
-    captured,
+    terms: termsOf(row),
     asked: more.since,
     begin: Effect.suspend(() => {
       if (task.hasBegun) return Effect.void
@@ -262,12 +258,6 @@ const makeRunning = (
     ended: Deferred.unsafeMake(noFiber)
   }
   return task
-}
-
-/** The ceilings that deny something: the others have no effect. */
-const ceilingsOf = (captured: ReadonlyArray<Ruleset>) => {
-  const ceilings = captured.filter((rules) => rules.length > 0)
-  return ceilings.length === 0 ? {} : { ceilings }
 }
 
 /** First come, first served: a session to resume is not deleted, and one that is being deleted is not resumed. */

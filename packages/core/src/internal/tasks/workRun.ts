@@ -146,7 +146,7 @@ export const workRun = Effect.fnUntraced(function*(
   contexts: ReadonlyArray<string>
 ) {
   const { live } = task
-  live.assignment.begin(task.captured)
+  live.assignment.begin(task.terms)
   yield* failpoint("child_running")
   const times = { timeout: task.timeout, idle: idleLimit }
   const late = Effect.map(

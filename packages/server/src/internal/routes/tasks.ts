@@ -9,6 +9,7 @@ import { findSession, findTask, findTaskOrRun } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { Tasks } from "@skein/core/Tasks"
 import { MessageID, RunID } from "@skein/domain/Id"
+import { withoutTerms } from "@skein/domain/Outcome"
 import { groupBy } from "effect/Array"
 import * as Effect from "effect/Effect"
 import { once } from "./once.ts"
@@ -22,7 +23,14 @@ const show = Effect.fnUntraced(function*(id: string) {
   const last = runs.at(-1)
   if (last === undefined) return yield* Effect.fail(problem(404, "TaskNotFound", `The task ${id} has no run.`))
   const [status] = yield* asProblem(tasks.status({ parentID, taskID }))
-  return { taskID, parentID, rootID: last.rootID, agent: last.agent, runs, doing: status?.doing ?? "" }
+  return {
+    taskID,
+    parentID,
+    rootID: last.rootID,
+    agent: last.agent,
+    runs: runs.map(withoutTerms),
+    doing: status?.doing ?? ""
+  }
 })
 
 /** The answer to a message, from its receipt: the ids of the message, and of the run that it started. */
@@ -81,7 +89,7 @@ export const taskRoutes = HttpApiBuilder.group(Api, "tasks", (handlers) =>
       Effect.gen(function*() {
         const storage = yield* SessionStorage
         const { rootID } = yield* asProblem(findSession(urlParams.session))
-        return { items: (yield* asProblem(storage.runs({ rootID }))).rows }
+        return { items: (yield* asProblem(storage.runs({ rootID }))).rows.map(withoutTerms) }
       }))
     .handle("get", ({ path }) => show(path.id))
     .handle("stop", ({ path, payload: { reason } }) =>

@@ -49,6 +49,24 @@ export const content: Tests = {
     expect(yield* use(runOf(ids.run("a")))).toEqual(Option.some(run("a", "root", { state: "settled" })))
   }),
 
+  "returns what bounds each run, also where runs share it": Effect.fnUntraced(function*(use) {
+    const strict = [
+      { permission: "edit", pattern: "*", action: "deny" },
+      { permission: "edit", pattern: "it's \u00e4 {\"b\": [1]}", action: "allow" }
+    ] as const
+    const other = [{ permission: "*", pattern: "*", action: "deny" }] as const
+    const terms = { ceilings: [strict, other], rules: [strict], shared: [] }
+    const bounded = [run("a", "root", { terms }), run("b", "root", { terms: { ...terms, ceilings: [] } })]
+    const free = run("c", "root", { ceilings: [other] })
+    yield* use(commit([write.session(session("root")), ...[...bounded, free].map(write.run)]))
+    expect(yield* use(runs({}))).toEqual({ rows: [...bounded, free], unreadable: [] })
+    const settled = { ...run("a", "root", { terms }), state: "settled" as const }
+    yield* use(commitEach([write.run(settled)], [write.run(run("d", "root", { terms }))]))
+    expect(yield* use(runOf(ids.run("a")))).toEqual(Option.some(settled))
+    expect(yield* use(runOf(ids.run("d")))).toEqual(Option.some(run("d", "root", { terms })))
+    expect(yield* use(runOf(ids.run("c")))).toEqual(Option.some(free))
+  }),
+
   "returns nothing if nothing was stored": Effect.fnUntraced(function*(use) {
     yield* use(commit([]))
     expect(yield* use(sessionOf(ids.ses("none")))).toEqual(Option.none())
