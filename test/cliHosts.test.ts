@@ -2,7 +2,8 @@
  * Programs on several hosts that are no cluster, and share a PostgreSQL database: a tree works only where its directory is,
  * and no server works beside a cluster.
  */
-import { dirname } from "node:path"
+import { existsSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { afterAll, describe, expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
 import { atAlpha, startHosts } from "./support/hosts.ts"
@@ -82,6 +83,50 @@ if (typeof postgres === "string") {
       const { code, stderr } = await at.run(["run", "-s", id, "More", ...db])
       expect([code, stderr]).toEqual([2, expect.stringContaining(`continue through it with --attach=${first.url},`)])
     })
+  })
+
+  it.skipIf(!existsSync("/etc/machine-id"))(
+    "a tree stays away from another machine with the name of its host",
+    async () => {
+      const { db, id, llm, placeOn, project } = await left()
+      const at = placeOn("alpha")
+      const file = join(at.home, "machine-id")
+      writeFileSync(file, `${"0123456789abcdef".repeat(2)}\n`)
+      const { code, stderr } = await placeOn("alpha", project, {}, file).run(["sessions", "resume", id, ...db])
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringContaining(`works in ${project} on the host alpha, and this is another machine with that name,`)
+      ])
+      expect(llm.requests).toHaveLength(1)
+      expect(await at.run(["sessions", "resume", id, ...db])).toMatchObject({ code: 0 })
+    }
+  )
+
+  it("a server does not join one on another machine that it does not reach", async () => {
+    const { database, db, placeOn } = await atAlpha(postgres)
+    await postgres.query(
+      database,
+      `INSERT INTO skein.cluster_member SELECT 'http%3A%2F%2F127.0.0.1%3A4096@far:7:1:boot.4:x', 'http://127.0.0.1:4096',
+        started, seen + interval '1 hour', load, proof FROM skein.cluster_member LIMIT 1`
+    )
+    const at = placeOn("beta")
+    atEnd(at.remove)
+    const { code, stderr } = await at.run(["serve", "--cluster", ...db])
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(/Only this machine reaches .* on another one: http:\/\/127\.0\.0\.1:4096 on the host far\./)
+    ])
+  })
+
+  it("a server on a host with an odd name is listed with its host and its process", async () => {
+    const { db, placeOn, start } = await atAlpha(postgres)
+    const odd = await start("al@p:ha")
+    const at = placeOn("beta")
+    atEnd(at.remove)
+    const { stdout } = await at.run(["cluster", "status", "--format", "json", ...db])
+    expect(JSON.parse(stdout).runners).toContainEqual(
+      expect.objectContaining({ url: odd.url, host: "al@p:ha", pid: odd.pid })
+    )
   })
 
   it("a tree continues on another host that shares its directory", async () => {

@@ -11,12 +11,16 @@ import { sandbox } from "./cli.ts"
 import { startLlm } from "./llm.ts"
 import { startServer } from "./server.ts"
 
-/** What runs a program on a host with this name, on which `hidden` is another directory. */
-export const onHost = (name: string, hidden?: string) =>
+/** Names a host, hides a directory there, and gives the machine another id. The system takes names that `hostname` refuses. */
+const begin =
+  `{ hostname "$0" 2> /dev/null || python3 -c 'import socket, sys; socket.sethostname(sys.argv[1])' "$0"; } && { [ -z "$1" ] || mount -t tmpfs other "$1"; } && { [ -z "$2" ] || mount --bind "$2" /etc/machine-id; }`
+
+/** What runs a program on a host with this name, on which `hidden` is another directory. `id` is a file with its machine's id. */
+export const onHost = (name: string, hidden?: string, id?: string) =>
   [
     ...["unshare", "--map-root-user", "--uts", "--mount"],
-    ...["sh", "-c", `hostname "$0" && { [ -z "$1" ] || mount -t tmpfs other "$1"; } && shift && exec "$@"`],
-    ...[name, hidden ?? ""]
+    ...["sh", "-c", `${begin} && shift 2 && exec "$@"`],
+    ...[name, hidden ?? "", id ?? ""]
   ] as const
 
 /** The PostgreSQL of such servers, or why there are none here. */
@@ -56,8 +60,8 @@ export const atAlpha = async (
   atEnd(llm.close)
   const db = ["--db", postgres.url(database)]
   /** A place on a host to run programs in. */
-  const placeOn = (name: string, hidden?: string, config: object = settings) => {
-    const at = sandbox({ llm: llm.url, through: onHost(name, hidden), files: name === "alpha" ? files : {} })
+  const placeOn = (name: string, hidden?: string, config: object = settings, id?: string) => {
+    const at = sandbox({ llm: llm.url, through: onHost(name, hidden, id), files: name === "alpha" ? files : {} })
     const place = join(at.home, "config", "skein")
     mkdirSync(place, { recursive: true })
     writeFileSync(join(place, "skein.json"), JSON.stringify(config))
@@ -107,5 +111,19 @@ export const atAlpha = async (
     }
   }
   const holder = async () => (await postgres.query(database, "SELECT owner FROM skein.session"))[0].owner
-  return { db, done, takeovers, first, holder, id: id as string, llm, placeOn, project, proved, start, waiting }
+  return {
+    database,
+    db,
+    done,
+    takeovers,
+    first,
+    holder,
+    id: id as string,
+    llm,
+    placeOn,
+    project,
+    proved,
+    start,
+    waiting
+  }
 }

@@ -1,6 +1,7 @@
 /** Reads who is in a cluster from its database; it takes no runner for that. */
 import * as SqlClient from "@effect/sql/SqlClient"
-import { hostOf, Owner } from "@skein/core/Owner"
+import { isOn, machineOf } from "@skein/core/Machine"
+import { hostOf, machineOfOwner, Owner, pidOf } from "@skein/core/Owner"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type * as Redacted from "effect/Redacted"
@@ -124,12 +125,11 @@ const decodeLoad = Schema.decodeUnknownEither(Schema.parseJson(Schema.Struct({
 const noLoad: RunnerLoad = { running: 0, queued: 0, sent: 0, waiting: 0, lost: 0, takeovers: 0 }
 
 const runner = (member: Member, isGone: boolean, rows: ReadonlyArray<HeldRow>): RunnerStatus => {
-  const [, pid = ""] = member.owner.replace(/^[^@]*@/, "").split(":")
   return {
     url: member.url,
     host: hostOf(member.owner) ?? "",
     port: Number(new URL(member.url).port),
-    pid: Number(pid),
+    pid: pidOf(member.owner) ?? 0,
     state: isGone ? "dead" : isSilent(member) ? "silent" : "alive",
     trees: rows[0]?.trees ?? 0,
     held: rows.map(({ id, title }) => ({ id, title })),
@@ -163,10 +163,15 @@ const read = Effect.gen(function*() {
       owner.isGone(member.owner),
       (isGone) => runner(member, isGone, rows.filter((row) => row.owner === member.owner))
     ))
-  const isThere = (host: string) => runners.some((each) => each.state === "alive" && each.host === host)
+  const alive = members.filter((_, at) => runners[at]?.state === "alive").map(({ owner: name }) => machineOfOwner(name))
+  const isThere = (host: string) => alive.some((machine) => isOn(machine, machineOf(host)))
   return {
     runners,
-    waiting: trees.filter(({ host }) => !isThere(host)).map(({ root_id: rootID, ...tree }) => ({ rootID, ...tree })),
+    waiting: trees.filter(({ host }) => !isThere(host)).map(({ root_id: rootID, ...tree }) => ({
+      rootID,
+      ...tree,
+      host: machineOf(tree.host).host
+    })),
     takeovers: moves.map(({ ago, from_url: from, root_id: rootID, to_url: to, took }) => ({
       rootID,
       ...(from === null ? {} : { from }),

@@ -4,7 +4,7 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Leases } from "@skein/core/Leases"
-import { hostOf, Owner } from "@skein/core/Owner"
+import { machineOfOwner, Owner } from "@skein/core/Owner"
 import type { SessionStorage } from "@skein/core/SessionStorage"
 import { Whereabouts } from "@skein/core/Whereabouts"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
@@ -12,7 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import { type ClusterUnavailable, unavailable } from "./ClusterUnavailable.ts"
-import { awayFrom, awayHereText, elsewhereOf } from "./internal/away.ts"
+import { awayFrom, awayHereText, elsewhereOf, isBeside } from "./internal/away.ts"
 import { createTables } from "./internal/createTables.ts"
 import { database, few } from "./internal/database.ts"
 import { entryTable, readPresent } from "./internal/entries.ts"
@@ -24,11 +24,11 @@ const create = createTables([entryTable, ...placeTables])
 /** Says why a tree stays where it is, and what to do. */
 const explained = (root: SessionInfo) =>
   Effect.gen(function*() {
-    const elsewhere = elsewhereOf(root)
-    const { id } = yield* Owner
+    const own = machineOfOwner((yield* Owner).id)
+    const elsewhere = elsewhereOf(root, own)
     const present = yield* Effect.mapError(readPresent, unavailable("The other servers cannot be read"))
-    const server = present.find(({ owner }) => hostOf(owner) === elsewhere.host)?.url
-    return awayHereText(root.id, elsewhere, { own: hostOf(id) ?? "?", server })
+    const server = present.find(({ owner }) => isBeside(root)(owner))?.url
+    return awayHereText(root.id, elsewhere, { own, server })
   })
 
 /** From now on the program keeps to it. */
@@ -39,7 +39,7 @@ export const layer = (
     const context = yield* Effect.context<Owner | SqlClient.SqlClient>()
     yield* create
     ;(yield* Whereabouts).decideBy({
-      isAway: awayFrom((yield* Leases).host, yield* makeProofs),
+      isAway: awayFrom((yield* Leases).machine, yield* makeProofs),
       awaited: () => undefined,
       explain: (root) =>
         explained(root).pipe(
@@ -56,6 +56,6 @@ export const whyNotHere = (
 ): Effect.Effect<string | undefined, ClusterUnavailable, Owner> =>
   Effect.gen(function*() {
     yield* create
-    const isAway = awayFrom(hostOf((yield* Owner).id), isShared(yield* SqlClient.SqlClient))
+    const isAway = awayFrom(machineOfOwner((yield* Owner).id), isShared(yield* SqlClient.SqlClient))
     return (yield* isAway(root)) ? yield* explained(root) : undefined
   }).pipe(Effect.provide(database(url, few)))

@@ -7,6 +7,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { makeLeases } from "./internal/leases/makeLeases.ts"
+import type { Machine } from "./Machine.ts"
 import type { Owner } from "./Owner.ts"
 import { SessionStorage } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
@@ -14,8 +15,8 @@ import type { Hold, Write } from "./Write.ts"
 
 /** The trees that this process holds. */
 export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
-  /** The host of this process, on which the directories of new trees are; undefined if it is not known. */
-  readonly host: string | undefined
+  /** The machine of this process, on which the directories of new trees are; undefined if it is not known. */
+  readonly machine: Machine | undefined
   /** Assigns a session in memory to its tree. From now on it changes only while the tree is held. */
   readonly note: (id: SessionID, rootID: SessionID) => void
   /** The session has left memory. */

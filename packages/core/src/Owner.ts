@@ -3,6 +3,7 @@ import { Ids, type SessionID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { type Machine, machineOf } from "./Machine.ts"
 
 /** The name of an owner whose API others reach at this URL. */
 export const withAddress = (owner: string, url: string): string => `${encodeURIComponent(url)}@${owner}`
@@ -13,9 +14,22 @@ export const addressOf = (owner: string): string | undefined => {
   return address === undefined ? undefined : decodeURIComponent(address)
 }
 
-/** The host that such a name tells; undefined if it tells none. */
-export const hostOf = (owner: string): string | undefined =>
-  /^(?:http[^@]*@)?([^@]+):[1-9]\d*(?::[^:]*){3}$/.exec(owner)?.[1]
+const parts = /^(?:http[^@]*@)?([^@]+):([1-9]\d*)(?::[^:]*){3}$/
+
+/** The machine that such a name tells; undefined if it tells none. */
+export const machineOfOwner = (owner: string): Machine | undefined => {
+  const key = parts.exec(owner)?.[1]
+  return key === undefined ? undefined : machineOf(key)
+}
+
+/** The host name of that machine. */
+export const hostOf = (owner: string): string | undefined => machineOfOwner(owner)?.host
+
+/** The process that such a name tells; undefined if it tells none. */
+export const pidOf = (owner: string): number | undefined => {
+  const pid = parts.exec(owner)?.[2]
+  return pid === undefined ? undefined : Number(pid)
+}
 
 /** This process, among those that share a storage. */
 export class Owner extends Context.Tag("@skein/core/Owner")<Owner, {

@@ -141,10 +141,12 @@ it("a new tree names the host of the process that makes it, if that is known", (
             })
           })
           const { id } = yield* Effect.provide(root(), services)
-          return Option.getOrThrow(yield* inner.session(id)).host
+          const { host, machine } = Option.getOrThrow(yield* inner.session(id))
+          return [host, machine]
         })
-      expect(yield* hostOfTree("alpha:7:1:boot.4:x")).toBe("alpha")
-      expect(yield* hostOfTree("own_01abc")).toBeUndefined()
+      expect(yield* hostOfTree("alpha:7:1:boot.4:x")).toEqual(["alpha", undefined])
+      expect(yield* hostOfTree("al%40p%3Aha+1f3a:7:1:boot.4:x")).toEqual(["al@p:ha", "1f3a"])
+      expect(yield* hostOfTree("own_01abc")).toEqual([undefined, undefined])
     })
   )
 })

@@ -71,6 +71,8 @@ export const SessionInfo = Schema.Struct({
   directory: Schema.String,
   /** For a root: the host of `directory`, if it is known. */
   host: Schema.optional(Schema.String),
+  /** For a root: what tells that host from others of the same name, if its system knows it. */
+  machine: Schema.optional(Schema.String),
   /** For a root, if true: no agent of its tree touches files or runs commands, so any host may take it up. */
   anywhere: Schema.optional(Schema.Boolean),
   /** For a root: set if its steps are kept in a git repository, so that it can move to another host. */

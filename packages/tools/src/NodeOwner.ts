@@ -1,10 +1,12 @@
 /** Names this process, so that others on the same machine can tell whether it still runs, and end what it left. */
+import { type Machine, machineKey } from "@skein/core/Machine"
 import { Owner, withAddress } from "@skein/core/Owner"
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
+import { createHmac } from "node:crypto"
 import { readFileSync, readlinkSync } from "node:fs"
 import { hostname } from "node:os"
 import { killTree } from "./internal/process/processMarks.ts"
@@ -24,8 +26,22 @@ const placeOf = (): string => {
   return boot === unknown || namespace === unknown || namespace === "" ? unknown : `${boot}.${namespace}`
 }
 
-/** The name of this host. */
-export const host = (): string => hostname()
+/**
+ * What tells this machine from others: its id, of which nothing can be found out from the result, as those who define it ask
+ * for. Containers may have none.
+ */
+const machineID = (): string | undefined => {
+  const id = told(() => readFileSync("/etc/machine-id", "utf8").trim())
+  return /^[0-9a-f]{32}$/.test(id)
+    ? createHmac("sha256", id).update("skein machine").digest("hex").slice(0, 12)
+    : undefined
+}
+
+/** This machine. */
+export const machine = (): Machine => {
+  const id = machineID()
+  return { host: hostname(), ...(id === undefined ? {} : { machine: id }) }
+}
 
 const isMissing = (pid: number): boolean =>
   Either.match(Either.try(() => process.kill(pid, 0)), {
@@ -42,7 +58,7 @@ const isGone = (pid: number, began: string): boolean => {
 }
 
 /**
- * `host:pid:start:place:number`. The number distinguishes several owners in one process. Whether an owner on another
+ * `machine:pid:start:place:number`. The number distinguishes several owners in one process. Whether an owner on another
  * machine, in another container or without /proc still runs is unknown: its leases have to expire.
  */
 const make = (url?: string) =>
@@ -50,7 +66,7 @@ const make = (url?: string) =>
     const place = placeOf()
     const began = look(process.pid)?.began ?? unknown
     const isNear = (owner: string) => place !== unknown && owner.split(":").at(-2) === place
-    const id = [host(), process.pid, began, place, number.toString(36)].join(":")
+    const id = [machineKey(machine()), process.pid, began, place, number.toString(36)].join(":")
     return {
       id: url === undefined ? id : withAddress(id, url),
       isGone: (owner: string) =>

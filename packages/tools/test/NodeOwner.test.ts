@@ -1,5 +1,5 @@
 import { expect, it } from "@effect/vitest"
-import { hostOf, Owner, withAddress } from "@skein/core/Owner"
+import { hostOf, machineOfOwner, Owner, pidOf, withAddress } from "@skein/core/Owner"
 import { SessionID } from "@skein/domain/Id"
 import * as NodeOwner from "@skein/tools/NodeOwner"
 import * as Effect from "effect/Effect"
@@ -133,6 +133,8 @@ it.effect("an owner tells its host, with and without an address, and other names
     expect(hostOf(id)).toBe(hostname())
     expect(hostOf(withAddress(id, "http://[fe80::1]:4096"))).toBe(hostname())
     expect(hostOf("own_01abc")).toBeUndefined()
+    expect(machineOfOwner(id)).toEqual(NodeOwner.machine())
+    expect(pidOf(withAddress(id, "http://[fe80::1]:4096"))).toBe(process.pid)
   }))
 
 it.effect("two owners in one process are not the same", () =>

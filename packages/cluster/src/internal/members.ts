@@ -9,8 +9,19 @@ import { createHmac, randomBytes } from "node:crypto"
 import { ClusterUnavailable, unavailable } from "../ClusterUnavailable.ts"
 import { besideAlone } from "../ServedElsewhere.ts"
 import { createTables } from "./createTables.ts"
-import { alone, databaseTime, entryTable, isSilent, logged, makeEntry, readMembers, readPresent } from "./entries.ts"
+import {
+  alone,
+  databaseTime,
+  entryTable,
+  isSilent,
+  logged,
+  makeEntry,
+  type Member,
+  readMembers,
+  readPresent
+} from "./entries.ts"
 import { placeTables } from "./placeTables.ts"
+import { outOfReach } from "./reach.ts"
 import { shareTables } from "./shares.ts"
 
 const tables = [
@@ -55,12 +66,18 @@ const proofOf = (secret: Redacted.Redacted): string =>
 
 /**
  * Fails if a server is at work that this one must not work beside: one that works alone, or a runner with another secret,
- * since neither would accept what the other sends on.
+ * since neither would accept what the other sends on, or one that this one does not reach.
  */
-const checkOthers = Effect.fnUntraced(function*(proof: string) {
+const checkOthers = Effect.fnUntraced(function*(proof: string, own: Pick<Member, "owner" | "url">) {
   const others = yield* Effect.mapError(readPresent, unavailable("The other servers cannot be read"))
   const other = others.find((each) => each.proof !== proof)
-  if (other === undefined) return
+  if (other === undefined) {
+    for (const each of others) {
+      const why = outOfReach(own, each)
+      if (why !== undefined) return yield* why
+    }
+    return
+  }
   if (other.proof === alone) return yield* besideAlone(other)
   return yield* new ClusterUnavailable({
     message:
@@ -83,7 +100,7 @@ export const makeMembers = ({ secret: given, url }: {
     yield* Effect.addFinalizer(() => logged(entry.remove))
     // Of two that start at once, at least one finds the other.
     yield* Effect.mapError(entry.put(url, {}), unavailable("The table of servers cannot be used"))
-    yield* checkOthers(proof)
+    yield* checkOthers(proof, { owner, url })
     const { note, time } = yield* Effect.mapError(makeTime, unavailable("The time of the database cannot be read"))
     const read = Effect.provideService(readMembers, SqlClient.SqlClient, sql)
 

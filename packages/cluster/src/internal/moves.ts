@@ -44,7 +44,7 @@ const store = Effect.fnUntraced(function*(
   const ids = yield* Ids
   const now = yield* Clock.currentTimeMillis
   const { failure: _, ...kept } = workspace
-  const { host: from, ...rest } = root
+  const { host: from, machine: _machine, ...rest } = root
   const text = movedText({ host: from, directory: root.directory }, fetched, lost)
   const note = ({ id }: SessionInfo): InboxRow => ({
     id: ids.unsafeMake("msg", now),
@@ -57,7 +57,7 @@ const store = Effect.fnUntraced(function*(
     _tag: "Session",
     info: info.id !== root.id ? { ...info, directory: fetched.directory } : {
       ...rest,
-      ...(leases.host === undefined ? {} : { host: leases.host }),
+      ...leases.machine,
       directory: fetched.directory,
       workspace: {
         ...kept,
@@ -97,7 +97,10 @@ export const makeMoves = Effect.gen(function*() {
       rootID,
       Effect.gen(function*() {
         const tree = yield* sessionsOf(rootID)
-        if (tree.root.host !== before.host || tree.root.directory !== before.directory) {
+        if (
+          tree.root.host !== before.host || tree.root.machine !== before.machine ||
+          tree.root.directory !== before.directory
+        ) {
           return yield* new WorkspaceRefused({ reason: "superseded", message: "another server has moved it" })
         }
         const claimed = workspaces.claim(rootID, tree.workspace, fetched, leases.epoch(rootID))

@@ -1,6 +1,7 @@
 /**
  * Owns the file by which a host proves that it sees the directory of another one. A nonce is in it, and the database has its
- * hash. The hash also covers the number of the file, so a copy of the directory proves nothing.
+ * hash. The hash also covers the number of the file, so a copy of the directory proves nothing. A file with more than one name
+ * is none: the other name may be in another directory.
  */
 import * as Effect from "effect/Effect"
 import { createHash, randomBytes } from "node:crypto"
@@ -43,7 +44,9 @@ const readNonce = async (path: string): Promise<string> => {
   const buffer = Buffer.alloc(length)
   const { bytesRead } = await file.read(buffer, 0, length, 0)
     .finally(() => file.close())
-  if (!found.isFile() || found.size !== BigInt(length) || bytesRead !== length) throw new Error("It is no nonce")
+  if (!found.isFile() || found.nlink > 1n || found.size !== BigInt(length) || bytesRead !== length) {
+    throw new Error("It is no nonce")
+  }
   return createHash("sha256").update(`${found.ino} `).update(buffer).digest("hex")
 }
 

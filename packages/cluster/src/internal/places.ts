@@ -3,7 +3,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { needsNoDirectory } from "@skein/core/Anywhere"
 import { Journal } from "@skein/core/Journal"
 import { Leases } from "@skein/core/Leases"
-import { hostOf } from "@skein/core/Owner"
+import { machineKey } from "@skein/core/Machine"
 import { Projects } from "@skein/core/Projects"
 import { Session } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
@@ -13,7 +13,7 @@ import type { SessionID } from "@skein/domain/Id"
 import type { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { awayFrom, awayText, type Elsewhere, elsewhereOf } from "./away.ts"
+import { awayFrom, awayText, type Elsewhere, elsewhereOf, isBeside } from "./away.ts"
 import type { Member } from "./entries.ts"
 import { makeProofs } from "./proofs.ts"
 
@@ -68,12 +68,12 @@ export const makePlaces = (others: Effect.Effect<ReadonlyArray<Member>>) =>
     const told = new Set<SessionID>()
     const projects = yield* Projects
 
-    const isAway = awayFrom(leases.host, yield* makeProofs)
+    const isAway = awayFrom(leases.machine, yield* makeProofs)
     const waits = yield* makeWaits
     ;(yield* Whereabouts).decideBy({
       isAway,
       awaited: waits.awaited,
-      explain: (root) => Effect.succeed(awayText(root.id, elsewhereOf(root)))
+      explain: (root) => Effect.succeed(awayText(root.id, elsewhereOf(root, leases.machine)))
     })
 
     /** Whether the agent of a tree needs no directory by the config of this host either. */
@@ -90,11 +90,11 @@ export const makePlaces = (others: Effect.Effect<ReadonlyArray<Member>>) =>
         Effect.gen(function*() {
           const info = Option.getOrUndefined(yield* storage.session(rootID))
           if (info?.host === undefined || !(yield* isAway(info))) return { _tag: "Here" } as const
-          const near = (yield* others).find(({ owner }) => hostOf(owner) === info.host)
+          const near = (yield* others).find(({ owner }) => isBeside(info)(owner))
           if (near !== undefined) return { _tag: "There", url: near.url } as const
           return info.anywhere === true && (yield* isFree(info))
             ? { _tag: "Here" } as const
-            : { _tag: "Away", ...elsewhereOf(info) } as const
+            : { _tag: "Away", ...elsewhereOf(info, leases.machine) } as const
         }),
       /** Notes that a tree with unfinished work waits for its host. */
       waits: (rootID: SessionID, away: Away): Effect.Effect<void> =>
@@ -103,7 +103,7 @@ export const makePlaces = (others: Effect.Effect<ReadonlyArray<Member>>) =>
           if (!told.has(rootID)) yield* Effect.logWarning(awayText(rootID, away))
           told.add(rootID)
           yield* sql`INSERT INTO cluster_waiting (root_id, host, directory, seen)
-            VALUES (${rootID}, ${away.host}, ${away.directory}, clock_timestamp())
+            VALUES (${rootID}, ${machineKey(away)}, ${away.directory}, clock_timestamp())
             ON CONFLICT (root_id) DO UPDATE SET seen = excluded.seen`
           yield* sql.unsafe(`DELETE FROM cluster_waiting WHERE seen < clock_timestamp() - interval '${kept}'`)
         }).pipe(

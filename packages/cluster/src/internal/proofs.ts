@@ -1,6 +1,7 @@
 /** Proves to other hosts that this one sees a directory, and checks whether others have proved it. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Leases } from "@skein/core/Leases"
+import { isOn, machineKey } from "@skein/core/Machine"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { SessionID } from "@skein/domain/Id"
 import * as Cause from "effect/Cause"
@@ -21,13 +22,13 @@ const hasWorktree = (sql: SqlClient.SqlClient, rootID: SessionID) =>
 
 /** Whether this host sees the directory of a tree as its host does. */
 export const isShared =
-  (sql: SqlClient.SqlClient) => (rootID: SessionID, directory: string, host: string): Effect.Effect<boolean> =>
+  (sql: SqlClient.SqlClient) => (rootID: SessionID, directory: string, machine: string): Effect.Effect<boolean> =>
     Effect.gen(function*() {
       const path = yield* nonceFile(directory)
       const hash = path === undefined ? undefined : yield* nonceHash(path)
       if (hash === undefined) return false
       const rows = yield* sql`SELECT 1 FROM cluster_directory
-      WHERE host = ${host} AND directory = ${directory} AND hash = ${hash}`
+      WHERE host = ${machine} AND directory = ${directory} AND hash = ${hash}`
       return rows.length > 0 && !(yield* hasWorktree(sql, rootID))
     }).pipe(
       Effect.catchAll(({ message }) =>
@@ -36,7 +37,7 @@ export const isShared =
     )
 
 /** Keeps the file in the directory, and its hash in the table. */
-const prove = (sql: SqlClient.SqlClient, host: string, directory: string) =>
+const prove = (sql: SqlClient.SqlClient, machine: string, directory: string) =>
   Effect.gen(function*() {
     const path = yield* nonceFile(directory)
     if (path === undefined) return
@@ -48,7 +49,7 @@ const prove = (sql: SqlClient.SqlClient, host: string, directory: string) =>
       : yield* sql`SELECT 1 FROM cluster_directory WHERE hash = ${found} LIMIT 1`
     const hash = known.length > 0 ? found : yield* writeNonce(path)
     if (hash === undefined) return
-    yield* sql`INSERT INTO cluster_directory (host, directory, hash) VALUES (${host}, ${directory}, ${hash})
+    yield* sql`INSERT INTO cluster_directory (host, directory, hash) VALUES (${machine}, ${directory}, ${hash})
       ON CONFLICT (host, directory) DO UPDATE SET hash = excluded.hash`
   }).pipe(sql.withTransaction)
 
@@ -60,7 +61,6 @@ export const makeProofs = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const storage = yield* SessionStorage
   const leases = yield* Leases
-  const own = leases.host
   const held = new Set<SessionID>()
   // What does not fit comes again with the next renewal of its lease.
   const fresh = yield* Queue.dropping<SessionID>(most)
@@ -73,10 +73,13 @@ export const makeProofs = Effect.gen(function*() {
     (rootID) =>
       Effect.flatMap(
         storage.session(rootID),
-        (info) =>
-          Option.isSome(info) && own !== undefined && info.value.host === own
-            ? prove(sql, own, info.value.directory)
-            : Effect.void
+        Option.match({
+          onNone: () => Effect.void,
+          onSome: ({ directory, host, machine }) =>
+            host !== undefined && isOn(leases.machine, { host, machine })
+              ? prove(sql, machineKey({ host, machine }), directory)
+              : Effect.void
+        })
       )
         .pipe(
           // A transaction dies if its connection is lost before it ends. The next tree must be proved all the same.

@@ -50,7 +50,7 @@ describe("the file that proves a shared directory", () => {
       expect(git(root, "status", "--porcelain")).toBe("")
     }))
 
-  it.effect("proves nothing as a copy, and the same file under another path proves it", () =>
+  it.effect("proves nothing as a copy, or with a second name in another directory", () =>
     Effect.gen(function*() {
       const path = yield* fileOf(place())
       const hash = yield* writeNonce(path)
@@ -59,9 +59,14 @@ describe("the file that proves a shared directory", () => {
       copyFileSync(path, copy)
       expect(readFileSync(copy)).toEqual(readFileSync(path))
       expect(yield* nonceHash(copy)).not.toBe(hash)
-      const link = `${path}.link`
-      linkSync(path, link)
-      expect(yield* nonceHash(link)).toBe(hash)
+      const linked = yield* fileOf(place())
+      mkdirSync(join(linked, ".."))
+      linkSync(path, linked)
+      expect(yield* nonceHash(linked)).toBeUndefined()
+      expect(yield* nonceHash(path)).toBeUndefined()
+      // Its host writes a new one then.
+      expect(yield* nonceHash(linked)).not.toBe(yield* writeNonce(path))
+      expect(yield* nonceHash(path)).toMatch(/^[0-9a-f]{64}$/)
     }))
 
   it.effect("is neither read nor written through a link of the project", () =>

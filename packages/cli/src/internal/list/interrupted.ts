@@ -1,5 +1,6 @@
 /** Finds the trees whose process ended during their work, without resuming them. */
-import { hostOf, Owner } from "@skein/core/Owner"
+import { isOn } from "@skein/core/Machine"
+import { machineOfOwner, Owner } from "@skein/core/Owner"
 import { isOver, SessionStorage } from "@skein/core/SessionStorage"
 import type { SessionID } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
@@ -23,8 +24,9 @@ export const isLeft = Effect.fnUntraced(function*(rootID: SessionID) {
 export const awaitedHost = Effect.fnUntraced(function*(rootID: SessionID) {
   const storage = yield* SessionStorage
   const owner = yield* Owner
-  const { anywhere, host } = Option.getOrUndefined(yield* storage.session(rootID)) ?? {}
-  return host === hostOf(owner.id) || anywhere === true ? undefined : host
+  const { anywhere, host, machine } = Option.getOrUndefined(yield* storage.session(rootID)) ?? {}
+  const isNear = host === undefined || isOn(machineOfOwner(owner.id), { host, machine })
+  return isNear || anywhere === true ? undefined : host
 })
 
 /** How to continue such a tree, and where. */

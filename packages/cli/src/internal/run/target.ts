@@ -1,6 +1,7 @@
 /** Decides which session a prompt goes to, and in which directory. */
 import type { Backend } from "@skein/backend/Backend"
 import { DataDirs } from "@skein/config/DataDirs"
+import { isOn } from "@skein/core/Machine"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { isPostgres } from "@skein/storage/PostgresUrl"
@@ -32,12 +33,16 @@ export interface Lookup {
   readonly check: (session: SessionInfo, root: SessionInfo) => Effect.Effect<void, CommandError>
 }
 
+/** Whether a tree is on this machine, or does not say where it is. */
+const isHere = ({ host, machine }: SessionInfo): boolean =>
+  host === undefined || isOn(NodeOwner.machine(), { host, machine })
+
 const unusable = ({ id }: SessionInfo): string => `${id} works in a directory that cannot be used: `
 
 /** Fails if the directory of a session is not here. A tree of another host may need none. */
 const checkHost = Effect.fnUntraced(function*(session: SessionInfo, root: SessionInfo) {
   const { database } = yield* DataDirs
-  if (isPostgres(database) && root.host !== undefined && root.host !== NodeOwner.host()) {
+  if (isPostgres(database) && !isHere(root)) {
     if (root.anywhere === true) return
     const { whyNotHere } = yield* Effect.promise(() => import("@skein/cluster/Placement"))
     const why = yield* Effect.provide(whyNotHere(Redacted.make(database), root), NodeOwner.layer)
@@ -65,8 +70,7 @@ export const onBackend = (backend: typeof Backend.Service): Lookup => ({
   newest: (projectID) => Effect.map(backend.sessions.list({ projectID, limit: 1 }), ([newest]) => newest),
   get: (id) => backend.sessions.get(id),
   // A server of another host says itself what it lacks.
-  check: (session, { host }) =>
-    host === undefined || host === NodeOwner.host() ? checkDirectory(session.directory, unusable(session)) : Effect.void
+  check: (session, root) => isHere(root) ? checkDirectory(session.directory, unusable(session)) : Effect.void
 })
 
 const existing = Effect.fnUntraced(function*(

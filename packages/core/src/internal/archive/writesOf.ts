@@ -54,7 +54,7 @@ const ended = (run: TaskRun): TaskRun => {
  * directory is now one of this machine, and its files are sent nowhere.
  */
 const cautious = (given: SessionInfo): SessionInfo => {
-  const { anywhere: __, host: _, mode, workspace: ___, ...info } = given
+  const { anywhere: __, host: _, machine: ____, mode, workspace: ___, ...info } = given
   return mode === undefined || mayEdit(mode) ? info : { ...info, mode }
 }
 

@@ -7,7 +7,7 @@ import { failpoint } from "../../Failpoints.ts"
 import { isOver, type Lease, leaseLength, type StoredLease } from "../../Lease.ts"
 import { countLost } from "../../Metrics.ts"
 import { elapsed, steady } from "../../MonotonicClock.ts"
-import { hostOf, Owner } from "../../Owner.ts"
+import { machineOfOwner, Owner } from "../../Owner.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { heldByAnother, StorageError } from "../../StorageError.ts"
 import type { Hold, Write } from "../../Write.ts"
@@ -292,7 +292,7 @@ export const makeLeases = () =>
     if (isShared) yield* Effect.forkScoped(Effect.forever(Effect.zipRight(Effect.sleep(renewalInterval), renewal)))
 
     const leases = {
-      host: hostOf(owner.id),
+      machine: machineOfOwner(owner.id),
       note: (id: SessionID, rootID: SessionID) => void trees.set(id, rootID),
       forget: (id: SessionID) => {
         trees.delete(id)

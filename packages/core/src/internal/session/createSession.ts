@@ -52,7 +52,7 @@ export const createSession = Effect.fn("Session.create")(function*(options: Sess
     depth: 0,
     projectID: options.projectID ?? options.directory,
     directory: options.directory,
-    ...(leases.host === undefined ? {} : { host: leases.host, ...(isFree ? { anywhere: true } : {}) }),
+    ...(leases.machine === undefined ? {} : { ...leases.machine, ...(isFree ? { anywhere: true } : {}) }),
     ...(workspace === undefined ? {} : { workspace }),
     title: options.title ?? untitled,
     ...starts,
