@@ -1,7 +1,8 @@
 // @ts-check
 // A PostgreSQL server for crash runs, and what is stored in its databases.
+import { spawnSync } from "node:child_process"
 import { once } from "node:events"
-import { chmodSync, mkdtempSync, rmSync } from "node:fs"
+import { chmodSync, existsSync, mkdtempSync, rmSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -69,6 +70,24 @@ export const startPostgres = async ({ statistics = false } = {}) => {
       child.kill("SIGQUIT")
       await ended
       await server.start()
+    },
+    /** Ends it, and all connections, as a restart for an update does; `start` begins it again. */
+    halt: async () => {
+      const child = /** @type {import("node:child_process").ChildProcess} */ (Reflect.get(server, "process"))
+      const ended = once(child, "exit")
+      child.kill("SIGINT")
+      await ended
+    },
+    start: () => server.start(),
+    /** Stops all of its processes for a moment, or lets them continue. @param {"SIGSTOP" | "SIGCONT"} signal */
+    signal: (signal) => {
+      const child = /** @type {import("node:child_process").ChildProcess} */ (Reflect.get(server, "process"))
+      const { pid = 0 } = child
+      const below = spawnSync("ps", ["-o", "pid=", "--ppid", String(pid)], { encoding: "utf8" }).stdout
+      for (const each of [pid, ...below.split("\n").map(Number).filter((found) => found > 0)]) {
+        // One of them may have ended.
+        if (existsSync(`/proc/${each}`)) process.kill(each, signal)
+      }
     },
     /** What is stored of the tree of a root. @param {string} database @param {string} rootID */
     look: async (database, rootID) => {

@@ -11,7 +11,7 @@ import type { Scope } from "effect/Scope"
 import { type ClusterUnavailable, unavailable } from "./ClusterUnavailable.ts"
 import { createTables } from "./internal/createTables.ts"
 import { database, few } from "./internal/database.ts"
-import { alone, entryTable, logged, makeEntry, readPresent } from "./internal/entries.ts"
+import { alone, entryTable, makeEntry, makeLogged, readPresent } from "./internal/entries.ts"
 import { besideCluster, type ServedElsewhere } from "./ServedElsewhere.ts"
 
 /** How often it says that it is there. */
@@ -36,18 +36,19 @@ export const make = (
       Effect.gen(function*() {
         yield* createTables([entryTable])
         const entry = yield* makeEntry(alone)
+        const logged = yield* makeLogged
         // Until it listens: others parse it.
         let at = "http://127.0.0.1:0"
         const stay = Effect.suspend(() => entry.put(at, {}))
-        yield* Effect.addFinalizer(() => logged(entry.remove))
+        yield* Effect.addFinalizer(() => logged(Effect.asVoid(entry.remove), undefined))
         // Of this and a runner that start at once, at least one finds the other.
         yield* Effect.mapError(stay, unusable)
         yield* checkOthers
-        yield* Effect.forkScoped(Effect.repeat(logged(stay), Schedule.spaced(pace)))
+        yield* Effect.forkScoped(Effect.repeat(logged(Effect.asVoid(stay), undefined), Schedule.spaced(pace)))
         return (listens: string) =>
           Effect.suspend(() => {
             at = listens
-            return logged(stay)
+            return logged(Effect.asVoid(stay), undefined)
           })
       }),
       context

@@ -11,6 +11,7 @@ import type { Machine } from "./Machine.ts"
 import type { Owner } from "./Owner.ts"
 import { SessionStorage } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
+import { StorageHealth } from "./StorageHealth.ts"
 import type { Hold, Write } from "./Write.ts"
 
 /** The trees that this process holds. */
@@ -60,6 +61,8 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
    * have been set.
    */
   readonly due: (rootIDs: ReadonlyArray<SessionID>) => Effect.Effect<ReadonlyArray<SessionID>, StorageError>
+  /** Why work in a tree that is not held has ended here: the storage is away, or another process holds the tree. */
+  readonly failure: (rootID: SessionID) => StorageError
   /** Whether commands of an earlier holder may still run in a held tree: it did not release the tree, and is out of reach. */
   readonly isHaunted: (rootID: SessionID) => boolean
   /**
@@ -73,12 +76,19 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
   readonly onRenewed: (notify: (rootID: SessionID, left: number) => void) => void
   /** Calls a function whenever an idle tree was released. Nobody acquires it again before the function has ended. */
   readonly onReleased: (notify: (rootID: SessionID) => Effect.Effect<void>) => void
+  /**
+   * Calls a function with the trees that were left because the storage was away for too long. Their work has to be resumed
+   * once it is back, as after a crash.
+   */
+  readonly onOutage: (notify: (rootIDs: ReadonlyArray<SessionID>) => void) => void
 }>() {
   /** Leases on a storage, and that storage for lease holders: through it, you cannot change what others hold. */
-  static readonly layer: Layer.Layer<Leases | SessionStorage, never, SessionStorage | Owner> = Layer.scopedContext(
-    Effect.map(
-      makeLeases(),
-      ({ leases, storage }) => Context.make(Leases, leases).pipe(Context.add(SessionStorage, storage))
+  static readonly layer: Layer.Layer<Leases | SessionStorage | StorageHealth, never, SessionStorage | Owner> = Layer
+    .scopedContext(
+      Effect.map(
+        makeLeases(),
+        ({ health, leases, storage }) =>
+          Context.make(Leases, leases).pipe(Context.add(SessionStorage, storage), Context.add(StorageHealth, health))
+      )
     )
-  )
 }

@@ -29,6 +29,7 @@ import { Session } from "./Session.ts"
 import { SessionStorage } from "./SessionStorage.ts"
 import { Skill, type SkillSource } from "./Skill.ts"
 import { Spill } from "./Spill.ts"
+import type { StorageHealth } from "./StorageHealth.ts"
 import * as TaskControl from "./TaskControl.ts"
 import { Tasks } from "./Tasks.ts"
 import { TaskTool } from "./TaskTool.ts"
@@ -102,6 +103,7 @@ export type ProcessServices =
   | SessionStorage
   | SharedTools
   | Spill
+  | StorageHealth
   | TodoList
   | Whereabouts
 

@@ -20,6 +20,13 @@ export class StorageError extends Schema.TaggedError<StorageError>()("StorageErr
   message: Schema.String
 }) {}
 
+/**
+ * Whether the storage itself is to blame, and may work again later: it does not answer, waits for a lock, restarts, has no
+ * space, or cannot be written. Storage repeats what failed with `busy` or `full` for half a minute before it says so.
+ */
+export const isOutage = ({ reason }: StorageError): boolean =>
+  reason === "busy" || reason === "full" || reason === "readonly"
+
 /** Nothing of a session is stored from its removal on. */
 export const storedTooLate = (id: string): StorageError =>
   new StorageError({

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Session } from "@skein/core/Session"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import { hasOpenTurn } from "@skein/core/Unfinished"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import { simulate } from "@skein/testing/Simulation"
 import * as SkeinTest from "@skein/testing/SkeinTest"
@@ -117,4 +119,36 @@ describe("a storage that fails", () => {
       if (n < used) expect(forGood.result).toMatchObject(Either.left({ _tag: "StorageError" }))
     }
   }, 30_000)
+
+  it("is made good by a resume, whatever was not stored: no turn and no call stays open", () => {
+    const { used } = run(() => false, 1, true)
+    for (let n = 1; n <= used; n++) {
+      const storage = makeRecordedStorage({ latency: 3 })
+      const act = SkeinTest.tool("act", () => Effect.as(Effect.sleep(20), "acted"), { effect: "safe" })
+      const script = Scripted.make({
+        build: ({ messages }) =>
+          messages.some(({ role }) => role === "tool") ? "the end" : Scripted.tasks({ worker: "p" }),
+        worker: ({ messages }) => messages.some(({ role }) => role === "tool") ? "done" : Scripted.call("act", {})
+      })
+      const program = Effect.gen(function*() {
+        const { id } = yield* root()
+        storage.failWhere((each) => each === n)
+        yield* Effect.either(Session.prompt(id, "Go"))
+        yield* Effect.sleep("1 hour")
+        const session = yield* Session
+        storage.failWhere(() => false)
+        yield* session.resume(id)
+        yield* Effect.sleep("1 minute")
+        const { rows } = yield* (yield* SessionStorage).sessions({ rootID: id })
+        expect(rows.filter(hasOpenTurn), `commit ${n}`).toEqual([])
+        yield* expectStill(id, script)
+      })
+      const layer = SkeinTest.layer(script, {
+        agents: [SkeinTest.agent("worker")],
+        tools: [act],
+        storage: storage.layer
+      })
+      simulate(Effect.provide(program, layer), { seed: n })
+    }
+  })
 })

@@ -19,7 +19,7 @@ import { makeMcp } from "./internal/http/mcp.ts"
 import { makePage } from "./internal/http/page.ts"
 import { makeLogins } from "./internal/login/Logins.ts"
 import { makeTokenCheck } from "./internal/login/token.ts"
-import { leaveAll, resumeAll } from "./internal/recover.ts"
+import { leaveAll, resumeAfterOutages, resumeAll } from "./internal/recover.ts"
 import { ServerState } from "./internal/ServerState.ts"
 import { makeStreams } from "./internal/streams.ts"
 import type { ListenFailed } from "./ListenFailed.ts"
@@ -77,6 +77,8 @@ const make = (options: ServerOptions) =>
       mcp.upgrade
     )
     if (options.resume && cluster === undefined) yield* Effect.forkIn(resumeAll, scope)
+    // The servers of a cluster look for trees that nobody works in anyway.
+    if (cluster === undefined) yield* Effect.forkIn(resumeAfterOutages, scope)
     const host = isIPv6(options.hostname) ? `[${options.hostname}]` : options.hostname
     return {
       url: `http://${host}:${listening.port}`,

@@ -10,7 +10,7 @@ import { makePgRenewals } from "./internal/pgRenewals.ts"
 import { makePgTransactions } from "./internal/pgTransaction.ts"
 import { makeSelect, type Select } from "./internal/select.ts"
 import { makeSqlStorage } from "./internal/sqlStorage.ts"
-import { retryBusy } from "./internal/writer.ts"
+import { retryBusy, retryOutage } from "./internal/writer.ts"
 
 /** Where the database is. */
 export interface Options {
@@ -35,7 +35,7 @@ export const layer = ({ schema = "skein", url }: Options): Layer.Layer<SessionSt
       yield* migrate(database)
       const { connection, dialect } = database
       const select = makeSelect(connection, dialect)
-      const read: Select = (operation, sql, params) => retryBusy(select(operation, sql, params))
+      const read: Select = (operation, sql, params) => retryOutage(select(operation, sql, params))
       const { othersVersion, snapshot, within } = yield* makePgTransactions(database)
       return yield* makeSqlStorage({
         connection,

@@ -16,7 +16,7 @@ import { migration } from "../src/internal/migration.ts"
 import { migrations } from "../src/internal/migrations.ts"
 import { connect } from "../src/internal/pgConnection.ts"
 import { migrate } from "../src/internal/pgMigrate.ts"
-import { newSchema, open, realTime, withServer } from "./support/postgres.ts"
+import { newSchema, open, passTime, realTime, withServer } from "./support/postgres.ts"
 import { sessionOf } from "./support/rows.ts"
 
 const id = SessionID.make("ses_a")
@@ -204,16 +204,29 @@ await withServer((server) => {
         return { storage, name }
       })
 
-    it.scoped("reports that the disk is full, and stores nothing of the failed commits", () =>
+    it.scoped("reports after 30 seconds that the disk is full, and stores nothing of the failed commits", () =>
       Effect.gen(function*() {
         const { storage } = yield* failing("53100", "NEW.pattern = 'big'")
+        const passing = yield* Effect.fork(passTime)
         const full = yield* Effect.flip(
           storage.commit([{ _tag: "Session", info }, { _tag: "Approval", approval: approval("big") }])
         )
+        yield* Fiber.interrupt(passing)
         expect(full.reason).toBe("full")
         expect(full.message).toMatch(/no space left.*Free some space/)
         expect(yield* storage.session(id)).toEqual(Option.none())
         yield* storage.commit([{ _tag: "Approval", approval: approval("small") }])
+      }))
+
+    it.scopedLive("repeats what fails because of something that passes", () =>
+      Effect.gen(function*() {
+        for (const code of ["53100", "53200", "55P03", "57014", "57P01", "57P03", "58030", "08006"]) {
+          const { name, storage } = yield* failing(code, `nextval(TG_TABLE_SCHEMA || '.tries') < 4`)
+          yield* storage.commit([{ _tag: "Approval", approval: approval("a") }])
+          expect(yield* server.sql(`SELECT last_value::integer AS tries FROM ${name}.tries`), code).toEqual([{
+            tries: 4
+          }])
+        }
       }))
 
     it.scopedLive("retries a transaction that lost to another", () =>

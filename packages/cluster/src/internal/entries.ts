@@ -2,6 +2,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Owner } from "@skein/core/Owner"
+import { makeRepeatedLog } from "@skein/core/RepeatedLog"
 import * as Effect from "effect/Effect"
 
 /** A server, as the table shows it. */
@@ -76,9 +77,15 @@ export const makeEntry = (proof: string) =>
     }
   })
 
-/** Logs why the table could not be used: what is stored there is stored again soon. */
-export const logged = (effect: Effect.Effect<unknown, SqlError>): Effect.Effect<void> =>
-  Effect.catchAll(
-    Effect.asVoid(effect),
-    ({ message }) => Effect.logWarning("The table of servers could not be used", message)
-  )
+/**
+ * Makes what logs why the table could not be used, and not for each look: what is stored there is stored again soon, and what
+ * is read is read again.
+ */
+export const makeLogged = Effect.map(
+  makeRepeatedLog,
+  ({ failed, worked }) => <A>(effect: Effect.Effect<A, SqlError>, otherwise: A): Effect.Effect<A> =>
+    Effect.catchAll(
+      Effect.zipLeft(effect, worked),
+      ({ message }) => Effect.as(failed("The table of servers could not be used", message), otherwise)
+    )
+)

@@ -14,8 +14,8 @@ import {
   databaseTime,
   entryTable,
   isSilent,
-  logged,
   makeEntry,
+  makeLogged,
   type Member,
   readMembers,
   readPresent
@@ -97,31 +97,34 @@ export const makeMembers = ({ secret: given, url }: {
     const secret = given ?? (yield* sharedSecret)
     const proof = proofOf(secret)
     const entry = yield* makeEntry(proof)
-    yield* Effect.addFinalizer(() => logged(entry.remove))
+    const logged = yield* makeLogged
+    const remove = logged(Effect.asVoid(entry.remove), undefined)
+    yield* Effect.addFinalizer(() => remove)
     // Of two that start at once, at least one finds the other.
     yield* Effect.mapError(entry.put(url, {}), unavailable("The table of servers cannot be used"))
     yield* checkOthers(proof, { owner, url })
     const { note, time } = yield* Effect.mapError(makeTime, unavailable("The time of the database cannot be read"))
     const read = Effect.provideService(readMembers, SqlClient.SqlClient, sql)
 
-    const stay = (load: object) => logged(Effect.map(entry.put(url, load), note))
+    const stay = (load: object) => logged(Effect.map(entry.put(url, load), note), undefined)
     return {
       secret,
       time,
       /** Says that this runner is there, and what it works on. */
       stay,
-      leave: logged(entry.remove),
+      leave: remove,
       /** Measures how many there are. */
-      count: logged(Effect.map(read, (all) => {
-        const silent = all.filter(isSilent).length
-        setServers("silent", silent)
-        setServers("alive", all.length - silent)
-      })),
-      others: read.pipe(
-        Effect.map((all) => all.filter((each) => each.owner !== owner && !isSilent(each))),
-        Effect.catchAll(({ message }) =>
-          Effect.as(Effect.logWarning("The table of runners could not be read", message), [])
-        )
+      count: logged(
+        Effect.map(read, (all): void => {
+          const silent = all.filter(isSilent).length
+          setServers("silent", silent)
+          setServers("alive", all.length - silent)
+        }),
+        undefined
+      ),
+      others: logged(
+        Effect.map(read, (all) => all.filter((each) => each.owner !== owner && !isSilent(each))),
+        []
       )
     }
   })

@@ -6,6 +6,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type { Governor } from "@skein/core/Governor"
 import { steady } from "@skein/core/MonotonicClock"
 import { Owner } from "@skein/core/Owner"
+import { makeRepeatedLog } from "@skein/core/RepeatedLog"
 import type { SharedGate } from "@skein/core/SharedGate"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -72,6 +73,7 @@ export const makeShares = (governor: Pick<typeof Governor.Service, "share">, wit
     const clock = yield* Effect.clock
     const gates: Array<SharedGate> = []
     const changed = yield* Effect.makeLatch(false)
+    const log = yield* makeRepeatedLog
 
     const pauses = (gate: SharedGate) =>
       Effect.gen(function*() {
@@ -115,14 +117,15 @@ export const makeShares = (governor: Pick<typeof Governor.Service, "share">, wit
       return within(
         Effect.zipRight(sql.unsafe(lock), Effect.forEach(gates, (gate) => divideOne(gate, began)))
       ).pipe(
-        Effect.map((apply) => {
+        Effect.flatMap((apply) => {
           for (const each of apply) each()
+          return log.worked
         }),
         // Whatever went wrong, the next round must come: without it, the shares of this runner lapse for ever.
         Effect.catchAllCause((cause) =>
           Cause.isInterruptedOnly(cause)
             ? Effect.failCause(cause)
-            : Effect.logWarning("The limits on requests could not be divided among the servers", Cause.pretty(cause))
+            : log.failed("The limits on requests could not be divided among the servers", Cause.pretty(cause))
         )
       )
     })

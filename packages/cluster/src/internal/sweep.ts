@@ -5,6 +5,7 @@
 import { Governor } from "@skein/core/Governor"
 import { Leases } from "@skein/core/Leases"
 import { SessionStorage } from "@skein/core/SessionStorage"
+import { isOutage } from "@skein/core/StorageError"
 import type { SessionID } from "@skein/domain/Id"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -55,7 +56,11 @@ export const sweep = (options: {
     const failed = new Map<SessionID, number>()
 
     const takeHere = (rootID: SessionID, since: number) =>
-      Effect.catchAll(options.takeUp(rootID, since), () => Effect.sync(() => void failed.set(rootID, patience)))
+      Effect.catchAll(options.takeUp(rootID, since), (error) =>
+        // Once the storage is back, the next look finds the tree.
+        Effect.sync(() =>
+          error._tag === "StorageError" && isOutage(error) ? undefined : void failed.set(rootID, patience)
+        ))
 
     /** Its files may be kept elsewhere. */
     const bring = (rootID: SessionID, since: number, waits: Effect.Effect<void>) =>

@@ -1,5 +1,6 @@
 /** Takes up a tree in which nobody works, and records that. */
 import { Session } from "@skein/core/Session"
+import { isOutage } from "@skein/core/StorageError"
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import type { Takeovers } from "./takeovers.ts"
@@ -11,7 +12,12 @@ export const makeTakeUp = (takeovers: Takeovers) =>
       Effect.flatMap((lost) => Effect.zipRight(session.resume(rootID), takeovers.taken(lost))),
       Effect.tap(Effect.logInfo(`${rootID} was taken up: nobody worked in it`)),
       Effect.catchIf((error) => error._tag === "StorageError" && error.reason === "held", () => Effect.void),
-      Effect.tapError(({ message }) => Effect.logWarning(`${rootID} could not be taken up`, message))
+      Effect.tapError((error) =>
+        // That the storage is away is logged once, and not for each tree.
+        error._tag === "StorageError" && isOutage(error)
+          ? Effect.void
+          : Effect.logWarning(`${rootID} could not be taken up`, error.message)
+      )
     ))
 
 /** What takes trees up. */

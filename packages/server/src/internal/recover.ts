@@ -1,7 +1,10 @@
 /** Resumes what earlier processes left unfinished, and leaves unfinished work to the next one. */
+import { Leases } from "@skein/core/Leases"
 import { Owner } from "@skein/core/Owner"
 import { Session } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
+import { isOutage } from "@skein/core/StorageError"
+import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 
@@ -22,6 +25,50 @@ export const resumeAll = Effect.gen(function*() {
       Effect.catchAll((error) => Effect.logWarning(`${rootID} was not resumed`, error.message))
     ), { concurrency: atOnce, discard: true })
 }).pipe(Effect.catchAll((error) => Effect.logError("Unfinished work was not resumed", error.message)))
+
+/** How long to wait until trees that could not be resumed are tried again. */
+const pause = "1 second"
+
+/** Resumes these trees, as far as they are unfinished; returns those to try again, because the storage is away. */
+const resumed = Effect.fnUntraced(function*(rootIDs: ReadonlySet<SessionID>) {
+  const session = yield* Session
+  const unfinished = yield* (yield* SessionStorage).unfinished
+  const failed = yield* Effect.forEach(
+    unfinished.filter((rootID) => rootIDs.has(rootID)),
+    (rootID) =>
+      session.resume(rootID).pipe(
+        Effect.as([]),
+        Effect.catchIf((error) => error._tag === "StorageError" && isOutage(error), () => Effect.succeed([rootID])),
+        Effect.catchAll((error) => Effect.as(Effect.logWarning(`${rootID} was not resumed`, error.message), []))
+      ),
+    { concurrency: atOnce }
+  )
+  return new Set(failed.flat())
+})
+
+/** Resumes what this process had to leave because its storage was away, as soon as that is back. */
+export const resumeAfterOutages = Effect.gen(function*() {
+  const leases = yield* Leases
+  const left = new Set<SessionID>()
+  const isLeft = yield* Effect.makeLatch(false)
+  leases.onOutage((rootIDs) => {
+    for (const rootID of rootIDs) left.add(rootID)
+    isLeft.unsafeOpen()
+  })
+  const round = Effect.suspend(() => {
+    const rootIDs = new Set(left)
+    left.clear()
+    isLeft.unsafeClose()
+    return Effect.map(
+      Effect.catchAll(resumed(rootIDs), () => Effect.succeed(rootIDs)),
+      (again) => {
+        for (const rootID of again) left.add(rootID)
+        if (again.size > 0) isLeft.unsafeOpen()
+      }
+    )
+  })
+  return yield* Effect.forever(Effect.zipRight(isLeft.await, Effect.zipRight(round, Effect.sleep(pause))))
+})
 
 /** Leaves the trees of this process, so that the next process resumes them. */
 export const leaveAll = Effect.gen(function*() {

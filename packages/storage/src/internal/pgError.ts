@@ -18,12 +18,14 @@ const detailOf = (cause: unknown): string =>
 
 /** Why there is no connection: the prefix of an SQLSTATE, or a code of Node. */
 const lost = [
-  "08000",
-  "08001",
-  "08003",
-  "08006",
-  // The server is stopping or starting, ends an idle session, or has no free connection slot.
-  "57P",
+  "08",
+  // It is not known whether the statement was completed.
+  "40003",
+  // The server is stopping, has crashed, or is starting; it ends an idle session, or has no free connection slot.
+  "57P01",
+  "57P02",
+  "57P03",
+  "57P05",
   "25P03",
   "53300",
   "ECONN",
@@ -47,9 +49,18 @@ export const isLost = (cause: unknown): boolean => {
   return code === "" ? lostWords.test(detailOf(cause)) : lost.some((each) => code.startsWith(each))
 }
 
-/** The prefix of an SQLSTATE, and its meaning. */
+/** The server lacks something for a while, such as memory, or its disk fails: the prefix of an SQLSTATE. */
+const lacking = ["53000", "53200", "58000", "58030"]
+
+const isLacking = (cause: unknown): boolean => lacking.some((each) => codeOf(cause).startsWith(each))
+
+/**
+ * The prefix of an SQLSTATE, and its meaning. What passes by itself is `busy` or `full`, together with lost connections: it is
+ * tried again for half a minute, and nothing else is (see `retryOutage`).
+ */
 const meanings: ReadonlyArray<readonly [code: string, reason: Reason]> = [
   ["23", "constraint"],
+  ...lacking.map((code) => [code, "busy"] as const),
   ["40001", "busy"],
   ["40P01", "busy"],
   ["55P03", "busy"],
@@ -81,6 +92,8 @@ const sentence = (reason: Reason, at: string, cause: unknown): string => {
     case "busy":
       return isLost(cause)
         ? `${at} could not be reached for 30 seconds (${detail}). See whether the server runs, then try again.`
+        : isLacking(cause)
+        ? `${at} could not do its work for 30 seconds (${detail}). See the log of the server, then try again.`
         : `${at} was locked by another process for 30 seconds (${detail}). See what it does in pg_stat_activity, then try again.`
     case "full":
       return `There is no space left for ${at} (${detail}). Free some space, then try again: what was stored before is safe.`

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import { leaseStatement } from "./leases.ts"
 import type { RenewOp } from "./op.ts"
 import type { Postgres } from "./pgConnection.ts"
-import { retryBusy } from "./writer.ts"
+import { retryOutage } from "./writer.ts"
 
 const operation = "renew"
 
@@ -31,7 +31,7 @@ export const makePgRenewals = ({ dialect, renewals }: Postgres) => {
   const execute = (sql: string, params: ReadonlyArray<unknown>) =>
     renewals.execute(dialect.text(sql), params, undefined).pipe(
       Effect.mapError((error: SqlError) => dialect.explain(operation, error)),
-      retryBusy
+      retryOutage
     )
   const all = textOf(dialect.now)
 

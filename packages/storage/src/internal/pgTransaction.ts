@@ -16,7 +16,7 @@ import type { Postgres } from "./pgConnection.ts"
 import { isLost } from "./pgError.ts"
 import { makeSelect, type Snapshot } from "./select.ts"
 import type { Within } from "./transaction.ts"
-import { retryBusy } from "./writer.ts"
+import { retryOutage } from "./writer.ts"
 
 /** Acknowledges commits only once they are on disk, whatever the server's setting. */
 const waitForDisk =
@@ -83,7 +83,7 @@ export const makePgTransactions = (database: Postgres) =>
     }
 
     const snapshot: Snapshot = (read) =>
-      retryBusy(use((connection) =>
+      retryOutage(use((connection) =>
         Effect.zipRight(
           run(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
           Effect.ensuring(read(makeSelect(connection, dialect)), rollback(connection))
@@ -99,5 +99,5 @@ export const makePgTransactions = (database: Postgres) =>
       ),
       ([row]) => row?.others
     )
-    return { othersVersion: retryBusy(othersVersion), snapshot, within }
+    return { othersVersion: retryOutage(othersVersion), snapshot, within }
   })

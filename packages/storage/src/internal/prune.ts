@@ -7,7 +7,7 @@ import type { Connection, Dialect } from "./dialect.ts"
 import type { ReadWriteLock } from "./readWriteLock.ts"
 import { makeSelect, type Select } from "./select.ts"
 import type { Value } from "./tables.ts"
-import { retryBusy } from "./writer.ts"
+import { retryOutage } from "./writer.ts"
 
 /** The maximum events per transaction, which limits how long the event loop is blocked. */
 const batch = 500
@@ -121,7 +121,7 @@ export const makePrune = (
     // A single statement is a transaction.
     change: (text, params) =>
       Effect.map(
-        retryBusy(lock.write(Effect.uninterruptible(select("prune", text, params)))),
+        retryOutage(lock.write(Effect.uninterruptible(select("prune", text, params)))),
         ({ length }) => length
       )
   }

@@ -15,7 +15,7 @@ import { makeQueries } from "./queries.ts"
 import { makeReadWriteLock, type ReadWriteLock } from "./readWriteLock.ts"
 import { makeSelect } from "./select.ts"
 import { makeTransaction, onConnection } from "./transaction.ts"
-import { makeWriter, noPlaces } from "./writer.ts"
+import { makeWriter, noPlaces, retryOutage } from "./writer.ts"
 
 /**
  * One connection for reads and writes, so that the next read sees every commit. A read never sees an open transaction,
@@ -29,8 +29,8 @@ const sharing = (
   const select = makeSelect(connection, dialect)
   return {
     within: onConnection(connection, dialect),
-    read: (operation, sql, params) => lock.read(select(operation, sql, params)),
-    snapshot: (use) => lock.read(use(select))
+    read: (operation, sql, params) => retryOutage(lock.read(select(operation, sql, params))),
+    snapshot: (use) => retryOutage(lock.read(use(select)))
   }
 }
 

@@ -11,7 +11,10 @@ export const codeOf = (cause: unknown): string =>
 
 const detailOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
 
-/** The prefix of a SQLite code, or a code of Node, and its meaning. */
+/**
+ * The prefix of a SQLite code, or a code of Node, and its meaning. What passes by itself is `busy` or `full`: it is tried again
+ * for half a minute, and nothing else is (see `retryOutage`).
+ */
 const meanings: ReadonlyArray<readonly [code: string, reason: Reason]> = [
   ["SQLITE_BUSY", "busy"],
   ["SQLITE_LOCKED", "busy"],
@@ -33,11 +36,16 @@ const meanings: ReadonlyArray<readonly [code: string, reason: Reason]> = [
   ["ENAMETOOLONG", "unreadable"]
 ]
 
+/** What SQLite says if the disk, or the network below it, did not do what it should: this may pass. */
+const ioFailed = "disk I/O error"
+
 /** How to fix each reason; `other` is everything else. */
 const sentence = (reason: Reason, file: string, detail: string): string => {
   switch (reason) {
     case "busy":
-      return `${file} was locked by another process for 30 seconds. End the process that holds it ("fuser ${file}" names it), then try again.`
+      return detail === ioFailed
+        ? `${file} could not be read or written for 30 seconds (${detail}). Check its disk, then try again: what was stored before is safe.`
+        : `${file} was locked by another process for 30 seconds. End the process that holds it ("fuser ${file}" names it), then try again.`
     case "full":
       return `There is no space left for ${file} (${detail}). Free some space, then try again: what was stored before is safe.`
     case "readonly":
@@ -85,8 +93,13 @@ export const explainCause = (
   }
   const code = codeOf(cause)
   if (code === "") return Option.none()
+  // While it is opened, a file that cannot be read is reported at once.
   const reason = code === "EACCES" || code === "EPERM"
     ? denied
+    : code.startsWith("SQLITE_IOERR") && operation !== "open"
+    ? "busy"
     : meanings.find(([prefix]) => code.startsWith(prefix))?.[1]
-  return Option.some(fileError(operation, reason ?? "other", file, detailOf(cause)))
+  return Option.some(
+    fileError(operation, reason ?? "other", file, code.startsWith("SQLITE_IOERR") ? ioFailed : detailOf(cause))
+  )
 }

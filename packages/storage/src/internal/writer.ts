@@ -39,24 +39,35 @@ const capacity = 1_024
  */
 const groupRows = 500
 
-/** How long to wait for a lock of another process, in milliseconds. */
+/** How long to wait for what passes, such as a lock of another process, in milliseconds. */
 const lockTimeout = 30_000
 
-/** The retry schedule while a lock or a restarting server is in the way. */
+/** The retry schedule while a lock, a restarting server or a full disk is in the way. */
 const whileBusy = Schedule.exponential(Duration.millis(5), 1.5).pipe(
   Schedule.union(Schedule.spaced(Duration.millis(100))),
   Schedule.jittered
 )
 
-/** Retries while another process holds the lock; other fibers run meanwhile. */
-export const retryBusy = <A, R>(effect: Effect.Effect<A, StorageError, R>): Effect.Effect<A, StorageError, R> =>
+const retryWhile = (isPassing: (error: StorageError) => boolean) =>
+<A, R>(
+  effect: Effect.Effect<A, StorageError, R>
+): Effect.Effect<A, StorageError, R> =>
   Effect.clockWith((clock) => {
     const end = elapsed(clock) + lockTimeout
     return Effect.retry(effect, {
       schedule: whileBusy,
-      while: (error) => error.reason === "busy" && elapsed(clock) < end
+      while: (error) => isPassing(error) && elapsed(clock) < end
     })
   })
+
+/** Retries while another process holds the lock, or the server restarts; other fibers run meanwhile. */
+export const retryBusy = retryWhile(({ reason }) => reason === "busy")
+
+/**
+ * The same for work in an open database, which also waits for space: somebody frees some, or PostgreSQL recycles its log. One
+ * that cannot even be opened is reported at once.
+ */
+export const retryOutage = retryWhile(({ reason }) => reason === "busy" || reason === "full")
 
 const groupsOf = (waiting: ReadonlyArray<Waiting>): ReadonlyArray<ReadonlyArray<Waiting>> => {
   const groups: Array<Array<Waiting>> = []
@@ -101,7 +112,7 @@ const transactions = ({ plan, transaction, lock }: {
   const separately = (group: ReadonlyArray<Waiting>): Effect.Effect<ReadonlyArray<Result>, StorageError> => {
     const plans = group.map(({ ops }) => planOf(ops))
     return Effect.map(
-      retryBusy(lock.write(transaction.each(plans.filter(Either.isRight).map(({ right }) => right)))),
+      retryOutage(lock.write(transaction.each(plans.filter(Either.isRight).map(({ right }) => right)))),
       (
         results
       ) => {
@@ -118,7 +129,7 @@ const transactions = ({ plan, transaction, lock }: {
       const planned = planOf(group.flatMap(({ ops }) => ops))
       // One commit must not fail because another one in the same group cannot be encoded or is refused.
       if (Either.isLeft(planned)) return group.length > 1 ? separately(group) : Effect.fail(planned.left)
-      return retryBusy(lock.write(transaction.all(planned.right))).pipe(
+      return retryOutage(lock.write(transaction.all(planned.right))).pipe(
         Effect.map((places) => group.map((): Result => Either.right(places))),
         Effect.catchIf((error) => group.length > 1 && isRefusal(error), () => separately(group))
       )

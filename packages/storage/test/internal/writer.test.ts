@@ -81,23 +81,40 @@ describe("writer", () => {
       yield* Fiber.joinAll(works)
     }))
 
+  it.scoped("waits for space on a full disk", () =>
+    Effect.gen(function*() {
+      const { run, storage } = yield* make()
+      const [pages] = yield* run("PRAGMA page_count")
+      yield* run(`PRAGMA max_page_count = ${Number(pages?.["page_count"])}`)
+      const big = [approval("big", "x".repeat(100_000))]
+      const waiting = yield* ask(storage.commit(big))
+      yield* TestClock.adjust("20 seconds")
+      expect((yield* Fiber.poll(waiting))._tag).toBe("None")
+      yield* run("PRAGMA max_page_count = 4294967294")
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(waiting)
+      expect(yield* run("SELECT id FROM approval")).toEqual([{ id: "big" }])
+    }))
+
   it.scoped("acknowledges nothing that could not be flushed", () =>
     Effect.gen(function*() {
       const { storage } = yield* make(Effect.fail(error("full")))
       expect((yield* Effect.flip(storage.commit([approval("a")]))).reason).toBe("full")
     }))
 
-  it.scoped("reports that the disk is full, stores nothing of the failed commit, and continues when there is space", () =>
+  it.scoped("reports after 30 seconds that the disk is full, stores nothing of the failed commit, and continues when there is space", () =>
     Effect.gen(function*() {
       const { run, storage } = yield* make()
       yield* storage.commit([approval("before")])
       const [pages] = yield* run("PRAGMA page_count")
       yield* run(`PRAGMA max_page_count = ${String(pages?.["page_count"])}`)
-      const results = yield* Effect.forEach(
+      const failing = yield* Effect.fork(Effect.forEach(
         ["a", "b"],
         (id) => Effect.either(storage.commit([approval(id, "x".repeat(100_000))])),
         { concurrency: "unbounded" }
-      )
+      ))
+      yield* TestClock.adjust("31 seconds")
+      const results = yield* Fiber.join(failing)
       expect(results.map((result) => Either.isLeft(result) && result.left.reason)).toEqual(["full", "full"])
       expect(results.map((result) => Either.isLeft(result) && result.left.message)[0]).toMatch(
         /no space left.*Free some/

@@ -9,12 +9,17 @@ import { countLost } from "../../Metrics.ts"
 import { elapsed, steady } from "../../MonotonicClock.ts"
 import { machineOfOwner, Owner } from "../../Owner.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
-import { heldByAnother, StorageError } from "../../StorageError.ts"
+import { heldByAnother, type StorageError } from "../../StorageError.ts"
 import type { Hold, Write } from "../../Write.ts"
 import { Flights } from "./flights.ts"
 import { makeGuard } from "./guard.ts"
 import { type Held, type HeldTrees, makeHeldTrees, type Moment } from "./heldTrees.ts"
+import { heldElsewhere, longestStall, stalled } from "./leaseErrors.ts"
 import { makeLeasePace, renewalInterval } from "./leasePace.ts"
+import { makeHealth } from "./makeHealth.ts"
+import { observe, type Observed } from "./observed.ts"
+import { StorageWatch } from "./storageWatch.ts"
+import { watchedStorage } from "./watchedStorage.ts"
 
 /** How long an expired lease must stay unchanged before it is taken over (ms), because the clock may have been set. */
 const watchTime = leaseLength
@@ -25,55 +30,22 @@ const watchTime = leaseLength
  */
 const certainTime = watchTime - 1_500
 
-/**
- * From here on a process whose commits do not end renews no leases (ms): others take its trees up. Commits end, or fail,
- * within 30 seconds, also if the database is restarted.
- */
-const longestStall = 35_000
-
 /** How long to wait for a live holder, which may be about to release the tree, and how often to read its lease (ms). */
 const holderWait = 2_000
 const pollInterval = 100
-
-/** What a waiting process has observed of another's lease. */
-interface Observed {
-  readonly lease: StoredLease
-  /** When it was last read, on the clock of `elapsed` (ms). */
-  readonly at: number
-  /** For how long it has stayed the same (ms). */
-  readonly unchanged: number
-  /** Whether it was renewed meanwhile. */
-  readonly isRenewed: boolean
-}
-
-/** A late read counts for at most one renewal: this process may have been suspended together with the holder. */
-const observe = (lease: StoredLease, at: number, before: Observed | undefined): Observed => {
-  if (before === undefined) return { lease, at, unchanged: 0, isRenewed: false }
-  const isSame = before.lease.until === lease.until && before.lease.epoch === lease.epoch
-  return {
-    lease,
-    at,
-    unchanged: isSame ? before.unchanged + Math.min(at - before.at, renewalInterval) : 0,
-    isRenewed: before.isRenewed || !isSame
-  }
-}
-
-const heldElsewhere = (rootID: SessionID) =>
-  new StorageError({
-    operation: "hold",
-    reason: "held",
-    message:
-      `Another process works in the session ${rootID}. Wait for it, stop it there, or continue with a copy: skein run --fork -s ${rootID}.`
-  })
 
 const isRefused = (error: StorageError): boolean => error.reason === "held"
 
 /** Makes the service, and the storage whose commits it fences. */
 export const makeLeases = () =>
   Effect.gen(function*() {
-    const storage = yield* SessionStorage
+    const given = yield* SessionStorage
     const owner = yield* Owner
     const clock = yield* Effect.clock
+    const watch = new StorageWatch(clock)
+    const storage = given.mail === undefined
+      ? given
+      : watchedStorage(given, watch.watch((error) => Effect.suspend(() => leaveAll(error))))
     const moment = (): Moment => ({ steady: steady(clock), wall: clock.unsafeCurrentTimeMillis() })
     const pace = makeLeasePace(clock)
     const isShared = storage.mail !== undefined
@@ -92,14 +64,18 @@ export const makeLeases = () =>
     /** What was seen of the leases of others. */
     let observations = new Map<SessionID, Observed>()
     const locks = new Map<SessionID, Effect.Semaphore>()
-    /** Trees that are being left: fibers that end now store nothing, and must not acquire the tree again. */
-    const leaving = new Set<SessionID>()
+    /**
+     * Trees that are being left, and why: fibers that end now store nothing, and must not acquire the tree again. The same
+     * process may, once they have ended: until then it could not tell their commits from its own.
+     */
+    const leaving = new Map<SessionID, StorageError>()
     /** Sessions that are being deleted, or were, until they leave memory. */
     const removed = new Set<SessionID>()
     const flights = new Flights(clock)
     const staleListeners: Array<(rootID: SessionID) => Effect.Effect<void>> = []
     const releaseListeners: Array<(rootID: SessionID) => Effect.Effect<void>> = []
     const renewalListeners: Array<(rootID: SessionID, left: number) => void> = []
+    const outageListeners: Array<(rootIDs: ReadonlyArray<SessionID>) => void> = []
 
     const withLock = <B, E>(rootID: SessionID, effect: Effect.Effect<B, E>) => {
       let lock = locks.get(rootID)
@@ -145,29 +121,45 @@ export const makeLeases = () =>
     const invalidate = (rootID: SessionID) =>
       Effect.forEach(staleListeners, (forget) => forget(rootID), { discard: true })
 
-    /** Ends what runs here of a lost tree. Forked, because a fiber of the tree may call it. */
-    const lose = (tree: Held, why: string): Effect.Effect<void> =>
+    /** Ends what runs here of a lost tree, because of `error`. Forked, because a fiber of the tree may call it. */
+    const lose = (tree: Held, error: StorageError, told: Effect.Effect<void>): boolean => {
+      const { rootID } = tree.lease
+      // A tree that was deleted here was not taken over.
+      if (!held.drop(tree) || removed.has(rootID)) return false
+      countLost()
+      leaving.set(rootID, error)
+      const ended = Effect.sync(() => void leaving.delete(rootID))
+      held.begin(Effect.zipRight(told, Effect.ensuring(invalidate(rootID), ended)))
+      return true
+    }
+
+    const loseTaken = (tree: Held) =>
       Effect.sync(() => {
         const { rootID } = tree.lease
-        // A tree that was deleted here was not taken over.
-        if (!held.drop(tree) || removed.has(rootID)) return
-        countLost()
-        held.begin(Effect.zipRight(
-          Effect.logError(`The session ${rootID} ${why}: its work here ends.`),
-          invalidate(rootID)
-        ))
+        const told = Effect.logError(`The session ${rootID} was taken over by another process: its work here ends.`)
+        lose(tree, heldByAnother("hold", { rootID }), told)
       })
 
-    const loseTaken = (tree: Held) => lose(tree, "was taken over by another process")
-
-    /** Leaves a tree to others, because nothing of it can be stored here. What may still be stored is read again then. */
-    const giveUp = (tree: Held) => {
-      epochs.delete(tree.lease.rootID)
-      return lose(
-        tree,
-        `is left to other processes, because this one could store nothing for ${longestStall / 1_000} s`
-      )
-    }
+    /**
+     * Leaves all trees as a crash would, because nothing can be stored or read: their next holder resumes them, which may be
+     * this process. What may still be stored is read again then. Before that error reaches anybody: nothing
+     * of it may be stored as an end.
+     */
+    const leaveAll = (error: StorageError): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        const lost = held.all().filter((tree) => {
+          epochs.delete(tree.lease.rootID)
+          return lose(tree, error, Effect.void)
+        })
+        if (lost.length === 0) return Effect.void
+        const rootIDs = lost.map(({ lease }) => lease.rootID)
+        for (const notify of outageListeners) notify(rootIDs)
+        return Effect.logError(
+          `The storage is away (${error.message}) The work in ${lost.length} ${
+            lost.length === 1 ? "tree" : "trees"
+          } ends here without an end. It continues from what is stored once the storage is back.`
+        )
+      })
 
     const isStillHeld = (tree: Held) => held.get(tree.lease.rootID) === tree
 
@@ -175,7 +167,7 @@ export const makeLeases = () =>
       Effect.suspend(() => {
         const [only, ...others] = some
         if (only === undefined) return Effect.void
-        if (isShared && flights.stalled > longestStall) return Effect.forEach(some, giveUp, { discard: true })
+        if (isShared && flights.stalled > longestStall) return leaveAll(stalled())
         const renewed = moment()
         const length = pace.length()
         return storage.commit(some.map(({ lease }) => ({ _tag: "Renew", lease, length }))).pipe(
@@ -210,7 +202,7 @@ export const makeLeases = () =>
     /** Whether no process holds a tree. */
     const isDue = (rootID: SessionID, before: Observed | undefined) =>
       Effect.gen(function*() {
-        if (held.get(rootID) !== undefined) return false
+        if (held.get(rootID) !== undefined || leaving.has(rootID)) return false
         const stored = Option.getOrUndefined(yield* storage.lease(rootID))
         if (stored === undefined || (yield* isFree(stored))) return stored !== undefined
         const observed = observe(stored, elapsed(clock), before)
@@ -257,7 +249,8 @@ export const makeLeases = () =>
 
     const acquire = (rootID: SessionID): Effect.Effect<() => void, StorageError> =>
       Effect.suspend(() => {
-        if (leaving.has(rootID)) return heldByAnother("hold", { rootID })
+        const error = leaving.get(rootID)
+        if (error !== undefined) return error
         const tree = held.get(rootID)
         // If another process may have taken it over, a renewal finds out.
         if (tree !== undefined && isCertain(tree)) return Effect.succeed(held.use(tree))
@@ -363,12 +356,13 @@ export const makeLeases = () =>
           observations = new Map()
           return yield* Effect.filter(rootIDs, (rootID) => isDue(rootID, before.get(rootID)))
         }),
+      failure: (rootID: SessionID) => leaving.get(rootID) ?? heldByAnother("hold", { rootID }),
       isHaunted: (rootID: SessionID) => held.get(rootID)?.lingers === true,
       leave: (rootID: SessionID, last: () => ReadonlyArray<Write> = () => []) =>
         Effect.suspend(() => {
           const tree = held.get(rootID)
           if (tree === undefined || !held.drop(tree)) return Effect.void
-          leaving.add(rootID)
+          leaving.set(rootID, heldByAnother("hold", { rootID }))
           const writes = last()
           // Release only after everything of the tree has ended here.
           return invalidate(rootID).pipe(
@@ -379,7 +373,8 @@ export const makeLeases = () =>
         }).pipe(Effect.uninterruptible),
       onStale: (forget: (rootID: SessionID) => Effect.Effect<void>) => void staleListeners.push(forget),
       onRenewed: (notify: (rootID: SessionID, left: number) => void) => void renewalListeners.push(notify),
-      onReleased: (notify: (rootID: SessionID) => Effect.Effect<void>) => void releaseListeners.push(notify)
+      onReleased: (notify: (rootID: SessionID) => Effect.Effect<void>) => void releaseListeners.push(notify),
+      onOutage: (notify: (rootIDs: ReadonlyArray<SessionID>) => void) => void outageListeners.push(notify)
     }
-    return { leases, storage: { ...storage, commit } }
+    return { leases, storage: { ...storage, commit }, health: yield* makeHealth(watch, isShared) }
   })

@@ -15,7 +15,7 @@ import * as Option from "effect/Option"
 import { Journal } from "../../Journal.ts"
 import { Leases } from "../../Leases.ts"
 import { type SessionStopped, stoppedBefore } from "../../SessionError.ts"
-import { heldByAnother, type StorageError } from "../../StorageError.ts"
+import type { StorageError } from "../../StorageError.ts"
 import type { PromptError, Turn } from "../../Turn.ts"
 import { startsLoop } from "../../Unfinished.ts"
 import { inSlices } from "../fairScheduler.ts"
@@ -32,12 +32,11 @@ import { renewSummary } from "../summary/makeSummary.ts"
 import { spanNow, underSpan } from "../traced.ts"
 import { runTurn } from "../turn/turn.ts"
 
-/** The error of a turn that was interrupted: a stop, or another process that took over the tree. */
+/** The error of a turn that was interrupted: a stop, another process that took over the tree, or a storage that is away. */
 const interruptedBy = (
   { info: { id, rootID }, isLeaving }: Live,
   leases: Context.Tag.Service<Leases>
-): StorageError | SessionStopped =>
-  !isLeaving && leases.epoch(rootID) === 0 ? heldByAnother("prompt", { rootID }) : stopped(id)
+): StorageError | SessionStopped => !isLeaving && leases.epoch(rootID) === 0 ? leases.failure(rootID) : stopped(id)
 
 const stopped = (id: SessionID) => stoppedBefore(id, "it answered")
 

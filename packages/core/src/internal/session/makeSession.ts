@@ -28,7 +28,7 @@ import { changeMode } from "./changeMode.ts"
 import { createChild, createSession } from "./createSession.ts"
 import { handOver, isMovable } from "./handOver.ts"
 import { leaveTree } from "./leaveTree.ts"
-import { appendTo, forkFrom, messagesOf, promptSession, renameSession } from "./sessionOperations.ts"
+import { appendTo, forkFrom, messagesOf, promptSession, renameSession, resumeSession } from "./sessionOperations.ts"
 
 type Services =
   | Answerer
@@ -76,7 +76,7 @@ export const makeSession = Effect.gen(function*() {
             live.run.lastTurn ?? Effect.succeed(undefined))
       ),
     append: (id: SessionID, input: string | ReadonlyArray<PartInput>) => given(appendTo(id, input)),
-    resume: (id: SessionID) => given(table.work(id, recovery.recover)),
+    resume: (id: SessionID) => given(resumeSession(id)),
     compact: (id: SessionID) => given(table.work(id, compactNow)),
     summarize: (id: SessionID) => given(table.work(id, summarize)),
     summarized: (id: SessionID) => opened(id, summarized),

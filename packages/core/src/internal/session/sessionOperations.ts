@@ -6,6 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
 import { Journal } from "../../Journal.ts"
+import { Leases } from "../../Leases.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { type Newest, newestOf } from "../../StorageFilter.ts"
 import type { PromptOptions } from "../../Turn.ts"
@@ -49,6 +50,26 @@ export const promptSession = Effect.fnUntraced(function*(
       Effect.flatMap((withContext) => runner.submit(live, withContext, options, stops))
     )
   })
+})
+
+/**
+ * Continues what is unfinished of a tree. If that is stored although nothing of it runs here, an end could not be stored, and
+ * memory is not trusted: the tree is read again, as after a crash.
+ */
+export const resumeSession = Effect.fnUntraced(function*(id: SessionID) {
+  const table = yield* SessionTable
+  const leases = yield* Leases
+  const recovery = yield* Recovery
+  const isIdle = () => {
+    const root = table.peek(id)?.root
+    return root?.isRecovered === true && !leases.isUsed(root.info.id)
+  }
+  if (isIdle()) {
+    const unfinished = yield* (yield* SessionStorage).unfinished
+    const root = table.peek(id)?.root
+    if (root !== undefined && isIdle() && unfinished.includes(root.info.id)) yield* table.close(root.info.id)
+  }
+  yield* table.work(id, recovery.recover)
 })
 
 /** Stores a message without answering it. */

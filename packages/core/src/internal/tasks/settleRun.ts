@@ -12,7 +12,7 @@ import type { WorkspaceEnd } from "../../Isolation.ts"
 import { Journal } from "../../Journal.ts"
 import type { Entry } from "../../JournalEntry.ts"
 import { Leases } from "../../Leases.ts"
-import { heldByAnother, StorageError } from "../../StorageError.ts"
+import { StorageError } from "../../StorageError.ts"
 import { closeStopped } from "../conversation/closeTurn.ts"
 import type { Live } from "../live/Live.ts"
 import type { RunningTask } from "../live/Live.ts"
@@ -121,6 +121,13 @@ const endFacts = (
   ]
 }
 
+/** Fails if the tree was lost. */
+const stillHeld = ({ info: { rootID } }: Live) =>
+  Effect.flatMap(
+    Leases,
+    (leases) => leases.epoch(rootID) === 0 ? Effect.fail(leases.failure(rootID)) : Effect.void
+  )
+
 /** Stores the outcome of a run and delivers it: to the call that waits, or to the session's inbox. */
 export const settleRun = Effect.fnUntraced(function*(
   parent: Live,
@@ -144,7 +151,7 @@ export const settleRun = Effect.fnUntraced(function*(
   task.isSettling = true
   const { row: run } = task
   // The next holder of the tree continues the run, and its worktree.
-  if ((yield* Leases).epoch(parent.info.rootID) === 0) return yield* heldByAnother("settle", parent.info)
+  yield* stillHeld(parent)
   yield* closeInterrupted(task)
   const outcome = yield* outcomeOf(parent, task, end, start)
   const settled: TaskRun = { ...run, state: "settled", outcome, time: { ...run.time, settled: now } }

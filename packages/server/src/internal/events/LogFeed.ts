@@ -1,6 +1,7 @@
 /** Owns the events of all trees for all clients that watch them: in the order of the log, each encoded once. */
 import { Bus } from "@skein/core/Bus"
 import { SessionStorage } from "@skein/core/SessionStorage"
+import { isOutage } from "@skein/core/StorageError"
 import type { Event } from "@skein/domain/Event"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -63,7 +64,11 @@ export const makeLogFeed: Effect.Effect<TreeFeed, never, Bus | Scope.Scope | Ses
       for (const event of passing.splice(0)) send(event)
     }).pipe(
       Effect.catchAll((error) =>
-        Effect.zipRight(Effect.logWarning("Events could not be read", error.message), Effect.sleep(1_000))
+        // That the storage is away is logged once, and not for each tree.
+        Effect.zipRight(
+          isOutage(error) ? Effect.void : Effect.logWarning("Events could not be read", error.message),
+          Effect.sleep(1_000)
+        )
       ),
       Effect.forever
     )

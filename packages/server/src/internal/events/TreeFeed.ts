@@ -1,7 +1,7 @@
 /** Owns the events of one tree for all clients that watch it: in the order of their `seq`, each encoded once. */
 import { Bus } from "@skein/core/Bus"
 import { SessionStorage } from "@skein/core/SessionStorage"
-import type { StorageError } from "@skein/core/StorageError"
+import { isOutage, type StorageError } from "@skein/core/StorageError"
 import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
@@ -122,7 +122,11 @@ export const makeTreeFeed = (
       if (deliveries.held.size > 0 && deliveries.position !== undefined) yield* catchUp
     }).pipe(
       Effect.catchAll((error) =>
-        Effect.zipRight(Effect.logWarning("Events could not be read", error.message), Effect.sleep(1_000))
+        // That the storage is away is logged once, and not for each tree.
+        Effect.zipRight(
+          isOutage(error) ? Effect.void : Effect.logWarning("Events could not be read", error.message),
+          Effect.sleep(1_000)
+        )
       ),
       Effect.forever
     )

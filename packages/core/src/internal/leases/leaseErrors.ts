@@ -1,0 +1,28 @@
+/** Why a tree cannot be acquired, or has to be left. */
+import type { SessionID } from "@skein/domain/Id"
+import { StorageError } from "../../StorageError.ts"
+
+/**
+ * From here on a process whose commits do not end renews no leases (ms): others take its trees up. Commits end, or fail,
+ * within 30 seconds, also if the database is restarted.
+ */
+export const longestStall = 35_000
+
+/** Another process holds the tree. */
+export const heldElsewhere = (rootID: SessionID) =>
+  new StorageError({
+    operation: "hold",
+    reason: "held",
+    message:
+      `Another process works in the session ${rootID}. Wait for it, stop it there, or continue with a copy: skein run --fork -s ${rootID}.`
+  })
+
+/** Commits hang, and will not even fail. */
+export const stalled = () =>
+  new StorageError({
+    operation: "commit",
+    reason: "busy",
+    message: `Nothing could be stored for ${
+      longestStall / 1_000
+    } seconds. See whether the database runs, then try again.`
+  })

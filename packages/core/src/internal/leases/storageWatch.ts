@@ -1,0 +1,73 @@
+/** Decides from the requests to the storage whether it is away: nothing ends, or what ends has failed because of it. */
+import * as Cause from "effect/Cause"
+import type * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import { elapsed } from "../../MonotonicClock.ts"
+import { isOutage, type StorageError } from "../../StorageError.ts"
+import type { Lane, Watch } from "./watchedStorage.ts"
+
+/** How long requests may wait before the storage counts as away (ms): longer than a slow disk takes. */
+const patience = 3_000
+
+/** How long a failure counts without another request that shows how it is now (ms). */
+const memory = 10_000
+
+/** The requests of one kind. */
+interface Requests {
+  waiting: number
+  /** When one last ended well, or when the first of them began. */
+  since: number
+  failed: number | undefined
+}
+
+const made = (): Requests => ({ waiting: 0, since: 0, failed: undefined })
+
+/** How the storage does. */
+export class StorageWatch {
+  readonly #clock: Clock.Clock
+  readonly #lanes: Readonly<Record<Lane, Requests>> = { commits: made(), renewals: made(), reads: made() }
+
+  constructor(clock: Clock.Clock) {
+    this.#clock = clock
+  }
+
+  /** For how long it has been away, in milliseconds; 0 if it answers. */
+  get away(): number {
+    const now = elapsed(this.#clock)
+    return Math.max(0, ...Object.values(this.#lanes).map((requests) => awayIn(requests, now)))
+  }
+
+  /** Watches requests; `failed` is called before the caller gets an error that the storage is to blame for. */
+  watch(failed: (error: StorageError) => Effect.Effect<void>): Watch {
+    return (lane, request) => {
+      const requests = this.#lanes[lane]
+      return Effect.suspend(() => {
+        if (requests.waiting++ === 0 && requests.failed === undefined) requests.since = elapsed(this.#clock)
+        return Effect.onExit(request, (exit) => {
+          requests.waiting--
+          const now = elapsed(this.#clock)
+          if (Exit.isFailure(exit)) {
+            const error = Option.getOrUndefined(Cause.failureOption(exit.cause))
+            // It was not waited for any longer, which says nothing about the storage.
+            if (error === undefined) return Effect.void
+            if (isOutage(error)) {
+              requests.failed = now
+              return failed(error)
+            }
+          }
+          requests.since = now
+          requests.failed = undefined
+          return Effect.void
+        })
+      })
+    }
+  }
+}
+
+const awayIn = ({ failed, since, waiting }: Requests, now: number): number => {
+  const isSilent = waiting > 0 && now - since >= patience
+  const hasFailed = failed !== undefined && now - failed < memory
+  return isSilent || hasFailed ? now - since : 0
+}

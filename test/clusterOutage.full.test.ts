@@ -1,0 +1,105 @@
+/** Servers live through an outage of PostgreSQL that is longer than they wait: nothing is lost, failed or doubled. */
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { afterAll, expect, it, vi } from "vitest"
+import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { atEnd } from "./support/atEnd.ts"
+import { sandbox } from "./support/cli.ts"
+import { startRunner } from "./support/cluster.ts"
+import { type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
+import { startServer } from "./support/server.ts"
+import { until } from "./support/until.ts"
+
+vi.setConfig({ testTimeout: 90_000 })
+
+const postgres = await startPostgres().catch((error: unknown) => String(error))
+
+/** How long PostgreSQL is away (ms). */
+const outage = 45_000
+
+const workers = ["one", "two", "three"]
+
+/** A root that waits for three subagents, each of which reads a file, runs a command, and reads again. */
+const answer = async ({ messages, user }: LlmRequest): Promise<LlmAnswer | string> => {
+  const done = messages.filter(({ role }) => role === "tool").length
+  await sleep(400)
+  const name = workers.find((each) => user[0] === each)
+  if (name === undefined) {
+    return done > 0
+      ? "the end"
+      : {
+        calls: workers.map((each) => ({
+          tool: "task",
+          args: { description: each, prompt: each, subagent_type: "general" }
+        }))
+      }
+  }
+  if (done >= 8) return `${name} is done`
+  return done % 2 === 0
+    ? { calls: [{ tool: "read", args: { filePath: "a.txt", limit: done + 1 } }] }
+    : { calls: [{ tool: "bash", args: { command: `echo ${name}${done} >> effects.log` } }] }
+}
+
+const startAlone = async (llm: { readonly url: string }, database: string) => {
+  const at = sandbox({ llm: llm.url })
+  atEnd(at.remove)
+  const server = await startServer(at, ["--db", database])
+  atEnd(async () => {
+    server.child.kill("SIGKILL")
+    await server.ended
+  })
+  return { ...server, at }
+}
+
+if (typeof postgres === "string") {
+  it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
+} else {
+  afterAll(postgres.stop)
+
+  it("trees at two servers of a cluster, and at one without, continue after 45 seconds", async () => {
+    await Promise.all(["shared", "alone"].map(postgres.create))
+    const llm = await startLlm(answer)
+    atEnd(llm.close)
+    const servers = [
+      await startRunner(llm, postgres.url("shared")),
+      await startRunner(llm, postgres.url("shared")),
+      await startAlone(llm, postgres.url("alone"))
+    ]
+    const trees = await Promise.all(servers.map(async (server, n) => {
+      const { json: { id } } = await server.send("/v1/sessions", {
+        directory: server.at.project,
+        title: "t",
+        mode: "auto",
+        model: { providerID: "openai", modelID: "m" }
+      })
+      expect(await server.send(`/v1/sessions/${id}/prompt`, { text: "Go" })).toMatchObject({ status: 202 })
+      return { server, id: id as string, database: n < 2 ? "shared" : "alone" }
+    }))
+    await llm.asked(20)
+    await postgres.halt()
+    await sleep(outage)
+    await postgres.start()
+    await Promise.all(trees.map(async ({ database, id, server }) => {
+      await until(async () =>
+        JSON.stringify((await server.send(`/v1/sessions/${id}/messages`)).json).includes("the end")
+      )
+      await until(async () => (await server.send(`/v1/sessions/${id}/rest`)).status === 200)
+      const { parts, runs, waiting } = await postgres.look(database, id)
+      expect(runs.map(({ outcome, state }) => [state, outcome?.status])).toEqual(
+        workers.map(() => ["settled", "completed"])
+      )
+      expect(waiting).toBe(0)
+      const open = parts.filter(({ state, type }) => type === "tool" && !/^(completed|error)$/.test(state.status))
+      expect(open).toEqual([])
+      expect(JSON.stringify(parts)).not.toMatch(/its caller|could not be reached/)
+      const effects = readFileSync(join(server.at.project, "effects.log"), "utf8").trim().split("\n")
+      expect(new Set(effects).size).toBe(effects.length)
+    }))
+    // The log says it, and does not repeat it for each request and tree.
+    for (const server of servers) {
+      const lines = server.output().split("\n").filter((line) => /WARN|ERROR/.test(line))
+      expect(lines.length, lines.join("\n")).toBeLessThan(40)
+    }
+  })
+}
