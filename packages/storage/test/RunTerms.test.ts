@@ -174,6 +174,31 @@ for (const [name, backend] of Object.entries(backends)) {
   })
 }
 
+it.scopedLive("a task whose run cannot be read may do nothing until it is resumed", () =>
+  Effect.gen(function*() {
+    const filename = yield* inFile
+    const scripts = { build: [Scripted.tasks({ general: "p" }), "Done"], general: ["Done"] }
+    const root = yield* Effect.flatMap(
+      opened(Sqlite.layer({ filename })),
+      (storage) => process("first", storage, lax, scripts, begin)
+    ).pipe(Effect.scoped)
+    yield* sql(filename, "UPDATE run SET data = '{'")
+    const storage = yield* opened(Sqlite.layer({ filename }))
+    const results = yield* process(
+      "second",
+      storage,
+      lax,
+      { general: [touching, "Done"] },
+      Effect.gen(function*() {
+        const session = yield* Session
+        const [child] = yield* session.children(root)
+        yield* session.prompt(child!.id, "Once more")
+        return yield* resultsOf(root)
+      })
+    )
+    expect(results).toEqual([expect.stringContaining("no tool"), expect.stringContaining("no tool")])
+  }))
+
 const ses = SessionID.make("ses_a")
 const rules: Ruleset = Array.from({ length: 50 }, (_, at) => ({
   permission: "edit",

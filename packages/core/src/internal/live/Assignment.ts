@@ -5,6 +5,13 @@ import type { AnswerForm } from "./Inbox.ts"
 /** The terms of a root, and of a run that nothing bounds. */
 export const noTerms: RunTerms = { ceilings: [], rules: [], shared: [] }
 
+/** The terms of a run that cannot be read: nothing is known of them, so nothing is allowed. */
+export const unreadableTerms: RunTerms = {
+  ceilings: [[{ permission: "*", pattern: "*", action: "deny" }]],
+  rules: [],
+  shared: []
+}
+
 /** The terms of a stored run. */
 export const termsOf = ({ ceilings = [], terms }: Pick<TaskRun, "ceilings" | "terms">): RunTerms =>
   terms ?? (ceilings.length === 0 ? noTerms : { ...noTerms, ceilings })

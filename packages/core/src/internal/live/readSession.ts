@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { notFound } from "../../SessionError.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
-import { noTerms, termsOf } from "./Assignment.ts"
+import { noTerms, termsOf, unreadableTerms } from "./Assignment.ts"
 import type { LiveMessage } from "./History.ts"
 import type { Live } from "./Live.ts"
 
@@ -40,8 +40,9 @@ const readInbox = Effect.fnUntraced(function*(id: SessionID) {
 const readTerms = Effect.fnUntraced(function*({ id, parentID }: SessionInfo) {
   if (parentID === undefined) return noTerms
   const storage = yield* SessionStorage
-  const { rows } = yield* storage.runs({ taskID: id })
+  const { rows, unreadable } = yield* storage.runs({ taskID: id })
   const run = rows.findLast(({ time }) => time.started !== undefined) ?? rows[0]
+  if (unreadable.some((row) => run === undefined || row.id > run.id)) return unreadableTerms
   return run === undefined ? noTerms : termsOf(run)
 })
 
