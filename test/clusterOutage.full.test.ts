@@ -76,9 +76,23 @@ if (typeof postgres === "string") {
       expect(await server.send(`/v1/sessions/${id}/prompt`, { text: "Go" })).toMatchObject({ status: 202 })
       return { server, id: id as string, database: n < 2 ? "shared" : "alone" }
     }))
+    const { id: watched, server: first } = trees[0]!
+    const beats = first.follow(watched, undefined, ({ data, type }) => type === "heartbeat" && "storage" in data)
     await llm.asked(20)
     await postgres.halt()
     await sleep(outage)
+    for (const { url } of servers) {
+      expect((await fetch(`${url}/healthz`)).status).toBe(200)
+      const ready = await fetch(`${url}/readyz`)
+      expect([ready.status, await ready.json()]).toEqual([
+        503,
+        expect.objectContaining({
+          type: "urn:skein:StorageUnavailable",
+          detail: expect.stringContaining("not answered")
+        })
+      ])
+    }
+    expect((await beats).at(-1)?.data).toMatchObject({ storage: "away" })
     await postgres.start()
     await Promise.all(trees.map(async ({ database, id, server }) => {
       await until(async () =>
@@ -96,6 +110,7 @@ if (typeof postgres === "string") {
       const effects = readFileSync(join(server.at.project, "effects.log"), "utf8").trim().split("\n")
       expect(new Set(effects).size).toBe(effects.length)
     }))
+    for (const { url } of servers) await until(async () => (await fetch(`${url}/readyz`)).status === 200)
     // The log says it, and does not repeat it for each request and tree.
     for (const server of servers) {
       const lines = server.output().split("\n").filter((line) => /WARN|ERROR/.test(line))

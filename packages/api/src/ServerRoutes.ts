@@ -15,7 +15,17 @@ const about = (summary: string, description?: string) =>
 export class PublicRoutes extends HttpApiGroup.make("public")
   .add(
     HttpApiEndpoint.get("health", "/healthz").addSuccess(Schema.Struct({ status: Schema.Literal("ok") }))
-      .annotateContext(about("Checks that the server runs"))
+      .annotateContext(about(
+        "Checks that the server runs",
+        "It answers also while the database is away: a restart of the server would not help then."
+      ))
+  )
+  .add(
+    HttpApiEndpoint.get("ready", "/readyz").addSuccess(Schema.Struct({ status: Schema.Literal("ok") }))
+      .annotateContext(about(
+        "Checks that the server can work",
+        "503 with the kind `StorageUnavailable` while the database is away, locked or full. The server then waits for it."
+      ))
   )
   .add(
     HttpApiEndpoint.post("handshake", "/v1/handshake").setPayload(Handshake)

@@ -2,6 +2,7 @@
 import type { Bus } from "@skein/core/Bus"
 import type { SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
+import { StorageHealth, type StorageTrouble } from "@skein/core/StorageHealth"
 import type { SessionID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -49,9 +50,13 @@ const make = (pace: number, isShared: boolean) =>
     })
     const all = yield* RcMap.make({ lookup: () => Effect.flatMap(makeLogFeed, watched) })
 
-    const pulse = Effect.sync(() => {
-      for (const client of clients) client.send(heartbeat)
-    })
+    const health = yield* StorageHealth
+    const tell = (trouble: StorageTrouble | undefined) => {
+      const frame = heartbeat(trouble)
+      for (const client of clients) client.send(frame)
+    }
+    const pulse = Effect.sync(() => tell(health.trouble()))
+    yield* Effect.acquireRelease(Effect.sync(() => health.onChange(tell)), (forget) => Effect.sync(forget))
     // Other processes may store events of a tree that is watched here.
     const catchUp = Effect.catchAll(
       Effect.forEach(open, (feed) => feed.catchUp, { discard: true }),
@@ -84,10 +89,13 @@ export class Feeds extends Context.Tag("@skein/server/internal/events/Feeds")<Fe
   readonly close: Effect.Effect<void>
 }>() {
   /** Feeds that end with the layer. */
-  static readonly layer: Layer.Layer<Feeds, never, Bus | SessionStorage> = Layer.scoped(Feeds, make(beat, false))
+  static readonly layer: Layer.Layer<Feeds, never, Bus | SessionStorage | StorageHealth> = Layer.scoped(
+    Feeds,
+    make(beat, false)
+  )
 
   /** Feeds of trees in which other servers work as well: what those store is looked for often. */
-  static readonly layerShared: Layer.Layer<Feeds, never, Bus | SessionStorage> = Layer.scoped(
+  static readonly layerShared: Layer.Layer<Feeds, never, Bus | SessionStorage | StorageHealth> = Layer.scoped(
     Feeds,
     make(sharedPace, true)
   )

@@ -1,4 +1,5 @@
 /** Decides the format of events on the wire: server-sent events, encoded once for all clients. */
+import type { StorageTrouble } from "@skein/core/StorageHealth"
 import type { Event } from "@skein/domain/Event"
 
 const encode = (text: string): Buffer => Buffer.from(text, "utf8")
@@ -23,8 +24,13 @@ export type ResetReason =
 export const resetFrame = (reason: ResetReason, id: string): Frame =>
   encode(`id: ${id}\nevent: reset\ndata: ${JSON.stringify({ reason })}\n\n`)
 
-/** Shows that the connection is alive. */
-export const heartbeat: Frame = encode("event: heartbeat\ndata: {}\n\n")
+/** Shows that the connection is alive, and whether the storage is away: no event comes until it is back. */
+export const heartbeat = (trouble: StorageTrouble | undefined): Frame =>
+  encode(
+    `event: heartbeat\ndata: ${
+      JSON.stringify(trouble === undefined ? {} : { storage: "away", since: trouble.since })
+    }\n\n`
+  )
 
 /** Begins a stream; browsers wait this long before they reconnect. */
 export const opening: Frame = encode("retry: 1000\n\n")

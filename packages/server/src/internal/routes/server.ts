@@ -6,6 +6,8 @@ import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import { Api } from "@skein/api/Api"
 import { problem } from "@skein/api/Problem"
 import { SessionStorage } from "@skein/core/SessionStorage"
+import { StorageHealth, type StorageTrouble } from "@skein/core/StorageHealth"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { pid } from "node:process"
 import { prove } from "../login/token.ts"
@@ -21,10 +23,26 @@ const badCode = problem(
 
 const noCluster = problem(404, "NoCluster", "This server is in no cluster. Start it with --cluster, on PostgreSQL.")
 
+/** Without the address of the database: the route needs no token. */
+const notReady = ({ since }: StorageTrouble, now: number) =>
+  problem(
+    503,
+    "StorageUnavailable",
+    `The database has not answered for ${
+      Math.round((now - since) / 1_000)
+    } s, or stores nothing. Work waits for it, and continues once it is back. The log of the server says more.`
+  )
+
 /** The routes that need no token. */
 export const publicRoutes = HttpApiBuilder.group(Api, "public", (handlers) =>
   handlers
     .handle("health", () => Effect.succeed({ status: "ok" as const }))
+    .handle("ready", () =>
+      Effect.gen(function*() {
+        const trouble = (yield* StorageHealth).trouble()
+        if (trouble !== undefined) return yield* Effect.fail(notReady(trouble, yield* Clock.currentTimeMillis))
+        return { status: "ok" as const }
+      }))
     .handle("handshake", ({ payload }) =>
       Effect.map(ServerState, ({ options }) => ({ answer: prove(options.token, payload.nonce) })))
     .handle("login", ({ payload }) =>
