@@ -58,6 +58,12 @@ export const bans = [
     fix: "Keep the typed error, or die with a message that says why it cannot happen (Effect.orDieWith)"
   },
   {
+    uses: ["sql.withTransaction", "client.withTransaction", "SqlClient.withTransaction"],
+    why: "dies if its COMMIT or ROLLBACK fails, as both do on a lost connection or a full disk",
+    fix:
+      "Use a transaction whose COMMIT fails with an error: storage's Within, or inTransaction and ownConnection of the cluster"
+  },
+  {
     uses: ["Effect.forkDaemon", "Effect.runFork"],
     why: "starts a fiber that no scope ends",
     fix: "Use Effect.forkScoped, Effect.forkIn or a FiberSet",

@@ -84,7 +84,7 @@ const refuseUnended = ({ exceeded, exit, lapsed, output, timedOut }: ShellEnd, t
   }
   if (lapsed === true) {
     const why =
-      "The command was killed before it ended, because this server was too slow to keep the session for a moment."
+      "The command was killed before it ended, because this server could not keep the session for a moment: it, or its database, was too slow."
     return refuse("lapsed", `${why} What it did until then remains: check that before you repeat it. ${wrote}`, {
       exit
     })

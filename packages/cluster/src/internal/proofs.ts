@@ -8,6 +8,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
+import { inTransaction } from "./inTransaction.ts"
 import { nonceFile, nonceHash, writeNonce } from "./nonce.ts"
 
 /** How many trees may wait until their directory is proved. */
@@ -51,7 +52,7 @@ const prove = (sql: SqlClient.SqlClient, machine: string, directory: string) =>
     if (hash === undefined) return
     yield* sql`INSERT INTO cluster_directory (host, directory, hash) VALUES (${machine}, ${directory}, ${hash})
       ON CONFLICT (host, directory) DO UPDATE SET hash = excluded.hash`
-  }).pipe(sql.withTransaction)
+  }).pipe(inTransaction(sql))
 
 /**
  * From now on this runner proves that it sees the directories of the trees that it holds. Gives the function that checks
@@ -82,7 +83,7 @@ export const makeProofs = Effect.gen(function*() {
         })
       )
         .pipe(
-          // A transaction dies if its connection is lost before it ends. The next tree must be proved all the same.
+          // Whatever failed, the next tree must be proved all the same.
           Effect.catchAllCause((cause) => {
             held.delete(rootID)
             return Effect.logWarning("Other hosts cannot know that they share a directory", Cause.pretty(cause))

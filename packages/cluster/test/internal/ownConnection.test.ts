@@ -1,10 +1,14 @@
 import { describe, expect, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
 import * as TestClock from "effect/TestClock"
 import { once } from "node:events"
 import { createServer, type Socket } from "node:net"
+import { openClient } from "../../src/internal/database.ts"
+import { inTransaction } from "../../src/internal/inTransaction.ts"
 import { makeOwnConnection } from "../../src/internal/ownConnection.ts"
 
 /** A message of PostgreSQL's protocol. */
@@ -109,5 +113,24 @@ describe("a connection for transactions of its own", () => {
       expect(yield* Effect.flip(within(Effect.fail("no")))).toBe("no")
       expect(yield* within(Effect.succeed(2))).toBe(2)
       expect(statements).toEqual(["1: SELECT 1", "1: BEGIN", "2: SELECT 1", "2: BEGIN", "2: COMMIT"])
+    }))
+})
+
+describe("a transaction of a client", () => {
+  it.scoped("fails if its COMMIT does, and does not die of it", () =>
+    Effect.gen(function*() {
+      const { statements, url } = yield* serve((text) => text === "COMMIT" ? "cut" : "answer")
+      const sql = yield* openClient(url, { applicationName: "test", maxConnections: 1 })
+      const exit = yield* Effect.exit(inTransaction(sql)(Effect.succeed(1)))
+      expect(Exit.isFailure(exit) && Cause.failureOption(exit.cause)).toMatchObject({ value: { _tag: "SqlError" } })
+      expect(statements.slice(0, 3)).toEqual(["1: SELECT 1", "1: BEGIN", "1: COMMIT"])
+    }))
+
+  it.scoped("is rolled back if its work fails", () =>
+    Effect.gen(function*() {
+      const { statements, url } = yield* serve(() => "answer")
+      const sql = yield* openClient(url, { applicationName: "test", maxConnections: 1 })
+      expect(yield* Effect.flip(inTransaction(sql)(Effect.fail("no")))).toBe("no")
+      expect(statements).toEqual(["1: SELECT 1", "1: BEGIN", "1: ROLLBACK"])
     }))
 })
