@@ -102,7 +102,9 @@ if (typeof postgres === "string") {
       await until(() => !pids.some(isAlive))
       server.child.kill("SIGCONT")
       await llm.asked(2)
-      expect(llm.requests[1]?.last).toContain("killed before it ended, because this server was too slow")
+      expect(llm.requests[1]?.last).toContain(
+        "killed before it ended, because this server could not keep the session for a moment"
+      )
     })
 
     it("ends them before another server reports them", async () => {

@@ -27,6 +27,8 @@ export const noPlaces: Places = new Map()
 
 interface Waiting {
   readonly ops: ReadonlyArray<Op>
+  /** When it was requested (ms). */
+  readonly since: number
   readonly onStored: (() => void) | undefined
   readonly resume: (result: Effect.Effect<Places, StorageError>) => void
 }
@@ -42,6 +44,9 @@ const groupRows = 500
 /** How long to wait for what passes, such as a lock of another process, in milliseconds. */
 const lockTimeout = 30_000
 
+/** How long to try at least what has waited that long already, in milliseconds: it may have waited for other commits. */
+const leastTimeout = 5_000
+
 /** The retry schedule while a lock, a restarting server or a full disk is in the way. */
 const whileBusy = Schedule.exponential(Duration.millis(5), 1.5).pipe(
   Schedule.union(Schedule.spaced(Duration.millis(100))),
@@ -50,10 +55,12 @@ const whileBusy = Schedule.exponential(Duration.millis(5), 1.5).pipe(
 
 const retryWhile = (isPassing: (error: StorageError) => boolean) =>
 <A, R>(
-  effect: Effect.Effect<A, StorageError, R>
+  effect: Effect.Effect<A, StorageError, R>,
+  since?: number
 ): Effect.Effect<A, StorageError, R> =>
   Effect.clockWith((clock) => {
-    const end = elapsed(clock) + lockTimeout
+    const now = elapsed(clock)
+    const end = Math.max((since ?? now) + lockTimeout, now + leastTimeout)
     return Effect.retry(effect, {
       schedule: whileBusy,
       while: (error) => isPassing(error) && elapsed(clock) < end
@@ -68,6 +75,9 @@ export const retryBusy = retryWhile(({ reason }) => reason === "busy")
  * that cannot even be opened is reported at once.
  */
 export const retryOutage = retryWhile(({ reason }) => reason === "busy" || reason === "full")
+
+/** When the first of them was requested: what waited behind commits that failed does not wait as long once more. */
+const oldest = (group: ReadonlyArray<Waiting>): number => Math.min(...group.map(({ since }) => since))
 
 const groupsOf = (waiting: ReadonlyArray<Waiting>): ReadonlyArray<ReadonlyArray<Waiting>> => {
   const groups: Array<Array<Waiting>> = []
@@ -112,7 +122,7 @@ const transactions = ({ plan, transaction, lock }: {
   const separately = (group: ReadonlyArray<Waiting>): Effect.Effect<ReadonlyArray<Result>, StorageError> => {
     const plans = group.map(({ ops }) => planOf(ops))
     return Effect.map(
-      retryOutage(lock.write(transaction.each(plans.filter(Either.isRight).map(({ right }) => right)))),
+      retryOutage(lock.write(transaction.each(plans.filter(Either.isRight).map(({ right }) => right))), oldest(group)),
       (
         results
       ) => {
@@ -129,7 +139,7 @@ const transactions = ({ plan, transaction, lock }: {
       const planned = planOf(group.flatMap(({ ops }) => ops))
       // One commit must not fail because another one in the same group cannot be encoded or is refused.
       if (Either.isLeft(planned)) return group.length > 1 ? separately(group) : Effect.fail(planned.left)
-      return retryOutage(lock.write(transaction.all(planned.right))).pipe(
+      return retryOutage(lock.write(transaction.all(planned.right)), oldest(group)).pipe(
         Effect.map((places) => group.map((): Result => Either.right(places))),
         Effect.catchIf((error) => group.length > 1 && isRefusal(error), () => separately(group))
       )
@@ -145,6 +155,7 @@ export const makeWriter = ({ flush, plan, transaction, lock }: {
   readonly flush: Effect.Effect<void, StorageError>
 }): Effect.Effect<Commit, never, Scope.Scope> =>
   Effect.gen(function*() {
+    const clock = yield* Effect.clock
     let waiting: Array<Waiting> = []
     /** Renewals of leases, which go before all other commits. */
     let urgent: Array<Waiting> = []
@@ -159,7 +170,7 @@ export const makeWriter = ({ flush, plan, transaction, lock }: {
         if (!isUrgent && waiting.length >= capacity) return Effect.zipRight(room.await, commit(ops, onStored))
         return Effect.async<Places, StorageError>((resume) => {
           const queue = isUrgent ? urgent : waiting
-          queue.push({ ops, onStored, resume })
+          queue.push({ ops, since: elapsed(clock), onStored, resume })
           work.unsafeOpen()
           if (waiting.length >= capacity) room.unsafeClose()
         })

@@ -96,6 +96,23 @@ describe("writer", () => {
       expect(yield* run("SELECT id FROM approval")).toEqual([{ id: "big" }])
     }))
 
+  it.scoped("counts the half minute of a commit from its request, also behind one that fails", () =>
+    Effect.gen(function*() {
+      const { run, storage } = yield* make()
+      const [pages] = yield* run("PRAGMA page_count")
+      yield* run(`PRAGMA max_page_count = ${Number(pages?.["page_count"])}`)
+      const big = (id: string) => ask(Effect.flip(storage.commit([approval(id, "x".repeat(100_000))])))
+      const first = yield* big("first")
+      yield* TestClock.adjust("5 seconds")
+      const second = yield* big("second")
+      yield* TestClock.adjust("31 seconds")
+      expect((yield* Fiber.poll(first))._tag).toBe("Some")
+      expect((yield* Fiber.poll(second))._tag).toBe("Some")
+      expect([yield* Fiber.join(first), yield* Fiber.join(second)]).toMatchObject([{ reason: "full" }, {
+        reason: "full"
+      }])
+    }))
+
   it.scoped("acknowledges nothing that could not be flushed", () =>
     Effect.gen(function*() {
       const { storage } = yield* make(Effect.fail(error("full")))
