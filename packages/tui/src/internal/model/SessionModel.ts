@@ -364,9 +364,13 @@ export class SessionModel {
     if (text.startsWith("!") && text.trim().length > 1) {
       return this.request({ type: "shell", command: text.slice(1).trim() })
     }
-    // Nothing else shows it until then.
-    if (this.facts.isAway === true) this.say(`Is sent once the server is back: ${text.slice(0, 200)}`)
+    if (this.facts.isAway === true) this.promise(text)
     this.request({ type: "prompt", text, typed, ...(after === undefined ? {} : { after }) })
+  }
+
+  /** Says that a prompt is sent later. Nothing else shows it until then. */
+  promise(text: string): void {
+    this.say(`Is sent once the server is back: ${text.slice(0, 200)}`)
   }
 
   /** Whether a text is carried out by this program. */

@@ -52,6 +52,8 @@ export interface Acting extends Stage {
   readonly close: Effect.Effect<void>
   /** The session that is open; made where there is none. */
   readonly ensure: Effect.Effect<SessionID, BackendError>
+  /** Who holds it sends a prompt. */
+  readonly sending: Effect.Semaphore
   /** Runs beside everything else; what fails is said. */
   readonly beside: <E extends { readonly message: string }>(effect: Effect.Effect<unknown, E>) => Effect.Effect<void>
 }

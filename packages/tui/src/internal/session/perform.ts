@@ -5,6 +5,7 @@ import type { MessageID, SessionID } from "@skein/domain/Id"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { randomUUID } from "node:crypto"
 import { escapeLine } from "../../Escape.ts"
 import { fit } from "../../Width.ts"
 import { chosenAgent } from "../model/Facts.ts"
@@ -15,6 +16,7 @@ import { TaskKeys } from "../model/TaskKeys.ts"
 import { type Acting, heardStart, type Performer, type Stage } from "./Acting.ts"
 import { runCommand } from "./commands.ts"
 import { keepModel } from "./firstModel.ts"
+import { onceBack } from "./onceBack.ts"
 import { askRewind, goBack, listPrompts } from "./rewind.ts"
 import { makeWatching } from "./watching.ts"
 
@@ -26,6 +28,8 @@ const prompt = (
 ): Effect.Effect<void, BackendError> =>
   Effect.gen(function*() {
     const { backend, beside, heard, host, model } = acting
+    // It is for the session that is open now, whichever is when it can be sent.
+    const open = ids(model)
     const { notes, refused } = yield* host.check(model.facts.directory, typed)
     if (refused !== undefined) {
       model.input.set(text)
@@ -40,17 +44,26 @@ const prompt = (
       heard.unshift(...outputs)
       if (model.input.isEmpty) model.input.set(text)
     })
-    const id = yield* Effect.tapError(acting.ensure, () => putBack)
-    outputs = heard.splice(0)
-    const agent = chosenAgent(model.facts)
-    const { choice } = model.facts
-    const prompted = yield* backend.sessions.prompt(id, {
-      words: text.toWellFormed(),
-      ...(outputs.length === 0 ? {} : { text: outputs.join("\n\n") }),
-      ...(after === undefined ? {} : { after }),
-      ...(agent === undefined ? {} : { agent }),
-      ...(choice.model === undefined ? {} : { model: choice.model })
-    }).pipe(Effect.tapError(() => putBack))
+    const send = Effect.gen(function*() {
+      const id = open ?? (yield* onceBack(acting.ensure, text, acting))
+      outputs = heard.splice(0)
+      const agent = chosenAgent(model.facts)
+      const { choice } = model.facts
+      return yield* onceBack(
+        backend.sessions.prompt(id, {
+          key: randomUUID(),
+          words: text.toWellFormed(),
+          ...(outputs.length === 0 ? {} : { text: outputs.join("\n\n") }),
+          ...(after === undefined ? {} : { after }),
+          ...(agent === undefined ? {} : { agent }),
+          ...(choice.model === undefined ? {} : { model: choice.model })
+        }),
+        text,
+        acting
+      )
+    })
+    // What is sent while the server is away arrives in the order in which it was typed.
+    const prompted = yield* acting.sending.withPermits(1)(Effect.tapError(send, () => putBack))
     model.waiting.stored(prompted.messageID, { text, outputs })
     for (const note of prompted.notes) model.say(note)
     yield* beside(
@@ -235,6 +248,7 @@ export const makePerformer = (stage: Stage): Effect.Effect<Performer, never, Bac
     const scope = yield* Effect.scope
     const { close, make, open } = yield* makeWatching(model, moment, touch)
     const making = yield* Effect.makeSemaphore(1)
+    const sending = yield* Effect.makeSemaphore(1)
     const beside = <E extends { readonly message: string }>(effect: Effect.Effect<unknown, E>) =>
       effect.pipe(
         Effect.catchAll((error) => Effect.sync(() => model.fail(error.message))),
@@ -263,7 +277,7 @@ export const makePerformer = (stage: Stage): Effect.Effect<Performer, never, Bac
         Effect.sync(() => Object.assign(model.facts.choice, { agent: undefined, model: undefined })),
         open(id)
       )
-    const acting: Acting = { ...stage, backend, heard: [], open: change, close, ensure, beside }
+    const acting: Acting = { ...stage, backend, heard: [], open: change, close, ensure, beside, sending }
     const isOpened = yield* Effect.makeLatch()
     const modes = yield* Effect.makeSemaphore(1)
     // Modes are changed one after the other, and what is sent behind a change happens in that mode.
