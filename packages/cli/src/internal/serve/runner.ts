@@ -67,7 +67,7 @@ export const makeRunner = Effect.fnUntraced(function*({ hostname, port, "cluster
   const { database } = yield* DataDirs
   yield* check(hostname, file, database)
   const secret = file === undefined ? undefined : Redacted.make(yield* readSecret("--cluster-secret-file", file))
-  const listensOn = port ?? (yield* freePort(hostname))
+  const listensOn = port === undefined || port === 0 ? yield* freePort(hostname) : port
   const url = `http://${isIPv6(hostname) ? `[${hostname}]` : hostname}:${listensOn}`
   const cluster = Cluster.layer({
     url,
