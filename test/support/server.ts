@@ -63,7 +63,8 @@ export const startServer = async (place: Sandbox, args: ReadonlyArray<string> = 
       ...(body === undefined ? {} : { body: JSON.stringify(body) })
     })
     const text = await response.text()
-    return { status: response.status, json: text === "" ? undefined : JSON.parse(text) }
+    const retryAfter = response.headers.get("retry-after")
+    return { status: response.status, retryAfter, json: text === "" ? undefined : JSON.parse(text) }
   }
 
   /** Reads events until one matches, and returns all of them; `after` is the last known id. */

@@ -39,7 +39,7 @@ const make = (options: ServerOptions) =>
     const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
     const { cluster } = options
     yield* Effect.addFinalizer(() => Effect.zipRight(cluster?.leave ?? Effect.void, Effect.provide(leaveAll, services)))
-    yield* Effect.addFinalizer(() => Effect.zipRight(listening.refuse, feeds.close))
+    yield* Effect.addFinalizer(() => feeds.close)
 
     const checkToken = makeTokenCheck(options.token)
     const state = ServerState.of({
@@ -76,6 +76,8 @@ const make = (options: ServerOptions) =>
           : cluster.route(request, response, () => answer(request, response)),
       mcp.upgrade
     )
+    // The first to run: what is interrupted from then on has its answer.
+    yield* Effect.addFinalizer(() => listening.leave)
     if (options.resume && cluster === undefined) yield* Effect.forkIn(resumeAll, scope)
     // The servers of a cluster look for trees that nobody works in anyway.
     if (cluster === undefined) yield* Effect.forkIn(resumeAfterOutages, scope)

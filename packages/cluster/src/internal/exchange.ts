@@ -33,6 +33,13 @@ const isUnreached = (error: NodeJS.ErrnoException): boolean =>
 const opened = (target: string, sent: Sent, signature: string) =>
   ask(new URL(sent.path, target), { method: sent.method, headers: headersOf(sent, signature), agent })
 
+/** What a body means that is not for the client: another runner works in the tree by now, or this one stops. */
+const outcomeOf = (body: Buffer): Outcome | undefined => {
+  if (body.includes(":HeldElsewhere\"")) return "held"
+  if (!body.includes(":ServerLeaving\"")) return undefined
+  return body.includes("\"reason\":\"refused\"") ? "unreached" : "broken"
+}
+
 /** What an answer means that is not for the client: it is about the connection of the two runners. */
 const unansweredBy = ({ statusCode }: IncomingMessage): Outcome | undefined => {
   if (statusCode === 401) return "refused"
@@ -68,6 +75,8 @@ export const relay = (
       end(response.headersSent ? "answered" : isUnreached(error) ? "unreached" : "broken")
     })
     outgoing.once("response", (incoming) => {
+      // The client has the answer of a runner that stops.
+      if (response.headersSent) return void incoming.destroy()
       const unanswered = unansweredBy(incoming)
       if (unanswered !== undefined) {
         incoming.resume()
@@ -81,12 +90,13 @@ export const relay = (
       incoming.once("error", cut)
       incoming.once("aborted", cut)
       // Short, and may have to be asked of another runner.
-      if (incoming.statusCode === 409) {
+      if (incoming.statusCode === 409 || incoming.statusCode === 503) {
         incoming.on("data", (chunk: Buffer) => chunks.push(chunk))
         incoming.once("end", () => {
           const body = Buffer.concat(chunks)
-          if (body.includes(":HeldElsewhere\"")) return end("held")
-          response.writeHead(409, answerHeaders(incoming)).end(body)
+          const outcome = outcomeOf(body)
+          if (outcome !== undefined) return end(outcome)
+          if (!response.headersSent) response.writeHead(incoming.statusCode ?? 503, answerHeaders(incoming)).end(body)
         })
         return
       }

@@ -12,8 +12,23 @@ export const safeHeaders: Readonly<Record<string, string>> = {
   "X-Content-Type-Options": "nosniff"
 }
 
-const extraHeaders = (status: number): Readonly<Record<string, string>> =>
-  status === 401 ? { "WWW-Authenticate": "Bearer" } : {}
+const leavingTag = "ServerLeaving"
+
+/** What a server that stops answers: to requests that come now, or to those that it was working on. */
+export const leaving = (reason: "refused" | "cut"): Problem =>
+  problem(
+    503,
+    leavingTag,
+    reason === "refused"
+      ? "This server is stopping, and did nothing of this request. Send it again in a moment, or to another server of the cluster."
+      : "This server is stopping. Turns continue at the next server: ask again in a moment, or ask another server of the cluster. Send a prompt again only with its Idempotency-Key.",
+    { reason }
+  )
+
+const extraHeaders = ({ status, type }: Problem): Readonly<Record<string, string>> => {
+  if (status === 401) return { "WWW-Authenticate": "Bearer" }
+  return type.endsWith(`:${leavingTag}`) ? { "Retry-After": "1" } : {}
+}
 
 /** Answers with a problem. The rest of the request is not read: the connection ends with the answer. */
 export const refuse = (request: IncomingMessage, response: ServerResponse, refused: Problem): void => {
@@ -23,7 +38,7 @@ export const refuse = (request: IncomingMessage, response: ServerResponse, refus
     "Content-Type": problemType,
     "Content-Length": Buffer.byteLength(body),
     Connection: "close",
-    ...extraHeaders(refused.status)
+    ...extraHeaders(refused)
   })
   response.end(request.method === "HEAD" ? undefined : body, () => request.destroy())
 }

@@ -1,6 +1,9 @@
 /** Proves that connections which send slowly, or nothing, are closed. */
 import { describe, expect, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import { connect } from "node:net"
 import { readBody } from "../../src/internal/body/readBody.ts"
 import { listen } from "../../src/internal/http/listen.ts"
@@ -50,4 +53,21 @@ it.live("says how to fix an address that cannot be listened on", () =>
       message: expect.stringContaining("--port")
     })
     expect((yield* Effect.flip(listen("192.0.2.1", 0))).message).toContain("--hostname")
+  }).pipe(Effect.scoped))
+
+it.live("tells who waits for an answer to ask again when the server stops", () =>
+  Effect.gen(function*() {
+    const listening = yield* listen("127.0.0.1", 0)
+    const arrived = yield* Deferred.make<void>()
+    listening.answer(
+      () => undefined,
+      () => Deferred.unsafeDone(arrived, Exit.void),
+      (_, socket) => void socket.destroy()
+    )
+    const request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+    const waiting = yield* Effect.fork(sending(listening.port, request))
+    yield* Deferred.await(arrived)
+    yield* listening.leave
+    const answer = yield* Fiber.join(waiting)
+    expect(answer).toMatch(/^HTTP\/1\.1 503 [^]*Retry-After: 1\r\n[^]*urn:skein:ServerLeaving[^]*"reason":"cut"/)
   }).pipe(Effect.scoped))

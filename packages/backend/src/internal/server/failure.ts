@@ -59,6 +59,7 @@ const renamed: Readonly<Record<string, { readonly tag: BackendTag; readonly reas
   HeldElsewhere: { tag: "StorageError", reason: "held" },
   IdempotencyKeyReused: { tag: "PromptInvalid" },
   NoDirectory: { tag: "ProjectUnavailable" },
+  ServerLeaving: { tag: "ServerGone" },
   StorageUnavailable: { tag: "StorageError" },
   TaskNotFound: { tag: "TaskRefused", reason: "not_found" }
 }
@@ -94,6 +95,19 @@ const isHttpError = (
 ): error is { readonly _tag: "RequestError" | "ResponseError"; readonly reason: string } =>
   typeof error === "object" && error !== null && "_tag" in error
   && (error._tag === "RequestError" || error._tag === "ResponseError")
+
+/** What servers of a cluster answer while a tree goes from one to another. */
+const whileMoving: ReadonlySet<string> = new Set(["HeldElsewhere", "NoRunner", "RunnerLost"])
+
+/**
+ * Whether a server asks to be asked again: it is about to stop, or is one of a cluster whose tree is on its way to another
+ * one. Nothing of a request that was refused was done.
+ */
+export const askAgain = ({ reason, type }: Problem, isCluster: boolean): Loss | undefined => {
+  const kind = type.replace(/^urn:skein:/, "")
+  if (kind === "ServerLeaving") return { isUnsent: reason === "refused" }
+  return isCluster && whileMoving.has(kind) ? { isUnsent: kind !== "RunnerLost" } : undefined
+}
 
 /** How the connection was lost, if that is the cause of the error. */
 export const lossOf = (error: unknown): Loss | undefined => {

@@ -2,6 +2,7 @@
 import type { ShownConfig } from "@skein/api/Output"
 import { formatRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
+import { randomUUID } from "node:crypto"
 import type { Asking } from "../../Asking.ts"
 import type { ConfigFacts, ProjectFacts } from "../../ProjectFacts.ts"
 import type { TaskControl } from "../../TaskControl.ts"
@@ -46,9 +47,12 @@ export const makeTaskControl = ({ call }: Link): TaskControl => ({
         ({ outcomes }) => outcomes
       )),
   message: (id, message) =>
-    call("is sent once", ({ tasks }) => tasks.message({ path: { id }, headers: {}, payload: { message } })),
+    Effect.suspend(() => {
+      const headers = { "idempotency-key": randomUUID() }
+      return call("may be sent again", ({ tasks }) => tasks.message({ path: { id }, headers, payload: { message } }))
+    }),
   promote: (id) => call("may be sent again", ({ tasks }) => tasks.promote({ path: { id } })),
-  wait: (id, timeout) => call("may be sent again", ({ tasks }) => tasks.wait({ payload: { tasks: [id], timeout } }))
+  wait: (id, timeout) => call("waits for a turn", ({ tasks }) => tasks.wait({ payload: { tasks: [id], timeout } }))
 })
 
 /** The value at a path, whose keys may have dots themselves: undefined if there is none. */

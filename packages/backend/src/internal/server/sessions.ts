@@ -60,7 +60,7 @@ const makePrompt = ({ call }: Link, settled: Settled) =>
       notes: "notes" in accepted ? accepted.notes ?? [] : [],
       turn: settled(
         id,
-        call("may be sent again", ({ sessions }) =>
+        call("waits for a turn", ({ sessions }) =>
           sessions.turn({ path: { id, message: messageID }, urlParams: waiting(prompt) }))
       )
     } satisfies Prompted
@@ -120,7 +120,11 @@ const makeReading = (link: Link): Pick<Sessions, Reading> => ({
 })
 
 const makeChanging = ({ call }: Link): Omit<Sessions, Reading | Working> => ({
-  create: (options) => call("is sent once", ({ sessions }) => sessions.create({ headers: {}, payload: options })),
+  create: (options) =>
+    Effect.suspend(() => {
+      const headers = { "idempotency-key": randomUUID() }
+      return call("may be sent again", ({ sessions }) => sessions.create({ headers, payload: options }))
+    }),
   rename: (id, title) =>
     call("may be sent again", ({ sessions }) => Effect.asVoid(sessions.change({ path: { id }, payload: { title } }))),
   remove: (id) => call("may be sent again", ({ sessions }) => sessions.remove({ path: { id } })),
@@ -164,7 +168,7 @@ const makeWorking = ({ caughtUp }: ServerWatching, link: Link): Pick<Sessions, W
     rest: (id) =>
       settled(
         id,
-        call("may be sent again", ({ sessions }) =>
+        call("waits for a turn", ({ sessions }) =>
           Effect.map(
             sessions.rest({ path: { id }, urlParams: alone.has(id) ? { unattended: "true" } : {} }),
             ({ turn }) => turn

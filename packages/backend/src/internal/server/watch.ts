@@ -4,13 +4,11 @@ import * as EventStream from "@skein/client/EventStream"
 import type { SkeinClient } from "@skein/client/SkeinClient"
 import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
-import type { SessionInfo } from "@skein/domain/SessionInfo"
 import type { TreeSnapshot } from "@skein/domain/TreeSnapshot"
 import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { BackendError } from "../../BackendError.ts"
 import type { Connection, Watcher, Watching } from "../../Watching.ts"
@@ -77,6 +75,10 @@ const treeOf = (id: SessionID) => ({ sessions }: SkeinClient) => sessions.tree({
 
 const positionOf = (id: SessionID) => ({ sessions }: SkeinClient) => sessions.position({ path: { id } })
 
+/** A stream of a cluster also ends when the server that works in the tree goes away, and the one that was asked is there. */
+const brokenAt = ({ isThere }: Link, watch: Watch): Effect.Effect<void> =>
+  Effect.map(isThere, (is) => is ? undefined : watch.connected("lost"))
+
 /** Makes them. */
 export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpClient>): ServerWatching => {
   const watches = new Map<Watch, SessionID>()
@@ -86,6 +88,7 @@ export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpCl
 
   const follow = Effect.fnUntraced(function*(rootID: SessionID, watcher: Watcher, from: number) {
     const watch = new Watch(watcher, from)
+    yield* link.learning
     yield* Effect.acquireRelease(
       Effect.sync(() => watches.set(watch, rootID)),
       () => Effect.sync(() => watches.delete(watch))
@@ -99,7 +102,7 @@ export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpCl
         from: String(after),
         ...(watcher.deltas === false ? { without: deltas } : {}),
         onOpen: Effect.zipRight(Deferred.succeed(opened, undefined), Effect.sync(() => watch.connected("back"))),
-        onBroken: Effect.sync(() => watch.connected("lost"))
+        onBroken: brokenAt(link, watch)
       }).pipe(
         Stream.takeUntil((each) => each._tag === "Reset" && each.reason !== "too_slow"),
         Stream.runFoldEffect(false, (_, each) => {
@@ -137,11 +140,7 @@ export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpCl
           watcher.snapshot?.(tree)
           return Effect.asVoid(follow(tree.rootID, watcher, tree.seq))
         }),
-    made: (
-      making: Effect.Effect<SessionInfo, BackendError>,
-      watcher: Omit<Watcher, "snapshot">
-    ): Effect.Effect<SessionInfo, BackendError, Scope.Scope> =>
-      Effect.tap(making, ({ rootID }) => follow(rootID, watcher, 0)),
+    made: (making, watcher) => Effect.tap(making, ({ rootID }) => follow(rootID, watcher, 0)),
     caughtUp: (id) =>
       Effect.suspend(() =>
         watches.size === 0 ? Effect.void : Effect.flatMap(

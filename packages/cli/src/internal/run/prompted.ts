@@ -129,6 +129,17 @@ const watcherOf = Effect.fnUntraced(function*(
   const points = yield* Failpoints
   const backend = yield* Backend
   let note = modelNote
+  let lostUrl: string | undefined
+  const connection = (now: "lost" | "back") => {
+    if (progress.isOver || backend.where._tag === "Local") return
+    const { url } = backend.where
+    if (now === "lost") {
+      lostUrl = url
+      return presenter.note(`The connection to the server at ${url} is lost. Reconnecting; the turn continues.`)
+    }
+    // A server that was started again, or another one of its cluster.
+    presenter.note(`Connected to the server again.${url === lostUrl ? "" : ` It is ${url} now.`}`)
+  }
   return {
     ...(presenter.deltas ? {} : { deltas: false as const }),
     // In this process, nothing can have been asked before.
@@ -149,14 +160,7 @@ const watcherOf = Effect.fnUntraced(function*(
       if (!progress.isOver && !progress.leftOut.takes(event)) presenter.event(event)
       points.hit("ack_sent")
     },
-    connection: (now: "lost" | "back") => {
-      if (progress.isOver || backend.where._tag === "Local") return
-      presenter.note(
-        now === "lost"
-          ? `The connection to the server at ${backend.where.url} is lost. Reconnecting; the turn continues there.`
-          : "Connected to the server again."
-      )
-    },
+    connection,
     pressure: { isFull: stdio.isFull, relieved: stdio.drained }
   }
 })

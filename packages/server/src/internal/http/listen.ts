@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Duplex } from "node:stream"
 import { ListenFailed } from "../../ListenFailed.ts"
 import { headersPatience, requestPatience } from "../../ServerOptions.ts"
-import { answerSocket, refuse, refuseSocket } from "../respond.ts"
+import { answerSocket, leaving, refuse, refuseSocket } from "../respond.ts"
 
 /** The maximum number of clients. */
 const mostConnections = 20_000
@@ -28,8 +28,8 @@ export interface Listening {
     handler: Handler,
     upgrade: (request: IncomingMessage, socket: Duplex) => void
   ) => void
-  /** Accepts no more connections. */
-  readonly refuse: Effect.Effect<void>
+  /** Accepts no more connections or requests, and tells those who wait for an answer to ask the next server. */
+  readonly leave: Effect.Effect<void>
 }
 
 /** How long a client may take, in milliseconds. */
@@ -82,13 +82,23 @@ export const listen = (
       server.listen({ host: hostname, port, backlog: 1_024 }, () => resume(Effect.void))
     })
     const address = server.address()
+    const waiting = new Map<ServerResponse, IncomingMessage>()
+    let isLeaving = false
+    const leave = () => {
+      isLeaving = true
+      server.close()
+      // Answers that have begun are streams, or are about to end.
+      for (const [response, request] of waiting) if (!response.headersSent) refuse(request, response, leaving("cut"))
+    }
     return {
       port: typeof address === "object" && address !== null ? address.port : port,
       answer: (gate, handler, upgrade) => {
         const onRequest = (request: IncomingMessage, response: ServerResponse) => {
           response.on("error", ignoreBroken)
-          const refused = gate(request)
+          const refused = gate(request) ?? (isLeaving ? leaving("refused") : undefined)
           if (refused !== undefined) return refuse(request, response, refused)
+          waiting.set(response, request)
+          response.once("close", () => waiting.delete(response))
           // The route decides how long an answer may take.
           request.socket.setTimeout(0)
           handler(request, response)
@@ -106,6 +116,6 @@ export const listen = (
           onRequest(request, response)
         })
       },
-      refuse: Effect.sync(() => void server.close())
+      leave: Effect.sync(leave)
     }
   })

@@ -1,0 +1,111 @@
+/** Owns which server is asked: the one that was found, the same one after a restart, or another one of its cluster. */
+import type * as HttpClient from "@effect/platform/HttpClient"
+import * as LocalServer from "@skein/client/LocalServer"
+import * as SkeinClient from "@skein/client/SkeinClient"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import type { BackendError } from "../../BackendError.ts"
+import type { ServerOptions, ServerTarget } from "../../ServerOptions.ts"
+import { askAgain, failure, isProblem, type Loss, lossOf, ofProblem } from "./failure.ts"
+import { makePeers } from "./peers.ts"
+
+/** A request that has no answer, and what its caller learns if none comes. */
+export interface Unanswered {
+  readonly loss: Loss
+  readonly error?: BackendError
+}
+
+/** Which server is asked. */
+export interface Connection {
+  readonly where: () => ServerTarget
+  /** Sends a request once, if the server is the right one. */
+  readonly attempt: <A, E>(
+    use: (client: SkeinClient.SkeinClient) => Effect.Effect<A, E>
+  ) => Effect.Effect<Either.Either<A, BackendError | Unanswered>>
+  /** Finds the server again, or else another one of its cluster, and returns whether that was found. */
+  readonly relocate: Effect.Effect<boolean>
+  /** From now on the server has to prove its identity before it is asked. */
+  readonly lost: () => void
+  /** Asks the server who else is in its cluster, unless that was asked lately. */
+  readonly learn: Effect.Effect<void>
+  /** Whether the server answers, and is the one that it was. */
+  readonly isThere: Effect.Effect<boolean>
+  /** Whether any server of the cluster runs. */
+  readonly isAnyThere: Effect.Effect<boolean>
+}
+
+const refusedToken = ({ url }: ServerTarget): BackendError =>
+  failure(
+    "ServerRefused",
+    `The server at ${url} refuses the token. Set SKEIN_TOKEN to its token, or leave it unset to take the one of its file.`
+  )
+
+const odd = ({ url }: ServerTarget, error: unknown): BackendError =>
+  failure(
+    "ServerRefused",
+    `The server at ${url} does not answer as expected (${
+      error instanceof Error ? error.message.split("\n", 1).join("") : String(error)
+    }).`
+  )
+
+/** What the failure of a request means. */
+const meaningOf = (error: unknown, target: ServerTarget, isCluster: boolean): BackendError | Unanswered => {
+  if (isProblem(error)) {
+    if (error.status === 401) return refusedToken(target)
+    const loss = askAgain(error, isCluster)
+    return loss === undefined ? ofProblem(error) : { loss, error: ofProblem(error) }
+  }
+  const loss = lossOf(error)
+  return loss === undefined ? odd(target, error) : { loss }
+}
+
+/** Makes it. */
+export const makeConnection = Effect.fnUntraced(function*(
+  { locate, server }: Pick<ServerOptions, "locate" | "server">
+) {
+  const services = yield* Effect.context<HttpClient.HttpClient>()
+  const peers = yield* makePeers
+  /** Whether the server has answered or proved its identity since a connection was last lost. */
+  let isProven = true
+  let target = server
+  let client: SkeinClient.SkeinClient = yield* SkeinClient.make(target)
+
+  /** Another program may use the port of a server now, and must not get the token. */
+  const relocate: Effect.Effect<boolean> = Effect.gen(function*() {
+    if (locate === undefined) return true
+    const own = yield* locate
+    const found = Option.getOrUndefined(Option.isSome(own) ? own : yield* peers.find(target))
+    isProven = found !== undefined
+    if (found === undefined) return false
+    if (found.url === target.url && found.token === target.token) return true
+    target = found
+    client = yield* SkeinClient.make(found)
+    peers.forget()
+    return true
+  }).pipe(Effect.provide(services))
+
+  return {
+    where: () => target,
+    attempt: (use) =>
+      Effect.gen(function*() {
+        if (!isProven && !(yield* relocate)) return Either.left({ loss: { isUnsent: true } })
+        return yield* Effect.either(
+          Effect.mapError(
+            Effect.suspend(() => use(client)),
+            (error) => meaningOf(error, target, peers.isCluster())
+          )
+        )
+      }),
+    relocate,
+    lost: () => void (isProven = locate === undefined),
+    // Nothing is to be learned from a server that is away, or that another program may have replaced.
+    learn: Effect.suspend(() => isProven ? peers.learn(client) : Effect.void),
+    isThere: Effect.provide(
+      Effect.suspend(() => LocalServer.isGenuine({ url: target.url, token: Redacted.value(target.token) })),
+      services
+    ),
+    isAnyThere: peers.isAnyThere
+  } satisfies Connection
+})

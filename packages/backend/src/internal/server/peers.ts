@@ -1,0 +1,82 @@
+/** Knows the other servers of a cluster, so that a client whose server goes away comes back at one of them. */
+import * as HttpClient from "@effect/platform/HttpClient"
+import * as LocalServer from "@skein/client/LocalServer"
+import * as SkeinClient from "@skein/client/SkeinClient"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import type { ServerTarget } from "../../ServerOptions.ts"
+import { isProblem } from "./failure.ts"
+
+/** How often to ask who is in the cluster, in milliseconds. */
+const pace = 10_000
+
+/** How long a server may take to answer. */
+const patience = "2 seconds"
+
+/** The other servers of the cluster of a server. */
+export interface Peers {
+  /** Whether the server is known to be in a cluster. */
+  readonly isCluster: () => boolean
+  /** Asks a server who is there, unless that was asked lately. */
+  readonly learn: (client: SkeinClient.SkeinClient) => Effect.Effect<void>
+  /** Learns at the next occasion, because there is another server now. */
+  readonly forget: () => void
+  /** One that has the same token and version, whichever answers first. */
+  readonly find: (like: ServerTarget) => Effect.Effect<Option.Option<ServerTarget>>
+  /** Whether any of them runs, so that turns continue. This needs no token. */
+  readonly isAnyThere: Effect.Effect<boolean>
+}
+
+/** The first that succeeds. */
+const firstOf = <A, E, R>(effects: ReadonlyArray<Effect.Effect<A, E, R>>): Effect.Effect<Option.Option<A>, never, R> =>
+  effects.length === 0
+    ? Effect.succeedNone
+    : Effect.option(Effect.timeout(Effect.raceAll(effects), patience))
+
+/** A server that may get the token, because it has proved that it has it. */
+const likeAt = (url: string, { token, version }: ServerTarget) =>
+  Effect.gen(function*() {
+    if (!(yield* LocalServer.isGenuine({ url, token: Redacted.value(token) }))) return yield* Option.none()
+    const about = yield* Effect.flatMap(SkeinClient.make({ url, token }), ({ server }) => server.about())
+    return about.version === version ? { url, token, version } : yield* Option.none()
+  })
+
+const isThereAt = (url: string) =>
+  Effect.scoped(
+    Effect.flatMap(HttpClient.get(`${url}/healthz`), ({ status }) => status === 200 ? Effect.void : Option.none())
+  )
+
+/** Makes it. It knows nobody until it has learned. */
+export const makePeers: Effect.Effect<Peers, never, HttpClient.HttpClient> = Effect.gen(function*() {
+  const services = yield* Effect.context<HttpClient.HttpClient>()
+  let urls: ReadonlyArray<string> = []
+  let isCluster = false
+  let learnedAt = Number.NEGATIVE_INFINITY
+  return {
+    isCluster: () => isCluster,
+    learn: (client) =>
+      Effect.gen(function*() {
+        const now = yield* Clock.currentTimeMillis
+        if (now - learnedAt < pace) return
+        learnedAt = now
+        const { runners } = yield* Effect.timeout(client.server.cluster(), patience)
+        isCluster = true
+        urls = runners.filter(({ state }) => state !== "dead").map(({ url }) => url)
+      }).pipe(
+        Effect.catchAll((error) =>
+          Effect.sync(() => {
+            // It is in none. Who cannot say it now has said it before, or is asked again.
+            if (isProblem(error) && error.status === 404) isCluster = false
+          })
+        )
+      ),
+    forget: () => void (learnedAt = Number.NEGATIVE_INFINITY),
+    find: (like) => Effect.provide(Effect.suspend(() => firstOf(urls.map((url) => likeAt(url, like)))), services),
+    isAnyThere: Effect.provide(
+      Effect.map(Effect.suspend(() => firstOf(urls.map(isThereAt))), Option.isSome),
+      services
+    )
+  }
+})

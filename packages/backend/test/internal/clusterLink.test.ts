@@ -1,0 +1,157 @@
+/** Proves that a client whose server goes away comes back at another one of its cluster, and gives no stranger the token. */
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import { expect, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import { createHmac } from "node:crypto"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import { makeLink } from "../../src/internal/server/Link.ts"
+
+const textOf = async (request: IncomingMessage): Promise<string> => {
+  let text = ""
+  for await (const piece of request) text += String(piece)
+  return text
+}
+
+const json = (response: ServerResponse, body: object, status = 200): void => {
+  const type = status === 200 ? "application/json" : "application/problem+json"
+  response.writeHead(status, { "content-type": type }).end(JSON.stringify(body))
+}
+
+const runner = (url: string) => ({
+  url,
+  host: "h",
+  port: 1,
+  pid: 1,
+  state: "alive",
+  trees: 0,
+  held: [],
+  load: { running: 0, queued: 0, sent: 0, waiting: 0, lost: 0, takeovers: 0 },
+  age: 1,
+  silence: 1
+})
+
+const leaving = (reason: "cut" | "refused") => ({
+  type: "urn:skein:ServerLeaving",
+  title: "Not available",
+  status: 503,
+  detail: "This server is stopping.",
+  reason
+})
+
+/** A server that proves to have its token, says who is in its cluster, and answers a request for ids with its name. */
+const serving = (token: string, name: string, others: ReadonlyArray<string> = []) => {
+  const asked: Array<string> = []
+  const tokens = new Set<string>()
+  let refusal: object | undefined
+  const server = createServer((request, response) => {
+    const { headers: { authorization }, url = "" } = request
+    if (authorization !== undefined) tokens.add(authorization)
+    asked.push(url)
+    switch (url.split("?")[0]) {
+      case "/healthz":
+        return json(response, { status: "ok" })
+      case "/v1/server":
+        return json(response, { version: "1", pid: 1, started: 1, cluster: true })
+      case "/v1/cluster":
+        return json(response, { runners: others.map(runner), waiting: [], takeovers: [] })
+      case "/v1/handshake":
+        return void textOf(request).then((text): void => {
+          const { nonce } = JSON.parse(text) as { readonly nonce: string }
+          return json(response, { answer: createHmac("sha256", token).update(nonce).digest("hex") })
+        })
+      default:
+        return refusal === undefined ? json(response, { items: [name] }) : json(response, refusal, 503)
+    }
+  })
+  const listening = (port: number) =>
+    Effect.promise(() => new Promise<void>((done) => server.listen(port, () => done())))
+  const close = Effect.promise(() =>
+    new Promise<void>((done) => {
+      server.close(() => done())
+      server.closeAllConnections()
+    })
+  )
+  return Effect.acquireRelease(
+    Effect.map(listening(0), () => {
+      const { port } = server.address() as AddressInfo
+      return {
+        url: `http://127.0.0.1:${port}`,
+        asked,
+        tokens,
+        close,
+        again: listening(port),
+        refuse: (problem: object | undefined) => void (refusal = problem)
+      }
+    }),
+    () => Effect.suspend(() => server.listening ? close : Effect.void)
+  )
+}
+
+const secret = Redacted.make("secret")
+
+/** A link to the first of three servers. The second has the same token, the third another one. */
+const world = Effect.gen(function*() {
+  const second = yield* serving("secret", "second")
+  const third = yield* serving("another", "third")
+  const first = yield* serving("secret", "first", [third.url, second.url])
+  const target = { url: first.url, token: secret, version: "1" }
+  let isBack = false
+  const locate = Effect.sync(() => isBack ? Option.some(target) : Option.none())
+  const link = yield* makeLink({ server: target, locate, patience: 300 })
+  yield* link.learning
+  return { first, second, third, link, back: () => void (isBack = true) }
+})
+
+const ids = { urlParams: { of: "sessions", start: "s" } } as const
+
+it.scopedLive("continues at a server of the cluster that has the token, and gives it to no other", () =>
+  Effect.gen(function*() {
+    const { first, link, second, third } = yield* world
+    yield* first.close
+    const found = yield* link.call("may be sent again", ({ server }) => server.ids(ids))
+    expect(found.items).toEqual(["second"])
+    expect(link.where().url).toBe(second.url)
+    expect(third.asked).toContain("/v1/handshake")
+    expect(third.tokens.size).toBe(0)
+  }).pipe(Effect.provide(FetchHttpClient.layer)))
+
+it.scopedLive("waits for its own server longer than usual while the turn may continue at one with another token", () =>
+  Effect.gen(function*() {
+    const { back, first, link, second, third } = yield* world
+    yield* Effect.zipRight(first.close, second.close)
+    const call = (again: "may be sent again" | "waits for a turn") => link.call(again, ({ server }) => server.ids(ids))
+    const waiting = yield* Effect.fork(call("waits for a turn"))
+    // It is asked whether it runs once the patience is over.
+    yield* Effect.repeat(Effect.yieldNow(), { until: () => third.asked.includes("/healthz") })
+    yield* first.again
+    back()
+    expect((yield* Fiber.join(waiting)).items).toEqual(["first"])
+    yield* Effect.zipRight(first.close, third.close)
+    expect(yield* Effect.flip(call("waits for a turn"))).toMatchObject({ _tag: "ServerGone" })
+  }).pipe(Effect.provide(FetchHttpClient.layer)))
+
+it.scopedLive("sends again what a stopping server has refused, and what may be sent again", () =>
+  Effect.gen(function*() {
+    const { first, link } = yield* world
+    first.refuse(leaving("cut"))
+    const call = (again: "may be sent again" | "is sent once") => link.call(again, ({ server }) => server.ids(ids))
+    expect(yield* Effect.flip(call("is sent once"))).toMatchObject({
+      _tag: "ServerGone",
+      message: expect.stringContaining("broke before it answered")
+    })
+    expect((yield* call("may be sent again")).items).toEqual(["second"])
+  }).pipe(Effect.provide(FetchHttpClient.layer)))
+
+it.scopedLive.each(["HeldElsewhere", "NoRunner"])(
+  "asks a cluster again that answers with %s",
+  (kind) =>
+    Effect.gen(function*() {
+      const { first, link } = yield* world
+      first.refuse({ ...leaving("refused"), type: `urn:skein:${kind}` })
+      expect((yield* link.call("is sent once", ({ server }) => server.ids(ids))).items).toEqual(["second"])
+    }).pipe(Effect.provide(FetchHttpClient.layer))
+)
