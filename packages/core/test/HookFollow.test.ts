@@ -18,10 +18,10 @@ const run = (
     const { id } = yield* root()
     const { text } = yield* Session.prompt(id, "Go")
     const calls = (yield* callsMade(id)).map(resultOf)
-    const prompts = (yield* messagesOf(id)).filter(({ info }) => info.role === "user").map(({ parts }) =>
-      parts.map((part) => part.type === "text" ? part.text : part.type)
-    )
-    return { text, calls, prompts }
+    const users = (yield* messagesOf(id)).filter(({ info }) => info.role === "user")
+    const authors = users.map(({ info }) => info.role === "user" ? info.from : undefined)
+    const prompts = users.map(({ parts }) => parts.map((part) => part.type === "text" ? part.text : part.type))
+    return { text, calls, prompts, authors }
   }).pipe(Effect.provide(layer(make({ build: script }), { hooks, tools: [touch], ...more })))
 
 describe("a Stop hook", () => {
@@ -33,10 +33,12 @@ describe("a Stop hook", () => {
           again.push(payload.again === true)
           return again.length === 1 ? { decision: "deny", reason: "run the tests" } as const : undefined
         }))
-      const { prompts, text } = yield* run(["first", "second"], [hook])
+      const { authors, prompts, text } = yield* run(["first", "second"], [hook])
       expect(text).toBe("second")
       expect(again).toEqual([false, true])
       expect(prompts).toEqual([["Go"], ["A hook wants you to continue:\n\nrun the tests"]])
+      // Nobody sees it as a waiting prompt of a person.
+      expect(authors).toEqual([undefined, "agent"])
     }))
 
   it.effect("cannot continue it forever", () =>

@@ -24,6 +24,11 @@ export const InboxRow = Schema.Struct({
   after: Schema.optional(Schema.Literal("turn")),
   /** Set if an agent wrote it, and not a person. */
   from: Schema.optional(Schema.Literal("agent")),
+  /**
+   * The stops that came before it: of its session and those above, or, for a steer, of those above alone. After a later
+   * one it starts nothing by itself.
+   */
+  stops: Schema.optional(Schema.Number),
   agent: Schema.optional(Schema.String),
   model: Schema.optional(ModelRef),
   variant: Schema.optional(Schema.String),

@@ -115,6 +115,8 @@ export const TaskRun = Schema.Struct({
   description: Schema.String,
   prompt: Schema.String,
   background: Schema.Boolean,
+  /** The stops of its caller, and of those above, when it was requested; a later one ends it. */
+  stops: Schema.optional(Schema.Number),
   /** The budget of the run, with everything below it. */
   budget: Schema.optional(Budget),
   /** Whether the task's session is deleted once the outcome was read. */

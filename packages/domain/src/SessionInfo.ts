@@ -28,6 +28,8 @@ export const SessionTurn = Schema.Struct({
   began: Schema.Number,
   /** Its first message; absent if it was stopped before it had one. */
   first: Schema.optional(MessageID),
+  /** The stops of the sessions above when it began; a later one ends it. */
+  stops: Schema.optional(Schema.Number),
   /** Absent while the turn is open. */
   ended: Schema.optional(
     Schema.Struct({
@@ -99,6 +101,8 @@ export const SessionInfo = Schema.Struct({
   budget: Schema.optional(Account),
   /** The open turn, or the last one; a stop is stored here before anything stops. */
   turn: Schema.optional(SessionTurn),
+  /** How often it was stopped itself, with everything below it. */
+  stops: Schema.optional(Schema.Number),
   version: Schema.Int,
   time: Schema.Struct({
     created: Schema.Number,

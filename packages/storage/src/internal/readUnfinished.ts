@@ -1,6 +1,6 @@
 /** Finds the trees with unfinished work. */
 import type { SessionStorage } from "@skein/core/SessionStorage"
-import { hasOpenTurn, startsLoop, type Waiting } from "@skein/core/Unfinished"
+import { hasOpenTurn, startsLoop, stopsOf } from "@skein/core/Unfinished"
 import type { SessionID } from "@skein/domain/Id"
 import { InboxRow } from "@skein/domain/InboxRow"
 import { SessionInfo } from "@skein/domain/SessionInfo"
@@ -17,14 +17,14 @@ const marks = (count: number): string => Array(count).fill("?").join(", ")
 
 const runs = "SELECT DISTINCT root_id FROM run WHERE state <> 'settled'"
 
-// JSON escapes quotes inside texts, so these match only keys. The sessions found are decoded before the decision.
-const isQueued = `data LIKE '%"after":"turn"%'`
+// JSON escapes quotes inside texts, so the patterns match only keys. The sessions found are decoded before the decision.
+const isWaiting = `taken_at IS NULL AND kind IN ('prompt', 'steer', 'notification')
+  AND data NOT LIKE '%"foreign":true%'`
 
-const waiting = `SELECT DISTINCT session_id, kind, CASE WHEN ${isQueued} THEN 1 ELSE 0 END AS queued FROM inbox
-  WHERE taken_at IS NULL AND kind <> 'note'`
+const waiting = `SELECT DISTINCT session_id FROM inbox WHERE ${isWaiting}`
 
-const queuedRows = (count: number) =>
-  `SELECT id, data FROM inbox WHERE taken_at IS NULL AND ${isQueued} AND session_id IN (${marks(count)})`
+const waitingRows = (count: number) =>
+  `SELECT id, data FROM inbox WHERE ${isWaiting} AND session_id IN (${marks(count)})`
 
 const turns = `SELECT id, data FROM session WHERE data LIKE '%"turn":{%'
   AND (data NOT LIKE '%"ended":{%' OR data LIKE '%"unclosed":true%')`
@@ -33,11 +33,33 @@ const sessions = (count: number) => `SELECT id, data FROM session WHERE id IN ($
 
 const most = 500
 
-interface WaitingRow {
-  readonly session_id: SessionID
-  readonly kind: InboxRow["kind"]
-  readonly queued: number
-}
+/** Reads the rows for some ids, in portions that a statement can take. */
+const readFor = (read: Select, sql: (count: number) => string, ids: ReadonlyArray<SessionID>) =>
+  Effect.gen(function*() {
+    const all: Array<Row> = []
+    for (let at = 0; at < ids.length; at += most) {
+      const some = ids.slice(at, at + most)
+      all.push(...(yield* read<Row>("unfinished", sql(some.length), some)))
+    }
+    return all
+  })
+
+/** These sessions and all above them: a stop holds for everything below it. */
+const readLines = (read: Select, ids: ReadonlyArray<SessionID>) =>
+  Effect.gen(function*() {
+    const infos = new Map<SessionID, SessionInfo>()
+    const asked = new Set<SessionID>()
+    let next = ids
+    while (next.length > 0) {
+      for (const id of next) asked.add(id)
+      const found = readable(yield* readFor(read, sessions, next), decode).rows
+      for (const info of found) infos.set(info.id, info)
+      next = [
+        ...new Set(found.flatMap(({ parentID }) => parentID === undefined || asked.has(parentID) ? [] : [parentID]))
+      ]
+    }
+    return infos
+  })
 
 /** Makes the reader. */
 export const makeReadUnfinished = (read: Select): Context.Tag.Service<SessionStorage>["unfinished"] =>
@@ -47,27 +69,24 @@ export const makeReadUnfinished = (read: Select): Context.Tag.Service<SessionSto
     for (const info of readable(yield* read<Row>("unfinished", turns, []), decode).rows) {
       if (hasOpenTurn(info)) roots.add(info.rootID)
     }
-    const waitingIn = new Map<SessionID, Array<Waiting>>()
-    for (const { kind, queued, session_id } of yield* read<WaitingRow>("unfinished", waiting, [])) {
-      const row: Waiting = queued === 0 ? { kind } : { kind, after: "turn" }
-      waitingIn.set(session_id, [...waitingIn.get(session_id) ?? [], row])
+    const ids = (yield* read<{ readonly session_id: SessionID }>("unfinished", waiting, [])).map((row) =>
+      row.session_id
+    )
+    const infos = yield* readLines(read, ids)
+    const find = (id: SessionID) => infos.get(id)
+    /** Sessions for which it matters what came after a stop. */
+    const stopped: Array<SessionID> = []
+    for (const id of ids) {
+      const info = infos.get(id)
+      if (info === undefined || roots.has(info.rootID)) continue
+      if (stopsOf(find, id) > 0 || info.turn?.ended?.how === "stopped") stopped.push(id)
+      else roots.add(info.rootID)
     }
-    const ids = [...waitingIn.keys()]
-    for (let at = 0; at < ids.length; at += most) {
-      const some = ids.slice(at, at + most)
-      /** Stopped sessions, for which it matters when such a prompt was sent. */
-      const stopped = new Map<SessionID, SessionInfo>()
-      for (const info of readable(yield* read<Row>("unfinished", sessions(some.length), some), decode).rows) {
-        const rows = waitingIn.get(info.id) ?? []
-        if (rows.some((row) => startsLoop(info, row))) roots.add(info.rootID)
-        else if (rows.some(({ after }) => after !== undefined)) stopped.set(info.id, info)
-      }
-      if (stopped.size === 0) continue
-      const late = yield* read<Row>("unfinished", queuedRows(stopped.size), [...stopped.keys()])
-      for (const row of readable(late, decodeRow).rows) {
-        const info = stopped.get(row.sessionID)
-        if (info !== undefined && startsLoop(info, row)) roots.add(info.rootID)
-      }
+    for (const row of readable(yield* readFor(read, waitingRows, stopped), decodeRow).rows) {
+      const info = infos.get(row.sessionID)
+      if (info === undefined) continue
+      const stops = { all: stopsOf(find, info.id), above: stopsOf(find, info.parentID) }
+      if (startsLoop(info, row, stops)) roots.add(info.rootID)
     }
     return [...roots]
   })

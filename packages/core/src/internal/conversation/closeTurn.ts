@@ -61,7 +61,10 @@ export const closeTurn = Effect.fnUntraced(function*(live: Live) {
   live.history.clearUnbegun()
 })
 
-/** Ends a turn that a crash interrupted and that must not continue. */
+/**
+ * Ends a turn that a crash interrupted and that must not continue. This is a stop, which holds for what the turn has
+ * started, unless one is stored already.
+ */
 export const closeStopped = Effect.fnUntraced(function*(live: Live) {
   const table = yield* SessionTable
   const journal = yield* Journal
@@ -71,5 +74,6 @@ export const closeStopped = Effect.fnUntraced(function*(live: Live) {
   yield* closeTurn(live)
   const now = yield* Clock.currentTimeMillis
   const at = turn.ended?.at ?? now
-  yield* journal.commit([live.record.change(now, { turn: { ...turn, ended: { at, how: "stopped" } } })])
+  const stop = turn.ended === undefined ? live.record.stopped : {}
+  yield* journal.commit([live.record.change(now, { ...stop, turn: { ...turn, ended: { at, how: "stopped" } } })])
 })

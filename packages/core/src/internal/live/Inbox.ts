@@ -96,6 +96,11 @@ export class Inbox {
     return row === undefined ? undefined : this.#rows[at] = { ...row, kind: "note" }
   }
 
+  /** Turns unread messages into notes, because their session is stopped; returns the notes. */
+  makeNotesOfMessages(): ReadonlyArray<InboxRow> {
+    return this.#rows.filter(({ kind }) => kind === "steer").flatMap(({ id }) => this.makeNote(id) ?? [])
+  }
+
   /**
    * Takes what the next step reads: everything, up to a prompt with its own schema. Such a prompt begins a new turn, and
    * so does each that waited for the end of one, once nothing else is left.

@@ -13,6 +13,7 @@ import type * as Scope from "effect/Scope"
 import type { Slot } from "../../Governor.ts"
 import type { StorageError } from "../../StorageError.ts"
 import type { Accepted } from "../../TaskRequest.ts"
+import { startsLoop, type Stops, stopsFor } from "../../Unfinished.ts"
 import { type BudgetedSession, type BudgetNode, makeBudgetNode, type Reservation } from "../budget/BudgetNode.ts"
 import { Assignment } from "./Assignment.ts"
 import { History, type LiveMessage } from "./History.ts"
@@ -90,6 +91,22 @@ export class Live implements BudgetedSession {
   get hasOpenTurn(): boolean {
     const { turn } = this.info
     return turn !== undefined && turn.ended === undefined
+  }
+
+  /** How often it was stopped, directly and from above, as stored. */
+  get stops(): Stops {
+    const above = this.parent?.stops.all ?? 0
+    return { all: above + (this.info.stops ?? 0), above }
+  }
+
+  /** What a new row of its inbox carries, so that only a later stop holds for it. */
+  stamp(kind: InboxRow["kind"]): Pick<InboxRow, "stops"> {
+    return { stops: stopsFor(kind, this.stops) }
+  }
+
+  /** Whether a row of its inbox starts the loop by itself: no stop has come since it was sent. */
+  startsLoop(row: InboxRow): boolean {
+    return startsLoop(this.info, row, this.stops)
   }
 
   /** Its current activity. */
@@ -192,6 +209,8 @@ export interface RunningTask {
   /** Starts its fiber, once. Without a slot the fiber does not work, and only settles the run. */
   readonly begin: Effect.Effect<void>
   hasBegun: boolean
+  /** Whether its start is stored, or on its way there. */
+  isStartStored: boolean
   /** Cancels its timeout, and releases its slot, or its place in the queue, if it does not work. */
   cancelTimeout: () => void
   giveUp: () => void

@@ -30,6 +30,7 @@ export class RunState {
   #halts = 0
   #span: Tracer.AnySpan | undefined
   #sideFibers: Set<Fiber.Fiber<unknown, unknown>> | undefined
+  #submitting = 0
   #openCalls = 0
   #waitingCalls = 0
 
@@ -102,6 +103,21 @@ export class RunState {
   countHalt(): void {
     this.#halts++
     if (this.#running !== undefined) this.#running.halted = true
+  }
+
+  /** Whether prompts are being stored, or wait for their answers. */
+  get isSubmitting(): boolean {
+    return this.#submitting > 0
+  }
+
+  /** A prompt is about to be stored. */
+  beginSubmit(): void {
+    this.#submitting++
+  }
+
+  /** A prompt was answered, or refused. */
+  endSubmit(): void {
+    this.#submitting--
   }
 
   /** The span of the prompt that last started the loop: what begins later belongs to it. */

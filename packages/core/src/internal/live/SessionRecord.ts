@@ -22,6 +22,11 @@ export class SessionRecord {
     return this.#modeChanges
   }
 
+  /** The change that counts a stop, which holds for everything that was requested before. */
+  get stopped(): Pick<SessionInfo, "stops"> {
+    return { stops: (this.#info.stops ?? 0) + 1 }
+  }
+
   /** Changes the data and its date; commit the returned write. */
   change(now: number, patch: Partial<SessionInfo>): Entry {
     if (patch.mode !== undefined) this.#modeChanges++

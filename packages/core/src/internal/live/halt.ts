@@ -4,6 +4,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type { Journal } from "../../Journal.ts"
+import type { Entry } from "../../JournalEntry.ts"
 import { beginTasks, endTasks } from "./endTasks.ts"
 import type { Live } from "./Live.ts"
 import type { RunningTask } from "./Live.ts"
@@ -38,12 +39,16 @@ const tasksOf = ({ live, running, tasks }: Marked): ReadonlyArray<RunningTask> =
   live.running === running ? live.tasks.running : tasks.filter((task) => live.tasks.running.includes(task))
 
 /** Stops a session and all below it: stores that, interrupts all, and awaits all. */
-export const halt = (live: Live, stoppedBy?: string): Effect.Effect<void, never, Journal | SessionTable> =>
+export const halt = (
+  live: Live,
+  stoppedBy?: string,
+  also: ReadonlyArray<Entry> = []
+): Effect.Effect<void, never, Journal | SessionTable> =>
   Effect.gen(function*() {
     const table = yield* SessionTable
     const by = yield* Effect.fiberId
     const marked = mark(live, table, [], stoppedBy)
-    yield* recordStop(live)
+    yield* recordStop(live, also)
     const fibers: Array<Fiber.Fiber<unknown, unknown>> = []
     for (const each of marked.toReversed()) {
       const own = each.running === undefined ? [] : [yield* Deferred.await(each.running.fiber)]
@@ -61,5 +66,7 @@ export const halt = (live: Live, stoppedBy?: string): Effect.Effect<void, never,
 export const stop = (live: Live, by?: string): Effect.Effect<void, never, Journal | SessionTable> =>
   Effect.suspend(() => {
     live.run.countStop(by)
-    return halt(live, by)
+    // A message to a task that ends early starts its next run, but not after a stop of its session.
+    const notes = live.inbox.makeNotesOfMessages()
+    return halt(live, by, notes.map((row) => ({ _tag: "Inbox", row })))
   })

@@ -29,28 +29,40 @@ export const storeFirst = (live: Live, writes: ReadonlyArray<Entry>): Effect.Eff
     yield* Fiber.interruptFork(timer)
   })
 
-const isAtWork = (live: Live, below: (live: Live) => ReadonlyArray<Live>): boolean =>
-  live.running !== undefined || live.tasks.size > 0 || below(live).some((child) => isAtWork(child, below))
+const isAtWork = ({ running, tasks }: Live): boolean => running !== undefined || tasks.size > 0
 
 const isStoppedAbove = ({ parent }: Live): boolean =>
   parent !== undefined
   && ((parent.running !== undefined && parent.info.turn?.ended?.how === "stopped") || isStoppedAbove(parent))
 
 /** Stores it if there is something to stop, once for a tree: everything below is included. */
-export const recordStop = (live: Live): Effect.Effect<void, never, Journal | SessionTable> =>
+export const recordStop = (
+  live: Live,
+  also: ReadonlyArray<Entry> = []
+): Effect.Effect<void, never, Journal | SessionTable> =>
   Effect.gen(function*() {
     const table = yield* SessionTable
-    if (isStoppedAbove(live) || !isAtWork(live, ({ info }) => table.below(info.id))) return
-    yield* storeStop(live)
+    const some = (each: Live, is: (live: Live) => boolean): boolean =>
+      is(each) || table.below(each.info.id).some((child) => some(child, is))
+    if (isStoppedAbove(live)) return
+    if (some(live, isAtWork)) return yield* storeStop(live, also)
+    // A prompt that is being stored has no loop yet.
+    if (some(live, ({ run }) => run.isSubmitting)) {
+      yield* storeFirst(live, [live.record.annotate(live.record.stopped), ...also])
+    }
   })
 
 /** Stores that a session is stopped, with everything below it. */
-export const storeStop = (live: Live): Effect.Effect<void, never, Journal> =>
+export const storeStop = (live: Live, also: ReadonlyArray<Entry> = []): Effect.Effect<void, never, Journal> =>
   Effect.gen(function*() {
     const at = yield* Clock.currentTimeMillis
     // A session without a prompt may have tasks of a program.
     const turn = live.info.turn ?? { began: at }
     yield* storeFirst(live, [
-      live.record.change(at, { turn: { ...turn, ended: { at, how: "stopped", unclosed: true } } })
+      live.record.change(at, {
+        ...live.record.stopped,
+        turn: { ...turn, ended: { at, how: "stopped", unclosed: true } }
+      }),
+      ...also
     ])
   })

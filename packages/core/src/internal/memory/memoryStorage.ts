@@ -22,7 +22,7 @@ import {
   type RunFilter,
   type SessionFilter
 } from "../../StorageFilter.ts"
-import { hasOpenTurn, startsLoop } from "../../Unfinished.ts"
+import { hasOpenTurn, startsLoop, stopsOf } from "../../Unfinished.ts"
 import type { Write } from "../../Write.ts"
 import { apply, empty, prune, type State } from "./memoryState.ts"
 
@@ -140,9 +140,12 @@ const rangeOf = ({ counters, events, position: end }: State, rootID: SessionID |
 const unfinishedOf = (state: State): ReadonlyArray<SessionID> => {
   const roots = new Set<SessionID>()
   for (const run of HashMap.values(state.runs)) if (run.state !== "settled") roots.add(run.rootID)
+  const find = (id: SessionID) => Option.getOrUndefined(HashMap.get(state.sessions, id))?.info
   for (const { row, taken } of HashMap.values(state.inbox)) {
-    const info = Option.getOrUndefined(HashMap.get(state.sessions, row.sessionID))?.info
-    if (!taken && info !== undefined && startsLoop(info, row)) roots.add(info.rootID)
+    const info = find(row.sessionID)
+    if (taken || info === undefined) continue
+    const stops = { all: stopsOf(find, info.id), above: stopsOf(find, info.parentID) }
+    if (startsLoop(info, row, stops)) roots.add(info.rootID)
   }
   for (const { info } of HashMap.values(state.sessions)) if (hasOpenTurn(info)) roots.add(info.rootID)
   return [...roots]

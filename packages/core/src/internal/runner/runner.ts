@@ -17,7 +17,6 @@ import { Leases } from "../../Leases.ts"
 import { type SessionStopped, stoppedBefore } from "../../SessionError.ts"
 import type { StorageError } from "../../StorageError.ts"
 import type { PromptError, Turn } from "../../Turn.ts"
-import { startsLoop } from "../../Unfinished.ts"
 import { inSlices } from "../fairScheduler.ts"
 import { failedToStore } from "../live/endings.ts"
 import { halt } from "../live/halt.ts"
@@ -103,6 +102,8 @@ const promptAgain = Effect.fnUntraced(
       id: yield* ids.make("msg"),
       sessionID: live.info.id,
       kind: "prompt",
+      from: "agent",
+      ...live.stamp("prompt"),
       parts: continueParts(text),
       time: { created: yield* Clock.currentTimeMillis }
     }
@@ -195,7 +196,7 @@ export const wake = (live: Live): Effect.Effect<void, never, LoopServices> =>
 export const continueTurn = (live: Live): Effect.Effect<void, never, LoopServices> =>
   Effect.suspend(() => {
     if (live.running !== undefined) return Effect.void
-    return live.hasOpenTurn || live.inbox.rows.some((row) => startsLoop(live.info, row))
+    return live.hasOpenTurn || live.inbox.rows.some((row) => live.startsLoop(row))
       ? Effect.asVoid(underSpan(live.run.span, start(live, new Map())))
       : Effect.void
   })
@@ -229,7 +230,8 @@ const withdraw = Effect.fnUntraced(
 export const withdrawn = (live: Live, row: InboxRow): Effect.Effect<never, SessionStopped, Journal> =>
   Effect.suspend(() => {
     live.inbox.push(row)
-    return Effect.zipRight(withdraw(live, row.id), Effect.fail(stopped(live.info.id)))
+    const kept = row.kind === "note" ? Effect.void : withdraw(live, row.id)
+    return Effect.zipRight(kept, Effect.fail(stopped(live.info.id)))
   })
 
 type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>

@@ -54,6 +54,7 @@ const store = Effect.fnUntraced(function*(
     parts,
     ...(after === undefined ? {} : { after }),
     ...wellFormed(said),
+    ...live.stamp(kind),
     time: { created: now }
   }
   const names = kind === "prompt" && live.info.title === untitled
@@ -106,11 +107,13 @@ export const submitPrompt = (
     // While it can still be interrupted: a sender that goes away from now on interrupts nothing.
     Effect.zipRight(
       Effect.sync(onStoring),
-      Effect.uninterruptibleMask((restore) =>
-        Effect.gen(function*() {
+      Effect.uninterruptibleMask((restore) => {
+        live.run.beginSubmit()
+        const submitting = Effect.gen(function*() {
           yield* checkParts(parts)
-          const { first, row } = yield* store(live, "prompt", parts, options)
           // It was stopped while hooks checked it, or while it was being stored: it stays as a note, and starts nothing.
+          const kind = live.run.stops === stops ? "prompt" : "note"
+          const { first, row } = yield* store(live, kind, parts, options)
           if (live.run.stops !== stops) return yield* withdrawn(live, row)
           if (first) yield* startSideFiber(live, inProject(live, makeTitle(live, textOf(parts))))
           if (output !== undefined) live.inbox.askForm(row.id, output)
@@ -119,7 +122,8 @@ export const submitPrompt = (
             Effect.sync(() => live.inbox.dropForm(row.id))
           )
         })
-      )
+        return Effect.ensuring(submitting, Effect.sync(() => live.run.endSubmit()))
+      })
     ),
     (exit) =>
       Exit.isSuccess(exit)

@@ -1,5 +1,6 @@
 /** Owns the recovery of trees that a dead process left: once, before anything else happens in them. */
 import type { SessionID } from "@skein/domain/Id"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -97,10 +98,10 @@ export class Recovery extends Context.Tag("@skein/core/internal/tasks/Recovery")
       return {
         recover: (live) => Effect.suspend(() => live.root.isRecovered ? Effect.void : recover(live, live.run.stops)),
         stop: (live, by) =>
-          Effect.suspend((): Effect.Effect<void, SessionNotFound | StorageError> => {
-            const { root } = live
+          Effect.flatMap(Clock.currentTimeMillis, (at): Effect.Effect<void, SessionNotFound | StorageError> => {
+            const { info, root } = live
             if (root.isRecovered && !recovered.has(root)) return runner.stop(live, by)
-            const stored = Effect.provide(stopStored(live.info, by), context)
+            const stored = Effect.provide(stopStored(info, by, { at, stops: info.stops }), context)
             return instead(root.info.id, Effect.zipRight(runner.stop(live, by), stored))
           }),
         instead

@@ -119,15 +119,16 @@ const deliver = Effect.fnUntraced(function*(
 })
 
 const steer = (
-  sessionID: SessionID,
+  child: Live,
   id: MessageID,
   text: string,
   now: number,
   byUser: boolean
 ): InboxRow => ({
   id,
-  sessionID,
+  sessionID: child.info.id,
   kind: "steer",
+  ...child.stamp("steer"),
   ...(byUser ? {} : { from: "agent" as const }),
   parts: [{ type: "text", text: text.toWellFormed() }],
   time: { created: now }
@@ -162,7 +163,7 @@ const sendMessage = Effect.fnUntraced(function*(
     byUser
   })
   const now = yield* Clock.currentTimeMillis
-  const row = steer(child.info.id, ids.unsafeMake("msg", now), message, now, byUser)
+  const row = steer(child, ids.unsafeMake("msg", now), message, now, byUser)
   yield* journal.commit([{ _tag: "Inbox", row }, ...receiptOf(options, row)])
   options.onStored?.(row.id)
   child.inbox.push(row)
@@ -190,7 +191,7 @@ export const receive = Effect.fnUntraced(function*(row: InboxRow) {
     if (task !== undefined) yield* end(task, { by: "the user", reason })
     return true
   }
-  const { foreign: _, ...own } = { ...row, id: ids.unsafeMake("msg", now) }
+  const { foreign: _, ...own } = { ...row, ...child.stamp("steer"), id: ids.unsafeMake("msg", now) }
   yield* journal.commit([taken, { _tag: "Inbox", row: own }])
   child.inbox.push(own)
   yield* deliver(parent, child)

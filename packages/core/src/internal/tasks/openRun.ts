@@ -165,6 +165,8 @@ export const openRun = Effect.fnUntraced(function*(
     description: request.description,
     prompt: request.prompt,
     background,
+    // What is requested while its caller is being stopped ends with it.
+    stops: checked.parent.stops.all - (checked.parent.running?.halted === true ? 1 : 0),
     ...(reservation.limit === undefined ? {} : { budget: reservation.limit }),
     ...(request.cleanup === undefined ? {} : { cleanup: request.cleanup }),
     timeout,
@@ -247,6 +249,7 @@ const makeRunning = (
       return begin(task)
     }),
     hasBegun: false,
+    isStartStored: row.time.started !== undefined,
     cancelTimeout: () => {},
     giveUp: () => {},
     isLate: false,

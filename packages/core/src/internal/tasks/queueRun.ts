@@ -30,7 +30,7 @@ const requestSlot = Effect.fnUntraced(function*(task: RunningTask) {
   const news = {
     most,
     queued,
-    // Not awaited: later commits of the run are stored after this one.
+    // Not awaited: the turn that takes the prompt of the run stores its start, if it comes first.
     granted: Effect.flatMap(Clock.currentTimeMillis, (now) => {
       // The slot of a run that settled without it goes to the next prompt of its session.
       if (isGranted || task.isSettling) return Effect.void
@@ -39,9 +39,11 @@ const requestSlot = Effect.fnUntraced(function*(task: RunningTask) {
       const started = task.row.time.started ?? now
       task.row = { ...task.row, state: "running", time: { ...task.row.time, started } }
       // Stores the current state, which a promotion may have changed meanwhile.
-      const storing = Effect.suspend(() =>
-        task.isSettling ? Effect.void : journal.commit([{ _tag: "Run", run: task.row }])
-      )
+      const storing = Effect.suspend(() => {
+        if (task.isSettling || task.isStartStored) return Effect.void
+        task.isStartStored = true
+        return journal.commit([{ _tag: "Run", run: task.row }])
+      })
       return Effect.asVoid(
         Effect.fork(Effect.catchAll(storing, logUnstored("The start of a task could not be stored")))
       )

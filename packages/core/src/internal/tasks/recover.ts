@@ -10,10 +10,11 @@ import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
+import { Journal } from "../../Journal.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { TaskRefused } from "../../TaskError.ts"
 import type { TaskProgress } from "../../TaskRequest.ts"
-import { startsLoop } from "../../Unfinished.ts"
+import { startsLoop, stopsOf } from "../../Unfinished.ts"
 import { endPromise, keptFor } from "../budget/reservations.ts"
 import { disposeOf } from "../calls/reportedRuns.ts"
 import { closeStopped, closeTurn } from "../conversation/closeTurn.ts"
@@ -99,9 +100,13 @@ const settleOnce = Effect.fnUntraced(function*(
     () => Effect.void,
     yield* Clock.currentTimeMillis
   )
-  // Its turn ends with it: nothing would continue it.
+  // Its turn ends with it: nothing would continue it. A stop also holds for what an ended turn has started.
   if (child.hasOpenTurn || isStopping(child.info)) yield* closeStopped(child)
-  else yield* closeTurn(child)
+  else {
+    yield* closeTurn(child)
+    const journal = yield* Journal
+    if (end.status === "stopped") yield* journal.commit([child.record.annotate(child.record.stopped)])
+  }
   const settling = settleRun(parent, task, end, startOf(row), wakes ? parent.run.halts : undefined)
   const exit = yield* Effect.exit(settling)
   task.hasBegun = true
@@ -110,6 +115,14 @@ const settleOnce = Effect.fnUntraced(function*(
   Deferred.unsafeDone(task.ended, exit)
   return task
 })
+
+/** Whether a session, or one above it, was stopped since it had been stopped this often, or, if unknown, after this time. */
+const wasStoppedSince = (
+  infos: ReadonlyMap<SessionID, SessionInfo>,
+  id: SessionID | undefined,
+  stops: number | undefined,
+  since: number
+): boolean => stops === undefined ? wasStopped(infos, id, since) : stops < stopsOf((each) => infos.get(each), id)
 
 /** Whether a session, or one above it, was stopped after this time. */
 const wasStopped = (infos: ReadonlyMap<SessionID, SessionInfo>, id: SessionID | undefined, since: number): boolean => {
@@ -168,7 +181,7 @@ const settleOrKeep = Effect.fnUntraced(function*(row: TaskRun, infos: Map<Sessio
       return false
     })
   if (by !== undefined) return yield* end(stoppedBy({ by, reason }), row.background)
-  if (wasStopped(infos, row.parentID, row.time.created)) return yield* end(stoppedFromOutside(), false)
+  if (wasStoppedSince(infos, row.parentID, row.stops, row.time.created)) return yield* end(stoppedFromOutside(), false)
   // A run that a program abandoned has nobody to notify.
   if (!row.background && !(yield* isWaitedFor(row))) return yield* end({ status: "lost" }, false)
   const { agent } = yield* continued(row)
@@ -185,18 +198,24 @@ const settleOrKeep = Effect.fnUntraced(function*(row: TaskRun, infos: Map<Sessio
 const logFailure = ({ taskID }: TaskRun) => (error: { readonly message: string }) =>
   Effect.as(Effect.logError(`The task ${taskID} could not be recovered`, error.message), false)
 
-/** Unread messages to a settled task start a new run; its loop answers everything else itself, as it did before. */
+/**
+ * Unread messages to a settled task start a new run; its loop answers everything else itself, as it did before. What a
+ * stop holds waits.
+ */
 const startForUnread = Effect.fnUntraced(
-  function*(info: SessionInfo, runs: ReadonlyArray<TaskRun>) {
+  function*(info: SessionInfo, infos: ReadonlyMap<SessionID, SessionInfo>, runs: ReadonlyArray<TaskRun>) {
     const storage = yield* SessionStorage
     const table = yield* SessionTable
     const last = runs.findLast(({ taskID }) => taskID === info.id)
     const { rows: waiting } = yield* storage.inbox(info.id)
-    const isMessage = ({ foreign, kind }: InboxRow) => kind === "steer" && foreign !== true
-    if (last !== undefined && waiting.some(isMessage)) {
+    const find = (id: SessionID) => infos.get(id)
+    const stops = { all: stopsOf(find, info.id), above: stopsOf(find, info.parentID) }
+    const starting = waiting.filter((row) => startsLoop(info, row, stops))
+    const isMessage = ({ kind }: InboxRow) => kind === "steer"
+    if (last !== undefined && starting.some(isMessage)) {
       const live = yield* table.open(info.id)
       if (live.parent !== undefined && live.tasks.size === 0) yield* startForMessages(live.parent, last, live)
-    } else if (waiting.some((row) => row.kind !== "steer" && startsLoop(info, row))) {
+    } else if (!starting.every(isMessage)) {
       const runner = yield* SessionRunner
       yield* runner.resume(yield* table.open(info.id))
     }
@@ -231,12 +250,12 @@ export const recoverTree = Effect.fnUntraced(function*(root: Live, asked: Live, 
   for (const row of all) if (row.cleanup === "delete") yield* dispose(row)
   for (const info of infos.values()) {
     if (!mayContinue()) return false
-    if (info.parentID !== undefined && !ofRuns.has(info.id)) yield* startForUnread(info, all)
+    if (info.parentID !== undefined && !ofRuns.has(info.id)) yield* startForUnread(info, infos, all)
     const { turn } = info
     if (turn === undefined || (turn.ended !== undefined && !isStopping(info))) continue
     const live = yield* openIfReadable(info.id)
     if (live === undefined) continue
-    if (isStopping(info) || wasStopped(infos, info.parentID, turn.began)) yield* closeStopped(live)
+    if (isStopping(info) || wasStoppedSince(infos, info.parentID, turn.stops, turn.began)) yield* closeStopped(live)
     // The turn of a task continues when its run has its slot.
     else if (!ofRuns.has(info.id)) yield* runner.resume(live)
   }

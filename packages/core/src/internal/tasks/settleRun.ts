@@ -41,6 +41,8 @@ const notification = Effect.fnUntraced(function*(run: TaskRun, outcome: Outcome,
     sessionID: run.parentID,
     kind: "notification",
     runID: run.id,
+    // A stop since the request of the run holds for its outcome.
+    ...(run.stops === undefined ? {} : { stops: run.stops }),
     parts: [{ type: "text", text, synthetic: true }],
     time: { created: now }
   }

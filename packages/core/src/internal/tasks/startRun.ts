@@ -143,13 +143,15 @@ const forkRun = Effect.fnUntraced(function*<E, R>(
   return task
 })
 
-/** Messages that a task did not read before it settled start a new run; they wake no stopped session. */
+/** Messages that a task did not read before it settled start a new run, unless a stop came after them. */
 const leave = (parent: Live, task: RunningTask): Effect.Effect<void, never, TaskServices> => {
   const { halts } = parent.run
   return Effect.suspend(() => {
     parent.tasks.remove(task)
     endReservation(parent, task.reservation)
-    const relayed = parent.run.halts === halts && task.live.inbox.rows.some(isSteer)
+    const relayed = parent.run.halts === halts && task.live.inbox.rows.some((row) =>
+        isSteer(row) && task.live.startsLoop(row)
+      )
       ? Effect.catchAll(
         startForMessages(parent, task.row, task.live),
         (error) => Effect.logWarning("A message stays in its inbox", error.message)

@@ -69,6 +69,17 @@ export const takeInbox = (live: Live, begins: boolean) =>
 
 const nothing: Taken = { messages: [], structuredOutput: undefined }
 
+/**
+ * The start of the run whose prompt this is, unless it is being stored already: recovery tells by it whether the prompt
+ * was given.
+ */
+const startOf = ({ tasks: { queue: [run] } }: Live, rows: ReadonlyArray<InboxRow>): ReadonlyArray<Entry> => {
+  if (run?.row.time.started === undefined || run.isSettling || run.isStartStored) return []
+  if (rows.every(({ from, kind }) => kind !== "prompt" || from !== "agent")) return []
+  run.isStartStored = true
+  return [{ _tag: "Run", run: run.row }]
+}
+
 const take = Effect.fnUntraced(function*(live: Live, begins: boolean) {
   const rows = live.inbox.take(begins)
   const messages: Array<LiveMessage> = []
@@ -101,8 +112,9 @@ const take = Effect.fnUntraced(function*(live: Live, begins: boolean) {
   }
   const [first] = messages
   if (begins && first !== undefined) {
-    writes.push(live.record.change(now, { turn: { began: now, first: first.info.id } }))
+    writes.push(live.record.change(now, { turn: { began: now, first: first.info.id, stops: live.stops.above } }))
   }
+  writes.push(...startOf(live, rows))
   writes.push(...noLongerWaiting(journal, live, rows.map(({ id }) => id)))
   if (rows.some(({ kind }) => kind === "notification")) yield* failpoint("wake_sent_before_mark")
   yield* Effect.tapError(journal.commit(writes, live.info), () => Effect.sync(() => live.inbox.putBack(rows)))

@@ -40,11 +40,18 @@ const inTurn = (name: string, ended?: "stopped" | "completed", unclosed?: true) 
     }
   }))
 
-/** A prompt for after the turn. */
-const queuedAt = (of: string, name: string, created: number) => ({
+/** A prompt for after the turn, sent after that many stops. */
+const queuedAfter = (of: string, name: string, stops?: number) => ({
   ...inboxRow(of, name),
   after: "turn" as const,
-  time: { created }
+  ...(stops === undefined ? {} : { stops })
+})
+
+/** A message to a task, sent after that many stops of those above. */
+const messageAfter = (of: string, name: string, stops: number) => ({
+  ...inboxRow(of, name),
+  kind: "steer" as const,
+  stops
 })
 
 /** The tests. */
@@ -83,13 +90,24 @@ export const servers: Tests = {
       write.session(session("noted")),
       write.inbox({ ...inboxRow("noted", "3"), kind: "note" }),
       write.session(session("queued")),
-      write.inbox(queuedAt("queued", "6", 1)),
+      write.inbox(queuedAfter("queued", "6", 0)),
       inTurn("between", "completed"),
-      write.inbox(queuedAt("between", "7", 1)),
+      write.inbox(queuedAfter("between", "7")),
       inTurn("kept", "stopped"),
-      write.inbox(queuedAt("kept", "8", 2)),
-      inTurn("later", "stopped"),
-      write.inbox(queuedAt("later", "9", 3)),
+      write.inbox(queuedAfter("kept", "8")),
+      write.session(session("counted", { stops: 2 })),
+      write.inbox(queuedAfter("counted", "9", 1)),
+      write.inbox({ ...inboxRow("counted", "10"), stops: 0 }),
+      write.session(session("later", { stops: 2 })),
+      write.inbox(queuedAfter("later", "11", 2)),
+      write.session(session("above", { stops: 1 })),
+      write.session(session("below", { parent: "above", stops: 1 })),
+      write.inbox(messageAfter("below", "12", 0)),
+      write.session(session("since", { stops: 1 })),
+      write.session(session("told", { parent: "since", stops: 1 })),
+      write.inbox(messageAfter("told", "13", 1)),
+      write.session(session("elsewhere")),
+      write.inbox({ ...messageAfter("elsewhere", "14", 0), foreign: true }),
       inTurn("stopped", "stopped"),
       write.inbox(inboxRow("stopped", "4", "told")),
       inTurn("news", "completed"),
@@ -99,7 +117,7 @@ export const servers: Tests = {
       write.run(run("1", "child", { state: "queued" }))
     ]))
     expect((yield* use(unfinished)).toSorted()).toEqual(
-      ["between", "later", "news", "open", "prompted", "queued", "root", "stopping"].map(ids.ses)
+      ["between", "later", "news", "open", "prompted", "queued", "root", "since", "stopping"].map(ids.ses)
     )
   }),
 
