@@ -1,5 +1,8 @@
 /** The built program with MCP servers, as its config names them. */
+import { once } from "node:events"
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { expect, it, vi } from "vitest"
@@ -65,6 +68,34 @@ it("a tool of a server from the user's config is offered, called under the rules
   const [{ directory = "", started = 0 } = {}] = notesIn(notes)
   expect(directory).toBe(place.project)
   expect(isAlive(started)).toBe(false)
+})
+
+it("servers that cannot be used are named on standard error, each once and with the cause", async () => {
+  const closed = createServer((_, response) => void response.writeHead(401, { "www-authenticate": "Bearer" }).end())
+  closed.listen(0, "127.0.0.1")
+  await once(closed, "listening")
+  atEnd(() => void closed.close())
+  const { port } = closed.address() as AddressInfo
+  const { own, place } = await world("mcp_fake_echo")
+  own({
+    mcp: {
+      dead: { command: ["node", "-e", "console.error('there is no database'); process.exit(3)"] },
+      fake: { command: ["node", serverPath] },
+      locked: { url: `http://127.0.0.1:${port}/mcp` },
+      mute: { command: ["node", serverPath, "hangs"], startup_timeout: 3000 }
+    },
+    permission: { "mcp_*": "allow" }
+  })
+  for (const format of ["default", "json"]) {
+    const { code, stderr } = await place.run(["run", "-m", "openai/m", "--format", format, "go"])
+    expect(code).toBe(0)
+    expect(stderr.split("\n").filter((line) => line.startsWith("skein: The MCP server")).toSorted()).toEqual([
+      "skein: The MCP server dead cannot be used: it ended with exit code 3; its last words: there is no database.",
+      "skein: The MCP server locked cannot be used: it asks for a login; run `skein mcp login locked`.",
+      "skein: The MCP server mute is not there yet: it did not answer within 3 s (mcp.mute.startup_timeout). "
+      + "Its tools come with a later turn."
+    ])
+  }
 })
 
 it("a tool of a server needs permission", async () => {

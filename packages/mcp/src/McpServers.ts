@@ -8,6 +8,7 @@ import * as Layer from "effect/Layer"
 import * as RcMap from "effect/RcMap"
 import type * as Scope from "effect/Scope"
 import { promptCommands } from "./internal/listing/readPrompts.ts"
+import { makeNotices } from "./internal/server/notices.ts"
 import { makeServer } from "./internal/server/Server.ts"
 import { makeServerTools } from "./internal/tools/serverTools.ts"
 import type { McpHost } from "./McpHost.ts"
@@ -30,10 +31,11 @@ const keyOf = (name: string, directory: string, config: McpServerConfig): string
 
 const makeServers = (host: McpHost) =>
   Effect.gen(function*() {
+    const notices = makeNotices()
     const running = yield* RcMap.make({
       lookup: (key: string) => {
         const [name, directory, config] = JSON.parse(key) as [string, string, McpServerConfig]
-        return makeServer({ name, directory, config, host })
+        return makeServer({ name, directory, config, host }, notices)
       }
     })
     return McpServers.of({

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import { PassThrough } from "node:stream"
+import { makeNotices } from "../../src/internal/server/notices.ts"
 import { makeServer } from "../../src/internal/server/Server.ts"
 import { callTool } from "../../src/internal/tools/callTool.ts"
 import type { Launched } from "../../src/McpHost.ts"
@@ -72,7 +73,10 @@ describe.each(["2025-11-25", "2026-07-28"])("by %s", (revision) => {
     Effect.gen(function*() {
       const { launched, listeners } = inProcess(revision)
       const { host } = testHost({ launch: () => Effect.succeed(launched) })
-      const server = yield* makeServer({ name: "fake", directory: "/", config: { command: ["fake"] }, host })
+      const server = yield* makeServer(
+        { name: "fake", directory: "/", config: { command: ["fake"] }, host },
+        makeNotices()
+      )
       yield* server.ready
       const state = server.state()
       const client = state._tag === "Ready" ? state.connection.client : {}

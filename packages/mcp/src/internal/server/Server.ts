@@ -4,6 +4,7 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import { type Askers, makeAskers } from "../elicit/Askers.ts"
 import { type ReadPrompt, readPrompts } from "../listing/readPrompts.ts"
@@ -11,6 +12,7 @@ import { type ReadTool, readTools } from "../listing/readTools.ts"
 import { ServerFailed } from "../ServerFailed.ts"
 import { connect, type Target } from "./connect.ts"
 import type { Connection } from "./Connection.ts"
+import type { Notice, Notices } from "./notices.ts"
 
 /** The state of a server. */
 type ServerState =
@@ -68,8 +70,34 @@ const checkScripts = ({ config, directory, host }: Target): Effect.Effect<void, 
   })
 }
 
+/** Starts it, and waits for it no longer than its `startup_timeout`. */
+const makeReady = (
+  { config, name }: Target,
+  needed: Deferred.Deferred<void>,
+  settled: Deferred.Deferred<void>,
+  tell: Notice["tell"]
+): Effect.Effect<void> => {
+  let startedAt: number | undefined
+  return Effect.gen(function*() {
+    if (startedAt === undefined) {
+      startedAt = yield* Clock.currentTimeMillis
+      yield* Deferred.succeed(needed, undefined)
+    }
+    const waited = (yield* Clock.currentTimeMillis) - startedAt
+    const limit = config.startup_timeout ?? startupTimeout
+    const left = limit - waited
+    if (left <= 0) return
+    const there = yield* Effect.timeoutOption(Deferred.await(settled), Duration.millis(left))
+    if (Option.isSome(there)) return
+    yield* tell(
+      `The MCP server ${name} is not there yet`,
+      `it did not answer within ${limit / 1000} s (mcp.${name}.startup_timeout). Its tools come with a later turn`
+    )
+  })
+}
+
 /** Makes a server; it starts with its first use. */
-export const makeServer = (target: Target): Effect.Effect<Server, never, Scope.Scope> =>
+export const makeServer = (target: Target, notices: Notices): Effect.Effect<Server, never, Scope.Scope> =>
   Effect.gen(function*() {
     const scope = yield* Effect.scope
     const needed = yield* Deferred.make<void>()
@@ -80,7 +108,6 @@ export const makeServer = (target: Target): Effect.Effect<Server, never, Scope.S
     let tools: ReadonlyArray<ReadTool> = []
     let prompts: ReadonlyArray<ReadPrompt> = []
     let offers: ReadonlySet<string> = new Set()
-    let startedAt: number | undefined
 
     const become = (next: ServerState) =>
       Effect.suspend(() => {
@@ -88,8 +115,7 @@ export const makeServer = (target: Target): Effect.Effect<Server, never, Scope.S
         return next._tag === "Starting" ? Effect.void : Deferred.succeed(settled, undefined)
       })
 
-    const say = (message: string, what: string) =>
-      Effect.annotateLogs(Effect.logWarning(message, what), { directory: target.directory })
+    const { say, tell } = notices.of(target)
 
     const refresh = Effect.fnUntraced(function*(connection: Connection) {
       const [found, listed] = yield* listsOf(connection)
@@ -98,7 +124,8 @@ export const makeServer = (target: Target): Effect.Effect<Server, never, Scope.S
       else yield* say(`The MCP server ${target.name}`, `its prompts cannot be listed: ${listed.left.message}`)
       offers = new Set(Object.keys(connection.client.getServerCapabilities() ?? {}))
       yield* become({ _tag: "Ready", connection })
-      for (const note of found.notes) yield* say(`The MCP server ${target.name}`, note)
+      const tellNote = found.tools.length === 0 ? tell : say
+      for (const note of found.notes) yield* tellNote(`The MCP server ${target.name}`, note)
     })
 
     /** Runs while the server is connected. Fails with the reason why it no longer is. */
@@ -120,8 +147,9 @@ export const makeServer = (target: Target): Effect.Effect<Server, never, Scope.S
         const { message } = yield* Effect.flip(Effect.raceFirst(live, Effect.never))
         const wasSteady = (yield* Clock.currentTimeMillis) - began >= steady
         const count = wasSteady ? 0 : failures
+        // First, so that it is said before the waiting turn continues.
+        yield* tell(`The MCP server ${target.name} cannot be used`, message)
         yield* become({ _tag: "Failed", message })
-        yield* say(`The MCP server ${target.name} cannot be used`, message)
         yield* Effect.sleep(Math.min(pause.shortest * 2 ** count, pause.longest))
         return yield* again(count + 1)
       })
@@ -129,15 +157,7 @@ export const makeServer = (target: Target): Effect.Effect<Server, never, Scope.S
     // Forked here and not by who needs it first: it outlives that session, and everything that the session runs with.
     yield* Effect.forkIn(Effect.interruptible(Effect.zipRight(Deferred.await(needed), again(0))), scope)
 
-    const ready = Effect.gen(function*() {
-      if (startedAt === undefined) {
-        startedAt = yield* Clock.currentTimeMillis
-        yield* Deferred.succeed(needed, undefined)
-      }
-      const waited = (yield* Clock.currentTimeMillis) - startedAt
-      const left = (target.config.startup_timeout ?? startupTimeout) - waited
-      if (left > 0) yield* Effect.timeoutOption(Deferred.await(settled), Duration.millis(left))
-    })
+    const ready = makeReady(target, needed, settled, tell)
 
     return {
       target,
