@@ -14,16 +14,39 @@ const Issues = Schema.Struct({
 })
 const decodeIssues = Schema.decodeUnknownOption(Issues)
 
+/** Where an error of the SDK names the same issues, as text: `Invalid result for tools/list: [ … ]`. */
+const listed = /^(Invalid result for [\w/]+): (?:\w+: )?(\[.*\])$/s
+
+const parseIssues = Schema.decodeUnknownOption(Schema.parseJson(Issues.fields.issues))
+
+const shown = (issues: typeof Issues.Type["issues"]): string =>
+  issues.slice(0, 3).map(({ message, path }) => {
+    const said = message.replace(/^Invalid input: /, "")
+    return path.length === 0 ? said : `${path.join(".")}: ${said}`
+  }).join("; ")
+
+/** What is wrong with a value, from the issues of a schema of the SDK, in one line. */
+export const faultOf = (issues: unknown): string => {
+  const known = decodeIssues({ issues })
+  return cleanLine(Option.isSome(known) ? shown(known.value.issues) : "it cannot be understood", longest)
+}
+
+const withoutDump = (message: string): string => {
+  const [, what = "", dump = ""] = listed.exec(message) ?? []
+  if (what === "") return message
+  const issues = parseIssues(dump)
+  return Option.isSome(issues) ? `${what}: ${shown(issues.value)}` : what
+}
+
 /** What an error says, made fit to be shown. */
 export const wordsOf = (cause: unknown): string => {
   const misfit = decodeIssues(cause)
   if (Option.isSome(misfit)) {
-    const faults = misfit.value.issues.slice(0, 3).map((issue) => `${issue.path.join(".")}: ${issue.message}`)
-    return cleanLine(`what it sent cannot be understood: ${faults.join("; ")}`, longest)
+    return cleanLine(`what it sent cannot be understood: ${shown(misfit.value.issues)}`, longest)
   }
   const { cause: inner, message } = cause instanceof Error ? cause : new Error(String(cause))
   // Node says of a request only that it failed; what is behind that says why.
-  const said = message === "fetch failed" && inner instanceof Error ? inner.message : message
+  const said = message === "fetch failed" && inner instanceof Error ? inner.message : withoutDump(message)
   // What shows it ends the sentence.
   return cleanLine(said, longest).replace(/\.+$/, "")
 }

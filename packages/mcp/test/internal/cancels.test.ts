@@ -89,6 +89,7 @@ describe.each(["2025-11-25", "2026-07-28"])("by %s", (revision) => {
           title: "echo",
           input: { words, rounds: delay },
           asTask: false,
+          onlyReads: false,
           context,
           questions
         })

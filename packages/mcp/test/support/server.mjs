@@ -37,6 +37,13 @@ const tools = () => {
         { name: "deep", inputSchema: object({ a: JSON.parse(`${"{\"not\":".repeat(60)}{}${"}".repeat(60)}`) }) },
         { name: "echo", description: "A second one.", inputSchema: object() }
       ]
+    case "broken":
+      return [
+        { name: "no-schema" },
+        echo,
+        null,
+        { name: "number", description: 5, inputSchema: object() }
+      ]
     case "names":
       return [
         { name: "a.b", inputSchema: object() },
@@ -76,7 +83,7 @@ const answer = (/** @type {any} */ { id, method, params }) => {
       }
       return initialized(result, params)
     case "tools/list":
-      return result({ tools: tools() })
+      return result({ tools: how === "no-list" ? 5 : tools() })
     case "tools/call":
       return called(result, params, id)
     case "resources/list":
@@ -158,6 +165,8 @@ const called = (
       return process.exit(7)
     case "silent":
       return
+    case "rejects":
+      return send({ jsonrpc: "2.0", id, error: { code: -32_000, message: "the words are too short" } })
     case "no-answer":
       return result(null)
     case "huge":

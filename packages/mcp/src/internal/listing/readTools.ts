@@ -7,6 +7,13 @@ import { inputSchemaOf, type RawSchema } from "./inputSchema.ts"
 /** How many tools of one server there may be. */
 const most = 512
 
+/** The list of a server's tools. */
+export interface Listed {
+  readonly tools: ReadonlyArray<Tool>
+  /** What the protocol does not allow, each with the reason. */
+  readonly broken: ReadonlyArray<string>
+}
+
 /** A tool that can be offered. */
 export interface ReadTool {
   readonly tool: Tool
@@ -21,9 +28,9 @@ export interface ReadTools {
 }
 
 /** Reads it. */
-export const readTools = (listed: ReadonlyArray<Tool>): ReadTools => {
+export const readTools = ({ broken, tools: listed }: Listed): ReadTools => {
   const tools = new Map<string, ReadTool>()
-  const notes: Array<string> = []
+  const notes = [...broken]
   for (const tool of listed) {
     const shown = JSON.stringify(cleanLine(tool.name, 100))
     const schema = inputSchemaOf(tool.inputSchema)

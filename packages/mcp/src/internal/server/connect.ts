@@ -13,6 +13,7 @@ import { cleanLine } from "../cleanText.ts"
 import type { Askers } from "../elicit/Askers.ts"
 import { wordsOf } from "../failure.ts"
 import { makeHttpTransport } from "../http/httpTransport.ts"
+import { passTools } from "../listing/passTools.ts"
 import { makeAuthFetch } from "../oauth/authFetch.ts"
 import { keptLogin, needsLogin } from "../oauth/keptLogin.ts"
 import { ServerFailed } from "../ServerFailed.ts"
@@ -88,6 +89,7 @@ const connected = Effect.fnUntraced(function*(client: Client, transport: Transpo
     catch: failed(host)
   })
   passTasks(transport, (taskId) => void run(cancelTask(client, taskId)))
+  return passTools(transport)
 })
 
 /** Starts a program and speaks with it. */
@@ -106,8 +108,8 @@ const overStdio = Effect.fnUntraced(function*(
   const { ended, isClosed, transport, whyEnded } = yield* makeStdioTransport(launched, host)
   // A client that gives up closes the transport, and then says itself why.
   const gone = Effect.flatMap(ended, (message) => isClosed() ? Effect.never : new ServerFailed({ message }))
-  yield* Effect.raceFirst(connected(client, transport, host), gone)
-  return { client, ended, whyEnded }
+  const broken = yield* Effect.raceFirst(connected(client, transport, host), gone)
+  return { client, broken, ended, whyEnded }
 })
 
 /**
@@ -129,6 +131,8 @@ const overStdioEither = (target: Target, command: Command, changes: Queue.Queue<
 /** What was reached, whichever way. */
 interface Reached {
   readonly client: Client
+  /** What was left out of the last list of its tools. */
+  readonly broken: () => ReadonlyArray<string>
   readonly ended: Effect.Effect<string>
   readonly whyEnded: () => string | undefined
 }
@@ -142,11 +146,11 @@ const overHttp = Effect.fnUntraced(
     const isGiven = Object.keys(headers).some((key) => key.toLowerCase() === "authorization")
     const login = isGiven ? undefined : yield* keptLogin(host, name, url.href, makeAuthFetch(host, url))
     const { ended, isRefused, transport, whyEnded } = yield* makeHttpTransport(host, url, headers, kind, login)
-    yield* Effect.mapError(
+    const broken = yield* Effect.mapError(
       connected(client, transport, host),
       (error) => isRefused() && !isGiven ? new ServerFailed({ message: needsLogin(name) }) : error
     )
-    return { client, ended, whyEnded } satisfies Reached
+    return { client, broken, ended, whyEnded } satisfies Reached
   }
 )
 
@@ -187,19 +191,21 @@ export const connect = (given: Target): Effect.Effect<Connection, ServerFailed, 
     const changes = yield* Queue.sliding<void>(1)
     const config = yield* fillIn(given.config, given.host)
     given.host.hide(config)
-    const { client, ended, whyEnded } = yield* reach({ ...given, config }, changes)
+    const { broken, client, ended, whyEnded } = yield* reach({ ...given, config }, changes)
     return {
       client,
       ended,
       whyEnded,
       changed: Queue.take(changes),
-      tools: client.getServerCapabilities()?.tools === undefined ? Effect.succeed([]) : Effect.map(
-        Effect.tryPromise({
-          try: (signal) => client.listTools(undefined, { signal, timeout: longestList, cacheMode: "refresh" }),
-          catch: failed(given.host)
-        }),
-        ({ tools }) => tools
-      ),
+      tools: client.getServerCapabilities()?.tools === undefined ?
+        Effect.succeed({ tools: [], broken: [] }) :
+        Effect.map(
+          Effect.tryPromise({
+            try: (signal) => client.listTools(undefined, { signal, timeout: longestList, cacheMode: "refresh" }),
+            catch: failed(given.host)
+          }),
+          ({ tools }) => ({ tools, broken: broken() })
+        ),
       prompts: client.getServerCapabilities()?.prompts === undefined ? Effect.succeed([]) : Effect.map(
         Effect.tryPromise({
           try: (signal) => client.listPrompts(undefined, { signal, timeout: longestList }),

@@ -15,6 +15,7 @@ import { StringDecoder } from "node:string_decoder"
 import type { Launched, McpHost } from "../../McpHost.ts"
 import { cleanLine, cleanText } from "../cleanText.ts"
 import { longestFrame, makeFrames } from "./frames.ts"
+import { unintelligible } from "./misfit.ts"
 import { pieces } from "./pieces.ts"
 
 /** How much a server may send in the time of a window; it then waits, and nobody else. */
@@ -69,7 +70,7 @@ const misfit = (json: unknown): JSONRPCMessage | undefined => {
   if (typeof json !== "object" || json === null || !("id" in json) || "method" in json) return undefined
   const { id } = json
   if (typeof id !== "string" && typeof id !== "number") return undefined
-  return { jsonrpc: "2.0", id, error: { code: -32_603, message: "its answer is no answer of JSON-RPC" } }
+  return { jsonrpc: "2.0", id, error: { code: -32_603, message: unintelligible } }
 }
 
 const messageOf = (line: string): JSONRPCMessage | undefined => {

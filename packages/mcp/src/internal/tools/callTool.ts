@@ -16,6 +16,7 @@ import { ServerFailed } from "../ServerFailed.ts"
 import { abandonTask, followTask } from "../tasks/followTask.ts"
 import type { Task } from "../tasks/Task.ts"
 import { taskOf } from "../tasks/taskAnswers.ts"
+import { callFailed, isSettled, timedOut } from "./callFailure.ts"
 import { makeSilence } from "./silence.ts"
 
 /** How long a server may be silent, in milliseconds. */
@@ -47,6 +48,8 @@ export interface Call {
   readonly input: Readonly<Record<string, unknown>>
   /** Whether the server runs the tool as a task only, by the revision of 2025-11-25. */
   readonly asTask: boolean
+  /** Whether the tool changes nothing: then a call may be repeated, whatever became of it. */
+  readonly onlyReads: boolean
   readonly context: ToolContext
   readonly questions: Context.Tag.Service<Question>
 }
@@ -98,10 +101,13 @@ const onConnection = (call: Call, connection: Connection) =>
       Effect.runSync(context.report({ title: shownOf(title, progress) }))
     }
     const failed = (cause: unknown) => {
-      if (silent.signal.aborted) return refused("mcp_failed", `The call timed out: ${silent.signal.reason}.`)
+      if (silent.signal.aborted) {
+        return refused("mcp_failed", timedOut(serverName, String(silent.signal.reason), call.onlyReads))
+      }
+      const said = host.redact(wordsOf(cause))
       // What ended a connection says more than that it has ended.
-      const why = connection.whyEnded() ?? host.redact(wordsOf(cause))
-      return refused("mcp_failed", `The call failed. The MCP server ${serverName}: ${why}`)
+      const isOver = call.onlyReads || isSettled(cause, said)
+      return refused("mcp_failed", callFailed(serverName, connection.whyEnded() ?? said, isOver))
     }
     let sent = Promise.resolve<CallToolResult>({ content: [] })
     const called = Effect.tryPromise({

@@ -85,7 +85,16 @@ export const makeMcpTool = (
           return yield* refused("denied", `${name} may change files, and edits are denied here.`)
         }
         const asTask = tool.execution?.taskSupport === "required"
-        const result = yield* callTool({ server, name: tool.name, title, input, asTask, context, questions })
+        const result = yield* callTool({
+          server,
+          name: tool.name,
+          title,
+          input,
+          asTask,
+          onlyReads: !opaque,
+          context,
+          questions
+        })
         const { attachments, text } = answerOf(result.content, result.structuredContent)
         if (result.isError === true) return yield* refused("mcp_error", text === "" ? "The tool failed." : text)
         return {
