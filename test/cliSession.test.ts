@@ -175,6 +175,32 @@ describe.skipIf(!hasPython)("a session at a terminal (needs python3)", () => {
     expect(text).not.toContain("The user ran")
   })
 
+  it("keeps what was queued when its terminal is closed, and sends it after the next prompt", async () => {
+    let isOver = false
+    const { open } = await world(({ user }) =>
+      // The prompt that got no answer may stand before the next one in one message.
+      isOver
+        ? `answer to ${user.at(-1)?.includes("later") === true ? "later" : "next"}`
+        : new Promise<never>(() => undefined)
+    )
+    const closed = await open(
+      [
+        { after: ready, send: "begin\r" },
+        { after: "thinks", send: "later\t" }
+      ],
+      [],
+      { closes: "sent after the turn (Up edits it): later" }
+    )
+    expect(closed.code).toBe(129)
+    isOver = true
+    const { code, printed } = await open([
+      { after: "follows your next prompt (Up edits it): later", send: "next\r" },
+      { after: "answer to next", send: "" },
+      { after: "answer to later", send: "/quit\r" }
+    ], ["--continue"])
+    expect(code, await shown(printed)).toBe(0)
+  })
+
   it("interrupts the turn with Esc, and keeps the session", async () => {
     const { open } = await world(() => new Promise<never>(() => undefined))
     const { code, printed } = await open([

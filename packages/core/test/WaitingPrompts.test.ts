@@ -8,6 +8,7 @@ import { record } from "@skein/testing/RecordedEvents"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
 import { asked } from "./support/said.ts"
 import { root } from "./support/tree.ts"
@@ -95,6 +96,25 @@ describe("a prompt for after the turn", () => {
       yield* session.prompt(id, "next")
       yield* session.untilIdle(id)
       expect(script.requests.slice(1).map((request) => asked(request).at(-1))).toEqual(["next", "queued"])
+    }).pipe(provide(script))
+  })
+})
+
+describe("a prompt for after the turn whose sender is gone", () => {
+  it.effect("is read with the next one, and starts no turn of its own", () => {
+    const script = answering()
+    return Effect.gen(function*() {
+      const session = yield* Session
+      const { id } = yield* root()
+      yield* session.prompt(id, "one").pipe(Effect.zipLeft(TestClock.adjust("1 minute"), { concurrent: true }))
+      const two = yield* Effect.fork(session.prompt(id, "two"))
+      const { answer } = yield* wait(id, "queued", "turn")
+      yield* Fiber.interruptAll([answer, two])
+      yield* session.untilIdle(id)
+      const before = script.requests.length
+      yield* session.prompt(id, "next")
+      yield* session.untilIdle(id)
+      expect(script.requests.slice(before).map((request) => asked(request).slice(-2))).toEqual([["queued", "next"]])
     }).pipe(provide(script))
   })
 })

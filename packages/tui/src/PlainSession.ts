@@ -53,8 +53,8 @@ export const confirmPlain = (
       if (value === undefined) terminal.write(`${ask}\n`)
       else end(value)
     }, () => end(undefined))
-    const choices = items.map(({ label }, at) => `  ${at + 1} ${label}`)
-    terminal.write([...about.map(escapeLine), title, ...choices, ask, ""].join("\n"))
+    const choices = items.map(({ label }, at) => `  ${at + 1} ${escapeLine(label)}`)
+    terminal.write([...about.map(escapeLine), escapeLine(title), ...choices, ask, ""].join("\n"))
     return yield* Deferred.await(answer)
   }))
 

@@ -113,6 +113,16 @@ describe("a list to choose from", () => {
   })
 })
 
+describe("a question", () => {
+  it("obeys nothing in its words, which may name files", () => {
+    const seat = new Seat()
+    const items = [{ value: "stay", label: "Stay \u001b[2J" }]
+    seat.model.views.confirm("Restored: a\u001b]0;owned\u0007\u202eb.txt", items, () => undefined)
+    expect(seat.below).toContain("Restored: a\\x1b]0;owned\\x07\\u202eb.txt")
+    expect(seat.below).toContain("Stay \\x1b[2J")
+  })
+})
+
 describe("the input", () => {
   it("completes commands, and sends one that takes nothing at once", () => {
     const seat = new Seat(false).type("/he")

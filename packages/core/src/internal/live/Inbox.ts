@@ -89,11 +89,13 @@ export class Inbox {
     return takeOut(this.#rows, isMeant)
   }
 
-  /** Turns an abandoned prompt into a note; returns the note. */
+  /** Turns an abandoned prompt into a note, which waits for no end of a turn; returns the note. */
   makeNote(id: MessageID): InboxRow | undefined {
     const at = this.#rows.findIndex((row) => row.id === id)
     const row = this.#rows[at]
-    return row === undefined ? undefined : this.#rows[at] = { ...row, kind: "note" }
+    if (row === undefined) return undefined
+    const { after: _, ...rest } = row
+    return this.#rows[at] = { ...rest, kind: "note" }
   }
 
   /** Turns unread messages into notes, because their session is stopped; returns the notes. */

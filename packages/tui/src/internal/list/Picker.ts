@@ -93,8 +93,8 @@ export class Picker {
   lines(columns: number, rows: number, style: Style): ReadonlyArray<string> {
     const paint = (text: string) => style.bold(style.cyan(text))
     const head = this.#isQuestion
-      ? wrapRuns([{ text: this.title, paint }], columns - 1)
-      : [paint(fit(this.title, columns - 1))]
+      ? wrapRuns([{ text: escapeLine(this.title), paint }], columns - 1)
+      : [paint(fit(escapeLine(this.title), columns - 1))]
     const filter = this.#isQuestion ? [] : [fit(`  filter: ${escapeLine(this.#pattern)}▏`, columns - 1)]
     const room = Math.max(1, rows - 2 - head.length)
     const first = Math.max(0, Math.min(this.#selected - Math.floor(room / 2), this.#found.length - room))

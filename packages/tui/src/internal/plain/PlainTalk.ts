@@ -109,7 +109,7 @@ export class PlainTalk {
     if (choosing === undefined || isTold) return []
     const items = choosing.items.slice(0, mostItems)
     return [
-      choosing.title,
+      escapeLine(choosing.title),
       ...items.map(({ detail = "", label }, at) =>
         `  ${at + 1} ${escapeLine(label)}${detail === "" ? "" : `, ${escapeLine(detail)}`}`
       ),

@@ -11,6 +11,7 @@ import { fit } from "../../Width.ts"
 import { chosenAgent } from "../model/Facts.ts"
 import { Reading } from "../model/Reading.ts"
 import type { Request } from "../model/Request.ts"
+import type { SessionModel } from "../model/SessionModel.ts"
 import { workingIn } from "../model/statusLine.ts"
 import { TaskKeys } from "../model/TaskKeys.ts"
 import { type Acting, heardStart, type Performer, type Stage } from "./Acting.ts"
@@ -240,6 +241,18 @@ const carryOut = (acting: Acting, request: Request): Effect.Effect<void, Backend
 /** What does not wait for the session that is being opened. */
 const needsNoSession: ReadonlySet<Request["type"]> = new Set(["edit", "files", "keepModel", "leave", "notify", "quit"])
 
+/**
+ * Stops what works in this process for the session, because the program ends without having been asked to. Without that its
+ * prompts would count as abandoned by who sent them.
+ */
+const stopAtEnd = (backend: typeof Backend.Service, model: SessionModel) =>
+  Effect.suspend(() => {
+    const id = ids(model)
+    return id === undefined || !model.isWorking || backend.where._tag === "Server"
+      ? Effect.void
+      : Effect.ignoreLogged(Effect.timeoutOption(backend.sessions.stop(id, "the user"), 5_000))
+  })
+
 /** Makes what carries requests out, each beside the others. */
 export const makePerformer = (stage: Stage): Effect.Effect<Performer, never, Backend | Scope.Scope> =>
   Effect.gen(function*() {
@@ -292,5 +305,6 @@ export const makePerformer = (stage: Stage): Effect.Effect<Performer, never, Bac
       const work = inMode(request)
       return beside(needsNoSession.has(request.type) ? work : isOpened.whenOpen(work))
     }
+    yield* Effect.addFinalizer(() => stopAtEnd(backend, model))
     return { perform, open, opened: Effect.asVoid(isOpened.open) }
   })
