@@ -9,6 +9,7 @@ import { makeAsking } from "./internal/asking/asking.ts"
 import { answerTo, bounded } from "./internal/connection/bounded.ts"
 import { answering, makeClient } from "./internal/connection/Client.ts"
 import { errorOf, type Failure } from "./internal/connection/failure.ts"
+import { inOrder } from "./internal/connection/inOrder.ts"
 import { makeApp, type Serving } from "./internal/methods/app.ts"
 import { Sessions } from "./internal/session/Sessions.ts"
 
@@ -45,6 +46,11 @@ export const serve = (host: AcpHost): Effect.Effect<void, never, Backend> =>
         signal?.addEventListener("abort", () => fiber.unsafeInterruptAsFork(fiber.id()), { once: true })
       })
 
+    const pause = () =>
+      new Promise<void>((resolve) => {
+        fork(Effect.sleep(0)).addObserver(() => resolve())
+      })
+
     let serving: Serving | undefined
     const app = makeApp(() => {
       // Nothing is received before the connection is open.
@@ -52,7 +58,7 @@ export const serve = (host: AcpHost): Effect.Effect<void, never, Backend> =>
       return serving
     })
     const connection = yield* Effect.acquireRelease(
-      Effect.sync(() => app.connect(stream)),
+      Effect.sync(() => app.connect({ ...stream, readable: inOrder(stream.readable, pause) })),
       (open) => Effect.sync(() => open.close())
     )
     const client = makeClient(connection)

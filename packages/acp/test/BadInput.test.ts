@@ -4,6 +4,7 @@ import { expect, it } from "@effect/vitest"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
 import { backend, connect, latch } from "./support/connected.ts"
 
 const cwd = process.cwd()
@@ -208,3 +209,36 @@ it.live("an answer to a question that comes after its prompt was cancelled chang
     yield* answersOn(connected)
     expect(JSON.stringify(connected.heard)).not.toContain("It was changed")
   }).pipe(Effect.scoped, Effect.provide(asking)))
+
+const nonsense: ReadonlyArray<readonly [answer: string, said: string]> = [
+  ["\"result\":{}", "{}"],
+  ["\"result\":null", "null"],
+  ["\"result\":\"once\"", "\"once\""],
+  ["\"result\":{\"outcome\":null}", "{\"outcome\":null}"],
+  ["\"result\":{\"outcome\":\"selected\"}", "{\"outcome\":\"selected\"}"],
+  ["\"result\":{\"outcome\":{\"outcome\":\"selected\"}}", "{\"outcome\":{\"outcome\":\"selected\"}}"],
+  ["\"result\":{\"outcome\":{\"outcome\":\"selected\",\"optionId\":\"tree\"}}", "\"optionId\":\"tree\""],
+  ["\"error\":{\"code\":-32603,\"message\":\"The window is closed\"}", "The window is closed"],
+  ["\"error\":\"broken\"", "Invalid request"]
+]
+
+it.live.each(nonsense)("the answer %s to a request for permission is a rejection, and is said", ([answer, said]) => {
+  const lines: Array<string> = []
+  const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
+  return Effect.gen(function*() {
+    const { agent, frames, heard, raw, untilFrames } = yield* connect({
+      permit: () => new Promise<never>(() => undefined)
+    })
+    yield* Effect.promise(async () => {
+      const { sessionId } = await agent.request("session/new", { cwd, mcpServers: [] })
+      const ended = agent.request<PromptResponse>("session/prompt", { sessionId, prompt: say("Go") })
+      const question = () => frames.find(({ frame }) => frame.method === "session/request_permission")
+      await untilFrames(() => question() !== undefined)
+      await raw(`{"jsonrpc":"2.0","id":${JSON.stringify(question()?.frame.id)},${answer}}\n`)
+      expect(await ended).toMatchObject({ stopReason: "end_turn" })
+    })
+    expect(JSON.stringify(heard)).toContain("Permission denied")
+    expect(lines.join("\n")).toContain(said)
+    expect(lines.join("\n")).toContain("This counts as a rejection.")
+  }).pipe(Effect.scoped, Effect.provide(asking), Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
+})

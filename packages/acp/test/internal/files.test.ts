@@ -55,7 +55,7 @@ it.effect("that fails, is gone, or answers without a text is told apart", () =>
       message: "The editor refused: no such file."
     })
     expect(yield* read(world(broken, { isGone: () => true }))).toMatchObject({ reason: "gone" })
-    for (const answer of [{}, { content: 12 }, { content: null }]) {
+    for (const answer of [{}, { content: 12 }, { content: null }, null, "text"]) {
       expect(yield* read(world(() => Effect.succeed(answer)))).toMatchObject({ reason: "refused" })
     }
   }))

@@ -9,6 +9,7 @@ import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type { AskedOf } from "../../Change.ts"
 import type { Client } from "../connection/Client.ts"
+import { FormAnswer, notUnderstood, PermissionAnswer, readAnswer } from "./answer.ts"
 import { answerOf, permissionRequest } from "./permission.ts"
 import { answersIn, choiceOf, chosen, formOf } from "./question.ts"
 
@@ -24,19 +25,31 @@ interface Asked {
 /** Somebody else has answered, or its agent is gone: nothing is left to answer. */
 const isOver = ({ _tag }: BackendError): boolean => _tag === "PermissionNotFound" || _tag === "QuestionNotFound"
 
+const readPermission = readAnswer(PermissionAnswer)
+
+const readForm = readAnswer(FormAnswer)
+
 const askFor = (client: Client, { asks }: typeof Backend.Service, { ask, call, directory, session }: Asked) => {
   if (ask.kind === "permission") {
     return client.ask("session/request_permission", permissionRequest(ask.request, call, session, directory)).pipe(
-      Effect.map(answerOf),
+      Effect.flatMap((answer) =>
+        Effect.flatMap(readPermission(answer), (read) => {
+          const meant = answerOf(ask.request, read)
+          return meant === undefined ? Effect.fail(notUnderstood(answer)) : Effect.succeed(meant)
+        })
+      ),
       Effect.flatMap(({ reply, scope }) => asks.reply(ask.request.id, reply, scope === undefined ? {} : { scope }))
     )
   }
   const choice = choiceOf(ask.request, session)
   const answers = client.capabilities.elicitation?.form
-    ? Effect.map(client.ask("elicitation/create", formOf(ask.request, session)), answersIn)
+    ? Effect.map(Effect.flatMap(client.ask("elicitation/create", formOf(ask.request, session)), readForm), answersIn)
     : choice === undefined
     ? Effect.succeed(undefined)
-    : Effect.map(client.ask("session/request_permission", choice), (response) => chosen(ask.request, response))
+    : Effect.map(
+      Effect.flatMap(client.ask("session/request_permission", choice), readPermission),
+      (answer) => chosen(ask.request, answer)
+    )
   return Effect.flatMap(
     answers,
     (given) => given === undefined ? asks.dismiss(ask.request.id) : asks.answer(ask.request.id, given)
@@ -51,7 +64,7 @@ export interface Asking {
 }
 
 /**
- * Makes it. A client that fails to ask has refused. One that is gone has not: its questions wait for the next client that
+ * Makes it. A client that fails to ask, or that answers what nobody understands, has refused. One that is gone has not: its questions wait for the next client that
  * opens the session.
  */
 export const makeAsking = (
@@ -65,9 +78,20 @@ export const makeAsking = (
     const refuse = ({ ask: { kind, request } }: Asked) =>
       kind === "permission" ? backend.asks.reply(request.id, "reject") : backend.asks.dismiss(request.id)
 
+    const rejected = (asked: Asked, why: string) =>
+      Effect.zipRight(
+        Effect.logWarning(`${why}. This counts as ${asked.ask.kind === "permission" ? "a rejection" : "no answer"}.`),
+        refuse(asked)
+      )
+
     const carry = (asked: Asked) =>
       askFor(client, backend, asked).pipe(
-        Effect.catchTag("ClientRefused", () => client.isGone() ? Effect.void : refuse(asked)),
+        Effect.catchTags({
+          ClientRefused: ({ message }) =>
+            client.isGone() ? Effect.void : rejected(asked, `The editor answered a question with an error: ${message}`),
+          NotUnderstood: ({ message }) =>
+            rejected(asked, `The editor's answer to a question was not understood: ${message}`)
+        }),
         Effect.catchAll((error) =>
           isOver(error) ? Effect.void : Effect.logWarning("An answer could not be stored", error.message)
         )

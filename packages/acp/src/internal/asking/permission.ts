@@ -1,15 +1,12 @@
 /** Asks a client for permission: what is shown, what can be chosen, and what a choice means. */
-import type {
-  PermissionOption,
-  RequestPermissionRequest,
-  RequestPermissionResponse
-} from "@agentclientprotocol/sdk/unstable"
+import type { PermissionOption, RequestPermissionRequest } from "@agentclientprotocol/sdk/unstable"
 import type { PermissionReply, PermissionRequest } from "@skein/domain/Event"
 import type { ToolPart } from "@skein/domain/Part"
 import { visible, visibleLine } from "@skein/view/Visible"
 import { askTitle, subjectOf } from "../encode/askTitle.ts"
 import { callFields, fenced, kindOf, textContent } from "../encode/callUpdate.ts"
 import { diffInRequest } from "../encode/diffOf.ts"
+import type { PermissionAnswer } from "./answer.ts"
 
 /** What a person chose. */
 export interface Answer {
@@ -56,16 +53,14 @@ export const permissionRequest = (
   }
 }
 
-/** What the client's answer means. A cancelled answer, or one that is not among the options, is a refusal. */
-export const answerOf = ({ outcome }: RequestPermissionResponse): Answer => {
-  if (outcome.outcome !== "selected") return { reply: "reject" }
-  switch (outcome.optionId) {
-    case "once":
-      return { reply: "once" }
-    case "tree":
-    case "project":
-      return { reply: "always", scope: outcome.optionId }
-    default:
-      return { reply: "reject" }
-  }
+/** What the client's answer means; undefined if it is not among the options. A cancelled answer is a refusal. */
+export const answerOf = (
+  request: PermissionRequest,
+  { outcome }: typeof PermissionAnswer.Type
+): Answer | undefined => {
+  if (outcome.outcome === "cancelled") return { reply: "reject" }
+  const { optionId: chosen } = outcome
+  if (!optionsOf(request).some(({ optionId }) => optionId === chosen)) return undefined
+  if (chosen === "tree" || chosen === "project") return { reply: "always", scope: chosen }
+  return { reply: chosen === "once" ? "once" : "reject" }
 }

@@ -1,15 +1,14 @@
 /** Asks a client what an agent wants to know: as a form where it has forms, else as a choice. */
 import type {
   CreateElicitationRequest,
-  CreateElicitationResponse,
   ElicitationPropertySchema,
-  RequestPermissionRequest,
-  RequestPermissionResponse
+  RequestPermissionRequest
 } from "@agentclientprotocol/sdk/unstable"
 import type { QuestionRequest } from "@skein/domain/Event"
 import { visibleLine } from "@skein/view/Visible"
 import { questionText } from "../encode/askTitle.ts"
 import { textContent } from "../encode/callUpdate.ts"
+import type { FormAnswer, PermissionAnswer } from "./answer.ts"
 
 /** The answers of a person; undefined where there is none. */
 export type Answers = readonly [string, ...ReadonlyArray<string>] | undefined
@@ -43,9 +42,8 @@ export const formOf = (request: QuestionRequest, session: string): CreateElicita
 }
 
 /** The answers in a form. */
-export const answersIn = (response: CreateElicitationResponse): Answers => {
-  if (response.action !== "accept") return undefined
-  const content: unknown = "content" in response ? response.content : undefined
+export const answersIn = ({ action, content }: typeof FormAnswer.Type): Answers => {
+  if (action !== "accept") return undefined
   const { choice, words } = Object(content) as { readonly choice?: unknown; readonly words?: unknown }
   const chosen = Array.isArray(choice) ? choice : [choice]
   const [first, ...rest] = [...chosen, words].flatMap((value) =>
@@ -79,7 +77,7 @@ export const choiceOf = (request: QuestionRequest, session: string): RequestPerm
   }
 
 /** The answer that a choice is. */
-export const chosen = ({ options }: QuestionRequest, { outcome }: RequestPermissionResponse): Answers => {
+export const chosen = ({ options }: QuestionRequest, { outcome }: typeof PermissionAnswer.Type): Answers => {
   if (outcome.outcome !== "selected") return undefined
   const option = options.find((_, index) => outcome.optionId === `option-${index}`)
   return option === undefined ? undefined : [option.label]

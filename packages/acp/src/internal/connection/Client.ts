@@ -5,7 +5,6 @@ import type {
   ClientCapabilities,
   ClientRequestMethod,
   ClientRequestParamsByMethod,
-  ClientRequestResponsesByMethod,
   JsonRpcId,
   Stream
 } from "@agentclientprotocol/sdk/unstable"
@@ -27,11 +26,11 @@ export interface Client {
   readonly isGone: () => boolean
   /** Tells it something. Order is kept; a client that is gone hears nothing. */
   readonly tell: (update: Update) => void
-  /** Asks it something. Interruption tells it that nobody waits any more. */
+  /** Asks it something; its answer may be anything. Interruption tells it that nobody waits any more. */
   readonly ask: <M extends ClientRequestMethod>(
     method: M,
     params: ClientRequestParamsByMethod[M]
-  ) => Effect.Effect<ClientRequestResponsesByMethod[M], ClientRefused>
+  ) => Effect.Effect<unknown, ClientRefused>
 }
 
 /** Makes it. */
@@ -42,7 +41,8 @@ export const makeClient = ({ client: context, signal }: AgentConnection): Client
   tell: (update) => void context.notify("session/update", update).catch(() => undefined),
   ask: (method, params) =>
     Effect.tryPromise({
-      try: (cancellationSignal) => context.request(method, params, { cancellationSignal, stopWaitingOnCancel: true }),
+      try: (cancellationSignal): Promise<unknown> =>
+        context.request(method, params, { cancellationSignal, stopWaitingOnCancel: true }),
       catch: (error): ClientRefused => ({
         _tag: "ClientRefused",
         message: error instanceof Error ? error.message : String(error)

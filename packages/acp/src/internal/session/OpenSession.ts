@@ -19,6 +19,8 @@ import { nested } from "../encode/nested.ts"
 export interface Flight {
   /** Done once the client cancels it. */
   readonly cancelled: Deferred.Deferred<void>
+  /** Done once it has ended, and has stopped its tree if it was cancelled. */
+  readonly over: Deferred.Deferred<void>
 }
 
 /** What the session is opened with. */
@@ -45,6 +47,8 @@ export class OpenSession {
   readonly projection = new Projection()
   /** The prompts without an answer. */
   readonly flights = new Set<Flight>()
+  /** What cancels are still stopping. A prompt that comes after them waits for it, so that they do not stop that too. */
+  readonly stopping = new Set<Deferred.Deferred<void>>()
   /** The settings as the client knows them, as JSON. */
   settings = ""
   /** Sent as soon as the client knows the session. */

@@ -2,6 +2,7 @@
 import type { SessionID } from "@skein/domain/Id"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import type { ClientFileFailure, ClientFiles } from "../../AcpHost.ts"
 import type { Client } from "../connection/Client.ts"
 
@@ -16,6 +17,8 @@ const failure = (reason: ClientFileFailure["reason"], message: string): ClientFi
   reason,
   message
 })
+
+const hasText = Schema.is(Schema.Struct({ content: Schema.String }))
 
 /** The files of a client; undefined if it does not let agents read them. What cannot be read is never overwritten. */
 export const filesOf = (client: Client, root: SessionID, directory: string): ClientFiles | undefined => {
@@ -48,10 +51,9 @@ export const filesOf = (client: Client, root: SessionID, directory: string): Cli
     read: (path) =>
       Effect.flatMap(
         bounded(client.ask("fs/read_text_file", { sessionId: root, path })),
-        // What a client sends is not checked before.
-        ({ content }: { readonly content?: unknown }) =>
-          typeof content === "string"
-            ? Effect.succeed(content)
+        (answer) =>
+          hasText(answer)
+            ? Effect.succeed(answer.content)
             : Effect.fail(failure("refused", "The editor answered without a text."))
       ),
     write: writeTextFile

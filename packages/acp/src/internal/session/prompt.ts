@@ -5,6 +5,7 @@ import type { BackendError } from "@skein/backend/BackendError"
 import type { Turn } from "@skein/backend/Sessions"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type { Failure } from "../connection/failure.ts"
 import { wireUsage } from "../encode/nested.ts"
 import type { Flight, OpenSession } from "./OpenSession.ts"
@@ -21,6 +22,10 @@ const stopReason = ({ end, info }: Turn): StopReason => {
 
 const isBad = (prompt: ReturnType<typeof promptOf>): prompt is Extract<typeof prompt, { readonly _tag: string }> =>
   "_tag" in prompt
+
+const cancelledResponse: PromptResponse = { stopReason: "cancelled" }
+
+const cancelledExit = Exit.succeed(cancelledResponse)
 
 /** Whether the prompt may be a command at all: only then are the commands looked up. */
 const maybeCommand = (blocks: ReadonlyArray<ContentBlock>): boolean => {
@@ -60,6 +65,37 @@ const work = (
 const stop = ({ sessions }: typeof Backend.Service, { root }: OpenSession): Effect.Effect<void, BackendError> =>
   Effect.asVoid(Effect.timeoutOption(Effect.disconnect(sessions.stop(root, "the user")), patience))
 
+/** What a cancel was stopping is stopped. */
+const over = (session: OpenSession, stopped: Deferred.Deferred<void>): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    session.stopping.delete(stopped)
+    return Effect.asVoid(Deferred.succeed(stopped, undefined))
+  })
+
+/** Carries out a prompt after what was cancelled `before` it; stops its tree if it is cancelled itself. */
+const carryOut = (
+  backend: typeof Backend.Service,
+  session: OpenSession,
+  blocks: ReadonlyArray<ContentBlock>,
+  { cancelled }: Flight,
+  before: ReadonlyArray<Deferred.Deferred<void>>
+): Effect.Effect<Exit.Exit<PromptResponse, Failure>> =>
+  Effect.gen(function*() {
+    const working = Effect.zipRight(
+      Effect.forEach(before, (stopped) => Deferred.await(stopped), { discard: true }),
+      work(backend, session, blocks)
+    )
+    // A prompt that is not stored yet goes away with this race; one that is stored is stopped after it.
+    const ended = yield* Effect.raceFirst(
+      Effect.exit(working),
+      Effect.as(Deferred.await(cancelled), cancelledExit)
+    )
+    if (!(yield* Deferred.isDone(cancelled))) return ended
+    yield* Effect.catchAll(stop(backend, session), (error) =>
+      Effect.logWarning("A cancelled prompt could not be stopped", error.message))
+    return cancelledExit
+  })
+
 /** Prompts. A prompt that is cancelled has stopped its tree before it answers, and always answers `cancelled`. */
 export const prompt = (
   backend: typeof Backend.Service,
@@ -67,38 +103,39 @@ export const prompt = (
   blocks: ReadonlyArray<ContentBlock>
 ): Effect.Effect<PromptResponse, Failure> =>
   Effect.gen(function*() {
-    const flight: Flight = { cancelled: yield* Deferred.make<void>() }
+    const flight: Flight = { cancelled: yield* Deferred.make<void>(), over: yield* Deferred.make<void>() }
+    const before = [...session.stopping]
     session.flights.add(flight)
-    const cancelled: PromptResponse = { stopReason: "cancelled" }
-    const ended = Effect.catchAll(work(backend, session, blocks), (error) =>
-      // Another front end has stopped it.
-      error._tag === "SessionStopped" ? Effect.succeed(cancelled) : Effect.fail(error))
-    // A prompt that is not stored yet goes away with this race; one that is stored is stopped after it.
-    const answer = Effect.raceFirst(
-      Effect.exit(ended),
-      Effect.as(Deferred.await(flight.cancelled), "cancelled" as const)
+    const ended = yield* Effect.ensuring(
+      carryOut(backend, session, blocks, flight, before),
+      Effect.suspend(() => {
+        session.flights.delete(flight)
+        return over(session, flight.over)
+      })
     )
-    const result = yield* Effect.ensuring(answer, Effect.sync(() => session.flights.delete(flight)))
-    const isCancelled = result === "cancelled" || (yield* Deferred.isDone(flight.cancelled))
-    if (isCancelled) {
-      yield* Effect.catchAll(stop(backend, session), (error) =>
-        Effect.logWarning("A cancelled prompt could not be stopped", error.message))
-    }
-    yield* Effect.catchAll(session.caughtUp, () =>
-      Effect.void)
-    return result === "cancelled" || isCancelled ? cancelled : yield* result
+    yield* Effect.catchAll(session.caughtUp, () => Effect.void)
+    // Another front end may have stopped it.
+    return yield* Effect.catchTag(ended, "SessionStopped", () => Effect.succeed(cancelledResponse))
   })
 
-/** Cancels what runs in a session: the prompts of this client, else what others have begun. */
+/** Cancels what runs in a session: the prompts of this client, else what others have begun. Later prompts wait for it. */
 export const cancel = (
   backend: typeof Backend.Service,
   session: OpenSession
 ): Effect.Effect<void, BackendError> =>
   Effect.gen(function*() {
     if (session.flights.size > 0) {
-      for (const { cancelled } of session.flights) yield* Deferred.succeed(cancelled, undefined)
+      for (const { cancelled, over: stopped } of session.flights) {
+        session.stopping.add(stopped)
+        yield* Deferred.succeed(cancelled, undefined)
+      }
       return
     }
-    const { status } = yield* backend.sessions.get(session.root)
-    if (status.type !== "idle") yield* stop(backend, session)
+    const stopped = yield* Deferred.make<void>()
+    session.stopping.add(stopped)
+    const stopping = Effect.flatMap(
+      backend.sessions.get(session.root),
+      ({ status }) => status.type === "idle" ? Effect.void : stop(backend, session)
+    )
+    yield* Effect.ensuring(stopping, over(session, stopped))
   })
