@@ -215,6 +215,8 @@ export interface ToolSource {
   readonly current: () => ReadonlyArray<AnyTool>
   /** The prompts that there are now, as commands. */
   readonly commands: () => ReadonlyArray<CommandInfo>
+  /** Why there is no tool of this name now, such as a server that cannot be used; absent if nothing is known. */
+  readonly whyMissing?: (name: string) => string | undefined
 }
 
 const nothing: ReadonlyArray<AnyTool> = []
@@ -234,6 +236,8 @@ export interface ToolRegistry {
   readonly passing: () => ReadonlyArray<AnyTool>
   /** The prompts that come with such tools, as commands. */
   readonly commands: () => ReadonlyArray<CommandInfo>
+  /** Why there is no tool of this name now, where its source knows. */
+  readonly whyMissing: (name: string) => string | undefined
   /** Adds a tool until the scope closes; the later of two with one name wins. */
   readonly register: (tool: AnyTool) => Effect.Effect<void, never, Scope.Scope>
 }
@@ -274,10 +278,11 @@ export class SharedTools extends Context.Tag("@skein/core/Tool/SharedTools")<Sha
 const sort = (tools: Iterable<AnyTool>) => [...tools].toSorted((a, b) => (a.name < b.name ? -1 : 1))
 
 /** Nothing comes or goes by itself. */
-const fixed: Pick<ToolRegistry, "commands" | "passing" | "ready"> = {
+const fixed: Pick<ToolRegistry, "commands" | "passing" | "ready" | "whyMissing"> = {
   ready: noSource.ready,
   commands: noSource.commands,
-  passing: noSource.current
+  passing: noSource.current,
+  whyMissing: () => undefined
 }
 
 const makeRegistry = (initial: ReadonlyArray<AnyTool>): ToolRegistry => {
@@ -319,6 +324,7 @@ const over = (source: ToolSource, shared: ToolRegistry, own: ToolRegistry): Tool
     ready: source.ready,
     passing: source.current,
     commands: source.commands,
+    whyMissing: (name) => source.whyMissing?.(name),
     register: own.register
   }
 }

@@ -11,6 +11,7 @@ import { promptCommands } from "./internal/listing/readPrompts.ts"
 import { makeNotices } from "./internal/server/notices.ts"
 import { makeServer } from "./internal/server/Server.ts"
 import { makeServerTools } from "./internal/tools/serverTools.ts"
+import { whyMissing } from "./internal/tools/whyMissing.ts"
 import type { McpHost } from "./McpHost.ts"
 
 /** The servers of a project. */
@@ -49,7 +50,8 @@ const makeServers = (host: McpHost) =>
         return {
           ready: Effect.forEach(opened, ({ ready }) => ready, { concurrency: "unbounded", discard: true }),
           current: makeServerTools(opened, yield* Question, budget),
-          commands: () => opened.flatMap(({ prompts, target }) => promptCommands(target.name, prompts()))
+          commands: () => opened.flatMap(({ prompts, target }) => promptCommands(target.name, prompts())),
+          whyMissing: (name) => whyMissing(opened, name)
         } satisfies ToolSource
       })
     })

@@ -46,7 +46,7 @@ describe("a server", () => {
       expect(told).toEqual(["told: hello (call)", expect.stringContaining("it needs words")])
     }))
 
-  it.scopedLive("that does not exist costs a turn only its tools, and says so to no model", () =>
+  it.scopedLive("that does not exist costs a turn only its tools; a call of one says why", () =>
     Effect.gen(function*() {
       const { launch } = testHost().host
       const source = yield* open(
@@ -58,8 +58,14 @@ describe("a server", () => {
               : launch(options)
         })
       )
-      const { offered, told } = yield* turn(source, [echo])
-      expect({ offered: offered[0], told }).toEqual({ offered: ["mcp_fake_echo"], told: ["told: hello (call)"] })
+      const { offered, told } = yield* turn(source, [echo, Scripted.call("mcp_gone_tool", {})])
+      expect({ offered: offered[0], told }).toEqual({
+        offered: ["mcp_fake_echo"],
+        told: [
+          "told: hello (call)",
+          expect.stringContaining("The MCP server gone cannot be used: there is no such program. Tools: ")
+        ]
+      })
     }))
 
   it.scopedLive("that hangs keeps a turn waiting no longer than its startup_timeout", () =>

@@ -49,6 +49,7 @@ export const openServers = (
           })
       ),
       current: () => open.source.current(),
-      commands: () => open.source.commands()
+      commands: () => open.source.commands(),
+      whyMissing: (name) => open.source.whyMissing?.(name)
     }
   })

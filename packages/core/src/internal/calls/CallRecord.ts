@@ -89,7 +89,7 @@ export class CallRecord {
     this.isAnswer = structuredOutput !== undefined && this.tool === structuredOutput.tool
     this.#current = part
     // A call that began with its answer was checked then.
-    this.#checked = this.wasBegun ? Either.right(part.state.input) : checkCall(part, options.step, this.tool)
+    this.#checked = this.wasBegun ? Either.right(part.state.input) : this.#check(part)
     this.#input = Either.getOrElse(this.#checked, () => askedOf(part))
     this.context = this.#makeContext()
   }
@@ -141,8 +141,12 @@ export class CallRecord {
 
   /** Replaces the arguments, which are checked again. */
   readAgain(made: ToolPart): void {
-    this.#checked = checkCall(made, this.options.step, this.tool)
+    this.#checked = this.#check(made)
     this.#input = Either.getOrElse(this.#checked, () => askedOf(made))
+  }
+
+  #check(part: ToolPart): Either.Either<unknown, ToolError> {
+    return checkCall(part, this.options.step, this.tool, this.services.tools.whyMissing(part.tool))
   }
 
   hear(contexts: ReadonlyArray<string>): void {

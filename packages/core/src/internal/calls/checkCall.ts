@@ -16,7 +16,7 @@ export type Answered = Pick<Step, "calls" | "finish" | "offered">
 export const refused = (kind: string, message: string) => new ToolError({ kind, message })
 
 /** Parses what the model wrote. Every mistake has a message that the model can act on. */
-const read = (part: ToolPart, { finish, offered }: Answered, tool: AnyTool | undefined) => {
+const read = (part: ToolPart, { finish, offered }: Answered, tool: AnyTool | undefined, whyMissing?: string) => {
   const text = writtenOf(part)
   if (finish === "length") {
     return Either.left(
@@ -28,7 +28,12 @@ const read = (part: ToolPart, { finish, offered }: Answered, tool: AnyTool | und
   }
   if (tool === undefined || !offered.includes(tool.name)) {
     return Either.left(
-      refused("unknown_tool", `There is no tool "${part.tool.slice(0, 64)}" here. Tools: ${offered.join(", ")}.`)
+      refused(
+        "unknown_tool",
+        `There is no tool "${part.tool.slice(0, 64)}" here. ${whyMissing === undefined ? "" : `${whyMissing} `}Tools: ${
+          offered.join(", ")
+        }.`
+      )
     )
   }
   if (isTextNested(text)) {
@@ -61,11 +66,12 @@ const read = (part: ToolPart, { finish, offered }: Answered, tool: AnyTool | und
 const isDouble = ({ calls }: Answered, part: ToolPart): boolean =>
   part.callID !== "" && calls.find((each) => each.callID === part.callID)?.id !== part.id
 
-/** The arguments of a call, or what is wrong with it. */
+/** The arguments of a call, or what is wrong with it; `whyMissing` says why its tool is not there. */
 export const checkCall = (
   part: ToolPart,
   answered: Answered,
-  tool: AnyTool | undefined
+  tool: AnyTool | undefined,
+  whyMissing?: string
 ): Either.Either<unknown, ToolError> =>
   isDouble(answered, part)
     ? Either.left(
@@ -74,4 +80,4 @@ export const checkCall = (
         `The id ${part.callID} names an earlier call of this answer. Give each call an id of its own.`
       )
     )
-    : read(part, answered, tool)
+    : read(part, answered, tool, whyMissing)

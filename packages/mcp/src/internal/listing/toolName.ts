@@ -19,7 +19,7 @@ export interface ToolName {
 }
 
 /** The beginning of the names of a server's tools. */
-const prefixOf = (server: string): string => `mcp_${plain(server)}_`
+export const prefixOf = (server: string): string => `mcp_${plain(server)}_`
 
 /**
  * Whether another server may have a tool of this name: `a` with the tool `b_c` must leave `mcp_a_b_c` to the server `a_b`.

@@ -27,6 +27,8 @@ export interface Server {
   /** The calls that run, through which it can ask. */
   readonly askers: Askers
   readonly state: () => ServerState
+  /** Why it could not be used the last time; undefined once it is there. */
+  readonly failure: () => string | undefined
   /** Its tools as it last listed them: those of a server that is started again stay. */
   readonly tools: () => ReadonlyArray<ReadTool>
   /** Its prompts as it last listed them. */
@@ -107,11 +109,14 @@ export const makeServer = (target: Target, notices: Notices): Effect.Effect<Serv
     let state: ServerState = { _tag: "Idle" }
     let tools: ReadonlyArray<ReadTool> = []
     let prompts: ReadonlyArray<ReadPrompt> = []
+    let failure: string | undefined
     let offers: ReadonlySet<string> = new Set()
 
     const become = (next: ServerState) =>
       Effect.suspend(() => {
         state = next
+        if (next._tag === "Failed") failure = next.message
+        if (next._tag === "Ready") failure = undefined
         return next._tag === "Starting" ? Effect.void : Deferred.succeed(settled, undefined)
       })
 
@@ -163,6 +168,7 @@ export const makeServer = (target: Target, notices: Notices): Effect.Effect<Serv
       target,
       askers,
       state: () => state,
+      failure: () => failure,
       tools: () => tools,
       prompts: () => prompts,
       offers: () => offers,
