@@ -246,8 +246,9 @@ describe("OpenAiCompatible", () => {
   it.scoped("refuses an invalid header", () =>
     Effect.gen(function*() {
       const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: "http://127.0.0.1:1", headers: { a: "b\nc" } })
-      const { error } = yield* ask(yield* vendor.model("m"))
-      expect(error).toMatchObject({ reason: "invalid_request", retryable: false })
+      const error = yield* Effect.flip(vendor.model("m"))
+      expect(error).toMatchObject({ _tag: "ModelUnavailable", reason: "bad_config" })
+      expect(error.message).toContain("The header a of the provider corp holds a character that no header may have")
     }))
 
   it.scoped("ends the answer at its end marker even if the server keeps the socket open", () =>

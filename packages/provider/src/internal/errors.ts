@@ -26,11 +26,14 @@ export class WrongAnswer extends Error {
   readonly url: URL
   readonly status: number
   readonly kind: string
-  constructor(url: URL, status: number, kind: string) {
+  /** Whether it is an answer of the API all the same, but a whole one. */
+  readonly isWhole: boolean
+  constructor(url: URL, status: number, kind: string, isWhole = false) {
     super(`${url.href} answered ${status} with ${kind}`)
     this.url = url
     this.status = status
     this.kind = kind
+    this.isWhole = isWhole
   }
 }
 
@@ -43,7 +46,7 @@ export class UnreadableChunk extends Error {
   }
 }
 
-/** An HTTP error, in the shape that the AI SDK uses. */
+/** An HTTP error, in the shape that the AI SDK uses; also an error that came as a success. */
 export class Refusal extends Error {
   readonly statusCode: number
   readonly responseHeaders: Readonly<Record<string, unknown>>

@@ -2,7 +2,7 @@
 import { ModelError } from "@skein/core/Provider"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import { BrokenStream, TooLarge, Unaskable, WrongAnswer } from "./errors.ts"
+import { BrokenStream, Refusal, TooLarge, Unaskable, WrongAnswer } from "./errors.ts"
 import { type Evidence, gather } from "./evidence.ts"
 import { isOverflow } from "./overflow.ts"
 import { type Address, settingOf, unreachable, type Verdict, versionHint, wrongAnswer } from "./unreachable.ts"
@@ -60,8 +60,15 @@ const judge = (cause: unknown, evidence: Evidence, place: Place): Verdict => {
   if (isOverflow(evidence)) {
     return { reason: "context_overflow", retryable: false, says: "says that the conversation is too long for it" }
   }
-  return byStatus(evidence, place) ?? byCode(evidence, place) ?? byOrigin(cause, evidence)
+  return byStatus(evidence, place) ?? byCode(evidence, place) ?? insteadOfStream(cause, evidence)
+    ?? byOrigin(cause, evidence)
 }
+
+/** An error that came as a success, in place of a stream: it would come again, unless it says that the server erred. */
+const insteadOfStream = (cause: unknown, { codes }: Evidence): Verdict | undefined =>
+  cause instanceof Refusal && cause.statusCode < 300
+    ? { reason: "server", retryable: says(codes, /server|internal|^api_error$/), says: "reported an error" }
+    : undefined
 
 const brokenOff = ({ reason }: BrokenStream, place: Place): Verdict => ({
   reason,

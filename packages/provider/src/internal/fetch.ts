@@ -1,8 +1,9 @@
 /** A `fetch` for the AI SDK: an abort closes the socket, and a callback reports the connection. */
 import type { AnswerBounds } from "@skein/domain/ConfigInfo"
 import type { IncomingMessage } from "node:http"
-import { errorLimit, isSuccess, type Send, wrongKind } from "./http.ts"
+import { errorLimit, isSuccess, type Send } from "./http.ts"
 import { makeEventFilter, type Protocol } from "./knownEvents.ts"
+import { isNotStream, readNotStream } from "./notStream.ts"
 import { cleanBody } from "./wellFormed.ts"
 
 /** What the AI SDK calls to reach a server. */
@@ -44,11 +45,12 @@ export const makeFetch = (send: Send, protocol: Protocol): Fetch => {
         },
         answered: (incoming) => {
           incoming.on("close", () => signal?.removeEventListener("abort", stop))
-          const wrong = isSuccess(incoming) ? wrongKind(call.url, incoming) : undefined
           if (isSuccess(incoming) && signal !== undefined) listeners.get(signal)?.accepted()
-          if (wrong === undefined) return resolve(toResponse(incoming, signal, protocol))
-          incoming.destroy()
-          reject(wrong)
+          if (!isNotStream(incoming)) return resolve(toResponse(incoming, signal, protocol))
+          readNotStream(call.url, incoming, (cause) => {
+            incoming.destroy()
+            reject(cause)
+          })
         },
         failed: reject
       })

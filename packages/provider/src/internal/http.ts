@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 import type { Scope } from "effect/Scope"
 import type { Agent, ClientRequest, IncomingMessage } from "node:http"
-import { NoConnection, WrongAnswer } from "./errors.ts"
+import { NoConnection } from "./errors.ts"
 
 interface Transport {
   readonly agent: Agent
@@ -105,9 +105,3 @@ const begin = ({ agent, request }: Transport, { body, headers, method, url }: Ca
 
 /** Whether this is a stream of events. */
 export const isSuccess = ({ statusCode = 0 }: IncomingMessage): boolean => statusCode >= 200 && statusCode <= 299
-
-/** The error for a success that is not an event stream. Parsed as one, it would be an empty answer. */
-export const wrongKind = (url: URL, { headers, statusCode = 0 }: IncomingMessage): WrongAnswer | undefined => {
-  const kind = headers["content-type"] ?? ""
-  return /\b(?:json|html|xml)\b/i.test(kind) ? new WrongAnswer(url, statusCode, kind) : undefined
-}

@@ -90,9 +90,17 @@ export const unreachable = (code: string, cause: unknown, address: Address): Ver
 }
 
 /** A success that is not an event stream. A page means another server; JSON may be one bad answer of the right one. */
-export const wrongAnswer = ({ kind, status, url }: WrongAnswer, address: Address): Verdict => ({
-  reason: "bad_response",
-  retryable: /json/i.test(kind),
-  says: `did not get an event stream: ${plain(url)} answered ${status} with ${kind}`,
-  advice: `Set ${settingOf(address)} to the address of the API itself.${versionHint(address)}`
-})
+export const wrongAnswer = ({ isWhole, kind, status, url }: WrongAnswer, address: Address): Verdict =>
+  isWhole
+    ? {
+      reason: "bad_response",
+      retryable: false,
+      says: `does not stream: ${plain(url)} answered ${status} with a whole answer as ${kind}`,
+      advice: `Turn on streaming at that server, or set ${settingOf(address)} to one that streams.`
+    }
+    : {
+      reason: "bad_response",
+      retryable: /json/i.test(kind),
+      says: `did not get an event stream: ${plain(url)} answered ${status} with ${kind}`,
+      advice: `Set ${settingOf(address)} to the address of the API itself.${versionHint(address)}`
+    }

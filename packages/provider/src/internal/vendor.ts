@@ -58,6 +58,7 @@ export const makeHttpVendor = (options: HttpVendorOptions): Effect.Effect<Vendor
     ]
     const fingerprint = apiKey === undefined ? "no-key" : fingerprintOf(apiKey)
 
+    const badHeader = badHeaderOf(options)
     const load = Effect.promise(() => options.load(send))
     const setup = (modelID: string): ModelSetup => {
       const info = lookup(id, modelID, models)
@@ -76,6 +77,7 @@ export const makeHttpVendor = (options: HttpVendorOptions): Effect.Effect<Vendor
           if (ready !== undefined) return Effect.succeed(ready)
           if (!reachable) return Effect.fail(badUrl(id, modelID, baseUrl))
           if (!available) return Effect.fail(noKey(id, modelID, keyName))
+          if (badHeader !== undefined) return Effect.fail(badConfig(id, modelID, badHeader))
           return Effect.map(load, (make) => {
             // Another fiber may have made the model meanwhile.
             const model = made.get(modelID) ?? make(setup(modelID))
@@ -85,6 +87,27 @@ export const makeHttpVendor = (options: HttpVendorOptions): Effect.Effect<Vendor
         })
     }
   })
+
+/** Why a key or a header could not be sent. */
+const badHeaderOf = ({ apiKey, headers, id, keyName }: HttpVendorOptions): string | undefined => {
+  const keyAt = apiKey === undefined ? -1 : Redacted.value(apiKey).search(/[^\x20-\x7e]/)
+  if (keyAt >= 0) {
+    return `The key ${
+      keyName === undefined ? `of the provider ${id}` : `in ${keyName}`
+    } holds a character at position ${
+      keyAt + 1
+    } that no header may have, such as a line break or a letter that is not ASCII. Set ${
+      keyName ?? "it"
+    } again, to the key alone.`
+  }
+  const [name] = Object.entries(headers).find(([, value]) => /[^\t\x20-\x7e\x80-\xff]/.test(value)) ?? []
+  return name === undefined
+    ? undefined
+    : `The header ${name} of the provider ${id} holds a character that no header may have, such as a line break. Set it again without that.`
+}
+
+const badConfig = (providerID: string, modelID: string, message: string): ModelUnavailable =>
+  new ModelUnavailable({ model: formatRef({ providerID, modelID }), reason: "bad_config", message })
 
 const isHttp = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text)
 

@@ -1,5 +1,6 @@
 import { expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
 import { ask, callsOf, finishOf, json, serve, sse, textOf } from "./Server.ts"
 import { answered, end, modelAt, secret, usual, type Wire } from "./wireCase.ts"
 
@@ -178,6 +179,64 @@ export const wireFailures = (wire: Wire): void => {
         expect(error?.message).toContain(".base_url")
         expect(events).toEqual([{ type: "connected" }])
         yield* server.closed
+      })
+  )
+
+  it.scoped.each(
+    [
+      [{ error: { message: "Your key has no access", code: 403 } }, "auth", false],
+      [{ error: { message: "Your key has no access" } }, "server", false],
+      [{ error: { message: "Your key has no access", code: "server_error" } }, "server", true],
+      [{ error: { message: "Your key has no access", code: 429 } }, "rate_limit", true],
+      [[{ error: { message: "Your key has no access", code: 400 } }], "invalid_request", false]
+    ] as const
+  )(
+    "the error %j that comes as a success shows its message",
+    ([body, reason, retryable]) =>
+      Effect.gen(function*() {
+        const { error, server } = yield* answer((response) => json(response, 200, body))
+        expect(error).toMatchObject({ reason, retryable })
+        expect(error?.message).toContain("Your key has no access")
+        expect(error?.message).not.toContain(".base_url")
+        expect(server.seen).toHaveLength(1)
+      })
+  )
+
+  it.scoped.each([
+    { object: "chat.completion", choices: [{ message: { role: "assistant", content: "Hi" } }] },
+    { object: "response", error: null, output: [] },
+    { type: "message", role: "assistant", content: [] },
+    { candidates: [] }
+  ])("of a server that answers %j, it is said that it does not stream", (body) =>
+    Effect.gen(function*() {
+      const { error } = yield* answer((response) => json(response, 200, body))
+      expect(error).toMatchObject({ reason: "bad_response", retryable: false })
+      expect(error?.message).toContain("does not stream")
+    }))
+
+  it.scoped("an error that comes as a success ends the request although its connection stays open", () =>
+    Effect.gen(function*() {
+      const { error, server } = yield* answer((response) => {
+        response.writeHead(200, { "content-type": "application/json" }).write("{\"error\":")
+        setImmediate(() => response.write("{\"message\":\"No\",\"code\":400}}"))
+      })
+      expect(error).toMatchObject({ reason: "invalid_request", retryable: false })
+      yield* server.closed
+    }))
+
+  it.scoped.each(["sk-one\nsk-two", "sk-schlüssel", "sk-\u200bx"])(
+    "the key %j is refused before anybody is asked",
+    (key) =>
+      Effect.gen(function*() {
+        const server = yield* serve((response) => response.writeHead(400).end())
+        const vendor = yield* wire.vendor(server.url, Redacted.make(key))
+        const error = yield* Effect.flip(vendor.model("m"))
+        expect(error).toMatchObject({ _tag: "ModelUnavailable", reason: "bad_config" })
+        expect(error.message).toMatch(
+          /^The key in [A-Z_]+_KEY holds a character at position \d+ that no header may have/
+        )
+        expect(error.message).not.toContain(key)
+        expect(server.seen).toEqual([])
       })
   )
 

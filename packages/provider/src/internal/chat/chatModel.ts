@@ -8,7 +8,8 @@ import { makeRedactor } from "../../Redactor.ts"
 import { Refusal, Unaskable } from "../errors.ts"
 import { makeEventStream } from "../eventStream.ts"
 import { type Place, toModelError } from "../failure.ts"
-import { type Call, errorLimit, isSuccess, type Send, wrongKind } from "../http.ts"
+import { type Call, errorLimit, isSuccess, type Send } from "../http.ts"
+import { isNotStream, readNotStream } from "../notStream.ts"
 import type { ModelSetup } from "../vendor.ts"
 import { ChatAnswer } from "./chatAnswer.ts"
 import { type Dialect, makeWriter } from "./chatBody.ts"
@@ -100,8 +101,7 @@ const exchange = (
     failed: fail,
     answered: (incoming) => {
       if (!isSuccess(incoming)) return readRefusal(incoming, fail)
-      const wrong = wrongKind(call.url, incoming)
-      if (wrong !== undefined) return fail(wrong)
+      if (isNotStream(incoming)) return readNotStream(call.url, incoming, fail)
       const read = makeEventStream(answer.take, answer.longestEvent, answer.tooLong)
       incoming.on("data", (bytes: Buffer) => {
         // After the end, data could continue forever.
