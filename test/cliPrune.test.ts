@@ -134,7 +134,7 @@ it("sessions prune skips other projects and unsettled runs, and reports what it 
     place,
     `INSERT INTO run SELECT 'run_a', id, id, id, NULL, 'running', 1, json_object('id', 'run_a', 'taskID', id, 'parentID', id,
       'rootID', id, 'agent', 'explore', 'description', 'a', 'prompt', 'a', 'background', json('false'), 'state', 'running',
-      'time', json_object('created', 1)) FROM session`
+      'time', json_object('created', 1)), NULL FROM session`
   )
   expect(await prune(place, "--older-than", "90d")).toMatchObject({ sessions: [] })
   sql(place, "DELETE FROM run")

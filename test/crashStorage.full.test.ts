@@ -94,6 +94,8 @@ const older = async () => {
   const { place } = await world(() => "done")
   await place.run([...run, "go"])
   within(place.database, (db) => {
+    db.exec("DROP TABLE ruleset")
+    db.exec("ALTER TABLE run DROP COLUMN terms")
     db.exec("DROP TABLE receipt")
     db.exec("DROP INDEX inbox_waiting")
     db.exec("DROP TABLE event_counter")
