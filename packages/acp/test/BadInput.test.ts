@@ -4,6 +4,7 @@ import { expect, it } from "@effect/vitest"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
+import * as HashMap from "effect/HashMap"
 import * as Logger from "effect/Logger"
 import { backend, connect, latch } from "./support/connected.ts"
 
@@ -224,7 +225,9 @@ const nonsense: ReadonlyArray<readonly [answer: string, said: string]> = [
 
 it.live.each(nonsense)("the answer %s to a request for permission is a rejection, and is said", ([answer, said]) => {
   const lines: Array<string> = []
-  const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
+  const logger = Logger.make<unknown, void>(({ annotations, message }) => {
+    if (HashMap.has(annotations, "notice")) lines.push(String(message))
+  })
   return Effect.gen(function*() {
     const { agent, frames, heard, raw, untilFrames } = yield* connect({
       permit: () => new Promise<never>(() => undefined)

@@ -80,7 +80,11 @@ export const makeAsking = (
 
     const rejected = (asked: Asked, why: string) =>
       Effect.zipRight(
-        Effect.logWarning(`${why}. This counts as ${asked.ask.kind === "permission" ? "a rejection" : "no answer"}.`),
+        Effect.annotateLogs(
+          Effect.logWarning(`${why}. This counts as ${asked.ask.kind === "permission" ? "a rejection" : "no answer"}.`),
+          // Shown without --verbose too.
+          { notice: true }
+        ),
         refuse(asked)
       )
 
