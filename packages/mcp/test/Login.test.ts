@@ -153,7 +153,11 @@ describe("nothing is kept of a login", () => {
     ["whose metadata is always elsewhere", { answers: { [metadata]: moved(metadata) } }, "redirects again and again"],
     ["whose metadata has no end", { answers: { [metadata]: huge } }, "more than 1 MB"],
     ["whose tokens come from another host", { answers: { "/token": moved("https://evil.example/") } }, "evil.example"],
-    ["whose tokens are none", { answers: { "/token": plain("{\"access_token\":7}") } }, "access_token: Invalid input"],
+    [
+      "whose tokens are none",
+      { answers: { "/token": plain("{\"access_token\":7}") } },
+      "access_token: expected string"
+    ],
     ["whose code would go to a private host", { tokenEndpoint: "https://10.0.0.1/token" }, "is not open to everybody"]
   ])("%s", ([, lies, message]) =>
     Effect.gen(function*() {
