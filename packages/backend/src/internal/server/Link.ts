@@ -24,7 +24,7 @@ const learningPace = 5_000
 const lasting = 60_000
 
 /** Whether a request may be repeated if it is unknown whether it arrived. One that waits for a turn waits longer. */
-export type Again = "may be sent again" | "is sent once" | "waits for a turn"
+type Again = "may be sent again" | "is sent once" | "waits for a turn"
 
 type Call = <A, E>(
   again: Again,
