@@ -3,6 +3,7 @@
  * prompt.
  */
 import type { SessionID } from "@skein/domain/Id"
+import { mentionsIn, resourceOf } from "@skein/domain/Mention"
 import type { PartInput } from "@skein/domain/Part"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -13,7 +14,6 @@ import type { CommandInfo, CommandList, CommandRequest, Expanded } from "./Comma
 import { withBuiltins } from "./internal/command/builtins.ts"
 import { matching } from "./internal/command/find.ts"
 import { makeCommand } from "./internal/command/makeCommand.ts"
-import { mentionsIn, resourceOf } from "./internal/command/mention.ts"
 import type { PermissionDenied } from "./PermissionError.ts"
 import type { ProjectUnavailable } from "./Project.ts"
 import type { PromptError, PromptOptions, Turn } from "./Session.ts"

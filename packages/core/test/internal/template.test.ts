@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
+import { mentionOf, mentionsIn } from "@skein/domain/Mention"
 import * as fc from "effect/FastCheck"
-import { mentionsIn } from "../../src/internal/command/mention.ts"
 import { completed, filled } from "../../src/internal/command/template.ts"
 import { wordsOf } from "../../src/internal/command/words.ts"
 
@@ -67,4 +67,12 @@ describe("mentions", () => {
     ["@\"with space.md\" @a @a", ["with space.md", "a"]],
     ["@../up @/etc/hosts @~/x", ["../up", "/etc/hosts", "~/x"]]
   ])("in %j", (text, names) => expect(mentionsIn(text)).toEqual(names))
+
+  it.each([
+    ["src/a.ts", "@src/a.ts"],
+    ["日本語 ファイル.txt", "@\"日本語 ファイル.txt\""],
+    ["a(1).txt", "@\"a(1).txt\""],
+    ["end.", "@\"end.\""],
+    ["a\"b", undefined]
+  ])("of %j", (name, text) => expect(mentionOf(name)).toBe(text))
 })

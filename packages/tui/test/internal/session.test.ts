@@ -140,6 +140,21 @@ describe("the input", () => {
     expect(new Seat(false, { files }).type("@src/file119").below).not.toContain(" of ")
   })
 
+  it("puts the name of a file into quotes where it would end early", () => {
+    const seat = new Seat(false, { files: ["日本語 ファイル.txt"] }).type("see @日").type("\t\r")
+    expect(seat.model.take()).toMatchObject([{ type: "prompt", text: "see @\"日本語 ファイル.txt\" " }])
+  })
+
+  it("loads the names of files again, once for each word that none of them matches", () => {
+    const seat = new Seat(false).type("see @dee")
+    expect(seat.model.take()).toEqual([{ type: "files" }])
+    expect(seat.type("p2").model.take()).toEqual([])
+    seat.model.facts.files = ["deep2.txt"]
+    seat.model.refreshMenu()
+    expect(seat.below).toContain("❯ deep2.txt")
+    expect(seat.type("\tand @zzz").model.take()).toEqual([{ type: "files" }])
+  })
+
   it("completes files and agents", () => {
     const seat = new Seat(false).type("see @b.t").type("\t")
     expect(seat.below).toContain("› see @src/b.ts")

@@ -1,4 +1,5 @@
 /** Decides what `@name` in a prompt adds to it: a subagent to ask, or the content of a file. */
+import { resourceOf } from "@skein/domain/Mention"
 import type { PartInput } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
@@ -6,7 +7,6 @@ import type { PermissionDenied } from "../../PermissionError.ts"
 import { Tools } from "../../Tool.ts"
 import type { Acting } from "../live/Live.ts"
 import { callTool } from "./callTool.ts"
-import { resourceOf } from "./mention.ts"
 
 /** The maximum number of names to look up: a pasted text may be full of them. */
 const most = 50

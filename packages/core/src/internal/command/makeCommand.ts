@@ -1,5 +1,6 @@
 /** The service of commands: finds a command, makes its prompt as a fiber of the session, and prompts with it. */
 import type { Ids, SessionID } from "@skein/domain/Id"
+import { mentionsIn } from "@skein/domain/Mention"
 import type { PartInput } from "@skein/domain/Part"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -24,7 +25,6 @@ import { attach } from "./attach.ts"
 import { withBuiltins } from "./builtins.ts"
 import { expand, rawOf } from "./expand.ts"
 import { find } from "./find.ts"
-import { mentionsIn } from "./mention.ts"
 
 type Needs = Ids | Leases | Permission | SessionTable | Spill
 

@@ -1,5 +1,5 @@
 /** Splits a template into pieces, once: the values of arguments, commands and files are never expanded again. */
-import { mention, pathOf } from "./mention.ts"
+import { mention, pathOf } from "@skein/domain/Mention"
 import { placesIn } from "./shellText.ts"
 
 /** A piece of a template. */

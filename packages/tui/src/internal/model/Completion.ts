@@ -1,4 +1,5 @@
 /** Owns the menu over the input: what it offers, and what its keys put into the input. */
+import { mentionOf } from "@skein/domain/Mention"
 import type { Key } from "../../Key.ts"
 import type { InputLine } from "../editor/InputLine.ts"
 import type { Item } from "../list/Picker.ts"
@@ -24,6 +25,8 @@ export class Completion {
   #menu: Menu | undefined
   /** The text for which the menu was closed. */
   #dismissed: string | undefined
+  /** Where the word begins for which the names of files were loaded again. */
+  #missed: number | undefined
 
   constructor(input: InputLine, facts: Facts) {
     this.#input = input
@@ -59,7 +62,10 @@ export class Completion {
     }
   }
 
-  /** Looks at the input again; says whether names of files are needed that nobody has loaded yet. */
+  /**
+   * Looks at the input again; says whether the names of files have to be loaded: for the first time, or once for a word that
+   * none of them matches, because files may have been made meanwhile.
+   */
   update(): boolean {
     const { cursor, text } = this.#input
     const typing = text === this.#dismissed ? undefined : typingAt(text, cursor)
@@ -70,12 +76,19 @@ export class Completion {
       const menu = new Menu(typing, candidates(typing.kind, this.#facts))
       this.#menu = menu.count === 0 ? undefined : menu
     }
-    return typing?.kind === "name" && this.#facts.files === undefined
+    if (typing?.kind !== "name") {
+      this.#missed = undefined
+      return false
+    }
+    if (this.#facts.files === undefined) return true
+    if (this.#menu !== undefined || this.#missed === typing.from) return false
+    this.#missed = typing.from
+    return true
   }
 
   #complete({ typing }: Menu, { value }: Item, isEnter: boolean): "taken" | "send" | undefined {
     if (typing.kind === "name") {
-      this.#input.replace(typing.from, `@${value} `)
+      this.#input.replace(typing.from, `${mentionOf(value) ?? `@${value}`} `)
       return "taken"
     }
     if (isEnter && typing.pattern === value) return undefined

@@ -22,3 +22,10 @@ export const mentionsIn = (text: string): ReadonlyArray<string> => [
     [...text.matchAll(everywhere)].map(([, quoted, bare]) => pathOf(quoted, bare)).filter((path) => path !== "")
   )
 ]
+
+/** How a text mentions a name: bare, or else in quotes. Undefined if no text can, because of its quotes or line breaks. */
+export const mentionOf = (name: string): string | undefined =>
+  [`@${name}`, `@"${name}"`].find((text) => {
+    const [found, ...more] = mentionsIn(`${text} `)
+    return found === name && more.length === 0
+  })
