@@ -135,15 +135,21 @@ it.live.each(long)(
     }).pipe(Effect.scoped, Effect.provide(backend({ build: ["Hi"] })))
 )
 
+/** A client that answers no question by itself, and what opens once it is asked one. */
+const unanswered = Effect.gen(function*() {
+  const asked = latch()
+  const connected = yield* connect({
+    permit: () => {
+      asked.open()
+      return new Promise<never>(() => undefined)
+    }
+  })
+  return { asked, connected }
+})
+
 it.live("an answer of 33 MB to a question is a refusal, and the turn ends", () =>
   Effect.gen(function*() {
-    const asked = latch()
-    const connected = yield* connect({
-      permit: () => {
-        asked.open()
-        return new Promise<never>(() => undefined)
-      }
-    })
+    const { asked, connected } = yield* unanswered
     yield* Effect.promise(async () => {
       const { sessionId } = await connected.agent.request("session/new", { cwd, mcpServers: [] })
       const answer = connected.agent.request<PromptResponse>("session/prompt", { sessionId, prompt: say("Go") })
@@ -158,13 +164,7 @@ it.live("an answer of 33 MB to a question is a refusal, and the turn ends", () =
 
 it.live("answers to a question that come twice, late or from nowhere change nothing", () =>
   Effect.gen(function*() {
-    const asked = latch()
-    const connected = yield* connect({
-      permit: () => {
-        asked.open()
-        return new Promise<never>(() => undefined)
-      }
-    })
+    const { asked, connected } = yield* unanswered
     const { agent, frames, raw } = connected
     yield* Effect.promise(async () => {
       const { sessionId } = await agent.request("session/new", { cwd, mcpServers: [] })
@@ -188,13 +188,7 @@ it.live("answers to a question that come twice, late or from nowhere change noth
 
 it.live("an answer to a question that comes after its prompt was cancelled changes nothing", () =>
   Effect.gen(function*() {
-    const asked = latch()
-    const connected = yield* connect({
-      permit: () => {
-        asked.open()
-        return new Promise<never>(() => undefined)
-      }
-    })
+    const { asked, connected } = yield* unanswered
     const { agent, frames, raw } = connected
     yield* Effect.promise(async () => {
       const { sessionId } = await agent.request("session/new", { cwd, mcpServers: [] })
