@@ -47,7 +47,7 @@ if (typeof postgres === "string") {
     await llm.asked(2)
     expect(await holder()).toContain(encodeURIComponent(third.url))
     // A list comes from the server that is asked.
-    while ((await second.send("/v1/sessions")).json.items[0].status.type !== "idle");
+    while ((await second.send("/v1/sessions")).json.items[0].status.type === "away");
     await second.send(`/v1/sessions/${id}/interrupt`, {})
     await over
     await rest

@@ -18,6 +18,8 @@ if (typeof postgres === "string") {
       const { first, id, llm, second } = await startCluster(postgres)
       const { page, problems } = await tabs.open()
       await page.goto(second.line)
+      const running = page.getByRole("list", { name: /^Running/ }).getByRole("listitem")
+      await running.filter({ hasText: `works at another server, ${new URL(first.url).host}` }).waitFor()
       await page.getByRole("link", { name: "Servers" }).click()
       expect(new URL(page.url()).pathname).toBe("/cluster")
       const address = new URL(first.url).host

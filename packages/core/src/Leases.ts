@@ -61,6 +61,8 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
    * have been set.
    */
   readonly due: (rootIDs: ReadonlyArray<SessionID>) => Effect.Effect<ReadonlyArray<SessionID>, StorageError>
+  /** The process that holds a tree; undefined if none does, if it is this one, or if it has ended. */
+  readonly other: (rootID: SessionID) => Effect.Effect<string | undefined, StorageError>
   /** Why work in a tree that is not held has ended here: the storage is away, or another process holds the tree. */
   readonly failure: (rootID: SessionID) => StorageError
   /** Whether commands of an earlier holder may still run in a held tree: it did not release the tree, and is out of reach. */

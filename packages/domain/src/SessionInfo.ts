@@ -115,7 +115,8 @@ export interface SessionInfo extends Schema.Schema.Type<typeof SessionInfo> {}
 
 /**
  * The status of a session: idle, queued for a slot, busy, compacting, waiting for budget, waiting before a retry, or, for
- * the root of a tree with unfinished work, waiting for a server on the host of its directory.
+ * the root of a tree with unfinished work, waiting for a server on the host of its directory. With `elsewhere` another process
+ * works in it, at `url` if that is a server: only that one knows what it does.
  */
 export const SessionStatus = Schema.Union(
   Schema.Struct({ type: Schema.Literal("idle") }),
@@ -135,7 +136,8 @@ export const SessionStatus = Schema.Union(
     /** When the next try begins, in milliseconds since 1970. */
     next: Schema.Number
   }),
-  Schema.Struct({ type: Schema.Literal("away"), host: Schema.String, directory: Schema.String })
+  Schema.Struct({ type: Schema.Literal("away"), host: Schema.String, directory: Schema.String }),
+  Schema.Struct({ type: Schema.Literal("elsewhere"), url: Schema.optional(Schema.String) })
 )
 /** The type of a session's status. */
 export type SessionStatus = typeof SessionStatus.Type

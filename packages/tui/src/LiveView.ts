@@ -108,7 +108,7 @@ export class LiveView {
   /** Whether the agent at the root works, or anything below it. */
   get isWorking(): boolean {
     const { state } = this.tree.root
-    if (state.type === "away") return false
+    if (state.type === "away" || state.type === "elsewhere") return false
     return (state.type !== "idle" && state.type !== "interrupted") ||
       this.tree.all.some((node) => node !== this.tree.root && node.state.type !== "settled" && !node.isDeleted)
   }

@@ -29,6 +29,8 @@ export const phaseOf = ({ asks, state }: Pick<AgentNode, "asks" | "state">): Pha
       return "retrying"
     case "away":
       return "waiting"
+    case "elsewhere":
+      return "working"
     case "interrupted":
       return "interrupted"
     case "idle":
@@ -64,6 +66,18 @@ export interface ActivityContext {
 export const awayText = ({ directory, host }: { readonly host: string; readonly directory: string }): string =>
   `waits for a server on the host ${host}: its directory is ${directory} there`
 
+/** Where a session works in which another process works. */
+export const elsewhereText = ({ url }: { readonly url?: string | undefined }): string =>
+  url === undefined ? "works in another process" : `works at another server, ${url.replace(/^https?:\/\//, "")}`
+
+/** The running calls that are no tasks, in a few words; empty if there are none. */
+const callsText = (calls: AgentNode["calls"]): string => {
+  const [first, ...others] = [...calls.values()].filter(({ tool }) => tool !== "task")
+  return first === undefined
+    ? ""
+    : `${first.tool} ${first.title}${others.length === 0 ? "" : ` and ${others.length} more`}`.trim()
+}
+
 /** What it does now, or why it does nothing; empty if there is nothing to say. */
 export const activityOf = (
   { asks, calls, state }: Pick<AgentNode, "asks" | "calls" | "state">,
@@ -86,13 +100,10 @@ export const activityOf = (
       return place === undefined ? "queued" : `queued, place ${place}`
     case "retry":
       return `retry ${state.attempt} in ${formatDuration(state.next - now)}: ${state.message}`
-    case "working": {
-      const [first, ...others] = [...calls.values()].filter(({ tool }) => tool !== "task")
-      if (first !== undefined) {
-        return `${first.tool} ${first.title}${others.length === 0 ? "" : ` and ${others.length} more`}`.trim()
-      }
-      return calls.size > 0 ? "waits for its subagents" : state.what
-    }
+    case "elsewhere":
+      return callsText(calls) || elsewhereText(state)
+    case "working":
+      return callsText(calls) || (calls.size > 0 ? "waits for its subagents" : state.what)
   }
 }
 

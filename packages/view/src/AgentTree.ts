@@ -238,13 +238,13 @@ export class AgentTree {
     }
     this.#leaveQueue(node, now)
     if (status.type === "idle") {
-      // What waited for its host did not end.
-      if (node.state.type === "away") this.#rest(node)
+      // What waited for its host did not end, and what worked elsewhere may have been interrupted.
+      if (node.state.type === "away" || node.state.type === "elsewhere") this.#rest(node)
       else this.#rest(node, now)
       return true
     }
     node.ended = undefined
-    if (status.type === "retry" || status.type === "away") node.state = status
+    if (status.type === "retry" || status.type === "away" || status.type === "elsewhere") node.state = status
     else if (status.type === "busy") {
       node.hasWorked = true
       node.state = { type: "working", what: "thinks" }

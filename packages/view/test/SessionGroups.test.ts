@@ -21,6 +21,11 @@ it.each([
   [row({ status: { type: "retry", attempt: 1, message: "429", next: 5 } }), "waiting", "retry 1: 429"],
   [row({ status: { type: "away", host: "alpha", directory: "/w" } }), "waiting", "for a server on the host alpha"],
   [row({ turn: { began: 0 } }), "waiting", "interrupted"],
+  [
+    row({ status: { type: "elsewhere", url: "http://10.0.0.2:4096" }, turn: { began: 0 } }),
+    "running",
+    "works at another server, 10.0.0.2:4096"
+  ],
   [row(ended("failed", { error: { tag: "x", message: "No key." } })), "failed", "No key."],
   [row(ended("stopped")), "failed", "stopped"],
   [row(ended("completed")), "done", ""],

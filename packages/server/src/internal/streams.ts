@@ -3,10 +3,7 @@
  * when the stream is live, and only the connection and its entry among the clients remain.
  */
 import { type Problem, problem } from "@skein/api/Problem"
-import type { Session } from "@skein/core/Session"
 import { findSession } from "@skein/core/SessionLookup"
-import { SessionStorage } from "@skein/core/SessionStorage"
-import type { Ids } from "@skein/domain/Id"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -15,6 +12,7 @@ import * as Scope from "effect/Scope"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Feeds } from "./events/Feeds.ts"
 import { byLog, byTree, follow } from "./events/follow.ts"
+import type { Statuses } from "./events/statuses.ts"
 import { refuse } from "./respond.ts"
 import { asProblem } from "./routes/toProblem.ts"
 
@@ -41,7 +39,7 @@ const failed: Problem = problem(500, "InternalError", "Something went wrong in t
 /** Makes the function that answers such requests. It returns whether a request was one. */
 export const makeStreams = Effect.gen(function*() {
   const lifetime = yield* Effect.scope
-  const runtime = yield* Effect.runtime<Feeds | Ids | Session | SessionStorage>()
+  const runtime = yield* Effect.runtime<Feeds | Statuses>()
   const fork = Runtime.runFork(runtime)
 
   const open = (request: IncomingMessage, response: ServerResponse, session: string | undefined, from?: string) =>

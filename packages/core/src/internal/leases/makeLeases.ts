@@ -199,6 +199,13 @@ export const makeLeases = () =>
     const isFree = ({ owner: other }: StoredLease) =>
       other === undefined || other === owner.id ? Effect.succeed(true) : owner.isGone(other)
 
+    const other = (rootID: SessionID) =>
+      Effect.gen(function*() {
+        if (held.get(rootID) !== undefined) return undefined
+        const stored = Option.getOrUndefined(yield* storage.lease(rootID))
+        return stored === undefined || isOver(stored) || (yield* isFree(stored)) ? undefined : stored.owner
+      })
+
     /** Whether no process holds a tree. */
     const isDue = (rootID: SessionID, before: Observed | undefined) =>
       Effect.gen(function*() {
@@ -350,6 +357,7 @@ export const makeLeases = () =>
           })
           return tree === undefined ? left : Effect.zipRight(renew([tree]), left)
         }),
+      other,
       due: (rootIDs: ReadonlyArray<SessionID>) =>
         Effect.gen(function*() {
           const before = observations

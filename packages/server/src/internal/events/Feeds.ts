@@ -1,6 +1,5 @@
 /** Owns the feeds: one for each watched tree, one for all trees, and the heartbeat of both. */
 import type { Bus } from "@skein/core/Bus"
-import type { SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
 import { StorageHealth, type StorageTrouble } from "@skein/core/StorageHealth"
 import type { SessionID } from "@skein/domain/Id"
@@ -12,6 +11,7 @@ import type * as Scope from "effect/Scope"
 import type { EventClient } from "./EventClient.ts"
 import { heartbeat } from "./frames.ts"
 import { makeLogFeed } from "./LogFeed.ts"
+import type { Statuses } from "./statuses.ts"
 import { makeTreeFeed, type TreeFeed } from "./TreeFeed.ts"
 
 /** How often a heartbeat is sent, in milliseconds. */
@@ -19,6 +19,9 @@ const beat = 15_000
 
 /** How often to look for events of other servers of a cluster, in milliseconds. */
 const sharedPace = 500
+
+/** How often to look for events of other programs that use the same database, in milliseconds. */
+const alonePace = 1_000
 
 const everything = "all"
 
@@ -89,13 +92,13 @@ export class Feeds extends Context.Tag("@skein/server/internal/events/Feeds")<Fe
   readonly close: Effect.Effect<void>
 }>() {
   /** Feeds that end with the layer. */
-  static readonly layer: Layer.Layer<Feeds, never, Bus | SessionStorage | StorageHealth> = Layer.scoped(
+  static readonly layer: Layer.Layer<Feeds, never, Bus | Statuses | StorageHealth> = Layer.scoped(
     Feeds,
-    make(beat, false)
+    make(alonePace, false)
   )
 
   /** Feeds of trees in which other servers work as well: what those store is looked for often. */
-  static readonly layerShared: Layer.Layer<Feeds, never, Bus | SessionStorage | StorageHealth> = Layer.scoped(
+  static readonly layerShared: Layer.Layer<Feeds, never, Bus | Statuses | StorageHealth> = Layer.scoped(
     Feeds,
     make(sharedPace, true)
   )

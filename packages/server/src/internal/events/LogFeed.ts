@@ -3,11 +3,13 @@ import { Bus } from "@skein/core/Bus"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { isOutage } from "@skein/core/StorageError"
 import type { Event } from "@skein/domain/Event"
+import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { Audience } from "./Audience.ts"
 import { cursorOf } from "./cursor.ts"
 import { frameOf } from "./frames.ts"
+import { makeElsewhere, type Statuses } from "./statuses.ts"
 import type { TreeFeed } from "./TreeFeed.ts"
 import { pageSize } from "./TreeFeed.ts"
 
@@ -24,7 +26,7 @@ const withoutDeltasOf = (passing: ReadonlyArray<Event>, event: Event): Array<Eve
  * Makes the feed of all trees. The bus signals that something was stored, and the log gives the order: commits of
  * different trees share no number that would show which one is missing.
  */
-export const makeLogFeed: Effect.Effect<TreeFeed, never, Bus | Scope.Scope | SessionStorage> = Effect.gen(
+export const makeLogFeed: Effect.Effect<TreeFeed, never, Bus | Scope.Scope | Statuses> = Effect.gen(
   function*() {
     const bus = yield* Bus
     const storage = yield* SessionStorage
@@ -38,6 +40,10 @@ export const makeLogFeed: Effect.Effect<TreeFeed, never, Bus | Scope.Scope | Ses
       if (!audience.isEmpty) audience.tell(frameOf(event, place), place)
     }
 
+    const statuses = yield* Effect.context<Statuses>()
+    const elsewhere = yield* makeElsewhere(send)
+    const look = (rootIDs: Iterable<SessionID>) => Effect.provide(elsewhere.look(rootIDs), statuses)
+
     yield* bus.listen({ all: true }, (event) => {
       if (event.seq === undefined) {
         passing.push(event)
@@ -46,13 +52,15 @@ export const makeLogFeed: Effect.Effect<TreeFeed, never, Bus | Scope.Scope | Ses
       stored.unsafeOpen()
     })
 
-    const catchUp = turn.withPermits(1)(Effect.gen(function*() {
+    const readRows = turn.withPermits(1)(Effect.gen(function*() {
       while (position !== undefined) {
         const rows = yield* storage.events({ after: position, limit: pageSize })
         for (const row of rows) {
           position = row.position
           send({ ...row.event, seq: row.seq }, cursorOf(row.position))
+          elsewhere.see(row.event)
         }
+        yield* look(new Set(rows.map(({ event }) => event.rootID)))
         if (rows.length < pageSize) return
       }
     }))
@@ -60,7 +68,7 @@ export const makeLogFeed: Effect.Effect<TreeFeed, never, Bus | Scope.Scope | Ses
     const flush = Effect.gen(function*() {
       yield* stored.await
       stored.unsafeClose()
-      yield* catchUp
+      yield* readRows
       for (const event of passing.splice(0)) send(event)
     }).pipe(
       Effect.catchAll((error) =>
@@ -72,11 +80,12 @@ export const makeLogFeed: Effect.Effect<TreeFeed, never, Bus | Scope.Scope | Ses
       ),
       Effect.forever
     )
-    const ready = turn.withPermits(1)(
-      Effect.suspend(() =>
-        position !== undefined ? Effect.void : Effect.map(storage.eventRange(), ({ last }) => void (position = last))
-      )
-    )
+    const ready = turn.withPermits(1)(Effect.gen(function*() {
+      if (position !== undefined) return
+      const { last } = yield* storage.eventRange()
+      yield* look(yield* storage.unfinished)
+      position = last
+    }))
 
     yield* Effect.forkScoped(flush)
 
@@ -85,7 +94,7 @@ export const makeLogFeed: Effect.Effect<TreeFeed, never, Bus | Scope.Scope | Ses
       position: () => position ?? 0,
       join: (client) => audience.join(client),
       leave: (client) => audience.leave(client),
-      catchUp
+      catchUp: Effect.zipRight(readRows, Effect.provide(elsewhere.review, statuses))
     }
   }
 )

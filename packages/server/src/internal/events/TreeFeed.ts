@@ -10,6 +10,7 @@ import { Audience } from "./Audience.ts"
 import type { EventClient } from "./EventClient.ts"
 import { frameOf } from "./frames.ts"
 import { GrowingParts } from "./GrowingParts.ts"
+import { makeElsewhere, type Statuses } from "./statuses.ts"
 
 /** How many stored events are read at a time. */
 export const pageSize = 500
@@ -37,7 +38,8 @@ class Deliveries {
   readonly held = new Map<number, Event>()
   position: number | undefined
 
-  #send(event: Event, id?: number): void {
+  /** Sends an event to all clients. */
+  send(event: Event, id?: number): void {
     this.growing.see(event)
     if (this.audience.isEmpty) return
     const place = id === undefined ? undefined : String(id)
@@ -48,7 +50,7 @@ class Deliveries {
   take(event: Event): boolean {
     const { seq } = event
     if (seq === undefined) {
-      if (this.position !== undefined) this.#send(event)
+      if (this.position !== undefined) this.send(event)
       return false
     }
     if (this.position !== undefined && seq <= this.position) return false
@@ -70,7 +72,7 @@ class Deliveries {
   deliver(seq: number, event: Event): void {
     this.held.delete(seq)
     this.position = seq
-    this.#send(event, seq)
+    this.send(event, seq)
   }
 
   /** Begins after this event. */
@@ -90,7 +92,7 @@ class Deliveries {
 /** Makes the feed of a tree, which ends with the scope. */
 export const makeTreeFeed = (
   rootID: SessionID
-): Effect.Effect<TreeFeed, never, Bus | Scope.Scope | SessionStorage> =>
+): Effect.Effect<TreeFeed, never, Bus | Scope.Scope | Statuses> =>
   Effect.gen(function*() {
     const bus = yield* Bus
     const storage = yield* SessionStorage
@@ -98,17 +100,22 @@ export const makeTreeFeed = (
     const gap = yield* Effect.makeLatch(false)
     const turn = yield* Effect.makeSemaphore(1)
 
+    const statuses = yield* Effect.context<Statuses>()
+    const elsewhere = yield* makeElsewhere((event) => deliveries.send(event))
+
     yield* bus.listen({ rootID }, (event) => {
       if (deliveries.take(event)) gap.unsafeOpen()
     })
 
-    const catchUp = turn.withPermits(1)(Effect.gen(function*() {
+    const readRows = turn.withPermits(1)(Effect.gen(function*() {
       for (;;) {
         const before = deliveries.position ?? 0
         const { last } = yield* storage.eventRange(rootID)
         const rows = yield* storage.events({ rootID, after: before, limit: pageSize })
         for (const { event, seq } of rows) {
-          if (seq > (deliveries.position ?? 0)) deliveries.deliver(seq, { ...event, seq })
+          if (seq <= (deliveries.position ?? 0)) continue
+          deliveries.deliver(seq, { ...event, seq })
+          elsewhere.see(event)
         }
         if (rows.length < pageSize) return deliveries.skipTo(last)
       }
@@ -119,7 +126,7 @@ export const makeTreeFeed = (
     const fill = Effect.gen(function*() {
       yield* gap.await
       gap.unsafeClose()
-      if (deliveries.held.size > 0 && deliveries.position !== undefined) yield* catchUp
+      if (deliveries.held.size > 0 && deliveries.position !== undefined) yield* readRows
     }).pipe(
       Effect.catchAll((error) =>
         // That the storage is away is logged once, and not for each tree.
@@ -131,10 +138,11 @@ export const makeTreeFeed = (
       Effect.forever
     )
 
+    const look = Effect.provide(elsewhere.look([rootID]), statuses)
     const ready = turn.withPermits(1)(Effect.suspend(() =>
       deliveries.position !== undefined
         ? Effect.void
-        : Effect.map(storage.eventRange(rootID), ({ last }) => deliveries.begin(last))
+        : Effect.zipRight(look, Effect.map(storage.eventRange(rootID), ({ last }) => deliveries.begin(last)))
     ))
 
     yield* Effect.forkScoped(fill)
@@ -147,6 +155,6 @@ export const makeTreeFeed = (
         for (const event of deliveries.growing.now) client.send(frameOf(event))
       },
       leave: (client) => deliveries.audience.leave(client),
-      catchUp
+      catchUp: Effect.zipRight(readRows, look)
     }
   })

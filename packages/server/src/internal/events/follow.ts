@@ -2,17 +2,16 @@
  * Streams the events of one tree, or of all: replays what is stored, then continues live without gaps or duplicates.
  */
 import { problem } from "@skein/api/Problem"
-import { Session } from "@skein/core/Session"
 import { type LoggedEvent, SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
-import { Ids, type SessionID } from "@skein/domain/Id"
-import * as Clock from "effect/Clock"
+import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import type { ServerResponse } from "node:http"
 import { cursorOf, positionOf } from "./cursor.ts"
 import { EventClient } from "./EventClient.ts"
 import { Feeds } from "./Feeds.ts"
 import { frameOf, resetFrame, type ResetReason } from "./frames.ts"
+import { statusEvent, statusOf } from "./statuses.ts"
 import { pageSize, type TreeFeed } from "./TreeFeed.ts"
 
 /** The differences between the events of one tree and those of all. */
@@ -111,22 +110,15 @@ const replay = (
     return Effect.void
   })
 
-/** Sends a client what the root of its tree does. That it rests is said by what is stored. */
+/**
+ * Sends a client what the root of its tree does. That it rests is said by what is stored. What works here has told its status,
+ * unless streams come from several servers.
+ */
 const tellStatus = Effect.fnUntraced(function*(client: EventClient, rootID: SessionID) {
-  const ids = yield* Ids
-  const session = yield* Session
-  const timestamp = yield* Clock.currentTimeMillis
-  const status = yield* session.status(rootID)
-  if (status.type === "idle") return
-  client.send(frameOf({
-    id: ids.unsafeMake("evt", timestamp),
-    type: "session.status",
-    timestamp,
-    sessionID: rootID,
-    rootID,
-    depth: 0,
-    properties: { status }
-  }))
+  const { isShared } = yield* Feeds
+  const status = yield* statusOf(rootID)
+  if (status === undefined || status.type === "idle" || !(isShared || status.type === "elsewhere")) return
+  client.send(frameOf(yield* statusEvent(rootID, status)))
 })
 
 /** Sends a client what it has missed, and makes it live. Returns the cleanup for when the client disconnects. */
@@ -144,7 +136,6 @@ export const follow = Effect.fnUntraced(function*(
   const client = new EventClient(response, numbering.write(place.at))
   if (begin._tag === "Reset") client.replay(resetFrame(begin.reason, numbering.write(place.at)))
   yield* replay(client, feed, numbering, place)
-  const { isShared } = yield* Feeds
-  if (isShared && numbering.rootID !== undefined) yield* tellStatus(client, numbering.rootID)
+  if (numbering.rootID !== undefined) yield* tellStatus(client, numbering.rootID)
   return () => feed.leave(client)
 })

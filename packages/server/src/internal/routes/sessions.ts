@@ -53,7 +53,7 @@ const list = Effect.fnUntraced(function*(
   const unfinished = new Set(yield* asProblem(storage.unfinished))
   const items = yield* Effect.forEach(
     rows.slice(0, limit),
-    (info) => Effect.map(listed(info), (session) => ({ ...session, unfinished: unfinished.has(info.id) }))
+    (info) => Effect.map(asProblem(listed(info)), (session) => ({ ...session, unfinished: unfinished.has(info.id) }))
   )
   const last = items.at(-1)
   return rows.length > limit && last !== undefined
@@ -143,11 +143,11 @@ const rest = Effect.fnUntraced(function*(given: string, isAttended: boolean) {
 export const sessionRoutes = HttpApiBuilder.group(Api, "sessions", (handlers) =>
   handlers
     .handle("list", ({ urlParams }) => list(urlParams))
-    .handle("get", ({ path }) => Effect.flatMap(asProblem(findSession(path.id)), listed))
+    .handle("get", ({ path }) => asProblem(Effect.flatMap(findSession(path.id), listed)))
     .handle("children", ({ path }) =>
       Effect.flatMap(
         withSession(path.id, (session, id) => session.children(id)),
-        (rows) => Effect.map(Effect.forEach(rows, listed), (items) => ({ items }))
+        (rows) => Effect.map(asProblem(Effect.forEach(rows, listed)), (items) => ({ items }))
       ))
     .handle("messages", ({ path, urlParams }) => messages(path.id, urlParams))
     .handle("todos", ({ path }) =>

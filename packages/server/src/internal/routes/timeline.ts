@@ -38,7 +38,7 @@ export const readTimeline = Effect.fnUntraced(function*(id: string) {
     return historyOf(sessionID, rows)
   })
   const known = yield* Effect.forEach(sessions, (session) => read(session.id), { concurrency: readers })
-  for (const session of yield* Effect.forEach(sessions, listed)) {
+  for (const session of yield* asProblem(Effect.forEach(sessions, listed))) {
     timeline.now(session.id, session.status, session.turn?.began ?? session.time.created)
   }
   return { rootID, seq, sessions: known.map((each) => ({ ...each, spans: timeline.of(each.sessionID) })) }

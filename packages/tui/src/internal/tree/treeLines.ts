@@ -13,6 +13,7 @@ const kindOf = ({ asks, state }: AgentNode): typeof kinds[number] => {
   if (asks.size > 0) return "waiting for you"
   switch (state.type) {
     case "working":
+    case "elsewhere":
       return "at work"
     case "retry":
       return "trying again"
