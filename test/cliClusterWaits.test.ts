@@ -53,6 +53,17 @@ if (typeof postgres === "string") {
     await rest
   })
 
+  it("in the list of what waits, which it leaves at once when it is stopped", async () => {
+    const { first, id, project, start, waiting } = await atAlpha(postgres)
+    const second = await start("beta", project)
+    first.child.kill("SIGKILL")
+    await waiting(second)
+    const told = second.follow(id, undefined, (event) => statusOf(event)?.type === "idle")
+    await second.send(`/v1/sessions/${id}/interrupt`, {})
+    await told
+    expect((await second.send("/v1/cluster")).json.waiting).toEqual([])
+  })
+
   it("to a run that is attached, which ends once the host is back", async () => {
     const { db, done, first, id, project, start } = await atAlpha(postgres)
     const second = await start("beta", project)

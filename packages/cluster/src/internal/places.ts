@@ -33,14 +33,24 @@ const makeWaits = Effect.gen(function*() {
   const journal = yield* Journal
   const session = yield* Session
   const clock = yield* Effect.clock
+  const sql = yield* SqlClient.SqlClient
   const awaited = new Map<SessionID, Awaited>()
+  /** What was stopped, or continues, is listed no longer. */
+  const removed = (rootID: SessionID) =>
+    Effect.catchAll(
+      Effect.asVoid(sql`DELETE FROM cluster_waiting WHERE root_id = ${rootID}`),
+      ({ message }) => Effect.logWarning("What a tree no longer waits for is still listed for a minute", message)
+    )
   const tell = (rootID: SessionID, status: SessionStatus) =>
     journal.tell({ id: rootID, rootID, depth: 0 }, "session.status", { status }, clock.unsafeCurrentTimeMillis())
   // A prompt may have taken it up here.
   const over = (rootID: SessionID) =>
     Effect.suspend(() =>
       awaited.delete(rootID)
-        ? Effect.map(session.status(rootID), (status) => tell(rootID, status))
+        ? Effect.zipRight(
+          removed(rootID),
+          Effect.map(session.status(rootID), (status) => tell(rootID, status))
+        )
         : Effect.void
     )
   return {
