@@ -9,6 +9,7 @@ import type * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
 import type { Scope } from "effect/Scope"
 import { type ClusterUnavailable, unavailable } from "./ClusterUnavailable.ts"
+import { keepClean } from "./internal/cleaning.ts"
 import { createTables } from "./internal/createTables.ts"
 import { database, few } from "./internal/database.ts"
 import { alone, entryTable, makeEntry, makeLogged, readPresent } from "./internal/entries.ts"
@@ -44,6 +45,7 @@ export const make = (
         // Of this and a runner that start at once, at least one finds the other.
         yield* Effect.mapError(stay, unusable)
         yield* checkOthers
+        yield* keepClean
         yield* Effect.forkScoped(Effect.repeat(logged(Effect.asVoid(stay), undefined), Schedule.spaced(pace)))
         return (listens: string) =>
           Effect.suspend(() => {

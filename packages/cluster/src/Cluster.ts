@@ -21,6 +21,7 @@ import { type ClusterStatus, clusterStatus } from "./ClusterStatus.ts"
 import type { ClusterUnavailable } from "./ClusterUnavailable.ts"
 import { makeBalance } from "./internal/balance.ts"
 import { makeBring } from "./internal/bring.ts"
+import { keepClean } from "./internal/cleaning.ts"
 import { database } from "./internal/database.ts"
 import { engine, placement } from "./internal/engine.ts"
 import type { Member } from "./internal/entries.ts"
@@ -123,6 +124,7 @@ const make = (options: ClusterOptions) =>
     const stay = Effect.flatMap(balance.load, members.stay)
     const sweeping = sweep({ isMine, stay, takeUp, hasLeft: balance.hasLeft, places, bring })
     yield* FiberHandle.run(working, Effect.zipRight(sweeping, balance.run, { concurrent: true }))
+    yield* keepClean
     yield* Effect.forkScoped(Effect.repeat(members.count, Schedule.spaced(countingPace)))
     // The first to go: nothing is taken up while the rest ends.
     const leave = Effect.zipRight(FiberHandle.clear(working), members.leave)
