@@ -1,3 +1,5 @@
+import * as Reactivity from "@effect/experimental/Reactivity"
+import * as PgClient from "@effect/sql-pg/PgClient"
 import { describe, expect, it } from "@effect/vitest"
 import type { Write } from "@skein/core/SessionStorage"
 import { EventID, MessageID, SessionID } from "@skein/domain/Id"
@@ -6,6 +8,8 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as TestClock from "effect/TestClock"
 import { makeProxy } from "./support/cutProxy.ts"
 import { newSchema, open, passTime, realTime, withServer } from "./support/postgres.ts"
 import { sessionOf } from "./support/rows.ts"
@@ -36,6 +40,37 @@ const event = (name: string, of = "root"): Write => ({
   }
 })
 
+/** Lets the pauses between tries pass, but not the patience with a connection. */
+const retries = Effect.forever(Effect.zipRight(TestClock.adjust("1 millis"), realTime))
+
+/** What the client of PostgreSQL sends with. */
+interface Reserved {
+  readonly pg: {
+    readonly connection: {
+      readonly parse: (statement: object) => void
+      readonly stream: { readonly write: (data: Buffer) => void }
+    }
+  }
+}
+
+/** The begin of a message with parameters. */
+const halfOfBind = Buffer.from("B\0\0\x01\0")
+
+/** A process that is about to commit, and whose request breaks off: its statement arrives, but not its parameters. */
+const breakOff = (url: string, schema: string) =>
+  Effect.gen(function*() {
+    const client = yield* PgClient.make({ url: Redacted.make(url), maxConnections: 1 }).pipe(
+      Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make)
+    )
+    const other = yield* client.reserve
+    const begin =
+      `SET idle_in_transaction_session_timeout = '2s'; BEGIN; UPDATE ${schema}.skein_storage SET changes = changes + 1`
+    yield* other.execute(begin, [], undefined)
+    const { connection } = (other as unknown as Reserved).pg
+    connection.parse({ name: "", text: "SELECT $1::text", types: [] })
+    connection.stream.write(halfOfBind)
+  })
+
 await withServer((server) => {
   const throughProxy = Effect.gen(function*() {
     const proxy = yield* makeProxy(server.port)
@@ -62,6 +97,37 @@ await withServer((server) => {
         expect(Option.map(yield* storage.session(root), ({ title }) => title)).toEqual(Option.some("done"))
         expect((yield* Effect.flip(storage.commit([take("a")]))).reason).toBe("constraint")
       }))
+
+    it.scoped.each(["unheard", "unanswered"] as const)(
+      "stores a commit once whose COMMIT is %s on a connection that stays open",
+      (cut) =>
+        Effect.gen(function*() {
+          const { proxy, storage } = yield* throughProxy
+          yield* storage.commit([put("root"), word("a")])
+          yield* proxy.cut(cut)
+          const fiber = yield* Effect.fork(storage.commit([take("a")]))
+          while ((yield* proxy.cutsMade) === 0) yield* realTime
+          yield* TestClock.adjust("10 seconds")
+          yield* Effect.raceFirst(Fiber.join(fiber), retries)
+          expect((yield* storage.inbox(root)).rows).toEqual([])
+          expect((yield* Effect.flip(storage.commit([take("a")]))).reason).toBe("constraint")
+        }),
+      20_000
+    )
+
+    it.scopedLive(
+      "is not held up for ever by a process whose network went away in the middle of a request",
+      () =>
+        Effect.gen(function*() {
+          const schema = newSchema()
+          const storage = yield* open(server.url(), schema)
+          yield* storage.commit([put("root")])
+          yield* breakOff(server.url(), schema)
+          yield* storage.commit([put("root", "later")])
+          expect(Option.map(yield* storage.session(root), ({ title }) => title)).toEqual(Option.some("later"))
+        }),
+      30_000
+    )
 
     it.scopedLive("waits for a COMMIT that the server is still processing", () =>
       Effect.gen(function*() {

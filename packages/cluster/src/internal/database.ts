@@ -4,6 +4,7 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Connection } from "@effect/sql/SqlConnection"
 import type { SqlError } from "@effect/sql/SqlError"
+import { type Heard, makeSilence, type Wire } from "@skein/core/Silence"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -21,8 +22,39 @@ export const few = 2
 /** Detects a dead peer after this many milliseconds and some probes. */
 const keepAlive = 10_000
 
-/** The tables are in the schema of the sessions. */
-const settings = "-c search_path=skein -c client_min_messages=warning -c idle_in_transaction_session_timeout=2s"
+/** For how long nothing may come of a statement before its connection counts as lost. */
+const patience = "10 seconds"
+
+/**
+ * The tables are in the schema of the sessions. PostgreSQL looks whether the other end is there after 2 idle seconds, 3 times: a
+ * server whose network is gone must not keep locks.
+ */
+const settings = [
+  "search_path=skein",
+  "client_min_messages=warning",
+  "idle_in_transaction_session_timeout=2s",
+  "tcp_keepalives_idle=2",
+  "tcp_keepalives_interval=1",
+  "tcp_keepalives_count=3",
+  "tcp_user_timeout=5000"
+].map((setting) => `-c ${setting}`).join(" ")
+
+/** A reserved connection, as `PgClient` of this version makes it; `stream` is the socket, or the encrypted one on it. */
+interface Reserved extends Connection {
+  readonly pg: { readonly connection: { readonly stream: Wire } }
+}
+
+/** The same connection, which ends if nothing comes of a statement for too long. */
+const heardOn = (heard: Heard) => (connection: Connection): Connection => {
+  const asks = heard((connection as Reserved).pg.connection.stream)
+  return {
+    execute: (...given) => asks(connection.execute(...given)),
+    executeRaw: (...given) => asks(connection.executeRaw(...given)),
+    executeStream: (...given) => connection.executeStream(...given),
+    executeValues: (...given) => asks(connection.executeValues(...given)),
+    executeUnprepared: (...given) => asks(connection.executeUnprepared(...given))
+  }
+}
 
 /** Opens connections with the usual settings and more, until the scope closes. */
 export const openClient = (
@@ -33,17 +65,27 @@ export const openClient = (
     /** More settings, as options of PostgreSQL. */
     readonly more?: string
   }
-): Effect.Effect<PgClient.PgClient, SqlError, Scope.Scope> => {
-  const full = new URL(Redacted.value(url))
-  full.searchParams.set("options", `${full.searchParams.get("options") ?? ""} ${settings} ${more}`.trim())
-  return PgClient.make({
-    url: Redacted.make(full.href),
-    applicationName,
-    maxConnections,
-    connectTimeout: "10 seconds",
-    stream: () => new Socket().setKeepAlive(true, keepAlive)
+): Effect.Effect<SqlClient.SqlClient, SqlError, Scope.Scope> =>
+  Effect.gen(function*() {
+    const full = new URL(Redacted.value(url))
+    full.searchParams.set("options", `${full.searchParams.get("options") ?? ""} ${settings} ${more}`.trim())
+    const heard = heardOn(yield* makeSilence(patience))
+    const client = yield* PgClient.make({
+      url: Redacted.make(full.href),
+      applicationName,
+      maxConnections,
+      connectTimeout: "10 seconds",
+      stream: () => new Socket().setKeepAlive(true, keepAlive)
+    })
+    // The client leaks a connection whose requester is interrupted meanwhile.
+    const reserve = Effect.map(Effect.uninterruptible(client.reserve), heard)
+    return yield* SqlClient.make({
+      acquirer: reserve,
+      transactionAcquirer: reserve,
+      compiler: PgClient.makeCompiler(),
+      spanAttributes: [["db.system.name", "postgresql"]]
+    })
   }).pipe(Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make))
-}
 
 /** The same connection, which several fibers may use at once: the next major version of `pg` refuses that. */
 const oneByOne = (connection: Connection): Connection => {
@@ -68,8 +110,8 @@ export const database = (
       Effect.map((client) =>
         Context.make(
           SqlClient.SqlClient,
-          // The engine keeps one for its locks. The client leaks a connection whose requester is interrupted meanwhile.
-          Object.assign(client, { reserve: Effect.map(Effect.uninterruptible(client.reserve), oneByOne) })
+          // The engine keeps one for its locks.
+          Object.assign(client, { reserve: Effect.map(client.reserve, oneByOne) })
         )
       )
     )

@@ -116,6 +116,20 @@ describe("a connection for transactions of its own", () => {
     }))
 })
 
+describe("a client", () => {
+  it.scoped("gives up a connection on which nothing comes, and takes another one", () =>
+    Effect.gen(function*() {
+      const { heard, statements, url } = yield* serve((text) => text === "SELECT 2" ? "hang" : "answer")
+      const sql = yield* openClient(url, { applicationName: "test", maxConnections: 1 })
+      const hangs = yield* Effect.fork(Effect.flip(sql.unsafe("SELECT 2")))
+      yield* heard("1: SELECT 2")
+      yield* TestClock.adjust("10 seconds")
+      expect(yield* Fiber.join(hangs)).toMatchObject({ _tag: "SqlError", cause: { code: "ETIMEDOUT" } })
+      yield* sql.unsafe("SELECT 3")
+      expect(statements.at(-1)).toBe("2: SELECT 3")
+    }))
+})
+
 describe("a transaction of a client", () => {
   it.scoped("fails if its COMMIT does, and does not die of it", () =>
     Effect.gen(function*() {

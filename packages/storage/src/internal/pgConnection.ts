@@ -2,6 +2,7 @@
 import * as Reactivity from "@effect/experimental/Reactivity"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import type { SqlError } from "@effect/sql/SqlError"
+import { type Heard, makeSilence } from "@skein/core/Silence"
 import { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -11,6 +12,7 @@ import { place } from "../PostgresUrl.ts"
 import type { Connection, Dialect } from "./dialect.ts"
 import { explain } from "./pgError.ts"
 import { fromStored, hasMark, toStored } from "./pgText.ts"
+import { wireOf } from "./pgWire.ts"
 
 /** An open database. */
 export interface Postgres {
@@ -24,24 +26,45 @@ export interface Postgres {
   /** A connection that nothing but renewals of leases uses. */
   readonly renewals: Connection
   /** Uses one connection for several statements. */
-  readonly use: <A, E>(use: (connection: Connection) => Effect.Effect<A, E>) => Effect.Effect<A, E | StorageError>
+  readonly use: Use
+  /** The same for statements that may take long: they are not ended if nothing comes of them. */
+  readonly useLong: Use
 }
+
+type Use = <A, E>(use: (connection: Connection) => Effect.Effect<A, E>) => Effect.Effect<A, E | StorageError>
 
 /** Separate connections for reads, for the one transaction that writes, and to cancel an interrupted read. */
 const maxConnections = 6
+
+/** How long a statement waits for a lock at most. The commit or renewal that it belongs to is tried again. */
+const lockTimeout = "5s"
 
 /** Detects a dead peer after this many milliseconds and ten more probes. */
 const keepAlive = 10_000
 
 /**
- * The settings of a connection. A frozen process must not block the others for long with an open transaction: they could
- * not renew their leases meanwhile. One that was ended for that is repeated.
+ * For how long nothing may come of a statement before its connection counts as lost. It is repeated on another one. Longer
+ * than a statement waits for a lock.
+ */
+const patience = "10 seconds"
+
+/** The same for renewals of leases: a lease must not run out meanwhile. */
+const patienceOfRenewals = "1500 millis"
+
+/**
+ * The settings of a connection. A process that is frozen, or whose network is gone, must not block the others for long with an
+ * open transaction. One that was ended for that is repeated. The server looks whether the other end is there after 2 idle
+ * seconds, 3 times.
  */
 const settings = (schema: string): string =>
   [
     `search_path=${schema}`,
-    "lock_timeout=30s",
+    `lock_timeout=${lockTimeout}`,
     "idle_in_transaction_session_timeout=2s",
+    "tcp_keepalives_idle=2",
+    "tcp_keepalives_interval=1",
+    "tcp_keepalives_count=3",
+    "tcp_user_timeout=5000",
     "client_min_messages=warning"
   ].map((setting) => `-c ${setting}`).join(" ")
 
@@ -110,31 +133,39 @@ export const connect = (
     const full = new URL(text)
     full.searchParams.set("options", `${full.searchParams.get("options") ?? ""} ${settings(schema)}`.trim())
     const opened = (error: SqlError) => dialect.explain("open", error)
-    const clientWith = (most: number) =>
+    const clientWith = (applicationName: string, most: number) =>
       PgClient.make({
         url: Redacted.make(full.href),
-        applicationName: "skein",
+        applicationName,
         maxConnections: most,
         connectTimeout: "10 seconds",
         idleTimeout: "60 seconds",
         stream: () => new Socket().setKeepAlive(true, keepAlive)
       }).pipe(Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make), Effect.mapError(opened))
     // The client leaks a connection whose requester is interrupted meanwhile.
-    const reserved = ({ reserve }: PgClient.PgClient) => Effect.map(Effect.uninterruptible(reserve), forAnyText)
-    const each = (reserving: ReturnType<typeof reserved>): Connection => ({
+    const reserved = ({ reserve }: PgClient.PgClient) => Effect.uninterruptible(reserve)
+    const heardOn = (heard: Heard) => (connection: Connection): Connection => {
+      const asks = heard(wireOf(connection))
+      return { execute: (...given) => asks(connection.execute(...given)) }
+    }
+    const each = (reserving: Effect.Effect<Connection, SqlError, Scope.Scope>): Connection => ({
       execute: (sql, params, transform) =>
         Effect.scoped(Effect.flatMap(reserving, (connection) => connection.execute(sql, params, transform)))
     })
-    const reserve = reserved(yield* clientWith(maxConnections))
+    const usedBy = (reserving: Effect.Effect<Connection, SqlError, Scope.Scope>): Use => (use) =>
+      Effect.scoped(Effect.flatMap(Effect.mapError(reserving, (error) => dialect.explain("connect", error)), use))
+    const heard = heardOn(yield* makeSilence(patience))
+    const heardSoon = heardOn(yield* makeSilence(patienceOfRenewals))
+    const any = reserved(yield* clientWith("skein", maxConnections))
+    const reserve = Effect.map(any, (connection) => forAnyText(heard(connection)))
+    const renewing = reserved(yield* clientWith("skein-leases", 1))
     return {
       at,
       dialect,
       schema,
       connection: each(reserve),
-      renewals: each(reserved(yield* clientWith(1))),
-      use: (use) =>
-        Effect.scoped(
-          Effect.flatMap(Effect.mapError(reserve, (error) => dialect.explain("connect", error)), use)
-        )
+      renewals: each(Effect.map(renewing, (connection) => forAnyText(heardSoon(connection)))),
+      use: usedBy(reserve),
+      useLong: usedBy(Effect.map(any, forAnyText))
     }
   })

@@ -31,7 +31,7 @@ const look = `SELECT current_setting('server_encoding') AS encoding, pg_is_in_re
 
 /** Opens the tables of a database, and creates missing ones. If it refuses the database, it changes nothing. */
 export const migrate = (
-  { at, dialect, schema, use }: Postgres,
+  { at, dialect, schema, useLong }: Postgres,
   list: ReadonlyArray<ResolvedMigration> = migrations
 ): Effect.Effect<void, StorageError> => {
   const refuse = (reason: StorageError["reason"], message: string) =>
@@ -91,7 +91,7 @@ export const migrate = (
     yield* run(connection, "COMMIT")
   })
 
-  return retryBusy(use((connection) =>
+  return retryBusy(useLong((connection) =>
     Effect.flatMap(inspect(connection), ({ made }) =>
       made === list.length
         ? Effect.void

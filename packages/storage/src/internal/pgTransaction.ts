@@ -10,6 +10,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
 import { randomUUID } from "node:crypto"
 import type { Connection } from "./dialect.ts"
 import type { Postgres } from "./pgConnection.ts"
@@ -33,7 +34,20 @@ const markText = (id: string, number: number): string =>
   ON CONFLICT (id) DO UPDATE SET made = excluded.made, commits = writer.commits + 1, seen = excluded.seen
   WHERE writer.made < excluded.made RETURNING id`
 
+/**
+ * Ends transactions that hold up all others and wait for a process that may be gone: its network went away in the middle of a
+ * request. `idle_in_transaction_session_timeout` does not see these, because a request has begun.
+ */
+const endSilent = `SELECT pg_terminate_backend(holder.pid) FROM pg_stat_activity AS holder
+  JOIN pg_locks AS held ON held.pid = holder.pid AND held.granted AND held.mode = 'RowExclusiveLock'
+    AND held.relation = CAST('skein_storage' AS regclass)
+  WHERE holder.datname = current_database() AND holder.wait_event_type = 'Client'
+    AND holder.state_change < clock_timestamp() - interval '4 seconds'`
+
 const operation = "commit"
+
+/** Whether a statement waited too long for a lock. */
+const isLocked = ({ cause }: SqlError): boolean => Predicate.hasProperty(cause, "code") && cause.code === "55P03"
 
 const unknown = (error: StorageError): StorageError =>
   new StorageError({
@@ -55,6 +69,16 @@ export const makePgTransactions = (database: Postgres) =>
     const begin = (number: number) =>
       `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; ${waitForDisk}; ${markText(id, number)}`
 
+    const marking = (connection: Connection, number: number) =>
+      connection.execute(begin(number), [], undefined).pipe(
+        Effect.tapError((error) =>
+          isLocked(error)
+            ? Effect.zipRight(rollback(connection), Effect.exit(run(connection, endSilent)))
+            : Effect.void
+        ),
+        Effect.mapError(explained)
+      )
+
     const within: Within = <A>(work: (connection: Connection) => Effect.Effect<A, StorageError>) => {
       let number = 0
       // The result of an attempt whose COMMIT was not acknowledged.
@@ -69,7 +93,7 @@ export const makePgTransactions = (database: Postgres) =>
         )
       const attempt = (connection: Connection) =>
         Effect.gen(function*() {
-          const marked = (yield* run(connection, begin(number))).at(-1)
+          const marked = (yield* marking(connection, number)).at(-1)
           if (Option.isSome(unacknowledged) && marked.length === 0) {
             return yield* Effect.as(rollback(connection), unacknowledged.value)
           }

@@ -5,9 +5,10 @@ import { connect, createServer, type Socket } from "node:net"
 
 /**
  * Where the next connection that commits is cut: before the server gets the COMMIT, while it processes it, or after it
- * and before the acknowledgement.
+ * and before the acknowledgement. One that is `unheard` or `unanswered` stays open: nothing gets to the server any more, or
+ * nothing comes back, as if packets vanished.
  */
-export type Cut = "before" | "while" | "after"
+export type Cut = "before" | "while" | "after" | "unheard" | "unanswered"
 
 /** A proxy that ends with the scope. */
 export const makeProxy = (target: number) =>
@@ -30,9 +31,15 @@ export const makeProxy = (target: number) =>
           }
           if (!isOpen) end()
           let cutting = false
+          let isUnheard = false
+          let isUnanswered = false
           client.on("data", (data) => {
+            if (isUnheard) return
             const cut = data.includes("COMMIT\0") ? cuts.shift() : undefined
             if (cut !== undefined) cutsMade++
+            isUnanswered ||= cut === "unheard" || cut === "unanswered"
+            isUnheard = cut === "unheard"
+            if (isUnheard) return
             if (cut === "before") end()
             else if (cut === "while") {
               client.removeAllListeners("close").destroy()
@@ -42,7 +49,10 @@ export const makeProxy = (target: number) =>
               upstream.write(data)
             }
           })
-          upstream.on("data", (data) => void (cutting ? end() : client.write(data)))
+          upstream.on("data", (data) => {
+            if (cutting) end()
+            else if (!isUnanswered) client.write(data)
+          })
         })
         server.listen(0, "127.0.0.1")
         await once(server, "listening")
