@@ -5,8 +5,9 @@ import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 
 /** @typedef {import("./runner.mjs").Runner} Runner */
-/** @typedef {"kill" | "freeze" | "leave" | "cut" | "locks" | "roll" | "join"} How */
-/** @typedef {{ readonly at: number, readonly runner: number, readonly how: How }} Blow what happens to a runner, so many milliseconds after the start */
+/** @typedef {"kill" | "freeze" | "leave" | "cut" | "locks" | "roll" | "join" | "silence"} How */
+/** @typedef {import("./silence.mjs").Silence & { readonly length: number }} Quiet how a runner hears nothing of PostgreSQL, and for how long (ms) */
+/** @typedef {{ readonly at: number, readonly runner: number, readonly how: How, readonly quiet?: Quiet }} Blow what happens to a runner, so many milliseconds after the start */
 
 /** How long two runners do not reach each other, and how long the engine gets no lock (ms). */
 const cutFor = 10_000
@@ -50,9 +51,12 @@ const faultLocks = async (postgres, database) => {
 /**
  * Carries one out.
  * @param {Blow} blow
- * @param {{ readonly runners: ReadonlyArray<Runner>, readonly frozen: number, readonly base: string, readonly postgres: import("./postgres.mjs").Postgres, readonly database: string }} world
+ * @param {{ readonly runners: ReadonlyArray<Runner>, readonly frozen: number, readonly base: string, readonly postgres: import("./postgres.mjs").Postgres, readonly database: string, readonly ways: ReadonlyArray<import("./silence.mjs").SilentWay> }} world
  */
-export const strike = async ({ how, runner: which }, { base, database, frozen, postgres, runners }) => {
+export const strike = async (
+  { how, quiet, runner: which },
+  { base, database, frozen, postgres, runners, ways }
+) => {
   const runner = runners[which]
   switch (how) {
     case "kill":
@@ -67,6 +71,11 @@ export const strike = async ({ how, runner: which }, { base, database, frozen, p
       return faultLocks(postgres, database)
     case "join":
       return runner?.start()
+    case "silence":
+      if (quiet === undefined) return
+      ways[which]?.begin(quiet)
+      await sleep(quiet.length)
+      return ways[which]?.end()
     case "roll":
       for (const each of runners) await each.leave()
   }

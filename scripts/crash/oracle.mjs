@@ -1,7 +1,7 @@
 // @ts-check
 // What must be true at the end of a run, however often it was killed: nothing is lost, repeated or misreported.
 import { isDeepStrictEqual } from "node:util"
-import { effects, writtenCarefully } from "./script.mjs"
+import { effects, isNotBegun, isUnclear, writtenCarefully } from "./script.mjs"
 
 /** @typedef {import("./world.mjs").Line} Line */
 /**
@@ -21,10 +21,10 @@ import { effects, writtenCarefully } from "./script.mjs"
 const errorOf = (part) => part.state?.status === "error" ? part.state.error.message : ""
 
 /** @param {any} part */
-const isUnknown = (part) => /outcome (is )?unknown/i.test(errorOf(part))
+const isUnknown = (part) => isUnclear(errorOf(part))
 
 /** @param {any} part */
-const isNotRun = (part) => /was not run|not started/.test(errorOf(part))
+const isNotRun = (part) => isNotBegun(errorOf(part))
 
 /** How a call ended. @param {any} part */
 const wordsOf = ({ state }) =>

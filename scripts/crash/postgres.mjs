@@ -57,8 +57,9 @@ export const startPostgres = async ({ statistics = false } = {}) => {
 
   return {
     query,
-    /** @param {string} database */
-    url: (database) => `postgres://skein:${password}@127.0.0.1:${port}/${database}`,
+    port,
+    /** @param {string} database @param {number} [through] the port of what stands before it */
+    url: (database, through = port) => `postgres://skein:${password}@127.0.0.1:${through}/${database}`,
     /** @param {string} database */
     create: (database) => server.createDatabase(database),
     /** @param {string} database */

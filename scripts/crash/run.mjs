@@ -14,7 +14,7 @@ import { startPostgres } from "./postgres.mjs"
 import { recovery } from "./recovery.mjs"
 import { recoveryFigure } from "./recoveryFigure.mjs"
 import { faultsOf, recoveryTable, rowOf, table } from "./report.mjs"
-import { joinPlans, pointPlans, restartPlans, runnersPlans, samePlans } from "./runnerPlans.mjs"
+import { joinPlans, pointPlans, restartPlans, runnersPlans, samePlans, silencePlans } from "./runnerPlans.mjs"
 import { driveRunners } from "./runners.mjs"
 import { driveServer, serverPlans } from "./server.mjs"
 
@@ -29,7 +29,9 @@ Without a flag: each point with 12 seeds, and 1,000 random instants.
                of 12 runs; --runs N for another number. Then one is frozen at each point that commands and files pass
   --cluster    the same with servers of a cluster, which take up trees themselves. Then PostgreSQL is restarted every 5 to
                20 s, two servers are cut off from each other, the locks of the engine are taken away, and all servers are
-               restarted in turn, and servers join one whose agents wait; --freeze N freezes for N seconds instead of 60
+               restarted in turn, and servers join one whose agents wait. Packets between a server and PostgreSQL vanish for
+               4 to 60 s. --freeze N freezes for N seconds instead of 60; --only NAMES brings about some kinds, N runs of each:
+               mixed, points, restarts, silence, cut, locks, roll or join
   --recovery   how long it takes until a tree of 100 children is at work again
   --out DIR    where results.json and table.md go; scripts/crash/results otherwise
 With SKEIN_CRASH_KEEP=1 in the environment, the place of each run is kept, and named.`
@@ -48,6 +50,7 @@ const { values: flags } = parseArgs({
     kills: { type: "string", default: "200" },
     runs: { type: "string", default: "12" },
     freeze: { type: "string", default: "60" },
+    only: { type: "string" },
     out: { type: "string", default: join(root, "scripts", "crash", "results") },
     help: { type: "boolean" }
   }
@@ -205,27 +208,28 @@ const byRunners = (cluster) =>
     say(`a run that nobody disturbs takes ${Math.round(plain.milliseconds)} ms`)
     const freeze = cluster ? Number(flags.freeze) * 1_000 : 30_000
     const runs = Number(flags.runs)
-    const few = Math.ceil(runs * shareOfOthers)
-    const same = (/** @type {import("./blows.mjs").How} */ how) =>
-      samePlans(how, few, plain.milliseconds, treesOfRunners)
-    const kinds = [
-      await all(
-        runnersPlans(runs, plain.milliseconds, freeze, treesOfRunners),
-        by,
-        program,
-        "a kill, a freeze, a leave",
-        1
-      ),
-      await all(pointPlans(pointsOfRunners.slice(0, runs)), by, program, "frozen at a point", 1)
-    ]
-    if (cluster) {
-      kinds.push(
-        await all(restartPlans(few, treesOfRunners), by, program, "PostgreSQL restarted", 1),
-        await all(same("cut"), by, program, "two servers cut off from each other", 1),
-        await all(same("locks"), by, program, "locks of the engine taken away", 1),
-        await all(same("roll"), by, program, "all restarted in turn", 1),
-        await all(joinPlans(few, 2 * treesOfRunners), by, program, "servers join one whose agents wait", 1)
-      )
+    const span = plain.milliseconds
+    const trees = treesOfRunners
+    const only = flags.only?.split(",")
+    const few = only === undefined ? Math.ceil(runs * shareOfOthers) : runs
+    /** @type {Readonly<Record<string, readonly [kind: string, plans: () => ReadonlyArray<import("./runners.mjs").RunnersPlan>]>>} */
+    const wanted = {
+      mixed: ["a kill, a freeze, a leave", () => runnersPlans(runs, span, freeze, trees)],
+      points: ["frozen at a point", () => pointPlans(pointsOfRunners.slice(0, runs))],
+      ...(cluster
+        ? {
+          restarts: ["PostgreSQL restarted", () => restartPlans(few, trees)],
+          silence: ["PostgreSQL silent for a server", () => silencePlans(few, span, trees)],
+          cut: ["two servers cut off from each other", () => samePlans("cut", few, span, trees)],
+          locks: ["locks of the engine taken away", () => samePlans("locks", few, span, trees)],
+          roll: ["all restarted in turn", () => samePlans("roll", few, span, trees)],
+          join: ["servers join one whose agents wait", () => joinPlans(few, 2 * trees)]
+        }
+        : {})
+    }
+    const kinds = []
+    for (const [name, [kind, plans]] of Object.entries(wanted)) {
+      if (only === undefined || only.includes(name)) kinds.push(await all(plans(), by, program, kind, 1))
     }
     const words = table([rowOf("not at all", [plain]), ...kinds.map(({ row }) => row)])
     process.stdout.write(`${words}\n`)

@@ -77,3 +77,32 @@ export const samePlans = (how, count, span, trees) =>
     const blows = [first, first + 12_000].map((when) => ({ how, runner: Math.floor(dice.next() * 3), at: when }))
     return { label: `${how} after ${blows.map(({ at: when }) => when).join(" and ")} ms`, blows, frozen: 0, trees }
   })
+
+/** How long PostgreSQL is silent for a runner (ms), in which direction, and on which connections. */
+const lengths = [4_000, 12_000, 20_000, 60_000]
+const directions = /** @type {const} */ (["both", "to", "from"])
+const connections = [undefined, "skein-leases", "skein"]
+
+/**
+ * One runner after the other hears nothing of PostgreSQL, or is not heard. Every length comes with every direction, and with
+ * all connections or some. @param {number} count @param {number} span @param {number} trees
+ * @returns {ReadonlyArray<RunnersPlan>}
+ */
+export const silencePlans = (count, span, trees) =>
+  Array.from({ length: count }, (_, at) => {
+    const dice = chance(17_000_001 + at)
+    const length = lengths[at % lengths.length] ?? 0
+    const direction = directions[at % directions.length] ?? "both"
+    const only = connections[Math.floor(at / 4) % connections.length]
+    const first = Math.round(dice.next() * span / 2)
+    const blows = [first, first + length + 4_000].map((when) => ({
+      how: /** @type {const} */ ("silence"),
+      runner: dice.upTo(3) - 1,
+      at: when,
+      quiet: { length, direction, only }
+    }))
+    const label = `silence of ${length} ms ${direction}, ${only ?? "all"} connections, ${
+      blows.map(({ at: when, runner }) => `at ${runner} after ${when} ms`).join(" and ")
+    }`
+    return { label, blows, frozen: 0, trees }
+  })

@@ -11,6 +11,7 @@ import { startModel } from "./model.mjs"
 import { judge } from "./oracle.mjs"
 import { notEnded } from "./report.mjs"
 import { makeRunner } from "./runner.mjs"
+import { startSilence } from "./silence.mjs"
 import { builtProgram, effectsIn, fileIn, makeProject, permission } from "./world.mjs"
 
 /** @typedef {import("./drive.mjs").Verdict} Verdict */
@@ -127,7 +128,6 @@ export const driveRunners = async (
     PATH: process.env["PATH"] ?? "",
     HOME: base,
     XDG_CONFIG_HOME: join(base, "config"),
-    SKEIN_DB: postgres.url(database),
     OPENAI_BASE_URL: model.url,
     OPENAI_API_KEY: "sk-test-0123456789",
     ...(blows.some(({ how }) => how === "cut")
@@ -135,9 +135,18 @@ export const driveRunners = async (
       : {})
   }
   const args = ["serve", ...(cluster ? ["--cluster"] : [])]
-  const runners = [0, 1, 2].map((at) =>
-    makeRunner({ args, program, directory: base, data: join(base, `data-${at}`), env })
-  )
+  const count = 3
+  const ways = blows.some(({ how }) => how === "silence")
+    ? await Promise.all(Array.from({ length: count }, () => startSilence(postgres.port)))
+    : []
+  const runners = Array.from({ length: count }, (_, at) =>
+    makeRunner({
+      args,
+      program,
+      directory: base,
+      data: join(base, `data-${at}`),
+      env: { ...env, SKEIN_DB: postgres.url(database, ways[at]?.port) }
+    }))
   const clients = Array.from({ length: trees }, (_, at) => {
     const directory = join(base, `tree-${at}`)
     makeProject(directory)
@@ -162,7 +171,7 @@ export const driveRunners = async (
       await sleep(blow.at)
       const url = runners[blow.runner]?.up()?.found.url
       if (url !== undefined) blowAt.set(url, blow.how)
-      await strike(blow, { base, database, frozen, postgres, runners })
+      await strike(blow, { base, database, frozen, postgres, runners, ways })
     }))
     let isOver = false
     const stopped = point === undefined ? undefined : runners[0]?.frozen(frozen, () => isOver || isLate())
@@ -214,6 +223,7 @@ export const driveRunners = async (
   } finally {
     model.close()
     for (const runner of runners) await runner.end()
+    for (const way of ways) way.close()
     if (process.env["SKEIN_CRASH_KEEP"] === undefined) {
       await postgres.drop(database)
       rmSync(base, { recursive: true, force: true })

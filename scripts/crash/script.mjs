@@ -134,6 +134,12 @@ const aboutIn = (call) => {
   return { made, sought }
 }
 
+/** Whether a result says that nobody knows what a call did. @param {string} result */
+export const isUnclear = (result) => /outcome (is )?unknown|was killed before it ended/i.test(result)
+
+/** Whether a result says that a call did not begin. @param {string} result */
+export const isNotBegun = (result) => /was not run|not started|could not be started/i.test(result)
+
 /**
  * What a careful model does about an effect whose outcome is unknown: it looks, and repeats what was not made. @param
  * {ReadonlyArray<WireMessage>} messages @returns {Answer | undefined}
@@ -143,12 +149,12 @@ const checked = (messages) => {
   for (const call of messages[asked]?.tool_calls ?? []) {
     const result = flat(messages.slice(asked).find(({ tool_call_id: id }) => id === call.id)?.content)
     const { made, sought } = aboutIn(call)
-    if (made !== undefined && /outcome (is )?unknown/i.test(result)) {
+    if (made !== undefined && (isUnclear(result) || isNotBegun(result))) {
       const look = { tool: "bash", args: { command: "cat effects.log; true", description: `look for ${made}` } }
       return { text: `Was ${made} made?`, calls: [look] }
     }
     // It looks again if it could not.
-    if (sought !== undefined && /unknown|not run|interrupted/i.test(result)) {
+    if (sought !== undefined && /unknown|killed before|not run|not be started|interrupted/i.test(result)) {
       const look = { tool: "bash", args: { command: "cat effects.log; true", description: `look for ${sought}` } }
       return { text: `Was ${sought} made, then?`, calls: [look] }
     }
