@@ -26,50 +26,48 @@ export class Recovery extends Context.Tag("@skein/core/internal/tasks/Recovery")
   /** Runs an effect while nothing of a tree is being recovered: a recovery ends early, and begins again after the effect. */
   readonly instead: <A, E, R>(rootID: SessionID, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }>() {
-  /** Recovers one tree after the other. */
+  /** Recovers each tree once at a time. Callers decide how many trees at once. */
   static readonly layer = Layer.effect(
     Recovery,
     Effect.gen(function*() {
       const table = yield* SessionTable
       const runner = yield* SessionRunner
       const context = yield* servicesForLater<TaskServices>()
-      const oneByOne = Effect.unsafeMakeSemaphore(1)
       /** The number of operations to run before the recovery of a tree, and a latch that opens after the last. */
       const before = new Map<SessionID, { count: number; readonly over: Effect.Latch }>()
-      /** The tree that is being recovered; its latch opens when that ends. */
-      let current: { readonly rootID: SessionID; readonly over: Effect.Latch } | undefined
+      /** The trees that are being recovered; the latch of each opens when that ends. */
+      const current = new Map<SessionID, Effect.Latch>()
       /** The roots of recovered trees: what is stored of them may not be in memory. */
       const recovered = new WeakSet<Live>()
 
-      /** Recovers a tree; false if an operation takes precedence. */
+      /** Recovers a tree; false if something else was to be waited for, or takes precedence. */
       const attempt = (asked: Live, stops: number): Effect.Effect<boolean, StorageError> =>
-        Effect.suspend(() => {
-          const { root } = asked
-          const { id } = root.info
-          if (table.peek(id) !== root) return heldByAnother("resume", root.info)
-          if (root.isRecovered || asked.run.stops !== stops) return Effect.succeed(true)
-          if (before.has(id)) return Effect.succeed(false)
-          recovered.add(root)
-          const over = Effect.unsafeMakeLatch()
-          current = { rootID: id, over }
-          return Effect.provide(recoverTree(root, asked, () => !before.has(id)), context).pipe(
-            Effect.map((isDone) => {
-              if (isDone) root.markRecovered()
-              return isDone
-            }),
-            Effect.ensuring(Effect.suspend(() => {
-              current = undefined
-              return over.open
-            }))
-          )
-        })
+        Effect.uninterruptibleMask((restore) =>
+          Effect.suspend((): Effect.Effect<boolean, StorageError> => {
+            const { root } = asked
+            const { id } = root.info
+            if (table.peek(id) !== root) return heldByAnother("resume", root.info)
+            if (root.isRecovered || asked.run.stops !== stops) return Effect.succeed(true)
+            const other = before.get(id)?.over ?? current.get(id)
+            if (other !== undefined) return Effect.as(restore(other.await), false)
+            recovered.add(root)
+            const over = Effect.unsafeMakeLatch()
+            current.set(id, over)
+            return restore(Effect.provide(recoverTree(root, asked, () => !before.has(id)), context)).pipe(
+              Effect.map((isDone) => {
+                if (isDone) root.markRecovered()
+                return isDone
+              }),
+              Effect.ensuring(Effect.suspend(() => {
+                current.delete(id)
+                return over.open
+              }))
+            )
+          })
+        )
 
       const recover = (asked: Live, stops: number): Effect.Effect<void, StorageError> =>
-        Effect.flatMap(oneByOne.withPermits(1)(attempt(asked, stops)), (isDone) => {
-          if (isDone) return Effect.void
-          const waits = before.get(asked.root.info.id)?.over.await ?? Effect.void
-          return Effect.zipRight(waits, recover(asked, stops))
-        })
+        Effect.flatMap(attempt(asked, stops), (isDone) => isDone ? Effect.void : recover(asked, stops))
 
       const inFront = <A, E, R>(rootID: SessionID, effect: Effect.Effect<A, E, R>) =>
         Effect.acquireUseRelease(
@@ -92,7 +90,7 @@ export class Recovery extends Context.Tag("@skein/core/internal/tasks/Recovery")
       const instead = <A, E, R>(rootID: SessionID, effect: Effect.Effect<A, E, R>) =>
         inFront(
           rootID,
-          Effect.zipRight(Effect.suspend(() => current?.rootID === rootID ? current.over.await : Effect.void), effect)
+          Effect.zipRight(Effect.suspend(() => current.get(rootID)?.await ?? Effect.void), effect)
         )
 
       return {
