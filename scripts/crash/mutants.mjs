@@ -56,7 +56,7 @@ export const mutants = {
     point: "after_spawn:5",
     patches: [{
       file: "packages/tools/src/NodeOwner.ts",
-      from: "Effect.suspend(() => Effect.as(endedInTime(killTree(rootID)), true))",
+      from: "Effect.as(evict(rootID), true)",
       to: "Effect.succeed(true)"
     }]
   }

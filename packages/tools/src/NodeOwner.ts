@@ -9,8 +9,8 @@ import * as Random from "effect/Random"
 import { createHmac } from "node:crypto"
 import { readFileSync, readlinkSync } from "node:fs"
 import { hostname } from "node:os"
-import { killTree } from "./internal/process/processMarks.ts"
-import { endedInTime, look } from "./internal/processes.ts"
+import { makeEvictions } from "./internal/process/evictions.ts"
+import { look } from "./internal/processes.ts"
 
 /** The value if the system does not know. */
 const unknown = "-"
@@ -65,6 +65,7 @@ const make = (url?: string) =>
   Effect.map(Random.nextIntBetween(0, 2 ** 32), (number) => {
     const place = placeOf()
     const began = look(process.pid)?.began ?? unknown
+    const evict = makeEvictions()
     const isNear = (owner: string) => place !== unknown && owner.split(":").at(-2) === place
     const id = [machineKey(machine()), process.pid, began, place, number.toString(36)].join(":")
     return {
@@ -77,7 +78,7 @@ const make = (url?: string) =>
         }),
       evict: (owner: string, rootID: SessionID) =>
         isNear(owner)
-          ? Effect.suspend(() => Effect.as(endedInTime(killTree(rootID)), true))
+          ? Effect.as(evict(rootID), true)
           : Effect.succeed(false)
     }
   })

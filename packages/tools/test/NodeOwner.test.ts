@@ -75,7 +75,7 @@ it.layer(NodeOwner.layer)("an owner on Linux", (it) => {
       expect(yield* owner.isGone(idOf(pid, start))).toBe(true)
     }))
 
-  it.scoped("ends the commands of a tree that another owner left, with what they started, and no others", () =>
+  it.scoped("ends the commands of trees that another owner left, with what they started, and no others", () =>
     Effect.gen(function*() {
       const owner = yield* Owner
       const command = (mark: string) =>
@@ -93,14 +93,21 @@ it.layer(NodeOwner.layer)("an owner on Linux", (it) => {
           ({ child }) => Effect.sync(() => child.kill("SIGKILL"))
         )
       const mine = yield* command("abcsesone")
+      const third = yield* command("abcsesthree")
       const other = yield* command("abcsestwo")
       const evicting = yield* Effect.fork(
-        owner.evict(owner.id.replace(/[^:]*$/, "other"), SessionID.make("ses_one"))
+        Effect.forEach(
+          ["ses_one", "ses_three"],
+          (id) => owner.evict(owner.id.replace(/[^:]*$/, "other"), SessionID.make(id)),
+          { concurrency: "unbounded" }
+        )
       )
       yield* elapse(evicting)
-      expect(yield* Fiber.join(evicting)).toBe(true)
-      yield* Effect.promise(() => mine.ended)
-      expect(yield* owner.isGone(idOf(owner.id, mine.below))).toBe(true)
+      expect(yield* Fiber.join(evicting)).toEqual([true, true])
+      for (const { below, ended } of [mine, third]) {
+        yield* Effect.promise(() => ended)
+        expect(yield* owner.isGone(idOf(owner.id, below))).toBe(true)
+      }
       expect(yield* owner.isGone(idOf(owner.id, other.below))).toBe(false)
       process.kill(-(other.child.pid ?? 0), "SIGKILL")
     }))

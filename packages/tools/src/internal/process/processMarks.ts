@@ -81,13 +81,13 @@ export const killMarked = (marks: ReadonlySet<string>, after?: number): void => 
 }
 
 /**
- * Ends the commands of a tree, with the groups that they lead and what these have started. Spares those that this
- * process runs in itself.
+ * Ends the commands of trees, with the groups that they lead and what these have started. Spares those that this
+ * process runs in itself. Takes as long for many trees as for one: it reads all processes.
  */
-export const killTree = (rootID: SessionID): ReadonlyArray<Stray> => {
+export const killTrees = (rootIDs: Iterable<SessionID>): ReadonlyArray<Stray> => {
   const own = new Set(marksOf(process.pid))
-  const end = endOf(rootID)
-  const marks = { has: (mark: string) => mark.endsWith(end) && !own.has(mark) }
+  const ends = Array.from(rootIDs, endOf)
+  const marks = { has: (mark: string) => !own.has(mark) && ends.some((end) => mark.endsWith(end)) }
   const killed = new Map<string, Stray>()
   for (let round = 0; round < 20; round++) {
     const fresh = marked(marks).filter(({ began, pid }) => !killed.has(`${pid} ${began}`))
