@@ -69,26 +69,33 @@ export const makeProofs = Effect.gen(function*() {
     if (!held.has(rootID) && Queue.unsafeOffer(fresh, rootID)) held.add(rootID)
   })
   leases.onReleased((rootID) => Effect.sync(() => held.delete(rootID)))
+  /** The directories of trees that are here, each once: most trees of a host share a few. */
+  const directoriesOf = (rootIDs: Iterable<SessionID>) =>
+    Effect.gen(function*() {
+      const found = new Map<string, { readonly machine: string; readonly directory: string }>()
+      for (const rootID of rootIDs) {
+        const root = Option.getOrUndefined(yield* storage.session(rootID))
+        if (root?.host === undefined) continue
+        const { directory, host, machine } = root
+        if (!isOn(leases.machine, { host, machine })) continue
+        const key = machineKey({ host, machine })
+        found.set(`${key} ${directory}`, { machine: key, directory })
+      }
+      return found.values()
+    })
   const proveNext = Effect.flatMap(
-    Queue.take(fresh),
-    (rootID) =>
+    Queue.takeBetween(fresh, 1, most),
+    (rootIDs) =>
       Effect.flatMap(
-        storage.session(rootID),
-        Option.match({
-          onNone: () => Effect.void,
-          onSome: ({ directory, host, machine }) =>
-            host !== undefined && isOn(leases.machine, { host, machine })
-              ? prove(sql, machineKey({ host, machine }), directory)
-              : Effect.void
+        directoriesOf(rootIDs),
+        (found) => Effect.forEach(found, ({ directory, machine }) => prove(sql, machine, directory), { discard: true })
+      ).pipe(
+        // Whatever failed, the next trees must be proved all the same.
+        Effect.catchAllCause((cause) => {
+          for (const rootID of rootIDs) held.delete(rootID)
+          return Effect.logWarning("Other hosts cannot know that they share a directory", Cause.pretty(cause))
         })
       )
-        .pipe(
-          // Whatever failed, the next tree must be proved all the same.
-          Effect.catchAllCause((cause) => {
-            held.delete(rootID)
-            return Effect.logWarning("Other hosts cannot know that they share a directory", Cause.pretty(cause))
-          })
-        )
   )
   yield* Effect.forkScoped(Effect.forever(proveNext))
 
