@@ -63,6 +63,11 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
   readonly due: (rootIDs: ReadonlyArray<SessionID>) => Effect.Effect<ReadonlyArray<SessionID>, StorageError>
   /** The process that holds a tree; undefined if none does, if it is this one, or if it has ended. */
   readonly other: (rootID: SessionID) => Effect.Effect<string | undefined, StorageError>
+  /**
+   * Acquires a tree that was due when you last asked, and returns whether it did: another process may have been faster, and is
+   * not waited for. The tree is released soon unless you use it.
+   */
+  readonly claim: (rootID: SessionID) => Effect.Effect<boolean, StorageError>
   /** Why work in a tree that is not held has ended here: the storage is away, or another process holds the tree. */
   readonly failure: (rootID: SessionID) => StorageError
   /** Whether commands of an earlier holder may still run in a held tree: it did not release the tree, and is out of reach. */

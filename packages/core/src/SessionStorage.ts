@@ -49,6 +49,10 @@ export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<Se
   ) => Effect.Effect<ReadonlyArray<string>, StorageError>
   /** Who holds the tree of a root session, as of the last commit of any process. */
   readonly lease: (rootID: SessionID) => Effect.Effect<Option.Option<StoredLease>, StorageError>
+  /** The same of several trees; those that do not exist are left out. */
+  readonly leases: (
+    rootIDs: ReadonlyArray<SessionID>
+  ) => Effect.Effect<ReadonlyMap<SessionID, StoredLease>, StorageError>
   /** Sessions, latest change first. */
   readonly sessions: (filter: SessionFilter) => Effect.Effect<Found<SessionInfo>, StorageError>
   /** All messages of a session with their parts, or the newest, in the order of creation. */

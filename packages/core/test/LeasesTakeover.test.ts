@@ -121,6 +121,35 @@ describe("a tree whose process is dead", () => {
     )
   })
 
+  it("is claimed at once by one of those that look, if it is free", () => {
+    run((inner) =>
+      Effect.gen(function*() {
+        const answer = Scripted.make({ build: [{ text: "done", delay: { first: 60_000 } }] })
+        const first = yield* stack(answer, sharedBy(inner))
+        const second = yield* stack(Scripted.make({ build: [] }), sharedBy(inner))
+        const third = yield* stack(Scripted.make({ build: [] }), sharedBy(inner))
+        const { id } = yield* Effect.provide(root(), first)
+        const working = yield* Effect.fork(Effect.provide(Session.prompt(id, "Go"), first))
+        yield* Effect.sleep(1_000)
+        const due = Effect.flatMap(Leases, (leases) => leases.due([id]))
+        const claim = Effect.flatMap(Leases, (leases) => leases.claim(id))
+        expect(yield* Effect.provide(due, second)).toEqual([])
+        expect(yield* Effect.provide(claim, second)).toBe(false)
+        yield* Fiber.join(working)
+        yield* Effect.sleep(1_000)
+        expect(yield* Effect.provide(due, second)).toEqual([id])
+        expect(yield* Effect.provide(due, third)).toEqual([id])
+        const began = yield* now
+        expect(yield* Effect.provide(claim, second)).toBe(true)
+        // Its look is out of date, and it does not wait for the other one.
+        expect(yield* Effect.provide(claim, third)).toBe(false)
+        expect((yield* now) - began).toBeLessThan(100)
+        expect(yield* Effect.provide(claim, second)).toBe(false)
+        expect(yield* Effect.provide(due, third)).toEqual([])
+      })
+    )
+  })
+
   it("has a longer lease while its process is slow, so that nobody takes it over", () => {
     run((inner) =>
       Effect.gen(function*() {

@@ -5,11 +5,13 @@
 import { Governor } from "@skein/core/Governor"
 import { Leases } from "@skein/core/Leases"
 import { SessionStorage } from "@skein/core/SessionStorage"
-import { isOutage } from "@skein/core/StorageError"
+import { isOutage, type StorageError } from "@skein/core/StorageError"
 import type { SessionID } from "@skein/domain/Id"
+import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as FiberMap from "effect/FiberMap"
+import * as Random from "effect/Random"
 import type { Bring } from "./bring.ts"
 import type { Places } from "./places.ts"
 import type { TakeUp } from "./takeUp.ts"
@@ -23,6 +25,9 @@ const courtesy = 1
 /** How many looks a tree is left to others while no more agents can work here. */
 const modesty = 10
 
+/** How many trees are taken up at once. If all were, all of them would be late together. */
+const atOnce = 8
+
 /** How many looks a tree is left alone that could not be taken up, because its directory is not here for example. */
 const patience = 60
 
@@ -32,6 +37,22 @@ const brought = (bring: Bring, rootID: SessionID) =>
     Effect.catchIf((error) => error.reason === "held", () => Effect.succeed(false)),
     Effect.catchAll(({ message }) => Effect.as(Effect.logWarning(`${rootID} could not be moved here`, message), false))
   )
+
+/** The trees without a holder: in how many looks each was seen, and since when. */
+type Waiting = ReadonlyMap<SessionID, { readonly looks: number; readonly since: number }>
+
+/** After a look that found these trees free. */
+const seenAgain = (before: Waiting, free: ReadonlyArray<SessionID>, now: number): Waiting =>
+  new Map(free.map((rootID) => {
+    const { looks, since } = before.get(rootID) ?? { looks: 0, since: now }
+    return [rootID, { looks: looks + 1, since }]
+  }))
+
+/** The trees of this runner first. Of the others, runners do not take the same ones at the same time. */
+const inOrder = (free: ReadonlyArray<SessionID>, isMine: (rootID: SessionID) => boolean) => {
+  const [others, own] = Arr.partition(free, isMine)
+  return Effect.map(Random.shuffle(others), (shuffled) => [...own, ...shuffled])
+}
 
 /**
  * Looks for ever. `isMine` says what the engine assigns to this runner, `stay` tells the others that it is there, and `hasLeft`
@@ -50,42 +71,51 @@ export const sweep = (options: {
     const leases = yield* Leases
     const governor = yield* Governor
     const taking = yield* FiberMap.make<SessionID>()
-    /** In how many looks each tree was seen without a holder, and since when. */
-    let waiting = new Map<SessionID, { readonly looks: number; readonly since: number }>()
+    let waiting: Waiting = new Map()
     /** For how many more looks trees are left alone. */
     const failed = new Map<SessionID, number>()
+    // Who comes first goes first: that is who has waited longest.
+    const inTurn = Effect.unsafeMakeSemaphore(atOnce).withPermits(1)
 
-    const takeHere = (rootID: SessionID, since: number) =>
-      Effect.catchAll(options.takeUp(rootID, since), (error) =>
-        // Once the storage is back, the next look finds the tree.
-        Effect.sync(() =>
-          error._tag === "StorageError" && isOutage(error) ? undefined : void failed.set(rootID, patience)
-        ))
+    const takeHere = (rootID: SessionID, since: number, claim?: Effect.Effect<boolean, StorageError>) =>
+      Effect.zipRight(
+        // Before it works, so that its own status comes after.
+        options.places.over(rootID),
+        Effect.catchAll(options.takeUp(rootID, since, claim), (error) =>
+          // Once the storage is back, the next look finds the tree.
+          Effect.sync(() =>
+            error._tag === "StorageError" && isOutage(error) ? undefined : void failed.set(rootID, patience)
+          ))
+      )
 
     /** Its files may be kept elsewhere. */
     const bring = (rootID: SessionID, since: number, waits: Effect.Effect<void>) =>
-      Effect.flatMap(brought(options.bring, rootID), (isHere) =>
-        isHere ? Effect.zipRight(options.places.over(rootID), takeHere(rootID, since)) : waits)
+      Effect.flatMap(brought(options.bring, rootID), (isHere) => isHere ? inTurn(takeHere(rootID, since)) : waits)
 
-    const take = (rootID: SessionID, since: number) =>
+    /** Takes it up if its directory is here; returns what else is to be done. */
+    const decide = (rootID: SessionID, since: number) =>
       options.places.of(rootID).pipe(
         Effect.catchAll(({ message }) =>
           Effect.as(Effect.logWarning(`${rootID} could not be read`, message), undefined)
         ),
         Effect.flatMap((place) => {
-          // Before it works, so that its own status comes after.
-          if (place?._tag === "Here") return Effect.zipRight(options.places.over(rootID), takeHere(rootID, since))
+          if (place?._tag === "Here") return Effect.as(takeHere(rootID, since, leases.claim(rootID)), Effect.void)
           failed.set(rootID, place?._tag === "Away" ? patience : courtesy)
-          if (place?._tag !== "Away") return place === undefined ? Effect.void : options.places.over(rootID)
+          if (place === undefined) return Effect.succeed(Effect.void)
+          if (place._tag !== "Away") return Effect.as(options.places.over(rootID), Effect.void)
           const waits = options.places.waits(rootID, place)
-          return place.isKept === true ? bring(rootID, since, waits) : waits
+          return Effect.succeed(place.isKept === true ? bring(rootID, since, waits) : waits)
         })
       )
 
+    const take = (rootID: SessionID, since: number) =>
+      Effect.flatten(inTurn(Effect.suspend(() =>
+        // Another runner may have been faster.
+        waiting.has(rootID) ? decide(rootID, since) : Effect.succeed(Effect.void)
+      )))
+
     const look = Effect.gen(function*() {
-      const before = waiting
       const now = yield* Clock.currentTimeMillis
-      waiting = new Map()
       for (const [rootID, looks] of failed) {
         if (looks > 1) failed.set(rootID, looks - 1)
         else failed.delete(rootID)
@@ -94,10 +124,9 @@ export const sweep = (options: {
       const isFull = wanted >= limit
       const free = yield* leases.due(yield* storage.unfinished)
       yield* options.places.keep(new Set(free))
-      for (const rootID of free) {
-        const { looks: earlier, since } = before.get(rootID) ?? { looks: 0, since: now }
-        const looks = earlier + 1
-        waiting.set(rootID, { looks, since })
+      waiting = seenAgain(waiting, free, now)
+      for (const rootID of yield* inOrder(free, options.isMine)) {
+        const { looks, since } = waiting.get(rootID) ?? { looks: 0, since: now }
         const isWelcome = isFull ? looks > modesty : options.isMine(rootID) || looks > courtesy
         if (!failed.has(rootID) && isWelcome && !(yield* options.hasLeft(rootID))) {
           yield* FiberMap.run(taking, rootID, take(rootID, since), { onlyIfMissing: true })

@@ -15,42 +15,49 @@ export interface Lost {
   readonly since: number
 }
 
-/** For how long they are kept. */
+/** For how long they are kept, and how often older ones are removed, in milliseconds. */
 const kept = "1 hour"
+const cleaningPace = 60_000
 
 const last = `SELECT member.url, ${since("member.seen")} AS silence
   FROM session JOIN cluster_member AS member ON member.owner = session.owner WHERE session.id = $1`
 
 /** Makes what records the takeovers of the runner at this address. */
 export const makeTakeovers = (url: string) =>
-  Effect.map(SqlClient.SqlClient, (sql) => ({
-    /** To be called before a tree is taken up that was free since `free`. */
-    lost: (rootID: SessionID, free: number): Effect.Effect<Lost> =>
-      Effect.zipWith(
-        Clock.currentTimeMillis,
-        sql.unsafe<{ readonly url: string; readonly silence: number }>(last, [rootID]),
-        (now, [row]) => ({ rootID, from: row?.url, since: row === undefined ? free : now - row.silence })
-      ).pipe(
-        Effect.catchAll(({ message }) =>
-          Effect.as(Effect.logWarning("The last server of a session could not be read", message), {
-            rootID,
-            from: undefined,
-            since: free
-          })
-        )
-      ),
-    /** To be called once it is at work again. */
-    taken: ({ from, rootID, since: lostSince }: Lost): Effect.Effect<void> =>
-      Effect.gen(function*() {
-        const took = Math.max(0, (yield* Clock.currentTimeMillis) - lostSince)
-        countTakeover(took)
-        yield* sql`INSERT INTO cluster_takeover (root_id, from_url, to_url, at, took)
+  Effect.map(SqlClient.SqlClient, (sql) => {
+    let cleaned = Number.NEGATIVE_INFINITY
+    return {
+      /** To be called before a tree is taken up that was free since `free`. */
+      lost: (rootID: SessionID, free: number): Effect.Effect<Lost> =>
+        Effect.zipWith(
+          Clock.currentTimeMillis,
+          sql.unsafe<{ readonly url: string; readonly silence: number }>(last, [rootID]),
+          (now, [row]) => ({ rootID, from: row?.url, since: row === undefined ? free : now - row.silence })
+        ).pipe(
+          Effect.catchAll(({ message }) =>
+            Effect.as(Effect.logWarning("The last server of a session could not be read", message), {
+              rootID,
+              from: undefined,
+              since: free
+            })
+          )
+        ),
+      /** To be called once it is at work again. */
+      taken: ({ from, rootID, since: lostSince }: Lost): Effect.Effect<void> =>
+        Effect.gen(function*() {
+          const now = yield* Clock.currentTimeMillis
+          const took = Math.max(0, now - lostSince)
+          countTakeover(took)
+          yield* sql`INSERT INTO cluster_takeover (root_id, from_url, to_url, at, took)
           VALUES (${rootID}, ${from ?? null}, ${url}, clock_timestamp(), ${took})`
-        yield* sql.unsafe(`DELETE FROM cluster_takeover WHERE at < clock_timestamp() - interval '${kept}'`)
-      }).pipe(
-        Effect.catchAll(({ message }) => Effect.logWarning("A takeover could not be recorded", message))
-      )
-  }))
+          if (now - cleaned < cleaningPace) return
+          cleaned = now
+          yield* sql.unsafe(`DELETE FROM cluster_takeover WHERE at < clock_timestamp() - interval '${kept}'`)
+        }).pipe(
+          Effect.catchAll(({ message }) => Effect.logWarning("A takeover could not be recorded", message))
+        )
+    }
+  })
 
 /** What records takeovers. */
 export type Takeovers = Effect.Effect.Success<ReturnType<typeof makeTakeovers>>

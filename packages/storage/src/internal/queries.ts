@@ -6,6 +6,7 @@ import { InboxRow } from "@skein/domain/InboxRow"
 import { type RunTerms, TaskRun } from "@skein/domain/Outcome"
 import { SessionInfo } from "@skein/domain/SessionInfo"
 import { Todo } from "@skein/domain/Todo"
+import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -36,6 +37,7 @@ interface ApprovalRow {
 }
 
 interface LeaseRow {
+  readonly id: SessionID
   readonly owner: string | null
   readonly epoch: number
   readonly lease_until: number | null
@@ -58,6 +60,28 @@ const toApproval = (row: ApprovalRow): Approval => ({
   pattern: row.pattern,
   created: row.created
 })
+
+/** How many leases one statement reads. */
+const most = 500
+
+const makeLeases = (read: Select, now: string): Pick<Port, "lease" | "leases"> => {
+  const leases = (rootIDs: ReadonlyArray<SessionID>) =>
+    read<LeaseRow>(
+      "lease",
+      `SELECT id, owner, epoch, lease_until, ${now} AS read_at FROM session WHERE id IN (${
+        rootIDs.map(() => "?").join(", ")
+      })`,
+      rootIDs
+    )
+  return {
+    lease: (rootID) => Effect.map(leases([rootID]), ([row]) => Option.map(Option.fromNullable(row), toLease)),
+    leases: (rootIDs) =>
+      Effect.map(
+        Effect.forEach(Arr.chunksOf(rootIDs, most), leases),
+        (rows) => new Map(rows.flat().map((row) => [row.id, toLease(row)]))
+      )
+  }
+}
 
 /** The columns that store ids: each has an index for prefix lookups. */
 const idColumns = {
@@ -182,13 +206,7 @@ export const makeQueries = (
       (rows) => oneReadable("session", rows, decodeSession)
     ),
   ids: makeIds(read),
-  lease: (rootID) =>
-    Effect.map(
-      read<LeaseRow>("lease", `SELECT owner, epoch, lease_until, ${now} AS read_at FROM session WHERE id = ?`, [
-        rootID
-      ]),
-      ([row]) => Option.map(Option.fromNullable(row), toLease)
-    ),
+  ...makeLeases(read, now),
   sessions: makeSessions(read),
   messages: makeReadMessages(snapshot),
   ...makeRuns(read),

@@ -1,6 +1,6 @@
 /** Finds the trees with unfinished work. */
 import type { SessionStorage } from "@skein/core/SessionStorage"
-import { hasOpenTurn, startsLoop, stopsOf } from "@skein/core/Unfinished"
+import { startsLoop, stopsOf } from "@skein/core/Unfinished"
 import type { SessionID } from "@skein/domain/Id"
 import { InboxRow } from "@skein/domain/InboxRow"
 import { SessionInfo } from "@skein/domain/SessionInfo"
@@ -17,16 +17,18 @@ const marks = (count: number): string => Array(count).fill("?").join(", ")
 
 const runs = "SELECT DISTINCT root_id FROM run WHERE state <> 'settled'"
 
-// JSON escapes quotes inside texts, so the patterns match only keys. The sessions found are decoded before the decision.
+// JSON escapes quotes inside texts, so the patterns match only keys.
 const isWaiting = `taken_at IS NULL AND kind IN ('prompt', 'steer', 'notification')
-  AND data NOT LIKE '%"foreign":true%'`
+  AND inbox.data NOT LIKE '%"foreign":true%'`
 
-const waiting = `SELECT DISTINCT session_id FROM inbox WHERE ${isWaiting}`
+const waiting = `SELECT DISTINCT inbox.session_id, session.root_id FROM inbox
+  JOIN session ON session.id = inbox.session_id WHERE ${isWaiting}`
 
 const waitingRows = (count: number) =>
   `SELECT id, data FROM inbox WHERE ${isWaiting} AND session_id IN (${marks(count)})`
 
-const turns = `SELECT id, data FROM session WHERE data LIKE '%"turn":{%'
+// The condition is `hasOpenTurn`. Servers look often, and most trees that they find are at work: no session is decoded.
+const turns = `SELECT DISTINCT root_id FROM session WHERE data LIKE '%"turn":{%'
   AND (data NOT LIKE '%"ended":{%' OR data LIKE '%"unclosed":true%')`
 
 const sessions = (count: number) => `SELECT id, data FROM session WHERE id IN (${marks(count)})`
@@ -64,14 +66,14 @@ const readLines = (read: Select, ids: ReadonlyArray<SessionID>) =>
 /** Makes the reader. */
 export const makeReadUnfinished = (read: Select): Context.Tag.Service<SessionStorage>["unfinished"] =>
   Effect.gen(function*() {
-    const ofRuns = yield* read<{ readonly root_id: SessionID }>("unfinished", runs, [])
-    const roots = new Set(ofRuns.map(({ root_id }) => root_id))
-    for (const info of readable(yield* read<Row>("unfinished", turns, []), decode).rows) {
-      if (hasOpenTurn(info)) roots.add(info.rootID)
-    }
-    const ids = (yield* read<{ readonly session_id: SessionID }>("unfinished", waiting, [])).map((row) =>
-      row.session_id
+    const rootsOf = (sql: string) => read<{ readonly root_id: SessionID }>("unfinished", sql, [])
+    const roots = new Set([...yield* rootsOf(runs), ...yield* rootsOf(turns)].map(({ root_id }) => root_id))
+    const found = yield* read<{ readonly session_id: SessionID; readonly root_id: SessionID }>(
+      "unfinished",
+      waiting,
+      []
     )
+    const ids = found.filter(({ root_id }) => !roots.has(root_id)).map(({ session_id }) => session_id)
     const infos = yield* readLines(read, ids)
     const find = (id: SessionID) => infos.get(id)
     /** Sessions for which it matters what came after a stop. */

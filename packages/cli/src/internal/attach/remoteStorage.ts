@@ -77,6 +77,7 @@ export const layer: Layer.Layer<SessionStorage, never, Backend> = Layer.effect(
             found.map(({ rootID, ...approval }) => ({ ...approval, ...(rootID === undefined ? {} : { rootID }) }))
         }),
       lease: () => Effect.succeed(heldByServer),
+      leases: () => unsupported("leases"),
       inbox: () => Effect.succeed(rowsOf([])),
       commit: () => unsupported("commit"),
       events: () => unsupported("events"),

@@ -63,6 +63,8 @@ export const makeLeases = () =>
     const epochs = new Map<SessionID, number>()
     /** What was seen of the leases of others. */
     let observations = new Map<SessionID, Observed>()
+    /** The leases that nobody held when they were last looked at. */
+    let due = new Map<SessionID, StoredLease>()
     const locks = new Map<SessionID, Effect.Semaphore>()
     /**
      * Trees that are being left, and why: fibers that end now store nothing, and must not acquire the tree again. The same
@@ -196,8 +198,8 @@ export const makeLeases = () =>
       Effect.zipRight(Effect.sync(pace.roundEnded))
     )
 
-    const isFree = ({ owner: other }: StoredLease) =>
-      other === undefined || other === owner.id ? Effect.succeed(true) : owner.isGone(other)
+    const isEnded = (holder: string) => holder === owner.id ? Effect.succeed(true) : owner.isGone(holder)
+    const isFree = ({ owner: holder }: StoredLease) => holder === undefined ? Effect.succeed(true) : isEnded(holder)
 
     const other = (rootID: SessionID) =>
       Effect.gen(function*() {
@@ -206,15 +208,24 @@ export const makeLeases = () =>
         return stored === undefined || isOver(stored) || (yield* isFree(stored)) ? undefined : stored.owner
       })
 
-    /** Whether no process holds a tree. */
-    const isDue = (rootID: SessionID, before: Observed | undefined) =>
+    /** Those of the trees that no process holds. */
+    const findDue = (rootIDs: ReadonlyArray<SessionID>) =>
       Effect.gen(function*() {
-        if (held.get(rootID) !== undefined || leaving.has(rootID)) return false
-        const stored = Option.getOrUndefined(yield* storage.lease(rootID))
-        if (stored === undefined || (yield* isFree(stored))) return stored !== undefined
-        const observed = observe(stored, elapsed(clock), before)
-        observations.set(rootID, observed)
-        return isOver(stored) && observed.unchanged >= watchTime
+        const others = rootIDs.filter((rootID) => held.get(rootID) === undefined && !leaving.has(rootID))
+        const stored = yield* storage.leases(others)
+        // Many trees have the same holder.
+        const owners = new Set([...stored.values()].flatMap((lease) => lease.owner ?? []))
+        const gone = new Set(yield* Effect.filter(owners, isEnded))
+        const before = observations
+        observations = new Map()
+        due = new Map()
+        for (const [rootID, lease] of stored) {
+          const isLost = lease.owner === undefined || gone.has(lease.owner)
+          const observed = isLost ? undefined : observe(lease, elapsed(clock), before.get(rootID))
+          if (observed !== undefined) observations.set(rootID, observed)
+          if (isLost || (isOver(lease) && (observed?.unchanged ?? 0) >= watchTime)) due.set(rootID, lease)
+        }
+        return others.filter((rootID) => due.has(rootID))
       })
 
     /** What is known of the lease of another when this process begins to wait for it. */
@@ -222,6 +233,22 @@ export const makeLeases = () =>
       const observed = observations.get(rootID)
       return observed === undefined ? undefined : { ...observed, isRenewed: false }
     }
+
+    /** Acquires a tree whose lease is still as it was found; else fails with reason `held`. */
+    const takeFrom = (rootID: SessionID, found: StoredLease): Effect.Effect<Held, StorageError> =>
+      Effect.gen(function*() {
+        const lease: Lease = { rootID, owner: owner.id, epoch: found.epoch + 1 }
+        const renewed = moment()
+        yield* storage.commit([{ _tag: "Hold", lease, length: pace.length(), found }])
+        // From here on the other one stores nothing. Its commands must not go on either.
+        const isLeft = found.owner === undefined || found.owner === owner.id
+        const lingers = !isLeft && !(yield* owner.evict(found.owner, rootID))
+        // Another process changed the tree since: forget it before anyone here uses it.
+        const isKnown = epochs.get(rootID) === found.epoch && (found.owner ?? owner.id) === owner.id
+        if (!isKnown) yield* invalidate(rootID)
+        epochs.set(rootID, lease.epoch)
+        return held.keep(lease, renewed, lingers)
+      })
 
     /** Acquires a tree. Waits, since `since`, for a holder that may be about to release it, or may be dead. */
     const take = (rootID: SessionID, since: number, before?: Observed): Effect.Effect<() => void, StorageError> =>
@@ -238,20 +265,17 @@ export const makeLeases = () =>
             return yield* take(rootID, since, observed)
           }
         }
-        const lease: Lease = { rootID, owner: owner.id, epoch: found.epoch + 1 }
-        const taking = Effect.gen(function*() {
-          const renewed = moment()
-          yield* storage.commit([{ _tag: "Hold", lease, length: pace.length(), found }])
-          // From here on the other one stores nothing. Its commands must not go on either.
-          const isLeft = found.owner === undefined || found.owner === owner.id
-          const lingers = !isLeft && !(yield* owner.evict(found.owner, rootID))
-          // Another process changed the tree since: forget it before anyone here uses it.
-          const isKnown = epochs.get(rootID) === found.epoch && (found.owner ?? owner.id) === owner.id
-          if (!isKnown) yield* invalidate(rootID)
-          epochs.set(rootID, lease.epoch)
-          return held.use(held.keep(lease, renewed, lingers))
-        })
+        const taking = Effect.map(takeFrom(rootID, found), (tree) => held.use(tree))
         return yield* Effect.catchIf(taking, isRefused, () => take(rootID, since))
+      })
+
+    /** Acquires a tree if nobody held it at the last look. Waits for nobody. */
+    const claim = (rootID: SessionID): Effect.Effect<boolean, StorageError> =>
+      Effect.suspend(() => {
+        const found = due.get(rootID)
+        if (found === undefined || leaving.has(rootID) || held.get(rootID) !== undefined) return Effect.succeed(false)
+        due.delete(rootID)
+        return takeFrom(rootID, found).pipe(Effect.as(true), Effect.catchIf(isRefused, () => Effect.succeed(false)))
       })
 
     const acquire = (rootID: SessionID): Effect.Effect<() => void, StorageError> =>
@@ -358,12 +382,8 @@ export const makeLeases = () =>
           return tree === undefined ? left : Effect.zipRight(renew([tree]), left)
         }),
       other,
-      due: (rootIDs: ReadonlyArray<SessionID>) =>
-        Effect.gen(function*() {
-          const before = observations
-          observations = new Map()
-          return yield* Effect.filter(rootIDs, (rootID) => isDue(rootID, before.get(rootID)))
-        }),
+      due: findDue,
+      claim: (rootID: SessionID) => Effect.uninterruptible(withLock(rootID, claim(rootID))),
       failure: (rootID: SessionID) => leaving.get(rootID) ?? heldByAnother("hold", { rootID }),
       isHaunted: (rootID: SessionID) => held.get(rootID)?.lingers === true,
       leave: (rootID: SessionID, last: () => ReadonlyArray<Write> = () => []) =>

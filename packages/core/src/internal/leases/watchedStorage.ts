@@ -22,6 +22,7 @@ export const watchedStorage = (storage: Storage, watch: Watch): Storage => ({
   session: (id) => watch("reads", storage.session(id)),
   ids: (of, start, limit) => watch("reads", storage.ids(of, start, limit)),
   lease: (rootID) => watch("reads", storage.lease(rootID)),
+  leases: (rootIDs) => watch("reads", storage.leases(rootIDs)),
   sessions: (filter) => watch("reads", storage.sessions(filter)),
   messages: (id, newest) => watch("reads", storage.messages(id, newest)),
   run: (id) => watch("reads", storage.run(id)),

@@ -12,6 +12,7 @@ import * as Option from "effect/Option"
 import * as Order from "effect/Order"
 import type { Approval } from "../../Approval.ts"
 import type { Found } from "../../Found.ts"
+import type { StoredLease } from "../../Lease.ts"
 import type { LoggedEvent, Pruning } from "../../LoggedEvent.ts"
 import { receiptLifetime } from "../../Receipt.ts"
 import {
@@ -137,6 +138,16 @@ const rangeOf = ({ counters, events, position: end }: State, rootID: SessionID |
   }
 }
 
+const leaseOf = (state: State, rootID: SessionID, now: number): Option.Option<StoredLease> =>
+  Option.map(HashMap.get(state.sessions, rootID), ({ lease }) => ({ ...lease, left: Math.max(0, lease.until - now) }))
+
+const leasesOf = (state: State, rootIDs: ReadonlyArray<SessionID>, now: number): ReadonlyMap<SessionID, StoredLease> =>
+  new Map(
+    rootIDs.flatMap((rootID) =>
+      Option.toArray(Option.map(leaseOf(state, rootID, now), (lease) => [rootID, lease] as const))
+    )
+  )
+
 const unfinishedOf = (state: State): ReadonlyArray<SessionID> => {
   const roots = new Set<SessionID>()
   for (const run of HashMap.values(state.runs)) if (run.state !== "settled") roots.add(run.rootID)
@@ -194,12 +205,9 @@ export const makeMemoryStorage = () => {
         )
         return [...found].filter((id) => id.startsWith(start)).toSorted(Order.string).slice(0, limit)
       }),
-    lease: (rootID: SessionID) =>
-      Effect.map(Clock.currentTimeMillis, (now) =>
-        Option.map(HashMap.get(state.sessions, rootID), ({ lease }) => ({
-          ...lease,
-          left: Math.max(0, lease.until - now)
-        }))),
+    lease: (rootID: SessionID) => Effect.map(Clock.currentTimeMillis, (now) => leaseOf(state, rootID, now)),
+    leases: (rootIDs: ReadonlyArray<SessionID>) =>
+      Effect.map(Clock.currentTimeMillis, (now) => leasesOf(state, rootIDs, now)),
     sessions: ({ after, limit, parentID, projectID, rootID, roots }: SessionFilter) =>
       read(() => {
         const found = HashMap.toValues(state.sessions).map((held) => held.info).filter((info) =>

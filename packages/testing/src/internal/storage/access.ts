@@ -19,6 +19,7 @@ export const {
   ids: storedIDs,
   inbox: inboxOf,
   lease,
+  leases: leasesOf,
   messages,
   prune,
   receipt: receiptOf,

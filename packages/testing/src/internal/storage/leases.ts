@@ -3,7 +3,7 @@ import { expect } from "@effect/vitest"
 import type { Lease, StoredLease, Write } from "@skein/core/SessionStorage"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { commit, commitEach, lease, reasonOf, sessionOf, sessions, type Tests } from "./access.ts"
+import { commit, commitEach, lease, leasesOf, reasonOf, sessionOf, sessions, type Tests } from "./access.ts"
 import { ids, session, write } from "./rows.ts"
 
 const free: StoredLease = { owner: undefined, epoch: 0, until: 0, left: 0 }
@@ -43,6 +43,13 @@ export const leases: Tests = {
   "lets a process acquire a tree with its first commit": Effect.fnUntraced(function*(use) {
     yield* use(commit([hold("a", free, 10_000), write.session(session("root"))]))
     expect(yield* use(stored)).toEqual(Option.some(heldBy("a", 1)))
+  }),
+
+  "returns the leases of several trees, without those that do not exist": Effect.fnUntraced(function*(use) {
+    yield* use(commit([hold("a", free, 10_000), write.session(session("root")), write.session(session("other"))]))
+    const several = yield* use(leasesOf([ids.ses("root"), ids.ses("nowhere"), ids.ses("other")]))
+    expect(new Map(several)).toEqual(new Map([[ids.ses("root"), heldBy("a", 1)], [ids.ses("other"), free]]))
+    expect((yield* use(leasesOf([]))).size).toBe(0)
   }),
 
   "counts the lease by its own clock, from the commit on": Effect.fnUntraced(function*(use) {
