@@ -17,6 +17,7 @@ import { makeGate } from "./internal/http/gate.ts"
 import { listen } from "./internal/http/listen.ts"
 import { makeMcp } from "./internal/http/mcp.ts"
 import { makePage } from "./internal/http/page.ts"
+import { Intake } from "./internal/Intake.ts"
 import { makeLogins } from "./internal/login/Logins.ts"
 import { makeTokenCheck } from "./internal/login/token.ts"
 import { leaveAll, resumeAfterOutages, resumeAll } from "./internal/recover.ts"
@@ -49,6 +50,7 @@ const make = (options: ServerOptions) =>
       started: yield* Clock.currentTimeMillis,
       scope,
       turns: new Map(),
+      intake: new Intake(),
       storing: new Map(),
       imports: yield* Effect.makeSemaphore(1),
       shutdown: Effect.asVoid(Deferred.succeed(over, undefined))

@@ -83,6 +83,8 @@ export const makeFollow = (
   return Effect.fnUntraced(function*(rootID: SessionID, sent: Sent, response: ServerResponse) {
     const isWaiting = awaitsWork(sent)
     for (let time = 0; time < most; time++) {
+      // A client that gave up has come again, or will.
+      if (response.destroyed) return
       const holder = yield* cluster.holder(rootID)
       // Its next server is about to take it up: this one must not.
       if (holder === undefined && (yield* cluster.hasLeft(rootID))) {
@@ -92,7 +94,6 @@ export const makeFollow = (
       const target = yield* targetOf(rootID, holder, sent)
       if (typeof target !== "string") {
         if (!isWaiting) return refuse(response, 503, "HostAway", awayText(rootID, target))
-        if (response.destroyed) return
         time--
         yield* Effect.sleep(pace)
         continue

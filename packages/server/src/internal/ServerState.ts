@@ -7,6 +7,7 @@ import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { IncomingMessage } from "node:http"
 import type { ServerOptions } from "../ServerOptions.ts"
+import type { Intake } from "./Intake.ts"
 import type { Logins } from "./login/Logins.ts"
 
 /** What the routes share. */
@@ -23,6 +24,8 @@ export class ServerState extends Context.Tag("@skein/server/internal/ServerState
   readonly turns: Map<MessageID, BegunPrompt["turn"]>
   /** Admits one archive at a time. */
   readonly imports: Effect.Semaphore
+  /** Takes in what is to be stored. */
+  readonly intake: Intake
   /** The keys of prompts that are being stored. */
   readonly storing: Map<string, Deferred.Deferred<void>>
   /** Ends the server. */

@@ -1,4 +1,7 @@
-/** Carries out requests with a key once, even if they arrive twice at the same time, or again after a restart. */
+/**
+ * Carries out requests that store something, in the order in which they come. Those with a key are carried out once, even if
+ * they arrive twice at the same time, or again after a restart.
+ */
 import { type Problem, problem } from "@skein/api/Problem"
 import type { Keyed, Receipt } from "@skein/core/Receipt"
 import { SessionStorage } from "@skein/core/SessionStorage"
@@ -48,6 +51,9 @@ const alone = <A, E, R>(key: string, effect: Effect.Effect<A, E, R>): Effect.Eff
       }))
   })
 
+const taken = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(ServerState, ({ intake }) => intake.enter(effect))
+
 /**
  * Carries it out with `first`, which stores the receipt. If that was done before, `again` makes the answer from the
  * receipt.
@@ -57,13 +63,15 @@ export const once = <A, E extends Problem, R, E2 extends Problem, R2>(
   first: (keyed: Keyed | undefined) => Effect.Effect<A, E, R>,
   again: (receipt: Receipt) => Effect.Effect<A, E2, R2>
 ): Effect.Effect<A, E | E2 | Problem, R | R2 | ServerState | SessionStorage> => {
-  if (key === undefined) return first(undefined)
+  if (key === undefined) return taken(first(undefined))
   const keyed = { key, digest: createHash("sha256").update(JSON.stringify(content)).digest("hex") }
   return alone(
     key,
-    Effect.flatMap(
-      receiptFor(keyed),
-      (receipt): Effect.Effect<A, E | E2, R | R2> => receipt === undefined ? first(keyed) : again(receipt)
+    taken(
+      Effect.flatMap(
+        receiptFor(keyed),
+        (receipt): Effect.Effect<A, E | E2, R | R2> => receipt === undefined ? first(keyed) : again(receipt)
+      )
     )
   )
 }
