@@ -1,14 +1,16 @@
 // @ts-check
-// What source files of packages may not use, why, and what to write instead. `allow` names the exempt files (or
-// directories, with a slash at the end). Think twice before you extend such a list. scripts/boundaries.mjs reads this
+// What source files of packages may not use, why, and what to write instead. `within` names the directories where
+// that holds; everywhere without it. `allow` names the exempt files (or directories, with a slash at the end). Think twice before you extend such a list. scripts/boundaries.mjs reads this
 // table.
 
 /**
- * `uses` is spelled as in the code: `Object.member`, a global `call()`, `new Date()`, or a module.
+ * `uses` is spelled as in the code: `Object.member`, a global `call()`, `new Date()`, a module, or `member(...)`
+ * for a list that is spread into a call.
  * @type {ReadonlyArray<{
  *   readonly uses: ReadonlyArray<string>,
  *   readonly why: string,
  *   readonly fix: string,
+ *   readonly within?: ReadonlyArray<string>,
  *   readonly allow?: ReadonlyArray<string>
  * }>}
  */
@@ -69,5 +71,11 @@ export const bans = [
     fix: "Use Effect.forkScoped, Effect.forkIn or a FiberSet",
     // A simulation is the runtime of its program: it ends with it.
     allow: ["packages/testing/src/Simulation.ts"]
+  },
+  {
+    uses: ["push(...)", "unshift(...)", "splice(...)", "max(...)", "min(...)", "fromCharCode(...)"],
+    why: "exceeds the stack with 100,000 elements, and stored data may have as many",
+    fix: "Use a loop, reduce, or a new array with both lists",
+    within: ["packages/core/", "packages/storage/", "packages/cluster/", "packages/server/"]
   }
 ]

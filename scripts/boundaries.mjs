@@ -49,8 +49,12 @@ const uses = (node) => {
       const used = member(node)
       return used === undefined ? [] : [used.startsWith("globalThis.") ? `${used.slice("globalThis.".length)}()` : used]
     }
-    case "CallExpression":
-      return callee === undefined ? [] : [`${callee}()`]
+    case "CallExpression": {
+      const method = isNode(node["callee"]) ? name(node["callee"]["property"]) : undefined
+      const isSpread = Array.isArray(node["arguments"]) &&
+        node["arguments"].some(({ type }) => type === "SpreadElement")
+      return [...callee === undefined ? [] : [`${callee}()`], ...isSpread && method ? [`${method}(...)`] : []]
+    }
     case "NewExpression":
       return callee === "Date" && Array.isArray(node["arguments"]) && node["arguments"].length === 0
         ? ["new Date()"]
@@ -150,7 +154,9 @@ export const check = (workspace, exempt = known) => {
       if (specifier !== undefined) imports.push({ specifier, start: node.start })
       if (isTest) return
       for (const used of uses(node)) {
-        const ban = bans.find((candidate) => candidate.uses.includes(used))
+        const ban = bans.find(({ uses: banned, within = [""] }) =>
+          banned.includes(used) && within.some((directory) => file.startsWith(directory))
+        )
         if (ban === undefined || (ban.allow ?? []).some((allowed) => file.startsWith(allowed))) continue
         report(node.start, "banned", `${used.replace("()", "")} ${ban.why}. ${ban.fix}.`)
       }

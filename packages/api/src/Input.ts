@@ -6,7 +6,7 @@ import { MessageID } from "@skein/domain/Id"
 import { millisecondsUpTo } from "@skein/domain/Milliseconds"
 import { Mode } from "@skein/domain/Mode"
 import { ModelRef } from "@skein/domain/Model"
-import { PartInput } from "@skein/domain/Part"
+import { mostParts, PartInput } from "@skein/domain/Part"
 import * as Schema from "effect/Schema"
 
 /** A body whose unknown keys are refused. */
@@ -37,13 +37,21 @@ const answering = {
   unattended: Schema.optional(Schema.Literal("turn", "tree"))
 }
 
+const tooMany = { message: () => `at most ${mostParts} parts: join texts into fewer` }
+
 /** Additions to words or a command: text without references, such as piped input, and files. */
-const more = { text: Schema.optional(Schema.String), parts: Schema.optional(Schema.Array(PartInput)) }
+const more = {
+  text: Schema.optional(Schema.String),
+  parts: Schema.optional(Schema.Array(PartInput).pipe(Schema.maxItems(mostParts, tooMany)))
+}
 
 /** Prompts a session with a text, with parts, or with what a person typed. */
 export const Prompt = Schema.Union(
   body("PromptText", { text: Text, ...answering }),
-  body("PromptParts", { parts: Schema.NonEmptyArray(PartInput), ...answering }),
+  body("PromptParts", {
+    parts: Schema.NonEmptyArray(PartInput).pipe(Schema.maxItems(mostParts, tooMany)),
+    ...answering
+  }),
   /** Typed words: `@agent` in them asks for that subagent, `@path` attaches a file. */
   body("PromptWords", { words: Text, ...more, ...answering }),
   body("PromptCommand", {

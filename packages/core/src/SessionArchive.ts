@@ -67,10 +67,10 @@ export const exportTree = Effect.fn("SessionArchive.export")(
     yield* write(`${head},"sessions":[`)
     for (const [i, info] of sessions.entries()) {
       const said = yield* storage.messages(info.id)
-      unreadable.push(...said.unreadable)
+      for (const each of said.unreadable) unreadable.push(each)
       messages += said.rows.length
       const waiting = yield* storage.inbox(info.id)
-      unreadable.push(...waiting.unreadable)
+      for (const each of waiting.unreadable) unreadable.push(each)
       const one: ArchivedSession = {
         info,
         messages: said.rows,
@@ -80,7 +80,7 @@ export const exportTree = Effect.fn("SessionArchive.export")(
       yield* write(`${i === 0 ? "\n" : ",\n"}${JSON.stringify(one)}`)
     }
     const runs = yield* storage.runs({ rootID: root })
-    unreadable.push(...runs.unreadable)
+    for (const each of runs.unreadable) unreadable.push(each)
     const kept = runs.rows.filter(({ parentID, taskID }) => known.has(taskID) && known.has(parentID))
     yield* write(`\n],"runs":[${kept.map((run) => `\n${JSON.stringify(run)}`).join(",")}\n]}\n`)
     return { root, sessions: sessions.length, messages, unreadable } satisfies Exported

@@ -218,6 +218,9 @@ export const PartInput = Schema.Union(
 /** The type of a part of a prompt. */
 export type PartInput = typeof PartInput.Type
 
+/** How many parts a prompt may have. A step stores a prompt in one commit, so its size is the size of that commit. */
+export const mostParts = 1_000
+
 /** A message with its parts, in the order of creation. */
 export interface MessageWithParts<out M = import("./Message.ts").Message> {
   readonly info: M

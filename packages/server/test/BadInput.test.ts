@@ -240,3 +240,17 @@ it.live("requests that do not wait for answers get them in order, each with its 
     expect(named.length).toBeGreaterThan(5)
     expect(named).toEqual(named.toSorted((a, b) => a - b))
   }).pipe(provide))
+
+it.live("a prompt with too many parts is refused, and the limit is named", () =>
+  Effect.gen(function*() {
+    const { id } = yield* Effect.flatMap(Session, (session) => session.create({ directory: "/" }))
+    const parts = Array.from({ length: 1_001 }, () => ({ type: "text", text: "x" }))
+    for (const body of [{ parts }, { words: "x", parts }, { command: { name: "x" }, parts }]) {
+      const answer = yield* ask("POST", {
+        path: `/v1/sessions/${id}/prompt`,
+        headers: [json],
+        body: JSON.stringify(body)
+      })
+      expect(answer).toMatchObject({ status: 400, body: expect.stringContaining("at most 1000 parts") })
+    }
+  }).pipe(provide))

@@ -131,7 +131,7 @@ export const makePlan = (dialect: Dialect): Plan => {
   const forgetReceipts = (rows: ReadonlyArray<ReadonlyArray<Value>>): Statement => ({
     about: "receipt",
     sql: text("forget receipts", () => "DELETE FROM receipt WHERE created <= ?"),
-    params: [Math.max(...rows.map((row) => Number(row[created]))) - receiptLifetime]
+    params: [rows.reduce((latest, row) => Math.max(latest, Number(row[created])), 0) - receiptLifetime]
   })
 
   const finish = ({ changes, leases, taken }: Segment, out: Array<Planned>) => {

@@ -60,7 +60,7 @@ export const makeReadMessages = (
       const unreadable: Array<Found<MessageWithParts>["unreadable"][number]> = []
       const take = (rows: ReadonlyArray<Row>) => {
         const messages = readable(rows, decodeMessage)
-        unreadable.push(...messages.unreadable)
+        for (const each of messages.unreadable) unreadable.push(each)
         for (const info of messages.rows) {
           const parts: Array<Part> = []
           partsOf.set(info.id, parts)
@@ -77,7 +77,7 @@ export const makeReadMessages = (
       }
       yield* eachPage(select, { table: "part", of: id, since }, (rows) => {
         const parts = readable(rows, decodePart)
-        unreadable.push(...parts.unreadable)
+        for (const each of parts.unreadable) unreadable.push(each)
         for (const part of parts.rows) partsOf.get(part.messageID)?.push(part)
       })
       return { rows: found, unreadable }

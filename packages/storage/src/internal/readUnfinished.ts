@@ -41,7 +41,7 @@ const readFor = (read: Select, sql: (count: number) => string, ids: ReadonlyArra
     const all: Array<Row> = []
     for (let at = 0; at < ids.length; at += most) {
       const some = ids.slice(at, at + most)
-      all.push(...(yield* read<Row>("unfinished", sql(some.length), some)))
+      for (const row of yield* read<Row>("unfinished", sql(some.length), some)) all.push(row)
     }
     return all
   })

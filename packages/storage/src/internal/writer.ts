@@ -77,7 +77,8 @@ export const retryBusy = retryWhile(({ reason }) => reason === "busy")
 export const retryOutage = retryWhile(({ reason }) => reason === "busy" || reason === "full")
 
 /** When the first of them was requested: what waited behind commits that failed does not wait as long once more. */
-const oldest = (group: ReadonlyArray<Waiting>): number => Math.min(...group.map(({ since }) => since))
+const oldest = (group: ReadonlyArray<Waiting>): number =>
+  group.reduce((earliest, { since }) => Math.min(earliest, since), Infinity)
 
 const groupsOf = (waiting: ReadonlyArray<Waiting>): ReadonlyArray<ReadonlyArray<Waiting>> => {
   const groups: Array<Array<Waiting>> = []

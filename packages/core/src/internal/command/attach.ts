@@ -69,8 +69,10 @@ export const attach = Effect.fnUntraced(function*(live: Acting, names: ReadonlyA
       continue
     }
     const found = yield* fileOf(live, name, consented)
-    for (const part of found) left -= part.type === "text" ? part.text.length : 0
-    parts.push(...found)
+    for (const part of found) {
+      left -= part.type === "text" ? part.text.length : 0
+      parts.push(part)
+    }
   }
   return names.length <= most
     ? parts

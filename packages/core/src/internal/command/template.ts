@@ -101,7 +101,7 @@ export const completed = (
 ): { readonly pieces: ReadonlyArray<Piece>; readonly highest: number } => {
   const pieces = piecesOf(template)
   const asked = placesFor(pieces)
-  const highest = Math.max(0, ...asked.map((number) => number ?? 0))
+  const highest = asked.reduce<number>((most, number) => Math.max(most, number ?? 0), 0)
   return asked.length > 0 || raw.trim() === ""
     ? { pieces, highest }
     : { pieces: [...pieces, { type: "text", text: "\n\n" }, { type: "arguments" }], highest }

@@ -102,7 +102,7 @@ const assistantMessages = (message: LiveMessage): ReadonlyArray<PromptMessage> =
   const attachments: Array<TextContent | FileContent> = []
   const isTooLarge = message.info.role === "assistant" && message.info.error?.tag === "AnswerTooLarge"
   for (const part of message.parts) {
-    content.push(...reasoning(part))
+    for (const each of reasoning(part)) content.push(each)
     if (part.type === "text" && part.text !== "") {
       const isCut = isTooLarge && part.text.length > excerpt
       content.push({ type: "text", text: isCut ? cutTo(part.text) : part.text, ...isCut ? {} : wantedBack(part) })
@@ -112,7 +112,8 @@ const assistantMessages = (message: LiveMessage): ReadonlyArray<PromptMessage> =
     results.push({ type: "tool-result", toolCallId: part.id, toolName: nameOf(part), output: resultOf(part) })
     const files = part.state.status === "completed" ? part.state.attachments ?? [] : []
     if (files.length > 0) {
-      attachments.push({ type: "text", text: `Files from ${part.tool}:` }, ...files.map(fileContent))
+      attachments.push({ type: "text", text: `Files from ${part.tool}:` })
+      for (const file of files) attachments.push(fileContent(file))
     }
   }
   // Reasoning alone is no answer: a provider would refuse a message that has nothing else.

@@ -36,7 +36,7 @@ export class StorageWatch {
   /** For how long it has been away, in milliseconds; 0 if it answers. */
   get away(): number {
     const now = elapsed(this.#clock)
-    return Math.max(0, ...Object.values(this.#lanes).map((requests) => awayIn(requests, now)))
+    return Object.values(this.#lanes).reduce((longest, requests) => Math.max(longest, awayIn(requests, now)), 0)
   }
 
   /** Watches requests; `failed` is called before the caller gets an error that the storage is to blame for. */

@@ -13,16 +13,9 @@ const wantsAnswer = (row: InboxRow): boolean => row.kind !== "note"
 /** Whether a row waits for the end of the turn. */
 const isQueued = (row: InboxRow): boolean => row.after === "turn"
 
-/** What was taken out of a list, which keeps the rest. */
-const takeOut = (rows: Array<InboxRow>, isMeant: (row: InboxRow, at: number) => boolean): ReadonlyArray<InboxRow> => {
-  const taken = rows.filter(isMeant)
-  if (taken.length > 0) rows.splice(0, rows.length, ...rows.filter((row) => !taken.includes(row)))
-  return taken
-}
-
 /** The inbox of one session. */
 export class Inbox {
-  readonly #rows: Array<InboxRow>
+  #rows: Array<InboxRow>
   #forms: Map<MessageID, AnswerForm> | undefined
 
   /** The prompts that people see waiting. */
@@ -65,7 +58,17 @@ export class Inbox {
 
   /** Takes a person's prompt back that no turn has read; undefined if there is none of this id. */
   withdraw(id: MessageID): InboxRow | undefined {
-    return takeOut(this.#rows, (row) => row.id === id && isPersonPrompt(row))[0]
+    return this.#takeOut((row) => row.id === id && isPersonPrompt(row))[0]
+  }
+
+  /** Takes rows out, and keeps the rest. */
+  #takeOut(isMeant: (row: InboxRow, at: number) => boolean): ReadonlyArray<InboxRow> {
+    const taken = this.#rows.filter(isMeant)
+    if (taken.length > 0) {
+      const gone = new Set(taken)
+      this.#rows = this.#rows.filter((row) => !gone.has(row))
+    }
+    return taken
   }
 
   /** Puts a row back where it was. */
@@ -81,12 +84,12 @@ export class Inbox {
 
   /** Puts taken rows back, because storing that failed. */
   putBack(rows: ReadonlyArray<InboxRow>): void {
-    this.#rows.unshift(...rows)
+    this.#rows = [...rows, ...this.#rows]
   }
 
   /** Takes the matching rows, in order. */
   takeIf(isMeant: (row: InboxRow) => boolean): ReadonlyArray<InboxRow> {
-    return takeOut(this.#rows, isMeant)
+    return this.#takeOut(isMeant)
   }
 
   /** Turns an abandoned prompt into a note, which waits for no end of a turn; returns the note. */
@@ -114,7 +117,7 @@ export class Inbox {
     const mayTake = (row: InboxRow, at: number) => at < end && !isQueued(row)
     const isAnswered = this.#rows.some((row, at) => mayTake(row, at) && wantsAnswer(row))
     const queued = beginsTurn && !isAnswered ? this.#rows.findIndex((row, at) => at < end && isQueued(row)) : -1
-    return takeOut(this.#rows, (row, at) => at === queued || mayTake(row, at))
+    return this.#takeOut((row, at) => at === queued || mayTake(row, at))
   }
 
   /** Whether a running turn can take more: a row needs an answer, but not a new turn. */

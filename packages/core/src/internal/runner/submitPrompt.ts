@@ -1,7 +1,7 @@
 /** Submits prompts to a session: stores a prompt, then answers it. */
 import { Ids } from "@skein/domain/Id"
 import { type InboxRow, isPersonPrompt } from "@skein/domain/InboxRow"
-import type { PartInput } from "@skein/domain/Part"
+import { mostParts, type PartInput } from "@skein/domain/Part"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -26,9 +26,15 @@ import { submit, withdrawn } from "./runner.ts"
 export const asParts = (prompt: string | ReadonlyArray<PartInput>): ReadonlyArray<PartInput> =>
   wellFormed(typeof prompt === "string" ? [{ type: "text", text: prompt }] : prompt)
 
-/** Refuses an empty prompt. */
+/** Refuses a prompt that is empty, or has too many parts. */
 export const checkParts = (parts: ReadonlyArray<PartInput>): Effect.Effect<void, PromptInvalid> =>
-  parts.some((part) => part.type !== "text" || part.text.trim() !== "")
+  parts.length > mostParts
+    ? Effect.fail(
+      new PromptInvalid({
+        message: `The prompt has ${parts.length} parts, and ${mostParts} are the most. Join texts into fewer parts.`
+      })
+    )
+    : parts.some((part) => part.type !== "text" || part.text.trim() !== "")
     ? Effect.void
     : Effect.fail(new PromptInvalid({ message: "The prompt is empty: give some text, a file, or a subtask." }))
 

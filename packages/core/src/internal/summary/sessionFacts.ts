@@ -102,7 +102,7 @@ const subtree = (top: SessionInfo, all: ReadonlyArray<SessionInfo>): ReadonlyArr
     if (info.parentID !== undefined) below.set(info.parentID, [...below.get(info.parentID) ?? [], info])
   }
   const found = [top]
-  for (const info of found) found.push(...below.get(info.id) ?? [])
+  for (const info of found) for (const child of below.get(info.id) ?? []) found.push(child)
   return found
 }
 

@@ -99,11 +99,9 @@ const take = Effect.fnUntraced(function*(live: Live, begins: boolean) {
     for (const part of parts) live.history.putPart(message, part)
     messages.push(message)
     if (row.kind === "prompt") live.tasks.consent(consentsOf(row.parts))
-    writes.push(
-      { _tag: "Message", info },
-      ...parts.map((part): Entry => ({ _tag: "Part", part })),
-      { _tag: "InboxTaken", id: row.id, sessionID: live.info.id, at: now }
-    )
+    writes.push({ _tag: "Message", info })
+    for (const part of parts) writes.push({ _tag: "Part", part })
+    writes.push({ _tag: "InboxTaken", id: row.id, sessionID: live.info.id, at: now })
     const switched = {
       ...(row.agent === undefined ? {} : switchAgent(live.info, row.agent)),
       ...(row.model === undefined ? {} : { model: row.model })
@@ -114,10 +112,13 @@ const take = Effect.fnUntraced(function*(live: Live, begins: boolean) {
   if (begins && first !== undefined) {
     writes.push(live.record.change(now, { turn: { began: now, first: first.info.id, stops: live.stops.above } }))
   }
-  writes.push(...startOf(live, rows))
-  writes.push(...noLongerWaiting(journal, live, rows.map(({ id }) => id)))
+  const start = startOf(live, rows)
+  const told = noLongerWaiting(journal, live, rows.map(({ id }) => id))
   if (rows.some(({ kind }) => kind === "notification")) yield* failpoint("wake_sent_before_mark")
-  yield* Effect.tapError(journal.commit(writes, live.info), () => Effect.sync(() => live.inbox.putBack(rows)))
+  yield* Effect.tapError(
+    journal.commit([...writes, ...start, ...told], live.info),
+    () => Effect.sync(() => live.inbox.putBack(rows))
+  )
   yield* disposeOf(live, rows.flatMap(({ runID }) => runID === undefined ? [] : [runID]))
   return taken
   // A stop in the middle would leave unstored messages in memory.

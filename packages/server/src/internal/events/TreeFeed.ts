@@ -56,7 +56,11 @@ class Deliveries {
     if (this.position !== undefined && seq <= this.position) return false
     this.held.set(seq, event)
     this.release()
-    if (this.held.size > mostHeld) this.held.delete(Math.max(...this.held.keys()))
+    if (this.held.size > mostHeld) {
+      let last = 0
+      for (const each of this.held.keys()) last = Math.max(last, each)
+      this.held.delete(last)
+    }
     return this.held.size > 0
   }
 
