@@ -211,9 +211,11 @@ describe("the server that a command finds", () => {
       heard.push(`${request.url} ${JSON.stringify(request.headers)}`)
       let body = ""
       request.on("data", (piece) => body += piece).on("end", () => {
-        const nonce = /"nonce":"(\w+)"/.exec(body)?.[1] ?? ""
-        response.setHeader("content-type", "application/json")
-        response.end(JSON.stringify({ answer: createHmac("sha256", "guess").update(nonce).digest("hex") }))
+        // It has no token, and asks the server.
+        const headers = { "content-type": "application/json" }
+        void fetch(`${server.url}${request.url}`, { method: "POST", headers, body }).then(async (answer) => {
+          response.writeHead(answer.status, headers).end(await answer.text())
+        })
       })
     })
     await new Promise<void>((resolve) => stranger.listen(0, "127.0.0.1", resolve))
@@ -307,15 +309,18 @@ describe("a signal before a run has a session", () => {
     const server = await serve(at)
     const [name = ""] = readdirSync(serversOf(at)).filter((each) => each.endsWith(".json"))
     const file = join(serversOf(at), name)
+    const { version } = JSON.parse(readFileSync(file, "utf8"))
     let heard = 0
     // It proves to be the server, and answers nothing else.
     const silent = createServer((request, response) => {
       if (request.url !== "/v1/handshake") return void heard++
       let body = ""
       request.on("data", (piece) => body += piece).on("end", () => {
-        const { nonce } = JSON.parse(body)
         response.setHeader("content-type", "application/json")
-        response.end(JSON.stringify({ answer: createHmac("sha256", server.token).update(nonce).digest("hex") }))
+        const { host, nonce } = JSON.parse(body)
+        const text = ["skein handshake", nonce, host, version].join("\n")
+        const answer = createHmac("sha256", server.token).update(text).digest("hex")
+        response.end(JSON.stringify({ answer, version }))
       })
     })
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve))

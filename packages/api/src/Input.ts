@@ -132,11 +132,6 @@ export const Prune = body("Prune", {
   )
 )
 
-/** A nonce that the server signs with its token. */
-export const Handshake = body("Handshake", {
-  nonce: Schema.String.pipe(Schema.pattern(/^[0-9a-f]{32,128}$/, { message: () => "32 to 128 hexadecimal digits" }))
-})
-
 /** Exchanges a login code. */
 export const Login = body("Login", { code: Text })
 

@@ -4,7 +4,8 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { Handshake, Login, replay, startOfID } from "./Input.ts"
+import { HandshakeAnswer, HandshakeQuestion } from "./Handshake.ts"
+import { Login, replay, startOfID } from "./Input.ts"
 import { Cluster, Ids, LoginCode, LoginKey, Server } from "./Output.ts"
 import { eventStream } from "./SessionRoutes.ts"
 
@@ -28,11 +29,15 @@ export class PublicRoutes extends HttpApiGroup.make("public")
       ))
   )
   .add(
-    HttpApiEndpoint.post("handshake", "/v1/handshake").setPayload(Handshake)
-      .addSuccess(Schema.Struct({ answer: Schema.String }))
+    HttpApiEndpoint.post("handshake", "/v1/handshake").setPayload(HandshakeQuestion)
+      .addSuccess(HandshakeAnswer)
       .annotateContext(about(
         "Proves that this is the server whose token you have",
-        "`answer` is HMAC-SHA256(token, nonce) in hexadecimal digits. Check it before you send the token."
+        [
+          "`host` is the host and port that you connect to; the server answers only for its own.",
+          "`answer` is, in hexadecimal digits, the HMAC-SHA256 of four lines with the token as key:",
+          "`skein handshake`, the nonce, `host` and `version`, joined by line feeds. Check it before you send the token."
+        ].join(" ")
       ))
   )
   .add(

@@ -3,6 +3,7 @@ import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as HttpBody from "@effect/platform/HttpBody"
 import * as HttpClient from "@effect/platform/HttpClient"
+import { HandshakeAnswer, handshakeText } from "@skein/api/Handshake"
 import { ServerFile } from "@skein/api/ServerFile"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -25,28 +26,35 @@ export const read = (file: string): Effect.Effect<Option.Option<ServerFile>, nev
     Effect.flatMap(FileSystem.FileSystem, (fileSystem) => Effect.flatMap(fileSystem.readFileString(file), decode))
   )
 
-const Answer = Schema.Struct({ answer: Schema.String })
-
 const isProof = (answer: string, expected: string): boolean =>
   answer.length === expected.length && timingSafeEqual(Buffer.from(answer), Buffer.from(expected))
 
-/** Whether the server at a URL has this token. The token itself is not sent. */
-export const isGenuine = (
+/**
+ * The version of the server at a URL, if it has this token and the URL is its own. The token itself is not sent. Who
+ * listens there instead of that server cannot pass the question on to another one: that would not answer for the URL.
+ */
+export const provenVersion = (
   { token, url }: Pick<ServerFile, "token" | "url">
-): Effect.Effect<boolean, never, HttpClient.HttpClient> =>
+): Effect.Effect<Option.Option<string>, never, HttpClient.HttpClient> =>
   Effect.gen(function*() {
     const http = yield* HttpClient.HttpClient
-    const nonce = randomBytes(32).toString("hex")
-    const response = yield* http.post(`${url}/v1/handshake`, { body: yield* HttpBody.json({ nonce }) })
-    const { answer } = yield* Schema.decodeUnknown(Answer)(yield* response.json)
-    return isProof(answer, createHmac("sha256", token).update(nonce).digest("hex"))
+    const question = { nonce: randomBytes(32).toString("hex"), host: new URL(url).host }
+    const response = yield* http.post(`${url}/v1/handshake`, { body: yield* HttpBody.json(question) })
+    const { answer, version } = yield* Schema.decodeUnknown(HandshakeAnswer)(yield* response.json)
+    const expected = createHmac("sha256", token).update(handshakeText(question, version)).digest("hex")
+    return isProof(answer, expected) ? Option.some(version) : Option.none()
   }).pipe(
-    // Do not follow redirects: another server could pass on the nonce and return the right server's answer as its own.
+    // A redirect leads to another address than the one that was asked about.
     Effect.provideService(FetchHttpClient.RequestInit, { redirect: "error" }),
     Effect.scoped,
     Effect.timeout(patience),
-    Effect.orElseSucceed(() => false)
+    Effect.orElseSucceed(() => Option.none())
   )
+
+/** Whether the server at a URL has this token, and the URL is its own. */
+export const isGenuine = (
+  server: Pick<ServerFile, "token" | "url">
+): Effect.Effect<boolean, never, HttpClient.HttpClient> => Effect.map(provenVersion(server), Option.isSome)
 
 /** The server that a file describes, if it runs and is the one that wrote the file. */
 export const find = (

@@ -13,7 +13,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { isIPv6 } from "node:net"
 import { Feeds } from "./internal/events/Feeds.ts"
 import { makeHandler } from "./internal/http/app.ts"
-import { makeGate } from "./internal/http/gate.ts"
+import { makeGate, makeIsOwn } from "./internal/http/gate.ts"
 import { listen } from "./internal/http/listen.ts"
 import { makeMcp } from "./internal/http/mcp.ts"
 import { makePage } from "./internal/http/page.ts"
@@ -47,6 +47,7 @@ const make = (options: ServerOptions) =>
       options,
       logins,
       hasToken: checkToken,
+      isOwn: makeIsOwn({ hostname: options.hostname, port: listening.port }),
       started: yield* Clock.currentTimeMillis,
       scope,
       turns: new Map(),

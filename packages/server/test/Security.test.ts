@@ -260,7 +260,7 @@ describe("a connection", () => {
       const line = "POST /v1/handshake HTTP/1.1"
       const refused = yield* raw(request(line, `${host}Content-Length: 104857600\r\n`))
       expect(refused).toMatch(/^HTTP\/1\.1 413/)
-      const body = JSON.stringify({ nonce: "0".repeat(32) })
+      const body = JSON.stringify({ nonce: "0".repeat(32), host: `127.0.0.1:${port}` })
       const welcome = yield* raw(request(line, `${host}Content-Length: ${body.length}\r\n`, body))
       expect(welcome).toMatch(/^HTTP\/1\.1 100[^]*HTTP\/1\.1 200/)
     }).pipe(provide))
@@ -337,8 +337,25 @@ it.live("writes neither token nor login into the traces of requests", () => {
 it.live("proves that it has the token without being sent it", () =>
   Effect.gen(function*() {
     const nonce = "ab".repeat(32)
-    const answer = yield* post("/v1/handshake", { nonce }, { authorization: "" })
-    expect(answer.json()).toEqual({ answer: createHmac("sha256", token).update(nonce).digest("hex") })
+    const { port } = new URL((yield* Server).url)
+    const version = "0.0.0-test"
+    for (const host of [`127.0.0.1:${port}`, `localhost:${port}`]) {
+      const answer = yield* post("/v1/handshake", { nonce, host }, { authorization: "" })
+      const text = `skein handshake\n${nonce}\n${host}\n${version}`
+      expect(answer.json()).toEqual({ answer: createHmac("sha256", token).update(text).digest("hex"), version })
+    }
+  }).pipe(provide))
+
+it.live("proves nothing for the address of another server, or without an address", () =>
+  Effect.gen(function*() {
+    const nonce = "ab".repeat(32)
+    const { port } = new URL((yield* Server).url)
+    for (const host of ["127.0.0.1:1", `example.org:${port}`, "127.0.0.1", `[::1]:${port}`]) {
+      const answer = yield* post("/v1/handshake", { nonce, host }, { authorization: "" })
+      expect(answer.status, host).toBe(403)
+      expect(answer.json()).not.toHaveProperty("answer")
+    }
+    expect((yield* post("/v1/handshake", { nonce }, { authorization: "" })).status).toBe(400)
   }).pipe(provide))
 
 it.live("says on every answer that browsers may not keep, frame or guess it", () =>

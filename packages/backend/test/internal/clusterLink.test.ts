@@ -1,6 +1,7 @@
 /** Proves that a client whose server goes away comes back at another one of its cluster, and gives no stranger the token. */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { expect, it } from "@effect/vitest"
+import { type HandshakeQuestion, handshakeText } from "@skein/api/Handshake"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
@@ -60,8 +61,8 @@ const serving = (token: string, name: string, others: ReadonlyArray<string> = []
         return json(response, { runners: others.map(runner), waiting: [], takeovers: [] })
       case "/v1/handshake":
         return void textOf(request).then((text): void => {
-          const { nonce } = JSON.parse(text) as { readonly nonce: string }
-          return json(response, { answer: createHmac("sha256", token).update(nonce).digest("hex") })
+          const said = handshakeText(JSON.parse(text) as HandshakeQuestion, "1")
+          return json(response, { answer: createHmac("sha256", token).update(said).digest("hex"), version: "1" })
         })
       default:
         return refusal === undefined ? json(response, { items: [name] }) : json(response, refusal, 503)

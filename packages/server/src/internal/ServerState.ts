@@ -16,6 +16,8 @@ export class ServerState extends Context.Tag("@skein/server/internal/ServerState
   readonly logins: Logins
   /** Whether a request carries the token, rather than only a login. */
   readonly hasToken: (request: IncomingMessage) => boolean
+  /** Whether a host and port, such as `127.0.0.1:4096`, are of this server, for who came by this request. */
+  readonly isOwn: (host: string, request: IncomingMessage) => boolean
   /** When the server started, in milliseconds since 1970. */
   readonly started: number
   /** Lives as long as the server. Work that outlives its request runs in it. */

@@ -38,9 +38,11 @@ const firstOf = <A, E, R>(effects: ReadonlyArray<Effect.Effect<A, E, R>>): Effec
 /** A server that may get the token, because it has proved that it has it. */
 const likeAt = (url: string, { token, version }: ServerTarget) =>
   Effect.gen(function*() {
-    if (!(yield* LocalServer.isGenuine({ url, token: Redacted.value(token) }))) return yield* Option.none()
-    const about = yield* Effect.flatMap(SkeinClient.make({ url, token }), ({ server }) => server.about())
-    return about.version === version ? { url, token, version } : yield* Option.none()
+    const proven = yield* yield* LocalServer.provenVersion({ url, token: Redacted.value(token) })
+    if (proven !== version) return yield* Option.none()
+    // It may answer handshakes and nothing else, because it is about to leave.
+    yield* Effect.flatMap(SkeinClient.make({ url, token }), ({ server }) => server.about())
+    return { url, token, version }
   })
 
 const isThereAt = (url: string) =>

@@ -94,21 +94,22 @@ export const findNamed = Effect.fnUntraced(function*(text: string) {
       `No token is known for the server at ${url}. Set SKEIN_TOKEN to it; \`skein serve\` keeps it in a file of its user.`
     )
   }
-  if (!(yield* LocalServer.isGenuine({ url, token }))) {
+  const proven = yield* LocalServer.provenVersion({ url, token })
+  if (Option.isNone(proven)) {
     return yield* refuse(
-      `No Skein server that has the token answers at ${url}. Check the URL and SKEIN_TOKEN; the token was not sent.`
+      `No Skein server that has the token answers at ${url}. Check the URL, SKEIN_TOKEN and the version of the server; the token was not sent.`
+    )
+  }
+  if (proven.value !== version) {
+    return yield* refuse(
+      `The server at ${url} has version ${proven.value}, and this is ${version}. Use the same version on both sides.`
     )
   }
   const client = yield* SkeinClient.make({ url, token: Redacted.make(token) })
-  const about = yield* Effect.mapError(client.server.about(), (error) =>
+  yield* Effect.mapError(client.server.about(), (error) =>
     refuse(
       `The server at ${url} does not answer as it should (${"detail" in error ? error.detail : error.message}).`
     ))
-  if (about.version !== version) {
-    return yield* refuse(
-      `The server at ${url} has version ${about.version}, and this is ${version}. Use the same version on both sides.`
-    )
-  }
   const server = targetOf({ url, token, version })
   // By then another program may listen on its port.
   const again = Effect.gen(function*() {

@@ -20,6 +20,9 @@ export interface GateOptions {
 
 const loopback = new Set(["127.0.0.1", "localhost", "[::1]"])
 
+/** Addresses that every machine has for itself. */
+const isLoop = (host: string): boolean => host === "localhost" || host === "::1" || host.startsWith("127.")
+
 /** A page of another site cannot send these. To reach the server, it would need its own host name. */
 const hostsOf = (hostname: string): ReadonlySet<string> => {
   const named = isIP(hostname) === 6 ? `[${hostname}]` : hostname.toLowerCase()
@@ -75,10 +78,30 @@ const doubledHeader = ({ rawHeaders }: IncomingMessage): string | undefined => {
   return undefined
 }
 
+/** The hosts by which a server is reached, as URLs and the header `Host` name them. */
+const namesOf = (hostname: string, port: number): ReadonlySet<string> => {
+  const hosts = [...hostsOf(hostname)]
+  return new Set([...hosts.map((host) => `${host}:${port}`), ...port === 80 ? hosts : []])
+}
+
+/**
+ * Whether a host is the server's own, for a handshake. Each machine has loopback addresses, and another program may
+ * listen on the same port of the other family: such an address counts only for who came by it.
+ */
+export const makeIsOwn = ({ hostname, port }: Pick<GateOptions, "hostname" | "port">) => {
+  const hosts = namesOf(hostname, port)
+  return (host: string, { socket: { localAddress = "" } }: IncomingMessage): boolean => {
+    const name = host.toLowerCase().replace(/:\d+$/, "").replace(/^\[|\]$/g, "")
+    const local = localAddress.replace(/^::ffff:(?=\d+\.)/, "")
+    return hosts.has(host.toLowerCase())
+      && (isLoop(local) || !isLoop(name))
+      && (isIP(name) === 0 || isIP(name) === isIP(local))
+  }
+}
+
 /** Makes the gate. It returns what is wrong with a request, or nothing. */
 export const makeGate = ({ hostname, isAuthentic, isPage, port, publicPaths }: GateOptions) => {
-  const hosts = new Set([...hostsOf(hostname)].map((host) => `${host}:${port}`))
-  if (port === 80) { for (const host of hostsOf(hostname)) hosts.add(host) }
+  const hosts = namesOf(hostname, port)
 
   const isForeign = (request: IncomingMessage, host: string): boolean => {
     const { origin, "sec-fetch-site": site } = request.headers

@@ -1,4 +1,5 @@
 /** Checks whether a request carries the server's token, and proves to a client that the server has it. */
+import { type HandshakeQuestion, handshakeText } from "@skein/api/Handshake"
 import * as Redacted from "effect/Redacted"
 import { createHmac, timingSafeEqual } from "node:crypto"
 import type { IncomingMessage } from "node:http"
@@ -15,6 +16,6 @@ export const makeTokenCheck = (token: Redacted.Redacted) => {
   }
 }
 
-/** HMAC-SHA256(token, nonce): only a server with the token can answer this. */
-export const prove = (token: Redacted.Redacted, nonce: string): string =>
-  createHmac("sha256", Redacted.value(token)).update(nonce).digest("hex")
+/** The answer to a handshake: only a server with the token can give it. */
+export const prove = (token: Redacted.Redacted, question: HandshakeQuestion, version: string): string =>
+  createHmac("sha256", Redacted.value(token)).update(handshakeText(question, version)).digest("hex")

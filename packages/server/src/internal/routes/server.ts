@@ -21,6 +21,12 @@ const badCode = problem(
   "The login code is wrong, was used, or is older than a minute. `skein serve --url` prints a new one."
 )
 
+const notOwn = problem(
+  403,
+  "ForeignHost",
+  "The handshake is for a server at another address. `host` has to be the host and port by which this one is reached."
+)
+
 const noCluster = problem(404, "NoCluster", "This server is in no cluster. Start it with --cluster, on PostgreSQL.")
 
 /** Without the address of the database: the route needs no token. */
@@ -43,8 +49,11 @@ export const publicRoutes = HttpApiBuilder.group(Api, "public", (handlers) =>
         if (trouble !== undefined) return yield* Effect.fail(notReady(trouble, yield* Clock.currentTimeMillis))
         return { status: "ok" as const }
       }))
-    .handle("handshake", ({ payload }) =>
-      Effect.map(ServerState, ({ options }) => ({ answer: prove(options.token, payload.nonce) })))
+    .handle("handshake", ({ payload, request }) =>
+      Effect.flatMap(ServerState, ({ isOwn, options: { token, version } }) =>
+        isOwn(payload.host, NodeHttpServerRequest.toIncomingMessage(request))
+          ? Effect.succeed({ answer: prove(token, payload, version), version })
+          : Effect.fail(notOwn)))
     .handle("login", ({ payload }) =>
       Effect.gen(function*() {
         const { logins } = yield* ServerState

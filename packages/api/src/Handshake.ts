@@ -1,0 +1,22 @@
+/** Decides how a server proves that it has the token of a client, before it gets it. */
+import * as Schema from "effect/Schema"
+
+/**
+ * What a client sends. `host` is the host and port that it dials, such as `127.0.0.1:4096`: a server answers only for
+ * its own, so nobody at another address can pass the question on to it.
+ */
+export const HandshakeQuestion = Schema.Struct({
+  nonce: Schema.String.pipe(Schema.pattern(/^[0-9a-f]{32,128}$/, { message: () => "32 to 128 hexadecimal digits" })),
+  host: Schema.String.pipe(
+    Schema.pattern(/^[^\s/]{1,300}$/, { message: () => "a host and a port, such as 127.0.0.1:4096" })
+  )
+}).annotations({ identifier: "Handshake", parseOptions: { onExcessProperty: "error" } })
+/** The type of the question. */
+export type HandshakeQuestion = typeof HandshakeQuestion.Type
+
+/** What a server answers: its version, and the proof in hexadecimal digits. */
+export const HandshakeAnswer = Schema.Struct({ answer: Schema.String, version: Schema.String })
+
+/** What the proof is the HMAC-SHA256 of, with the token as its key. */
+export const handshakeText = ({ host, nonce }: HandshakeQuestion, version: string): string =>
+  ["skein handshake", nonce, host, version].join("\n")
