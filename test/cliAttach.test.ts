@@ -213,9 +213,8 @@ describe("the server that a command finds", () => {
       request.on("data", (piece) => body += piece).on("end", () => {
         // It has no token, and asks the server.
         const headers = { "content-type": "application/json" }
-        void fetch(`${server.url}${request.url}`, { method: "POST", headers, body }).then(async (answer) => {
-          response.writeHead(answer.status, headers).end(await answer.text())
-        })
+        void fetch(`${server.url}${request.url}`, { method: "POST", headers, body })
+          .then(async (answer) => response.writeHead(answer.status, headers).end(await answer.text()))
       })
     })
     await new Promise<void>((resolve) => stranger.listen(0, "127.0.0.1", resolve))
