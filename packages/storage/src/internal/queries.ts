@@ -1,7 +1,7 @@
 /** Decides how to find stored rows. */
 import { type Receipt, receiptLifetime } from "@skein/core/Receipt"
 import type { Approval, SessionStorage, StoredLease } from "@skein/core/SessionStorage"
-import type { SessionID } from "@skein/domain/Id"
+import { SessionID } from "@skein/domain/Id"
 import { InboxRow } from "@skein/domain/InboxRow"
 import { type RunTerms, TaskRun } from "@skein/domain/Outcome"
 import { SessionInfo } from "@skein/domain/SessionInfo"
@@ -21,6 +21,7 @@ import { makeReadTerms, type RunRow } from "./readTerms.ts"
 import { makeReadUnfinished } from "./readUnfinished.ts"
 import { oneReadable, readable, type Row } from "./rows.ts"
 import { type Select, type Snapshot, where } from "./select.ts"
+import type { Together } from "./together.ts"
 
 const decodeSession = makeDecode(SessionInfo)
 const decodeRun = makeDecode(TaskRun)
@@ -61,26 +62,38 @@ const toApproval = (row: ApprovalRow): Approval => ({
   created: row.created
 })
 
-/** How many leases one statement reads. */
+/** How many rows one statement reads by their ids. */
 const most = 500
 
-const makeLeases = (read: Select, now: string): Pick<Port, "lease" | "leases"> => {
+const marks = (ids: ReadonlyArray<string>): string => ids.map(() => "?").join(", ")
+
+const makeLeases = (read: Select, together: Together, now: string): Pick<Port, "lease" | "leases"> => {
   const leases = (rootIDs: ReadonlyArray<SessionID>) =>
     read<LeaseRow>(
       "lease",
-      `SELECT id, owner, epoch, lease_until, ${now} AS read_at FROM session WHERE id IN (${
-        rootIDs.map(() => "?").join(", ")
-      })`,
+      `SELECT id, owner, epoch, lease_until, ${now} AS read_at FROM session WHERE id IN (${marks(rootIDs)})`,
       rootIDs
     )
-  return {
-    lease: (rootID) => Effect.map(leases([rootID]), ([row]) => Option.map(Option.fromNullable(row), toLease)),
-    leases: (rootIDs) =>
-      Effect.map(
-        Effect.forEach(Arr.chunksOf(rootIDs, most), leases),
-        (rows) => new Map(rows.flat().map((row) => [row.id, toLease(row)]))
-      )
-  }
+  const all: Port["leases"] = (rootIDs) =>
+    Effect.map(
+      Effect.forEach(Arr.chunksOf(rootIDs, most), leases),
+      (rows) => new Map(rows.flat().map((row) => [row.id, toLease(row)]))
+    )
+  const one = together(all)
+  return { lease: (rootID) => Effect.map(one(rootID), Option.fromNullable), leases: all }
+}
+
+const makeSession = (read: Select, together: Together): Port["session"] => {
+  const one = together((ids: ReadonlyArray<SessionID>) =>
+    Effect.map(
+      Effect.forEach(
+        Arr.chunksOf(ids, most),
+        (some) => read<Row>("session", `SELECT id, data FROM session WHERE id IN (${marks(some)})`, some)
+      ),
+      (rows) => new Map(rows.flat().map((row) => [SessionID.make(row.id), row]))
+    )
+  )
+  return (id) => Effect.flatMap(one(id), (row) => oneReadable("session", row === undefined ? [] : [row], decodeSession))
 }
 
 /** The columns that store ids: each has an index for prefix lookups. */
@@ -198,15 +211,12 @@ const makeReceipt = (read: Select): Port["receipt"] => (key) =>
 export const makeQueries = (
   read: Select,
   snapshot: Snapshot,
+  together: Together,
   { now }: Pick<Dialect, "now">
 ): Omit<Port, "commit" | "prune"> => ({
-  session: (id) =>
-    Effect.flatMap(
-      read<Row>("session", "SELECT id, data FROM session WHERE id = ?", [id]),
-      (rows) => oneReadable("session", rows, decodeSession)
-    ),
+  session: makeSession(read, together),
   ids: makeIds(read),
-  ...makeLeases(read, now),
+  ...makeLeases(read, together, now),
   sessions: makeSessions(read),
   messages: makeReadMessages(snapshot),
   ...makeRuns(read),

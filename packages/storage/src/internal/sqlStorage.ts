@@ -14,6 +14,7 @@ import { makePrune } from "./prune.ts"
 import { makeQueries } from "./queries.ts"
 import { makeReadWriteLock, type ReadWriteLock } from "./readWriteLock.ts"
 import { makeSelect } from "./select.ts"
+import { alone, makeTogether } from "./together.ts"
 import { makeTransaction, onConnection } from "./transaction.ts"
 import { makeWriter, noPlaces, retryOutage } from "./writer.ts"
 
@@ -80,6 +81,8 @@ export const makeSqlStorage = (
     const mail = othersVersion === undefined
       ? undefined
       : yield* makeMail(lock.read(othersVersion), read)
+    // A statement that goes to a server and back costs more than waiting for the next one.
+    const together = transactions === undefined ? alone : yield* makeTogether
     const sets = makeKnownSets()
     const store = (writes: ReadonlyArray<Write>, onStored?: () => void) =>
       Effect.suspend(() => {
@@ -94,7 +97,7 @@ export const makeSqlStorage = (
     return {
       ...(mail === undefined ? {} : { mail }),
       ...(intact === undefined ? {} : { intact }),
-      ...makeQueries(read, snapshot, dialect),
+      ...makeQueries(read, snapshot, together, dialect),
       prune: makePrune(connection, dialect, lock, read),
       commit: intact === undefined ? store : checkedAtRenewal(store, intact)
     }
