@@ -243,9 +243,9 @@ await withServer((server) => {
   it.scoped("waits for a server without a free connection", () =>
     Effect.gen(function*() {
       const name = newSchema()
-      // One connection stores, and one renews leases.
+      // One connection reads, one stores, and one renews leases.
       yield* server.sql(
-        `CREATE ROLE few LOGIN PASSWORD 'secret' CONNECTION LIMIT 2; CREATE SCHEMA ${name} AUTHORIZATION few`
+        `CREATE ROLE few LOGIN PASSWORD 'secret' CONNECTION LIMIT 3; CREATE SCHEMA ${name} AUTHORIZATION few`
       )
       const url = `postgres://few:secret@127.0.0.1:${server.port}/skein`
       const scope = yield* Scope.make()

@@ -27,14 +27,19 @@ export interface Postgres {
   readonly renewals: Connection
   /** Uses one connection for several statements. */
   readonly use: Use
+  /** The same for the transaction that writes. It does not wait for reads, however many there are: all others wait for it. */
+  readonly write: Use
   /** The same for statements that may take long: they are not ended if nothing comes of them. */
   readonly useLong: Use
 }
 
 type Use = <A, E>(use: (connection: Connection) => Effect.Effect<A, E>) => Effect.Effect<A, E | StorageError>
 
-/** Separate connections for reads, for the one transaction that writes, and to cancel an interrupted read. */
-const maxConnections = 6
+/** Connections for reads, and to cancel an interrupted one. */
+const maxReading = 5
+
+/** One connection for the transaction that writes, and one to cancel it. */
+const maxWriting = 2
 
 /** How long a statement waits for a lock at most. The commit or renewal that it belongs to is tried again. */
 const lockTimeout = "5s"
@@ -156,16 +161,19 @@ export const connect = (
       Effect.scoped(Effect.flatMap(Effect.mapError(reserving, (error) => dialect.explain("connect", error)), use))
     const heard = heardOn(yield* makeSilence(patience))
     const heardSoon = heardOn(yield* makeSilence(patienceOfRenewals))
-    const any = reserved(yield* clientWith("skein", maxConnections))
-    const reserve = Effect.map(any, (connection) => forAnyText(heard(connection)))
+    const reading = reserved(yield* clientWith("skein", maxReading))
+    const writing = reserved(yield* clientWith("skein", maxWriting))
+    const heardFrom = (reserving: typeof reading) =>
+      Effect.map(reserving, (connection) => forAnyText(heard(connection)))
     const renewing = reserved(yield* clientWith("skein-leases", 1))
     return {
       at,
       dialect,
       schema,
-      connection: each(reserve),
+      connection: each(heardFrom(reading)),
       renewals: each(Effect.map(renewing, (connection) => forAnyText(heardSoon(connection)))),
-      use: usedBy(reserve),
-      useLong: usedBy(Effect.map(any, forAnyText))
+      use: usedBy(heardFrom(reading)),
+      write: usedBy(heardFrom(writing)),
+      useLong: usedBy(Effect.map(reading, forAnyText))
     }
   })

@@ -58,7 +58,7 @@ const unknown = (error: StorageError): StorageError =>
 /** Makes the transactions of a process, and counts those of others. */
 export const makePgTransactions = (database: Postgres) =>
   Effect.sync(() => {
-    const { dialect, use } = database
+    const { dialect, use, write } = database
     const id = randomUUID()
     let last = 0
 
@@ -102,7 +102,7 @@ export const makePgTransactions = (database: Postgres) =>
         }).pipe(Effect.tapErrorCause(() => rollback(connection)))
       return Effect.suspend(() => {
         if (number === 0) number = ++last
-        return use(attempt)
+        return write(attempt)
       }).pipe(Effect.mapError((error) => (Option.isSome(unacknowledged) ? unknown(error) : error)))
     }
 
