@@ -23,6 +23,10 @@ export interface Options {
   readonly schema?: string
 }
 
+/** Connects to a database once. Fails, and says why, if that is impossible. */
+export const reach = (url: Options["url"]): Effect.Effect<void, StorageError> =>
+  Effect.scoped(Effect.asVoid(connect(url, "skein")))
+
 /**
  * Storage in this database. A lost connection is restored, for up to 30 seconds; no commit is lost or stored twice.
  * Fails, and leaves the database unchanged, if the schema is not Skein's or cannot be used.

@@ -169,15 +169,42 @@ await withServer((server) => {
       Effect.gen(function*() {
         const wrong = yield* refused(`postgres://skein:secret@127.0.0.1:${server.port}/skein`)
         expect(wrong.reason).toBe("unreadable")
-        expect(wrong.message).toMatch(/password authentication failed.*Check user, password/)
+        expect(wrong.message).toMatch(
+          /refuses user or password \(password authentication failed.*Check both; in the URL, write @ as %40/
+        )
 
         const url = Redacted.make(`postgres://skein:secret@127.0.0.1:1/skein`)
         const silent = yield* refusal({ url })
         expect(silent.reason).toBe("unreadable")
         expect(silent.message).toMatch(/Nothing answers at postgres:\/\/127\.0\.0\.1:1\/skein.*ECONNREFUSED/)
 
-        const odd = yield* refused("postgres://skein:sec/ret@127.0.0.1:x/skein")
-        expect(odd).toMatchObject({ reason: "unreadable", message: expect.stringContaining("percent-encoded") })
+        const unknown = yield* refused("postgres://skein:secret@no-such-host.invalid/skein")
+        expect(unknown.message).toMatch(/^The host of postgres:\/\/no-such-host\.invalid\/skein is unknown/)
+
+        const none = yield* refused(`postgres://skein@127.0.0.1:${server.port}/skein`)
+        expect(none.message).toMatch(/asks for a password, and there is none.*postgres:\/\/USER:PASSWORD@HOST/)
+      }))
+
+    // A part of the password is a number: it could be taken for a port.
+    it.effect.each(["sec/ret", "sec#ret", "sec?ret", "12/secret", "12#secret", "12?secret"])(
+      "names the characters to encode if a password has them, and nothing of it: %s",
+      (secret) =>
+        Effect.map(refused(`postgres://skein:${secret}@127.0.0.1:${server.port}/skein`), ({ message, reason }) => {
+          expect(reason).toBe("unreadable")
+          expect(message).toMatch(
+            /^The URL of the database (cannot be read|has a special character).*# as %23, \/ as %2F/
+          )
+          expect(message).not.toContain("12")
+        })
+    )
+
+    it.effect("says what is wrong with TLS", () =>
+      Effect.gen(function*() {
+        const at = `postgres://skein:secret@127.0.0.1:${server.port}/skein`
+        const unknown = yield* refused(`${at}?sslmode=bogus`)
+        expect(unknown.message).toMatch(/^sslmode=bogus in .* is unknown\. Use verify-full/)
+        const missing = yield* refused(`${at}?sslmode=require`)
+        expect(missing).toMatchObject({ reason: "unreadable", message: expect.stringContaining("speaks no TLS") })
       }))
   })
 

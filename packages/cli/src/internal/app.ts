@@ -25,7 +25,7 @@ import type { ConfigInfo } from "@skein/domain/ConfigInfo"
 import type { SessionID } from "@skein/domain/Id"
 import { modeOf } from "@skein/domain/Mode"
 import { keyNames } from "@skein/provider/Unusable"
-import { isPostgres } from "@skein/storage/PostgresUrl"
+import { faultOf, forClient, isPostgres } from "@skein/storage/PostgresUrl"
 import * as Sqlite from "@skein/storage/Sqlite"
 import * as BuiltinTools from "@skein/tools/BuiltinTools"
 import { environment } from "@skein/tools/Environment"
@@ -63,6 +63,8 @@ type StorageFailure = Layer.Layer.Error<ReturnType<typeof Sqlite.layer>> | Usage
 const storageFor = (access: "read" | "write"): Layer.Layer<SessionStorage, StorageFailure, DataDirs> =>
   Layer.unwrapEffect(Effect.flatMap(DataDirs, ({ database }) => {
     if (isPostgres(database)) {
+      const fault = faultOf(database)
+      if (fault !== undefined) return new UsageError({ message: fault })
       return Effect.map(
         Effect.promise(() => import("@skein/storage/Postgres")),
         (Postgres) => Postgres.layer({ url: database })
@@ -236,7 +238,7 @@ const placement = Layer.unwrapEffect(Effect.flatMap(DataDirs, ({ database }) =>
   isPostgres(database)
     ? Effect.map(
       Effect.promise(() => import("@skein/cluster/Placement")),
-      (Placement) => Placement.layer(Redacted.make(database))
+      (Placement) => Placement.layer(Redacted.make(forClient(database).href))
     )
     : Effect.succeed(Layer.empty)))
 

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { Socket } from "node:net"
-import { place } from "../PostgresUrl.ts"
+import { faultOf, forClient, place } from "../PostgresUrl.ts"
 import type { Connection, Dialect } from "./dialect.ts"
 import { explain } from "./pgError.ts"
 import { fromStored, hasMark, toStored } from "./pgText.ts"
@@ -122,12 +122,8 @@ export const connect = (
 ): Effect.Effect<Postgres, StorageError, Scope.Scope> =>
   Effect.gen(function*() {
     const text = Redacted.isRedacted(url) ? Redacted.value(url) : url
-    if (!URL.canParse(text)) {
-      return yield* refuse(
-        "The URL of the database cannot be read. Write it as postgres://host:5432/database, with user:password@ before "
-          + "the host, in which special characters are percent-encoded (@ is %40)."
-      )
-    }
+    const fault = faultOf(text)
+    if (fault !== undefined) return yield* refuse(fault)
     if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
       return yield* refuse(
         `${JSON.stringify(schema)} is not a name for a schema. Use up to 63 small letters, digits and underscores.`
@@ -135,7 +131,7 @@ export const connect = (
     }
     const at = place(text)
     const dialect = makeDialect(at)
-    const full = new URL(text)
+    const full = forClient(text)
     full.searchParams.set("options", `${full.searchParams.get("options") ?? ""} ${settings(schema)}`.trim())
     const opened = (error: SqlError) => dialect.explain("open", error)
     const clientWith = (applicationName: string, most: number) =>

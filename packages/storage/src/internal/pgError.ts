@@ -2,6 +2,7 @@
 import type { SqlError } from "@effect/sql/SqlError"
 import { StorageError } from "@skein/core/StorageError"
 import * as Predicate from "effect/Predicate"
+import { whyRefused } from "./pgRefused.ts"
 
 type Reason = StorageError["reason"]
 
@@ -80,7 +81,7 @@ const reasonOf = (operation: string, cause: unknown): Reason => {
   if (code.startsWith("57P03") || code === "53300") return "busy"
   // A server that was running before is retried; one that never answered has a wrong address.
   if (isLost(cause)) return operation === "open" ? "unreadable" : "busy"
-  if (code === "" && detailOf(cause).startsWith("SASL")) return "unreadable"
+  if (whyRefused("", { code, detail: detailOf(cause) }) !== undefined) return "unreadable"
   return meanings.find(([prefix]) => code.startsWith(prefix))?.[1] ?? "other"
 }
 
@@ -106,9 +107,11 @@ const sentence = (reason: Reason, at: string, cause: unknown): string => {
     case "unreadable":
       return code === "3D000"
         ? `${at} is not there (${detail}). Make it with "createdb", or name another one.`
+        : code === "ENOTFOUND" || code === "EAI_AGAIN"
+        ? `The host of ${at} is unknown (${detail}). Check its name in the URL.`
         : isLost(cause)
         ? `Nothing answers at ${at} (${detail}). Start the server, or name another database.`
-        : `${at} let nobody in (${detail}). Check user, password and pg_hba.conf.`
+        : whyRefused(at, { code, detail }) ?? `${at} let nobody in (${detail}). Check the URL and pg_hba.conf.`
     case "constraint":
       return `The change was refused: something in it is stored already, or belongs to something that is not stored (${detail}).`
     default:

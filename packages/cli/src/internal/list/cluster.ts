@@ -1,7 +1,7 @@
 /** What `skein cluster status` does. */
 import type { ClusterStatus, RunnerStatus } from "@skein/cluster/ClusterStatus"
 import { DataDirs } from "@skein/config/DataDirs"
-import { isPostgres } from "@skein/storage/PostgresUrl"
+import { forClient, isPostgres } from "@skein/storage/PostgresUrl"
 import * as NodeOwner from "@skein/tools/NodeOwner"
 import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
@@ -81,8 +81,11 @@ export const listRunners = ({ flags }: {
           "A cluster shares a PostgreSQL database, and this is a file: set SKEIN_DB=postgres://user@host/database."
       })
     }
+    const { reach } = yield* Effect.promise(() => import("@skein/storage/Postgres"))
+    yield* reach(database)
     const { clusterStatusAt } = yield* Effect.promise(() => import("@skein/cluster/ClusterStatus"))
-    const status = yield* Effect.provide(clusterStatusAt(Redacted.make(database)), NodeOwner.layer)
+    const url = Redacted.make(forClient(database).href)
+    const status = yield* Effect.provide(clusterStatusAt(url), NodeOwner.layer)
     const code = yield* printList({
       format: flags.format,
       full: flags.full,

@@ -1,0 +1,26 @@
+/** Each refusal of a PostgreSQL server says what to change: servers that refuse so are not started for a test. */
+import { expect, it } from "vitest"
+import { whyRefused } from "../../src/internal/pgRefused.ts"
+
+it.each([
+  ["28000", "role \"guest\" does not exist", "Make it with \"createuser\""],
+  [
+    "28000",
+    "no pg_hba.conf entry for host \"10.0.0.1\", user \"u\", database \"d\", no encryption",
+    "sslmode=verify-full"
+  ],
+  [
+    "28000",
+    "no pg_hba.conf entry for host \"10.0.0.1\", user \"u\", database \"d\", SSL encryption",
+    "Allow it in pg_hba"
+  ],
+  ["", "SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string", "there is none"],
+  ["28P01", "password authentication failed for user \"u\"", "refuses user or password"],
+  ["DEPTH_ZERO_SELF_SIGNED_CERT", "self-signed certificate", "sslrootcert=FILE"]
+])("%s %s", (code, detail, words) => {
+  expect(whyRefused("postgres://h/d", { code, detail })).toContain(words)
+})
+
+it("nothing else is a refusal", () => {
+  expect(whyRefused("postgres://h/d", { code: "ECONNREFUSED", detail: "connect ECONNREFUSED" })).toBeUndefined()
+})
