@@ -247,3 +247,21 @@ describe("a server that ends in the middle of work", () => {
     expect(await until(() => serverFile(at) === undefined)).toBe(true)
   })
 })
+
+it("a server whose port is in use exits with 2, names the port, and says what to do", async () => {
+  const first = sandbox()
+  const second = sandbox()
+  atEnd(first.remove)
+  atEnd(second.remove)
+  const server = await startServer(first)
+  atEnd(async () => {
+    server.child.kill("SIGKILL")
+    await server.ended
+  })
+  const { port } = new URL(server.url)
+  expect(await second.run(["serve", "--port", port])).toMatchObject({
+    code: 2,
+    stdout: "",
+    stderr: `skein: The port ${port} of 127.0.0.1 is in use. Choose another one with --port, or leave it out.\n`
+  })
+})

@@ -6,7 +6,7 @@ export const ExitCode = {
   done: 0,
   /** A model, a session or the command itself failed, or the answer was empty. */
   failed: 1,
-  /** The command line, the config or the database cannot be used. */
+  /** The command line, the config, the database or the address of a server cannot be used. */
   usage: 2,
   /** A permission that nobody could grant, such as a question without a terminal, or that you or a hook refused. */
   denied: 3,

@@ -29,3 +29,10 @@ export const besideAlone = (other: Present): ServedElsewhere =>
     message: `A server that is not one of a cluster works on this database: ${placeOf(other)}. `
       + "Stop it there, skein serve --stop, and start it again with --cluster."
   })
+
+/** Why a runner does not start beside one that has another secret. */
+export const besideOtherSecret = (other: Present): ServedElsewhere =>
+  new ServedElsewhere({
+    message: `The server ${placeOf(other)} of this cluster has another secret. `
+      + "Give all of them the same --cluster-secret-file. To change the secret, stop all of them first."
+  })

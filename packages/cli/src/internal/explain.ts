@@ -31,6 +31,8 @@ const usage = new Set([
   "BudgetInvalid",
   "ForkRefused",
   "ServedElsewhere",
+  "ClusterUnavailable",
+  "ListenFailed",
   "ArchiveInvalid",
   "FileNotMade",
   "TrustError",

@@ -6,8 +6,8 @@ import { Owner } from "@skein/core/Owner"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { createHmac, randomBytes } from "node:crypto"
-import { ClusterUnavailable, unavailable } from "../ClusterUnavailable.ts"
-import { besideAlone } from "../ServedElsewhere.ts"
+import { unavailable } from "../ClusterUnavailable.ts"
+import { besideAlone, besideOtherSecret } from "../ServedElsewhere.ts"
 import { createTables } from "./createTables.ts"
 import {
   alone,
@@ -79,10 +79,7 @@ const checkOthers = Effect.fnUntraced(function*(proof: string, own: Pick<Member,
     return
   }
   if (other.proof === alone) return yield* besideAlone(other)
-  return yield* new ClusterUnavailable({
-    message:
-      `The server ${other.url} of this cluster has another secret. Give all of them the same --cluster-secret-file. To change the secret, stop all of them first.`
-  })
+  return yield* besideOtherSecret(other)
 })
 
 /** Makes the tables, if they are missing, and the entry of this runner. Without a secret, it takes that of the database. */

@@ -4,7 +4,7 @@ import { makeForwarding } from "@skein/cluster/Forwarding"
 import { DataDirs } from "@skein/config/DataDirs"
 import { Leases } from "@skein/core/Leases"
 import { type ClusterPort, largestBody } from "@skein/server/ServerOptions"
-import { isPostgres } from "@skein/storage/PostgresUrl"
+import { faultOf, forClient, isPostgres } from "@skein/storage/PostgresUrl"
 import * as NodeOwner from "@skein/tools/NodeOwner"
 import { Watchdog } from "@skein/tools/Watchdog"
 import * as Context from "effect/Context"
@@ -48,6 +48,8 @@ const check = (hostname: string, secretFile: string | undefined, database: strin
         "--cluster needs a PostgreSQL database that all runners share: set SKEIN_DB=postgres://user@host/database."
     })
   }
+  const fault = faultOf(database)
+  if (fault !== undefined) return new UsageError({ message: fault })
   if (anyAddress.has(hostname)) {
     return new UsageError({
       message:
@@ -71,7 +73,7 @@ export const makeRunner = Effect.fnUntraced(function*({ hostname, port, "cluster
   const url = `http://${isIPv6(hostname) ? `[${hostname}]` : hostname}:${listensOn}`
   const cluster = Cluster.layer({
     url,
-    database: Redacted.make(database),
+    database: Redacted.make(forClient(database).href),
     ...(secret === undefined ? {} : { secret })
   })
   return {
