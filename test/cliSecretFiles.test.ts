@@ -1,10 +1,11 @@
 /** The files of `--token-file` and `--cluster-secret-file`: only what nobody else can write keeps a secret. */
-import { spawnSync } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
 import { chmodSync, chownSync, mkdirSync, writeFileSync } from "node:fs"
 import { getuid } from "node:process"
 import { expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
-import { type Sandbox, sandbox } from "./support/cli.ts"
+import { program, type Sandbox, sandbox } from "./support/cli.ts"
 import { startServer } from "./support/server.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -40,9 +41,9 @@ it.each(flags)("%s takes only a regular file that nobody else can write", async 
   const shared = make("shared", 0o620)
   const open = make("open", 0o602)
   const table: ReadonlyArray<readonly [file: string, why: string]> = [
-    [pipe, `${flag}: ${pipe} is a pipe. Give a regular file.`],
-    ["/dev/zero", `${flag}: /dev/zero is a device. Give a regular file.`],
-    [`${at.home}/directory`, "is a directory. Give a regular file."],
+    [pipe, `${flag}: ${pipe} is a pipe. Give a regular file`],
+    ["/dev/zero", `${flag}: /dev/zero is a device. Give a regular file`],
+    [`${at.home}/directory`, "is a directory. Give a regular file"],
     [shared, `${flag}: ${shared} can be changed by other users. Run: chmod 600 ${shared}.`],
     [open, `${flag}: ${open} can be changed by other users. Run: chmod 600 ${open}.`],
     // Only root can give a file away.
@@ -67,4 +68,38 @@ it("a server warns of a token that others can read, and of no other", async () =
     expect(server.output().includes(`--token-file: other users can read ${file}. Run: chmod 600 ${file}`))
       .toBe(mode === 0o644)
   }
+})
+
+it("a server in the foreground reads a pipe of its shell, and one in the background needs a file", async () => {
+  const at = place()
+  const file = `${at.home}/token`
+  writeFileSync(file, secret, { mode: 0o600 })
+  const inBash = (...args: ReadonlyArray<string>) =>
+    spawnSync("bash", ["-c", `exec "$@" --token-file <(cat ${file})`, "bash", process.execPath, program, ...args], {
+      cwd: at.project,
+      env: at.env(),
+      encoding: "utf8"
+    })
+  const detached = inBash("serve", "--detach")
+  expect([detached.status, detached.stderr]).toEqual([2, expect.stringContaining("--detach needs a regular file")])
+  const child = spawn("bash", [
+    "-c",
+    `exec "$@" --token-file <(cat ${file})`,
+    "bash",
+    process.execPath,
+    program,
+    "serve"
+  ], {
+    cwd: at.project,
+    env: at.env()
+  })
+  const ended = once(child, "close")
+  atEnd(async () => {
+    child.kill("SIGKILL")
+    await ended
+  })
+  const [line] = (await once(child.stdout, "data")) as [Buffer]
+  const [url = ""] = line.toString("utf8").split("/#")
+  const { status } = await fetch(`${url}/v1/sessions`, { headers: { authorization: `Bearer ${secret.trim()}` } })
+  expect(status).toBe(200)
 })

@@ -12,6 +12,8 @@ import { UsageError } from "../../UsageError.ts"
 import { serverFile } from "../attach/serverPlace.ts"
 import { alreadyServed, loginUrl, runningServer } from "./control.ts"
 import { openBrowser } from "./open.ts"
+import { descriptorOf } from "./secretFile.ts"
+import type { ServeFlags } from "./start.ts"
 
 /** How long a server may take to start, in milliseconds. */
 const patience = 30_000
@@ -35,8 +37,15 @@ const launch = (log: string, args: ReadonlyArray<string>) =>
   })
 
 /** Starts a server in the background, and prints its URL once it answers. */
-export const startDetached = Effect.fnUntraced(function*({ open }: { readonly open: boolean }) {
+export const startDetached = Effect.fnUntraced(function*(flags: ServeFlags) {
   const stdio = yield* Stdio
+  for (const name of ["token-file", "cluster-secret-file"] as const) {
+    const file = flags[name]
+    // Only this process has the pipes of its shell.
+    if (file !== undefined && descriptorOf(file) !== undefined) {
+      return yield* new UsageError({ message: `--detach needs a regular file for --${name}, and ${file} is none.` })
+    }
+  }
   const { state } = yield* DataDirs
   const before = yield* runningServer
   if (Option.isSome(before)) return yield* alreadyServed(before)
@@ -55,6 +64,6 @@ export const startDetached = Effect.fnUntraced(function*({ open }: { readonly op
   }
   const url = yield* loginUrl(server.value)
   stdio.out(`${url}\n`)
-  if (open) yield* openBrowser(url)
+  if (flags.open) yield* openBrowser(url)
   return ExitCode.done
 })

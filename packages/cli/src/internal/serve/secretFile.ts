@@ -1,6 +1,7 @@
 /** Reads the files that `--token-file` and `--cluster-secret-file` name, if nobody else could have written them. */
 import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
+import { Socket } from "node:net"
 import { getuid } from "node:process"
 import { Stdio } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
@@ -12,13 +13,26 @@ const shortest = 32
 /** No secret is longer, in bytes. */
 const longest = 65_536
 
-/** What is not a file may never end, or never begin. */
+/** What is not a file may never end, or never begin, unless it is a pipe whose other end is open. */
 const kindOf = (stat: NodeFs.Stats): string =>
   stat.isDirectory() ? "a directory" : stat.isFIFO() ? "a pipe" : stat.isSocket() ? "a socket" : "a device"
 
+const descriptor = /^(?:\/dev|\/proc\/self)\/fd\/(\d{1,6})$/
+
+/** The descriptor that a path names, which this process has from its shell; undefined if it names none. */
+export const descriptorOf = (file: string): number | undefined => {
+  const number = file === "/dev/stdin" ? "0" : descriptor.exec(file)?.[1]
+  return number === undefined ? undefined : Number(number)
+}
+
+/** Whether it is a pipe such as `<(COMMAND)`. Its other end is open already, so that reading it ends. */
+const isOpenPipe = (file: string, stat: NodeFs.Stats): boolean => stat.isFIFO() && descriptorOf(file) !== undefined
+
 /** Why a file must not be used; `undefined` if it may. */
 const faultOf = (file: string, stat: NodeFs.Stats): string | undefined => {
-  if (!stat.isFile()) return `is ${kindOf(stat)}. Give a regular file`
+  if (!stat.isFile() && !isOpenPipe(file, stat)) {
+    return `is ${kindOf(stat)}. Give a regular file, or <(COMMAND) of a shell`
+  }
   const me = getuid?.()
   if (me === undefined) return undefined
   if (stat.uid !== me && stat.uid !== 0) {
@@ -39,34 +53,56 @@ const contentOf = (handle: number, file: string): Content => {
   return { text: bytes.toString("utf8", 0, count).trim(), stat }
 }
 
+const cannotRead = (flag: string, file: string, message: string) =>
+  new UsageError({ message: `${flag}: ${file} cannot be read (${message}).` })
+
+/** All that comes through a pipe, until its other end is closed. */
+const readPipe = (flag: string, file: string, fd: number): Effect.Effect<string, UsageError> =>
+  Effect.async((resume) => {
+    const socket = new Socket({ fd, readable: true, writable: false })
+    const pieces: Array<Buffer> = []
+    let size = 0
+    const end = () => resume(Effect.sync(() => Buffer.concat(pieces).subarray(0, longest).toString("utf8").trim()))
+    socket.on("data", (piece: Buffer) => {
+      pieces.push(piece)
+      size += piece.length
+      if (size >= longest) end()
+    })
+    socket.once("end", end)
+    socket.once("error", ({ message }) => resume(cannotRead(flag, file, message)))
+    return Effect.sync(() => void socket.destroy())
+  })
+
 const look = <A>(flag: string, file: string, read: () => A): Effect.Effect<A, UsageError> =>
   Effect.try({
     try: read,
-    catch: (cause) =>
-      new UsageError({
-        message: `${flag}: ${file} cannot be read (${cause instanceof Error ? cause.message : String(cause)}).`
-      })
+    catch: (cause) => cannotRead(flag, file, cause instanceof Error ? cause.message : String(cause))
   })
 
 /** Whether others can read it. If root shares a file with our group, that is how it reaches us. */
 const isOpen = ({ mode, uid }: NodeFs.Stats): boolean =>
   getuid !== undefined && (mode & (uid === 0 && getuid() !== 0 ? 0o004 : 0o044)) !== 0
 
-/** Reads what a file keeps secret, for this flag. Warns if others can read it. */
-export const readSecret = Effect.fnUntraced(function*(flag: string, file: string) {
-  // A pipe or a device is not even opened: that alone may wait, or have an effect.
-  const fault = yield* look(flag, file, () => faultOf(file, NodeFs.statSync(file)))
-  if (fault !== undefined) return yield* new UsageError({ message: `${flag}: ${file} ${fault}.` })
-  const found = yield* Effect.acquireUseRelease(
+const readFile = (flag: string, file: string) =>
+  Effect.acquireUseRelease(
     look(flag, file, () => NodeFs.openSync(file, NodeFs.constants.O_RDONLY | (NodeFs.constants.O_NONBLOCK ?? 0))),
     (handle) => look(flag, file, () => contentOf(handle, file)),
     (handle) => Effect.sync(() => NodeFs.closeSync(handle))
   )
+
+/** Reads what a file keeps secret, for this flag. Warns if others can read it. */
+export const readSecret = Effect.fnUntraced(function*(flag: string, file: string) {
+  // A pipe or a device is not even opened: that alone may wait, or have an effect.
+  const stat = yield* look(flag, file, () => NodeFs.statSync(file))
+  const fault = faultOf(file, stat)
+  if (fault !== undefined) return yield* new UsageError({ message: `${flag}: ${file} ${fault}.` })
+  const fd = isOpenPipe(file, stat) ? descriptorOf(file) : undefined
+  const found = fd === undefined ? yield* readFile(flag, file) : { text: yield* readPipe(flag, file, fd), stat }
   if ("fault" in found) return yield* new UsageError({ message: `${flag}: ${file} ${found.fault}.` })
   if (found.text.length < shortest || !/^[\x21-\x7e]+$/.test(found.text)) {
     return yield* new UsageError({
       message: `${flag}: ${file} has to hold a secret of at least ${shortest} visible ASCII characters. `
-        + `Make one: (umask 077 && openssl rand -hex 32 > ${file})`
+        + `Make one: (umask 077 && openssl rand -hex 32 > ${fd === undefined ? file : "FILE"})`
     })
   }
   if (isOpen(found.stat)) {

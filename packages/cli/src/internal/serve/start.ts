@@ -5,7 +5,7 @@ import * as ConfigFiles from "@skein/config/ConfigFiles"
 import { DataDirs } from "@skein/config/DataDirs"
 import { Server } from "@skein/server/Server"
 import { tryLock } from "@skein/storage/FileLock"
-import { isPostgres } from "@skein/storage/PostgresUrl"
+import { forClient, isPostgres } from "@skein/storage/PostgresUrl"
 import { Watchdog } from "@skein/tools/Watchdog"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -31,6 +31,7 @@ import { alreadyServed, runningServer } from "./control.ts"
 import { makeHost } from "./host.ts"
 import { openBrowser } from "./open.ts"
 import { readPage } from "./page.ts"
+import { descriptorOf } from "./secretFile.ts"
 import { tokenFor } from "./token.ts"
 
 /** The server's settings on the command line. */
@@ -68,7 +69,7 @@ const claim = Effect.gen(function*() {
   const { database } = yield* DataDirs
   if (!isPostgres(database)) return () => Effect.void
   const { make } = yield* Effect.promise(() => import("@skein/cluster/Alone"))
-  return yield* make(Redacted.make(database))
+  return yield* make(Redacted.make(forClient(database).href))
 })
 
 /** While the server runs, a file tells programs of this user where it is. */
@@ -92,7 +93,7 @@ export const startServer = (flags: ServeFlags) =>
   Effect.updateService(start(flags), DataDirs, (dirs) => ({
     ...dirs,
     secretFiles: [flags["token-file"], flags["cluster-secret-file"]].flatMap((file) =>
-      file === undefined ? [] : [resolve(file)]
+      file === undefined || descriptorOf(file) !== undefined ? [] : [resolve(file)]
     )
   }))
 
