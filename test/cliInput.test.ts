@@ -251,3 +251,17 @@ it("says which named file is not attached, and why", async () => {
     expect.stringMatching(/^@secret\.txt is not attached: Permission denied/)
   ])
 })
+
+it("a title has at most 500 characters", async () => {
+  const at = sandbox()
+  atEnd(at.remove)
+  const long = "x".repeat(501)
+  expect(await at.run(["run", "--title", long, "Go"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("--title takes at most 500 characters, and got 501.")
+  })
+  expect(await at.run(["sessions", "rename", "ses_1", long])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("A title has at most 500 characters, and this one has 501.")
+  })
+})

@@ -5,8 +5,8 @@ import { PermissionReply } from "@skein/domain/Event"
 import { MessageID } from "@skein/domain/Id"
 import { millisecondsUpTo } from "@skein/domain/Milliseconds"
 import { Mode } from "@skein/domain/Mode"
-import { ModelRef } from "@skein/domain/Model"
 import { mostParts, PartInput } from "@skein/domain/Part"
+import { longestTitle } from "@skein/domain/Title"
 import * as Schema from "effect/Schema"
 
 /** A body whose unknown keys are refused. */
@@ -15,20 +15,30 @@ const body = <Fields extends Schema.Struct.Fields>(identifier: string, fields: F
 
 const Text = Schema.String.pipe(Schema.filter((text) => text.trim() !== "" || "a text that is not blank"))
 
+/** A short text, of so many characters at most: lists and terminals show it whole. */
+const upTo = (most: number) => Text.pipe(Schema.maxLength(most, { message: () => `at most ${most} characters` }))
+
+const Title = upTo(longestTitle)
+const Name = upTo(200)
+/** As long as paths of Linux are. */
+const Path = upTo(4_096)
+const Model = Schema.Struct({ providerID: Name, modelID: upTo(500) })
+
 /** Creates a session. */
 export const CreateSession = body("CreateSession", {
   /** The working directory, absolute, on the machine of the server. */
-  directory: Text,
-  agent: Schema.optional(Text),
-  title: Schema.optional(Text),
-  model: Schema.optional(ModelRef),
+  directory: Path,
+  agent: Schema.optional(Name),
+  /** At most 500 characters. */
+  title: Schema.optional(Title),
+  model: Schema.optional(Model),
   /** What it and everything below it may do without a question; `ask` by default, `plan` for the agent `plan`. */
   mode: Schema.optional(Mode)
 })
 
 const answering = {
-  agent: Schema.optional(Text),
-  model: Schema.optional(ModelRef),
+  agent: Schema.optional(Name),
+  model: Schema.optional(Model),
   /** Replaces the session's budget from now on, for it and everything below it. */
   budget: Schema.optional(Budget),
   /** `turn`: a session at work does not read it at its next step, but after its turn. */
@@ -56,7 +66,7 @@ export const Prompt = Schema.Union(
   body("PromptWords", { words: Text, ...more, ...answering }),
   body("PromptCommand", {
     command: Schema.Struct({
-      name: Text,
+      name: Name,
       arguments: Schema.optional(Schema.Union(Schema.String, Schema.Array(Schema.String)))
     }),
     ...more,
@@ -67,7 +77,7 @@ export const Prompt = Schema.Union(
 export type Prompt = typeof Prompt.Type
 
 /** Changes the title of a session, or the mode of its tree. */
-export const ChangeSession = body("ChangeSession", { title: Schema.optional(Text), mode: Schema.optional(Mode) }).pipe(
+export const ChangeSession = body("ChangeSession", { title: Schema.optional(Title), mode: Schema.optional(Mode) }).pipe(
   Schema.filter(({ mode, title }) => mode !== undefined || title !== undefined || "`title` or `mode`, or both")
 )
 
@@ -96,14 +106,14 @@ export type Reply = typeof Reply.Type
 export const TaskMessage = body("TaskMessage", { message: Text })
 
 /** Stops a task. */
-export const StopTask = body("StopTask", { reason: Schema.optional(Schema.String) })
+export const StopTask = body("StopTask", { reason: Schema.optional(Schema.String.pipe(Schema.maxLength(10_000))) })
 
 const TrustIDs = Schema.NonEmptyArray(Schema.String.pipe(
   Schema.pattern(/^[0-9a-f]{12}$/, { message: () => "12 hexadecimal digits, as the list has them" })
 )).pipe(Schema.maxItems(500))
 
 /** Trusts settings of the project of a directory. */
-export const AllowTrust = body("AllowTrust", { directory: Text, ids: TrustIDs })
+export const AllowTrust = body("AllowTrust", { directory: Path, ids: TrustIDs })
 
 /** Revokes trust. */
 export const RevokeTrust = body("RevokeTrust", { ids: TrustIDs })
@@ -122,7 +132,7 @@ export const Prune = body("Prune", {
   olderThan: Schema.optional(
     ageFrom(24 * 60 * 60_000, "a day")
   ),
-  projectID: Schema.optional(Text),
+  projectID: Schema.optional(Path),
   all: Schema.optional(Schema.Literal(true)),
   dryRun: Schema.optional(Schema.Boolean)
 }).pipe(
@@ -133,14 +143,14 @@ export const Prune = body("Prune", {
 )
 
 /** Exchanges a login code. */
-export const Login = body("Login", { code: Text })
+export const Login = body("Login", { code: Name })
 
 /** A boolean in a query. */
 export const flag = Schema.optional(Schema.Literal("true", "false"))
 
 /** Which tasks to wait for, and for how long: 10 minutes by default. */
 export const WaitForTasks = body("WaitForTasks", {
-  tasks: Schema.NonEmptyArray(Text).pipe(Schema.maxItems(500)),
+  tasks: Schema.NonEmptyArray(Name).pipe(Schema.maxItems(500)),
   timeout: Schema.optional(millisecondsUpTo(24 * 60 * 60_000, "24 hours"))
 })
 
@@ -159,7 +169,7 @@ export const whichMessages = Schema.Struct({ ...page, newest: page.limit, before
 /** Which ids to look up. */
 export const startOfID = Schema.Struct({
   of: Schema.Literal("sessions", "tasks", "runs"),
-  start: Text,
+  start: Name,
   limit: page.limit
 })
 

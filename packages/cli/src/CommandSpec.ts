@@ -7,8 +7,8 @@ import type { Stop } from "./Stop.ts"
 type FlagType =
   /** No value: the flag is present or absent. */
   | { readonly type: "switch" }
-  /** Any non-empty text; `value` names it in the help. */
-  | { readonly type: "text"; readonly value: string; readonly many?: boolean }
+  /** Any non-empty text, of `most` characters at most; `value` names it in the help. */
+  | { readonly type: "text"; readonly value: string; readonly many?: boolean; readonly most?: number }
   /** A whole number, at least 1. */
   | { readonly type: "count" }
   /** A port; 0 means a free one. */

@@ -5,7 +5,7 @@ import { Session } from "@skein/core/Session"
 import { Server } from "@skein/server/Server"
 import * as Effect from "effect/Effect"
 import { connect } from "node:net"
-import { serving, token } from "./support/server.ts"
+import { post, send, serving, token } from "./support/server.ts"
 
 const provide = Effect.provide(serving({ "*": ["ok"] }))
 
@@ -253,4 +253,29 @@ it.live("a prompt with too many parts is refused, and the limit is named", () =>
       })
       expect(answer).toMatchObject({ status: 400, body: expect.stringContaining("at most 1000 parts") })
     }
+  }).pipe(provide))
+
+it.live("names have a length that lists can show", () =>
+  Effect.gen(function*() {
+    const at = (most: number) => "x".repeat(most)
+    const bodies: ReadonlyArray<readonly [most: number, body: (text: string) => object]> = [
+      [500, (title) => ({ directory: "/", title })],
+      [200, (agent) => ({ directory: "/", agent })],
+      [500, (modelID) => ({ directory: "/", model: { providerID: "p", modelID } })],
+      [4_096, (directory) => ({ directory })]
+    ]
+    for (const [most, body] of bodies) {
+      const long = yield* post("/v1/sessions", body(at(most + 1)))
+      expect([long.status, long.text]).toEqual([400, expect.stringContaining(`at most ${most} characters`)])
+      expect((yield* post("/v1/sessions", body(at(most)))).text).not.toContain("characters")
+    }
+    const { id } = yield* Effect.flatMap(Session, (session) => session.create({ directory: "/" }))
+    const rename = (title: string) =>
+      send(`/v1/sessions/${id}`, {
+        method: "PATCH",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ title })
+      })
+    expect((yield* rename(at(501))).status).toBe(400)
+    expect((yield* rename(at(500))).status).toBe(200)
   }).pipe(provide))

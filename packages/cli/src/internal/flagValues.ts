@@ -8,6 +8,9 @@ export const wrongValue = (flag: Flag, raw: string, value: string | undefined, i
   const got = value === undefined ? "nothing" : JSON.stringify(value)
   if (flag.type === "switch") return value === undefined ? undefined : `${raw} takes no value, and got ${got}.`
   if (value === undefined || value.trim() === "") return `${raw} needs ${expectedBy(flag)}, and got ${got}.`
+  if (flag.type === "text" && value.length > (flag.most ?? Number.POSITIVE_INFINITY)) {
+    return `${raw} takes at most ${flag.most} characters, and got ${value.length}.`
+  }
   // A prompt that begins with a dash needs `=` or `--`. Otherwise it is a flag, and the flag before it has no value.
   if (!inline && flag.type === "text" && value.startsWith("-") && value !== "-") {
     return `${raw} needs ${expectedBy(flag)}, and ${got} looks like another flag. Write ${raw}=${value} if it is meant.`

@@ -7,6 +7,7 @@ import type { MessageID, SessionID } from "@skein/domain/Id"
 import { Mode, modeOf } from "@skein/domain/Mode"
 import type { MessageWithParts, Part } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
+import { longestTitle } from "@skein/domain/Title"
 import * as NodeOwner from "@skein/tools/NodeOwner"
 import { callLine } from "@skein/tui/CallLine"
 import { escapeLine, escapeText } from "@skein/tui/Escape"
@@ -214,8 +215,12 @@ const done = (line: string) =>
 export const renameSession = ({ flags, operands: [id = "", ...title] }: {
   readonly flags: AttachFlags
   readonly operands: ReadonlyArray<string>
-}): Effect.Effect<number, CommandError, Stdio> =>
-  withSession(
+}): Effect.Effect<number, CommandError, Stdio> => {
+  const { length } = title.join(" ")
+  if (length > longestTitle) {
+    return new UsageError({ message: `A title has at most ${longestTitle} characters, and this one has ${length}.` })
+  }
+  return withSession(
     flags,
     id,
     (session) =>
@@ -223,6 +228,7 @@ export const renameSession = ({ flags, operands: [id = "", ...title] }: {
         Effect.zipRight(done(`Renamed: ${session.id}  ${title.join(" ")}`))
       )
   )
+}
 
 /** Changes the mode of its tree. */
 export const setMode = ({ flags, operands: [id = "", mode = ""] }: {

@@ -1,4 +1,5 @@
 /** The flags of the commands that prompt a session. */
+import { longestTitle } from "@skein/domain/Title"
 import type { Flags } from "../../CommandSpec.ts"
 import { attachFlags } from "../attach/flags.ts"
 import { verboseFlags } from "../sharedFlags.ts"
@@ -67,5 +68,10 @@ export const runFlags = {
     value: "NAME",
     description: "Runs this command with the prompt as its arguments; see `skein commands`"
   },
-  title: { type: "text", value: "TEXT", description: "The title of a new session, or of the copy" }
+  title: {
+    type: "text",
+    value: "TEXT",
+    most: longestTitle,
+    description: `The title of a new session, or of the copy; at most ${longestTitle} characters`
+  }
 } as const satisfies Flags
