@@ -130,17 +130,26 @@ const writing = [
       "Answers with its text, or with `gone` if an agent has it already, or somebody else has withdrawn it."
     )),
   HttpApiEndpoint.post("interrupt", "/v1/sessions/:id/interrupt").setPath(id)
-    .setUrlParams(Schema.Struct({ by: Schema.optional(Schema.String) })).addSuccess(HttpApiSchema.NoContent)
+    .setUrlParams(Schema.Struct({ by: Schema.optional(Schema.String.pipe(Schema.maxLength(200))) })).addSuccess(
+      HttpApiSchema.NoContent
+    )
     .annotateContext(about(
       "Stops a session and everything below it",
       "`by` names the caller in the outcomes of its tasks."
     )),
   HttpApiEndpoint.post("resume", "/v1/sessions/:id/resume").setPath(id).addSuccess(HttpApiSchema.Accepted)
     .annotateContext(about("Continues what a crash or a shutdown interrupted in a tree")),
-  HttpApiEndpoint.post("fork", "/v1/sessions/:id/fork").setPath(id).setPayload(ForkSession).addSuccess(created)
-    .annotateContext(about("Copies a session")),
-  HttpApiEndpoint.post("compact", "/v1/sessions/:id/compact").setPath(id).addSuccess(Compacted)
-    .annotateContext(about("Has a model summarise a long conversation, so that less of it is sent")),
+  HttpApiEndpoint.post("fork", "/v1/sessions/:id/fork").setPath(id).setHeaders(idempotency).setPayload(ForkSession)
+    .addSuccess(created)
+    .annotateContext(about(
+      "Copies a session",
+      "Sent again with the same `Idempotency-Key` within 24 hours, it copies nothing and answers with the same copy."
+    )),
+  HttpApiEndpoint.post("compact", "/v1/sessions/:id/compact").setPath(id).setHeaders(idempotency).addSuccess(Compacted)
+    .annotateContext(about(
+      "Has a model summarise a long conversation, so that less of it is sent",
+      "Sent again with the same `Idempotency-Key` within 24 hours, it asks no model and gets the same answer."
+    )),
   HttpApiEndpoint.post("summarize", "/v1/sessions/:id/summarize").setPath(id).addSuccess(SessionSummary)
     .annotateContext(about("Has a model summarise the result of a session"))
 ] as const

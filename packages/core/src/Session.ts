@@ -14,6 +14,7 @@ import type { AgentNotFound } from "./Agent.ts"
 import { answerOf as answerOfParts } from "./internal/conversation/makePrompt.ts"
 import { makeSession } from "./internal/session/makeSession.ts"
 import type { ProjectUnavailable } from "./Project.ts"
+import type { Keyed } from "./Receipt.ts"
 import type {
   BudgetExhausted,
   BudgetInvalid,
@@ -24,13 +25,13 @@ import type {
   SessionStopped,
   SummaryFailed
 } from "./SessionError.ts"
-import type { ChildOptions, SessionOptions } from "./SessionOptions.ts"
+import type { ChildOptions, ForkOptions, SessionOptions } from "./SessionOptions.ts"
 import type { Found } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
 import type { Newest } from "./StorageFilter.ts"
 import type { PromptError, PromptOptions, Turn, Withdrawal } from "./Turn.ts"
 
-export type { ChildOptions, SessionOptions } from "./SessionOptions.ts"
+export type { ChildOptions, ForkOptions, SessionOptions } from "./SessionOptions.ts"
 export type { PromptError, PromptOptions, Turn, TurnEnd } from "./Turn.ts"
 
 /** The text of an assistant message, as in `Turn.text`. */
@@ -116,9 +117,12 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
   readonly summarize: (id: SessionID) => Effect.Effect<SessionSummary, SummarizeError>
   /**
    * Has a model summarise all but the newest messages, so that less is sent from now on. All messages stay stored, and
-   * `messages` returns them. Happens automatically when a conversation nears its model's limit.
+   * `messages` returns them. Happens automatically when a conversation nears its model's limit. `receipt` is stored with it.
    */
-  readonly compact: (id: SessionID) => Effect.Effect<EventProperties<"session.compacted">, CompactError>
+  readonly compact: (
+    id: SessionID,
+    receipt?: Keyed
+  ) => Effect.Effect<EventProperties<"session.compacted">, CompactError>
   /** Waits until no automatic summary of a session (`summaries` in the config) is being written. */
   readonly summarized: (id: SessionID) => Effect.Effect<void, SessionNotFound | StorageError>
   /**
@@ -149,7 +153,7 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
    */
   readonly fork: (
     id: SessionID,
-    options?: { readonly messageID?: MessageID }
+    options?: ForkOptions
   ) => Effect.Effect<SessionInfo, SessionNotFound | ForkRefused | StorageError>
   /**
    * Changes the mode of a session's tree for all later decisions. Open questions that the new mode decides are answered

@@ -1,5 +1,6 @@
 /** What new sessions start from. */
 import type { Budget } from "@skein/domain/Budget"
+import type { MessageID } from "@skein/domain/Id"
 import type { Mode } from "@skein/domain/Mode"
 import type { ModelRef } from "@skein/domain/Model"
 import type { Ruleset } from "@skein/domain/Rule"
@@ -26,6 +27,14 @@ export interface SessionOptions {
   /** What it may use, with everything below it, until you set another budget; by default `budget` of the config. */
   readonly budget?: Budget
   /** Stored with the session, for senders who may send the request twice; see `SessionStorage.receipt`. */
+  readonly receipt?: Keyed
+}
+
+/** The options of a copy of a session. */
+export interface ForkOptions {
+  /** The last message that is copied; by default all are. */
+  readonly messageID?: MessageID
+  /** Stored with the copy, for senders who may send the request twice; see `SessionStorage.receipt`. */
   readonly receipt?: Keyed
 }
 

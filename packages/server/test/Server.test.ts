@@ -119,7 +119,7 @@ describe("a session over HTTP", () => {
       const { id } = yield* api.sessions.create({ headers: {}, payload: { directory } })
       yield* Session.prompt(SessionID.make(id), "Go")
       expect((yield* api.sessions.change({ path: { id }, payload: { title: "New" } })).title).toBe("New")
-      const copy = yield* api.sessions.fork({ path: { id }, payload: {} })
+      const copy = yield* api.sessions.fork({ path: { id }, headers: {}, payload: {} })
       expect(copy.id).not.toBe(id)
       yield* api.sessions.remove({ path: { id } })
       expect((yield* send(`/v1/sessions/${id}`)).status).toBe(404)
@@ -178,6 +178,34 @@ describe("a request that is sent twice with one Idempotency-Key", () => {
         expect((yield* post(`/v1/sessions/${id}/prompt`, { text: "Go" }, key("c"))).status).toBe(409)
         const api = yield* client
         expect((yield* api.sessions.list({ urlParams: {} })).items).toHaveLength(2)
+      }).pipe(Effect.provide(server))
+    }).pipe(Effect.scoped))
+
+  it.live("forks and compacts once, also after a restart", () =>
+    Effect.gen(function*() {
+      const storage = Layer.succeed(
+        SessionStorage,
+        Context.get(yield* Layer.build(SessionStorage.layerMemory), SessionStorage)
+      )
+      const server = serving({ "*": ["long ".repeat(2_000), "long ".repeat(2_000), "long", "in short"] }, { storage })
+      const repeat = (id: string) =>
+        Effect.gen(function*() {
+          const fork = yield* post(`/v1/sessions/${id}/fork`, {}, key("f"))
+          const compact = yield* send(`/v1/sessions/${id}/compact`, { method: "POST", headers: key("s") })
+          expect([fork.status, compact.status], compact.text).toEqual([201, 200])
+          return { fork: fork.json()["id"], compact: compact.json() }
+        })
+      const { before, id } = yield* Effect.gen(function*() {
+        const api = yield* client
+        const { id } = yield* api.sessions.create({ headers: {}, payload: { directory } })
+        for (const text of ["One", "Two", "Three"]) yield* post(`/v1/sessions/${id}/prompt?wait=true`, { text })
+        return { id, before: yield* repeat(id) }
+      }).pipe(Effect.provide(server))
+      yield* Effect.gen(function*() {
+        expect(yield* repeat(id)).toEqual(before)
+        const api = yield* client
+        expect((yield* api.sessions.list({ urlParams: {} })).items).toHaveLength(2)
+        expect((yield* post(`/v1/sessions/${id}/fork`, {}, key("s"))).status).toBe(409)
       }).pipe(Effect.provide(server))
     }).pipe(Effect.scoped))
 

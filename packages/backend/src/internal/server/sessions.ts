@@ -129,11 +129,16 @@ const makeChanging = ({ call }: Link): Omit<Sessions, Reading | Working> => ({
     call("may be sent again", ({ sessions }) => Effect.asVoid(sessions.change({ path: { id }, payload: { title } }))),
   remove: (id) => call("may be sent again", ({ sessions }) => sessions.remove({ path: { id } })),
   fork: (id, messageID) =>
-    call(
-      "is sent once",
-      ({ sessions }) => sessions.fork({ path: { id }, payload: messageID === undefined ? {} : { messageID } })
-    ),
-  compact: (id) => call("is sent once", ({ sessions }) => sessions.compact({ path: { id } })),
+    Effect.suspend(() => {
+      const headers = { "idempotency-key": randomUUID() }
+      const payload = messageID === undefined ? {} : { messageID }
+      return call("may be sent again", ({ sessions }) => sessions.fork({ path: { id }, headers, payload }))
+    }),
+  compact: (id) =>
+    Effect.suspend(() => {
+      const headers = { "idempotency-key": randomUUID() }
+      return call("may be sent again", ({ sessions }) => sessions.compact({ path: { id }, headers }))
+    }),
   summarize: (id) => call("is sent once", ({ sessions }) => sessions.summarize({ path: { id } })),
   withdraw: (id, message) => call("is sent once", ({ sessions }) => sessions.withdraw({ path: { id, message } })),
   setMode: (id, mode) =>

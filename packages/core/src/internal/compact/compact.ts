@@ -1,4 +1,5 @@
 /** Compacts a conversation: a summary replaces all but the newest messages. Nothing stored is lost. */
+import type { EventProperties } from "@skein/domain/Event"
 import { Ids, type MessageID } from "@skein/domain/Id"
 import type { UserMessage } from "@skein/domain/Message"
 import type { CompactionPart } from "@skein/domain/Part"
@@ -12,6 +13,7 @@ import { Hooks } from "../../Hooks.ts"
 import { Journal } from "../../Journal.ts"
 import type { Entry } from "../../JournalEntry.ts"
 import { Provider } from "../../Provider.ts"
+import type { Keyed } from "../../Receipt.ts"
 import { isSuperseded, makePrompt } from "../conversation/makePrompt.ts"
 import { estimate, rateOf, roomOf, sizeOf } from "../conversation/requestSize.ts"
 import { sentOf } from "../conversation/sentMessages.ts"
@@ -34,6 +36,8 @@ export interface Goal {
   readonly fixed: number
   /** The number of earlier tries: with each one, less is kept, and less is read at once. */
   readonly tries: number
+  /** The request of a client that is stored with the summary. */
+  readonly receipt?: Keyed | undefined
 }
 
 /** The shares of the room for recent messages, the summary, and the added facts. */
@@ -97,10 +101,20 @@ const messageOf = (
   }
 }
 
+const receiptOf = (
+  receipt: Keyed | undefined,
+  { info: { id: sessionID } }: Live,
+  { messageID, tokens: { after, before } }: EventProperties<"session.compacted">,
+  created: number
+): ReadonlyArray<Entry> =>
+  receipt === undefined
+    ? []
+    : [{ _tag: "Receipt", receipt: { ...receipt, sessionID, result: `${messageID} ${before} ${after}`, created } }]
+
 /** Stores the summary and its cost, all or nothing; stores neither if it makes nothing shorter. */
 const store = Effect.fnUntraced(function*(
   live: Live,
-  { auto, fixed }: Goal,
+  { auto, fixed, receipt }: Goal,
   messages: ReadonlyArray<LiveMessage>,
   keptFrom: MessageID | undefined,
   text: string
@@ -126,6 +140,7 @@ const store = Effect.fnUntraced(function*(
       { _tag: "Message", info },
       ...parts.map((each): Entry => ({ _tag: "Part", part: each })),
       journal.fact(live.info, "session.compacted", compacted),
+      ...receiptOf(receipt, live, compacted, now),
       ...lineOf(live).map((each): Entry => ({ _tag: "Session", info: each.info }))
     ],
     live.info

@@ -3,6 +3,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import type { Keyed } from "../../Receipt.ts"
 import { CompactionFailed, stoppedBefore } from "../../SessionError.ts"
 import { makePrompt } from "../conversation/makePrompt.ts"
 import { estimate, sizeOf } from "../conversation/requestSize.ts"
@@ -15,7 +16,7 @@ import { compact } from "./compact.ts"
 const failedFor = ({ info: { id } }: Live, reason: CompactionFailed["reason"], why: string) =>
   new CompactionFailed({ id, reason, message: `The conversation of ${id} was not made shorter: ${why}` })
 
-const work = Effect.fnUntraced(function*(live: Live) {
+const work = Effect.fnUntraced(function*(live: Live, receipt: Keyed | undefined) {
   const table = yield* SessionTable
   if (live.running !== undefined) {
     return yield* failedFor(
@@ -28,7 +29,7 @@ const work = Effect.fnUntraced(function*(live: Live) {
   const tokens = estimate(sizeOf(makePrompt("", messages, undefined, live.request.wholeFrom)), live.request.measured)
   const unavailable = (error: { readonly message: string }) =>
     failedFor(live, "unavailable", `${error.message} agent.compaction.model in skein.json says who summarises.`)
-  const done = yield* compact(live, { auto: false, tokens, fixed: 0, tries: 0 }).pipe(
+  const done = yield* compact(live, { auto: false, tokens, fixed: 0, tries: 0, receipt }).pipe(
     Effect.catchTags({
       AgentNotFound: unavailable,
       ModelUnavailable: unavailable,
@@ -45,10 +46,10 @@ const work = Effect.fnUntraced(function*(live: Live) {
  * Ends when the summary is stored, and returns the published facts. Interruption closes the request; so does halting
  * the session.
  */
-export const compactNow = (live: Live) =>
+export const compactNow = (live: Live, receipt?: Keyed) =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function*() {
-      const fiber = yield* startSideFiber(live, inProject(live, work(live)))
+      const fiber = yield* startSideFiber(live, inProject(live, work(live, receipt)))
       const exit = yield* Effect.onInterrupt(restore(Fiber.await(fiber)), () => Fiber.interrupt(fiber))
       if (Exit.isSuccess(exit)) return exit.value
       if (Cause.isInterruptedOnly(exit.cause)) return yield* stoppedBefore(live.info.id, "it was summarised")

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
 import type { Entry } from "../../JournalEntry.ts"
 import { ForkRefused } from "../../SessionError.ts"
+import type { ForkOptions } from "../../SessionOptions.ts"
 import { orUnreadable, SessionStorage } from "../../SessionStorage.ts"
 import { anew, renameMessages } from "../archive/renamed.ts"
 import { endAnswer, endCall } from "../conversation/closeTurn.ts"
@@ -71,7 +72,7 @@ const infoOf = (live: Live, id: SessionInfo["id"], now: number): SessionInfo => 
 }
 
 /** Stores the copy in one commit, and opens it. */
-export const forkSession = Effect.fnUntraced(function*(live: Live, messageID: MessageID | undefined) {
+export const forkSession = Effect.fnUntraced(function*(live: Live, { messageID, receipt }: ForkOptions) {
   const table = yield* SessionTable
   const journal = yield* Journal
   const storage = yield* SessionStorage
@@ -94,6 +95,9 @@ export const forkSession = Effect.fnUntraced(function*(live: Live, messageID: Me
           { _tag: "Message", info: message },
           ...parts.map((part): Entry => ({ _tag: "Part", part }))
         ]),
+        ...(receipt === undefined
+          ? []
+          : [{ _tag: "Receipt", receipt: { ...receipt, sessionID: info.id, result: info.id, created: now } } as const]),
         ...(todos.length === 0 ? [] : [{ _tag: "Todos", sessionID: info.id, todos } as const])
       ]
     ),

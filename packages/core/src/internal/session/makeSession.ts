@@ -8,7 +8,8 @@ import type { Answerer } from "../../Answerer.ts"
 import type { Leases } from "../../Leases.ts"
 import type { Permission } from "../../Permission.ts"
 import { Projects } from "../../Projects.ts"
-import type { ChildOptions, SessionOptions } from "../../SessionOptions.ts"
+import type { Keyed } from "../../Receipt.ts"
+import type { ChildOptions, ForkOptions, SessionOptions } from "../../SessionOptions.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { Newest } from "../../StorageFilter.ts"
 import type { PromptError, PromptOptions, Turn } from "../../Turn.ts"
@@ -77,7 +78,7 @@ export const makeSession = Effect.gen(function*() {
       ),
     append: (id: SessionID, input: string | ReadonlyArray<PartInput>) => given(appendTo(id, input)),
     resume: (id: SessionID) => given(resumeSession(id)),
-    compact: (id: SessionID) => given(table.work(id, compactNow)),
+    compact: (id: SessionID, receipt?: Keyed) => given(table.work(id, (live) => compactNow(live, receipt))),
     summarize: (id: SessionID) => given(table.work(id, summarize)),
     summarized: (id: SessionID) => opened(id, summarized),
     leave: (id: SessionID) => given(leaveTree(id)),
@@ -86,7 +87,7 @@ export const makeSession = Effect.gen(function*() {
     stop: (id: SessionID, by?: string) => opened(id, (live) => recovery.stop(live, by)),
     status: (id: SessionID) =>
       Effect.sync(() => whereabouts.awaited(id) ?? table.peek(id)?.status ?? { type: "idle" as const }),
-    fork: (id: SessionID, options?: { readonly messageID?: MessageID }) => given(forkFrom(id, options?.messageID)),
+    fork: (id: SessionID, options: ForkOptions = {}) => given(forkFrom(id, options)),
     setMode: (id: SessionID, mode: Mode) => given(changeMode(id, mode)),
     rename: (id: SessionID, title: string) => given(renameSession(id, title)),
     remove: (id: SessionID) => Effect.withSpan(given(table.use(id, removeSession)), "Session.remove")

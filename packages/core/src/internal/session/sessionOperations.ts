@@ -1,12 +1,13 @@
 /** The operations on existing sessions. */
 
-import { type MessageID, type SessionID } from "@skein/domain/Id"
+import type { SessionID } from "@skein/domain/Id"
 import type { PartInput } from "@skein/domain/Part"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
 import { Journal } from "../../Journal.ts"
 import { Leases } from "../../Leases.ts"
+import type { ForkOptions } from "../../SessionOptions.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { type Newest, newestOf } from "../../StorageFilter.ts"
 import type { PromptOptions } from "../../Turn.ts"
@@ -85,10 +86,10 @@ export const appendTo = Effect.fn("Session.append")(function*(
 })
 
 /** Copies a session. A copy of a root is its own tree, and the original is only read. */
-export const forkFrom = Effect.fn("Session.fork")(function*(id: SessionID, messageID: MessageID | undefined) {
+export const forkFrom = Effect.fn("Session.fork")(function*(id: SessionID, options: ForkOptions) {
   const table = yield* SessionTable
   const { parentID } = (yield* table.open(id)).info
-  const forked = (live: Live) => forkSession(live, messageID)
+  const forked = (live: Live) => forkSession(live, options)
   return yield* parentID === undefined ? Effect.flatMap(table.open(id), forked) : table.use(id, forked)
 })
 

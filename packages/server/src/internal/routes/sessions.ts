@@ -1,14 +1,14 @@
 /** Implements the routes of sessions. */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import { Api } from "@skein/api/Api"
-import type { ChangeSession, CreateSession, whichMessages } from "@skein/api/Input"
+import type { ChangeSession, CreateSession, ForkSession, whichMessages } from "@skein/api/Input"
 import { problem } from "@skein/api/Problem"
 import { attended } from "@skein/core/BegunPrompt"
 import { Session } from "@skein/core/Session"
 import { findSession } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { listed, snapshotOf } from "@skein/core/Snapshots"
-import { SessionID } from "@skein/domain/Id"
+import { MessageID, SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { listCursor } from "../events/cursor.ts"
@@ -127,6 +127,34 @@ const withSession = <A, E extends ServiceError>(
     (session) => Effect.flatMap(asProblem(findSession(id)), (info) => asProblem(use(session, info.id)))
   )
 
+const fork = (given: string, { messageID }: typeof ForkSession.Type, key: string | undefined) =>
+  Effect.flatMap(asProblem(findSession(given)), ({ id }) =>
+    once(
+      { key, content: ["fork", id, messageID] },
+      (receipt) =>
+        withSession(id, (session) =>
+          session.fork(id, {
+            ...(messageID === undefined ? {} : { messageID }),
+            ...(receipt === undefined ? {} : { receipt })
+          })),
+      ({ sessionID }) => asProblem(findSession(sessionID))
+    ))
+
+const compact = (given: string, key: string | undefined) =>
+  Effect.flatMap(asProblem(findSession(given)), ({ id }) =>
+    once(
+      { key, content: ["compact", id] },
+      (receipt) => withSession(id, (session) => session.compact(id, receipt)),
+      ({ result }) => {
+        const [messageID = "", before, after] = result.split(" ")
+        return Effect.succeed({
+          messageID: MessageID.make(messageID),
+          auto: false,
+          tokens: { before: Number(before), after: Number(after) }
+        })
+      }
+    ))
+
 /** Waits until nothing of a session runs. First continues what an earlier process left of it. */
 const rest = Effect.fnUntraced(function*(given: string, isAttended: boolean) {
   const session = yield* Session
@@ -186,11 +214,6 @@ export const sessionRoutes = HttpApiBuilder.group(Api, "sessions", (handlers) =>
       withSession(path.id, (session, id) => session.withdraw(id, path.message)))
     .handle("interrupt", ({ path, urlParams }) => withSession(path.id, (session, id) => session.stop(id, urlParams.by)))
     .handle("resume", ({ path }) => withSession(path.id, (session, id) => session.resume(id)))
-    .handle("fork", ({ path, payload }) =>
-      withSession(path.id, (session, id) =>
-        session.fork(id, payload.messageID === undefined ? {} : { messageID: payload.messageID })))
-    .handle("compact", ({ path }) =>
-      withSession(path.id, (session, id) =>
-        session.compact(id)))
-    .handle("summarize", ({ path }) =>
-      withSession(path.id, (session, id) => session.summarize(id))))
+    .handle("fork", ({ headers, path, payload }) => fork(path.id, payload, headers["idempotency-key"]))
+    .handle("compact", ({ headers, path }) => compact(path.id, headers["idempotency-key"]))
+    .handle("summarize", ({ path }) => withSession(path.id, (session, id) => session.summarize(id))))
