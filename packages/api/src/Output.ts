@@ -311,6 +311,20 @@ export const Cluster = Schema.Struct({
     host: Schema.String,
     directory: Schema.String
   })),
+  /** Trees that were taken up, and were as unfinished as before. They are tried again from time to time. */
+  failing: Schema.optionalWith(
+    Schema.Array(Schema.Struct({
+      rootID: Schema.String,
+      title: Schema.String,
+      failures: Schema.Number,
+      /** The server that tried it last. */
+      url: Schema.String,
+      cause: Schema.String,
+      /** When it is tried again: in how many milliseconds. */
+      next: Milliseconds
+    })),
+    { default: () => [] }
+  ),
   takeovers: Schema.Array(Schema.Struct({
     rootID: Schema.String,
     /** The server that had the tree; absent if it left. */

@@ -25,6 +25,7 @@ import { keepClean } from "./internal/cleaning.ts"
 import { database } from "./internal/database.ts"
 import { engine, placement } from "./internal/engine.ts"
 import type { Member } from "./internal/entries.ts"
+import { makeFailures } from "./internal/failures.ts"
 import { makeMembers } from "./internal/members.ts"
 import { makeMoves } from "./internal/moves.ts"
 import { makeOwnConnection } from "./internal/ownConnection.ts"
@@ -118,11 +119,12 @@ const make = (options: ClusterOptions) =>
     const governor = yield* Governor
     yield* makeShares(governor, yield* makeOwnConnection(options.database, sharePatience))
     const takeUp = yield* makeTakeUp(yield* makeTakeovers(options.url))
+    const failures = yield* makeFailures(options.url)
     const peers = makePeers(members)
     const balance = yield* makeBalance({ others: members.others, peers, placeOf: places.of, takeUp })
     const working = yield* FiberHandle.make()
     const stay = Effect.flatMap(balance.load, members.stay)
-    const sweeping = sweep({ isMine, stay, takeUp, hasLeft: balance.hasLeft, places, bring })
+    const sweeping = sweep({ isMine, stay, takeUp, hasLeft: balance.hasLeft, places, bring, failures })
     yield* FiberHandle.run(working, Effect.zipRight(sweeping, balance.run, { concurrent: true }))
     yield* keepClean
     yield* Effect.forkScoped(Effect.repeat(members.count, Schedule.spaced(countingPace)))

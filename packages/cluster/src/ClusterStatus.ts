@@ -61,10 +61,25 @@ export interface WaitingTree {
   readonly directory: string
 }
 
-/** The runners of the last minute, the trees that wait for a host, and the latest takeovers of the last hour. */
+/** A tree that runners took up, and that was as unfinished as before. */
+export interface FailingTree {
+  readonly rootID: string
+  readonly title: string
+  /** How often in a row. */
+  readonly failures: number
+  /** Where it was last tried. */
+  readonly url: string
+  /** Why it cannot be continued. */
+  readonly cause: string
+  /** In how many milliseconds it is tried again. */
+  readonly next: number
+}
+
+/** The runners of the last minute, the trees that wait for a host, those that cannot be continued, and the latest takeovers of the last hour. */
 export interface ClusterStatus {
   readonly runners: ReadonlyArray<RunnerStatus>
   readonly waiting: ReadonlyArray<WaitingTree>
+  readonly failing: ReadonlyArray<FailingTree>
   readonly takeovers: ReadonlyArray<Takeover>
 }
 
@@ -72,7 +87,7 @@ export interface ClusterStatus {
 const most = { trees: 24, takeovers: 50 }
 
 /** A schema that the user may not look into has no tables for them, and the last column says that. */
-const present = `SELECT to_regclass('cluster_waiting') IS NOT NULL AS found,
+const present = `SELECT to_regclass('cluster_failure') IS NOT NULL AS found,
   coalesce((SELECT NOT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = 'skein'), false) AS hidden`
 
 interface HeldRow {
@@ -96,7 +111,7 @@ interface TakeoverRow {
   readonly took: number
 }
 
-const taken = `SELECT root_id, from_url, to_url, ${since("at")} AS ago, took FROM cluster_takeover
+const taken = `SELECT root_id, from_url, to_url, ${since("at")} AS ago, greatest(0, took) AS took FROM cluster_takeover
   ORDER BY at DESC LIMIT ${most.takeovers}`
 
 interface WaitingRow extends Omit<WaitingTree, "rootID"> {
@@ -109,6 +124,16 @@ const waiting = `SELECT tree.root_id, title, host, tree.directory
   WHERE seen > clock_timestamp() - interval '1 minute'
     AND (owner IS NULL OR lease_until <= extract(epoch FROM clock_timestamp()) * 1000)
   ORDER BY tree.root_id LIMIT ${most.trees}`
+
+interface FailingRow extends Omit<FailingTree, "rootID"> {
+  readonly root_id: string
+}
+
+/** One that was tried, and is not tried again, works. */
+const failing = `SELECT tree.root_id, title, failures, url, cause,
+    CAST(greatest(0, extract(epoch FROM next_try - clock_timestamp()) * 1000) AS DOUBLE PRECISION) AS next
+  FROM cluster_failure AS tree JOIN session ON session.id = tree.root_id
+  WHERE next_try > clock_timestamp() - interval '10 seconds' ORDER BY failures DESC, tree.root_id LIMIT ${most.trees}`
 
 const Count = Schema.optionalWith(Schema.Number, { default: () => 0 })
 
@@ -128,7 +153,7 @@ const runner = (member: Member, isGone: boolean, rows: ReadonlyArray<HeldRow>): 
   return {
     url: member.url,
     host: hostOf(member.owner) ?? "",
-    port: Number(new URL(member.url).port),
+    port: URL.canParse(member.url) ? Number(new URL(member.url).port) : 0,
     pid: pidOf(member.owner) ?? 0,
     state: isGone ? "dead" : isSilent(member) ? "silent" : "alive",
     trees: rows[0]?.trees ?? 0,
@@ -151,12 +176,13 @@ const read = Effect.gen(function*() {
     { readonly found: boolean; readonly hidden: boolean }
   >(present)
   if (hidden) return yield* hiddenSchema
-  if (!found) return { runners: [], waiting: [], takeovers: [] }
-  const [members, rows, moves, trees] = yield* Effect.all([
+  if (!found) return { runners: [], waiting: [], failing: [], takeovers: [] }
+  const [members, rows, moves, trees, failures] = yield* Effect.all([
     readMembers,
     sql.unsafe<HeldRow>(held),
     sql.unsafe<TakeoverRow>(taken),
-    sql.unsafe<WaitingRow>(waiting)
+    sql.unsafe<WaitingRow>(waiting),
+    sql.unsafe<FailingRow>(failing)
   ])
   const runners = yield* Effect.forEach(members, (member) =>
     Effect.map(
@@ -172,6 +198,7 @@ const read = Effect.gen(function*() {
       ...tree,
       host: machineOf(tree.host).host
     })),
+    failing: failures.map(({ root_id: rootID, ...tree }) => ({ rootID, ...tree })),
     takeovers: moves.map(({ ago, from_url: from, root_id: rootID, to_url: to, took }) => ({
       rootID,
       ...(from === null ? {} : { from }),

@@ -36,9 +36,12 @@ export const entryTable = `CREATE TABLE IF NOT EXISTS cluster_member (
   load TEXT NOT NULL, proof TEXT NOT NULL
 )`
 
-/** Milliseconds since a time, as a number: an integer would end after 24 days. */
+/**
+ * Milliseconds since a time, as a number: an integer would end after 24 days. 0 if the time is still to come, because the
+ * clock of the database was set back.
+ */
 export const since = (column: string): string =>
-  `CAST(round(extract(epoch FROM clock_timestamp() - ${column}) * 1000) AS DOUBLE PRECISION)`
+  `CAST(greatest(0, round(extract(epoch FROM clock_timestamp() - ${column}) * 1000)) AS DOUBLE PRECISION)`
 
 const readServers = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   sql.unsafe<Member>(

@@ -20,6 +20,7 @@ import {
   readMembers,
   readPresent
 } from "./entries.ts"
+import { failureTable } from "./failures.ts"
 import { placeTables } from "./placeTables.ts"
 import { outOfReach } from "./reach.ts"
 import { shareTables } from "./shares.ts"
@@ -28,6 +29,7 @@ const tables = [
   ...shareTables,
   ...placeTables,
   entryTable,
+  failureTable,
   `CREATE TABLE IF NOT EXISTS cluster_takeover (
     root_id TEXT NOT NULL, from_url TEXT, to_url TEXT NOT NULL, at TIMESTAMPTZ NOT NULL, took INTEGER NOT NULL
   )`,

@@ -5,7 +5,7 @@
 import { Governor } from "@skein/core/Governor"
 import { Leases } from "@skein/core/Leases"
 import { SessionStorage } from "@skein/core/SessionStorage"
-import { isOutage, type StorageError } from "@skein/core/StorageError"
+import { type StorageError } from "@skein/core/StorageError"
 import type { SessionID } from "@skein/domain/Id"
 import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
@@ -13,6 +13,7 @@ import * as Effect from "effect/Effect"
 import * as FiberMap from "effect/FiberMap"
 import * as Random from "effect/Random"
 import type { Bring } from "./bring.ts"
+import { type Failures, isOut } from "./failures.ts"
 import type { Places } from "./places.ts"
 import type { TakeUp } from "./takeUp.ts"
 
@@ -65,6 +66,7 @@ export const sweep = (options: {
   readonly hasLeft: (rootID: SessionID) => Effect.Effect<boolean>
   readonly places: Places
   readonly bring: Bring
+  readonly failures: Failures
 }) =>
   Effect.gen(function*() {
     const storage = yield* SessionStorage
@@ -81,11 +83,10 @@ export const sweep = (options: {
       Effect.zipRight(
         // Before it works, so that its own status comes after.
         options.places.over(rootID),
-        Effect.catchAll(options.takeUp(rootID, since, claim), (error) =>
+        options.failures.watch(rootID, options.takeUp(rootID, since, claim)).pipe(
           // Once the storage is back, the next look finds the tree.
-          Effect.sync(() =>
-            error._tag === "StorageError" && isOutage(error) ? undefined : void failed.set(rootID, patience)
-          ))
+          Effect.catchAll((error) => Effect.sync(() => isOut(error) ? undefined : void failed.set(rootID, patience)))
+        )
       )
 
     /** Its files may be kept elsewhere. */
@@ -125,7 +126,9 @@ export const sweep = (options: {
       const free = yield* leases.due(yield* storage.unfinished)
       yield* options.places.keep(new Set(free))
       waiting = seenAgain(waiting, free, now)
+      const resting = yield* options.failures.resting(free)
       for (const rootID of yield* inOrder(free, options.isMine)) {
+        if (resting.has(rootID)) continue
         const { looks, since } = waiting.get(rootID) ?? { looks: 0, since: now }
         const isWelcome = isFull ? looks > modesty : options.isMine(rootID) || looks > courtesy
         if (!failed.has(rootID) && isWelcome && !(yield* options.hasLeft(rootID))) {

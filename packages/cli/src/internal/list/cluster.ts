@@ -41,7 +41,7 @@ const rowOf = ({ age, host, load, pid, port, silence, state, trees, url }: Runne
 ]
 
 /** What the table cannot show, on standard error. */
-const remarks = ({ runners, takeovers, waiting }: ClusterStatus): ReadonlyArray<string> => {
+const remarks = ({ failing, runners, takeovers, waiting }: ClusterStatus): ReadonlyArray<string> => {
   const times = takeovers.map(({ took }) => took).toSorted((a, b) => a - b)
   const middle = times[times.length >> 1]
   return [
@@ -53,6 +53,11 @@ const remarks = ({ runners, takeovers, waiting }: ClusterStatus): ReadonlyArray<
       : []),
     ...waiting.map(({ directory, host, rootID }) =>
       `${rootID} waits for a server on the host ${escapeLine(host)}: its directory is ${escapeLine(directory)} there.`
+    ),
+    ...failing.map(({ cause, failures, next, rootID }) =>
+      `${rootID} cannot be continued: ${escapeLine(cause)}. ${
+        failures === 1 ? "One try" : `${failures} tries`
+      } failed; the next is in ${Math.ceil(next / 1_000)} s. To end it, delete it: skein sessions delete ${rootID}`
     ),
     ...(middle === undefined
       ? []

@@ -74,6 +74,9 @@ const publishEnd = Effect.fnUntraced(
     yield* setStatus(live, { type: "idle" })
     const now = yield* Clock.currentTimeMillis
     const failed = Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause)
+    if (failed && Option.isSome(Cause.dieOption(exit.cause))) {
+      yield* Effect.logError(`A defect ended a turn of ${live.info.id}`, exit.cause)
+    }
     const { turn } = live.info
     const over = turn === undefined ? [] : [live.record.change(now, { turn: { ...turn, ended: ended(exit, now) } })]
     yield* journal.commit([

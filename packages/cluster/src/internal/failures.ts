@@ -1,0 +1,119 @@
+/** Owns which trees cannot be continued, for all runners. Each is left alone for longer and longer: tries cost others time. */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { elapsed } from "@skein/core/MonotonicClock"
+import { makeRepeatedLog } from "@skein/core/RepeatedLog"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import { isOutage, StorageError } from "@skein/core/StorageError"
+import type { SessionID } from "@skein/domain/Id"
+import * as Effect from "effect/Effect"
+
+/** For how long after it was taken up a tree must not be free again, in milliseconds. Later, it has worked in between. */
+const trial = 30_000
+
+/** For how long a tree is left alone at most, in seconds. */
+const longest = 300
+
+/** After how long a failure counts as the first again, in seconds: by then it has worked in between. */
+const forgotten = 600
+
+/** The table. */
+export const failureTable = `CREATE TABLE IF NOT EXISTS cluster_failure (
+  root_id TEXT PRIMARY KEY, failures INTEGER NOT NULL, url TEXT NOT NULL, cause TEXT NOT NULL,
+  next_try TIMESTAMPTZ NOT NULL
+)`
+
+/** Whether an error says that the storage is away: that is no fault of the tree. */
+export const isOut = (error: unknown): boolean => error instanceof StorageError && isOutage(error)
+
+/** How much of a cause is kept, in characters. */
+const told = 500
+
+/** Says why nothing more comes of a tree that was taken up: what of it cannot be read. */
+const unreadableOf = (rootID: SessionID) =>
+  Effect.gen(function*() {
+    const storage = yield* SessionStorage
+    const found = yield* Effect.all([storage.sessions({ rootID }), storage.runs({ rootID }), storage.inbox(rootID)])
+    return found.flatMap(({ unreadable }) => unreadable)[0]
+  }).pipe(
+    Effect.map((row) =>
+      row === undefined
+        ? "its work ended before it was done, which the log of the server explains"
+        : `${row.id} cannot be read (${row.reason})`
+    ),
+    Effect.catchAll(({ message }) => Effect.succeed(message))
+  )
+
+/** Makes what the runner at this address knows of failures. */
+export const makeFailures = (url: string) =>
+  Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    const storage = yield* SessionStorage
+    const repeated = yield* makeRepeatedLog
+    const clock = yield* Effect.clock
+    /** When this runner took up which trees. */
+    const taken = new Map<SessionID, number>()
+
+    /** This runner took a tree up, and it is as unfinished as before. Without a cause, it is looked for. */
+    const failed = (rootID: SessionID, cause?: string): Effect.Effect<void> =>
+      Effect.gen(function*() {
+        const why = cause ?? (yield* Effect.provideService(unreadableOf(rootID), SessionStorage, storage))
+        const [row] = yield* sql.unsafe<{ readonly failures: number }>(
+          `INSERT INTO cluster_failure AS known (root_id, failures, url, cause, next_try)
+              VALUES ($1, 1, $2, $3, clock_timestamp() + interval '1 second')
+              ON CONFLICT (root_id) DO UPDATE SET url = excluded.url, cause = excluded.cause,
+                failures = CASE WHEN known.next_try < clock_timestamp() - interval '${forgotten} seconds'
+                  THEN 1 ELSE known.failures + 1 END,
+                next_try = clock_timestamp() + interval '1 second' *
+                  CASE WHEN known.next_try < clock_timestamp() - interval '${forgotten} seconds'
+                  THEN 1 ELSE least(${longest}, power(2, least(known.failures, 20))) END
+              RETURNING failures`,
+          [rootID, url, why.slice(0, told).toWellFormed()]
+        )
+        if (row?.failures === 1) {
+          yield* Effect.logError(
+            `${rootID} cannot be continued: ${why}. It is tried again from time to time; \`skein cluster status\` lists it.`
+          )
+        }
+      }).pipe(
+        Effect.catchAll(({ message }) =>
+          repeated.failed(`That ${rootID} cannot be continued could not be stored`, message)
+        )
+      )
+
+    /** A tree that is free, although this runner has just taken it up, is as unfinished as before. */
+    const noteFailed = (free: ReadonlyArray<SessionID>) =>
+      Effect.suspend(() => {
+        const now = elapsed(clock)
+        for (const [rootID, at] of taken) if (now - at > trial) taken.delete(rootID)
+        return Effect.forEach(free.filter((rootID) => taken.delete(rootID)), (rootID) => failed(rootID))
+      })
+
+    const read = sql.unsafe<{ readonly root_id: string }>(
+      "SELECT root_id FROM cluster_failure WHERE next_try > clock_timestamp()"
+    ).pipe(
+      Effect.zipLeft(repeated.worked),
+      Effect.map((rows): ReadonlySet<string> => new Set(rows.map(({ root_id }) => root_id))),
+      Effect.catchAll(({ message }) =>
+        Effect.as(
+          repeated.failed("The table of trees that cannot be continued could not be read", message),
+          new Set<string>()
+        )
+      )
+    )
+
+    return {
+      /** Those that are to be left alone, of these trees that nobody works in. */
+      resting: (free: ReadonlyArray<SessionID>): Effect.Effect<ReadonlySet<string>> =>
+        free.length === 0 ? Effect.succeed(new Set()) : Effect.zipRight(noteFailed(free), read),
+      /** Takes a tree up, and notes if that fails, now or soon after. */
+      watch: <E extends { readonly message: string }, R>(rootID: SessionID, takeUp: Effect.Effect<boolean, E, R>) =>
+        takeUp.pipe(
+          Effect.map((isTaken) => isTaken ? void taken.set(rootID, elapsed(clock)) : undefined),
+          Effect.tapError((error) => isOut(error) ? Effect.void : failed(rootID, error.message)),
+          Effect.catchAllDefect((defect) => failed(rootID, String(defect)))
+        )
+    }
+  })
+
+/** What a runner knows of failures. */
+export type Failures = Effect.Effect.Success<ReturnType<typeof makeFailures>>

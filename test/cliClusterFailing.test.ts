@@ -1,0 +1,74 @@
+/** A tree that no server can continue is left alone for longer and longer, and said to be such; odd rows break no list. */
+import { afterAll, expect, it, vi } from "vitest"
+import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { atEnd } from "./support/atEnd.ts"
+import { startRunner } from "./support/cluster.ts"
+import { startLlm } from "./support/llm.ts"
+
+vi.setConfig({ testTimeout: 120_000 })
+
+const postgres = await startPostgres().catch((error: unknown) => String(error))
+
+interface Status {
+  readonly runners: ReadonlyArray<{ readonly url: string; readonly silence: number }>
+  readonly failing: ReadonlyArray<{ readonly rootID: string; readonly failures: number; readonly cause: string }>
+  readonly takeovers: ReadonlyArray<{ readonly rootID: string }>
+}
+
+if (typeof postgres === "string") {
+  it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
+} else {
+  afterAll(postgres.stop)
+
+  const start = async (name: string) => {
+    await postgres.create(name)
+    const llm = await startLlm(() => "All is done.")
+    atEnd(llm.close)
+    const first = await startRunner(llm, postgres.url(name))
+    const second = await startRunner(llm, postgres.url(name))
+    const status = async (): Promise<Status> => (await second.send("/v1/cluster")).json
+    return { first, second, status, query: (sql: string) => postgres.query(name, sql), db: postgres.url(name) }
+  }
+
+  it.each([
+    [
+      "a prompt that cannot be read",
+      (id: string) =>
+        `INSERT INTO skein.inbox (id, session_id, kind, data, version)
+          VALUES ('msg_01m84zzzzz0000aaaaaaaa', '${id}', 'prompt', '{broken', 1)`,
+      "msg_01m84zzzzz0000aaaaaaaa cannot be read"
+    ],
+    [
+      "a run of an unknown state",
+      (id: string) =>
+        `INSERT INTO skein.run (id, task_id, parent_id, root_id, state, data, version)
+          VALUES ('run_01m84zzzzz0000aaaaaaaa', '${id}', '${id}', '${id}', 'weird', '{"state":"weird"}', 1)`,
+      "run_01m84zzzzz0000aaaaaaaa cannot be read"
+    ]
+  ])("%s is tried after longer and longer pauses, by all servers together", async (what, insert, cause) => {
+    const { db, first, query, status } = await start(what.includes("prompt") ? "inbox" : "run")
+    const { json: { id } } = await first.send("/v1/sessions", { directory: first.at.project, title: "t" })
+    await query(insert(id))
+    const of = async () => (await status()).failing.find(({ rootID }) => rootID === id)
+    while (((await of())?.failures ?? 0) < 3);
+    const { failing: [failing], takeovers } = await status()
+    expect(failing?.cause).toContain(cause)
+    // One is under way at most. Without the pauses there is one every half second.
+    expect(takeovers.filter(({ rootID }) => rootID === id).length).toBeLessThanOrEqual((failing?.failures ?? 0) + 1)
+    const shown = await first.at.run(["cluster", "status", "--db", db])
+    expect(shown.stderr).toContain(`${id} cannot be continued: ${cause}`)
+    expect((await first.send(`/v1/sessions/${id}`, undefined, "DELETE")).status).toBe(204)
+    expect(await of()).toBeUndefined()
+  })
+
+  it("a server that was seen in the future, or has no address, is listed with the others", async () => {
+    const { query, status } = await start("future")
+    await query(
+      `INSERT INTO skein.cluster_member SELECT 'odd', 'odd', seen, clock_timestamp() + interval '10 minutes', load, proof
+      FROM skein.cluster_member LIMIT 1`
+    )
+    const { runners } = await status()
+    expect(runners).toHaveLength(3)
+    expect(runners.find(({ url }) => url === "odd")?.silence).toBe(0)
+  })
+}
