@@ -7,6 +7,7 @@ import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { startLlm } from "./support/llm.ts"
 import { serversOf, startServer } from "./support/server.ts"
+import { until } from "./support/until.ts"
 
 vi.setConfig({ testTimeout: 120_000 })
 
@@ -128,3 +129,53 @@ it.skipIf(!works)("a command that names no file of Skein's own sees none", async
   expect(results).toHaveLength(calls.length)
   for (const [at, result] of results.entries()) expect(result, JSON.stringify(calls[at])).not.toContain(token)
 })
+
+it.each(works ? ["auto", "off"] : ["off"])(
+  "nothing reads what another server of the machine keeps, nor credentials of the user (sandbox: %s)",
+  async (mode) => {
+    const { ask, home, project, start } = await world({ sandbox: mode })
+    const data = join(home, "data-b")
+    const elsewhere = join(home, "elsewhere")
+    mkdirSync(elsewhere)
+    const file = join(elsewhere, "token")
+    writeFileSync(file, `${token}\n`, { mode: 0o600 })
+    const other = start(["serve", "--token-file", file], { env: { XDG_DATA_HOME: data } })
+    atEnd(async () => {
+      other.child.kill("SIGTERM")
+      await other.ended
+    })
+    await until(() => /^(http:\S+)\n/m.exec(other.output())?.[1])
+    const directory = join(data, "skein", "servers")
+    const record = join(directory, readdirSync(directory).find((each) => each.endsWith(".json")) ?? "")
+    expect(readFileSync(record, "utf8")).toContain(token)
+    writeFileSync(join(home, ".pgpass"), `localhost:*:*:me:${token}\n`, { mode: 0o600 })
+    const pgpass = join(home, ".pgpass")
+    writeFileSync(join(project, "plain.txt"), "in sight\n")
+    const calls = [
+      ...[record, file, pgpass].flatMap((path) => [
+        read(path),
+        bash(`cat ${path}`),
+        bash(`cat < ${path}`),
+        bash(`cp ${path} copy && cat copy`, ["write", "network"]),
+        { tool: "grep", args: { pattern: "t0ken", path } },
+        { tool: "write", args: { filePath: path, content: "{}" } }
+      ]),
+      ...[directory, data, elsewhere, home, "/"].flatMap((path) => [
+        { tool: "grep", args: { pattern: "t0ken", path: path === "/" ? home : path } },
+        ...mode === "off" ? [] : [bash(`ls ${path} > /dev/null; grep -rs t0ken ${path === "/" ? home : path}`)]
+      ]),
+      bash(`cat ${directory}/*.json`),
+      bash(`cat ~/.pg*`),
+      bash("cat plain.txt")
+    ]
+    const results = await ask(calls)
+    expect(results).toHaveLength(calls.length)
+    for (const [at, result] of results.entries()) {
+      expect(result, JSON.stringify(calls[at])).not.toContain(token)
+    }
+    expect(results[0]).toMatch(refused)
+    expect(results.at(-1)).toContain("in sight")
+    expect(readFileSync(record, "utf8")).toContain(token)
+    expect(readFileSync(pgpass, "utf8")).toContain(token)
+  }
+)

@@ -30,6 +30,11 @@ export class DataDirs extends Context.Tag("@skein/config/DataDirs")<DataDirs, {
   readonly servers: string
   /** The git worktrees of isolated tasks. */
   readonly worktrees: string
+  /**
+   * Where all programs of Skein of this user write down where they keep their files: the same directory, whatever
+   * `XDG_` variables say.
+   */
+  readonly register: string
   /** Files with secrets of this program that lie elsewhere, such as that of `--token-file`. */
   readonly secretFiles?: ReadonlyArray<string>
 }>() {
@@ -66,6 +71,7 @@ const make = Effect.fnUntraced(function*(options: { readonly database?: string }
     database: database === ":memory:" || /^[a-z][a-z0-9+.-]*:\/\//i.test(database) ? database : resolve(database),
     spill: join(data, "spill"),
     servers: join(data, "servers"),
-    worktrees: join(data, "worktrees")
+    worktrees: join(data, "worktrees"),
+    register: join(home, ".local", "state", "skein", "places")
   }
 })

@@ -22,7 +22,8 @@ it.effect("are in the home directory by default", () =>
       database: "/h/.local/share/skein/skein.db",
       spill: "/h/.local/share/skein/spill",
       servers: "/h/.local/share/skein/servers",
-      worktrees: "/h/.local/share/skein/worktrees"
+      worktrees: "/h/.local/share/skein/worktrees",
+      register: "/h/.local/state/skein/places"
     })
   }))
 

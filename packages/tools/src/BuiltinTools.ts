@@ -13,6 +13,7 @@ import { makeBash } from "./BashTool.ts"
 import { makeEdit } from "./EditTool.ts"
 import { makeGlob } from "./GlobTool.ts"
 import { makeGrep } from "./GrepTool.ts"
+import { enterPlace } from "./internal/knownPlaces.ts"
 import { makeList } from "./ListTool.ts"
 import { Network } from "./Network.ts"
 import * as NodeOwner from "./NodeOwner.ts"
@@ -67,6 +68,8 @@ export interface Place {
   readonly own?: ReadonlyArray<string>
   /** Files and directories besides the data directory that no tool and no command sees. Absolute. */
   readonly secret?: ReadonlyArray<string>
+  /** The register of all programs of Skein of this user, absolute: their files are hidden as well. */
+  readonly register?: string
   /** The user's config, absolute. A person is asked before each look at what may hold keys. */
   readonly settings?: string
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -88,7 +91,7 @@ export interface ShellOptions<E = never> {
  * What the tools of all projects share on this machine, and the files that keep texts that are too long for a model.
  */
 export const layerMachine = (
-  { dataDirectory, environment, own = [], secret = [], settings }: Place
+  { dataDirectory, environment, own = [], register, secret = [], settings }: Place
 ): Layer.Layer<Machine | Spill, never, FileSystem.FileSystem | Path.Path> =>
   Layer.mergeAll(
     Network.layer({ environment }),
@@ -97,9 +100,12 @@ export const layerMachine = (
       own: [dataDirectory, ...own, ...secret],
       dataDirectory,
       secret,
+      environment,
+      ...(register === undefined ? {} : { register }),
       ...(settings === undefined ? {} : { settings })
     }),
     Ripgrep.layer({ environment }),
+    register === undefined ? Layer.empty : Layer.effectDiscard(enterPlace(register, { dataDirectory, secret })),
     SeenFiles.layer,
     SpillFiles.layerSpill
   ).pipe(

@@ -8,11 +8,13 @@ import type { ToolCaller, ToolError } from "@skein/core/Tool"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { type CredentialFiles, makeCredentialFiles } from "./internal/credentialFiles.ts"
 import { hasOtherNames, makeRealPath } from "./internal/files/realPath.ts"
+import { isOwnForm } from "./internal/ownForms.ts"
 import { isPlan, isProtected, isProtectedInHome } from "./internal/protectedNames.ts"
 import { refuse, refuseOwn } from "./internal/refusal.ts"
-import { makeSecretFiles, realOf } from "./internal/secretFiles.ts"
-import { isIn } from "./internal/within.ts"
+import { makeSecretFiles, realOf, type SecretFiles } from "./internal/secretFiles.ts"
+import { isBelow, isIn } from "./internal/within.ts"
 import { SpillFiles } from "./SpillFiles.ts"
 
 /** Where a path leads. */
@@ -31,6 +33,8 @@ export interface Target {
   readonly linked: boolean
   /** Whether a person is asked before each look at it: it is the user's config, which may hold keys. */
   readonly personal?: boolean
+  /** Whether a person is asked before each look at it: programs of the user keep keys or passwords in it. */
+  readonly credential?: boolean
 }
 
 /** Which files are Skein's own, all absolute. */
@@ -41,6 +45,10 @@ export interface OwnFiles {
   readonly dataDirectory?: string
   /** More files and directories that no call sees. */
   readonly secret?: ReadonlyArray<string>
+  /** The register of all programs of Skein of this user. No call sees their files either. */
+  readonly register?: string
+  /** The environment, which names files with credentials. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
   /** The user's config. A person is asked before each look at what may hold keys. */
   readonly settings?: string
 }
@@ -81,6 +89,7 @@ const named = (target: Target): Effect.Effect<Target> =>
  */
 const makeGuarded = Effect.fnUntraced(function*(
   { home, own = [], settings }: OwnFiles & { readonly home?: string | undefined },
+  { secrets, credentials }: Hidden,
   realPath: (at: string) => Effect.Effect<string, ToolError>,
   within: (directory: string, at: string) => boolean
 ) {
@@ -92,20 +101,26 @@ const makeGuarded = Effect.fnUntraced(function*(
     const config = settings === undefined ? undefined : yield* resolved(settings)
     const isOurs = (real: string, directory: string) =>
       all.some((each) => within(each, real) && !within(each, directory))
+      || isOfOther(secrets.treeOf(real), directory)
       || (realHome !== undefined && isProtectedInHome(real, directory, realHome))
     const isPersonal = (real: string, directory: string) =>
       config !== undefined && within(config, real) && !within(config, directory)
       && !isForModels(real.slice(config.length + 1))
     return { isOurs, isPersonal }
   }))
+  const isOfOther = (tree: string | undefined, directory: string) => tree !== undefined && !within(tree, directory)
   return (target: Target, caller: ToolCaller) =>
     target.place === "spill" || isPlan(target.shown)
       ? Effect.succeed(target)
-      : Effect.zipWith(ours, resolved(caller.directory), ({ isOurs, isPersonal }, directory): Target => ({
-        ...target,
-        protected: target.protected || isOurs(target.real, directory),
-        personal: isPersonal(target.real, directory)
-      }))
+      : Effect.zipWith(ours, resolved(caller.directory), ({ isOurs, isPersonal }, directory): Target => {
+        const credential = credentials.has(target.real, target.place === "inside")
+        return {
+          ...target,
+          protected: target.protected || credential || isOurs(target.real, directory),
+          personal: isPersonal(target.real, directory),
+          ...(credential ? { credential } : {})
+        }
+      })
 })
 
 /** Whether a file of the user's config is there to be read by models: texts, and what skills, agents and commands need. */
@@ -114,9 +129,19 @@ const isForModels = (path: string): boolean => /^(?:skills?|agents?|commands?)(?
 /** Memory and environment of processes: Skein's own contain its keys. */
 const isOfProcess = (real: string): boolean => /^\/proc\/\d+\/(?:task\/\d+\/)?(?:environ|mem)$/.test(real)
 
+/** What is kept from models: by all consents, and by all but that of a person. */
+interface Hidden {
+  readonly secrets: SecretFiles
+  readonly credentials: CredentialFiles
+}
+
+const makeHidden = (options: OwnFiles & { readonly home?: string | undefined }): Hidden => ({
+  secrets: makeSecretFiles(options),
+  credentials: makeCredentialFiles(options.home, options.environment ?? {})
+})
+
 /** Keeps files from calls that none may see: by the path where they are, and by that of a link to them. */
-const makeSecrets = (own: OwnFiles, path: Path.Path) => {
-  const secrets = makeSecretFiles(own)
+const makeSecrets = (own: OwnFiles, { credentials, secrets }: Hidden, path: Path.Path) => {
   const refuseSecret = (target: Target, given: string, lexical: string) => {
     if (target.place === "spill") return Effect.succeed(target)
     const link = path.join(realOf(path.dirname(lexical)), path.basename(lexical))
@@ -124,16 +149,26 @@ const makeSecrets = (own: OwnFiles, path: Path.Path) => {
       ? refuseOwn(given)
       : Effect.succeed(target)
   }
-  const hides = ({ real }: Target, look: "names" | "contents" = "names") => {
+  const hiddenIn = (real: string) => {
     const personal = own.settings === undefined ? [] : [realOf(own.settings)].filter((each) => !isIn(real, each))
-    const hidden = [...secrets.apart(real), ...personal].filter((each) => real === "/" || isIn(each, real))
-    if (hidden.length === 0 && look === "names") return undefined
+    return [...secrets.apart(real), ...personal].filter((each) => isBelow(each, real))
+  }
+  const hides = ({ credential, place, real }: Target, look: "names" | "contents" = "names") => {
+    const hidden = hiddenIn(real)
+    const inside = place === "inside"
     return (below: string) => {
       const at = path.join(real, below)
-      return hidden.some((each) => isIn(at, each)) || (look === "contents" && secrets.isAlias(at))
+      return hidden.some((each) => isIn(at, each)) || isOwnForm(at)
+        || (look === "contents" && (secrets.isAlias(at) || (credential !== true && credentials.has(at, inside))))
     }
   }
-  return { hides, refuseSecret }
+  const holds = ({ place, real }: Target) => {
+    // The shell finds files by a pattern in what is before it.
+    const directory = /[*?[]/.test(real) ? path.dirname(real.replace(/[*?[].*$/s, "x")) : real
+    return hiddenIn(directory).length > 0
+      || (place === "outside" && credentials.places().some((each) => isBelow(each, directory) && each !== real))
+  }
+  return { hides, holds, refuseSecret }
 }
 
 /** Resolves the paths of calls. */
@@ -149,10 +184,12 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
    */
   readonly confirm: (input: object, path: string, caller: ToolCaller) => Effect.Effect<Target, ToolError>
   /**
-   * Says of paths relative to a directory whether they are Skein's own, so that no search shows them. `undefined` if
-   * none is. Who shows contents has to ask for other names of such files, too.
+   * Says of paths relative to a directory whether no search shows them: they are Skein's own, or hold credentials. Who
+   * shows contents has to ask for that.
    */
-  readonly hides: (directory: Target, look?: "names" | "contents") => ((path: string) => boolean) | undefined
+  readonly hides: (directory: Target, look?: "names" | "contents") => (path: string) => boolean
+  /** Whether known files of Skein's own, or credentials, lie below a directory, or where a pattern is looked for. */
+  readonly holds: (directory: Target) => boolean
 }>() {
   /** Paths of the file system; `home` is what `~/` means. */
   static readonly layer = (
@@ -170,8 +207,9 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
         const within = (directory: string, at: string) =>
           at === directory || at.startsWith(directory.endsWith(path.sep) ? directory : directory + path.sep)
 
-        const protect = yield* makeGuarded(options, realPath, within)
-        const { hides, refuseSecret } = makeSecrets(options, path)
+        const hidden = makeHidden(options)
+        const protect = yield* makeGuarded(options, hidden, realPath, within)
+        const { hides, holds, refuseSecret } = makeSecrets(options, hidden, path)
 
         const posix = (at: string) => path.sep === "/" ? at : at.replaceAll(path.sep, "/")
 
@@ -229,7 +267,7 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
               )
           })
 
-        return { decide, confirm, hides }
+        return { decide, confirm, hides, holds }
       })
     )
 }

@@ -50,6 +50,8 @@ export interface SandboxOptions {
   readonly own?: ReadonlyArray<string>
   /** Such files and directories that no consent shows to a command; the data directory is one. */
   readonly secret?: ReadonlyArray<string>
+  /** The register of all programs of Skein of this user, absolute. No consent shows their files either. */
+  readonly register?: string
   /** Paths that commands may read besides the system and toolchains; absolute, or with `~/`. */
   readonly read?: ReadonlyArray<string>
   /** Whether a person is asked before a command runs, as without a sandbox. */

@@ -30,8 +30,8 @@ describe("a tool that changes a file asks each time", () => {
     Effect.gen(function*() {
       const { data, home, top } = yield* world
       const project = path.join(home, "project")
-      const own = [data, path.join(project, "skein.db"), path.join(project, "skein.db-wal")]
-      const layer = Paths.layer({ home, own }).pipe(
+      const own = [data, path.join(project, "mine.db"), path.join(project, "mine.db-wal")]
+      const layer = Paths.layer({ home, own, dataDirectory: data }).pipe(
         Layer.provide(SpillFiles.layer(data)),
         Layer.provide(NodeContext.layer)
       )
@@ -44,7 +44,7 @@ describe("a tool that changes a file asks each time", () => {
         )
       yield* Effect.gen(function*() {
         const table: ReadonlyArray<readonly [directory: string, given: string, expected: boolean]> = [
-          [home, ".local/share/skein/trust.json", true],
+          [home, ".local/share/other/trust.json", true],
           [home, ".ssh/authorized_keys", true],
           [home, ".npmrc", true],
           [home, ".cache/x", true],
@@ -57,15 +57,17 @@ describe("a tool that changes a file asks each time", () => {
           [project, "../.npmrc", true],
           [project, "../notes.txt", false],
           [project, ".npmrc", false],
-          [project, "skein.db", true],
-          [project, "skein.db-wal", true],
-          [project, "skein.db2", false],
+          [project, "mine.db", true],
+          [project, "mine.db-wal", true],
+          [project, "mine.db2", false],
           [path.join(home, ".config/nvim"), "init.lua", false],
           [path.join(home, ".config/nvim"), "../../.ssh/config", true],
           // An isolated task works below the data directory.
-          [path.join(data, "worktrees/a"), "file.ts", false]
+          [path.join(data, "worktrees/0123456789abcdef/ses_1"), "file.ts", false],
+          [path.join(data, "worktrees/0123456789abcdef/ses_1"), "../ses_2/file.ts", true]
         ]
         for (const [directory, given, expected] of table) {
+          fs.mkdirSync(path.dirname(path.resolve(directory, given.replace(/^~/, home))), { recursive: true })
           fs.mkdirSync(directory, { recursive: true })
           expect(yield* isProtected(directory, given), `${given} in ${directory}`).toBe(expected)
         }

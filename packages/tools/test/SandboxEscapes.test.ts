@@ -1,5 +1,6 @@
 /** Ways out of the sandbox, each as somebody would try it. */
 import { describe, expect, it } from "@effect/vitest"
+import { Sandbox } from "@skein/tools/Sandbox"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
 import { createServer } from "node:net"
@@ -66,16 +67,38 @@ describe.skipIf(!works)("out of a sandbox (needs bubblewrap)", () => {
             code: 3
           })
         }
-        // What somebody has consented to, and sockets of its own, are no way out.
-        expect(yield* runIn({ directory: repo, approved: sockets }, talk(sockets[1] ?? ""))).toMatchObject({
-          output: "heard\n"
-        })
+        // No consent opens a socket, also none to what is above it. Sockets of its own are no way out.
+        for (const more of [{ approved: sockets }, { visible: sockets }, { visible: [top] }, { visible: ["/"] }]) {
+          for (const socket of sockets) {
+            expect(yield* runIn({ directory: repo, approved: [], ...more }, talk(socket))).toMatchObject({ code: 3 })
+          }
+        }
         const own = `${node} -e '
           const net = require("net")
           net.createServer((c) => c.end("own")).listen("mine", () => {
             net.connect("mine").on("data", (d) => { console.log(String(d)); process.exit() })
           })'`
         expect(yield* runIn({ directory: repo, approved: [] }, own)).toMatchObject({ output: "own\n" })
+      }).pipe(Effect.provide(layerIn(top)))
+    })))
+
+  it.live("leads no consent to the root directory, nor to what every sandbox has for itself", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { repo, top } = yield* world
+      const home = path.join(top, "home")
+      fs.mkdirSync(path.join(home, "private"), { recursive: true })
+      const others = fs.mkdtempSync("/tmp/skein-others-")
+      yield* Effect.addFinalizer(() => Effect.sync(() => fs.rmSync(others, { recursive: true })))
+      const line =
+        `echo quiet > /dev/null && test $(ls -d /proc/[0-9]* | wc -l) -lt 10 && echo few; ls -A /run; ls -d ${others}; ls -A ${home}`
+      yield* Effect.gen(function*() {
+        const usual = yield* runIn({ directory: repo, approved: [] }, line)
+        expect(usual.output).toMatch(/^few\n.gitconfig\nls: cannot access/)
+        for (const place of ["/", "/proc", "/proc/1", "/dev", "/run", "/run/user", "/tmp"]) {
+          const places = { approved: [place], reached: [place], visible: [place] }
+          expect(yield* runIn({ directory: repo, ...places }, line), place).toEqual(usual)
+        }
+        expect((yield* Effect.flatMap(Sandbox, ({ limits }) => limits))?.sees("/")).toBe(true)
       }).pipe(Effect.provide(layerIn(top)))
     })))
 

@@ -302,11 +302,12 @@ const databaseFiles = (database: string): ReadonlyArray<string> =>
 const place = Effect.zipWith(
   DataDirs,
   environment,
-  ({ cache, config, data, database, secretFiles = [], state }, variables) => ({
+  ({ cache, config, data, database, register, secretFiles = [], state }, variables) => ({
     dataDirectory: data,
     environment: variables,
     own: [cache, config],
     secret: [state, ...databaseFiles(database), ...secretFiles],
+    register,
     settings: config
   })
 )

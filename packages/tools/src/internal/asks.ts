@@ -63,14 +63,24 @@ export const lookAsks = (
     ...(isOutside(target) ? [externalAsk(target, options)] : []),
     { permission, patterns: [options.pattern], always: asRules([options.pattern]), metadata: options.metadata }
   ]
-  return target.personal === true ? asks.map(onlyByPerson) : asks
+  return target.credential === true
+    ? asks.map(onlyByPerson(ofCredentials))
+    : target.personal === true
+    ? asks.map(onlyByPerson(ofConfig))
+    : asks
 }
 
-/** A question about the user's config, which only a person answers, each time. */
-export const onlyByPerson = (ask: PermissionAsk): PermissionAsk => ({
+/** Why a person is asked about the user's config. */
+export const ofConfig = "It is Skein's own config, which may hold keys."
+
+/** Why a person is asked about the keys and passwords of programs. */
+export const ofCredentials = "It holds keys or passwords."
+
+/** A question that only a person answers, each time. */
+export const onlyByPerson = (reason: string) => (ask: PermissionAsk): PermissionAsk => ({
   ...ask,
   always: [],
-  metadata: { ...ask.metadata, reason: "It is Skein's own config, which may hold keys." },
+  metadata: { ...ask.metadata, reason },
   protected: true
 })
 

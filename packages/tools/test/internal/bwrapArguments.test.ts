@@ -8,6 +8,7 @@ const plain: Confinement = {
   isRoot: true,
   temporary: "/p",
   home: ["/home/me", "/h"],
+  above: [],
   visible: ["/d/spill"],
   writable: ["/out", "/w"],
   pinned: ["/w/.git"],
@@ -76,6 +77,7 @@ it("what may only be read stands over what may be changed, what is hidden over b
 
 const none = {
   home: undefined,
+  above: [],
   visible: [],
   writable: [],
   pinned: [],

@@ -9,7 +9,7 @@ import type { Action } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
 import { resolve } from "node:path"
 import type { Paths, Target } from "../../Paths.ts"
-import { asRules, changeAsks, lookAsks, onlyByPerson } from "../asks.ts"
+import { asRules, changeAsks, lookAsks, ofConfig, ofCredentials, onlyByPerson } from "../asks.ts"
 import { withGitReads } from "./gitReads.ts"
 import { offersFor } from "./offers.ts"
 import type { Parts } from "./parts.ts"
@@ -56,7 +56,7 @@ const bashAsk = (
   }
 }
 
-/** What only a person may allow to be read: the user's config, and without a sandbox what lies around Skein's own files. */
+/** What only a person may allow to be read: the user's config and credentials, and without a sandbox what lies around Skein's own files. */
 const personalAsks = (touched: Touched, metadata: PermissionAsk["metadata"]): ReadonlyArray<PermissionAsk> => {
   const asksFor = (targets: ReadonlyMap<string, Target>, more: PermissionAsk["metadata"]) => {
     const patterns = [...targets.values()].map(({ shown }) => shown)
@@ -64,10 +64,11 @@ const personalAsks = (touched: Touched, metadata: PermissionAsk["metadata"]): Re
     return patterns.length === 0 ? [] : [ask]
   }
   return [
-    ...asksFor(touched.personal, {}).map(onlyByPerson),
+    ...asksFor(touched.personal, {}).map(onlyByPerson(ofConfig)),
+    ...asksFor(touched.credentials, {}).map(onlyByPerson(ofCredentials)),
     ...asksFor(touched.holding, {
       searched: true,
-      reason: "Skein keeps its database and tokens below it, and nothing hides them from this command."
+      reason: "Files of Skein's own, or keys and passwords, are below it, and nothing hides them from this command."
     }).map((ask) => ({ ...ask, protected: true }))
   ]
 }

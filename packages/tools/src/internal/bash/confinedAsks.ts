@@ -27,7 +27,7 @@ export class Grants {
 
   /** Approved paths outside that the sandbox would hide. */
   get outside(): ReadonlyArray<string> {
-    return [...this.#outside]
+    return [...this.#outside, ...[...this.#read].filter((path) => path.startsWith("/"))]
   }
 
   /** Whether a path outside needs no question, because the sandbox prevents changes there. */

@@ -103,7 +103,7 @@ export const makePlaces = (
           })
         }),
       tooMany: () => count === Infinity,
-      holds: (target) => paths.hides(target) !== undefined,
+      holds: paths.holds,
       visited,
       directories
     }

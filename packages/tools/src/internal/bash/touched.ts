@@ -24,8 +24,9 @@ export class Touched {
   readonly entered = new Set<string>()
   /** Patterns of commands for which a person is asked each time. */
   readonly guarded = new Set<string>()
-  /** The user's config, and directories that contain files of Skein's own and are searched. */
+  /** The user's config, files with credentials, and directories that contain files of Skein's own and are searched. */
   readonly personal = new Map<string, Target>()
+  readonly credentials = new Map<string, Target>()
   readonly holding = new Map<string, Target>()
   unclear: string | undefined
 
@@ -35,7 +36,8 @@ export class Touched {
 
   looked(target: Target): void {
     if (isOutside(target)) this.outside.set(target.real, target)
-    if (target.personal === true) this.personal.set(target.real, target)
+    if (target.credential === true) this.credentials.set(target.real, target)
+    else if (target.personal === true) this.personal.set(target.real, target)
   }
 
   searches(places: Places, target: Target): void {

@@ -11,15 +11,18 @@ import { fileURLToPath } from "node:url"
 import * as NodeOwner from "../../NodeOwner.ts"
 import { SandboxError } from "../../SandboxError.ts"
 import type { SandboxLimits, SandboxOptions, SandboxPlace } from "../../SandboxPlace.ts"
+import { makeCredentialFiles } from "../credentialFiles.ts"
+import { isOwnForm } from "../ownForms.ts"
 import { ownProgram } from "../ownPrograms.ts"
 import { attempt } from "../processes.ts"
 import { makeSecretFiles, realOf } from "../secretFiles.ts"
-import { between, isIn } from "../within.ts"
+import { between, isBelow, isIn } from "../within.ts"
 import { aftermath } from "./aftermath.ts"
 import { type ApprovedPlaces, approvedPlaces } from "./approvedPlaces.ts"
 import { bwrapArguments, type Confinement } from "./bwrapArguments.ts"
 import { makeBwrapPlace } from "./bwrapPlace.ts"
 import { bwrapTrial } from "./bwrapTrial.ts"
+import { isClosed } from "./closedPlaces.ts"
 import { type Guarded, guardedPlaces, isOfProject, protectedAtTop, watchedAtTop } from "./guardedPlaces.ts"
 import { installedPackages } from "./installedProgram.ts"
 import { makeMaskedFiles } from "./maskedFiles.ts"
@@ -28,7 +31,7 @@ import { makePlaceholders } from "./placeholders.ts"
 import { WatchedPaths, watchProtected } from "./protectedWatch.ts"
 import { outermost, visiblePlaces } from "./visiblePlaces.ts"
 import { makeWatchBounds, usualBounds } from "./watchBounds.ts"
-import { cleanCopies, credentialFiles, identityOf } from "./withoutCredentials.ts"
+import { cleanCopies, configFiles, identityOf } from "./withoutCredentials.ts"
 
 const unusable = (why: string) =>
   new SandboxError({
@@ -51,8 +54,8 @@ const isDirectory = (path: string): boolean => NodeFs.lstatSync(path, { throwIfN
 const isFile = (path: string): boolean => NodeFs.lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 
 /** The sockets that a command would see. Through them, it could make other programs do what it may not do itself. */
-const sockets = (seen: ReadonlyArray<string>, approved: ReadonlyArray<string>): ReadonlyArray<string> =>
-  openSockets().filter((path) => !approved.includes(path) && seen.some((place) => isIn(path, place)))
+const sockets = (seen: ReadonlyArray<string>, agent: ReadonlyArray<string>): ReadonlyArray<string> =>
+  openSockets().filter((path) => !agent.includes(path) && seen.some((place) => isBelow(path, place)))
 
 /** What may be changed, and what in it may not. */
 type Changing = Pick<Confinement, "pinned" | "readable" | "reopened" | "writable">
@@ -73,13 +76,15 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
   const home = HOME === undefined ? undefined : real(HOME)
   const config = XDG_CONFIG_HOME ?? (home === undefined ? undefined : join(home, ".config"))
   // Approvals, trust and rules are here. A command that could write them could allow itself anything.
-  const ownPlaces = [
+  const secrets = makeSecretFiles(options)
+  const ofSkein = [
     options.dataDirectory,
     ...(config === undefined ? [] : [join(config, "skein")]),
     ...options.own ?? [],
     ...options.secret ?? []
   ].map(realOf)
-  const secrets = makeSecretFiles(options)
+  const ownPlaces = () => [...new Set([...ofSkein, ...secrets.places()])]
+  const credentialFiles = makeCredentialFiles(home, options.environment)
   const machine = visiblePlaces({
     environment: options.environment,
     home,
@@ -126,7 +131,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
       )
       const writable = [...beyond.writable, ...guarded.writable]
       const isOpen = (path: string) => writable.some((each) => isIn(path, each) && path !== each)
-      const own = ownPlaces.filter((path) =>
+      const own = ownPlaces().filter((path) =>
         isOpen(path) && isThere(path) && ![directory, ...approved, ...reached].some((each) => isIn(each, path))
       )
       const fixed = [...(options.fixed ?? []).filter(isFile).map(real), ...installed].filter(isOpen)
@@ -166,7 +171,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
         approved
       })
       const watched = yield* Effect.forEach(
-        watchedPlaces(directory, watchedAtTop(isHome), ownPlaces),
+        watchedPlaces(directory, watchedAtTop(isHome), ownPlaces()),
         ([at, names]) => watchProtected({ directory: at, isApproved, names, all: watchedPaths })
       )
       yield* Effect.addFinalizer(() =>
@@ -177,33 +182,60 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
       )
     })
 
+  /** What is hidden in a place outside of the tree that somebody has consented to. */
+  const maskedOutside = (top: string, credentials: boolean) => {
+    const isOwn = (path: string) => isOwnForm(join(top, path))
+    const isCredential = (path: string) => !credentials && credentialFiles.isNamed(join(top, path), false)
+    const { directories, files, unchecked } = maskedFiles(top, (path) => !isOwn(path) && !isCredential(path))
+    const found = [...files, ...directories]
+    const isOwnFile = (path: string) => isOwnForm(path) || isOwnForm(join(path, "any"))
+    return {
+      own: [...found.filter(isOwnFile), ...unchecked],
+      credentials: found.filter((path) => !isOwnFile(path))
+    }
+  }
+
   /** What is hidden from a command that it would otherwise see. */
   const hiding = (directory: string, guarded: Guarded, seen: ReadonlyArray<string>, given: SandboxPlace) =>
     Effect.try({
       try: () => {
-        const { approved, credentials = false, reads = () => "allow" } = given
-        const isSeen = (path: string) =>
-          directory === "/" || [...machine.system, ...seen].some((each) => isIn(path, each))
+        const { approved, credentials = false, reads = () => "allow", visible = [] } = given
+        const isSeen = (path: string) => [...machine.system, ...seen].some((each) => isBelow(path, each))
         const masked = maskedFiles(
           directory,
-          (path) => reads(path) === "allow" || (credentials && reads(path) === "ask")
+          (path) =>
+            !isOwnForm(join(directory, path)) && (reads(path) === "allow" || (credentials && reads(path) === "ask"))
         )
-        const own = ownPlaces.filter((path) => isSeen(path) && isThere(path) && !isIn(directory, path))
+        const named = [...approved, ...visible]
+        const besides = visible.filter((path) => isDirectory(path) && !isIn(path, directory))
+          .map((path) => maskedOutside(path, credentials))
+        const apart = secrets.apart(directory).filter((path) =>
+          // Other trees are apart, but a person may have consented to one.
+          isSeen(path) && isThere(path) && (secrets.has(path) || !named.some((each) => isIn(each, path)))
+        )
+        const own = ownPlaces().filter((path) => isSeen(path) && isThere(path) && !isIn(directory, path))
+        const ofPerson = credentials ? [] : [
+          ...credentialFiles.places().filter(isSeen),
+          ...hiddenHome(home, directory),
+          ...besides.flatMap(({ credentials: found }) => found.filter((path) => !isIn(path, directory))),
+          // Consent to a directory above the home, or to the home, does not show what programs keep there.
+          ...visible.flatMap((path) => home !== undefined && isIn(home, path) ? hiddenHome(home, home) : [])
+        ].filter((path) => !visible.some((each) => isIn(each, path)))
         const hidden = [
           ...masked.files,
           ...masked.directories,
           ...masked.unchecked,
           ...machine.hidden.filter((path) => !isIn(directory, path)),
           ...own,
-          ...(credentials ? [] : hiddenHome(home, directory))
+          ...ofPerson
         ].filter((path) => !approved.some((each) => isIn(each, path)))
-          .concat(secrets.apart(directory).filter((path) => isSeen(path) && isThere(path)))
+          .concat(apart, besides.flatMap(({ own: found }) => found))
         const emptied = outermost(hidden.filter(isDirectory))
         const inEmptied = (path: string) => emptied.some((each) => isIn(path, each))
         const configs = [...guarded.repositories, ...guarded.kept].map((each) => join(each, "config"))
         const copied = credentials
           ? []
-          : [...configs, ...credentialFiles.map((name) => join(directory, name))].filter((path) =>
+          : [...configs, ...configFiles.map((name) => join(directory, name))].filter((path) =>
             !hidden.includes(path) && !inEmptied(path) && !approved.includes(path)
           )
         return {
@@ -221,7 +253,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
 
   /** Without what no consent shows, whatever was asked for. */
   const permitted = ({ approved, reached = [], visible = [], ...more }: SandboxPlace): SandboxPlace => {
-    const isShown = (path: string) => !secrets.has(realOf(path))
+    const isShown = (path: string) => !isClosed(realOf(path)) && !secrets.has(realOf(path))
     return {
       ...more,
       approved: approved.filter(isShown),
@@ -276,11 +308,11 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
           ? undefined
           : [home, credentials ? home : place.home],
         // The tree is mounted over what it contains.
-        visible: [...seen.filter((path) => path === directory || !isIn(path, directory)), ...agent],
+        ...byHome(home, [...seen.filter((path) => path === directory || !isIn(path, directory)), ...agent]),
         emptied,
         shown,
         replaced,
-        blocked: [...hidden, ...sockets(all, [...approved, ...agent])],
+        blocked: [...hidden, ...sockets(all, agent)],
         directory
       })
     ]
@@ -292,8 +324,8 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
     answers: options.asks !== true,
     // Paths are real, so they contain no links of the system.
     sees: (path) =>
-      [...machine.system, ...machine.toolchains].some((each) => isIn(path, each))
-      && !machine.hidden.some((each) => isIn(path, each)),
+      isClosed(path) || [...machine.system, ...machine.toolchains].some((each) => isIn(path, each))
+        && !machine.hidden.some((each) => isIn(path, each)),
     isPrivate: (path) => {
       if (/^\/(?:proc|dev)\//.test(path)) return true
       if (!path.startsWith("/tmp/")) return false
@@ -304,6 +336,13 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
   const watch = makeWatchBounds({ ...usualBounds(), ...options.bounds }, [place.temporary, place.home])
   return { confine, limits, watch }
 })
+
+/** The places above the home come first: the sandbox has a home of its own. */
+const byHome = (home: string | undefined, places: ReadonlyArray<string>) => {
+  // Without a directory there, nothing could be mounted on it.
+  const isAbove = (path: string) => home !== undefined && path !== home && isIn(home, path) && isDirectory(home)
+  return { above: places.filter(isAbove), visible: places.filter((path) => !isAbove(path)) }
+}
 
 const tooLarge = (unchecked: ReadonlyArray<string>, directory: string): string => {
   const named = unchecked.slice(0, 3).map((path) => relative(directory, path)).join(", ")
@@ -325,9 +364,9 @@ const watchedPlaces = (directory: string, names: ReadonlyArray<string>, own: Rea
 
 /** What is hidden of a home in the tree: all of it, or its hidden names. */
 const hiddenHome = (home: string | undefined, directory: string): ReadonlyArray<string> => {
-  if (home === undefined || !isIn(home, directory)) return []
+  if (home === undefined || !isBelow(home, directory)) return []
   if (home !== directory) return [home]
-  return NodeFs.readdirSync(home).filter((name) => name.startsWith(".") && !isOfProject(name)).map((name) =>
-    join(home, name)
-  )
+  return attempt(() => NodeFs.readdirSync(home), []).filter((name) => name.startsWith(".") && !isOfProject(name)).map((
+    name
+  ) => join(home, name))
 }

@@ -33,6 +33,8 @@ export interface Confinement extends World {
   readonly temporary: string
   /** The directory that it sees as the user's home. If both are the same, the home itself, read-only, if it exists. */
   readonly home: readonly [path: string, by: string] | undefined
+  /** Approved paths above the home. */
+  readonly above: ReadonlyArray<string>
   /** What else it sees: toolchains, and approved paths. */
   readonly visible: ReadonlyArray<string>
   /** What it may change: directories, and existing files. Later ones override earlier ones. */
@@ -70,6 +72,7 @@ export const bwrapArguments = (confinement: Confinement): ReadonlyArray<string> 
   ...["--bind", confinement.temporary, "/tmp"],
   ...["--setenv", "TMPDIR", "/tmp"],
   ...["--setenv", "XDG_CACHE_HOME", "/tmp/.cache"],
+  ...each("--ro-bind-try", confinement.above),
   ...homeOf(confinement.home),
   ...each("--ro-bind-try", confinement.visible),
   ...each("--bind", confinement.writable),

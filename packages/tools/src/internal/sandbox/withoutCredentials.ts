@@ -20,7 +20,7 @@ const withoutCredentials = (text: string): string | undefined => {
 }
 
 /** Files in the tree that may contain credentials, besides the config of its repositories. */
-export const credentialFiles = [".npmrc", ".yarnrc.yml", ".yarnrc", ".pypirc", ".netrc"]
+export const configFiles = [".npmrc", ".yarnrc.yml", ".yarnrc", ".pypirc", ".netrc"]
 
 /** Copies of those of these files that contain credentials, in a directory that commands do not see. */
 export const cleanCopies = (

@@ -1,0 +1,129 @@
+/** Recognises files in which the user's programs keep keys, tokens and passwords. Only a person shows one to a model. */
+import * as NodeFs from "node:fs"
+import { basename, delimiter, dirname, isAbsolute, join } from "node:path"
+import { attempt } from "./processes.ts"
+import { realOf } from "./secretFiles.ts"
+import { isIn } from "./within.ts"
+
+/** Where they are in a home. What lies in a directory counts as well. */
+const ofHome = [
+  ".aws",
+  ".azure",
+  ".cargo/credentials",
+  ".cargo/credentials.toml",
+  ".config/gcloud",
+  ".config/gh/hosts.yml",
+  ".config/git/credentials",
+  ".config/glab-cli/config.yml",
+  ".config/hub",
+  ".config/rclone/rclone.conf",
+  ".docker/config.json",
+  ".gem/credentials",
+  ".git-credentials",
+  ".gnupg",
+  ".kube",
+  ".local/share/keyrings",
+  ".my.cnf",
+  ".netrc",
+  ".npmrc",
+  ".password-store",
+  ".pg_service.conf",
+  ".pgpass",
+  ".pypirc",
+  ".ssh",
+  ".terraform.d/credentials.tfrc.json",
+  ".vault-token"
+]
+
+/** Variables that name such a file, or several. */
+const ofVariables = [
+  "AWS_CONFIG_FILE",
+  "AWS_SHARED_CREDENTIALS_FILE",
+  "CLOUDSDK_CONFIG",
+  "GNUPGHOME",
+  "GOOGLE_APPLICATION_CREDENTIALS",
+  "KUBECONFIG",
+  "NETRC",
+  "NPM_CONFIG_USERCONFIG",
+  "PGPASSFILE",
+  "PGSERVICEFILE",
+  "npm_config_userconfig"
+]
+
+/** Variables that name a directory with such a file. */
+const inVariables = [
+  ["CARGO_HOME", "credentials.toml"],
+  ["DOCKER_CONFIG", "config.json"],
+  ["GH_CONFIG_DIR", "hosts.yml"],
+  ["XDG_CONFIG_HOME", "gh/hosts.yml"],
+  ["XDG_CONFIG_HOME", "git/credentials"],
+  ["XDG_CONFIG_HOME", "gcloud"]
+] as const
+
+/** What lies in these directories without being secret. */
+const isPublic = (path: string): boolean =>
+  /(?:\.pub|^known_hosts(?:\.old)?|^\.ssh|^\.kube|^\.aws)$/.test(basename(path))
+
+const forms = ofHome.map((name) => `/${name}`)
+
+/** Whether a path has the form of such a file in the home of anybody. */
+const isForm = (path: string): boolean => {
+  const lower = path.toLowerCase()
+  return forms.some((form) => lower.endsWith(form) || lower.includes(`${form}/`))
+}
+
+/** Decides which files are credentials. All paths are absolute. */
+export interface CredentialFiles {
+  /** Whether a real path is such a file, or another name of one; `inside` if it is in the session's directory. */
+  readonly has: (real: string, inside: boolean) => boolean
+  /** The same without other names. */
+  readonly isNamed: (real: string, inside: boolean) => boolean
+  /** Those of this user that exist, real. */
+  readonly places: () => ReadonlyArray<string>
+}
+
+const identityOf = (path: string): string | undefined => {
+  const stat = attempt(() => NodeFs.statSync(path, { throwIfNoEntry: false }), undefined)
+  return stat?.isFile() === true && stat.nlink > 1 ? `${stat.dev}:${stat.ino}` : undefined
+}
+
+const missing = { throwIfNoEntry: false } as const
+
+const filesOf = (place: string): ReadonlyArray<string> => [
+  place,
+  ...attempt(() => NodeFs.readdirSync(place), []).map((name) => join(place, name))
+]
+
+/** Makes it. In a project, such names are only credentials if they are of this user's home or named by a variable. */
+export const makeCredentialFiles = (
+  home: string | undefined,
+  environment: Readonly<Record<string, string | undefined>>
+): CredentialFiles => {
+  const named = [
+    ...(home === undefined ? [] : ofHome.map((name) => join(home, name))),
+    ...ofVariables.flatMap((name) => (environment[name] ?? "").split(delimiter)),
+    ...inVariables.flatMap(([name, path]) => environment[name] === undefined ? [] : [join(environment[name], path)])
+  ].filter(isAbsolute)
+  const directories = [...new Set(named.map((path) => dirname(path)))]
+  let changed = ""
+  let known: ReadonlyArray<string> = []
+  // A program may keep them elsewhere, and link to them. They are looked up again when a directory of theirs changes.
+  const all = () => {
+    const now = directories.map((path) => attempt(() => NodeFs.statSync(path, missing)?.mtimeMs, undefined)).join()
+    if (now !== changed) known = [...new Set(named.flatMap((path) => [path, realOf(path)]))]
+    changed = now
+    return known
+  }
+  const isNamed = (real: string, inside: boolean): boolean =>
+    !isPublic(real) && (all().some((each) => isIn(real, each)) || (!inside && isForm(real)))
+  return {
+    isNamed,
+    has: (real, inside) => {
+      if (isNamed(real, inside)) return true
+      const identity = identityOf(real)
+      return identity !== undefined && !isPublic(real) &&
+        all().flatMap(filesOf).some((path) => !isPublic(path) && identityOf(path) === identity)
+    },
+    places: () => all().filter((path) => NodeFs.existsSync(path) && realOf(dirname(path)) === dirname(path))
+  }
+}
