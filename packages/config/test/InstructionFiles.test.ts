@@ -8,7 +8,7 @@ import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/TestClock"
 import { join } from "node:path"
-import { formatIssue, loadFiles, workspace } from "./workspace.ts"
+import { formatIssue, loadFiles, loadIn, workspace } from "./workspace.ts"
 
 const home = (root: string) =>
   Effect.withConfigProvider(ConfigProvider.fromMap(new Map([["HOME", join(root, "home")]])))
@@ -183,6 +183,21 @@ layer(NodeFileSystem.layer)("instructions", (it) => {
         "project/skein.json:2 instructions: \"../out.md\" is ignored: a project's file may not read files outside of the project",
         "project/skein.json:2 instructions: \".git/config\" is ignored: a project's file may not read this file, which may hold secrets"
       ])
+    }))
+
+  it.scoped("of a project's config show no variable of the environment", () =>
+    Effect.gen(function*() {
+      const root = yield* workspace({
+        "home/.config/skein/skein.json": { instructions: ["{env:NAME}.md"] },
+        "project/skein.json": { instructions: ["{env:NAME}", "a-{env:NAME}/*.md"] },
+        "project/.opencode/opencode.json": { instructions: ["{env:NAME}"] }
+      })
+      const { settings, warnings } = yield* loadIn(root, { env: { NAME: "s3cret" } })
+      expect(settings.instructions).toEqual([join(root, "home/.config/skein/s3cret.md")])
+      expect(JSON.stringify(warnings)).not.toContain("s3cret")
+      expect(warnings.map((issue) => formatIssue(root, issue)).join("\n")).toContain(
+        "a project's file may not put environment variables into names of files, which are shown ({env:NAME})"
+      )
     }))
 
   it.scoped("a directory is bare if neither it nor one above it, up to the git root, has files for agents", () =>

@@ -65,6 +65,8 @@ const reach = ([top, , key]: ReadonlyArray<string>): string =>
 export const refusesVariable = ([top, , key]: ReadonlyArray<string>): string | undefined =>
   (top === "agent" && (key === "prompt" || key === "description" || key === "output")) || top === "command"
     ? "a project's file may not put environment variables into text for models"
+    : top === "instructions"
+    ? "a project's file may not put environment variables into names of files, which are shown"
     : undefined
 
 /** Why this value of a project's file may not contain a file; `path` is relative to the project. */
