@@ -171,6 +171,22 @@ describe.skipIf(!works)("a sandbox (needs bubblewrap)", () => {
       expect(left).not.toContain(`sleep 300.${process.pid}`)
     })))
 
+  it.live("runs a line that takes the file of a worktree's repository for a directory", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { repo, top } = yield* world
+      const tree = path.join(top, "tree")
+      git(repo, "worktree", "add", "-q", "-b", "task", tree)
+      const link = fs.readFileSync(path.join(tree, ".git"), "utf8")
+      const inside = ["", "/config", "/hooks/pre-commit"].map((name) => path.join(tree, `.git${name}`))
+      yield* Effect.gen(function*() {
+        for (const more of [{ approved: inside }, { approved: [], reached: inside, visible: inside }]) {
+          const place = { directory: tree, ...more }
+          expect(yield* runIn(place, "cd .git; echo ran")).toMatchObject({ output: expect.stringContaining("ran\n") })
+        }
+      }).pipe(Effect.provide(layerIn(top)))
+      expect(fs.readFileSync(path.join(tree, ".git"), "utf8")).toBe(link)
+    })))
+
   it.live("lets a task in a worktree commit, and leaves hooks and config of the repository alone", () =>
     Effect.scoped(Effect.gen(function*() {
       const { at, repo, top } = yield* world

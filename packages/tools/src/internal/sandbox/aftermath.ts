@@ -4,6 +4,7 @@
  */
 import * as NodeFs from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
+import { lstatOf } from "../files/lstatOf.ts"
 import { attempt } from "../processes.ts"
 import { isIn } from "../within.ts"
 import { aside } from "./aside.ts"
@@ -33,7 +34,7 @@ const read = (path: string): string | undefined => attempt(() => NodeFs.readFile
 /** Whether a new repository contains only what `git init` or `git clone` create, except for its hooks. */
 const isPlain = (git: string): boolean =>
   NodeFs.lstatSync(git).isDirectory()
-  && NodeFs.lstatSync(join(git, "config"), { throwIfNoEntry: false })?.isSymbolicLink() !== true
+  && lstatOf(join(git, "config"))?.isSymbolicLink() !== true
   && !NodeFs.existsSync(join(git, "config.worktree")) && !NodeFs.existsSync(join(git, "commondir"))
   && keysIn(read(join(git, "config")) ?? "").every((key) => harmless.test(key))
 
@@ -49,12 +50,12 @@ const warningOf = (directory: string, path: string, to: string, why: string): st
 
 const lookAtGit = (directory: string): ReadonlyArray<string> => {
   const git = join(directory, ".git")
-  if (NodeFs.lstatSync(git, { throwIfNoEntry: false }) === undefined) return []
+  if (lstatOf(git) === undefined) return []
   if (!isPlain(git)) {
     return [warningOf(directory, git, aside(git), "git would run programs by its config, or work elsewhere")]
   }
   const hooks = hooksOf(git)
-  if (hooks.length === 0 && !NodeFs.lstatSync(join(git, "hooks"), { throwIfNoEntry: false })?.isSymbolicLink()) {
+  if (hooks.length === 0 && !lstatOf(join(git, "hooks"))?.isSymbolicLink()) {
     return []
   }
   return [warningOf(directory, join(git, "hooks"), aside(join(git, "hooks")), "git would run what is in it")]
@@ -78,16 +79,16 @@ export const aftermath = (options: {
   })
   // It makes git use the config and the hooks of another directory. An empty file in its place would break git.
   const elsewhere = repositories.map((each) => join(each, "commondir"))
-    .filter((path) => !isApproved(path) && NodeFs.lstatSync(path, { throwIfNoEntry: false }) === undefined)
+    .filter((path) => !isApproved(path) && lstatOf(path) === undefined)
   const git = join(directory, ".git")
-  const isNew = NodeFs.lstatSync(git, { throwIfNoEntry: false }) === undefined
+  const isNew = lstatOf(git) === undefined
     && !approved.some((each) => isIn(each, git))
 
   return () => [
     ...links.flatMap(({ path, target }) =>
       attempt(() => {
         if (linkAt(path) === target) return []
-        const isThere = NodeFs.lstatSync(path, { throwIfNoEntry: false }) !== undefined
+        const isThere = lstatOf(path) !== undefined
         const to = isThere ? aside(path) : path
         NodeFs.symlinkSync(target, path)
         return isThere

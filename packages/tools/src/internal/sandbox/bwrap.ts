@@ -12,6 +12,7 @@ import * as NodeOwner from "../../NodeOwner.ts"
 import { SandboxError } from "../../SandboxError.ts"
 import type { SandboxLimits, SandboxOptions, SandboxPlace } from "../../SandboxPlace.ts"
 import { makeCredentialFiles } from "../credentialFiles.ts"
+import { lstatOf } from "../files/lstatOf.ts"
 import { isOwnForm } from "../ownForms.ts"
 import { ownProgram } from "../ownPrograms.ts"
 import { attempt } from "../processes.ts"
@@ -45,13 +46,13 @@ const unusableNow = (why: string) =>
     isTemporary: true
   })
 
-const isThere = (path: string): boolean => NodeFs.lstatSync(path, { throwIfNoEntry: false }) !== undefined
+const isThere = (path: string): boolean => lstatOf(path) !== undefined
 
 const real = (path: string): string => attempt(() => NodeFs.realpathSync(path), path)
 
-const isDirectory = (path: string): boolean => NodeFs.lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+const isDirectory = (path: string): boolean => lstatOf(path)?.isDirectory() ?? false
 
-const isFile = (path: string): boolean => NodeFs.lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false
+const isFile = (path: string): boolean => lstatOf(path)?.isFile() ?? false
 
 /** The sockets that a command would see. Through them, it could make other programs do what it may not do itself. */
 const sockets = (seen: ReadonlyArray<string>, agent: ReadonlyArray<string>): ReadonlyArray<string> =>

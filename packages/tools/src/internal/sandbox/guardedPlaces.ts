@@ -6,6 +6,7 @@ import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
 import * as NodePath from "node:path"
+import { lstatOf } from "../files/lstatOf.ts"
 import { between, isIn } from "../within.ts"
 import { nestedRepositories } from "./nestedRepositories.ts"
 
@@ -93,7 +94,7 @@ export interface Guarded {
 type Kind = "directory" | "file" | "none" | "other"
 
 const kindOf = (path: string): Kind => {
-  const stat = NodeFs.lstatSync(path, { throwIfNoEntry: false })
+  const stat = lstatOf(path)
   return stat === undefined ? "none" : stat.isDirectory() ? "directory" : stat.isFile() ? "file" : "other"
 }
 

@@ -1,6 +1,7 @@
 /** Finds repositories in a tree besides its own: in a directory of projects, or as submodules. */
 import * as NodeFs from "node:fs"
 import { join } from "node:path"
+import { lstatOf } from "../files/lstatOf.ts"
 import { attempt } from "../processes.ts"
 
 /** The maximum depth, number of directories and number of results, because this runs before each command. */
@@ -20,7 +21,7 @@ export const nestedRepositories = (directory: string): ReadonlyArray<string> => 
     for (const each of level) {
       if (looked++ >= bounds.directories || found.length >= bounds.repositories) return found
       const git = join(each, ".git")
-      if (NodeFs.lstatSync(git, { throwIfNoEntry: false }) !== undefined) found.push(git)
+      if (lstatOf(git) !== undefined) found.push(git)
     }
     if (depth < bounds.depth) level = level.flatMap(directoriesIn)
   }

@@ -5,13 +5,14 @@
 import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
 import { join, relative } from "node:path"
+import { lstatOf } from "../files/lstatOf.ts"
 import { attempt } from "../processes.ts"
 import { aside } from "./aside.ts"
 
 /** How often the same name is kept. Later ones are removed. */
 const mostKept = 3
 
-const isThere = (path: string): boolean => NodeFs.lstatSync(path, { throwIfNoEntry: false }) !== undefined
+const isThere = (path: string): boolean => lstatOf(path) !== undefined
 
 /**
  * The watched paths of this process's commands, and the number of commands for each. What another command is creating

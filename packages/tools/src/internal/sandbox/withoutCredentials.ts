@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto"
 import * as NodeFs from "node:fs"
 import { join } from "node:path"
+import { lstatOf } from "../files/lstatOf.ts"
 import { attempt } from "../processes.ts"
 
 /** A URL with a user or a password, a header, a helper with a secret, or a token of a registry. */
@@ -28,7 +29,7 @@ export const cleanCopies = (
   files: ReadonlyArray<string>
 ): ReadonlyArray<readonly [path: string, by: string]> =>
   files.flatMap((path) => {
-    const isFile = NodeFs.lstatSync(path, { throwIfNoEntry: false })?.isFile() === true
+    const isFile = lstatOf(path)?.isFile() === true
     const text = isFile ? attempt(() => NodeFs.readFileSync(path, "utf8"), undefined) : undefined
     const clean = text === undefined ? undefined : withoutCredentials(text)
     if (clean === undefined) return []
