@@ -44,6 +44,22 @@ export interface BashInput extends Schema.Schema.Type<typeof Parameters> {
   readonly [positional]?: Positional
 }
 
+/** How long a command may be, in bytes. Deciding on a longer one may take minutes, and none of 128 KiB can be started. */
+const longestCommand = 32_000
+
+/** How long an argument of a user's command may be, in bytes: Linux starts no program with one of 128 KiB. */
+const longestWord = 100_000
+
+const lengthProblem = (input: BashInput): string | undefined => {
+  const length = Buffer.byteLength(input.command)
+  if (length > longestCommand) {
+    return `bash.command has ${length} bytes, and ${longestCommand} are the most. Write long text into a file with the tool write, and let a short command read that file; or split the command.`
+  }
+  return (input[positional]?.words ?? []).some((word) => Buffer.byteLength(word) > longestWord)
+    ? `An argument is longer than ${longestWord} bytes, which no program can be started with. Put it into a file, and give its path.`
+    : undefined
+}
+
 const titleOf = ({ command, description: told }: BashInput): string =>
   told === undefined || told.trim() === "" ? command.split("\n", 1).join("") : told
 
@@ -121,6 +137,8 @@ export const makeBash: Effect.Effect<
       if ([input.command, ...input[positional]?.words ?? []].some((text) => text.includes("\0"))) {
         return yield* refuse("invalid_arguments", "bash.command must not contain a NUL character. Leave it out.")
       }
+      const tooLong = lengthProblem(input)
+      if (tooLong !== undefined) return yield* refuse("invalid_arguments", tooLong)
       const { bashAsks } = yield* loaded
       const { call, known } = askedOf(input)
       const limits = yield* shell.limits

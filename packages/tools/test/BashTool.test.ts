@@ -28,6 +28,19 @@ const startedWith = (input: object) =>
   })
 
 describe("bash", () => {
+  it.effect("refuses a command that is too long to decide on or to start, and says what to do", () =>
+    Effect.gen(function*() {
+      const { call } = yield* Workspace
+      for (const command of ["eval ".repeat(20_000), `: ${"x".repeat(200_000)}`, `echo ${"é".repeat(16_000)}`]) {
+        const error = yield* Effect.flip(call("bash", { command }))
+        expect(error).toMatchObject({
+          kind: "invalid_arguments",
+          message: expect.stringContaining("32000 are the most")
+        })
+      }
+      expect((yield* call("bash", { command: `echo ${"x".repeat(31_000)}` })).metadata).toMatchObject({ exit: 0 })
+    }).pipe(Effect.provide(Workspace.layer)))
+
   it.effect("gives both outputs in order, and the exit code", () =>
     Effect.gen(function*() {
       const { call, repo } = yield* Workspace
@@ -84,13 +97,6 @@ describe("bash", () => {
         exact: ["rm *.log"],
         always: []
       }])
-    }).pipe(Effect.provide(Workspace.layer)))
-
-  it.effect("says that a command is too long to start", () =>
-    Effect.gen(function*() {
-      const { call } = yield* Workspace
-      const error = yield* Effect.flip(call("bash", { command: `: ${"x".repeat(200_000)}` }))
-      expect(error).toMatchObject({ kind: "not_started", message: expect.stringContaining("could not be started") })
     }).pipe(Effect.provide(Workspace.layer)))
 
   it.effect("shows beginning and end of a long output, and keeps all of it", () =>
