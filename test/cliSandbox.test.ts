@@ -70,6 +70,21 @@ it.skipIf(!works)("an allowed command is confined anyway, if there is bubblewrap
   expect(existsSync(join(home, "x"))).toBe(false)
 })
 
+it.skipIf(!works)("naming the root directory needs no answer, and shows only what the sandbox has there", async () => {
+  const lines = ["ls / && echo quiet > /dev/null", "find / -maxdepth 1 -name usr", "ls -d /.. /proc/[0-9]* | wc -l"]
+  for (const flags of [[], ["--auto"]]) {
+    const { llm, run } = await place({ permission: {} }, lines)
+    const { code } = await run({}, ...flags)
+    const results = llm.requests.at(-1)?.messages.filter(({ role }) => role === "tool")
+      .map(({ content }) => String(content)) ?? []
+    expect({ code, results }).toMatchObject({ code: 0, results: { length: 3 } })
+    expect(results[0]).toMatch(/^usr$/m)
+    expect(results[0]).not.toMatch(/exit code|denied/i)
+    expect(results[1]).toMatch(/^\/usr$/m)
+    expect(Number(results[2])).toBeLessThan(10)
+  }
+})
+
 it.skipIf(!works)("a command that is known to read sees the real tree, without placeholder files", async () => {
   const { project, run } = await place({}, ["ls -A"])
   writeFileSync(join(project, "a.txt"), "")
