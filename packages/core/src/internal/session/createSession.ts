@@ -73,6 +73,8 @@ export const createSession = Effect.fn("Session.create")(function*(options: Sess
   // What is stored is also in memory. Before that, an interruption leaves nothing.
   const live = yield* Effect.uninterruptible(Effect.zipRight(storing, table.add(info, undefined)))
   live.markRecovered()
+  // Nothing is stored of it that would have to be read.
+  live.history.load([])
   return info
 })
 

@@ -88,6 +88,8 @@ const openChild = Effect.fnUntraced(function*({ agent, child, parent }: CheckedT
     ...(request.systemPrompt === undefined ? {} : { prompt: request.systemPrompt })
   }
   const live = yield* table.add(childInfo(parent.info, id, options, yield* Clock.currentTimeMillis), parent)
+  // Nothing is stored of it that would have to be read.
+  live.history.load([])
   return { live, workspace, isNew: true }
 })
 
