@@ -133,7 +133,8 @@ interface FailingRow extends Omit<FailingTree, "rootID"> {
 const failing = `SELECT tree.root_id, title, failures, url, cause,
     CAST(greatest(0, extract(epoch FROM next_try - clock_timestamp()) * 1000) AS DOUBLE PRECISION) AS next
   FROM cluster_failure AS tree JOIN session ON session.id = tree.root_id
-  WHERE next_try > clock_timestamp() - interval '10 seconds' ORDER BY failures DESC, tree.root_id LIMIT ${most.trees}`
+  WHERE next_try > clock_timestamp() - interval '10 seconds' AND failures > 0
+    AND (owner IS NULL OR lease_until <= extract(epoch FROM clock_timestamp()) * 1000) ORDER BY failures DESC, tree.root_id LIMIT ${most.trees}`
 
 const Count = Schema.optionalWith(Schema.Number, { default: () => 0 })
 

@@ -25,6 +25,17 @@ export const failureTable = `CREATE TABLE IF NOT EXISTS cluster_failure (
 /** Whether an error says that the storage is away: that is no fault of the tree. */
 export const isOut = (error: unknown): boolean => error instanceof StorageError && isOutage(error)
 
+/**
+ * Before a tree is tried again that has failed: only one runner gets it, and the others leave it alone from then on, also before
+ * it is known how that ends.
+ */
+const claim = `WITH claimed AS (
+    UPDATE cluster_failure SET
+      failures = CASE WHEN next_try < clock_timestamp() - interval '${forgotten} seconds' THEN 0 ELSE failures END,
+      next_try = clock_timestamp() + interval '1 second' * least(${longest}, power(2, least(failures, 20)))
+    WHERE root_id = $1 AND next_try <= clock_timestamp() RETURNING root_id
+  ) SELECT EXISTS (SELECT FROM claimed) OR NOT EXISTS (SELECT FROM cluster_failure WHERE root_id = $1) AS mine`
+
 /** How much of a cause is kept, in characters. */
 const told = 500
 
@@ -101,13 +112,21 @@ export const makeFailures = (url: string) =>
       )
     )
 
+    const claimed = (rootID: SessionID) =>
+      sql.unsafe<{ readonly mine: boolean }>(claim, [rootID]).pipe(
+        Effect.map(([row]) => row?.mine !== false),
+        Effect.catchAll(({ message }) =>
+          Effect.as(repeated.failed(`Whether ${rootID} can be continued could not be read`, message), true)
+        )
+      )
+
     return {
       /** Those that are to be left alone, of these trees that nobody works in. */
       resting: (free: ReadonlyArray<SessionID>): Effect.Effect<ReadonlySet<string>> =>
         free.length === 0 ? Effect.succeed(new Set()) : Effect.zipRight(noteFailed(free), read),
       /** Takes a tree up, and notes if that fails, now or soon after. */
       watch: <E extends { readonly message: string }, R>(rootID: SessionID, takeUp: Effect.Effect<boolean, E, R>) =>
-        takeUp.pipe(
+        Effect.if(claimed(rootID), { onTrue: () => takeUp, onFalse: () => Effect.succeed(false) }).pipe(
           Effect.map((isTaken) => isTaken ? void taken.set(rootID, elapsed(clock)) : undefined),
           Effect.tapError((error) => isOut(error) ? Effect.void : failed(rootID, error.message)),
           Effect.catchAllDefect((defect) => failed(rootID, String(defect)))
