@@ -426,7 +426,7 @@ describe.skipIf(!hasPython)("a session at a terminal (needs python3)", () => {
       { after: "Another process works in the session", send: "" },
       { after: "› kept", send: "\u0003" },
       { after: "› Write", send: "\u0003" },
-      { after: "Press Ctrl+C again to stop the turn", send: "\u0003" }
+      { after: "Press Ctrl+C again to quit", send: "\u0003" }
     ], ["--continue"])
     answer()
     expect((await first).code).toBe(0)
