@@ -1,5 +1,6 @@
 /** Proves that a server tells a collector what a run does, and that its log has causes and no secrets. */
 import { mkdirSync, writeFileSync } from "node:fs"
+import { hostname } from "node:os"
 import { join } from "node:path"
 import { expect, it } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
@@ -33,6 +34,10 @@ it("a server sends spans and metrics of its sessions, and logs what goes wrong w
   expect(await at.run(["serve", "--stop"])).toMatchObject({ code: 0 })
   const { stderr } = await server.ended
 
+  expect(collector.resource()).toMatchObject({
+    "host.name": hostname(),
+    "service.instance.id": expect.stringMatching(/^[\da-f-]{36}$/)
+  })
   const spans = collector.spans()
   expect(spans.map(({ name }) => name)).toEqual(expect.arrayContaining(["Session.prompt", "Step"]))
   expect(spans.find(({ name }) => name === "Session.prompt")?.attributes).toMatchObject({

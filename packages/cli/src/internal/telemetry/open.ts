@@ -11,6 +11,8 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import * as Scope from "effect/Scope"
+import { randomUUID } from "node:crypto"
+import { hostname } from "node:os"
 import { Redaction } from "../Redaction.ts"
 import { client } from "./client.ts"
 import { serialization } from "./serialization.ts"
@@ -36,7 +38,8 @@ export const open = (target: Target): Effect.Effect<Watch, never, Scope.Scope> =
     const { headers, logs, metrics, traces } = target
     const resource = {
       serviceName: target.service,
-      attributes: target.attributes,
+      // Servers would otherwise overwrite each other's metrics at the collector.
+      attributes: { "host.name": hostname(), "service.instance.id": randomUUID(), ...target.attributes },
       ...(typeof __SKEIN_VERSION__ === "undefined" ? {} : { serviceVersion: __SKEIN_VERSION__ })
     }
     yield* Effect.addFinalizer(() => {
