@@ -135,7 +135,9 @@ const watcherOf = Effect.fnUntraced(function*(
     const { url } = backend.where
     if (now === "lost") {
       lostUrl = url
-      return presenter.note(`The connection to the server at ${url} is lost. Reconnecting; the turn continues.`)
+      return presenter.note(
+        `The connection to the server at ${url} is lost. Reconnecting to it, or to a server of its cluster with the same --token-file; the turn continues.`
+      )
     }
     // A server that was started again, or another one of its cluster.
     presenter.note(`Connected to the server again.${url === lostUrl ? "" : ` It is ${url} now.`}`)
