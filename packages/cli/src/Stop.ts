@@ -9,7 +9,7 @@ import { Stdio } from "./Stdio.ts"
 
 /** What ended the program, with its exit code. */
 export interface StopReason {
-  readonly by: SignalName | "EPIPE" | "output"
+  readonly by: SignalName | "EPIPE" | "output" | "request"
   readonly exitCode: number
   /** What happened, for people. */
   readonly message: string
@@ -30,6 +30,8 @@ export class Stop extends Context.Tag("@skein/cli/Stop")<Stop, {
   readonly onSignal: (listener: (by: SignalName) => boolean) => Effect.Effect<void, never, Scope.Scope>
   /** Stops the program as this signal does. */
   readonly now: (by: SignalName) => void
+  /** Stops the program because it was asked to: that is no failure. */
+  readonly done: () => void
 }>() {
   /** Listens for the signals of the process. A second signal ends it immediately. */
   static readonly layer: Layer.Layer<Stop, never, Stdio> = Layer.scoped(
@@ -81,7 +83,8 @@ export class Stop extends Context.Tag("@skein/cli/Stop")<Stop, {
               () => Effect.sync(() => listeners.delete(listener))
             )
           ),
-        now: stopBy
+        now: stopBy,
+        done: () => stop({ by: "request", exitCode: ExitCode.done, message: "Stopped on request." })
       }
     })
   )

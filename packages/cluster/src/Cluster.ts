@@ -41,6 +41,8 @@ import type { ServedElsewhere } from "./ServedElsewhere.ts"
 export interface ClusterOptions {
   /** Where its API is, such as `http://10.0.0.1:4096`: other runners send requests there. */
   readonly url: string
+  /** Of the program: `skein cluster status` shows it. */
+  readonly version: string
   /** The URL of the PostgreSQL database that all runners share. */
   readonly database: Redacted.Redacted
   /** What runners prove each other that they belong together; if absent, a secret that is kept in the database. */
@@ -123,7 +125,7 @@ const make = (options: ClusterOptions) =>
     const peers = makePeers(members)
     const balance = yield* makeBalance({ others: members.others, peers, placeOf: places.of, takeUp })
     const working = yield* FiberHandle.make()
-    const stay = Effect.flatMap(balance.load, members.stay)
+    const stay = Effect.flatMap(balance.load, (load) => members.stay({ ...load, version: options.version }))
     const sweeping = sweep({ isMine, stay, takeUp, hasLeft: balance.hasLeft, places, bring, failures })
     yield* FiberHandle.run(working, Effect.zipRight(sweeping, balance.run, { concurrent: true }))
     yield* keepClean

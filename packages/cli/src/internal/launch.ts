@@ -7,6 +7,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
+import * as Option from "effect/Option"
 import type { CommandError } from "../CommandSpec.ts"
 import { ExitCode } from "../ExitCode.ts"
 import { Stdio } from "../Stdio.ts"
@@ -17,8 +18,13 @@ import type { LogForm } from "./logging.ts"
 import { isNotice } from "./notice.ts"
 import { Redaction } from "./Redaction.ts"
 
-/** How long a command may take to stop after a signal, in milliseconds. */
-const patience = 6_000
+/** How long a command may take to stop once it has to, in milliseconds: `skein serve --stop` waits longer. */
+const patience = 8_000
+
+/** What a user reads if it takes longer. */
+const cutOff = `It has not ended within ${
+  patience / 1_000
+} seconds, perhaps because its database does not answer, and is cut off. Unfinished work can be resumed.`
 
 /** How long output that was written when a signal came may take to be read, in milliseconds. */
 const readerPatience = 1_000
@@ -27,10 +33,14 @@ const readerPatience = 1_000
 const untilStopped = <A, E, R>(command: Effect.Effect<A, E, R>) =>
   Effect.gen(function*() {
     const stop = yield* Stop
+    const stdio = yield* Stdio
     const fiber = yield* Effect.fork(command)
-    const stopped = Effect.zipRight(
-      Effect.timeoutOption(Effect.disconnect(Fiber.interrupt(fiber)), patience),
-      Effect.interrupt
+    const stopped = Effect.disconnect(Fiber.interrupt(fiber)).pipe(
+      Effect.timeoutOption(patience),
+      Effect.tap((ended) => {
+        if (Option.isNone(ended)) stdio.err(errorLine(cutOff))
+      }),
+      Effect.zipRight(Effect.interrupt)
     )
     return yield* Effect.raceFirst(Fiber.await(fiber), Effect.zipRight(stop.awaited, stopped))
   })
@@ -107,10 +117,11 @@ export const launch = (
     Effect.provide(verbose || json || unwatched ? log(form) : errorsOnly),
     Effect.provide(Layer.provideMerge(Stop.layer, Stdio.layer)),
     Effect.provideServiceEffect(Redaction, Redaction.ofProcess),
-    Effect.provide(MonotonicClock.layer)
+    Effect.provide(MonotonicClock.layer),
+    Effect.exit,
+    // Here, and not after the fiber: that waits for a command that was cut off. Nor are sockets waited for that are kept
+    // alive, or other open handles.
+    Effect.flatMap((exit) => Effect.sync(() => process.exit(Exit.isSuccess(exit) ? exit.value : ExitCode.failed)))
   )
-  // Do not wait for sockets that are kept alive, or for other open handles.
-  return Effect.runPromiseExit(program).then((exit) =>
-    process.exit(Exit.isSuccess(exit) ? exit.value : ExitCode.failed)
-  )
+  return Effect.runPromise(program)
 }

@@ -24,14 +24,17 @@ const pace = 50
 /** The server of the database, if one is running. */
 export const runningServer = Effect.flatMap(serverFile, LocalServer.find).pipe(Effect.provide(FetchHttpClient.layer))
 
-/** The reason why no second server is started. */
-export const alreadyServed = (found: Option.Option<ServerFile>) =>
+/** The reason why no second server is started, of a cluster or not. */
+export const alreadyServed = (found: Option.Option<ServerFile>, isCluster: boolean) =>
   new UsageError({
     message: Option.match(found, {
       onNone: () => "Another server of this database is starting or ending. Try again in a moment.",
       onSome: ({ pid, url }) =>
         `A server holds this database already: ${url} (process ${pid}). `
         + "`skein serve --url` prints its URL with a login code, `skein serve --stop` ends it."
+        + (isCluster
+          ? " Each server of a cluster needs a data directory of its own: to start another one on this machine, set XDG_DATA_HOME."
+          : "")
     })
   })
 

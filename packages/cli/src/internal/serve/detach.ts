@@ -48,7 +48,7 @@ export const startDetached = Effect.fnUntraced(function*(flags: ServeFlags) {
   }
   const { state } = yield* DataDirs
   const before = yield* runningServer
-  if (Option.isSome(before)) return yield* alreadyServed(before)
+  if (Option.isSome(before)) return yield* alreadyServed(before, flags.cluster)
   const log = join(state, "servers", `${basename(yield* serverFile, ".json")}.log`)
   const args = argv.slice(2).filter((word) => word !== "--detach" && word !== "--open")
   const ended = yield* launch(log, args)

@@ -8,13 +8,13 @@ import { faultOf, forClient, isPostgres } from "@skein/storage/PostgresUrl"
 import * as NodeOwner from "@skein/tools/NodeOwner"
 import { Watchdog } from "@skein/tools/Watchdog"
 import * as Context from "effect/Context"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { createServer, isIPv6 } from "node:net"
 import { Stop } from "../../Stop.ts"
 import { UsageError } from "../../UsageError.ts"
+import { version } from "../version.ts"
 import { readSecret } from "./secretFile.ts"
 import { isLoopback } from "./token.ts"
 
@@ -45,7 +45,7 @@ const check = (hostname: string, secretFile: string | undefined, database: strin
   if (!isPostgres(database)) {
     return new UsageError({
       message:
-        "--cluster needs a PostgreSQL database that all runners share: set SKEIN_DB=postgres://user@host/database."
+        "--cluster needs a PostgreSQL database that all servers share: set SKEIN_DB=postgres://user@host/database."
     })
   }
   const fault = faultOf(database)
@@ -53,13 +53,13 @@ const check = (hostname: string, secretFile: string | undefined, database: strin
   if (anyAddress.has(hostname)) {
     return new UsageError({
       message:
-        `--cluster needs an address at which the other runners reach this one, and ${hostname} is none. Name it with --hostname.`
+        `--cluster needs an address at which the other servers reach this one, and ${hostname} is none. Name it with --hostname.`
     })
   }
   return !isLoopback(hostname) && secretFile === undefined
     ? new UsageError({
       message:
-        `--hostname ${hostname} is open to other machines, so --cluster needs --cluster-secret-file FILE, with the same secret for all runners.`
+        `--hostname ${hostname} is open to other machines, so --cluster needs --cluster-secret-file FILE, with the same secret for all servers.`
     })
     : Effect.void
 }
@@ -73,6 +73,7 @@ export const makeRunner = Effect.fnUntraced(function*({ hostname, port, "cluster
   const url = `http://${isIPv6(hostname) ? `[${hostname}]` : hostname}:${listensOn}`
   const cluster = Cluster.layer({
     url,
+    version,
     database: Redacted.make(forClient(database).href),
     ...(secret === undefined ? {} : { secret })
   })
@@ -89,17 +90,13 @@ export const makeRunner = Effect.fnUntraced(function*({ hostname, port, "cluster
       const { leave, status } = Context.get(context, Cluster)
       return { ...forwarding, leave, status } satisfies ClusterPort
     }),
-    /** Waits until this runner is told to leave: that is no failure. */
-    leaving: Effect.gen(function*() {
-      const stop = yield* Stop
-      const told = yield* Deferred.make<void>()
-      yield* stop.onSignal((by) => {
+    /** From now on, SIGTERM tells this runner to leave: that is no failure. */
+    leaveOnSignal: Effect.flatMap(Stop, (stop) =>
+      stop.onSignal((by) => {
         if (by !== "SIGTERM") return false
-        Deferred.unsafeDone(told, Effect.void)
+        stop.done()
         return true
-      })
-      yield* Deferred.await(told)
-    }).pipe(Effect.scoped)
+      }))
   }
 })
 

@@ -16,6 +16,7 @@ import { dirname, resolve } from "node:path"
 import { pid } from "node:process"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
+import { Stop } from "../../Stop.ts"
 import { UsageError } from "../../UsageError.ts"
 import { manyServices, storage } from "../app.ts"
 import { serverFile } from "../attach/serverPlace.ts"
@@ -56,11 +57,11 @@ const runnerOf = Effect.fnUntraced(function*(flags: ServeFlags, hostname: string
 })
 
 /** Locks the database for this server. */
-const holdAlone = Effect.fnUntraced(function*(file: string) {
+const holdAlone = Effect.fnUntraced(function*(file: string, isCluster: boolean) {
   const fileSystem = yield* FileSystem.FileSystem
   yield* fileSystem.makeDirectory(dirname(file), { recursive: true, mode: 0o700 })
   if (!(yield* tryLock(file.replace(/json$/, "lock")))) {
-    return yield* alreadyServed(yield* runningServer)
+    return yield* alreadyServed(yield* runningServer, isCluster)
   }
 })
 
@@ -99,13 +100,14 @@ export const startServer = (flags: ServeFlags) =>
 
 const start = Effect.fnUntraced(function*(flags: ServeFlags) {
   const stdio = yield* Stdio
+  const stop = yield* Stop
   const { home } = yield* DataDirs
   const hostname = flags.hostname ?? "127.0.0.1"
   const token = yield* tokenFor(hostname, flags["token-file"])
   const runner = yield* runnerOf(flags, hostname)
   const directory = yield* currentDirectory
   const file = yield* serverFile
-  yield* holdAlone(file)
+  yield* holdAlone(file, flags.cluster)
   // Settings that all projects share cannot come from one project.
   const { settings } = yield* ConfigFiles.load({ directory: home, whyNot: yield* providerCheck })
   const page = yield* readPage
@@ -153,7 +155,10 @@ const start = Effect.fnUntraced(function*(flags: ServeFlags) {
         stdio.out(`${url}\n`)
         if (flags.open) yield* openBrowser(url)
         yield* Effect.forkScoped(Effect.repeat(forgetDaily, Schedule.spaced("1 hour")))
-        yield* runner === undefined ? server.closed : Effect.raceFirst(server.closed, runner.leaving)
+        if (runner !== undefined) yield* runner.leaveOnSignal
+        yield* server.closed
+        // So that a database that does not answer holds up this end no longer than one by a signal.
+        stop.done()
         return ExitCode.done
       }),
       context
