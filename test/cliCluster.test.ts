@@ -116,6 +116,7 @@ if (typeof postgres === "string") {
       const { stderr, stdout } = await second.at.run(["cluster", "status", ...db])
       expect(stdout).toMatch(new RegExp(`^${first.url}\\t.*\\t${first.pid}\\tdead\\t0\\t`, "m"))
       expect(stderr).toContain("dead: its process has ended")
+      expect(before.runners.map(({ version }) => version)).toEqual(before.runners.map(() => second.version))
       const taken = await until(async () => {
         const { runners, takeovers } = await statusOf(second, db)
         return runners.some(({ load }) => load.takeovers === 1) ? { runners, takeovers } : undefined
@@ -136,6 +137,15 @@ if (typeof postgres === "string") {
       const none = await second.at.run(["cluster", "status", "--db", postgres.url("nowhere")])
       expect([none.code, none.stderr]).toEqual([2, expect.stringContaining("Make it with \"createdb\"")])
       await postgres.create("empty")
+      const again = await second.at.run(["serve", "--cluster", ...db])
+      expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("set XDG_DATA_HOME")])
+      const quoted = await second.at.run(["cluster", "status", "--db", `'${postgres.url("empty")}'`])
+      expect([quoted.code, quoted.stderr]).toEqual([2, expect.stringContaining("Write it without quotes")])
+      // As far as a server that is in no cluster makes tables.
+      await postgres.create("plain")
+      await postgres.query("plain", "CREATE SCHEMA skein CREATE TABLE cluster_failure (root_id TEXT)")
+      const plain = await second.at.run(["cluster", "status", "--db", postgres.url("plain")])
+      expect([plain.code, plain.stdout + plain.stderr]).toEqual([0, expect.stringContaining("No server is in this")])
       const empty = await second.at.run(["cluster", "status", "--db", postgres.url("empty")])
       expect([empty.code, empty.stdout + empty.stderr]).toEqual([0, expect.stringContaining("No server is in this")])
     })

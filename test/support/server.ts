@@ -45,7 +45,7 @@ export const startServer = async (place: Sandbox, args: ReadonlyArray<string> = 
   })
   const found = serverFile(place)
   if (found === undefined) throw new Error("The server has no file")
-  const { token, url } = found
+  const { token, url, version } = found
 
   const send = async (
     path: string,
@@ -96,5 +96,5 @@ export const startServer = async (place: Sandbox, args: ReadonlyArray<string> = 
   }
 
   const ended: Promise<Ended> = running.ended
-  return { ...running, ended, line, url, token, pid: found.pid, send, follow }
+  return { ...running, ended, line, url, token, version, pid: found.pid, send, follow }
 }

@@ -299,6 +299,8 @@ export const Cluster = Schema.Struct({
       lost: Schema.Number,
       takeovers: Schema.Number
     }),
+    /** That of its program; absent if it does not tell it. */
+    version: Schema.optional(Schema.String),
     /** How long ago it started, in milliseconds. */
     age: Milliseconds,
     /** How long ago it was last seen, in milliseconds. */

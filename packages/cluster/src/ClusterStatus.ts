@@ -35,7 +35,10 @@ export interface RunnerStatus {
   readonly trees: number
   /** Some of them, the newest first. */
   readonly held: ReadonlyArray<{ readonly id: string; readonly title: string }>
+  /** Nothing that works or waits, if it is not alive. */
   readonly load: RunnerLoad
+  /** That of its program; absent if it does not tell it. */
+  readonly version?: string
   /** How long ago it started, and was last seen, in milliseconds. */
   readonly age: number
   readonly silence: number
@@ -87,7 +90,9 @@ export interface ClusterStatus {
 const most = { trees: 24, takeovers: 50 }
 
 /** A schema that the user may not look into has no tables for them, and the last column says that. */
-const present = `SELECT to_regclass('cluster_failure') IS NOT NULL AS found,
+const present = `SELECT num_nulls(${
+  ["member", "takeover", "waiting", "failure"].map((name) => `to_regclass('cluster_${name}')`).join(", ")
+}) = 0 AS found,
   coalesce((SELECT NOT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = 'skein'), false) AS hidden`
 
 interface HeldRow {
@@ -145,21 +150,26 @@ const decodeLoad = Schema.decodeUnknownEither(Schema.parseJson(Schema.Struct({
   sent: Count,
   waiting: Count,
   lost: Count,
-  takeovers: Count
+  takeovers: Count,
+  version: Schema.optional(Schema.String)
 })))
 
 const noLoad: RunnerLoad = { running: 0, queued: 0, sent: 0, waiting: 0, lost: 0, takeovers: 0 }
 
 const runner = (member: Member, isGone: boolean, rows: ReadonlyArray<HeldRow>): RunnerStatus => {
+  const state = isGone ? "dead" : isSilent(member) ? "silent" : "alive"
+  const { version, ...load } = Either.getOrElse(decodeLoad(member.load), () => ({ ...noLoad, version: undefined }))
   return {
     url: member.url,
     host: hostOf(member.owner) ?? "",
     port: URL.canParse(member.url) ? Number(new URL(member.url).port) : 0,
     pid: pidOf(member.owner) ?? 0,
-    state: isGone ? "dead" : isSilent(member) ? "silent" : "alive",
+    state,
     trees: rows[0]?.trees ?? 0,
     held: rows.map(({ id, title }) => ({ id, title })),
-    load: Either.getOrElse(decodeLoad(member.load), () => noLoad),
+    // What it said before it fell silent works no more.
+    load: state === "alive" ? load : { ...noLoad, lost: load.lost, takeovers: load.takeovers },
+    ...(version === undefined ? {} : { version }),
     age: member.age,
     silence: member.silence
   }

@@ -1,7 +1,7 @@
 /** Recognises the URL of a PostgreSQL database, checks it, and formats it without user and password. */
 
-/** Whether a text is the URL of a PostgreSQL database, and not a file. */
-export const isPostgres = (database: string): boolean => /^postgres(ql)?:\/\//i.test(database)
+/** Whether a text is the URL of a PostgreSQL database, and not a file. One in quotes is meant as such: `faultOf` says what is wrong. */
+export const isPostgres = (database: string): boolean => /^["']?postgres(ql)?:\/\//i.test(database)
 
 const howToWrite =
   "Write it as postgres://USER:PASSWORD@HOST:5432/DATABASE. In user and password, write @ as %40, # as %23, / as %2F, ? as %3F, : as %3A and % as %25."
@@ -22,6 +22,9 @@ const modes = new Map([
 
 /** Why a URL cannot be used, without what may be a part of its password; undefined if it can. */
 export const faultOf = (url: string): string | undefined => {
+  if (/^["']/.test(url)) {
+    return "The URL of the database begins with a quote, which is not a part of it. Write it without quotes: `docker --env-file`, for example, keeps them."
+  }
   if (!URL.canParse(url)) return `The URL of the database cannot be read. ${howToWrite}`
   const parsed = new URL(url)
   if (isCutShort(parsed)) {

@@ -61,7 +61,9 @@ const Server = ({ most, moved, of }: {
       <span class="soft">{said(of)}</span>
     </header>
     <p class="soft">
-      {of.host}, process {of.pid}, started {formatDuration(of.age)} ago, took up {of.load.takeovers}
+      {of.host}, process {of.pid}
+      {of.version === undefined ? "" : `, version ${of.version}`}, started {formatDuration(of.age)} ago, took up{" "}
+      {of.load.takeovers}
     </p>
     <dl class="load">
       <Load name="Trees" now={of.trees} then={0} most={most.trees} />

@@ -20,13 +20,26 @@ const roughly = (milliseconds: number): string => {
   return seconds < 172_800 ? `${Math.floor(seconds / 3_600)} h` : `${Math.floor(seconds / 86_400)} d`
 }
 
-const heads = ["URL", "HOST", "PORT", "PID", "STATE", "TREES", "AGENTS", "REQUESTS", "TAKEOVERS", "SINCE", "SEEN"]
+const heads = [
+  "URL",
+  "HOST",
+  "PORT",
+  "PID",
+  "STATE",
+  "TREES",
+  "AGENTS",
+  "REQUESTS",
+  "TAKEOVERS",
+  "SINCE",
+  "SEEN",
+  "VERSION"
+]
 
 /** What works, and what waits if anything does. */
 const withWaiting = (working: number, waiting: number): string =>
   waiting === 0 ? `${working}` : `${working} + ${waiting}`
 
-const rowOf = ({ age, host, load, pid, port, silence, state, trees, url }: RunnerStatus) => [
+const rowOf = ({ age, host, load, pid, port, silence, state, trees, url, version }: RunnerStatus) => [
   url,
   host,
   String(port),
@@ -37,8 +50,19 @@ const rowOf = ({ age, host, load, pid, port, silence, state, trees, url }: Runne
   withWaiting(load.sent, load.waiting),
   String(load.takeovers),
   roughly(age),
-  `${roughly(silence)} ago`
+  `${roughly(silence)} ago`,
+  version ?? ""
 ]
+
+/** What becomes of the trees of those in a state. */
+const afterwards = (runners: ClusterStatus["runners"], state: RunnerStatus["state"]): string => {
+  if (!runners.some((each) => each.state === "alive")) {
+    return "No other server is there: unfinished work waits until one starts."
+  }
+  return runners.some((each) => each.state === state && each.trees > 0)
+    ? "The other servers take up its trees."
+    : "It holds no trees any more."
+}
 
 /** What the table cannot show, on standard error. */
 const remarks = ({ failing, runners, takeovers, waiting }: ClusterStatus): ReadonlyArray<string> => {
@@ -46,10 +70,10 @@ const remarks = ({ failing, runners, takeovers, waiting }: ClusterStatus): Reado
   const middle = times[times.length >> 1]
   return [
     ...(runners.some(({ state }) => state === "dead")
-      ? ["dead: its process has ended. The other servers take up its trees."]
+      ? [`dead: its process has ended. ${afterwards(runners, "dead")}`]
       : []),
     ...(runners.some(({ state }) => state === "silent")
-      ? ["silent: it was not seen for 5 seconds. If it stays away, the other servers take up its trees."]
+      ? [`silent: it was not seen for 5 seconds. ${afterwards(runners, "silent")}`]
       : []),
     ...waiting.map(({ directory, host, rootID }) =>
       `${rootID} waits for a server on the host ${escapeLine(host)}: its directory is ${escapeLine(directory)} there.`
@@ -62,9 +86,9 @@ const remarks = ({ failing, runners, takeovers, waiting }: ClusterStatus): Reado
     ...(middle === undefined
       ? []
       : [
-        `The last ${times.length} takeovers took ${(middle / 1_000).toFixed(1)} s (median), and at most ${
-          ((times.at(-1) ?? 0) / 1_000).toFixed(1)
-        } s.`
+        `The last ${times.length === 1 ? "takeover" : `${times.length} takeovers`} took ${
+          (middle / 1_000).toFixed(1)
+        } s (median), and at most ${((times.at(-1) ?? 0) / 1_000).toFixed(1)} s.`
       ])
   ]
 }
