@@ -54,7 +54,7 @@ const rowOf = ({ age, host, load, pid, port, silence, state, trees, url, version
   version ?? ""
 ]
 
-/** What becomes of the trees of those in a state. */
+/** What happens to the trees of those in a state. */
 const afterwards = (runners: ClusterStatus["runners"], state: RunnerStatus["state"]): string => {
   if (!runners.some((each) => each.state === "alive")) {
     return "No other server is there: unfinished work waits until one starts."
