@@ -78,7 +78,8 @@ export const makeSilence = (patience: Duration.DurationInput): Effect.Effect<Hea
         watched.read = wire.bytesRead
         if (!watched.isWatched) {
           watched.isWatched = true
-          run(watch(wire, watched))
+          // It may have been made where nothing is interrupted, and must not hold up the end.
+          run(Effect.interruptible(watch(wire, watched)))
         }
         return Effect.ensuring(asking, Effect.sync(() => void watched.asking--))
       })
