@@ -47,6 +47,11 @@ if (typeof postgres === "string") {
       "task_wait"
     ]])
 
+    expect(await second.at.run(["run", "--attach", second.url, "-s", id, "Even more"])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("All is done.")
+    })
+
     expect(await second.send(`/v1/sessions/${id}/prompt`, { text: "Read", agent: "build" })).toMatchObject({
       status: 422,
       json: { detail: expect.stringMatching(/^The agent build needs the directory .* on the host alpha\./) }

@@ -14,7 +14,9 @@ const items = <A, I>(schema: Schema.Schema<A, I>) => Schema.Struct({ items: Sche
 /** What a server's machine has besides sessions. */
 export class HostRoutes extends HttpApiGroup.make("host")
   .add(
-    HttpApiEndpoint.get("config", "/v1/config").setUrlParams(directory).addSuccess(ShownConfig)
+    HttpApiEndpoint.get("config", "/v1/config")
+      .setUrlParams(Schema.Struct({ ...directory.fields, session: Schema.optional(Schema.String) }))
+      .addSuccess(ShownConfig)
       .annotateContext(about("Shows the effective settings of a directory, each with its origin; secrets are hidden"))
   )
   .add(

@@ -6,7 +6,8 @@ import { AgentInfo } from "@skein/domain/AgentInfo"
 import * as Schema from "effect/Schema"
 import { Broken, Command, Model, ModelChoice, Skill } from "./Output.ts"
 
-const directory = Schema.Struct({ directory: Schema.String })
+/** Which project. With `session`, the directory is that of the session, on a server that sees it. */
+const directory = Schema.Struct({ directory: Schema.String, session: Schema.optional(Schema.String) })
 const about = (summary: string) => OpenApi.annotations({ summary })
 const items = <A, I>(schema: Schema.Schema<A, I>) => Schema.Struct({ items: Schema.Array(schema) })
 /** The same if a broken file may hide something. */
@@ -59,5 +60,8 @@ export class ProjectRoutes extends HttpApiGroup.make("projects")
       .addSuccess(Schema.Struct({ text: Schema.optional(Schema.String) }))
       .annotateContext(about("Reads the instructions that all agents of a directory get"))
   )
-  .annotateContext(OpenApi.annotations({ description: "The agents, commands, skills and models of a project" }))
+  .annotateContext(OpenApi.annotations({
+    description:
+      "The agents, commands, skills and models of a project. `session` names a session whose directory counts instead of `directory`: a cluster asks a server that sees it."
+  }))
 {}

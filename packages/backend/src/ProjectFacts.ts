@@ -1,5 +1,6 @@
 /** Decides what a front end can know about the project of a directory. */
 import type { AgentInfo } from "@skein/domain/AgentInfo"
+import type { SessionID } from "@skein/domain/Id"
 import type { ModelInfo, ModelRef } from "@skein/domain/Model"
 import type * as Effect from "effect/Effect"
 import type { BackendError } from "./BackendError.ts"
@@ -47,6 +48,8 @@ export interface AgentFacts {
 
 /** What the project of a directory has. */
 export interface ProjectFacts {
+  /** The same for the directory of a session, which another host may have: a cluster asks a server that sees it. */
+  readonly of: (session: SessionID) => ProjectFacts
   readonly agents: (directory: string) => Effect.Effect<AgentFacts, BackendError>
   /** The agent with this name. The error lists the agents, or says what is wrong with its file. */
   readonly agent: (directory: string, name: string) => Effect.Effect<AgentInfo, BackendError>

@@ -15,7 +15,16 @@ import { peekBody, readBody, refuse } from "./internal/bodies.ts"
 import { makeFollow } from "./internal/follow.ts"
 import { makeLocalStreams } from "./internal/localStreams.ts"
 import { type Asked, askedBy } from "./internal/peers.ts"
-import { awaitsWork, beginsWork, isStream, sentOf, type Subject, subjectOf, waitsForTurn } from "./internal/requests.ts"
+import {
+  awaitsWork,
+  beginsWork,
+  isStream,
+  needsDirectory,
+  sentOf,
+  type Subject,
+  subjectOf,
+  waitsForTurn
+} from "./internal/requests.ts"
 import type { Sent } from "./internal/sent.ts"
 import { makeSignatureCheck, type SignatureCheck, signed } from "./internal/signature.ts"
 
@@ -82,7 +91,8 @@ export const makeForwarding = Effect.fnUntraced(function*({ largestBody }: { rea
       if (rootID === undefined) return local()
       const isHere = holder === cluster.url && !(yield* mayGo(request, rootID))
       const { method = "GET", url = "/" } = request
-      const isReading = method === "GET" && !awaitsWork({ method, path: url })
+      const asked = { method, path: url }
+      const isReading = method === "GET" && !awaitsWork(asked) && !needsDirectory(asked)
       const isRead = holder === undefined && isReading && !(yield* cluster.hasLeft(rootID))
       if (isHere || isRead) {
         if (isStream(request)) watch(rootID, response)

@@ -6,9 +6,16 @@ import type { Sent } from "./sent.ts"
 const tree = /^\/v1\/(sessions|tasks)\/([^/?]+)(?:[/?]|$)/
 const reply = /^\/v1\/asks\/([^/?]+)\/reply(?:\?|$)/
 const asks = /^\/v1\/asks(?:\?|$)/
+const project = /^\/v1\/(?:agents|commands|skills|models|instructions|config)(?:[/?])/
 const prompt = /\/prompt(?:\?|$)/
 
 const events = /\/events(?:\?|$)/
+
+/** The session whose project a request reads; undefined if it reads none, or that of a directory. */
+const projectSession = ({ method, path }: Pick<Sent, "method" | "path">): string | undefined =>
+  method === "GET" && project.test(path)
+    ? new URL(path, "http://localhost").searchParams.get("session") ?? undefined
+    : undefined
 
 /** Whether it stays open, and sends events. */
 export const isStream = ({ method, url = "" }: IncomingMessage): boolean => method === "GET" && events.test(url)
@@ -27,6 +34,8 @@ export type Subject =
 export const subjectOf = ({ method, url = "" }: IncomingMessage): Subject => {
   const [, noun, id] = tree.exec(url) ?? []
   if (noun !== undefined && id !== undefined) return { _tag: "Tree", noun, id }
+  const session = projectSession({ method: method ?? "", path: url })
+  if (session !== undefined) return { _tag: "Tree", noun: "sessions", id: session }
   const [, ask] = reply.exec(url) ?? []
   if (method === "POST" && ask !== undefined) return { _tag: "Reply", id: decodeURIComponent(ask) }
   return method === "GET" && asks.test(url) ? { _tag: "Asks" } : { _tag: "Other" }
@@ -38,8 +47,9 @@ export const isRepeatable = ({ method, path }: Sent): boolean => method === "GET
 /** What can be done with a tree without its directory. */
 const bodiless = /\/(?:stop|interrupt|fork)(?:\?|$)/
 
-/** Whether it lets agents work, so that the directory of the tree must be there. */
-export const needsDirectory = ({ method, path }: Sent): boolean => method === "POST" && !bodiless.test(path)
+/** Whether it lets agents work, or reads their project, so that the directory of the tree must be there. */
+export const needsDirectory = (sent: Pick<Sent, "method" | "path">): boolean =>
+  (sent.method === "POST" && !bodiless.test(sent.path)) || projectSession(sent) !== undefined
 
 const beginning = /\/(?:prompt|resume)(?:\?|$)/
 

@@ -43,10 +43,10 @@ const initialize = ({ client, host }: Serving, { clientCapabilities }: Initializ
 
 const commandsOf = (
   { projects }: typeof Backend.Service,
-  { directory }: OpenSession,
+  { directory, root }: OpenSession,
   servers: boolean
 ): Effect.Effect<Array<AvailableCommand>, BackendError> =>
-  Effect.map(projects.commands(directory, { servers }), ({ items }) =>
+  Effect.map(projects.of(root).commands(directory, { servers }), ({ items }) =>
     items.map(({ description, name }) => ({
       name,
       description: visibleLine(description ?? name),

@@ -132,11 +132,11 @@ export class Sessions {
       const wanted = session.model ?? info.model
       // A project that cannot be opened says why when it is prompted.
       const models = yield* Effect.orElseSucceed(
-        backend.projects.models(session.directory),
+        backend.projects.of(session.root).models(session.directory),
         (): ReadonlyArray<ModelFact> => []
       )
       const { model } = yield* Effect.orElseSucceed(
-        backend.projects.modelFor(session.directory, { agent: info.agent, model: wanted }),
+        backend.projects.of(session.root).modelFor(session.directory, { agent: info.agent, model: wanted }),
         () => ({ model: wanted })
       )
       const chosen = { mode: modeOf(info), model }
@@ -169,7 +169,7 @@ export class Sessions {
     const { backend } = this.#around
     return Effect.gen(function*() {
       const { agent } = yield* backend.sessions.get(session.root)
-      yield* backend.projects.modelFor(session.directory, { agent, model })
+      yield* backend.projects.of(session.root).modelFor(session.directory, { agent, model })
       session.model = model
     })
   }
@@ -230,7 +230,7 @@ export class Sessions {
     const { asking, backend, beside, client, host } = this.#around
     return Effect.gen(this, function*() {
       const models = yield* Effect.orElseSucceed(
-        backend.projects.models(directory),
+        backend.projects.of(root).models(directory),
         (): ReadonlyArray<ModelFact> => []
       )
       const sizes = new Map(models.map((model) => [formatRef(model), model.limit?.context]))

@@ -33,10 +33,14 @@ const maybeCommand = (blocks: ReadonlyArray<ContentBlock>): boolean => {
   return first?.type === "text" && /^\s*\/\S/.test(first.text)
 }
 
-const commandsFor = ({ projects }: typeof Backend.Service, blocks: ReadonlyArray<ContentBlock>, directory: string) =>
+const commandsFor = (
+  { projects }: typeof Backend.Service,
+  blocks: ReadonlyArray<ContentBlock>,
+  { directory, root }: OpenSession
+) =>
   maybeCommand(blocks)
     ? Effect.map(
-      projects.commands(directory),
+      projects.of(root).commands(directory),
       ({ broken, items }) => new Set([...broken, ...items].map(({ name }) => name))
     )
     : Effect.succeed(new Set<string>())
@@ -48,7 +52,7 @@ const work = (
   blocks: ReadonlyArray<ContentBlock>
 ): Effect.Effect<PromptResponse, Failure> =>
   Effect.gen(function*() {
-    const commands = yield* commandsFor(backend, blocks, session.directory)
+    const commands = yield* commandsFor(backend, blocks, session)
     const prompt = promptOf(blocks, session.directory, (name) => commands.has(name))
     if (isBad(prompt)) return yield* Effect.fail(prompt)
     const { model, root } = session

@@ -16,7 +16,8 @@ import type { Local } from "./Local.ts"
 export const makeProjects = ({ given }: Local, command: typeof Command.Service): ProjectFacts => {
   const inProject = <A, E>(directory: string, effect: Effect.Effect<A, E, ProjectServices>) =>
     given(Projects.use(directory, effect))
-  return {
+  const facts: ProjectFacts = {
+    of: () => facts,
     agents: (directory) =>
       inProject(
         directory,
@@ -47,4 +48,5 @@ export const makeProjects = ({ given }: Local, command: typeof Command.Service):
     instructions: (directory) =>
       inProject(directory, Effect.flatMap(Instructions, (instructions) => instructions.of(directory)))
   }
+  return facts
 }

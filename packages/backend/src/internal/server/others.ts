@@ -1,5 +1,6 @@
 /** The questions, tasks and projects of a server, as front ends see them. */
 import type { ShownConfig } from "@skein/api/Output"
+import type { SessionID } from "@skein/domain/Id"
 import { formatRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import { randomUUID } from "node:crypto"
@@ -75,43 +76,52 @@ const configOf = ({ broken, config, origins, warnings }: ShownConfig): ConfigFac
   ]
 })
 
-/** The projects. */
-export const makeProjects = ({ call }: Link): ProjectFacts => ({
-  agents: (directory) =>
-    call(
-      "may be sent again",
-      ({ projects }) =>
-        Effect.map(projects.agents({ urlParams: { directory, hidden: "true" } }), (found) => ({
-          agents: found.items,
-          defaultAgent: found.default
-        }))
-    ),
-  agent: (directory, name) =>
-    call("may be sent again", ({ projects }) => projects.agent({ path: { name }, urlParams: { directory } })),
-  commands: (directory, { servers } = {}) =>
-    call(
-      "may be sent again",
-      ({ projects }) =>
-        projects.commands({ urlParams: { directory, ...(servers === true ? { servers: "true" } : {}) } })
-    ),
-  command: (directory, name) =>
-    call("may be sent again", ({ projects }) => projects.command({ path: { name }, urlParams: { directory } })),
-  skills: (directory) => call("may be sent again", ({ projects }) => projects.skills({ urlParams: { directory } })),
-  models: (directory) =>
-    call("may be sent again", ({ projects }) => Effect.map(projects.models({ urlParams: { directory } }), itemsOf)),
-  modelFor: (directory, { agent, model }) =>
-    call("may be sent again", ({ projects }) =>
-      Effect.map(
-        projects.model({
-          urlParams: { directory, agent, ...(model === undefined ? {} : { model: formatRef(model) }) }
-        }),
-        (choice) => ({ model: choice.model, isUsual: choice.isUsual })
-      )),
-  config: (directory) =>
-    call("may be sent again", ({ host }) => Effect.map(host.config({ urlParams: { directory } }), configOf)),
-  instructions: (directory) =>
-    call(
-      "may be sent again",
-      ({ projects }) => Effect.map(projects.instructions({ urlParams: { directory } }), ({ text }) => text)
-    )
-})
+/** The projects; those of a session are read where its directory is. */
+export const makeProjects = (link: Link, session?: SessionID): ProjectFacts => {
+  const { call } = link
+  const place = (directory: string) => ({ directory, ...(session === undefined ? {} : { session }) })
+  return {
+    of: (id) => makeProjects(link, id),
+    agents: (directory) =>
+      call(
+        "may be sent again",
+        ({ projects }) =>
+          Effect.map(projects.agents({ urlParams: { ...place(directory), hidden: "true" } }), (found) => ({
+            agents: found.items,
+            defaultAgent: found.default
+          }))
+      ),
+    agent: (directory, name) =>
+      call("may be sent again", ({ projects }) => projects.agent({ path: { name }, urlParams: place(directory) })),
+    commands: (directory, { servers } = {}) =>
+      call(
+        "may be sent again",
+        ({ projects }) =>
+          projects.commands({ urlParams: { ...place(directory), ...(servers === true ? { servers: "true" } : {}) } })
+      ),
+    command: (directory, name) =>
+      call("may be sent again", ({ projects }) => projects.command({ path: { name }, urlParams: place(directory) })),
+    skills: (directory) =>
+      call("may be sent again", ({ projects }) => projects.skills({ urlParams: place(directory) })),
+    models: (directory) =>
+      call(
+        "may be sent again",
+        ({ projects }) => Effect.map(projects.models({ urlParams: place(directory) }), itemsOf)
+      ),
+    modelFor: (directory, { agent, model }) =>
+      call("may be sent again", ({ projects }) =>
+        Effect.map(
+          projects.model({
+            urlParams: { ...place(directory), agent, ...(model === undefined ? {} : { model: formatRef(model) }) }
+          }),
+          (choice) => ({ model: choice.model, isUsual: choice.isUsual })
+        )),
+    config: (directory) =>
+      call("may be sent again", ({ host }) => Effect.map(host.config({ urlParams: place(directory) }), configOf)),
+    instructions: (directory) =>
+      call(
+        "may be sent again",
+        ({ projects }) => Effect.map(projects.instructions({ urlParams: place(directory) }), ({ text }) => text)
+      )
+  }
+}

@@ -1,6 +1,6 @@
 /** Finds `/command` and `@name` in the prompt that match nothing, before anything is stored or sent. */
 import * as FileSystem from "@effect/platform/FileSystem"
-import { Backend } from "@skein/backend/Backend"
+import type { ProjectFacts } from "@skein/backend/ProjectFacts"
 import { Command } from "@skein/core/Command"
 import { similar } from "@skein/core/Nearest"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
@@ -8,6 +8,12 @@ import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import { basename, dirname, join, resolve } from "node:path"
 import { UsageError } from "../../UsageError.ts"
+
+/** The directory of a prompt, and what its project has. */
+export interface Naming {
+  readonly directory: string
+  readonly projects: ProjectFacts
+}
 
 /** How many names are checked: a prompt may quote a text with many of them. */
 const most = 50
@@ -28,8 +34,7 @@ const namesBelow = (directory: string) =>
   )
 
 /** Refuses a `/word` that is neither a command nor a path, and a path that is one typing error away from a command. */
-export const checkSlash = Effect.fnUntraced(function*(written: string, directory: string) {
-  const { projects } = yield* Backend
+export const checkSlash = Effect.fnUntraced(function*(written: string, { directory, projects }: Naming) {
   if (yield* exists(`/${written}`)) return
   const { items: known } = yield* projects.commands(directory)
   const meant = similar(written, known.map(({ name }) => name))
@@ -44,10 +49,9 @@ export const checkSlash = Effect.fnUntraced(function*(written: string, directory
 const isSubagent = ({ hidden, mode }: AgentInfo): boolean => !hidden && mode !== "primary"
 
 /** What is wrong with a name; undefined if it is a subagent or a file. `refuse`: it was surely meant as one of them. */
-const faultOf = Effect.fnUntraced(function*(name: string, directory: string) {
+const faultOf = Effect.fnUntraced(function*(name: string, { directory, projects }: Naming) {
   // What resources there are, only their server knows.
   if (Command.resourceOf(name) !== undefined) return undefined
-  const { projects } = yield* Backend
   const { agents } = yield* projects.agents(directory)
   if (agents.some((agent) => agent.name === name && isSubagent(agent))) return undefined
   const home = yield* Effect.orElseSucceed(Config.withDefault(Config.string("HOME"), "~"), () => "~")
@@ -69,9 +73,9 @@ const faultOf = Effect.fnUntraced(function*(name: string, directory: string) {
 
 /** Refuses an `@name` that was meant as a file or a subagent and is neither. Notes other such names. */
 export const checkNames = Effect.fnUntraced(
-  function*(words: string, directory: string, note: (line: string) => void) {
+  function*(words: string, place: Naming, note: (line: string) => void) {
     for (const name of Command.namesIn(words).slice(0, most)) {
-      const fault = yield* faultOf(name, directory)
+      const fault = yield* faultOf(name, place)
       if (fault === undefined) continue
       if (fault.refuse) {
         return yield* new UsageError({ message: `${fault.says} To send it as text, write it in backticks.` })

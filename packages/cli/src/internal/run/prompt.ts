@@ -11,6 +11,7 @@ import { UsageError } from "../../UsageError.ts"
 import { currentDirectory } from "../place.ts"
 import { continueText } from "./continueSession.ts"
 import type { runFlags } from "./flags.ts"
+import type { Naming } from "./mistyped.ts"
 import { readStdin } from "./stdin.ts"
 
 /** What was typed after `skein run`. */
@@ -57,19 +58,19 @@ export const readPrompt = Effect.fnUntraced(function*({ flags, operands }: RunIn
 
 /** The command that a prompt asks for: the one in the flag, or an existing one after a slash. */
 export const commandOf = Effect.fnUntraced(
-  function*({ command, typed }: Asked, directory: string, note: (line: string) => void) {
+  function*({ command, typed }: Asked, place: Naming, note: (line: string) => void) {
     const [first = "", ...rest] = typed
-    const { projects } = yield* Backend
+    const { directory, projects } = place
     if (command !== undefined) {
       const { name } = yield* projects.command(directory, command)
       const words = [first, ...rest]
       return { name, arguments: words.length === 1 && first === "" ? [] : words } satisfies CommandRequest
     }
     const [, written, behind = ""] = /^\/(\S+)(?:\s+([^]*))?$/.exec(first) ?? []
-    if (written === undefined || !(yield* isCommand(written, directory))) {
+    if (written === undefined || !(yield* isCommand(written, place))) {
       const { checkNames, checkSlash } = yield* Effect.promise(() => import("./mistyped.ts"))
-      if (written !== undefined) yield* checkSlash(written, directory)
-      yield* checkNames(typed.join(" "), directory, note)
+      if (written !== undefined) yield* checkSlash(written, place)
+      yield* checkNames(typed.join(" "), place, note)
       return undefined
     }
     const { name } = yield* projects.command(directory, written)
@@ -78,8 +79,7 @@ export const commandOf = Effect.fnUntraced(
   }
 )
 
-const isCommand = Effect.fnUntraced(function*(written: string, directory: string) {
-  const { projects } = yield* Backend
+const isCommand = Effect.fnUntraced(function*(written: string, { directory, projects }: Naming) {
   const { broken, items } = yield* projects.commands(directory)
   return Command.matching(written, { commands: items, broken }).length > 0
 })

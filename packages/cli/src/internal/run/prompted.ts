@@ -89,7 +89,8 @@ const checked = Effect.fnUntraced(function*(
   reading: Effect.Effect<Asked | undefined, CommandError>,
   presenter: Presenter
 ) {
-  const { projects } = yield* Backend
+  const backend = yield* Backend
+  const projects = target.session === undefined ? backend.projects : backend.projects.of(target.session.id)
   const { agents, defaultAgent } = yield* projects.agents(target.directory)
   const agent = yield* projects.agent(
     target.directory,
@@ -105,7 +106,9 @@ const checked = Effect.fnUntraced(function*(
   const isNews = usual.isUsual && usual.model !== undefined && target.session === undefined
   const said = isNews && usual.model !== undefined ? yield* modelNote(formatRef(usual.model)) : undefined
   const asked = yield* reading
-  const command = asked === undefined ? undefined : yield* commandOf(asked, target.directory, presenter.note)
+  const command = asked === undefined
+    ? undefined
+    : yield* commandOf(asked, { projects, directory: target.directory }, presenter.note)
   return { agents, agent, defaultAgent, model, modelNote: said, asked, command }
 })
 

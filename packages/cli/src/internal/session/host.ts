@@ -1,6 +1,6 @@
 /** What a session needs of this machine: files, commands, an editor, and what was typed before. */
 import * as FileSystem from "@effect/platform/FileSystem"
-import type { Backend } from "@skein/backend/Backend"
+import { Backend } from "@skein/backend/Backend"
 import { DataDirs } from "@skein/config/DataDirs"
 import { environment } from "@skein/tools/Environment"
 import type { SessionHost } from "@skein/tui/SessionHost"
@@ -108,7 +108,11 @@ export const makeHost = Effect.fnUntraced(function*({ db }: Pick<AttachFlags, "d
       Effect.gen(function*() {
         const notes: Array<string> = []
         const { checkNames } = yield* Effect.promise(() => import("../run/mistyped.ts"))
-        const refused = yield* checkNames(text, directory, (line) => notes.push(line)).pipe(
+        const checked = Effect.flatMap(
+          Backend,
+          ({ projects }) => checkNames(text, { directory, projects }, (line) => notes.push(line))
+        )
+        const refused = yield* checked.pipe(
           Effect.as(undefined),
           // What is wrong with the project itself is said when the prompt is sent.
           Effect.catchAll((error) => Effect.succeed(error._tag === "UsageError" ? error.message : undefined)),

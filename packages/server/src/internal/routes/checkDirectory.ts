@@ -1,8 +1,12 @@
 /** Decides whether a session can work in the directory of a request. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import { problem } from "@skein/api/Problem"
+import { ProjectUnavailable } from "@skein/core/Project"
+import { findSession } from "@skein/core/SessionLookup"
+import { Whereabouts } from "@skein/core/Whereabouts"
 import * as Effect from "effect/Effect"
 import { isAbsolute } from "node:path"
+import { asProblem } from "./toProblem.ts"
 
 /** The directory, if one exists at this path. */
 export const checkDirectory = Effect.fnUntraced(function*(directory: string) {
@@ -17,3 +21,19 @@ export const checkDirectory = Effect.fnUntraced(function*(directory: string) {
     problem(422, "NoDirectory", "`directory` has to be the absolute path of a directory on the machine of the server.")
   )
 })
+
+/** The directory of a session. It may be missing only if the tree needs none. */
+const directoryOfSession = Effect.fnUntraced(function*(given: string) {
+  const session = yield* asProblem(findSession(given))
+  const root = session.rootID === session.id ? session : yield* asProblem(findSession(session.rootID))
+  if (root.anywhere === true) return session.directory
+  const { explain, isAway } = yield* Whereabouts
+  if (!(yield* isAway(root))) return yield* checkDirectory(session.directory)
+  const message = yield* explain(root)
+  return yield* asProblem(new ProjectUnavailable({ directory: root.directory, host: root.host, message }))
+})
+
+/** The directory that a request is about: that of its session, if it names one. */
+export const placeOf = (
+  { directory, session }: { readonly directory: string; readonly session?: string | undefined }
+) => session === undefined ? checkDirectory(directory) : directoryOfSession(session)

@@ -13,7 +13,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { HostRefused, ServerHost } from "../../ServerHost.ts"
 import { ServerState } from "../ServerState.ts"
-import { checkDirectory } from "./checkDirectory.ts"
+import { checkDirectory, placeOf } from "./checkDirectory.ts"
 import { asProblem } from "./toProblem.ts"
 
 const notOffered = problem(404, "NotOffered", "This server has no files of config, and so nothing to answer.")
@@ -73,15 +73,16 @@ const prune = Effect.fnUntraced(function*({ dryRun = false, olderThan, projectID
 /** The routes for files. */
 export const hostRoutes = HttpApiBuilder.group(Api, "host", (handlers) =>
   handlers
-    .handle("config", ({ urlParams }) =>
-      Effect.flatMap(checkDirectory(urlParams.directory), (place) => ask((host) => host.config(place))))
-    .handle("configSchema", () =>
-      ask(({ configSchema }) => configSchema))
-    .handle("trust", ({ urlParams }) =>
-      Effect.flatMap(checkDirectory(urlParams.directory), (place) =>
-        listed((host) =>
-          host.trust(place)
-        )))
+    .handle(
+      "config",
+      ({ urlParams }) => Effect.flatMap(placeOf(urlParams), (place) => ask((host) => host.config(place)))
+    )
+    .handle("configSchema", () => ask(({ configSchema }) => configSchema))
+    .handle(
+      "trust",
+      ({ urlParams }) =>
+        Effect.flatMap(checkDirectory(urlParams.directory), (place) => listed((host) => host.trust(place)))
+    )
     .handle("allowTrust", ({ payload: { directory, ids }, request }) =>
       Effect.gen(function*() {
         const { hasToken } = yield* ServerState

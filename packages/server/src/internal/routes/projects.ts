@@ -13,12 +13,14 @@ import { Provider } from "@skein/core/Provider"
 import { Skill } from "@skein/core/Skill"
 import { parseRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
-import { checkDirectory } from "./checkDirectory.ts"
+import { placeOf } from "./checkDirectory.ts"
 import { asProblem, type ServiceError } from "./toProblem.ts"
 
-/** Queries the project of a directory. */
-const inProject = <A, E extends ServiceError>(directory: string, asked: Effect.Effect<A, E, ProjectServices>) =>
-  Effect.flatMap(checkDirectory(directory), (place) => asProblem(Projects.use(place, asked)))
+/** Queries the project that a request is about. */
+const inProject = <A, E extends ServiceError>(
+  about: Parameters<typeof placeOf>[0],
+  asked: (place: string) => Effect.Effect<A, E, ProjectServices>
+) => Effect.flatMap(placeOf(about), (place) => asProblem(Projects.use(place, asked(place))))
 
 const badModel = problem(400, "BadModel", "`model` has to be PROVIDER/MODEL.")
 
@@ -30,58 +32,56 @@ const readModel = (text: string | undefined) => {
 /** The routes of projects. */
 export const projectRoutes = HttpApiBuilder.group(Api, "projects", (handlers) =>
   handlers
-    .handle("agents", ({ urlParams: { directory, hidden } }) =>
-      inProject(
-        directory,
+    .handle("agents", ({ urlParams }) =>
+      inProject(urlParams, () =>
         Effect.zipWith(Agent, Config, ({ all }, { settings }) => ({
-          items: hidden === "true" ? all : all.filter((agent) => !agent.hidden),
+          items: urlParams.hidden === "true" ? all : all.filter((agent) =>
+            !agent.hidden
+          ),
           default: settings.default_agent
-        }))
-      ))
-    .handle("agent", ({ path, urlParams: { directory } }) =>
-      inProject(
-        directory,
-        Effect.flatMap(Agent, (agents) => agents.get(path.name))
-      ))
-    .handle("commands", ({ urlParams: { directory, servers } }) =>
+        }))))
+    .handle("agent", ({ path, urlParams }) =>
+      inProject(urlParams, () =>
+        Effect.flatMap(Agent, (agents) => agents.get(path.name))))
+    .handle("commands", ({ urlParams }) =>
       Effect.gen(function*() {
         const command = yield* Command
         const { broken, commands } = yield* asProblem(
-          command.list(yield* checkDirectory(directory), { servers: servers === "true" })
+          command.list(yield* placeOf(urlParams), { servers: urlParams.servers === "true" })
         )
         return { items: commands, broken }
       }))
-    .handle("command", ({ path, urlParams: { directory } }) =>
+    .handle("command", ({ path, urlParams }) =>
       Effect.gen(function*() {
         const command = yield* Command
-        return yield* asProblem(command.get(yield* checkDirectory(directory), path.name))
+        return yield* asProblem(command.get(yield* placeOf(urlParams), path.name))
       }))
-    .handle("skills", ({ urlParams: { directory } }) =>
-      inProject(
-        directory,
+    .handle("skills", ({ urlParams }) =>
+      inProject(urlParams, (place) =>
         Effect.flatMap(
           Skill,
-          (skill) => Effect.map(skill.list(directory), ({ broken, skills }) => ({ items: skills, broken }))
-        )
-      ))
-    .handle(
-      "models",
-      ({ urlParams: { directory } }) =>
-        inProject(directory, Effect.flatMap(Provider, ({ list }) => Effect.map(list, (items) => ({ items }))))
-    )
-    .handle("model", ({ urlParams: { agent, directory, model } }) =>
+          (skill) =>
+            Effect.map(skill.list(place), ({ broken, skills }) => ({ items: skills, broken }))
+        )))
+    .handle("models", ({ urlParams }) =>
+      inProject(urlParams, () =>
+        Effect.flatMap(Provider, ({ list }) =>
+          Effect.map(list, (items) => ({ items })))))
+    .handle("model", ({ urlParams: { agent, model, ...about } }) =>
       Effect.flatMap(readModel(model), (wanted) =>
-        Effect.map(inProject(directory, modelFor(wanted, agent)), (choice) => ({
-          isUsual: choice.isUsual,
-          ...(choice.model === undefined ? {} : { model: choice.model })
-        }))))
-    .handle("instructions", ({ urlParams: { directory } }) =>
-      inProject(
-        directory,
+        Effect.map(
+          inProject(about, () =>
+            modelFor(wanted, agent)),
+          (choice) => ({
+            isUsual: choice.isUsual,
+            ...(choice.model === undefined ? {} : { model: choice.model })
+          })
+        )))
+    .handle("instructions", ({ urlParams }) =>
+      inProject(urlParams, (place) =>
         Effect.flatMap(
           Instructions,
           (instructions) =>
-            Effect.map(instructions.of(directory), (text) =>
+            Effect.map(instructions.of(place), (text) =>
               text === undefined ? {} : { text })
-        )
-      )))
+        ))))

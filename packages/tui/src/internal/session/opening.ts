@@ -36,7 +36,8 @@ export const loadFacts = (
   touch: () => void
 ): Effect.Effect<void, never, Backend> =>
   Effect.gen(function*() {
-    const { projects, where } = yield* Backend
+    const { projects: all, where } = yield* Backend
+    const projects = session === undefined ? all : all.of(session)
     const history = yield* host.history(directory)
     const isFirst = history.length === 0 && session === undefined
     model.input.load(history)
