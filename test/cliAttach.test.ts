@@ -240,7 +240,10 @@ describe("the server that a command finds", () => {
     expect(await attach("sometimes")).toMatchObject({ code: 2, stderr: expect.stringContaining("auto, off, or") })
 
     tell({ url })
-    expect(await attach(url)).toMatchObject({ code: 2, stderr: expect.stringContaining("No Skein server") })
+    // It passes the question on to the server, which does not know the address.
+    const passed = await attach(url)
+    expect(passed).toMatchObject({ code: 2, stderr: expect.stringContaining("does not know that address") })
+    expect(passed.stderr).toContain("The token was not sent")
     const alone = await at.run(["run", "Survey"])
     expect(alone).toMatchObject({ code: 0, stderr: expect.not.stringContaining("server: ") })
     expect(heard.length).toBeGreaterThan(1)

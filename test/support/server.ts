@@ -41,7 +41,7 @@ export const startServer = async (place: Sandbox, args: ReadonlyArray<string> = 
   void running.ended.then(() => isOver = true)
   const line = await until(() => {
     if (isOver) throw new Error(`The server ended: ${running.output()}`)
-    return /^(http:\S+)\n/m.exec(running.output())?.[1]
+    return /^(https?:\S+)\n/m.exec(running.output())?.[1]
   })
   const found = serverFile(place)
   if (found === undefined) throw new Error("The server has no file")

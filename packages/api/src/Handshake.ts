@@ -14,6 +14,12 @@ export const HandshakeQuestion = Schema.Struct({
 /** The type of the question. */
 export type HandshakeQuestion = typeof HandshakeQuestion.Type
 
+/** The host of a URL as a question names it: with its port, because `http` and `https` have different ones. */
+export const dialledHost = (url: string): string => {
+  const { host, port, protocol } = new URL(url)
+  return port === "" ? `${host}:${protocol === "https:" ? 443 : 80}` : host
+}
+
 /** What a server answers: its version, and the proof in hexadecimal digits. */
 export const HandshakeAnswer = Schema.Struct({ answer: Schema.String, version: Schema.String })
 

@@ -3,7 +3,8 @@ import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as HttpBody from "@effect/platform/HttpBody"
 import * as HttpClient from "@effect/platform/HttpClient"
-import { HandshakeAnswer, handshakeText } from "@skein/api/Handshake"
+import type { RequestError } from "@effect/platform/HttpClientError"
+import { dialledHost, HandshakeAnswer, handshakeText } from "@skein/api/Handshake"
 import { ServerFile } from "@skein/api/ServerFile"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -29,27 +30,62 @@ export const read = (file: string): Effect.Effect<Option.Option<ServerFile>, nev
 const isProof = (answer: string, expected: string): boolean =>
   answer.length === expected.length && timingSafeEqual(Buffer.from(answer), Buffer.from(expected))
 
+/** Nobody at a URL has proved to be the server with a token. */
+export class NotProven extends Schema.TaggedError<NotProven>()("NotProven", {
+  /**
+   * `foreign_host`: a server does not know the URL as its own. `redirected`: the URL leads to another one.
+   * `unreachable`: no connection. `stranger`: anything else, such as another token.
+   */
+  reason: Schema.Literal("foreign_host", "redirected", "unreachable", "stranger"),
+  /** The system's code, such as `ECONNREFUSED`, if there is one. */
+  code: Schema.optional(Schema.String)
+}) {}
+
+const stranger = new NotProven({ reason: "stranger" })
+
+/** Errors of `fetch` have their cause in the cause. */
+const unconnected = ({ cause }: RequestError): NotProven => {
+  const inner = cause instanceof Error ? cause.cause : undefined
+  if (inner instanceof Error && inner.message === "unexpected redirect") return new NotProven({ reason: "redirected" })
+  const code = inner instanceof Error && "code" in inner && typeof inner.code === "string" ? inner.code : undefined
+  return new NotProven({ reason: "unreachable", ...(code === undefined ? {} : { code }) })
+}
+
+const isForeignHost = Schema.is(Schema.Struct({ type: Schema.Literal("urn:skein:ForeignHost") }))
+
 /**
  * The version of the server at a URL, if it has this token and the URL is its own. The token itself is not sent. Who
  * listens there instead of that server cannot pass the question on to another one: that would not answer for the URL.
  */
-export const provenVersion = (
+export const prove = (
   { token, url }: Pick<ServerFile, "token" | "url">
-): Effect.Effect<Option.Option<string>, never, HttpClient.HttpClient> =>
+): Effect.Effect<string, NotProven, HttpClient.HttpClient> =>
   Effect.gen(function*() {
     const http = yield* HttpClient.HttpClient
-    const question = { nonce: randomBytes(32).toString("hex"), host: new URL(url).host }
+    const question = { nonce: randomBytes(32).toString("hex"), host: dialledHost(url) }
     const response = yield* http.post(`${url}/v1/handshake`, { body: yield* HttpBody.json(question) })
-    const { answer, version } = yield* Schema.decodeUnknown(HandshakeAnswer)(yield* response.json)
+    const body = yield* response.json
+    if (isForeignHost(body)) return yield* new NotProven({ reason: "foreign_host" })
+    const { answer, version } = yield* Schema.decodeUnknown(HandshakeAnswer)(body)
     const expected = createHmac("sha256", token).update(handshakeText(question, version)).digest("hex")
-    return isProof(answer, expected) ? Option.some(version) : Option.none()
+    return isProof(answer, expected) ? version : yield* stranger
   }).pipe(
     // A redirect leads to another address than the one that was asked about.
     Effect.provideService(FetchHttpClient.RequestInit, { redirect: "error" }),
     Effect.scoped,
-    Effect.timeout(patience),
-    Effect.orElseSucceed(() => Option.none())
+    Effect.timeoutFail({ duration: patience, onTimeout: () => new NotProven({ reason: "unreachable" }) }),
+    Effect.catchTags({
+      RequestError: unconnected,
+      ResponseError: () => stranger,
+      HttpBodyError: () => stranger,
+      ParseError: () => stranger
+    })
   )
+
+/** The same, for who does not ask why. */
+export const provenVersion = (
+  server: Pick<ServerFile, "token" | "url">
+): Effect.Effect<Option.Option<string>, never, HttpClient.HttpClient> => Effect.option(prove(server))
 
 /** Whether the server at a URL has this token, and the URL is its own. */
 export const isGenuine = (

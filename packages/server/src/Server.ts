@@ -11,9 +11,10 @@ import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { isIPv6 } from "node:net"
+import { makeAddresses } from "./internal/addresses.ts"
 import { Feeds } from "./internal/events/Feeds.ts"
 import { makeHandler } from "./internal/http/app.ts"
-import { makeGate, makeIsOwn } from "./internal/http/gate.ts"
+import { makeGate } from "./internal/http/gate.ts"
 import { listen } from "./internal/http/listen.ts"
 import { makeMcp } from "./internal/http/mcp.ts"
 import { makePage } from "./internal/http/page.ts"
@@ -35,6 +36,7 @@ const make = (options: ServerOptions) =>
     const services = yield* Effect.context<ManyServices>()
     const over = yield* Deferred.make<void>()
     const listening = yield* listen(options.hostname, options.port)
+    const addresses = makeAddresses({ ...options, port: listening.port })
     const logins = yield* makeLogins({ port: listening.port, fileSystem, file: options.loginFile })
     // Leave running work before this scope ends. Otherwise its prompts would count as stopped.
     const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
@@ -47,7 +49,7 @@ const make = (options: ServerOptions) =>
       options,
       logins,
       hasToken: checkToken,
-      isOwn: makeIsOwn({ hostname: options.hostname, port: listening.port }),
+      addresses,
       started: yield* Clock.currentTimeMillis,
       scope,
       turns: new Map(),
@@ -60,8 +62,7 @@ const make = (options: ServerOptions) =>
     const streams = yield* Effect.provideService(makeStreams, Scope.Scope, scope)
     const page = makePage(options.page ?? new Map())
     const gate = makeGate({
-      hostname: options.hostname,
-      port: listening.port,
+      addresses,
       publicPaths,
       isPage: page.has,
       isAuthentic: (request) => checkToken(request) || logins.has(request) || cluster?.isTrusted(request) === true

@@ -25,6 +25,8 @@ export interface ServerOptions {
   readonly hostname: string
   /** 0 takes a free one. */
   readonly port: number
+  /** The origin at which a proxy serves it, such as `https://skein.example`. */
+  readonly publicUrl?: string
   /** The token with which programs authenticate. */
   readonly token: Redacted.Redacted
   readonly version: string

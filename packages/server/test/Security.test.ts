@@ -358,6 +358,68 @@ it.live("proves nothing for the address of another server, or without an address
     expect((yield* post("/v1/handshake", { nonce }, { authorization: "" })).status).toBe(400)
   }).pipe(provide))
 
+describe("behind a proxy", () => {
+  const open = Effect.provide(serving({ "*": ["ok"] }, { server: { publicUrl: "https://skein.example" } }))
+  const line = "GET /v1/sessions HTTP/1.1"
+
+  it.live("answers for its public host and for pages of its public origin, and for no others", () =>
+    Effect.gen(function*() {
+      const port = yield* portOf
+      const status = (host: string, origin: string) =>
+        Effect.map(raw(request(line, `Host: ${host}\r\n${bearer}Origin: ${origin}\r\n`)), statusOf)
+      for (const host of ["skein.example", "Skein.Example", "skein.example:443", `127.0.0.1:${port}`]) {
+        expect(yield* status(host, "https://skein.example"), host).toBe(200)
+      }
+      expect(yield* status(`127.0.0.1:${port}`, `http://127.0.0.1:${port}`)).toBe(200)
+      for (const host of ["skein.example:80", `skein.example:${port}`, "skein.example.evil.test", "evil.test"]) {
+        expect(yield* status(host, "https://skein.example"), host).toBe(403)
+      }
+      for (const origin of ["http://skein.example", "https://skein.example:8443", "https://evil.test"]) {
+        expect(yield* status("skein.example", origin), origin).toBe(403)
+      }
+    }).pipe(open))
+
+  it.live("proves its public host with its port, and that of no other scheme", () =>
+    Effect.gen(function*() {
+      const nonce = "ab".repeat(32)
+      for (const [host, status] of [["skein.example:443", 200], ["skein.example:80", 403], ["skein.example", 403]]) {
+        expect((yield* post("/v1/handshake", { nonce, host })).status, String(host)).toBe(status)
+      }
+    }).pipe(open))
+
+  it.live("gives cookies that need TLS to those who come by it alone", () =>
+    Effect.gen(function*() {
+      const api = yield* client
+      const { port } = new URL((yield* Server).url)
+      for (const [origin, pattern] of [["https://skein.example", /; Secure$/], [`http://127.0.0.1:${port}`, /=\d+$/]]) {
+        const { code } = yield* api.server.code()
+        const { headers } = yield* post("/v1/login", { code }, { authorization: "", origin: String(origin) })
+        expect(headers.get("set-cookie")).toMatch(pattern ?? "")
+      }
+    }).pipe(open))
+
+  it.live("without its address says how to mend it, and still lets the page say so", () =>
+    Effect.gen(function*() {
+      const host = yield* raw(request("GET /readyz HTTP/1.1", "Host: skein.example\r\n"))
+      const login = yield* post("/v1/login", { code: "x" }, { origin: "https://skein.example" })
+      for (const text of [host, login.text]) expect(text).toContain("skein serve --public-url")
+      expect(login.json()).toMatchObject({ status: 403, type: "urn:skein:ForeignOrigin" })
+      const file = yield* send("/app.js", { headers: { origin: "https://skein.example" } })
+      expect([file.status, file.text]).toEqual([200, "page"])
+    }).pipe(
+      Effect.provide(
+        serving({ "*": ["ok"] }, {
+          server: {
+            page: new Map([[
+              "/app.js",
+              { type: "text/javascript", body: Buffer.from("page"), encoded: {}, immutable: true }
+            ]])
+          }
+        })
+      )
+    ))
+})
+
 it.live("says on every answer that browsers may not keep, frame or guess it", () =>
   Effect.gen(function*() {
     for (const path of ["/healthz", "/v1/nothing", "/v1/sessions"]) {

@@ -2,6 +2,7 @@
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { expect, it } from "@effect/vitest"
 import { type HandshakeQuestion, handshakeText } from "@skein/api/Handshake"
+import * as SkeinClient from "@skein/client/SkeinClient"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
@@ -10,6 +11,7 @@ import { createHmac } from "node:crypto"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { makeLink } from "../../src/internal/server/Link.ts"
+import { makePeers } from "../../src/internal/server/peers.ts"
 
 const textOf = async (request: IncomingMessage): Promise<string> => {
   let text = ""
@@ -156,3 +158,15 @@ it.scopedLive.each(["HeldElsewhere", "NoRunner"])(
       expect((yield* link.call("is sent once", ({ server }) => server.ids(ids))).items).toEqual(["second"])
     }).pipe(Effect.provide(FetchHttpClient.layer))
 )
+
+it.scopedLive("sends no token in the clear if it came by TLS", () =>
+  Effect.gen(function*() {
+    const second = yield* serving("secret", "second")
+    const first = yield* serving("secret", "first", [second.url])
+    const peers = yield* makePeers
+    yield* peers.learn(yield* SkeinClient.make({ url: first.url, token: secret }))
+    const from = (url: string) => peers.find({ url, token: secret, version: "1" })
+    expect(Option.isNone(yield* from("https://skein.example"))).toBe(true)
+    expect(second.tokens.size).toBe(0)
+    expect(Option.isSome(yield* from("http://skein.example"))).toBe(true)
+  }).pipe(Effect.provide(FetchHttpClient.layer)))

@@ -15,6 +15,11 @@ export const serve = command({
       value: "ADDRESS",
       description: "The address to listen on; 127.0.0.1 by default. Others need --token-file"
     },
+    "public-url": {
+      type: "text",
+      value: "URL",
+      description: "The address at which a proxy serves it, such as https://skein.example"
+    },
     "token-file": {
       type: "text",
       value: "FILE",

@@ -7,6 +7,7 @@ import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { IncomingMessage } from "node:http"
 import type { ServerOptions } from "../ServerOptions.ts"
+import type { Addresses } from "./addresses.ts"
 import type { Intake } from "./Intake.ts"
 import type { Logins } from "./login/Logins.ts"
 
@@ -16,8 +17,8 @@ export class ServerState extends Context.Tag("@skein/server/internal/ServerState
   readonly logins: Logins
   /** Whether a request carries the token, rather than only a login. */
   readonly hasToken: (request: IncomingMessage) => boolean
-  /** Whether a host and port, such as `127.0.0.1:4096`, are of this server, for who came by this request. */
-  readonly isOwn: (host: string, request: IncomingMessage) => boolean
+  /** The server's own addresses. */
+  readonly addresses: Addresses
   /** When the server started, in milliseconds since 1970. */
   readonly started: number
   /** Lives as long as the server. Work that outlives its request runs in it. */

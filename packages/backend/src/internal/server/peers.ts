@@ -45,6 +45,9 @@ const likeAt = (url: string, { token, version }: ServerTarget) =>
     return { url, token, version }
   })
 
+/** Who came by TLS sends the token nowhere in the clear. A proxy leads to another server by itself. */
+const mayMove = (from: string) => (to: string): boolean => to.startsWith("https:") || !from.startsWith("https:")
+
 const isThereAt = (url: string) =>
   Effect.scoped(
     Effect.flatMap(HttpClient.get(`${url}/healthz`), ({ status }) => status === 200 ? Effect.void : Option.none())
@@ -75,7 +78,11 @@ export const makePeers: Effect.Effect<Peers, never, HttpClient.HttpClient> = Eff
         )
       ),
     forget: () => void (learnedAt = Number.NEGATIVE_INFINITY),
-    find: (like) => Effect.provide(Effect.suspend(() => firstOf(urls.map((url) => likeAt(url, like)))), services),
+    find: (like) =>
+      Effect.provide(
+        Effect.suspend(() => firstOf(urls.filter(mayMove(like.url)).map((url) => likeAt(url, like)))),
+        services
+      ),
     isAnyThere: Effect.provide(
       Effect.map(Effect.suspend(() => firstOf(urls.map(isThereAt))), Option.isSome),
       services

@@ -73,7 +73,7 @@ const tokenInFiles = Effect.fnUntraced(function*(url: string) {
     names.filter((name) => name.endsWith(".json")),
     (name) => LocalServer.read(join(servers, name))
   )
-  return files.flatMap(Option.toArray).find((file) => file.url === url)?.token
+  return files.flatMap(Option.toArray).find((file) => file.url === url || file.publicUrl === url)?.token
 })
 
 const tokenOf = Effect.fnUntraced(function*(url: string) {
@@ -83,6 +83,25 @@ const tokenOf = Effect.fnUntraced(function*(url: string) {
   )
   return Option.isSome(named) ? named.value : yield* tokenInFiles(url)
 })
+
+/** Why a server does not get the token, and how to fix it. */
+const whyUnproven = (url: string, { code, reason }: LocalServer.NotProven): string => {
+  switch (reason) {
+    case "foreign_host":
+      return `The server at ${url} does not know that address as its own. `
+        + `If a proxy serves it there, start it with that address: skein serve --public-url ${
+          new URL(url).origin
+        }. The token was not sent.`
+    case "redirected":
+      return `${url} leads to another address. Give --attach that one; the token was not sent.`
+    case "unreachable":
+      return `No server answers at ${url}${code === undefined ? "" : ` (${code})`}. Check the URL${
+        url.startsWith("https:") ? " and its certificate (NODE_EXTRA_CA_CERTS names a file of your own authority)" : ""
+      }; the token was not sent.`
+    case "stranger":
+      return `No Skein server that has the token answers at ${url}. Check the URL, SKEIN_TOKEN and the version of the server; the token was not sent.`
+  }
+}
 
 /** The server at a URL that the user named. It is an error if it cannot be used. */
 export const findNamed = Effect.fnUntraced(function*(text: string) {
@@ -94,15 +113,10 @@ export const findNamed = Effect.fnUntraced(function*(text: string) {
       `No token is known for the server at ${url}. Set SKEIN_TOKEN to it; \`skein serve\` keeps it in a file of its user.`
     )
   }
-  const proven = yield* LocalServer.provenVersion({ url, token })
-  if (Option.isNone(proven)) {
+  const proven = yield* Effect.mapError(LocalServer.prove({ url, token }), (error) => refuse(whyUnproven(url, error)))
+  if (proven !== version) {
     return yield* refuse(
-      `No Skein server that has the token answers at ${url}. Check the URL, SKEIN_TOKEN and the version of the server; the token was not sent.`
-    )
-  }
-  if (proven.value !== version) {
-    return yield* refuse(
-      `The server at ${url} has version ${proven.value}, and this is ${version}. Use the same version on both sides.`
+      `The server at ${url} has version ${proven}, and this is ${version}. Use the same version on both sides.`
     )
   }
   const client = yield* SkeinClient.make({ url, token: Redacted.make(token) })

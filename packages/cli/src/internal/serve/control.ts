@@ -54,7 +54,7 @@ const unreachable = (url: string) => (error: { readonly detail: string } | { rea
 export const loginUrl = Effect.fnUntraced(function*(server: ServerFile) {
   const client = yield* clientOf(server)
   const { code } = yield* Effect.mapError(client.server.code(), unreachable(server.url))
-  return `${server.url}/#code=${code}`
+  return `${server.publicUrl ?? server.url}/#code=${code}`
 }, Effect.provide(FetchHttpClient.layer))
 
 /** Prints the URL of the running server, and opens it with `--open`. */

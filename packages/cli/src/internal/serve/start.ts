@@ -32,6 +32,7 @@ import { alreadyServed, runningServer } from "./control.ts"
 import { makeHost } from "./host.ts"
 import { openBrowser } from "./open.ts"
 import { readPage } from "./page.ts"
+import { readPublicUrl } from "./publicUrl.ts"
 import { descriptorOf } from "./secretFile.ts"
 import { tokenFor } from "./token.ts"
 
@@ -39,6 +40,7 @@ import { tokenFor } from "./token.ts"
 export interface ServeFlags {
   readonly port: number | undefined
   readonly hostname: string | undefined
+  readonly "public-url": string | undefined
   readonly "token-file": string | undefined
   readonly "no-resume": boolean
   readonly open: boolean
@@ -103,6 +105,8 @@ const start = Effect.fnUntraced(function*(flags: ServeFlags) {
   const stop = yield* Stop
   const { home } = yield* DataDirs
   const hostname = flags.hostname ?? "127.0.0.1"
+  const publicUrl = flags["public-url"] === undefined ? undefined : yield* readPublicUrl(flags["public-url"])
+  const open = publicUrl === undefined ? {} : { publicUrl }
   const token = yield* tokenFor(hostname, flags["token-file"])
   const runner = yield* runnerOf(flags, hostname)
   const directory = yield* currentDirectory
@@ -124,6 +128,7 @@ const start = Effect.fnUntraced(function*(flags: ServeFlags) {
       Server.layer({
         hostname,
         port: runner?.port ?? flags.port ?? 0,
+        ...open,
         token,
         version,
         directory,
@@ -150,8 +155,9 @@ const start = Effect.fnUntraced(function*(flags: ServeFlags) {
     Effect.provide(
       Effect.gen(function*() {
         const server = yield* Server
-        yield* announce(file, { url: server.url, pid, version, token: Redacted.value(token) })
-        const url = `${server.url}/#code=${yield* server.code}`
+        yield* announce(file, { url: server.url, ...open, pid, version, token: Redacted.value(token) })
+        const url = `${publicUrl ?? server.url}/#code=${yield* server.code}`
+        if (publicUrl !== undefined) stdio.err(`Listens on ${server.url}, for the proxy at ${publicUrl}.`)
         stdio.out(`${url}\n`)
         if (flags.open) yield* openBrowser(url)
         yield* Effect.forkScoped(Effect.repeat(forgetDaily, Schedule.spaced("1 hour")))

@@ -20,7 +20,7 @@ export const tokenFor = (
   if (!isLoopback(hostname)) {
     return new UsageError({
       message: `--hostname ${hostname} is open to other machines, so it needs --token-file FILE with your own token. `
-        + "The server does not encrypt: put a proxy with TLS in front of it."
+        + "The server does not encrypt: put a proxy with TLS in front of it, and name that with --public-url."
     })
   }
   return Effect.sync(() => Redacted.make(randomBytes(32).toString("hex")))

@@ -1,15 +1,13 @@
 /** Decides which requests reach a route: those for this host, from this origin, with a token, and with a JSON body. */
 import { type Problem, problem } from "@skein/api/Problem"
 import type { IncomingMessage } from "node:http"
-import { isIP } from "node:net"
-import { networkInterfaces } from "node:os"
+import { type Addresses, behindProxy } from "../addresses.ts"
 import { boundOf, sizeProblem } from "../body/bounds.ts"
 
 /** What the gate knows about the server. */
 export interface GateOptions {
-  /** The address that the server listens on, and its port. */
-  readonly hostname: string
-  readonly port: number
+  /** The server's own addresses. */
+  readonly addresses: Addresses
   /** Whether a request carries the token, or a login. */
   readonly isAuthentic: (request: IncomingMessage) => boolean
   /** The paths that need neither. */
@@ -18,25 +16,15 @@ export interface GateOptions {
   readonly isPage: (request: IncomingMessage) => boolean
 }
 
-const loopback = new Set(["127.0.0.1", "localhost", "[::1]"])
-
-/** Addresses that every machine has for itself. */
-const isLoop = (host: string): boolean => host === "localhost" || host === "::1" || host.startsWith("127.")
-
-/** A page of another site cannot send these. To reach the server, it would need its own host name. */
-const hostsOf = (hostname: string): ReadonlySet<string> => {
-  const named = isIP(hostname) === 6 ? `[${hostname}]` : hostname.toLowerCase()
-  if (loopback.has(named)) return loopback
-  const own = Object.values(networkInterfaces()).flatMap((addresses = []) =>
-    addresses.map(({ address, family }) => family === "IPv6" ? `[${address}]` : address)
-  )
-  return new Set([...loopback, named, ...own])
-}
-
 const hostProblem = () =>
-  problem(403, "ForeignHost", "The request names another host. Use the URL that `skein serve` prints.")
+  problem(
+    403,
+    "ForeignHost",
+    `The request names a host that is not this server's. Use the URL that \`skein serve\` prints. ${behindProxy}`
+  )
 
-const originProblem = () => problem(403, "ForeignOrigin", "Pages of other origins cannot use this server.")
+const originProblem = () =>
+  problem(403, "ForeignOrigin", `Pages of other origins cannot use this server. ${behindProxy}`)
 
 const tokenProblem = () =>
   problem(401, "Unauthenticated", "Send the token of the server in the header Authorization: Bearer TOKEN.")
@@ -78,34 +66,12 @@ const doubledHeader = ({ rawHeaders }: IncomingMessage): string | undefined => {
   return undefined
 }
 
-/** The hosts by which a server is reached, as URLs and the header `Host` name them. */
-const namesOf = (hostname: string, port: number): ReadonlySet<string> => {
-  const hosts = [...hostsOf(hostname)]
-  return new Set([...hosts.map((host) => `${host}:${port}`), ...port === 80 ? hosts : []])
-}
-
-/**
- * Whether a host is the server's own, for a handshake. Each machine has loopback addresses, and another program may
- * listen on the same port of the other family: such an address counts only for who came by it.
- */
-export const makeIsOwn = ({ hostname, port }: Pick<GateOptions, "hostname" | "port">) => {
-  const hosts = namesOf(hostname, port)
-  return (host: string, { socket: { localAddress = "" } }: IncomingMessage): boolean => {
-    const name = host.toLowerCase().replace(/:\d+$/, "").replace(/^\[|\]$/g, "")
-    const local = localAddress.replace(/^::ffff:(?=\d+\.)/, "")
-    return hosts.has(host.toLowerCase())
-      && (isLoop(local) || !isLoop(name))
-      && (isIP(name) === 0 || isIP(name) === isIP(local))
-  }
-}
-
 /** Makes the gate. It returns what is wrong with a request, or nothing. */
-export const makeGate = ({ hostname, isAuthentic, isPage, port, publicPaths }: GateOptions) => {
-  const hosts = namesOf(hostname, port)
-
+export const makeGate = ({ addresses, isAuthentic, isPage, publicPaths }: GateOptions) => {
   const isForeign = (request: IncomingMessage, host: string): boolean => {
     const { origin, "sec-fetch-site": site } = request.headers
-    if (origin !== undefined && origin !== `http://${host}`) return true
+    // The page holds no secrets. Behind a proxy that replaces the host it has to load, or nobody reads what is wrong.
+    if (origin !== undefined && !addresses.isOrigin(origin, host) && !isPage(request)) return true
     // A link or a bookmark that opens the page gives another site no access.
     const isOpened = request.headers["sec-fetch-dest"] === "document" && isPage(request)
     return site !== undefined && site !== "same-origin" && site !== "none" && !isOpened
@@ -113,8 +79,8 @@ export const makeGate = ({ hostname, isAuthentic, isPage, port, publicPaths }: G
 
   return (request: IncomingMessage): Problem | undefined => {
     const { host } = request.headers
-    if (host === undefined || !hosts.has(host.toLowerCase())) return hostProblem()
-    if (isForeign(request, host.toLowerCase())) return originProblem()
+    if (host === undefined || !addresses.isHost(host)) return hostProblem()
+    if (isForeign(request, host)) return originProblem()
     const { url = "" } = request
     if (!/^\/(?!\/)/.test(url)) return problem(400, "BadRequest", "Send the path alone in the request line.")
     const doubled = doubledHeader(request)

@@ -80,8 +80,8 @@ export const makeLogins = Effect.fnUntraced(function*({ file, fileSystem, port }
       for (const each of codes.keys()) if (codes.size > most.codes) codes.delete(each)
       return { code, expires: now + codeLifetime }
     }),
-    /** Exchanges a code; undefined if it is invalid, or was used. */
-    exchange: (code: string) =>
+    /** Exchanges a code; undefined if it is invalid, or was used. With `isSecure`, browsers send the cookie by TLS alone. */
+    exchange: (code: string, isSecure: boolean) =>
       Effect.gen(function*() {
         const now = yield* Clock.currentTimeMillis
         const expires = codes.get(digest(code))
@@ -93,7 +93,8 @@ export const makeLogins = Effect.fnUntraced(function*({ file, fileSystem, port }
         logins = [...logins.filter(({ created }) => created > now - loginLifetime), login].slice(-most.logins)
         yield* store
         const seconds = loginLifetime / 1_000
-        return { key, cookie: `${name}=${cookie}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}` }
+        const secure = isSecure ? "; Secure" : ""
+        return { key, cookie: `${name}=${cookie}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure}` }
       }),
     /** Whether a request carries both halves of a login. */
     has: (request: IncomingMessage): boolean => loginOf(request) !== undefined,

@@ -10,6 +10,7 @@ import { StorageHealth, type StorageTrouble } from "@skein/core/StorageHealth"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { pid } from "node:process"
+import { behindProxy } from "../addresses.ts"
 import { prove } from "../login/token.ts"
 import { ServerState } from "../ServerState.ts"
 import { answeredBefore } from "./answeredBefore.ts"
@@ -24,7 +25,7 @@ const badCode = problem(
 const notOwn = problem(
   403,
   "ForeignHost",
-  "The handshake is for a server at another address. `host` has to be the host and port by which this one is reached."
+  `The handshake is for a server at another address. \`host\` has to be the host and port by which this one is reached. ${behindProxy}`
 )
 
 const noCluster = problem(404, "NoCluster", "This server is in no cluster. Start it with --cluster, on PostgreSQL.")
@@ -50,14 +51,15 @@ export const publicRoutes = HttpApiBuilder.group(Api, "public", (handlers) =>
         return { status: "ok" as const }
       }))
     .handle("handshake", ({ payload, request }) =>
-      Effect.flatMap(ServerState, ({ isOwn, options: { token, version } }) =>
-        isOwn(payload.host, NodeHttpServerRequest.toIncomingMessage(request))
+      Effect.flatMap(ServerState, ({ addresses, options: { token, version } }) =>
+        addresses.isProvable(payload.host, NodeHttpServerRequest.toIncomingMessage(request))
           ? Effect.succeed({ answer: prove(token, payload, version), version })
           : Effect.fail(notOwn)))
-    .handle("login", ({ payload }) =>
+    .handle("login", ({ payload, request }) =>
       Effect.gen(function*() {
-        const { logins } = yield* ServerState
-        const login = yield* logins.exchange(payload.code)
+        const { addresses, logins } = yield* ServerState
+        const isSecure = addresses.isSecure(NodeHttpServerRequest.toIncomingMessage(request))
+        const login = yield* logins.exchange(payload.code, isSecure)
         if (login === undefined) {
           return yield* Effect.fail(badCode)
         }

@@ -1,0 +1,24 @@
+/** Decides at which address of a proxy a server may be reached. */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import { UsageError } from "../../UsageError.ts"
+
+const faultOf = (text: string, url: URL | undefined): string | undefined => {
+  if (url === undefined || !/^https?:\/\//i.test(text)) return "has to begin with https:// or http://"
+  if (url.username !== "" || url.password !== "") return "must not contain a user or a password"
+  if (url.pathname !== "/") return "must not have a path, because the server answers at the root of a host"
+  return /[?#]/.test(text) ? "must end after the host and port" : undefined
+}
+
+/** Reads the value of `--public-url`: the origin of the address. */
+export const readPublicUrl = (text: string): Effect.Effect<string, UsageError> => {
+  const url = Either.getOrUndefined(Either.try(() => new URL(text)))
+  const fault = faultOf(text, url)
+  return url !== undefined && fault === undefined
+    ? Effect.succeed(url.origin)
+    : new UsageError({
+      // A password does not belong on a terminal.
+      message: `--public-url ${fault}${url?.username || url?.password ? "" : `, and got ${JSON.stringify(text)}`}. `
+        + "Give the address at which a proxy serves it, such as https://skein.example."
+    })
+}
