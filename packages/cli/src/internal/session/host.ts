@@ -5,6 +5,7 @@ import { DataDirs } from "@skein/config/DataDirs"
 import { environment } from "@skein/tools/Environment"
 import type { SessionHost } from "@skein/tui/SessionHost"
 import { rgPath } from "@vscode/ripgrep"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { spawn } from "node:child_process"
@@ -52,6 +53,25 @@ const take = (command: string, file: string, env: Readonly<Record<string, string
     child.once("error", () => resume(Effect.void))
     child.once("close", () => resume(Effect.void))
   })
+
+/** Checks the names in what was typed before it is sent. */
+const makeCheck =
+  (context: Context.Context<Backend | FileSystem.FileSystem>): SessionHost["check"] => (directory, text) =>
+    Effect.gen(function*() {
+      const notes: Array<string> = []
+      const { checkNames } = yield* Effect.promise(() => import("../run/mistyped.ts"))
+      const checked = Effect.flatMap(
+        Backend,
+        ({ projects }) => checkNames(text, { directory, projects }, (line) => notes.push(line))
+      )
+      const refused = yield* checked.pipe(
+        Effect.as(undefined),
+        // What is wrong with the project itself is said when the prompt is sent.
+        Effect.catchAll((error) => Effect.succeed(error._tag === "UsageError" ? error.message : undefined)),
+        Effect.provide(context)
+      )
+      return { refused, notes }
+    })
 
 /** Makes it; the flags say where sessions are, also for commands that it runs. */
 export const makeHost = Effect.fnUntraced(function*({ db }: Pick<AttachFlags, "db">) {
@@ -104,22 +124,7 @@ export const makeHost = Effect.fnUntraced(function*({ db }: Pick<AttachFlags, "d
         run(rgPath, ["--files", "--hidden", "--glob", "!.git"], directory, variables),
         ({ output }) => output.split("\n").filter((line) => line !== "").slice(0, most.files).toSorted()
       ),
-    check: (directory, text) =>
-      Effect.gen(function*() {
-        const notes: Array<string> = []
-        const { checkNames } = yield* Effect.promise(() => import("../run/mistyped.ts"))
-        const checked = Effect.flatMap(
-          Backend,
-          ({ projects }) => checkNames(text, { directory, projects }, (line) => notes.push(line))
-        )
-        const refused = yield* checked.pipe(
-          Effect.as(undefined),
-          // What is wrong with the project itself is said when the prompt is sent.
-          Effect.catchAll((error) => Effect.succeed(error._tag === "UsageError" ? error.message : undefined)),
-          Effect.provide(context)
-        )
-        return { refused, notes }
-      }),
+    check: makeCheck(context),
     ...files,
     localServers,
     ...choices,
