@@ -163,11 +163,8 @@ layer(Workspace.layer)((it) => {
     Effect.gen(function*() {
       const { asks } = yield* Workspace
       expect(yield* asks("bash", { command: "git status; echo 'open" })).toMatchObject([{ unclear: true, always: [] }])
-      const long = `ls a${"; ls b".repeat(60_000)}`
-      expect(yield* asks("bash", { command: long })).toMatchObject([{ unclear: true, patterns: [long], also: [long] }])
-      const many = Array.from({ length: 5_000 }, (_, at) => `ls a${at}`).join("; ")
+      const many = Array.from({ length: 5_000 }, (_, at) => `l${at.toString(36)}`).join(";")
       const [bash] = yield* asks("bash", { command: `${many}; touch x` })
-      expect(bash).toMatchObject({ unclear: true })
       expect(bash?.patterns).toHaveLength(5_001)
       expect(bash?.patterns).toContain("touch x")
     }))
