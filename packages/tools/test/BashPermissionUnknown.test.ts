@@ -104,7 +104,6 @@ describeDecisions("what cannot be read", "ask", [
   "for in do",
   "f() git status",
   `echo ${"$(".repeat(40)}git status${")".repeat(40)}`,
-  `git log ${"x".repeat(200_000)}`,
   "{ git status",
   "[[ a",
   "((1",
