@@ -1,6 +1,6 @@
 /**
- * Ends connections whose other end says nothing for too long after it was asked: packets may vanish, and nobody says so. The
- * system would wait for a quarter of an hour.
+ * Ends connections on which no answer arrives for too long. Packets can be lost without an error, and then the operating system
+ * waits for a quarter of an hour.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -22,15 +22,15 @@ export type Heard = (wire: Wire) => <A, E, R>(asking: Effect.Effect<A, E, R>) =>
 interface Watched {
   /** How many effects wait for an answer. */
   asking: number
-  /** How often in a row it was looked without anything new. */
+  /** How many looks in a row found nothing new. */
   quiet: number
   read: number
   isWatched: boolean
 }
 
 /**
- * How often is looked before a connection counts as silent. A process that was frozen looks once when it wakes up, and finds
- * what came meanwhile only after that.
+ * A connection is silent after this many looks in a row that find nothing new. One would be too few: a process that was frozen
+ * looks once when it wakes up, before it reads what has arrived.
  */
 const looks = 4
 

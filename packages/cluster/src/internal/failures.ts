@@ -7,7 +7,7 @@ import { isOutage, StorageError } from "@skein/core/StorageError"
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 
-/** For how long after it was taken up a tree must not be free again, in milliseconds. Later, it has worked in between. */
+/** A tree that is free again within this time has failed, in milliseconds. After that, it has worked in between. */
 const trial = 30_000
 
 /** For how long a tree is left alone at most, in seconds. */
@@ -64,7 +64,7 @@ export const makeFailures = (url: string) =>
     /** When this runner took up which trees. */
     const taken = new Map<SessionID, number>()
 
-    /** This runner took a tree up, and it is as unfinished as before. Without a cause, it is looked for. */
+    /** Notes that this runner took a tree up, and that it is as unfinished as before. Finds the cause if none is given. */
     const failed = (rootID: SessionID, cause?: string): Effect.Effect<void> =>
       Effect.gen(function*() {
         const why = cause ?? (yield* Effect.provideService(unreadableOf(rootID), SessionStorage, storage))
@@ -121,7 +121,7 @@ export const makeFailures = (url: string) =>
       )
 
     return {
-      /** Those that are to be left alone, of these trees that nobody works in. */
+      /** Which of these free trees to leave alone for now. */
       resting: (free: ReadonlyArray<SessionID>): Effect.Effect<ReadonlySet<string>> =>
         free.length === 0 ? Effect.succeed(new Set()) : Effect.zipRight(noteFailed(free), read),
       /** Takes a tree up, and notes if that fails, now or soon after. */

@@ -76,7 +76,7 @@ export const sweep = (options: {
     let waiting: Waiting = new Map()
     /** For how many more looks trees are left alone. */
     const failed = new Map<SessionID, number>()
-    // Who comes first goes first: that is who has waited longest.
+    // First come, first served: the tree that has waited longest is next.
     const inTurn = Effect.unsafeMakeSemaphore(atOnce).withPermits(1)
 
     const takeHere = (rootID: SessionID, since: number, claim?: Effect.Effect<boolean, StorageError>) =>

@@ -111,7 +111,7 @@ const sentence = (reason: Reason, at: string, cause: unknown): string => {
         ? `The host of ${at} is unknown (${detail}). Check its name in the URL.`
         : isLost(cause)
         ? `Nothing answers at ${at} (${detail}). Start the server, or name another database.`
-        : whyRefused(at, { code, detail }) ?? `${at} let nobody in (${detail}). Check the URL and pg_hba.conf.`
+        : whyRefused(at, { code, detail }) ?? `${at} refuses the connection (${detail}). Check the URL and pg_hba.conf.`
     case "constraint":
       return `The change was refused: something in it is stored already, or belongs to something that is not stored (${detail}).`
     default:

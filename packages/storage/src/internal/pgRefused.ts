@@ -1,4 +1,4 @@
-/** Says why a PostgreSQL server lets nobody in, and what to change in the URL or on the server. */
+/** Explains why a PostgreSQL server refuses connections, and what to change in the URL or on the server. */
 
 /** What is known of the error. */
 interface Refusal {

@@ -1,4 +1,4 @@
-/** Reads for many callers with few statements: those that ask while reads are under way share the next one. */
+/** Reads for many callers with few statements: callers that ask while reads are under way share the next read. */
 import type { StorageError } from "@skein/core/StorageError"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"

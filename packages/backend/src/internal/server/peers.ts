@@ -45,7 +45,7 @@ const likeAt = (url: string, { token, version }: ServerTarget) =>
     return { url, token, version }
   })
 
-/** Who came by TLS sends the token nowhere in the clear. A proxy leads to another server by itself. */
+/** A client that uses TLS never sends its token unencrypted. Behind its proxy, it needs no other address. */
 const mayMove = (from: string) => (to: string): boolean => to.startsWith("https:") || !from.startsWith("https:")
 
 const isThereAt = (url: string) =>
