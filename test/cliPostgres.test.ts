@@ -105,7 +105,7 @@ if (typeof server === "string") {
         urlWith("wr0ng/word")
       ])
       expect(refused.code).toBe(2)
-      expect(refused.stderr).toContain(`${at} refuses the connection (password authentication failed`)
+      expect(refused.stderr).toContain(`${at} refuses user or password (password authentication failed`)
       for (const { stderr, stdout } of [found, refused]) expect(stdout + stderr).not.toMatch(/s3cret|wr0ng|w0rd/)
     })
 
