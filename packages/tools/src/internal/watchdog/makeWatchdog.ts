@@ -28,15 +28,13 @@ export const makeWatchdog = ({ leaseLength }: { readonly leaseLength?: number })
     /** Until when the trees of commands are held. */
     const ends = new Map<SessionID, number>()
     const { start, tell } = yield* makeWatchdogChild({
-      begun: () => {
-        for (const [mark, each] of watched) introduce(mark, each)
-      },
+      known: () => [...watched].flatMap(([mark, each]) => introduction(mark, each)),
       isNeeded: () => watched.size > 0
     })
-    const introduce = (mark: string, { process, rootID }: Watched) => {
-      tell(`+ ${mark} ${rootID ?? "-"} ${rootID === undefined ? "-" : ends.get(rootID)}`)
-      if (process !== undefined) tell(process)
-    }
+    const introduction = (mark: string, { process, rootID }: Watched): ReadonlyArray<string> => [
+      `+ ${mark} ${rootID ?? "-"} ${rootID === undefined ? "-" : ends.get(rootID)}`,
+      ...(process === undefined ? [] : [process])
+    ]
 
     const forget = (mark: string, rootID: SessionID | undefined) => {
       watched.delete(mark)
@@ -54,7 +52,7 @@ export const makeWatchdog = ({ leaseLength }: { readonly leaseLength?: number })
               ends.set(rootID, endIn(leaseLength))
             }
             watched.set(mark, each)
-            if (!start()) introduce(mark, each)
+            if (!start()) introduction(mark, each).forEach(tell)
             return {
               started: (pid: number) => {
                 each.process = `p ${mark} ${pid} ${look(pid)?.began ?? "-"}`

@@ -13,9 +13,12 @@ const nodeOptions = ["--max-old-space-size=16", "--max-semi-space-size=1"]
 /** How long to wait before it is started again: it may end at once each time. */
 const pause = "1 second"
 
-/** The process, until the scope closes. `begun` tells one that has started all that it needs to know. */
-export const makeWatchdogChild = ({ begun, isNeeded }: {
-  readonly begun: () => void
+/**
+ * The process, until the scope closes. It is started with the orders that are `known`, as arguments: it would not get them
+ * if this process were killed before it could write them.
+ */
+export const makeWatchdogChild = ({ isNeeded, known }: {
+  readonly known: () => ReadonlyArray<string>
   readonly isNeeded: () => boolean
 }) =>
   Effect.gen(function*() {
@@ -26,7 +29,7 @@ export const makeWatchdogChild = ({ begun, isNeeded }: {
     const start = (): boolean => {
       if (child !== undefined) return false
       // In a session of its own, so that what ends this process by its terminal does not end it. It sees no secrets.
-      const started = spawn(execPath, [...nodeOptions, "-e", program], {
+      const started = spawn(execPath, [...nodeOptions, "-e", program, "--", ...known()], {
         detached: true,
         env: {},
         cwd: "/",
@@ -41,7 +44,6 @@ export const makeWatchdogChild = ({ begun, isNeeded }: {
       started.on("exit", gone).on("error", gone)
       started.stdin.on("error", gone)
       started.unref()
-      begun()
       return true
     }
 

@@ -1,6 +1,6 @@
 /**
  * The program of the watchdog. It runs in a process of its own, from the text of this function, so it may use nothing but
- * its parameters. It reads one order per line:
+ * its parameters. Its arguments are orders, and it reads one more per line:
  *
  * - `+ MARK TREE END`: a command is about to start; its tree is held until END. Without a tree it only ends with the runner.
  * - `p MARK PID BEGAN`: its first process.
@@ -12,7 +12,7 @@
 export const watchdogProgram = (
   fs: Pick<typeof import("node:fs"), "readFileSync" | "readdirSync">,
   uptime: () => number,
-  { exit, kill, stdin }: Pick<NodeJS.Process, "exit" | "kill" | "stdin">
+  { argv, exit, kill, stdin }: Pick<NodeJS.Process, "argv" | "exit" | "kill" | "stdin">
 ): void => {
   const commands = new Map<string, { readonly tree: string; pid: number; began: string }>()
   const ends = new Map<string, number>()
@@ -72,6 +72,7 @@ export const watchdogProgram = (
     else if (order === "-") commands.delete(name)
     else if (order === "p" && command !== undefined) Object.assign(command, { pid: Number(a), began: b })
   }
+  argv.slice(1).forEach(obey)
   let rest = ""
   stdin.setEncoding("latin1").on("data", (text: string) => {
     const lines = `${rest}${text}`.split("\n")
