@@ -1,4 +1,4 @@
-/** Servers live through an outage of PostgreSQL that is longer than they wait: nothing is lost, failed or doubled. */
+/** Servers and attached runs live through an outage of PostgreSQL that is longer than they wait: nothing is lost or failed. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -18,12 +18,20 @@ const postgres = await startPostgres().catch((error: unknown) => String(error))
 /** How long PostgreSQL is away (ms). */
 const outage = 45_000
 
+/** Answers late enough for the outage to come first. */
+const attached = "Attached"
+
 const workers = ["one", "two", "three"]
 
 /** A root that waits for three subagents, each of which reads a file, runs a command, and reads again. */
 const answer = async ({ messages, user }: LlmRequest): Promise<LlmAnswer | string> => {
   const done = messages.filter(({ role }) => role === "tool").length
   await sleep(400)
+  if (user[0] === attached) {
+    return done >= 8
+      ? "the end of the run"
+      : { calls: [{ tool: "read", args: { filePath: "a.txt", limit: done + 1 } }] }
+  }
   const name = workers.find((each) => user[0] === each)
   if (name === undefined) {
     return done > 0
@@ -78,7 +86,9 @@ if (typeof postgres === "string") {
     }))
     const { id: watched, server: first } = trees[0]!
     const beats = first.follow(watched, undefined, ({ data, type }) => type === "heartbeat" && "storage" in data)
-    await llm.asked(20)
+    const runs = [servers[0]!, servers[2]!].map(({ at, url }) => at.run(["run", `--attach=${url}`, attached]))
+    await llm.asked(8)
+    await until(() => llm.requests.filter(({ user }) => user[0] === attached).length >= 3)
     await postgres.halt()
     await sleep(outage)
     for (const { url } of servers) {
@@ -110,6 +120,11 @@ if (typeof postgres === "string") {
       const effects = readFileSync(join(server.at.project, "effects.log"), "utf8").trim().split("\n")
       expect(new Set(effects).size).toBe(effects.length)
     }))
+    for (const run of await Promise.all(runs)) {
+      expect(run).toMatchObject({ code: 0, stdout: expect.stringContaining("the end of the run") })
+      expect(run.stderr).toContain("The storage of the server does not answer.")
+      expect(run.stderr).toContain("The storage of the server answers again.")
+    }
     for (const { url } of servers) await until(async () => (await fetch(`${url}/readyz`)).status === 200)
     // The log says it, and does not repeat it for each request and tree.
     for (const server of servers) {

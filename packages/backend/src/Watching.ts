@@ -8,8 +8,19 @@ import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { BackendError } from "./BackendError.ts"
 
-/** The state of the connection to the backend. */
-export type Connection = "lost" | "back"
+/**
+ * The state of the connection to the backend: lost or restored. The server may also report that its storage does not answer,
+ * so that the server waits for it, or that it answers again.
+ */
+export type Connection = "lost" | "back" | "storage away" | "storage back"
+
+/** What people read about the connection. */
+export const connectionTexts: Readonly<Record<Connection, string>> = {
+  "lost": "The connection to the server is lost. Trying again …",
+  "back": "The server is there again.",
+  "storage away": "The storage of the server does not answer. The server waits for it and then continues.",
+  "storage back": "The storage of the server answers again."
+}
 
 /** A watcher. Its functions are called one after the other; they must be fast and must not throw. */
 export interface Watcher {
@@ -19,7 +30,7 @@ export interface Watcher {
   readonly event: (event: Event) => void
   /** Receives the tree: at first, and again if events are missing. Events after its `seq` follow. */
   readonly snapshot?: (tree: TreeSnapshot) => void
-  /** Called when events stop arriving, and when they continue, from the same position. */
+  /** Called when events stop arriving and why, and when they continue, from the same position. */
   readonly connection?: (now: Connection) => void
   /** Slows down the work in this process if the watcher passes events to a slow reader. */
   readonly pressure?: Pressure

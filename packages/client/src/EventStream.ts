@@ -4,6 +4,7 @@ import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type { Event } from "@skein/domain/Event"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { identity } from "effect/Function"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
@@ -37,6 +38,8 @@ export interface StreamOptions extends ClientOptions {
   readonly session?: string
   /** The id of the last known event. The stream continues after it. */
   readonly from?: string
+  /** Runs at each heartbeat: whether the server says that its storage does not answer. No event comes meanwhile. */
+  readonly onHeartbeat?: (isStorageAway: boolean) => Effect.Effect<void>
   /** Runs each time the server begins to stream. */
   readonly onOpen?: Effect.Effect<void>
 }
@@ -90,13 +93,17 @@ const blocks = <E, R>(text: Stream.Stream<string, E, R>): Stream.Stream<string, 
     (parts) => parts
   )
 
+const isStorageAway = ({ data }: Message): boolean =>
+  (JSON.parse(data) as { readonly storage?: string }).storage === "away"
+
 const nothing: ReadonlySet<string> = new Set()
 
 class Broken extends Schema.TaggedError<Broken>()("Broken", {}) {}
 
 /** The events as they arrive. It only ends with an error that retrying would not fix. */
 export const events = (
-  { from, locate, onBroken = Effect.void, onOpen = Effect.void, session, token, url, without = nothing }: StreamOptions
+  { from, locate, onBroken = Effect.void, onHeartbeat, onOpen = Effect.void, session, token, url, without = nothing }:
+    StreamOptions
 ): Stream.Stream<Streamed, StreamRefused, HttpClient.HttpClient> => {
   let last = from
   const path = session === undefined ? "/v1/events" : `/v1/sessions/${encodeURIComponent(session)}/events`
@@ -123,7 +130,11 @@ export const events = (
       yield* onOpen
       return blocks(Stream.decodeText(Stream.mapError(response.stream, () => new Broken()))).pipe(
         Stream.timeoutFail(() => new Broken(), silence),
-        Stream.filterMap((block) => streamedOf(messageOf(block), without)),
+        Stream.map(messageOf),
+        onHeartbeat === undefined
+          ? identity
+          : Stream.tap((message) => message.type === "heartbeat" ? onHeartbeat(isStorageAway(message)) : Effect.void),
+        Stream.filterMap((message) => streamedOf(message, without)),
         Stream.tap(({ id }) => Effect.sync(() => void (last = id ?? last))),
         // A server ends a stream if it shuts down, or if the client was too slow. Reconnect in both cases.
         Stream.concat(Stream.fail(new Broken()))

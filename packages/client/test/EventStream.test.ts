@@ -57,3 +57,17 @@ it.live("ends with what the server says if it refuses", () =>
     const refused = yield* Effect.flip(Stream.runDrain(EventStream.events(server)))
     expect(refused).toMatchObject({ _tag: "StreamRefused", status: 404, message: "{\"detail\":\"none\"}" })
   }).pipe(Effect.scoped, Effect.provide(FetchHttpClient.layer)))
+
+it.live("tells at each heartbeat whether the storage of the server is away", () =>
+  Effect.gen(function*() {
+    const beat = (data: string) => `event: heartbeat\ndata: ${data}\n\n`
+    const server = yield* answering(
+      streaming(`${beat("{}")}${beat("{\"storage\":\"away\",\"since\":1}")}${beat("{}")}${message(1)}`)
+    )
+    const heard: Array<boolean> = []
+    yield* EventStream.events({ ...server, onHeartbeat: (isAway) => Effect.sync(() => heard.push(isAway)) }).pipe(
+      Stream.take(1),
+      Stream.runDrain
+    )
+    expect(heard).toEqual([false, true, false])
+  }).pipe(Effect.scoped, Effect.provide(FetchHttpClient.layer)))

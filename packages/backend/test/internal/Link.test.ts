@@ -1,4 +1,4 @@
-/** Proves that the token goes to no stranger who listens where the server was. */
+/** Proves that the token goes to no stranger who listens where the server was, and what waits for a storage that is away. */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -9,6 +9,9 @@ import * as TestClock from "effect/TestClock"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { makeLink } from "../../src/internal/server/Link.ts"
+
+/** Lets what came over the network be read. */
+const turn = Effect.promise(() => new Promise<void>((resume) => setImmediate(resume)))
 
 /** A server whose first connection breaks; it notes the token of each request. */
 const breaking = (tokens: Array<unknown>) =>
@@ -44,7 +47,6 @@ it.scoped("sends nothing after a lost connection until the server has proved to 
     })
     const link = yield* makeLink({ server, locate })
     const fiber = yield* Effect.fork(link.call("may be sent again", (api) => api.server.about()))
-    const turn = Effect.promise(() => new Promise<void>((resume) => setImmediate(resume)))
     const pass = Effect.zipRight(TestClock.adjust("250 millis"), turn)
     yield* Effect.repeat(pass, { until: () => looks > 2 })
     expect(yield* link.locate).toEqual(Option.none())
@@ -53,4 +55,64 @@ it.scoped("sends nothing after a lost connection until the server has proved to 
     yield* Effect.repeat(pass, { until: () => tokens.length > 1 })
     expect(yield* Fiber.join(fiber)).toMatchObject({ version: "1" })
     expect(tokens).toEqual(["Bearer secret", "Bearer secret"])
+  }).pipe(Effect.provide(FetchHttpClient.layer)))
+
+/** A server whose storage does not answer until that is said to be back; it counts its requests. */
+const withoutStorage = () =>
+  Effect.acquireRelease(
+    Effect.async<
+      { readonly url: string; readonly seen: { count: number; isBack: boolean }; readonly close: () => void }
+    >(
+      (resume) => {
+        const seen = { count: 0, isBack: false }
+        const server = createServer((_, response) => {
+          seen.count++
+          if (seen.isBack) {
+            return void response.writeHead(200, { "content-type": "application/json" })
+              .end(JSON.stringify({ version: "1", pid: 1, started: 1, cluster: false }))
+          }
+          response.writeHead(503, { "content-type": "application/problem+json" }).end(JSON.stringify({
+            type: "urn:skein:StorageUnavailable",
+            title: "Storage unavailable",
+            status: 503,
+            detail: "The database does not answer.",
+            reason: "busy"
+          }))
+        })
+        server.listen(0, "127.0.0.1", () =>
+          resume(Effect.succeed({
+            url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+            seen,
+            close: () => {
+              server.closeAllConnections()
+              server.close()
+            }
+          })))
+      }
+    ),
+    ({ close }) => Effect.sync(close)
+  )
+
+it.scoped("waits for a turn as long as the server waits for its storage", () =>
+  Effect.gen(function*() {
+    const { seen, url } = yield* withoutStorage()
+    const link = yield* makeLink({ server: { url, token: Redacted.make("secret"), version: "1" } })
+    const fiber = yield* Effect.fork(link.call("waits for a turn", (api) => api.server.about()))
+    // Far longer than a server may be unreachable: 150 tries, 250 ms apart.
+    yield* Effect.repeat(Effect.zipRight(TestClock.adjust("250 millis"), turn), { until: () => seen.count > 150 })
+    expect(Option.isNone(yield* Fiber.poll(fiber))).toBe(true)
+    seen.isBack = true
+    yield* Effect.repeat(Effect.zipRight(TestClock.adjust("250 millis"), turn), {
+      until: () => Effect.map(Fiber.poll(fiber), Option.isSome)
+    })
+    expect(yield* Fiber.join(fiber)).toMatchObject({ version: "1" })
+  }).pipe(Effect.provide(FetchHttpClient.layer)))
+
+it.scoped("says what the storage lacks to who waits for no turn, without a second request", () =>
+  Effect.gen(function*() {
+    const { seen, url } = yield* withoutStorage()
+    const link = yield* makeLink({ server: { url, token: Redacted.make("secret"), version: "1" } })
+    expect(yield* Effect.flip(link.call("may be sent again", (api) => api.server.about())))
+      .toMatchObject({ _tag: "StorageError", reason: "busy", message: "The database does not answer." })
+    expect(seen.count).toBe(1)
   }).pipe(Effect.provide(FetchHttpClient.layer)))

@@ -35,7 +35,8 @@ type Call = <A, E>(
 export interface Link extends Pick<Connection, "isThere" | "where"> {
   /**
    * Sends a request. If the server is unreachable, repeats it if that is allowed, also at another server of its cluster.
-   * What waits for a turn waits while a server of the cluster runs, which may be continuing the turn.
+   * What waits for a turn waits while a server of the cluster runs, which may be continuing the turn, and while a server
+   * waits for its storage, after which it continues the turn.
    */
   readonly call: Call
   /** Learns until the scope closes which other servers are in the cluster. */
@@ -62,7 +63,7 @@ const unsure = ({ url }: ServerTarget): BackendError =>
   )
 
 const makeCall = (
-  { attempt, isAnyThere, lost, relocate, where }: Connection,
+  { attempt, evade, isAnyThere, lost, relocate, where }: Connection,
   { locate, patience }: { readonly locate: ServerOptions["locate"]; readonly patience: number }
 ): Call => {
   /** Whether a request has given up. Later ones check immediately whether the server is back. */
@@ -79,6 +80,13 @@ const makeCall = (
           return result.right
         }
         const failed = result.left
+        if ("storageAway" in failed) {
+          if (again !== "waits for a turn") return yield* Effect.fail(failed.storageAway)
+          lostAt = undefined
+          yield* evade
+          yield* Effect.sleep(pace)
+          continue
+        }
         if (!("loss" in failed)) {
           if (!mayBeStale || failed._tag !== "ServerRefused") return yield* Effect.fail(failed)
           // A new server may have a new token as well.

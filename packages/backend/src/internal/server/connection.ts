@@ -8,7 +8,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type { BackendError } from "../../BackendError.ts"
 import type { ServerOptions, ServerTarget } from "../../ServerOptions.ts"
-import { askAgain, failure, isProblem, type Loss, lossOf, ofProblem } from "./failure.ts"
+import { askAgain, failure, isProblem, isStorageAway, type Loss, lossOf, ofProblem } from "./failure.ts"
 import { makePeers } from "./peers.ts"
 
 /** A request that has no answer, and what its caller learns if none comes. */
@@ -17,15 +17,22 @@ export interface Unanswered {
   readonly error?: BackendError
 }
 
+/** A server whose storage does not answer, and what its caller learns if it does not wait for it. */
+export interface StorageAway {
+  readonly storageAway: BackendError
+}
+
 /** Which server is asked. */
 export interface Connection {
   readonly where: () => ServerTarget
   /** Sends a request once, if the server is the right one. */
   readonly attempt: <A, E>(
     use: (client: SkeinClient.SkeinClient) => Effect.Effect<A, E>
-  ) => Effect.Effect<Either.Either<A, BackendError | Unanswered>>
+  ) => Effect.Effect<Either.Either<A, BackendError | StorageAway | Unanswered>>
   /** Finds the server again, or else another one of its cluster, and returns whether that was found. */
   readonly relocate: Effect.Effect<boolean>
+  /** Goes to another server of its cluster whose storage answers, if there is one. */
+  readonly evade: Effect.Effect<void>
   /** From now on the server has to prove its identity before it is asked. */
   readonly lost: () => void
   /** Asks the server who else is in its cluster, unless that was asked lately. */
@@ -51,9 +58,14 @@ const odd = ({ url }: ServerTarget, error: unknown): BackendError =>
   )
 
 /** What the failure of a request means. */
-const meaningOf = (error: unknown, target: ServerTarget, isCluster: boolean): BackendError | Unanswered => {
+const meaningOf = (
+  error: unknown,
+  target: ServerTarget,
+  isCluster: boolean
+): BackendError | StorageAway | Unanswered => {
   if (isProblem(error)) {
     if (error.status === 401) return refusedToken(target)
+    if (isStorageAway(error)) return { storageAway: ofProblem(error) }
     const loss = askAgain(error, isCluster)
     return loss === undefined ? ofProblem(error) : { loss, error: ofProblem(error) }
   }
@@ -72,6 +84,13 @@ export const makeConnection = Effect.fnUntraced(function*(
   let target = server
   let client: SkeinClient.SkeinClient = yield* SkeinClient.make(target)
 
+  const turnTo = Effect.fnUntraced(function*(found: ServerTarget) {
+    if (found.url === target.url && found.token === target.token) return
+    target = found
+    client = yield* SkeinClient.make(found)
+    peers.forget()
+  })
+
   /** Another program may use the port of a server now, and must not get the token. */
   const relocate: Effect.Effect<boolean> = Effect.gen(function*() {
     if (locate === undefined) return true
@@ -79,12 +98,15 @@ export const makeConnection = Effect.fnUntraced(function*(
     const found = Option.getOrUndefined(Option.isSome(own) ? own : yield* peers.find(target))
     isProven = found !== undefined
     if (found === undefined) return false
-    if (found.url === target.url && found.token === target.token) return true
-    target = found
-    client = yield* SkeinClient.make(found)
-    peers.forget()
+    yield* turnTo(found)
     return true
   }).pipe(Effect.provide(services))
+
+  const evade: Effect.Effect<void> = Effect.suspend(() =>
+    locate === undefined
+      ? Effect.void
+      : Effect.flatMap(peers.findReady(target), Option.match({ onNone: () => Effect.void, onSome: turnTo }))
+  ).pipe(Effect.provide(services))
 
   return {
     where: () => target,
@@ -99,6 +121,7 @@ export const makeConnection = Effect.fnUntraced(function*(
         )
       }),
     relocate,
+    evade,
     lost: () => void (isProven = locate === undefined),
     // Nothing is to be learned from a server that is away, or that another program may have replaced.
     learn: Effect.suspend(() => isProven ? peers.learn(client) : Effect.void),

@@ -109,6 +109,13 @@ export const askAgain = ({ reason, type }: Problem, isCluster: boolean): Loss | 
   return isCluster && whileMoving.has(kind) ? { isUnsent: kind !== "RunnerLost" } : undefined
 }
 
+/**
+ * Whether a server says that its storage does not answer. It has tried for a while, and continues its work as soon as the
+ * storage is back.
+ */
+export const isStorageAway = ({ reason, type }: Problem): boolean =>
+  type === "urn:skein:StorageUnavailable" && reason !== "gone"
+
 /** How the connection was lost, if that is the cause of the error. */
 export const lossOf = (error: unknown): Loss | undefined => {
   if (!isHttpError(error)) return undefined

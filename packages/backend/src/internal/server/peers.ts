@@ -25,6 +25,8 @@ export interface Peers {
   readonly forget: () => void
   /** One that has the same token and version, whichever answers first. */
   readonly find: (like: ServerTarget) => Effect.Effect<Option.Option<ServerTarget>>
+  /** One whose storage answers as well. */
+  readonly findReady: (like: ServerTarget) => Effect.Effect<Option.Option<ServerTarget>>
   /** Whether any of them runs, so that turns continue. This needs no token. */
   readonly isAnyThere: Effect.Effect<boolean>
 }
@@ -48,10 +50,12 @@ const likeAt = (url: string, { token, version }: ServerTarget) =>
 /** A client that uses TLS never sends its token unencrypted. Behind its proxy, it needs no other address. */
 const mayMove = (from: string) => (to: string): boolean => to.startsWith("https:") || !from.startsWith("https:")
 
-const isThereAt = (url: string) =>
-  Effect.scoped(
-    Effect.flatMap(HttpClient.get(`${url}/healthz`), ({ status }) => status === 200 ? Effect.void : Option.none())
-  )
+const isOk = (url: string) =>
+  Effect.scoped(Effect.flatMap(HttpClient.get(url), ({ status }) => status === 200 ? Effect.void : Option.none()))
+
+const isThereAt = (url: string) => isOk(`${url}/healthz`)
+
+const readyLikeAt = (url: string, like: ServerTarget) => Effect.zipRight(isOk(`${url}/readyz`), likeAt(url, like))
 
 /** Makes it. It knows nobody until it has learned. */
 export const makePeers: Effect.Effect<Peers, never, HttpClient.HttpClient> = Effect.gen(function*() {
@@ -59,6 +63,11 @@ export const makePeers: Effect.Effect<Peers, never, HttpClient.HttpClient> = Eff
   let urls: ReadonlyArray<string> = []
   let isCluster = false
   let learnedAt = Number.NEGATIVE_INFINITY
+  const first = (like: ServerTarget, at: typeof likeAt) =>
+    Effect.provide(
+      Effect.suspend(() => firstOf(urls.filter(mayMove(like.url)).map((url) => at(url, like)))),
+      services
+    )
   return {
     isCluster: () => isCluster,
     learn: (client) =>
@@ -78,11 +87,8 @@ export const makePeers: Effect.Effect<Peers, never, HttpClient.HttpClient> = Eff
         )
       ),
     forget: () => void (learnedAt = Number.NEGATIVE_INFINITY),
-    find: (like) =>
-      Effect.provide(
-        Effect.suspend(() => firstOf(urls.filter(mayMove(like.url)).map((url) => likeAt(url, like)))),
-        services
-      ),
+    find: (like) => first(like, likeAt),
+    findReady: (like) => first(like, readyLikeAt),
     isAnyThere: Effect.provide(
       Effect.map(Effect.suspend(() => firstOf(urls.map(isThereAt))), Option.isSome),
       services

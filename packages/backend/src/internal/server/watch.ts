@@ -41,9 +41,15 @@ class Watch {
   }
 
   connected(now: Connection): void {
-    if (now === this.#connection) return
+    if (now === this.#connection || (now === "back" && this.#connection !== "lost")) return
     this.#connection = now
     this.#watcher.connection?.(now)
+  }
+
+  /** The server is there, and says how its storage does. */
+  beat(isStorageAway: boolean): void {
+    if (isStorageAway) this.connected("storage away")
+    else if (this.#connection === "storage away") this.connected("storage back")
   }
 
   /** Waits until everything up to this event was delivered. */
@@ -102,7 +108,8 @@ export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpCl
         from: String(after),
         ...(watcher.deltas === false ? { without: deltas } : {}),
         onOpen: Effect.zipRight(Deferred.succeed(opened, undefined), Effect.sync(() => watch.connected("back"))),
-        onBroken: brokenAt(link, watch)
+        onBroken: brokenAt(link, watch),
+        onHeartbeat: (isStorageAway) => Effect.sync(() => watch.beat(isStorageAway))
       }).pipe(
         Stream.takeUntil((each) => each._tag === "Reset" && each.reason !== "too_slow"),
         Stream.runFoldEffect(false, (_, each) => {

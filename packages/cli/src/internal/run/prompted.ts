@@ -2,6 +2,7 @@
 import { Backend } from "@skein/backend/Backend"
 import type { BackendError } from "@skein/backend/BackendError"
 import type { NewSession, Turn } from "@skein/backend/Sessions"
+import { type Connection, connectionTexts } from "@skein/backend/Watching"
 import { Failpoints } from "@skein/core/Failpoints"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { Budget } from "@skein/domain/Budget"
@@ -133,7 +134,7 @@ const watcherOf = Effect.fnUntraced(function*(
   const backend = yield* Backend
   let note = modelNote
   let lostUrl: string | undefined
-  const connection = (now: "lost" | "back") => {
+  const connection = (now: Connection) => {
     if (progress.isOver || backend.where._tag === "Local") return
     const { url } = backend.where
     if (now === "lost") {
@@ -142,6 +143,7 @@ const watcherOf = Effect.fnUntraced(function*(
         `The connection to the server at ${url} is lost. Reconnecting to it, or to a server of its cluster with the same --token-file; the turn continues.`
       )
     }
+    if (now !== "back") return presenter.note(connectionTexts[now])
     // A server that was started again, or another one of its cluster.
     presenter.note(`Connected to the server again.${url === lostUrl ? "" : ` It is ${url} now.`}`)
   }

@@ -1,6 +1,6 @@
 /** Opens sessions for a terminal: what was said in them before, and what happens from now on. */
 import { Backend } from "@skein/backend/Backend"
-import type { Watcher } from "@skein/backend/Watching"
+import { connectionTexts, type Watcher } from "@skein/backend/Watching"
 import type { SessionID } from "@skein/domain/Id"
 import { AgentTree } from "@skein/view/AgentTree"
 import * as Effect from "effect/Effect"
@@ -16,7 +16,7 @@ const makeConnection =
   (now) => {
     model.facts.isAway = now === "lost"
     if (backend.where._tag === "Server") model.facts.server = backend.where.url
-    model.say(now === "lost" ? "The connection to the server is lost. Trying again …" : "The server is there again.")
+    model.say(connectionTexts[now])
     touch()
   }
 
