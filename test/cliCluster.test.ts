@@ -139,6 +139,8 @@ if (typeof postgres === "string") {
       await postgres.create("empty")
       const again = await second.at.run(["serve", "--cluster", ...db])
       expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("set XDG_DATA_HOME")])
+      const quoted = await second.at.run(["cluster", "status", "--db", `'${postgres.url("empty")}'`])
+      expect([quoted.code, quoted.stderr]).toEqual([2, expect.stringContaining("Write it without quotes")])
       // As far as a server that is in no cluster makes tables.
       await postgres.create("plain")
       await postgres.query("plain", "CREATE SCHEMA skein CREATE TABLE cluster_failure (root_id TEXT)")

@@ -1,6 +1,6 @@
 /** The built program and bad input: each has one clear line, the right exit code, and no side effect. */
 import { spawnSync } from "node:child_process"
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
@@ -101,6 +101,22 @@ it.each<readonly [name: string, args: ReadonlyArray<string>, line: RegExp]>([
   expect(ended).toMatchObject({ code: 2, stdout: "" })
   expect(ended.stderr).toMatch(line)
   expect(ended.stderr).toMatch(/^skein: [^\n]+\n$/)
+})
+
+it.each([
+  ["'postgres://skein:secret@localhost/skein'", /^skein: The URL of the database begins with a quote.* without quotes/],
+  ["\"postgres://skein:secret@localhost/skein\"", /^skein: The URL of the database begins with a quote/],
+  ["'data/skein.db'", /^skein: The name of the database begins with a quote\. .* without quotes/]
+])("a database in quotes: SKEIN_DB=%s", async (database, line) => {
+  const place = world()
+  for (const args of [[...offline, "go"], ["sessions"], ["serve"]]) {
+    const ended = await place.run(args, { env: { SKEIN_DB: database } })
+    expect(ended).toMatchObject({ code: 2, stdout: "" })
+    expect(ended.stderr).toMatch(line)
+    expect(ended.stderr).toMatch(/^skein: [^\n]+\n$/)
+    expect(ended.stderr).not.toContain("secret")
+  }
+  expect(readdirSync(place.project)).toEqual([".git"])
 })
 
 it("a file that is neither text nor image", async () => {

@@ -21,7 +21,7 @@ export class DataDirs extends Context.Tag("@skein/config/DataDirs")<DataDirs, {
   readonly state: string
   /**
    * The SQLite file: `--db`, `SKEIN_DB`, or `skein.db` in `data`. `:memory:` stays unchanged, and so does a URL, which
-   * may contain a password.
+   * may contain a password. What begins with a quote stays unchanged too, so that the storage can refuse it.
    */
   readonly database: string
   /** Long texts, in a directory per session. */
@@ -68,7 +68,9 @@ const make = Effect.fnUntraced(function*(options: { readonly database?: string }
     data,
     cache: yield* base("XDG_CACHE_HOME", ".cache"),
     state: yield* base("XDG_STATE_HOME", ".local/state"),
-    database: database === ":memory:" || /^[a-z][a-z0-9+.-]*:\/\//i.test(database) ? database : resolve(database),
+    database: database === ":memory:" || /^(?:["']|[a-z][a-z0-9+.-]*:\/\/)/i.test(database)
+      ? database
+      : resolve(database),
     spill: join(data, "spill"),
     servers: join(data, "servers"),
     worktrees: join(data, "worktrees"),

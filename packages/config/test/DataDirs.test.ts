@@ -53,6 +53,9 @@ it.effect("use the database of --db, then SKEIN_DB", () =>
     expect((yield* dirs({ ...env, SKEIN_DB: "" })).database).toBe("/h/.local/share/skein/skein.db")
     expect((yield* dirs(env, { database: ":memory:" })).database).toBe(":memory:")
     expect((yield* dirs({ ...env, SKEIN_DB: "postgres://db/name" })).database).toBe("postgres://db/name")
+    expect((yield* dirs({ ...env, SKEIN_DB: "'postgres://db/name'" })).database).toBe("'postgres://db/name'")
+    expect((yield* dirs({ ...env, SKEIN_DB: "\"/e/x.db\"" })).database).toBe("\"/e/x.db\"")
+    expect((yield* dirs(env, { database: "it's.db" })).database).toBe(resolve("it's.db"))
   }))
 
 it.effect("use the home of the account without HOME", () =>

@@ -60,11 +60,19 @@ export const platform = (options: { readonly database?: string | undefined }) =>
 
 type StorageFailure = Layer.Layer.Error<ReturnType<typeof Sqlite.layer>> | UsageError
 
+/** Why a name of a database cannot be used, without what may be a part of a password; undefined if it can. */
+const faultOfName = (database: string): string | undefined => {
+  if (isPostgres(database)) return faultOf(database)
+  return /^["']/.test(database)
+    ? "The name of the database begins with a quote. Write --db or SKEIN_DB without quotes: `docker --env-file`, for example, keeps them. If the name of a file begins with one, write ./ before it."
+    : undefined
+}
+
 const storageFor = (access: "read" | "write"): Layer.Layer<SessionStorage, StorageFailure, DataDirs> =>
   Layer.unwrapEffect(Effect.flatMap(DataDirs, ({ database }) => {
+    const fault = faultOfName(database)
+    if (fault !== undefined) return new UsageError({ message: fault })
     if (isPostgres(database)) {
-      const fault = faultOf(database)
-      if (fault !== undefined) return new UsageError({ message: fault })
       return Effect.map(
         Effect.promise(() => import("@skein/storage/Postgres")),
         (Postgres) => Postgres.layer({ url: database })
@@ -97,7 +105,7 @@ export const readableStorage = (
 ): Layer.Layer<SessionStorage, StorageFailure, DataDirs | Stdio> =>
   Layer.unwrapEffect(Effect.gen(function*() {
     const { data, database } = yield* DataDirs
-    if (yield* mayExist(database)) return storageFor("read")
+    if (faultOfName(database) !== undefined || (yield* mayExist(database))) return storageFor("read")
     if (given !== undefined) {
       return yield* new UsageError({ message: `There is no database at ${database}. Check --db.` })
     }
