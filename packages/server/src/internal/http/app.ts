@@ -23,6 +23,7 @@ import { askRoutes, permissionRoutes } from "../routes/answers.ts"
 import { archiveRoutes } from "../routes/archives.ts"
 import { hostRoutes } from "../routes/host.ts"
 import { projectRoutes } from "../routes/projects.ts"
+import { hasReached } from "../routes/reached.ts"
 import { publicRoutes, serverRoutes } from "../routes/server.ts"
 import { sessionRoutes } from "../routes/sessions.ts"
 import { taskRoutes } from "../routes/tasks.ts"
@@ -31,13 +32,16 @@ import { methodsOf } from "./methods.ts"
 /** The maximum length of an explanation of a bad request, in characters. */
 const longestDetail = 1_000
 
-const decodeProblem = ({ issues }: HttpApiDecodeError) =>
-  problem(
-    400,
-    "BadRequest",
-    issues.map(({ message, path }) => path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`)
-      .join("; ").slice(0, longestDetail)
-  )
+const issuesText = ({ issues }: HttpApiDecodeError): string =>
+  issues.map(({ message, path }) => path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`)
+    .join("; ").slice(0, longestDetail)
+
+/** An answer that the API does not allow. What is in it stays in the log. */
+const badAnswer = problem(
+  500,
+  "BadAnswer",
+  "The request is valid and may have been carried out, but the answer does not have the form that the API promises. This is a fault of the server. Its log says what is wrong."
+)
 
 const routeProblem = ({ method, url }: Pick<HttpServerRequest, "method" | "url">) => {
   const methods = methodsOf(url)
@@ -49,12 +53,22 @@ const routeProblem = ({ method, url }: Pick<HttpServerRequest, "method" | "url">
 
 const isProblem = Schema.is(Problem)
 
-/** Describes a bad request as a problem. Errors of routes have that form already. */
-const explained = (error: unknown): Problem => {
-  if (error instanceof HttpApiDecodeError) return decodeProblem(error)
-  if (error instanceof RouteNotFound) return routeProblem(error.request)
-  return isProblem(error) ? error : problem(400, "BadRequest", "The request cannot be read.")
-}
+const badRequest = (error: unknown): Problem =>
+  problem(400, "BadRequest", error instanceof HttpApiDecodeError ? issuesText(error) : "The request cannot be read.")
+
+/** Describes a bad request or a bad answer as a problem. Errors of routes have that form already. */
+const explained = (error: unknown): Effect.Effect<Problem, never, HttpServerRequest> =>
+  Effect.flatMap(HttpServerRequest, (request) => {
+    if (error instanceof RouteNotFound) return Effect.succeed(routeProblem(error.request))
+    if (isProblem(error)) return Effect.succeed(error)
+    if (!hasReached(request)) return Effect.succeed(badRequest(error))
+    const [path] = request.url.split("?", 1)
+    const why = error instanceof HttpApiDecodeError ? issuesText(error) : String(error)
+    return Effect.as(
+      Effect.logError(`The answer to ${request.method} ${path} does not have the form of the API: ${why}`),
+      badAnswer
+    )
+  })
 
 const mayHaveBody = new Set(["POST", "PUT", "PATCH", "DELETE"])
 
@@ -78,7 +92,10 @@ const withDocument = (app: HttpApp.Default<Problem>): HttpApp.Default<Problem> =
     (request) => request.url === "/openapi.json" && request.method === "GET" ? openApi : app
   )
 
-const problems = HttpApiBuilder.middleware(Api, (app) => Effect.mapError(withDocument(withBody(app)), explained))
+const problems = HttpApiBuilder.middleware(
+  Api,
+  (app) => Effect.catchAll(withDocument(withBody(app)), (error) => Effect.flip(explained(error)))
+)
 
 const internalError = HttpServerResponse.unsafeJson(
   problem(500, "InternalError", "Something went wrong in the server. Its log says what."),

@@ -11,6 +11,7 @@ import { suggestionsFor } from "@skein/core/Suggestions"
 import { PartID, PermissionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { noting } from "./reached.ts"
 import { asProblem } from "./toProblem.ts"
 
 const isPermission = Schema.is(PermissionID)
@@ -44,7 +45,8 @@ export const askRoutes = HttpApiBuilder.group(Api, "asks", (handlers) =>
         const rootID = session === undefined ? undefined : (yield* asProblem(findSession(session))).rootID
         return { items: yield* pendingAsks(rootID) }
       }))
-    .handle("reply", ({ path, payload }) => reply(path.id, payload)))
+    .handle("reply", ({ path, payload }) => reply(path.id, payload))
+    .pipe(noting))
 
 /** The routes of approvals. */
 export const permissionRoutes = HttpApiBuilder.group(Api, "permissions", (handlers) =>
@@ -57,4 +59,5 @@ export const permissionRoutes = HttpApiBuilder.group(Api, "permissions", (handle
     .handle("suggestions", ({ urlParams: { projectID } }) =>
       Effect.map(asProblem(suggestionsFor(projectID)), (items) => ({ items })))
     .handle("revoke", ({ path, urlParams }) =>
-      asProblem(Permission.revoke(urlParams.projectID, path.id))))
+      asProblem(Permission.revoke(urlParams.projectID, path.id)))
+    .pipe(noting))

@@ -17,6 +17,7 @@ import type { IncomingMessage } from "node:http"
 import { readText } from "../body/readBody.ts"
 import { ServerState } from "../ServerState.ts"
 import { checkDirectory } from "./checkDirectory.ts"
+import { noting } from "./reached.ts"
 import { asProblem } from "./toProblem.ts"
 
 /** Reads the tree only as fast as the client takes it. */
@@ -80,4 +81,5 @@ export const archiveRoutes = HttpApiBuilder.group(Api, "archives", (handlers) =>
           Effect.flatMap(text, (read) =>
             asProblem(importTree(read, { copy: copy === "true", ...where })))
         )
-      })))
+      }))
+    .pipe(noting))

@@ -14,6 +14,7 @@ import * as Effect from "effect/Effect"
 import type { HostRefused, ServerHost } from "../../ServerHost.ts"
 import { ServerState } from "../ServerState.ts"
 import { checkDirectory, placeOf } from "./checkDirectory.ts"
+import { noting } from "./reached.ts"
 import { asProblem } from "./toProblem.ts"
 
 const notOffered = problem(404, "NotOffered", "This server has no files of config, and so nothing to answer.")
@@ -93,4 +94,5 @@ export const hostRoutes = HttpApiBuilder.group(Api, "host", (handlers) =>
     .handle("revokeTrust", ({ payload: { ids } }) => listed((host) => host.revokeTrust(ids)))
     .handle("worktrees", () => listed(({ worktrees }) => worktrees))
     .handle("cleanWorktrees", ({ payload }) => listed((host) => host.cleanWorktrees(payload)))
-    .handle("prune", ({ payload }) => prune(payload)))
+    .handle("prune", ({ payload }) => prune(payload))
+    .pipe(noting))

@@ -14,6 +14,7 @@ import { Skill } from "@skein/core/Skill"
 import { parseRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import { placeOf } from "./checkDirectory.ts"
+import { noting } from "./reached.ts"
 import { asProblem, type ServiceError } from "./toProblem.ts"
 
 /** Queries the project that a request is about. */
@@ -84,4 +85,5 @@ export const projectRoutes = HttpApiBuilder.group(Api, "projects", (handlers) =>
           (instructions) =>
             Effect.map(instructions.of(place), (text) =>
               text === undefined ? {} : { text })
-        ))))
+        )))
+    .pipe(noting))

@@ -14,6 +14,7 @@ import { behindProxy } from "../addresses.ts"
 import { prove } from "../login/token.ts"
 import { ServerState } from "../ServerState.ts"
 import { answeredBefore } from "./answeredBefore.ts"
+import { noting } from "./reached.ts"
 import { asProblem } from "./toProblem.ts"
 
 const badCode = problem(
@@ -67,7 +68,8 @@ export const publicRoutes = HttpApiBuilder.group(Api, "public", (handlers) =>
           Effect.succeed(HttpServerResponse.setHeader(response, "set-cookie", login.cookie))
         )
         return { key: login.key }
-      })))
+      }))
+    .pipe(noting))
 
 /** The routes of the server. */
 export const serverRoutes = HttpApiBuilder.group(Api, "server", (handlers) =>
@@ -102,4 +104,5 @@ export const serverRoutes = HttpApiBuilder.group(Api, "server", (handlers) =>
         logins.end(NodeHttpServerRequest.toIncomingMessage(request))))
     .handle("shutdown", () =>
       Effect.flatMap(ServerState, ({ shutdown }) => shutdown))
-    .handleRaw("events", () => answeredBefore))
+    .handleRaw("events", () => answeredBefore)
+    .pipe(noting))

@@ -18,6 +18,7 @@ import { checkDirectory } from "./checkDirectory.ts"
 import { costOf } from "./cost.ts"
 import { once } from "./once.ts"
 import { findMessage, shownTurn, submit, turnOf } from "./prompt.ts"
+import { noting } from "./reached.ts"
 import { readTimeline } from "./timeline.ts"
 import { asProblem, type ServiceError } from "./toProblem.ts"
 
@@ -216,4 +217,5 @@ export const sessionRoutes = HttpApiBuilder.group(Api, "sessions", (handlers) =>
     .handle("resume", ({ path }) => withSession(path.id, (session, id) => session.resume(id)))
     .handle("fork", ({ headers, path, payload }) => fork(path.id, payload, headers["idempotency-key"]))
     .handle("compact", ({ headers, path }) => compact(path.id, headers["idempotency-key"]))
-    .handle("summarize", ({ path }) => withSession(path.id, (session, id) => session.summarize(id))))
+    .handle("summarize", ({ path }) => withSession(path.id, (session, id) => session.summarize(id)))
+    .pipe(noting))

@@ -13,6 +13,7 @@ import { withoutTerms } from "@skein/domain/Outcome"
 import { groupBy } from "effect/Array"
 import * as Effect from "effect/Effect"
 import { once } from "./once.ts"
+import { noting } from "./reached.ts"
 import { asProblem } from "./toProblem.ts"
 
 const show = Effect.fnUntraced(function*(id: string) {
@@ -107,4 +108,5 @@ export const taskRoutes = HttpApiBuilder.group(Api, "tasks", (handlers) =>
       Effect.gen(function*() {
         const tasks = yield* Tasks
         yield* asProblem(tasks.promote(yield* asProblem(findTask(path.id))))
-      })))
+      }))
+    .pipe(noting))
