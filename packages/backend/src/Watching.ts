@@ -30,6 +30,8 @@ export interface Watcher {
   readonly event: (event: Event) => void
   /** Receives the tree: at first, and again if events are missing. Events after its `seq` follow. */
   readonly snapshot?: (tree: TreeSnapshot) => void
+  /** Called if events are missing for this reason, such as `unreadable`; a snapshot replaces them. */
+  readonly missed?: (reason: string) => void
   /** Called when events stop arriving and why, and when they continue, from the same position. */
   readonly connection?: (now: Connection) => void
   /** Slows down the work in this process if the watcher passes events to a slow reader. */

@@ -11,6 +11,14 @@ export interface LoggedEvent {
   readonly event: Event
 }
 
+/** An event of the log that cannot be read: it is damaged, or of a kind that this version does not know. */
+export interface UnreadableEvent {
+  readonly id: string
+  readonly reason: string
+  readonly seq: number
+  readonly position: number
+}
+
 /** The range of the stored events. */
 export interface EventRange {
   /** The number of the first stored event; `last + 1` if none is stored. */

@@ -22,7 +22,7 @@ import type { Write } from "./Write.ts"
 export type { Approval } from "./Approval.ts"
 export { type Found, orUnreadable } from "./Found.ts"
 export { isOver, type Lease, type StoredLease } from "./Lease.ts"
-export type { LoggedEvent, Pruning } from "./LoggedEvent.ts"
+export type { LoggedEvent, Pruning, UnreadableEvent } from "./LoggedEvent.ts"
 export type { Write } from "./Write.ts"
 
 /** Durable storage. Reads see every commit that was acknowledged before. */
@@ -69,7 +69,7 @@ export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<Se
   readonly inbox: (id: SessionID) => Effect.Effect<Found<InboxRow>, StorageError>
   /**
    * Events of the log, oldest first. An event about an updated session, message or part shows it as it is now, and is
-   * left out if it was deleted.
+   * left out if it was deleted. One that cannot be read is left out as well; the limit counts only the others.
    */
   readonly events: (filter: EventFilter) => Effect.Effect<ReadonlyArray<LoggedEvent>, StorageError>
   /** The range of stored events: of a tree by `seq`, or, if you name none, of all trees by `position`. */

@@ -1,6 +1,7 @@
 /** Which rows to read from storage. */
 import type { EventType } from "@skein/domain/Event"
 import type { MessageID, SessionID } from "@skein/domain/Id"
+import type { UnreadableEvent } from "./LoggedEvent.ts"
 
 /** What you can look up by a prefix of its id. */
 export type Identified = "sessions" | "tasks" | "runs"
@@ -10,7 +11,7 @@ export interface SessionFilter {
   readonly projectID?: string
   readonly rootID?: SessionID
   readonly parentID?: SessionID
-  /** Only sessions without a parent. */
+  /** Only sessions without a parent. Their titles are cut to the longest that may be given: this is for lists. */
   readonly roots?: boolean
   /** Only sessions that come after this one, newest change first. */
   readonly after?: { readonly updated: number; readonly id: SessionID }
@@ -51,4 +52,6 @@ export interface EventFilter {
   /** Only events of these types. */
   readonly types?: ReadonlyArray<EventType>
   readonly limit?: number
+  /** Called for each event that is left out because it cannot be read, in order. Without it, they are logged. */
+  readonly onUnreadable?: (event: UnreadableEvent) => void
 }

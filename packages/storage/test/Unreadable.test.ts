@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { SessionStorage, type Write } from "@skein/core/SessionStorage"
+import { SessionStorage, type UnreadableEvent, type Write } from "@skein/core/SessionStorage"
 import { EventID, MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
 import * as Sqlite from "@skein/storage/Sqlite"
 import * as Effect from "effect/Effect"
@@ -116,6 +116,24 @@ describe("SQLite, with rows that cannot be read", () => {
       expect(inbox.unreadable).toEqual([{ id: "msg_ax", reason: expect.stringContaining("is missing") }])
       expect((yield* read(filename, (storage) => storage.inbox(ses("b")))).rows.length).toBe(1)
       expect((yield* Effect.flip(read(filename, (storage) => storage.todos(ses("a"))))).reason).toBe("unreadable")
+    }))
+
+  it.scoped("names the events that it leaves out", () =>
+    Effect.gen(function*() {
+      const filename = yield* spoilt(
+        "UPDATE event SET type = 'thread.spun' WHERE id = 'evt_a2'",
+        "UPDATE part SET data = '{}' WHERE id = 'prt_b'"
+      )
+      const unreadable: Array<UnreadableEvent> = []
+      const found = yield* read(
+        filename,
+        (storage) => storage.events({ after: 0, onUnreadable: (event) => void unreadable.push(event) })
+      )
+      expect(found.map((logged) => logged.event.id)).toEqual(["evt_a1", "evt_b2"])
+      expect(unreadable).toEqual([
+        { id: "evt_a2", reason: "a kind of event that this version does not know", position: 2, seq: 2 },
+        { id: "evt_b1", reason: expect.stringContaining("is missing"), position: 3, seq: 1 }
+      ])
     }))
 
   it.scoped("leaves out unreadable events, and still returns as many as requested", () =>

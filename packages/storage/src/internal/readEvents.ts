@@ -71,9 +71,9 @@ const loggedOf = (row: EventRow): Either.Either<LoggedEvent, string> =>
     } as Event
   }))
 
-/** Makes the reader. An unreadable event is left out and logged. */
+/** Makes the reader. */
 export const makeReadEvents = (read: Select): Context.Tag.Service<SessionStorage>["events"] =>
-  Effect.fnUntraced(function*({ after, limit = Number.POSITIVE_INFINITY, rootID, types }) {
+  Effect.fnUntraced(function*({ after, limit = Number.POSITIVE_INFINITY, onUnreadable, rootID, types }) {
     const events: Array<LoggedEvent> = []
     const order = rootID === undefined ? "position" : "tree_seq"
     const filter = where(
@@ -91,7 +91,11 @@ export const makeReadEvents = (read: Select): Context.Tag.Service<SessionStorage
         last = Number(row[order])
         const logged = loggedOf(row)
         if (Either.isRight(logged)) events.push(logged.right)
-        else yield* Effect.logWarning(`Event ${row.id} is left out: ${logged.left}`)
+        else if (onUnreadable === undefined) yield* Effect.logWarning(`Event ${row.id} is left out: ${logged.left}`)
+        else {
+          const { id, position, tree_seq: seq } = row
+          onUnreadable({ id, reason: logged.left, seq: Number(seq), position: Number(position) })
+        }
       }
       if (rows.length < wanted) break
     }

@@ -35,8 +35,9 @@ class Watch {
     if (event.seq !== undefined) this.#reach(event.seq)
   }
 
-  show(tree: TreeSnapshot): void {
+  show(tree: TreeSnapshot, reason: string): void {
     this.#watcher.snapshot?.(tree)
+    this.#watcher.missed?.(reason)
     this.#reach(tree.seq)
   }
 
@@ -112,17 +113,18 @@ export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpCl
         onHeartbeat: (isStorageAway) => Effect.sync(() => watch.beat(isStorageAway))
       }).pipe(
         Stream.takeUntil((each) => each._tag === "Reset" && each.reason !== "too_slow"),
-        Stream.runFoldEffect(false, (_, each) => {
-          if (each._tag === "Reset") return Effect.succeed(each.reason !== "too_slow")
-          return Effect.as(heeding(watcher, () => watch.hear(each.event)), false)
+        Stream.runFoldEffect("", (_, each) => {
+          if (each._tag === "Reset") return Effect.succeed(each.reason)
+          return Effect.as(heeding(watcher, () => watch.hear(each.event)), "")
         }),
         Effect.provide(http),
         // Events are missing. The current tree replaces them.
-        Effect.flatMap(() => snapshot(rootID)),
-        Effect.flatMap((tree) => {
-          watch.show(tree)
-          return streaming(tree.seq)
-        })
+        Effect.flatMap((reason) =>
+          Effect.flatMap(snapshot(rootID), (tree) => {
+            watch.show(tree, reason)
+            return streaming(tree.seq)
+          })
+        )
       )
     const refused = (error: EventStream.StreamRefused | BackendError): BackendError =>
       error._tag === "StreamRefused" ? failure("ServerRefused", error.message) : error

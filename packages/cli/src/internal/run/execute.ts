@@ -13,7 +13,7 @@ import { findServer } from "../attach/attach.ts"
 import { errorLine, explain, showCause } from "../explain.ts"
 import { closingLines } from "./closing.ts"
 import { Denials } from "./denials.ts"
-import { LeftOut, leftOutText } from "./leftOut.ts"
+import { LeftOut, leftOutText, missedText } from "./leftOut.ts"
 import type { Progress } from "./progress.ts"
 import type { RunInput, Silence } from "./prompt.ts"
 import { nothing, ofError, ofLeaving, ofStop, type RunResult, unconfirmed, unstored, withLeftOut } from "./result.ts"
@@ -103,6 +103,8 @@ export const executeRun = (
         const asked = { auto: progress.isAuto, canAsk: shown.canAsk, onTerminal, readerIsGone }
         if (stop.reason() !== undefined) stop.isReported(true)
         if (progress.leftOut.count > 0 && !readerIsGone) stdio.err(errorLine(leftOutText(progress.leftOut.count)))
+        const { missed } = progress.leftOut
+        if (missed !== undefined && !readerIsGone) stdio.err(errorLine(missedText(missed)))
         for (const line of closingLines(result, progress.denials, asked)) stdio.err(line)
         if (Exit.isFailure(exit) && flags.verbose) yield* showCause(exit.cause, flags["log-format"] === "json")
         // A person who has read the answer may close the terminal.

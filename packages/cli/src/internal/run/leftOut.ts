@@ -13,6 +13,8 @@ export class LeftOut {
   readonly #running = new Set<PartID>()
   /** How many events were skipped. */
   count = 0
+  /** Why events did not even arrive, as the server says it; undefined if all did. */
+  missed: string | undefined = undefined
 
   constructor({ waiting }: Pick<Streams, "waiting">) {
     this.#waiting = waiting
@@ -54,7 +56,18 @@ export class LeftOut {
   }
 }
 
-/** The message about them. */
+const reasons: Readonly<Record<string, string>> = {
+  unreadable: "the server cannot read them",
+  too_old: "they are no longer stored"
+}
+
+/** The message about events that did not arrive. */
+export const missedText = (reason: string): string =>
+  `Events are missing in the output, because ${
+    reasons[reason] ?? `of this: ${reason}`
+  }. What they changed is stored: see \`skein sessions show ID\`.`
+
+/** The message about skipped events. */
 export const leftOutText = (count: number): string =>
   `The output was read too slowly: ${count} ${
     count === 1 ? "event" : "events"

@@ -167,6 +167,7 @@ const watcherOf = Effect.fnUntraced(function*(
       if (!progress.isOver && !progress.leftOut.takes(event)) presenter.event(event)
       points.hit("ack_sent")
     },
+    missed: (reason: string) => void (progress.leftOut.missed = reason),
     connection,
     pressure: { isFull: stdio.isFull, relieved: stdio.drained }
   }

@@ -8,10 +8,10 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { Audience } from "./Audience.ts"
 import { cursorOf } from "./cursor.ts"
-import { frameOf } from "./frames.ts"
+import { frameOf, resetFrame } from "./frames.ts"
+import { readStored } from "./readStored.ts"
 import { makeElsewhere, type Statuses } from "./statuses.ts"
 import type { TreeFeed } from "./TreeFeed.ts"
-import { pageSize } from "./TreeFeed.ts"
 
 /** How many unstored events may wait for an earlier stored one. The oldest are dropped. */
 const mostPassing = 4_096
@@ -54,14 +54,17 @@ export const makeLogFeed: Effect.Effect<TreeFeed, never, Bus | Scope.Scope | Sta
 
     const readRows = turn.withPermits(1)(Effect.gen(function*() {
       while (position !== undefined) {
-        const rows = yield* storage.events({ after: position, limit: pageSize })
-        for (const row of rows) {
-          position = row.position
-          send({ ...row.event, seq: row.seq }, cursorOf(row.position))
-          elsewhere.see(row.event)
+        const { isLast, rows } = yield* readStored(storage, { after: position })
+        for (const { event, position: place, seq } of rows) {
+          position = place
+          if (event === undefined) audience.tell(resetFrame("unreadable", cursorOf(place)), cursorOf(place))
+          else {
+            send({ ...event, seq }, cursorOf(place))
+            elsewhere.see(event)
+          }
         }
-        yield* look(new Set(rows.map(({ event }) => event.rootID)))
-        if (rows.length < pageSize) return
+        yield* look(new Set(rows.flatMap(({ event }) => event === undefined ? [] : [event.rootID])))
+        if (isLast) return
       }
     }))
 

@@ -8,12 +8,10 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { Audience } from "./Audience.ts"
 import type { EventClient } from "./EventClient.ts"
-import { frameOf } from "./frames.ts"
+import { frameOf, resetFrame } from "./frames.ts"
 import { GrowingParts } from "./GrowingParts.ts"
+import { readStored } from "./readStored.ts"
 import { makeElsewhere, type Statuses } from "./statuses.ts"
-
-/** How many stored events are read at a time. */
-export const pageSize = 500
 
 /** How many events may wait for an earlier one, which is still being read. */
 const mostHeld = 10_000
@@ -79,6 +77,14 @@ class Deliveries {
     this.send(event, seq)
   }
 
+  /** Tells all clients that the events up to here cannot be read. */
+  lose(seq: number): void {
+    this.held.delete(seq)
+    this.position = seq
+    const place = String(seq)
+    this.audience.tell(resetFrame("unreadable", place), place)
+  }
+
   /** Begins after this event. */
   begin(seq: number): void {
     this.position = seq
@@ -115,13 +121,16 @@ export const makeTreeFeed = (
       for (;;) {
         const before = deliveries.position ?? 0
         const { last } = yield* storage.eventRange(rootID)
-        const rows = yield* storage.events({ rootID, after: before, limit: pageSize })
+        const { isLast, rows } = yield* readStored(storage, { rootID, after: before })
         for (const { event, seq } of rows) {
           if (seq <= (deliveries.position ?? 0)) continue
-          deliveries.deliver(seq, { ...event, seq })
-          elsewhere.see(event)
+          if (event === undefined) deliveries.lose(seq)
+          else {
+            deliveries.deliver(seq, { ...event, seq })
+            elsewhere.see(event)
+          }
         }
-        if (rows.length < pageSize) return deliveries.skipTo(last)
+        if (isLast) return deliveries.skipTo(last)
       }
     }))
 

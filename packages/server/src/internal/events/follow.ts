@@ -11,8 +11,9 @@ import { cursorOf, positionOf } from "./cursor.ts"
 import { EventClient } from "./EventClient.ts"
 import { Feeds } from "./Feeds.ts"
 import { frameOf, resetFrame, type ResetReason } from "./frames.ts"
+import { readStored } from "./readStored.ts"
 import { statusEvent, statusOf } from "./statuses.ts"
-import { pageSize, type TreeFeed } from "./TreeFeed.ts"
+import type { TreeFeed } from "./TreeFeed.ts"
 
 /** The differences between the events of one tree and those of all. */
 export interface Numbering {
@@ -21,7 +22,7 @@ export interface Numbering {
   readonly write: (place: number) => string
   /** The position of a text; undefined if it is none. */
   readonly read: (text: string) => number | undefined
-  readonly placeOf: (logged: LoggedEvent) => number
+  readonly placeOf: (logged: Pick<LoggedEvent, "position" | "seq">) => number
 }
 
 /** Positions in the events of a tree: their `seq`. */
@@ -80,18 +81,19 @@ const replayPage = (
   Effect.gen(function*() {
     const storage = yield* SessionStorage
     const target = feed.position()
-    const rows = yield* storage.events({
+    const { isLast, rows } = yield* readStored(storage, {
       after: place.at,
-      limit: pageSize,
       ...(rootID === undefined ? {} : { rootID })
     })
     for (const row of rows) {
       if (placeOf(row) > feed.position()) break
       place.at = placeOf(row)
-      client.replay(frameOf({ ...row.event, seq: row.seq }, write(place.at)), write(place.at))
+      const id = write(place.at)
+      const { event, seq } = row
+      client.replay(event === undefined ? resetFrame("unreadable", id) : frameOf({ ...event, seq }, id), id)
       if (client.isFull) yield* client.drained
     }
-    if (rows.length < pageSize) place.at = Math.max(place.at, target)
+    if (isLast) place.at = Math.max(place.at, target)
   })
 
 /** Replays until the client has as much as the live ones, and makes it live in the same moment. */

@@ -17,6 +17,8 @@ export type ResetReason =
   | "too_old"
   /** There is no such position. */
   | "unknown"
+  /** An event up to that position is damaged, or of a kind that this server does not know. */
+  | "unreadable"
   /** The client did not read what was sent. */
   | "too_slow"
 
