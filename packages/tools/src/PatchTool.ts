@@ -29,6 +29,9 @@ const description =
 *** End Patch
 The first line of an update may be *** Move to: NEW PATH. Paths are relative to the working directory.`
 
+/** How many files a patch may change. */
+const mostFiles = 500
+
 const Parameters = Schema.Struct({ patchText: Schema.String.annotations({ description: "The whole patch" }) })
 
 /** The parameters of `patch`. */
@@ -86,10 +89,16 @@ const locate = (
         return { patch, from, to } satisfies Located
       })))
 
+/** Refuses a patch of very many files: each of them is written to the disk by itself, and all of them stay open meanwhile. */
+const requireFew = ({ length }: ReadonlyArray<FilePatch>) =>
+  length <= mostFiles
+    ? Effect.void
+    : refuse("too_large", `The patch has ${length} files, and ${mostFiles} are the most. Split it, or use bash.`)
+
 /** Refuses a patch that names a file twice. */
 const requireDistinct = (located: ReadonlyArray<Located>) => {
-  const all = targetsOf(located)
-  const double = all.find(({ real }, index) => all.findIndex((other) => other.real === real) < index)
+  const known = new Set<string>()
+  const double = targetsOf(located).find(({ real }) => known.size === known.add(real).size)
   return double === undefined
     ? Effect.void
     : refuse(
@@ -186,6 +195,7 @@ export const makePatch: Effect.Effect<Tool<PatchInput>, never, FileSystem.FileSy
       effect: "verify",
       title: (input) => `patch of ${input.patchText.length} characters`,
       authorise: Effect.fnUntraced(function*(input, caller) {
+        yield* Effect.flatMap(parsePatch(input.patchText), requireFew)
         const located = yield* locate(input, caller, paths.decide)
         yield* requireDistinct(located)
         const targets = targetsOf(located)

@@ -43,6 +43,25 @@ describe("patch", () => {
       ])
     }).pipe(Effect.provide(Workspace.layer)))
 
+  it.effect("refuses to change more than 500 files, before it looks at them", () =>
+    Effect.gen(function*() {
+      const { asks } = yield* Workspace
+      const sections = (count: number) =>
+        envelope(...Array.from({ length: count }, (_, index) => [`*** Add File: f${index}`, "+x"]).flat())
+      const renames = Array.from({ length: 20_000 }, (_, index) => `rename from f${index}\nrename to g${index}`).join(
+        "\n"
+      )
+      for (const patchText of [sections(20_000), sections(501), renames]) {
+        expect(yield* Effect.flip(asks("patch", { patchText }))).toMatchObject({
+          kind: "too_large",
+          message: expect.stringMatching(
+            /^The patch has (?:20000|501) files, and 500 are the most\. Split it, or use bash\.$/
+          )
+        })
+      }
+      expect(yield* asks("patch", { patchText: sections(500) })).toMatchObject([{ permission: "edit" }])
+    }).pipe(Effect.provide(Workspace.layer)))
+
   it.effect("takes what git and diff write", () =>
     Effect.gen(function*() {
       const { at, call, read, write } = yield* Workspace

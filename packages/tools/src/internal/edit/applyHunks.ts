@@ -17,24 +17,57 @@ const likenesses: ReadonlyArray<(line: string) => string> = [
   (line) => line.trim()
 ]
 
-/** The position of lines at or after `from` that is nearest to `near`. */
-const place = (
-  lines: ReadonlyArray<string>,
-  wanted: ReadonlyArray<string>,
-  from: number,
-  near: number
-): number | undefined => {
-  for (const like of likenesses) {
-    const sought = wanted.map(like)
-    let best: number | undefined
-    for (let at = from; at + sought.length <= lines.length; at++) {
-      if (best !== undefined && at - near >= Math.abs(best - near)) break
-      if (!sought.every((line, index) => like(lines[at + index] as string) === line)) continue
-      if (best === undefined || Math.abs(at - near) < Math.abs(best - near)) best = at
-    }
-    if (best !== undefined) return best
+/** The lines of a file as one likeness sees them, and where each of them is. */
+interface Index {
+  readonly lines: ReadonlyArray<string>
+  readonly places: ReadonlyMap<string, ReadonlyArray<number>>
+}
+
+const indexOf = (lines: ReadonlyArray<string>): Index => {
+  const places = new Map<string, Array<number>>()
+  lines.forEach((line, at) => {
+    const known = places.get(line)
+    if (known === undefined) places.set(line, [at])
+    else known.push(at)
+  })
+  return { lines, places }
+}
+
+/** How many of these ascending numbers are below a limit. */
+const countBelow = (numbers: ReadonlyArray<number>, limit: number): number => {
+  let low = 0
+  let high = numbers.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((numbers[middle] as number) < limit) low = middle + 1
+    else high = middle
   }
-  return undefined
+  return low
+}
+
+/** Finds the position of lines at or after `from` that is nearest to `near`. */
+type Place = (wanted: readonly [string, ...ReadonlyArray<string>], from: number, near: number) => number | undefined
+
+/** Makes it for a file. The places of all lines are found once: a patch may have thousands of changes. */
+const makePlace = (lines: ReadonlyArray<string>): Place => {
+  const indexes: Array<Index> = []
+  return (wanted, from, near) => {
+    for (const [likeness, like] of likenesses.entries()) {
+      const { lines: liked, places } = indexes[likeness] ??= indexOf(lines.map(like))
+      const sought = wanted.map(like)
+      const candidates = places.get(like(wanted[0])) ?? []
+      let best: number | undefined
+      for (let next = countBelow(candidates, from); next < candidates.length; next++) {
+        const at = candidates[next] as number
+        if (at + sought.length > liked.length) break
+        if (best !== undefined && at - near >= Math.abs(best - near)) break
+        if (!sought.every((line, index) => liked[at + index] === line)) continue
+        if (best === undefined || Math.abs(at - near) < Math.abs(best - near)) best = at
+      }
+      if (best !== undefined) return best
+    }
+    return undefined
+  }
 }
 
 const unfit = (shown: string, number: number, missing: ReadonlyArray<string>): ToolError =>
@@ -57,6 +90,7 @@ export const applyHunks = (
   let endsBare = raw.at(-1) !== ""
   if (!endsBare) raw.pop()
   const lines = raw.map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line))
+  const place = makePlace(lines)
   const result: Array<string> = []
   let cursor = 0
   let drift = 0
@@ -68,12 +102,13 @@ export const applyHunks = (
     const before = hunk.lines.filter(({ sign }) => sign !== "+").map(({ text: line }) => asBytes(line))
     let from = cursor
     for (const anchor of hunk.anchors) {
-      const found = place(lines, [asBytes(anchor)], from, from)
+      const found = place([asBytes(anchor)], from, from)
       if (found === undefined) return Either.left(unfit(shown, index + 1, [asBytes(anchor)]))
       from = found + 1
     }
+    const [first, ...rest] = before
     let at: number | undefined
-    if (before.length === 0) {
+    if (first === undefined) {
       at = hunk.at !== undefined
         ? Math.min(hunk.at + drift, lines.length)
         : hunk.anchors.length > 0
@@ -82,7 +117,7 @@ export const applyHunks = (
       if (at < cursor) return Either.left(unfit(shown, index + 1, []))
     } else {
       const near = hunk.atEnd ? lines.length - before.length : hunk.at === undefined ? from : hunk.at - 1 + drift
-      at = place(lines, before, from, Math.max(near, from))
+      at = place([first, ...rest], from, Math.max(near, from))
     }
     if (at === undefined) return Either.left(unfit(shown, index + 1, before))
     if (hunk.at !== undefined && before.length > 0) drift = at - (hunk.at - 1)

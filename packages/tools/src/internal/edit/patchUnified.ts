@@ -14,11 +14,27 @@ const names = (before: string, after: string): readonly [string, string] => {
   return isGit ? [before.replace(/^a\//, ""), after.replace(/^b\//, "")] : [before, after]
 }
 
+/**
+ * Makes what says whether a file that was renamed before a line is changed as well: then its `---` and `+++` lines contain
+ * both names. The lines that decide it are looked for once, if it is asked from the top down.
+ */
+const makeRenamesWithHunks = (lines: ReadonlyArray<string>): (from: number) => boolean => {
+  const begins = (index: number, text: string) => lines[index]?.startsWith(text) === true
+  let mark = 0
+  return (from) => {
+    for (mark = Math.max(mark, from); mark < lines.length; mark++) {
+      if (begins(mark, "diff --git ") || begins(mark, "--- ")) break
+    }
+    return begins(mark, "--- ")
+  }
+}
+
 /** Parses the lines of a patch. */
 export const parseUnified = (lines: ReadonlyArray<string>): Either.Either<ReadonlyArray<FilePatch>, ToolError> => {
   const files: Array<FilePatch> = []
   let at = 0
   const begins = (index: number, text: string) => lines[index]?.startsWith(text) === true
+  const renamesWithHunks = makeRenamesWithHunks(lines)
   const isFile = (index: number) =>
     begins(index, "diff --git ") || (begins(index, "--- ") && begins(index + 1, "+++ ") && begins(index + 2, "@@ "))
 
@@ -63,7 +79,7 @@ export const parseUnified = (lines: ReadonlyArray<string>): Either.Either<Readon
     }
     const from = /^rename from (.+)$/.exec(line)?.[1]
     const to = /^rename to (.+)$/.exec(lines[at + 1] ?? "")?.[1]
-    if (from !== undefined && to !== undefined && !renamesWithHunks(lines, at + 2)) {
+    if (from !== undefined && to !== undefined && !renamesWithHunks(at + 2)) {
       files.push({ kind: "update", path: from, to, hunks: [] })
       at += 2
       continue
@@ -87,12 +103,4 @@ export const parseUnified = (lines: ReadonlyArray<string>): Either.Either<Readon
     else files.push({ kind: "update", path: before, ...(before === after ? {} : { to: after }), hunks })
   }
   return Either.right(files)
-}
-
-/** Whether a renamed file is changed as well. Then its `---` and `+++` lines contain both names. */
-const renamesWithHunks = (lines: ReadonlyArray<string>, from: number): boolean => {
-  for (let at = from; at < lines.length && !(lines[at] as string).startsWith("diff --git "); at++) {
-    if ((lines[at] as string).startsWith("--- ")) return true
-  }
-  return false
 }
