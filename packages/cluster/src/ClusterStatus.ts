@@ -2,6 +2,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { isOn, machineOf } from "@skein/core/Machine"
 import { hostOf, machineOfOwner, Owner, pidOf } from "@skein/core/Owner"
+import { longestTitle } from "@skein/domain/Title"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type * as Redacted from "effect/Redacted"
@@ -86,6 +87,9 @@ export interface ClusterStatus {
   readonly takeovers: ReadonlyArray<Takeover>
 }
 
+/** A stored title of another version may be of any length. */
+const shortTitle = `left(title, ${longestTitle}) AS title`
+
 /** How many trees of each runner are named, and how many takeovers. */
 const most = { trees: 24, takeovers: 50 }
 
@@ -103,7 +107,7 @@ interface HeldRow {
 }
 
 const held = `SELECT owner, id, title, trees FROM (
-    SELECT owner, id, title, count(*) OVER (PARTITION BY owner)::integer AS trees,
+    SELECT owner, id, ${shortTitle}, count(*) OVER (PARTITION BY owner)::integer AS trees,
       row_number() OVER (PARTITION BY owner ORDER BY id DESC) AS place
     FROM session WHERE owner IS NOT NULL AND lease_until > extract(epoch FROM clock_timestamp()) * 1000
   ) AS each WHERE place <= ${most.trees}`
@@ -124,7 +128,7 @@ interface WaitingRow extends Omit<WaitingTree, "rootID"> {
 }
 
 /** Runners look at such a tree every half minute. */
-const waiting = `SELECT tree.root_id, title, host, tree.directory
+const waiting = `SELECT tree.root_id, ${shortTitle}, host, tree.directory
   FROM cluster_waiting AS tree JOIN session ON session.id = tree.root_id
   WHERE seen > clock_timestamp() - interval '1 minute'
     AND (owner IS NULL OR lease_until <= extract(epoch FROM clock_timestamp()) * 1000)
@@ -135,7 +139,7 @@ interface FailingRow extends Omit<FailingTree, "rootID"> {
 }
 
 /** One that was tried, and is not tried again, works. */
-const failing = `SELECT tree.root_id, title, failures, url, cause,
+const failing = `SELECT tree.root_id, ${shortTitle}, failures, url, cause,
     CAST(greatest(0, extract(epoch FROM next_try - clock_timestamp()) * 1000) AS DOUBLE PRECISION) AS next
   FROM cluster_failure AS tree JOIN session ON session.id = tree.root_id
   WHERE next_try > clock_timestamp() - interval '10 seconds' AND failures > 0

@@ -19,6 +19,8 @@ export interface Dialect {
   readonly now: string
   /** Appended to a SELECT: locks the rows that it reads until the transaction ends. */
   readonly share: string
+  /** A text as JSON writes it. */
+  readonly json: (text: string) => string
   /** Explains what went wrong and how to fix it. */
   readonly explain: (operation: string, error: SqlError) => StorageError
 }

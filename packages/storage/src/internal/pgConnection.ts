@@ -92,6 +92,7 @@ const makeDialect = (at: string): Dialect => {
     now: "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
     // Only one transaction that writes is open at a time.
     share: "",
+    json: (text) => `CAST(to_json(${text}) AS TEXT)`,
     explain: explain(at)
   }
 }

@@ -5,6 +5,7 @@ import { SessionID } from "@skein/domain/Id"
 import { InboxRow } from "@skein/domain/InboxRow"
 import { type RunTerms, TaskRun } from "@skein/domain/Outcome"
 import { SessionInfo } from "@skein/domain/SessionInfo"
+import { listedTitle, longestTitle } from "@skein/domain/Title"
 import { Todo } from "@skein/domain/Todo"
 import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
@@ -108,7 +109,17 @@ const behind = "~"
 
 type Port = Context.Tag.Service<SessionStorage>
 
-const makeSessions = (read: Select): Port["sessions"] => {
+/**
+ * The data of a listed session. The database cuts a title that is much too long: a list of those would take seconds to read,
+ * to decode and to send.
+ */
+const listedData = (json: Dialect["json"]): string =>
+  `CASE WHEN octet_length(title) > ${8 * longestTitle}
+    THEN replace(data, ${json("title")}, ${json(`substr(title, 1, ${longestTitle + 1})`)}) ELSE data END AS data`
+
+const shortened = (info: SessionInfo): SessionInfo => ({ ...info, title: listedTitle(info.title) })
+
+const makeSessions = (read: Select, json: Dialect["json"]): Port["sessions"] => {
   const select = (filter: Parameters<Port["sessions"]>[0], limit: number | undefined) => {
     const tests = where(
       { project_id: filter.projectID, root_id: filter.rootID, parent_id: filter.parentID },
@@ -118,17 +129,22 @@ const makeSessions = (read: Select): Port["sessions"] => {
     const order = `${tests.sql} ORDER BY updated DESC, id DESC`
     const { after } = filter
     const params = [...tests.params, ...(after === undefined ? [] : [after.updated, after.updated, after.id])]
+    const what = `SELECT id, ${filter.roots === true ? listedData(json) : "data"} FROM session ${order}`
     return limit === undefined
-      ? read<Row>("sessions", `SELECT id, data FROM session ${order}`, params)
-      : read<Row>("sessions", `SELECT id, data FROM session ${order} LIMIT ?`, [...params, limit])
+      ? read<Row>("sessions", what, params)
+      : read<Row>("sessions", `${what} LIMIT ?`, [...params, limit])
   }
-  return Effect.fnUntraced(function*(filter) {
+  const found = Effect.fnUntraced(function*(filter: Parameters<Port["sessions"]>[0]) {
     const { limit } = filter
-    const found = readable(yield* select(filter, limit), decodeSession)
-    if (limit === undefined || found.unreadable.length === 0) return found
+    const first = readable(yield* select(filter, limit), decodeSession)
+    if (limit === undefined || first.unreadable.length === 0) return first
     // The limit counts only readable rows.
     return readable(yield* select(filter, undefined), decodeSession, limit)
   })
+  return (filter) =>
+    filter.roots === true
+      ? Effect.map(found(filter), ({ rows, unreadable }) => ({ rows: rows.map(shortened), unreadable }))
+      : found(filter)
 }
 
 const makeIds = (read: Select): Port["ids"] => (of, start, limit) => {
@@ -212,12 +228,12 @@ export const makeQueries = (
   read: Select,
   snapshot: Snapshot,
   together: Together,
-  { now }: Pick<Dialect, "now">
+  { json, now }: Pick<Dialect, "json" | "now">
 ): Omit<Port, "commit" | "prune"> => ({
   session: makeSession(read, together),
   ids: makeIds(read),
   ...makeLeases(read, together, now),
-  sessions: makeSessions(read),
+  sessions: makeSessions(read, json),
   messages: makeReadMessages(snapshot),
   ...makeRuns(read),
   inbox: (id) =>

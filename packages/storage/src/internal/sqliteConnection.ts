@@ -19,6 +19,7 @@ export const sqlite = (file: string): Dialect => ({
   // The clock of the machine, which all processes with access to the file share.
   now: "CAST(round(unixepoch('subsec') * 1000) AS INTEGER)",
   share: "",
+  json: (text) => `json_quote(${text})`,
   explain: (operation, error) =>
     Option.getOrElse(
       explainCause(operation, file, error.cause),

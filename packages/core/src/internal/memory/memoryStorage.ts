@@ -3,6 +3,7 @@ import type { Event } from "@skein/domain/Event"
 import type { EventID, RunID, SessionID } from "@skein/domain/Id"
 import type { Part } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
+import { listedTitle } from "@skein/domain/Title"
 import * as Chunk from "effect/Chunk"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -214,7 +215,8 @@ export const makeMemoryStorage = () => {
           matches(projectID, info.projectID) && matches(rootID, info.rootID) && matches(parentID, info.parentID)
           && (roots !== true || info.parentID === undefined) && isAfter(info, after)
         )
-        return all(found.toSorted(newestFirst).slice(0, limit))
+        const listed = found.toSorted(newestFirst).slice(0, limit)
+        return all(roots === true ? listed.map((info) => ({ ...info, title: listedTitle(info.title) })) : listed)
       }),
     messages: (id: SessionID, newest?: Newest) => read(() => messagesOf(state, id, newest)),
     run: (id: RunID) => read(() => HashMap.get(state.runs, id)),

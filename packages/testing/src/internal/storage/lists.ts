@@ -45,6 +45,20 @@ export const lists: Tests = {
     expect(yield* use(namesOf({ limit: 1 }))).toEqual(["b"])
   }),
 
+  "cuts the titles of listed roots, and no others": Effect.fnUntraced(function*(use) {
+    const long = `${"\"ä\\\n\u2028\u0001".repeat(2_000)}end`
+    yield* use(commit([
+      write.session(session("a", { ...updated(2), title: long })),
+      write.session(session("b", { ...updated(1), title: "x".repeat(501), parent: "a" })),
+      write.session(session("c", { ...updated(1), title: "x".repeat(501) }))
+    ]))
+    const [first = "", second] = yield* use(namesOf({ roots: true, limit: 2 }))
+    expect(first).toBe(`${long.slice(0, 499)}…`)
+    expect(second).toBe(`${"x".repeat(499)}…`)
+    expect(yield* use(namesOf({ parentID: ids.ses("a") }))).toEqual(["x".repeat(501)])
+    expect(Option.map(yield* use(sessionOf(ids.ses("a"))), (info) => info.title)).toEqual(Option.some(long))
+  }),
+
   "lists runs, oldest first": Effect.fnUntraced(function*(use) {
     yield* use(commit([
       write.session(session("root")),
