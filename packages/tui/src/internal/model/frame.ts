@@ -23,8 +23,8 @@ interface Size {
   readonly rows: number
 }
 
-/** The rows of what is said above the status line at most. */
-const mostHints = 3
+/** How many rows a hint may take: in most terminals all that it needs. */
+const mostHints = (rows: number): number => Math.max(3, Math.floor(rows / 3))
 
 /** The rows of the input at most, of those that there are. */
 const inputRows = (rows: number): number => Math.max(1, Math.min(10, Math.floor(rows / 3)))
@@ -61,7 +61,7 @@ export const frameOf = (model: SessionModel, size: Size, moment: Moment): Sessio
   const rule = style.dim("─".repeat(columns - 1))
   const hint = model.hint === ""
     ? []
-    : wrapRuns([{ text: escapeLine(model.hint), paint: style.dim }], columns - 1, "  ", "  ").slice(0, mostHints)
+    : wrapRuns([{ text: escapeLine(model.hint), paint: style.dim }], columns - 1, "  ", "  ").slice(0, mostHints(rows))
   const bottom = choosing === undefined
     ? [rule, ...input.lines, ...hint, status]
     : [rule, ...choosing.lines(columns, Math.min(16, rows - 4), style), status]

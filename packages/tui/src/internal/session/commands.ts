@@ -275,7 +275,8 @@ const rename = withSession(({ backend, model }, id, words) =>
 
 const runs: Readonly<Record<string, Run>> = {
   ...listings,
-  help: (acting) => page(acting, "Help", helpLines(acting.model.style, acting.model.facts.commands)),
+  help: (acting) =>
+    page(acting, "Help", helpLines(acting.model.style, acting.model.facts.commands, acting.size().columns - 1)),
   new: ({ close, model }) =>
     Effect.zipRight(close, Effect.sync(() => model.say("A new session begins with the next prompt."))),
   resume: (acting, words) =>

@@ -3,6 +3,7 @@ import { escapeLine } from "../../Escape.ts"
 import type { Style } from "../../Style.ts"
 import { builtins } from "../model/builtins.ts"
 import type { Facts } from "../model/Facts.ts"
+import { type Run, wrapRuns } from "../text/runs.ts"
 
 const keysOf: ReadonlyArray<readonly [key: string, does: string]> = [
   ["Enter", "sends; while the agent works, it reads the message at its next step"],
@@ -26,18 +27,29 @@ const keysOf: ReadonlyArray<readonly [key: string, does: string]> = [
   ["!command", "runs a command of yours, and shows it to the model with your next prompt"]
 ]
 
-/** The lines of the help. */
-export const helpLines = (style: Style, project: Facts["commands"]): ReadonlyArray<string> => [
-  style.bold("Keys"),
-  ...keysOf.map(([key, does]) => `  ${style.cyan(key)}  ${does}`),
-  "",
-  style.bold("Commands"),
-  ...builtins.map(({ name, summary, takes }) =>
-    `  ${style.cyan(`/${name}`)}${takes === undefined ? "" : ` ${takes}`}  ${style.dim(summary)}`
-  ),
-  ...project.map(({ description = "", name }) =>
-    `  ${style.cyan(`/${escapeLine(name)}`)}  ${style.dim(escapeLine(description))}`
-  ),
-  "",
-  "A question is answered by an arrow or a digit and Enter. A letter never answers."
-]
+/** The lines of the help, at most so many columns wide. */
+export const helpLines = (style: Style, project: Facts["commands"], columns: number): ReadonlyArray<string> => {
+  const plain = undefined
+  const wrapped = (...runs: ReadonlyArray<Run>) => wrapRuns(runs, columns, "", "      ")
+  const command = (name: string, takes: string, summary: string) =>
+    wrapped(
+      { text: `  /${name}`, paint: style.cyan },
+      { text: `${takes}  `, paint: plain },
+      { text: summary, paint: style.dim }
+    )
+  return [
+    style.bold("Keys"),
+    ...keysOf.flatMap(([key, does]) =>
+      wrapped({ text: `  ${key}`, paint: style.cyan }, { text: `  ${does}`, paint: plain })
+    ),
+    "",
+    style.bold("Commands"),
+    ...builtins.flatMap(({ name, summary, takes }) => command(name, takes === undefined ? "" : ` ${takes}`, summary)),
+    ...project.flatMap(({ description = "", name }) => command(escapeLine(name), "", escapeLine(description))),
+    "",
+    ...wrapped({
+      text: "A question is answered by an arrow or a digit and Enter. A letter never answers.",
+      paint: plain
+    })
+  ]
+}
