@@ -1,6 +1,6 @@
 /**
- * Sends requests about a tree to the runner that works in it, so that any runner takes any request. A request about no tree,
- * or about one in which nobody works, is answered where it came.
+ * Sends requests about a tree to the runner that works in it, and requests about a directory to one that has it, so that any
+ * runner takes any request. Any other request, or one about a tree in which nobody works, is answered where it came.
  */
 import { findSession, findTaskOrRun } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
@@ -27,6 +27,7 @@ import {
 } from "./internal/requests.ts"
 import type { Sent } from "./internal/sent.ts"
 import { makeSignatureCheck, type SignatureCheck, signed } from "./internal/signature.ts"
+import { makeToDirectory } from "./internal/toDirectory.ts"
 
 /** What a server needs to be a runner of a cluster. */
 export interface Forwarding {
@@ -73,6 +74,7 @@ export const makeForwarding = Effect.fnUntraced(function*({ largestBody }: { rea
   const { isBody, isSigned } = makeSignatureCheck(cluster)
   const follow = makeFollow(cluster, signatureOf)
   const askAll = makeAskAll(cluster, signatureOf, largestBody)
+  const toDirectory = yield* makeToDirectory(cluster, signatureOf, largestBody)
   const watch = yield* makeLocalStreams(cluster)
 
   /** Whether a tree that is here may be elsewhere before a request is answered. */
@@ -127,6 +129,8 @@ export const makeForwarding = Effect.fnUntraced(function*({ largestBody }: { rea
           return answered(response, askAll.reply(subject.id, request, response))
         case "Asks":
           return answered(response, askAll.list(request, response))
+        case "Directory":
+          return answered(response, toDirectory(subject.directory, request, response, local))
         case "Other":
           return local()
       }

@@ -1,3 +1,4 @@
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { expect, it } from "@effect/vitest"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import * as Effect from "effect/Effect"
@@ -35,7 +36,7 @@ const alone = Cluster.of({
   bring: () => Effect.succeed(false)
 })
 
-const cluster = Layer.succeed(Cluster, alone)
+const services = Layer.mergeAll(Layer.succeed(Cluster, alone), SessionStorage.layerMemory, NodeFileSystem.layer)
 
 const listen = (answer: RequestListener) =>
   Effect.acquireRelease(
@@ -101,7 +102,7 @@ it.scopedLive("a request of another runner is answered here once, and only with 
     expect(yield* send({ ...none, body: "smuggled" }, sign(none))).toMatchObject({ status: 401 })
     expect(yield* send(none, sign(none))).toEqual({ status: 200, answer: "" })
     expect(count()).toBe(2)
-  }).pipe(Effect.provide(Layer.merge(cluster, SessionStorage.layerMemory))))
+  }).pipe(Effect.provide(services)))
 
 it.scopedLive("only another runner is told how much room there is", () =>
   Effect.gen(function*() {
@@ -113,7 +114,7 @@ it.scopedLive("only another runner is told how much room there is", () =>
     expect(yield* send(offer, sign(offer))).toMatchObject({ status: 409 })
     expect(yield* send(offer, sign(room))).toMatchObject({ status: 401, answer: "no token" })
     expect(count()).toBe(0)
-  }).pipe(Effect.provide(Layer.merge(cluster, SessionStorage.layerMemory))))
+  }).pipe(Effect.provide(services)))
 
 it.scopedLive("the questions of servers that do not answer are said to be missing", () =>
   Effect.gen(function*() {
@@ -124,4 +125,41 @@ it.scopedLive("the questions of servers that do not answer are said to be missin
     const { port } = yield* Effect.provideService(runner, Cluster, two)
     const asked = fetch(`http://127.0.0.1:${port}/v1/asks`, { headers: { authorization: "Bearer token" } })
     expect(yield* Effect.promise(() => asked.then((answer) => answer.json()))).toEqual({ items, unreached: [gone.url] })
-  }).pipe(Effect.provide(SessionStorage.layerMemory)))
+  }).pipe(Effect.provide(services)))
+
+it.scopedLive("a session is begun where its directory is, with the same key everywhere, or it is said who was silent", () =>
+  Effect.gen(function*() {
+    const keys: Array<unknown> = []
+    const noting = (status: number, kind: string) =>
+      listen(({ headers }, response) => {
+        keys.push(headers["idempotency-key"])
+        response.writeHead(status).end(JSON.stringify({ type: `urn:skein:${kind}` }))
+      })
+    const at = (port: number) => ({
+      owner: `other-${port}`,
+      url: `http://127.0.0.1:${port}`,
+      load: "{}",
+      proof: "",
+      age: 1,
+      silence: 1
+    })
+    const [lacking, having] = [yield* noting(422, "NoDirectory"), yield* noting(201, "Begun")]
+    const begin = (others: ReadonlyArray<number>) =>
+      Effect.scoped(Effect.gen(function*() {
+        const few = { ...alone, others: Effect.succeed(others.map(at)) }
+        const { port } = yield* Effect.provideService(runner, Cluster, few)
+        const begun = fetch(`http://127.0.0.1:${port}/v1/sessions`, {
+          method: "POST",
+          headers: { authorization: "Bearer token", "content-type": "application/json" },
+          body: JSON.stringify({ directory: "/is/not/here" })
+        })
+        return yield* Effect.promise(() => begun.then(async (answer) => [answer.status, await answer.json()]))
+      }))
+    expect(yield* begin([lacking, having])).toEqual([201, { type: "urn:skein:Begun" }])
+    expect(keys).toEqual([expect.stringMatching(/^cluster-/), keys[0]])
+    // Nobody has it: it is answered here.
+    expect(yield* begin([lacking])).toEqual([200, { directory: "/is/not/here" }])
+    const [status, said] = yield* begin([9, lacking])
+    expect(status).toBe(503)
+    expect(said).toMatchObject({ type: "urn:skein:RunnerLost", detail: expect.stringContaining("http://127.0.0.1:9,") })
+  }).pipe(Effect.provide(services)))

@@ -17,6 +17,14 @@ const projectSession = ({ method, path }: Pick<Sent, "method" | "path">): string
     ? new URL(path, "http://localhost").searchParams.get("session") ?? undefined
     : undefined
 
+const begin = /^\/v1\/sessions(?:\?|$)/
+
+/** The directory whose project a request reads. */
+const projectDirectory = ({ method, path }: Pick<Sent, "method" | "path">): string | undefined =>
+  method === "GET" && project.test(path)
+    ? new URL(path, "http://localhost").searchParams.get("directory") ?? undefined
+    : undefined
+
 /** Whether it stays open, and sends events. */
 export const isStream = ({ method, url = "" }: IncomingMessage): boolean => method === "GET" && events.test(url)
 
@@ -28,6 +36,8 @@ export type Subject =
   | { readonly _tag: "Tree"; readonly noun: string; readonly id: string }
   | { readonly _tag: "Reply"; readonly id: string }
   | { readonly _tag: "Asks" }
+  /** Where undefined, the directory is in the body. */
+  | { readonly _tag: "Directory"; readonly directory: string | undefined }
   | { readonly _tag: "Other" }
 
 /** Finds out what a request is about. */
@@ -36,6 +46,9 @@ export const subjectOf = ({ method, url = "" }: IncomingMessage): Subject => {
   if (noun !== undefined && id !== undefined) return { _tag: "Tree", noun, id }
   const session = projectSession({ method: method ?? "", path: url })
   if (session !== undefined) return { _tag: "Tree", noun: "sessions", id: session }
+  const directory = projectDirectory({ method: method ?? "", path: url })
+  if (directory !== undefined) return { _tag: "Directory", directory }
+  if (method === "POST" && begin.test(url)) return { _tag: "Directory", directory: undefined }
   const [, ask] = reply.exec(url) ?? []
   if (method === "POST" && ask !== undefined) return { _tag: "Reply", id: decodeURIComponent(ask) }
   return method === "GET" && asks.test(url) ? { _tag: "Asks" } : { _tag: "Other" }

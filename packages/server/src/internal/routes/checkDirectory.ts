@@ -18,7 +18,13 @@ export const checkDirectory = Effect.fnUntraced(function*(directory: string) {
     }))
   if (isThere) return directory
   return yield* Effect.fail(
-    problem(422, "NoDirectory", "`directory` has to be the absolute path of a directory on the machine of the server.")
+    problem(
+      422,
+      "NoDirectory",
+      `There is no directory ${
+        JSON.stringify(directory.slice(0, 200))
+      } on the machine of the server. Name the absolute path of one there.`
+    )
   )
 })
 
