@@ -107,7 +107,9 @@ const refuseUnended = ({ exceeded, exit, lapsed, output, timedOut }: ShellEnd, t
   }
   return exceeded === undefined
     ? Effect.void
-    : refuse("exceeded", `The sandbox ended the command. ${exceeded} ${wrote}`, { exit })
+    : refuse("exceeded", `The command was killed, because it used too much of the machine. ${exceeded} ${wrote}`, {
+      exit
+    })
 }
 
 /** Makes `bash`. */

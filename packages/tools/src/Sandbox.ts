@@ -9,6 +9,13 @@ import type { SandboxLimits, SandboxOptions, SandboxPlace } from "./SandboxPlace
 
 export type { SandboxOptions, SandboxPlace } from "./SandboxPlace.ts"
 
+/** Counts the processes of an unconfined command. */
+const watchCrowd = (most: number | undefined) => (pid: number): Effect.Effect<string> =>
+  Effect.flatMap(
+    Effect.promise(() => import("./internal/crowd.ts")),
+    ({ makeWatchCrowd, mostProcesses }) => makeWatchCrowd(most ?? mostProcesses)(pid)
+  )
+
 /** Confines commands. */
 export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
   /**
@@ -19,8 +26,8 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
   /** How commands are confined here; `undefined` if they are not. */
   readonly limits: Effect.Effect<SandboxLimits | undefined>
   /**
-   * Ends when a confined command uses too much of the machine, with a sentence that says what. `pid` is the started
-   * process.
+   * Ends when a command uses too much of the machine, with a sentence that says what. `pid` is the started process. Of an
+   * unconfined one, only the processes are counted.
    */
   readonly watch: (pid: number) => Effect.Effect<string>
 }>() {
@@ -35,7 +42,7 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
   static readonly layerNoop: Layer.Layer<Sandbox> = Layer.succeed(Sandbox, {
     confine: () => Effect.succeed([]),
     limits: Effect.succeed(undefined),
-    watch: () => Effect.never
+    watch: watchCrowd(undefined)
   })
 
   /**
@@ -62,7 +69,10 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
             }),
           limits: Effect.match(bwrap, { onSuccess: ({ limits }) => limits, onFailure: () => undefined }),
           watch: (pid) =>
-            Effect.matchEffect(bwrap, { onSuccess: ({ watch }) => watch(pid), onFailure: () => Effect.never })
+            Effect.matchEffect(bwrap, {
+              onSuccess: ({ watch }) => watch(pid),
+              onFailure: () => watchCrowd(options.bounds?.processes)(pid)
+            })
         }
       })
     )

@@ -35,7 +35,7 @@ export interface ShellEnd {
   /** The exit code; 128 plus the signal's number if a signal ended it, as shells count. */
   readonly exit: number
   readonly timedOut: boolean
-  /** What it used too much of, if the sandbox ended it for that: a sentence. */
+  /** What it used too much of, if it was ended for that: a sentence. */
   readonly exceeded?: string
   /** Set if the watchdog ended it, because the lease of its tree was not renewed in time. */
   readonly lapsed?: true

@@ -10,4 +10,6 @@ export interface Tracked {
   readonly started: (pid: number) => void
   /** Whether the lease of its tree ran out meanwhile: the watchdog has then ended what still ran. */
   readonly hasLapsed: () => boolean
+  /** What it used too much of, if the watchdog has ended it for that: a sentence. */
+  readonly exceeded: () => string | undefined
 }

@@ -1,6 +1,6 @@
 /**
- * Owns the watchdog: a process beside this one that ends the commands of a tree when its lease runs out, and all commands
- * when this process ends, also if it is frozen or was killed.
+ * Owns the watchdog: a process beside this one that ends the commands of a tree when its lease runs out, all commands when
+ * this process ends, also if it is frozen or was killed, and each command that has too many processes.
  */
 import { leaseLength } from "@skein/core/Lease"
 import * as Context from "effect/Context"
@@ -12,7 +12,7 @@ import type { WatchdogPort } from "./WatchdogPort.ts"
 /** The watchdog of this process; without a layer there is none. */
 export class Watchdog extends Context.Reference<Watchdog>()("@skein/tools/Watchdog", {
   defaultValue: (): WatchdogPort => ({
-    watch: () => Effect.succeed({ started: () => {}, hasLapsed: () => false }),
+    watch: () => Effect.succeed({ started: () => {}, hasLapsed: () => false, exceeded: () => undefined }),
     extend: () => {}
   })
 }) {

@@ -13,7 +13,7 @@ export interface WatchdogPort {
   readonly watch: (
     mark: string,
     rootID?: SessionID
-  ) => Effect.Effect<Pick<Tracked, "started" | "hasLapsed">, never, Scope.Scope>
+  ) => Effect.Effect<Pick<Tracked, "exceeded" | "hasLapsed" | "started">, never, Scope.Scope>
   /** A tree is held for so many more milliseconds. */
   readonly extend: (rootID: SessionID, left: number) => void
 }

@@ -11,14 +11,22 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { layerIn, works, world } from "./support/sandbox.ts"
 
-/** Runs lines, one after the other, with these bounds. */
-const run = (bounds: NonNullable<SandboxOptions["bounds"]>, ...lines: ReadonlyArray<string>) =>
+/** Runs lines, one after the other, with these bounds; without a sandbox if there is no `bwrap` in this PATH. */
+const runWith = (
+  searched: string | undefined,
+  bounds: NonNullable<SandboxOptions["bounds"]>,
+  ...lines: ReadonlyArray<string>
+) =>
   Effect.gen(function*() {
     const { repo, top } = yield* world
     const processes = Processes.layer({ dataDirectory: path.join(top, "data"), environment: {} })
     const layer = Shell.layer({ environment: { PATH: process.env["PATH"] } }).pipe(
       Layer.provide(
-        Layer.mergeAll(layerIn(top, { bounds }), NodeFileSystem.layer, Layer.provide(processes, NodeOwner.layer))
+        Layer.mergeAll(
+          layerIn(top, { bounds }, searched),
+          NodeFileSystem.layer,
+          Layer.provide(processes, NodeOwner.layer)
+        )
       )
     )
     const ends = yield* Effect.provide(
@@ -36,10 +44,25 @@ const run = (bounds: NonNullable<SandboxOptions["bounds"]>, ...lines: ReadonlyAr
     return { ends, repo }
   })
 
+const run = (bounds: NonNullable<SandboxOptions["bounds"]>, ...lines: ReadonlyArray<string>) =>
+  runWith(process.env["PATH"], bounds, ...lines)
+
+const crowd = "for i in {1..600}; do sleep 300 & done; wait"
+
+it.scopedLive.skipIf(process.platform !== "linux")(
+  "a command without a sandbox is ended by its processes",
+  () =>
+    Effect.gen(function*() {
+      const { ends: [end, next] } = yield* runWith("/nowhere", { processes: 200 }, crowd, "echo next")
+      expect(end).toMatchObject({ exceeded: "It had more than 200 processes.", timedOut: false })
+      expect(next).toEqual({ exit: 0, timedOut: false, output: "next\n" })
+    })
+)
+
 describe.skipIf(!works)("a sandboxed command that takes too much is ended (needs bubblewrap)", () => {
   it.scopedLive("by its processes, with all of them", () =>
     Effect.gen(function*() {
-      const { ends: [end] } = yield* run({ processes: 20 }, "for i in {1..60}; do sleep 300 & done; wait")
+      const { ends: [end] } = yield* run({ processes: 20 }, crowd)
       expect(end).toMatchObject({ exceeded: "It had more than 20 processes.", timedOut: false })
     }))
 

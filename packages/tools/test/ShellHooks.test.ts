@@ -236,6 +236,7 @@ describe("a shell hook that fails", () => {
         mark: "abc",
         environment: { SKEIN_GROUP: "abc" },
         hasLapsed: () => false,
+        exceeded: () => undefined,
         started: (pid: number) => void started.push(pid)
       })
       const context = yield* Layer.build(

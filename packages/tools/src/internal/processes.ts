@@ -15,12 +15,19 @@ export const attempt = <A>(read: () => A, otherwise: A): A => Either.getOrElse(E
 /** The system's data about a process; undefined if it has ended, or if there is no readable /proc. */
 export const look = (
   pid: number
-): { readonly group: number; readonly began: string; readonly state: string } | undefined =>
+): {
+  readonly parent: number
+  readonly group: number
+  readonly session: number
+  readonly began: string
+  readonly state: string
+} | undefined =>
   attempt(() => {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
     // The name of the program is in brackets and may contain anything. What follows the last bracket is regular.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
-    return { group: Number(fields[2]), began: fields[19] ?? "", state: fields[0] ?? "" }
+    const [state = "", parent, group, session] = fields
+    return { parent: Number(parent), group: Number(group), session: Number(session), began: fields[19] ?? "", state }
   }, undefined)
 
 const children = (pid: number): ReadonlyArray<number> =>

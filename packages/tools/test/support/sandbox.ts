@@ -44,12 +44,12 @@ export const worldIn = (directory: string) =>
 export const world = worldIn("/var/tmp")
 
 /** The sandbox of a world. */
-export const layerIn = (top: string, options: Partial<SandboxOptions> = {}) =>
+export const layerIn = (top: string, options: Partial<SandboxOptions> = {}, searched = process.env["PATH"]) =>
   Sandbox.layer({
     network: false,
     ...options,
     dataDirectory: path.join(top, "data"),
-    environment: { PATH: process.env["PATH"], HOME: path.join(top, "home") }
+    environment: { PATH: searched, HOME: path.join(top, "home") }
   })
 
 /** Runs a line of bash as the tool would. */

@@ -28,7 +28,13 @@ export const unrecorded = (environment: Options["environment"]) => ({
   track: (rootID?: SessionID) =>
     Effect.map(newMark, (random): Tracked => {
       const mark = ofTree(random, rootID)
-      return { mark, environment: markedBy(mark, environment), started: () => {}, hasLapsed: () => false }
+      return {
+        mark,
+        environment: markedBy(mark, environment),
+        started: () => {},
+        hasLapsed: () => false,
+        exceeded: () => undefined
+      }
     })
 })
 
@@ -77,13 +83,13 @@ export const makeProcesses = Effect.fnUntraced(function*({ dataDirectory, enviro
     const file = yield* recorded(mark)
     const watched = yield* watchdog.watch(mark, rootID)
     return {
+      ...watched,
       mark,
       environment: markedBy(mark, environment),
       started: (pid) => {
         attempt(() => appendFileSync(file, `${pid} ${look(pid)?.began ?? "-"}\n`), undefined)
         watched.started(pid)
-      },
-      hasLapsed: watched.hasLapsed
+      }
     } satisfies Tracked
   })
 

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
 import { totalmem } from "node:os"
 import { join } from "node:path"
+import { crowdedText, mostProcesses } from "../crowd.ts"
 import { attempt, descendants } from "../processes.ts"
 
 /** What a command may use. */
@@ -16,7 +17,7 @@ export interface Bounds {
 
 /** The defaults. */
 export const usualBounds = (): Bounds => ({
-  processes: 2_000,
+  processes: mostProcesses,
   memory: Math.floor(totalmem() * 0.75),
   files: 4 * 1024 ** 3
 })
@@ -74,7 +75,7 @@ const amount = (bytes: number): string =>
 export const makeWatchBounds = (bounds: Bounds, directories: ReadonlyArray<string>) => {
   const beyond = (pid: number, used: () => number, before: number): string | undefined => {
     const processes = descendants(pid, bounds.processes)
-    if (processes.length > bounds.processes) return `It had more than ${bounds.processes} processes.`
+    if (processes.length > bounds.processes) return crowdedText(bounds.processes)
     if (processes.reduce((sum, each) => sum + memoryOf(each), 0) > bounds.memory) {
       return `It used more than ${amount(bounds.memory)} of memory.`
     }

@@ -109,7 +109,7 @@ const run = Effect.fnUntraced(function*(
     exceeded = reason
     return child.kill
   })
-  if (confined.length > 0) yield* Effect.forkScoped(watched)
+  yield* Effect.forkScoped(watched)
 
   const inTime = yield* Effect.timeoutOption(Deferred.await(child.ended), command.timeout)
   if (Option.isNone(inTime)) yield* child.stop
@@ -122,12 +122,13 @@ const run = Effect.fnUntraced(function*(
   const exit = code ?? 128 + constants.signals[signal ?? "SIGKILL"]
   const output = buffer.text(writer.note)
   if (limit !== undefined && wasLate(exit, output, tracked.mark)) return yield* late
-  const isKilled = signal === "SIGKILL" && Option.isSome(inTime) && exceeded === undefined
+  const excess = exceeded ?? tracked.exceeded()
+  const isKilled = signal === "SIGKILL" && Option.isSome(inTime) && excess === undefined
   return {
     exit,
     timedOut: Option.isNone(inTime),
     ...(isKilled && tracked.hasLapsed() ? { lapsed: true as const } : {}),
-    ...(exceeded === undefined ? {} : { exceeded }),
+    ...(excess === undefined ? {} : { exceeded: excess }),
     output
   } satisfies ShellEnd
 })

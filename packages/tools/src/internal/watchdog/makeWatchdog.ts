@@ -3,6 +3,7 @@ import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import { uptime } from "node:os"
 import type { WatchdogPort } from "../../WatchdogPort.ts"
+import { crowdedText, mostProcesses } from "../crowd.ts"
 import { look } from "../processes.ts"
 import { makeWatchdogChild } from "./watchdogChild.ts"
 
@@ -11,6 +12,8 @@ interface Watched {
   process: string | undefined
   /** Whether its tree was not held for a moment. */
   hasLapsed: boolean
+  /** Whether it was ended for its many processes. */
+  isCrowded: boolean
 }
 
 /** The end of a time from now on, on the clock of the machine, as the program counts it. */
@@ -22,14 +25,23 @@ const isOver = (end: number | undefined): boolean => end !== undefined && uptime
  * Makes it. A tree counts as held for `leaseLength` milliseconds when its first command begins; without that, as long as
  * this process lives.
  */
-export const makeWatchdog = ({ leaseLength }: { readonly leaseLength?: number }) =>
+export const makeWatchdog = ({ leaseLength, processes = mostProcesses }: {
+  readonly leaseLength?: number
+  /** How many processes a command may have. */
+  readonly processes?: number
+}) =>
   Effect.gen(function*() {
     const watched = new Map<string, Watched>()
     /** Until when the trees of commands are held. */
     const ends = new Map<SessionID, number>()
     const { start, tell } = yield* makeWatchdogChild({
       known: () => [...watched].flatMap(([mark, each]) => introduction(mark, each)),
-      isNeeded: () => watched.size > 0
+      isNeeded: () => watched.size > 0,
+      processes,
+      crowded: (mark) => {
+        const each = watched.get(mark)
+        if (each !== undefined) each.isCrowded = true
+      }
     })
     const introduction = (mark: string, { process, rootID }: Watched): ReadonlyArray<string> => [
       `+ ${mark} ${rootID ?? "-"} ${rootID === undefined ? "-" : ends.get(rootID)}`,
@@ -47,7 +59,7 @@ export const makeWatchdog = ({ leaseLength }: { readonly leaseLength?: number })
         const rootID = leaseLength === undefined ? undefined : tree
         return Effect.acquireRelease(
           Effect.sync(() => {
-            const each: Watched = { rootID, process: undefined, hasLapsed: false }
+            const each: Watched = { rootID, process: undefined, hasLapsed: false, isCrowded: false }
             if (rootID !== undefined && leaseLength !== undefined && !ends.has(rootID)) {
               ends.set(rootID, endIn(leaseLength))
             }
@@ -58,7 +70,8 @@ export const makeWatchdog = ({ leaseLength }: { readonly leaseLength?: number })
                 each.process = `p ${mark} ${pid} ${look(pid)?.began ?? "-"}`
                 tell(each.process)
               },
-              hasLapsed: () => each.hasLapsed || (rootID !== undefined && isOver(ends.get(rootID)))
+              hasLapsed: () => each.hasLapsed || (rootID !== undefined && isOver(ends.get(rootID))),
+              exceeded: () => each.isCrowded ? crowdedText(processes) : undefined
             }
           }),
           () => Effect.sync(() => forget(mark, rootID))

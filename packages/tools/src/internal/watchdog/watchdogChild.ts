@@ -3,9 +3,13 @@ import * as Effect from "effect/Effect"
 import * as FiberHandle from "effect/FiberHandle"
 import { type ChildProcess, spawn } from "node:child_process"
 import { execPath } from "node:process"
+import { createInterface } from "node:readline"
+import { crowdEnder } from "./crowdEnder.ts"
 import { watchdogProgram } from "./watchdogProgram.ts"
 
-const program = `(${watchdogProgram})(require("node:fs"), () => require("node:os").uptime() * 100, process)`
+const programFor = (processes: number): string =>
+  `const fs = require("node:fs"), kill = process.kill.bind(process);
+(${watchdogProgram})(fs, () => require("node:os").uptime() * 100, process, (${crowdEnder})(fs, kill, ${processes}))`
 
 /** Small: it keeps a few names. */
 const nodeOptions = ["--max-old-space-size=16", "--max-semi-space-size=1"]
@@ -17,9 +21,13 @@ const pause = "1 second"
  * The process, until the scope closes. It is started with the orders that are `known`, as arguments: it would not get them
  * if this process were killed before it could write them.
  */
-export const makeWatchdogChild = ({ isNeeded, known }: {
+export const makeWatchdogChild = ({ crowded, isNeeded, known, processes }: {
   readonly known: () => ReadonlyArray<string>
   readonly isNeeded: () => boolean
+  /** How many processes a command may have. */
+  readonly processes: number
+  /** A command with this mark had more, and is being ended. */
+  readonly crowded: (mark: string) => void
 }) =>
   Effect.gen(function*() {
     let child: ChildProcess | undefined
@@ -29,13 +37,14 @@ export const makeWatchdogChild = ({ isNeeded, known }: {
     const start = (): boolean => {
       if (child !== undefined) return false
       // In a session of its own, so that what ends this process by its terminal does not end it. It sees no secrets.
-      const started = spawn(execPath, [...nodeOptions, "-e", program, "--", ...known()], {
+      const started = spawn(execPath, [...nodeOptions, "-e", programFor(processes), "--", ...known()], {
         detached: true,
         env: {},
         cwd: "/",
-        stdio: ["pipe", "ignore", "ignore"]
+        stdio: ["pipe", "pipe", "ignore"]
       })
       child = started
+      createInterface(started.stdout).on("line", crowded)
       const gone = () => {
         if (child !== started) return
         child = undefined
@@ -44,6 +53,8 @@ export const makeWatchdogChild = ({ isNeeded, known }: {
       started.on("exit", gone).on("error", gone)
       started.stdin.on("error", gone)
       started.unref()
+      // Otherwise this process could not end before its watchdog.
+      if ("unref" in started.stdout && typeof started.stdout.unref === "function") started.stdout.unref()
       return true
     }
 

@@ -7,12 +7,17 @@
  * - `= TREE END`: the lease of a tree was renewed.
  * - `- MARK`: nothing of the command is left.
  *
- * Times are in hundredths of a second since the machine started. At the end of its input, the runner has ended.
+ * Times are in hundredths of a second since the machine started. At the end of its input, the runner has ended. If a command
+ * has too many processes, it writes the mark as a line, and ends the command.
  */
+import type { EndCrowds } from "./crowdEnder.ts"
+
+/** Runs it, until its input ends. */
 export const watchdogProgram = (
   fs: Pick<typeof import("node:fs"), "readFileSync" | "readdirSync">,
   uptime: () => number,
-  { argv, exit, kill, stdin }: Pick<NodeJS.Process, "argv" | "exit" | "kill" | "stdin">
+  { argv, exit, kill, stdin }: Pick<NodeJS.Process, "argv" | "exit" | "kill" | "stdin">,
+  endCrowds: EndCrowds
 ): void => {
   const commands = new Map<string, { readonly tree: string; pid: number; began: string }>()
   const ends = new Map<string, number>()
@@ -82,9 +87,9 @@ export const watchdogProgram = (
   const over = () => exit((end([...commands.keys()]), 0))
   stdin.on("end", over).on("error", over)
   setInterval(() => {
+    const crowded = endCrowds(commands)
     if (commands.size === 0) return ends.clear()
-    const now = uptime()
-    const late = [...commands].filter(([, { tree }]) => now > (ends.get(tree) ?? Number.POSITIVE_INFINITY))
-    if (late.length > 0) end(late.map(([mark]) => mark))
+    const late = [...commands].filter(([, { tree }]) => uptime() > (ends.get(tree) ?? Number.POSITIVE_INFINITY))
+    if (late.length + crowded.length > 0) end([...crowded, ...late.map(([mark]) => mark)])
   }, 100)
 }
