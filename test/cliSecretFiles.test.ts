@@ -40,12 +40,15 @@ it.each(flags)("%s takes only a regular file that nobody else can write", async 
   mkdirSync(`${at.home}/directory`)
   const shared = make("shared", 0o620)
   const open = make("open", 0o602)
+  const long = make("long", 0o600)
+  writeFileSync(long, "s".repeat(1_025))
   const table: ReadonlyArray<readonly [file: string, why: string]> = [
     [pipe, `${flag}: ${pipe} is a pipe. Give a regular file`],
     ["/dev/zero", `${flag}: /dev/zero is a device. Give a regular file`],
     [`${at.home}/directory`, "is a directory. Give a regular file"],
     [shared, `${flag}: ${shared} can be changed by other users. Run: chmod 600 ${shared}.`],
     [open, `${flag}: ${open} can be changed by other users. Run: chmod 600 ${open}.`],
+    [long, `${flag}: ${long} has to hold a secret of 32 to 1024 visible ASCII characters.`],
     // Only root can give a file away.
     ...(getuid?.() === 0 ? [[make("theirs", 0o600, 12_345), "belongs to another user (12345)"] as const] : [])
   ]
@@ -53,6 +56,18 @@ it.each(flags)("%s takes only a regular file that nobody else can write", async 
     const { code, stderr, stdout } = await at.run(args(file))
     expect({ code, stdout, stderr }, file).toEqual({ code: 2, stdout: "", stderr: expect.stringContaining(why) })
   }
+})
+
+it("the secret of a cluster is not the token of its clients", async () => {
+  const at = place()
+  const file = `${at.home}/secret`
+  writeFileSync(file, secret, { mode: 0o600 })
+  const args = ["--token-file", file, "--cluster-secret-file", file, "--db", "postgres://skein@127.0.0.1:1/skein"]
+  expect(await at.run(["serve", "--cluster", ...args])).toMatchObject({
+    code: 2,
+    stdout: "",
+    stderr: expect.stringContaining("holds the token of --token-file, which clients have")
+  })
 })
 
 it("a server warns of a token that others can read, and of no other", async () => {

@@ -23,6 +23,7 @@ export interface RunnerFlags {
   readonly hostname: string
   readonly port: number | undefined
   readonly "cluster-secret-file": string | undefined
+  readonly token: Redacted.Redacted
 }
 
 const anyAddress = new Set(["0.0.0.0", "::"])
@@ -65,10 +66,19 @@ const check = (hostname: string, secretFile: string | undefined, database: strin
 }
 
 /** What differs for a server that is a runner. */
-export const makeRunner = Effect.fnUntraced(function*({ hostname, port, "cluster-secret-file": file }: RunnerFlags) {
+export const makeRunner = Effect.fnUntraced(function*(
+  { hostname, port, token, "cluster-secret-file": file }: RunnerFlags
+) {
   const { database } = yield* DataDirs
   yield* check(hostname, file, database)
   const secret = file === undefined ? undefined : Redacted.make(yield* readSecret("--cluster-secret-file", file))
+  if (secret !== undefined && Redacted.value(secret) === Redacted.value(token)) {
+    return yield* new UsageError({
+      message:
+        `--cluster-secret-file: ${file} holds the token of --token-file, which clients have: each of them could pose as `
+        + "a server. Make another secret: (umask 077 && openssl rand -hex 32 > FILE)"
+    })
+  }
   const listensOn = port === undefined || port === 0 ? yield* freePort(hostname) : port
   const url = `http://${isIPv6(hostname) ? `[${hostname}]` : hostname}:${listensOn}`
   const cluster = Cluster.layer({

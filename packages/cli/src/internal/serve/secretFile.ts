@@ -10,8 +10,11 @@ import { errorLine } from "../explain.ts"
 /** Too long to guess: 128 bits as hexadecimal digits. */
 const shortest = 32
 
-/** No secret is longer, in bytes. */
-const longest = 65_536
+/** As headers carry it, with room for others. */
+const longest = 1_024
+
+/** How much of a file is read, in bytes: blank space around the secret does not count. */
+const mostRead = 65_536
 
 /** What is not a file may never end, or never begin, unless it is a pipe whose other end is open. */
 const kindOf = (stat: NodeFs.Stats): string =>
@@ -48,7 +51,7 @@ const contentOf = (handle: number, file: string): Content => {
   const stat = NodeFs.fstatSync(handle)
   const fault = faultOf(file, stat)
   if (fault !== undefined) return { fault }
-  const bytes = Buffer.alloc(Math.min(stat.size, longest))
+  const bytes = Buffer.alloc(Math.min(stat.size, mostRead))
   const count = NodeFs.readSync(handle, bytes, 0, bytes.length, 0)
   return { text: bytes.toString("utf8", 0, count).trim(), stat }
 }
@@ -62,11 +65,11 @@ const readPipe = (flag: string, file: string, fd: number): Effect.Effect<string,
     const socket = new Socket({ fd, readable: true, writable: false })
     const pieces: Array<Buffer> = []
     let size = 0
-    const end = () => resume(Effect.sync(() => Buffer.concat(pieces).subarray(0, longest).toString("utf8").trim()))
+    const end = () => resume(Effect.sync(() => Buffer.concat(pieces).subarray(0, mostRead).toString("utf8").trim()))
     socket.on("data", (piece: Buffer) => {
       pieces.push(piece)
       size += piece.length
-      if (size >= longest) end()
+      if (size >= mostRead) end()
     })
     socket.once("end", end)
     socket.once("error", ({ message }) => resume(cannotRead(flag, file, message)))
@@ -99,9 +102,10 @@ export const readSecret = Effect.fnUntraced(function*(flag: string, file: string
   const fd = isOpenPipe(file, stat) ? descriptorOf(file) : undefined
   const found = fd === undefined ? yield* readFile(flag, file) : { text: yield* readPipe(flag, file, fd), stat }
   if ("fault" in found) return yield* new UsageError({ message: `${flag}: ${file} ${found.fault}.` })
-  if (found.text.length < shortest || !/^[\x21-\x7e]+$/.test(found.text)) {
+  const { length } = found.text
+  if (length < shortest || length > longest || !/^[\x21-\x7e]+$/.test(found.text)) {
     return yield* new UsageError({
-      message: `${flag}: ${file} has to hold a secret of at least ${shortest} visible ASCII characters. `
+      message: `${flag}: ${file} has to hold a secret of ${shortest} to ${longest} visible ASCII characters. `
         + `Make one: (umask 077 && openssl rand -hex 32 > ${fd === undefined ? file : "FILE"})`
     })
   }

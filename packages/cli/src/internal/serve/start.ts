@@ -49,10 +49,10 @@ export interface ServeFlags {
 }
 
 /** What differs for a server that shares its database; loaded for those alone. */
-const runnerOf = Effect.fnUntraced(function*(flags: ServeFlags, hostname: string) {
+const runnerOf = Effect.fnUntraced(function*(flags: ServeFlags, hostname: string, token: Redacted.Redacted) {
   if (flags.cluster) {
     const { makeRunner } = yield* Effect.promise(() => import("./runner.ts"))
-    return yield* makeRunner({ ...flags, hostname })
+    return yield* makeRunner({ ...flags, hostname, token })
   }
   if (flags["cluster-secret-file"] === undefined) return undefined
   return yield* new UsageError({ message: "--cluster-secret-file is for --cluster: add that, or leave it out." })
@@ -108,7 +108,7 @@ const start = Effect.fnUntraced(function*(flags: ServeFlags) {
   const publicUrl = flags["public-url"] === undefined ? undefined : yield* readPublicUrl(flags["public-url"])
   const open = publicUrl === undefined ? {} : { publicUrl }
   const token = yield* tokenFor(hostname, flags["token-file"])
-  const runner = yield* runnerOf(flags, hostname)
+  const runner = yield* runnerOf(flags, hostname, token)
   const directory = yield* currentDirectory
   const file = yield* serverFile
   yield* holdAlone(file, flags.cluster)
