@@ -47,6 +47,16 @@ const resume = command({
   load: () => import("../internal/run/resume.ts").then(({ resumeSession }) => resumeSession)
 })
 
+const stop = command({
+  name: "stop",
+  summary: "Stops what runs in a session, with everything below it",
+  details:
+    "What it did so far is kept; `skein sessions resume ID` continues it. Says so if nothing was running.\nWorks through the server of this database, or the one that --attach names. `skein tasks stop` stops one task.",
+  operands: { usage: "ID", least: 1, most: 1 },
+  flags: { ...formatFlags, ...databaseFlags, ...attachFlags, ...verboseFlags },
+  load: () => import("../internal/list/stopSession.ts").then(({ stopSession }) => stopSession)
+})
+
 const summarize = command({
   name: "summarize",
   summary: "Has a model summarise a session, and stores the summary",
@@ -149,11 +159,25 @@ const importArchive = command({
   load: () => loadArchives().then(({ importSession }) => importSession)
 })
 
-/** Lists, shows and resumes sessions. */
+/** Lists, shows, resumes and stops sessions. */
 export const sessions = command({
   name: "sessions",
-  summary: "Lists, shows, resumes, forks, exports and deletes sessions",
+  summary: "Lists, shows, resumes, stops, forks, exports and deletes sessions",
   flags: listFlags,
-  commands: [list, show, resume, summarize, compact, rename, mode, fork, exportArchive, importArchive, remove, prune],
+  commands: [
+    list,
+    show,
+    resume,
+    stop,
+    summarize,
+    compact,
+    rename,
+    mode,
+    fork,
+    exportArchive,
+    importArchive,
+    remove,
+    prune
+  ],
   load: () => load().then(({ listSessions }) => listSessions)
 })
