@@ -2,7 +2,12 @@
 import { command } from "../CommandSpec.ts"
 import { databaseFlags, listingFlags, verboseFlags } from "../internal/sharedFlags.ts"
 
-const flags = { ...listingFlags, ...databaseFlags, ...verboseFlags } as const
+const flags = {
+  ...listingFlags,
+  ...databaseFlags,
+  attach: { type: "text", value: "URL", description: "Asks this server of the cluster, and not the database" },
+  ...verboseFlags
+} as const
 
 const load = () => import("../internal/list/cluster.ts").then(({ listRunners }) => listRunners)
 

@@ -1,5 +1,5 @@
 /** What `skein cluster status` does. */
-import type { ClusterStatus, RunnerStatus } from "@skein/cluster/ClusterStatus"
+import type { Cluster } from "@skein/api/Output"
 import { DataDirs } from "@skein/config/DataDirs"
 import { forClient, isPostgres } from "@skein/storage/PostgresUrl"
 import * as NodeOwner from "@skein/tools/NodeOwner"
@@ -10,6 +10,7 @@ import type { CommandError } from "../../CommandSpec.ts"
 import { Stdio } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
 import { platform } from "../app.ts"
+import { type AttachFlags, findServer } from "../attach/attach.ts"
 import { printList } from "./print.ts"
 
 /** Days, hours, minutes or seconds: the largest that is not zero. */
@@ -39,7 +40,9 @@ const heads = [
 const withWaiting = (working: number, waiting: number): string =>
   waiting === 0 ? `${working}` : `${working} + ${waiting}`
 
-const rowOf = ({ age, host, load, pid, port, silence, state, trees, url, version }: RunnerStatus) => [
+type Runner = Cluster["runners"][number]
+
+const rowOf = ({ age, host, load, pid, port, silence, state, trees, url, version }: Runner) => [
   url,
   host,
   String(port),
@@ -55,7 +58,7 @@ const rowOf = ({ age, host, load, pid, port, silence, state, trees, url, version
 ]
 
 /** What happens to the trees of those in a state. */
-const afterwards = (runners: ClusterStatus["runners"], state: RunnerStatus["state"]): string => {
+const afterwards = (runners: ReadonlyArray<Runner>, state: Runner["state"]): string => {
   if (!runners.some((each) => each.state === "alive")) {
     return "No other server is there: unfinished work waits until one starts."
   }
@@ -65,7 +68,7 @@ const afterwards = (runners: ClusterStatus["runners"], state: RunnerStatus["stat
 }
 
 /** What the table cannot show, on standard error. */
-const remarks = ({ failing, runners, takeovers, waiting }: ClusterStatus): ReadonlyArray<string> => {
+const remarks = ({ failing, runners, takeovers, waiting }: Cluster): ReadonlyArray<string> => {
   const times = takeovers.map(({ took }) => took).toSorted((a, b) => a - b)
   const middle = times[times.length >> 1]
   return [
@@ -93,28 +96,41 @@ const remarks = ({ failing, runners, takeovers, waiting }: ClusterStatus): Reado
   ]
 }
 
+/** Reads it from the database. */
+const statusInDatabase = Effect.gen(function*() {
+  const { database } = yield* DataDirs
+  if (!isPostgres(database)) {
+    return yield* new UsageError({
+      message:
+        "A cluster shares a PostgreSQL database, and this is a file: set SKEIN_DB=postgres://user@host/database, or name a server of the cluster with --attach=URL."
+    })
+  }
+  const { reach } = yield* Effect.promise(() => import("@skein/storage/Postgres"))
+  yield* reach(database)
+  const { clusterStatusAt } = yield* Effect.promise(() => import("@skein/cluster/ClusterStatus"))
+  const url = Redacted.make(forClient(database).href)
+  return yield* Effect.provide(clusterStatusAt(url), NodeOwner.layer)
+})
+
+/** Reads it from the database, or from the server that the flags name. */
+const statusOf = Effect.fnUntraced(function*(flags: AttachFlags) {
+  const stdio = yield* Stdio
+  const found = flags.attach === undefined ? undefined : yield* findServer(flags, stdio.err)
+  if (found === undefined) return yield* statusInDatabase
+  const { askCluster } = yield* Effect.promise(() => import("../attach/askCluster.ts"))
+  return yield* askCluster(found)
+})
+
 /** Lists the runners. */
 export const listRunners = ({ flags }: {
-  readonly flags: {
+  readonly flags: AttachFlags & {
     readonly format: "default" | "json"
     readonly full: boolean
-    readonly db: string | undefined
   }
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
-    const { database } = yield* DataDirs
-    if (!isPostgres(database)) {
-      return yield* new UsageError({
-        message:
-          "A cluster shares a PostgreSQL database, and this is a file: set SKEIN_DB=postgres://user@host/database."
-      })
-    }
-    const { reach } = yield* Effect.promise(() => import("@skein/storage/Postgres"))
-    yield* reach(database)
-    const { clusterStatusAt } = yield* Effect.promise(() => import("@skein/cluster/ClusterStatus"))
-    const url = Redacted.make(forClient(database).href)
-    const status = yield* Effect.provide(clusterStatusAt(url), NodeOwner.layer)
+    const status: Cluster = yield* statusOf(flags)
     const code = yield* printList({
       format: flags.format,
       full: flags.full,
