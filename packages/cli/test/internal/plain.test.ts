@@ -16,7 +16,9 @@ const world = () => {
   const runs = (id: string, tool: string, input: object) => call(id, tool, input, { status: "running" })
   const fails = (id: string, tool: string, input: object, message: string) =>
     call(id, tool, input, { status: "error", error: { tag: "t", message } })
-  return { lines, tell, runs, fails }
+  const ends = (id: string, tool: string, input: object, end = 10) =>
+    call(id, tool, input, { status: "completed", output: "", time: { start: end - 1, end } })
+  return { lines, tell, runs, fails, ends }
 }
 
 it("names a task that failed, how it ended, and why", () => {
@@ -59,4 +61,31 @@ it("says why a background task failed", () => {
   const outcome = { status: "failed", error: { tag: "t", message: "No credit.\nMore." } }
   tell("background_task.failed", { description: "Look", durationMs: 2_000, outcome })
   expect(lines).toEqual(["> background task failed description=Look after=2.0 s: No credit."])
+})
+
+it("says once what began and ended while the connection was lost, as the events after that show it", () => {
+  const { ends, fails, lines, runs } = world()
+  runs("1", "read", { filePath: "a.txt" })
+  // Each event shows its call as it is by now.
+  for (const _ of ["pending", "running", "completed"]) ends("2", "read", { filePath: "b.txt" })
+  for (const _ of ["running", "error"]) fails("3", "read", { filePath: "c.txt" }, "No c.")
+  for (const _ of ["running", "completed"]) ends("1", "read", { filePath: "a.txt" })
+  runs("4", "read", { filePath: "d.txt" })
+  ends("4", "read", { filePath: "d.txt" })
+  expect(lines).toEqual([
+    "> read path=a.txt limit=all",
+    "> read path=b.txt limit=all",
+    "> read path=c.txt limit=all",
+    "> read c.txt failed: No c.",
+    "> read path=d.txt limit=all"
+  ])
+})
+
+it("says nothing of the calls that a copy of a session begins with", () => {
+  const { ends, lines, runs, tell } = world()
+  tell("session.created", { info: { id: "ses_root", title: "t", time: { created: 50, updated: 50 } } })
+  ends("1", "read", { filePath: "a.txt" }, 50)
+  runs("2", "read", { filePath: "b.txt" })
+  ends("2", "read", { filePath: "b.txt" }, 60)
+  expect(lines).toEqual(["> read path=b.txt limit=all"])
 })

@@ -28,6 +28,9 @@ const firstLine = (text: string): string => escapeLine(text.trimStart().split("\
 const linesOf = (event: Event, calls: Calls): ReadonlyArray<string> => {
   const by = prefix(event.depth)
   switch (event.type) {
+    case "session.created":
+      if (event.depth === 0) calls.began(event.properties.info.time.created)
+      return []
     case "message.part.updated":
       return event.properties.part.type === "tool" ? calls.see(event.properties.part, event.depth) : []
     case "background_task.completed":
@@ -66,12 +69,23 @@ const linesOf = (event: Event, calls: Calls): ReadonlyArray<string> => {
 
 const prefix = (depth: number): string => depth === 0 ? "" : "subagent:"
 
-/** The calls of a tree. Each is printed once: when a hook before it runs, or else when it begins. */
+/**
+ * The calls of a tree. Each is printed once: when a hook before it runs, or else when it begins. After a lost connection,
+ * earlier events show calls as they are now: one that has ended meanwhile is printed then.
+ */
 class Calls {
   readonly #shown = new Set<string>()
+  readonly #ended = new Set<string>()
+  /** When the session was created, if that was during this run: calls that ended before are copies. */
+  #created = Number.NEGATIVE_INFINITY
   readonly #pending = new Map<string, ToolPart>()
   /** The running calls by session, and whether each has been the session's only running call all the time. */
   readonly #running = new Map<SessionID, Map<string, { isAlone: boolean }>>()
+
+  /** The session is created now. */
+  began(at: number): void {
+    this.#created = at
+  }
 
   /** The lines for the current state of a call. */
   see(part: ToolPart, depth: number): ReadonlyArray<string> {
@@ -85,9 +99,12 @@ class Calls {
       this.#runs(sessionID, id)
       return this.#begins(id, tool, state.input, depth)
     }
+    if (this.#ended.has(id)) return []
+    this.#ended.add(id)
     const isAlone = this.#ends(sessionID, id)
+    if (state.time !== undefined && state.time.end <= this.#created) return []
     const failure = failureOf(part)
-    if (failure === undefined) return []
+    if (failure === undefined) return this.#begins(id, tool, state.input, depth)
     const subject = fit(subjectOf(part), longestSubject)
     const isBare = subject === "" || (isAlone && failure.taskID === undefined)
     const about = isBare ? " failed" : tool === "task" ? ` failed (${subject})` : ` ${subject} failed`
