@@ -231,6 +231,11 @@ describe("the server that a command finds", () => {
     // By its file, by its URL, and by its URL with a token from the environment.
     expect(await attach(server.url)).toMatchObject({ code: 0 })
     expect(await attach(server.url, { SKEIN_TOKEN: server.token })).toMatchObject({ code: 0 })
+    // Of several, the first that can be used.
+    const later = await attach(`http://127.0.0.1:1,${server.url}`, { SKEIN_TOKEN: server.token })
+    expect(later).toMatchObject({ code: 0, stderr: expect.stringContaining(`server: ${server.url} `) })
+    const none = await attach(`http://127.0.0.1:1,${server.url}`, { SKEIN_TOKEN: "f".repeat(64) })
+    expect([none.code, none.stderr]).toEqual([2, expect.stringMatching(/No server answers .*No Skein server that has/)])
     const wrong = await attach(server.url, { SKEIN_TOKEN: "f".repeat(64) })
     expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("the token was not sent") })
     expect(await attach("http://127.0.0.1:1")).toMatchObject({

@@ -17,6 +17,8 @@ export interface ServerOptions {
   readonly server: ServerTarget
   /** Finds it again if it does not answer, because a restarted server has another port and token. */
   readonly locate?: Effect.Effect<Option.Option<ServerTarget>>
+  /** The URLs of other servers of its cluster, as far as they are known before it was asked. */
+  readonly others?: ReadonlyArray<string>
   /** How long it may be unreachable, in milliseconds; 30 s by default. */
   readonly patience?: number
 }

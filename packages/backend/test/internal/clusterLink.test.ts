@@ -122,6 +122,28 @@ it.scopedLive("continues at a server of the cluster that has the token, and give
     expect(third.tokens.size).toBe(0)
   }).pipe(Effect.provide(FetchHttpClient.layer)))
 
+it.scopedLive("continues at a server that was named, before it has learned who is in the cluster", () =>
+  Effect.gen(function*() {
+    const [first, second, third] = [
+      yield* serving("secret", "first"),
+      yield* serving("another", "second"),
+      yield* serving("secret", "third")
+    ]
+    const link = yield* makeLink({
+      server: { url: first.url, token: secret, version: "1" },
+      locate: Effect.succeedNone,
+      others: [second.url, third.url],
+      patience: 300
+    })
+    yield* first.close
+    expect((yield* link.call("may be sent again", ({ server }) => server.ids(ids))).items).toEqual(["third"])
+    expect(second.tokens.size).toBe(0)
+    // It is in no cluster that this one would tell: the named ones stay known.
+    yield* link.learning
+    yield* Effect.zipRight(third.close, first.again)
+    expect((yield* Effect.flip(link.call("is sent once", ({ server }) => server.ids(ids))))._tag).toBe("ServerGone")
+  }).pipe(Effect.provide(FetchHttpClient.layer)))
+
 it.scopedLive("waits for its own server longer than usual while the turn may continue at one with another token", () =>
   Effect.gen(function*() {
     const { back, first, link, second, third } = yield* world
@@ -163,7 +185,7 @@ it.scopedLive("sends no token in the clear if it came by TLS", () =>
   Effect.gen(function*() {
     const second = yield* serving("secret", "second")
     const first = yield* serving("secret", "first", [second.url])
-    const peers = yield* makePeers
+    const peers = yield* makePeers([])
     yield* peers.learn(yield* SkeinClient.make({ url: first.url, token: secret }))
     const from = (url: string) => peers.find({ url, token: secret, version: "1" })
     expect(Option.isNone(yield* from("https://skein.example"))).toBe(true)

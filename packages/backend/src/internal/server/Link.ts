@@ -118,8 +118,9 @@ const kept = (learn: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scop
   )
 
 /** Makes it. */
-export const makeLink = Effect.fnUntraced(function*({ locate, patience = usualPatience, server }: ServerOptions) {
-  const connection = yield* makeConnection({ server, ...(locate === undefined ? {} : { locate }) })
+export const makeLink = Effect.fnUntraced(function*(options: ServerOptions) {
+  const { locate, patience = usualPatience } = options
+  const connection = yield* makeConnection(options)
   const { isThere, learn, relocate, where } = connection
   const call = makeCall(connection, { locate, patience })
   const learning = kept(learn)

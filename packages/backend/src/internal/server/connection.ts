@@ -75,10 +75,10 @@ const meaningOf = (
 
 /** Makes it. */
 export const makeConnection = Effect.fnUntraced(function*(
-  { locate, server }: Pick<ServerOptions, "locate" | "server">
+  { locate, others = [], server }: Pick<ServerOptions, "locate" | "others" | "server">
 ) {
   const services = yield* Effect.context<HttpClient.HttpClient>()
-  const peers = yield* makePeers
+  const peers = yield* makePeers(others)
   /** Whether the server has answered or proved its identity since a connection was last lost. */
   let isProven = true
   let target = server

@@ -57,10 +57,10 @@ const isThereAt = (url: string) => isOk(`${url}/healthz`)
 
 const readyLikeAt = (url: string, like: ServerTarget) => Effect.zipRight(isOk(`${url}/readyz`), likeAt(url, like))
 
-/** Makes it. It knows nobody until it has learned. */
-export const makePeers: Effect.Effect<Peers, never, HttpClient.HttpClient> = Effect.gen(function*() {
+/** Makes it. Until it has learned, it knows only those that were named. */
+export const makePeers = Effect.fnUntraced(function*(named: ReadonlyArray<string>) {
   const services = yield* Effect.context<HttpClient.HttpClient>()
-  let urls: ReadonlyArray<string> = []
+  let urls = named
   let isCluster = false
   let learnedAt = Number.NEGATIVE_INFINITY
   const first = (like: ServerTarget, at: typeof likeAt) =>
@@ -77,7 +77,8 @@ export const makePeers: Effect.Effect<Peers, never, HttpClient.HttpClient> = Eff
         learnedAt = now
         const { runners } = yield* Effect.timeout(client.server.cluster(), patience)
         isCluster = true
-        urls = runners.filter(({ state }) => state !== "dead").map(({ url }) => url)
+        const present = runners.filter(({ state }) => state !== "dead").map(({ url }) => url)
+        urls = [...new Set([...named, ...present])]
       }).pipe(
         Effect.catchAll((error) =>
           Effect.sync(() => {
@@ -93,5 +94,5 @@ export const makePeers: Effect.Effect<Peers, never, HttpClient.HttpClient> = Eff
       Effect.map(Effect.suspend(() => firstOf(urls.map(isThereAt))), Option.isSome),
       services
     )
-  }
+  } satisfies Peers
 })

@@ -45,10 +45,11 @@ export const findServer = Effect.fnUntraced(
 )
 
 /** The backend over the server that was found. */
-export const backendOf = ({ locate, server }: Found): Layer.Layer<Backend> =>
+export const backendOf = ({ locate, others = [], server }: Found): Layer.Layer<Backend> =>
   Layer.unwrapEffect(Effect.map(
     Effect.promise(() =>
       Promise.all([import("@skein/backend/ServerBackend"), import("@effect/platform/FetchHttpClient")])
     ),
-    ([ServerBackend, FetchHttpClient]) => Layer.provide(ServerBackend.layer({ server, locate }), FetchHttpClient.layer)
+    ([ServerBackend, FetchHttpClient]) =>
+      Layer.provide(ServerBackend.layer({ server, locate, others }), FetchHttpClient.layer)
   ))

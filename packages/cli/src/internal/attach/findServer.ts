@@ -21,6 +21,8 @@ import { serverFile } from "./serverPlace.ts"
 export interface Found {
   readonly server: ServerTarget
   readonly locate: Effect.Effect<Option.Option<ServerTarget>>
+  /** The URLs of other servers of its cluster that the user named. */
+  readonly others?: ReadonlyArray<string>
 }
 
 const targetOf = ({ token, ...server }: Pick<ServerFile, "token" | "url" | "version">): ServerTarget => ({
@@ -61,7 +63,9 @@ const readUrl = (text: string): Effect.Effect<string, UsageError> => {
   return isServer
     ? Effect.succeed(text.replace(/\/+$/, ""))
     : refuse(
-      `--attach takes auto, off, or a server's URL such as http://127.0.0.1:4096, and got ${JSON.stringify(text)}.`
+      `--attach takes auto, off, or a server's URL such as http://127.0.0.1:4096 (several with commas), and got ${
+        JSON.stringify(text)
+      }.`
     )
 }
 
@@ -103,9 +107,8 @@ const whyUnproven = (url: string, { code, reason }: LocalServer.NotProven): stri
   }
 }
 
-/** The server at a URL that the user named. It is an error if it cannot be used. */
-export const findNamed = Effect.fnUntraced(function*(text: string) {
-  const url = yield* readUrl(text)
+/** The server at a URL. It is an error if it cannot be used. */
+const findAt = Effect.fnUntraced(function*(url: string) {
   const services = yield* Effect.context<HttpClient.HttpClient | Effect.Effect.Context<ReturnType<typeof tokenOf>>>()
   const token = yield* tokenOf(url)
   if (token === undefined) {
@@ -133,3 +136,15 @@ export const findNamed = Effect.fnUntraced(function*(text: string) {
   })
   return { server, locate: Effect.provide(again, services) } satisfies Found
 }, Effect.provide(FetchHttpClient.layer))
+
+/** The server at the URL that the user named, or the first of several that can be used. It is an error if none can. */
+export const findNamed = Effect.fnUntraced(function*(text: string) {
+  const urls = yield* Effect.forEach(text.split(","), (each) => readUrl(each.trim()))
+  const errors: Array<string> = []
+  for (const url of urls) {
+    const found = yield* Effect.either(findAt(url))
+    if (Either.isRight(found)) return { ...found.right, others: urls.filter((each) => each !== url) } satisfies Found
+    errors.push(found.left.message)
+  }
+  return yield* refuse(errors.join(" "))
+})

@@ -6,6 +6,6 @@ export const attachFlags = {
   attach: {
     type: "text",
     value: "auto|off|URL",
-    description: "auto (default): uses a running server of this database; off: never; or a server's URL"
+    description: "auto (default): uses a running server of this database; off: never; or server URL[,…]"
   }
 } as const satisfies Flags
