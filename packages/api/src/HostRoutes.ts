@@ -3,7 +3,7 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { AllowTrust, CleanWorktrees, Prune, RevokeTrust } from "./Input.ts"
+import { AllowTrust, CleanWorktrees, idempotency, Prune, RevokeTrust } from "./Input.ts"
 import { CleanedWorktree, Pruned, ShownConfig, TrustItem, Worktree } from "./Output.ts"
 
 const directory = Schema.Struct({ directory: Schema.String })
@@ -53,10 +53,11 @@ export class HostRoutes extends HttpApiGroup.make("host")
       ))
   )
   .add(
-    HttpApiEndpoint.post("prune", "/v1/prune").setPayload(Prune).addSuccess(Pruned)
+    HttpApiEndpoint.post("prune", "/v1/prune").setHeaders(idempotency).setPayload(Prune).addSuccess(Pruned)
       .annotateContext(about(
         "Removes old events and long texts, and sessions that have not changed for a while",
-        "Sessions are only removed with `olderThan`: those of a project, or with `all` those of all projects."
+        "Sessions are only removed with `olderThan`: those of a project, or with `all` those of all projects. Sent again "
+          + "to the same process with the same `Idempotency-Key` within 24 hours, it removes nothing and gets the same answer."
       ))
   )
   .annotateContext(OpenApi.annotations({ description: "Config, trust, worktrees and old data" }))

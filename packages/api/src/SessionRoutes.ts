@@ -150,8 +150,12 @@ const writing = [
       "Has a model summarise a long conversation, so that less of it is sent",
       "Sent again with the same `Idempotency-Key` within 24 hours, it asks no model and gets the same answer."
     )),
-  HttpApiEndpoint.post("summarize", "/v1/sessions/:id/summarize").setPath(id).addSuccess(SessionSummary)
-    .annotateContext(about("Has a model summarise the result of a session"))
+  HttpApiEndpoint.post("summarize", "/v1/sessions/:id/summarize").setPath(id).setHeaders(idempotency)
+    .addSuccess(SessionSummary)
+    .annotateContext(about(
+      "Has a model summarise the result of a session",
+      "Sent again with the same `Idempotency-Key` within 24 hours, it asks no model and gets the same answer."
+    ))
 ] as const
 
 const [list, get, children, messages, todos, cost, tree, timeline, position, turn, rest, events] = reading

@@ -8,7 +8,7 @@ export interface Receipt {
   /** A digest of all that was sent: a key stands for one request. */
   readonly digest: string
   readonly sessionID: SessionID
-  /** What the sender got: one id, or several with a space between them. */
+  /** What the sender got: one id, several with a space between them, or for a summary its JSON. */
   readonly result: string
   /** In milliseconds since 1970. */
   readonly created: number

@@ -112,9 +112,10 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
   ) => Effect.Effect<void, ProjectUnavailable | SessionNotFound | StorageError>
   /**
    * Has a model describe the result of a session and everything below it, from a digest of the work. The summary is
-   * stored with the session and published as `session.updated`. Interruption closes the request.
+   * stored with the session and published as `session.updated`. Interruption closes the request. `receipt` is stored with
+   * it.
    */
-  readonly summarize: (id: SessionID) => Effect.Effect<SessionSummary, SummarizeError>
+  readonly summarize: (id: SessionID, receipt?: Keyed) => Effect.Effect<SessionSummary, SummarizeError>
   /**
    * Has a model summarise all but the newest messages, so that less is sent from now on. All messages stay stored, and
    * `messages` returns them. Happens automatically when a conversation nears its model's limit. `receipt` is stored with it.

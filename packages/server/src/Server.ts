@@ -55,6 +55,7 @@ const make = (options: ServerOptions) =>
       turns: new Map(),
       intake: new Intake(),
       storing: new Map(),
+      prunes: new Map(),
       imports: yield* Effect.makeSemaphore(1),
       shutdown: Effect.asVoid(Deferred.succeed(over, undefined))
     })

@@ -112,6 +112,22 @@ describe("pruning", () => {
     }).pipe(Effect.provide(serving({ "*": ["ok"] }, { server: { host: makeHost(removed) } })))
   })
 
+  it.live("removes once what is asked for twice under one key, also while the first is under way", () => {
+    const removed: Array<ReadonlySet<string>> = []
+    return Effect.gen(function*() {
+      const old = yield* aged(3)
+      const prune = (body: unknown) => post("/v1/prune", body, { "idempotency-key": "p" })
+      const asked = { olderThan: 2 * day, all: true }
+      const both = yield* Effect.all([prune(asked), prune(asked)], { concurrency: 2 })
+      const [first] = both.map(({ json }) => json())
+      expect(first).toMatchObject({ dryRun: false, sessions: [old] })
+      expect(both.map(({ json }) => json())).toEqual([first, first])
+      expect((yield* prune(asked)).json()).toEqual(first)
+      expect(removed).toHaveLength(1)
+      expect((yield* prune({})).json()).toMatchObject({ status: 409, type: "urn:skein:IdempotencyKeyReused" })
+    }).pipe(Effect.provide(serving({ "*": ["ok"] }, { server: { host: makeHost(removed) } })))
+  })
+
   it.live("leaves a session alone that is at work, however old it is", () =>
     Effect.gen(function*() {
       const began = yield* Deferred.make<void>()

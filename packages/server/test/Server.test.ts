@@ -181,19 +181,21 @@ describe("a request that is sent twice with one Idempotency-Key", () => {
       }).pipe(Effect.provide(server))
     }).pipe(Effect.scoped))
 
-  it.live("forks and compacts once, also after a restart", () =>
+  it.live("forks, compacts and summarises once, also after a restart", () =>
     Effect.gen(function*() {
       const storage = Layer.succeed(
         SessionStorage,
         Context.get(yield* Layer.build(SessionStorage.layerMemory), SessionStorage)
       )
-      const server = serving({ "*": ["long ".repeat(2_000), "long ".repeat(2_000), "long", "in short"] }, { storage })
+      const answers = ["long ".repeat(2_000), "long ".repeat(2_000), "long", "in short"]
+      const server = serving({ "*": answers, summary: ["what it came to"] }, { storage })
       const repeat = (id: string) =>
         Effect.gen(function*() {
           const fork = yield* post(`/v1/sessions/${id}/fork`, {}, key("f"))
           const compact = yield* send(`/v1/sessions/${id}/compact`, { method: "POST", headers: key("s") })
-          expect([fork.status, compact.status], compact.text).toEqual([201, 200])
-          return { fork: fork.json()["id"], compact: compact.json() }
+          const summary = yield* send(`/v1/sessions/${id}/summarize`, { method: "POST", headers: key("y") })
+          expect([fork.status, compact.status, summary.status], summary.text).toEqual([201, 200, 200])
+          return { fork: fork.json()["id"], compact: compact.json(), summary: summary.json() }
         })
       const { before, id } = yield* Effect.gen(function*() {
         const api = yield* client
@@ -203,6 +205,7 @@ describe("a request that is sent twice with one Idempotency-Key", () => {
       }).pipe(Effect.provide(server))
       yield* Effect.gen(function*() {
         expect(yield* repeat(id)).toEqual(before)
+        expect(before.summary).toMatchObject({ text: "what it came to" })
         const api = yield* client
         expect((yield* api.sessions.list({ urlParams: {} })).items).toHaveLength(2)
         expect((yield* post(`/v1/sessions/${id}/fork`, {}, key("s"))).status).toBe(409)

@@ -1,4 +1,6 @@
 /** Owns what the routes share: logins, running prompts, and whether the server has to end. */
+import type { Pruned } from "@skein/api/Output"
+import type { Problem } from "@skein/api/Problem"
 import type { BegunPrompt } from "@skein/core/BegunPrompt"
 import type { MessageID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
@@ -10,6 +12,14 @@ import type { ServerOptions } from "../ServerOptions.ts"
 import type { Addresses } from "./addresses.ts"
 import type { Intake } from "./Intake.ts"
 import type { Logins } from "./login/Logins.ts"
+
+/** A request to remove old data that had a key, and its answer. */
+export interface PruneUnderKey {
+  readonly content: string
+  /** In milliseconds since 1970. */
+  readonly begun: number
+  readonly answer: Deferred.Deferred<typeof Pruned.Type, Problem>
+}
 
 /** What the routes share. */
 export class ServerState extends Context.Tag("@skein/server/internal/ServerState")<ServerState, {
@@ -31,6 +41,8 @@ export class ServerState extends Context.Tag("@skein/server/internal/ServerState
   readonly intake: Intake
   /** The keys of prompts that are being stored. */
   readonly storing: Map<string, Deferred.Deferred<void>>
+  /** The requests to remove old data that had a key, until they are a day old. */
+  readonly prunes: Map<string, PruneUnderKey>
   /** Ends the server. */
   readonly shutdown: Effect.Effect<void>
 }>() {}

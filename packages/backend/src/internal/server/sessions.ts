@@ -139,7 +139,11 @@ const makeChanging = ({ call }: Link): Omit<Sessions, Reading | Working> => ({
       const headers = { "idempotency-key": randomUUID() }
       return call("may be sent again", ({ sessions }) => sessions.compact({ path: { id }, headers }))
     }),
-  summarize: (id) => call("is sent once", ({ sessions }) => sessions.summarize({ path: { id } })),
+  summarize: (id) =>
+    Effect.suspend(() => {
+      const headers = { "idempotency-key": randomUUID() }
+      return call("may be sent again", ({ sessions }) => sessions.summarize({ path: { id }, headers }))
+    }),
   withdraw: (id, message) => call("is sent once", ({ sessions }) => sessions.withdraw({ path: { id, message } })),
   setMode: (id, mode) =>
     call(

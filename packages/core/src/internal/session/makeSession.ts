@@ -79,7 +79,7 @@ export const makeSession = Effect.gen(function*() {
     append: (id: SessionID, input: string | ReadonlyArray<PartInput>) => given(appendTo(id, input)),
     resume: (id: SessionID) => given(resumeSession(id)),
     compact: (id: SessionID, receipt?: Keyed) => given(table.work(id, (live) => compactNow(live, receipt))),
-    summarize: (id: SessionID) => given(table.work(id, summarize)),
+    summarize: (id: SessionID, receipt?: Keyed) => given(table.work(id, (live) => summarize(live, receipt))),
     summarized: (id: SessionID) => opened(id, summarized),
     leave: (id: SessionID) => given(leaveTree(id)),
     handOver: (rootID: SessionID, patience: number) => given(handOver(rootID, patience)),

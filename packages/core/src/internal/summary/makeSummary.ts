@@ -10,6 +10,8 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import { Config } from "../../Config.ts"
 import { Journal } from "../../Journal.ts"
+import type { Entry } from "../../JournalEntry.ts"
+import type { Keyed } from "../../Receipt.ts"
 import { stoppedBefore, SummaryFailed } from "../../SessionError.ts"
 import { inProject } from "../live/inProject.ts"
 import type { Live } from "../live/Live.ts"
@@ -33,8 +35,18 @@ const failedFor = ({ info: { id } }: Live, reason: SummaryFailed["reason"]) => (
     }`
   })
 
+const receiptOf = (
+  receipt: Keyed | undefined,
+  { info: { id: sessionID } }: Live,
+  summary: SessionSummary,
+  created: number
+): ReadonlyArray<Entry> =>
+  receipt === undefined
+    ? []
+    : [{ _tag: "Receipt", receipt: { ...receipt, sessionID, result: JSON.stringify(summary), created } }]
+
 /** Writes a summary of a session and all below it. Does not overwrite a later one that covers more. */
-const write = Effect.fn("Session.summary")(function*(live: Live, urgent: boolean) {
+const write = Effect.fn("Session.summary")(function*(live: Live, urgent: boolean, receipt?: Keyed) {
   const journal = yield* Journal
   const facts = yield* sessionFacts(live.info)
   const { until } = facts
@@ -53,19 +65,22 @@ const write = Effect.fn("Session.summary")(function*(live: Live, urgent: boolean
   )
   const now = yield* Clock.currentTimeMillis
   const known = live.info.summary
-  if (known !== undefined && known.until > until) return known
+  if (known !== undefined && known.until > until) {
+    if (receipt !== undefined) yield* journal.commit(receiptOf(receipt, live, known, now))
+    return known
+  }
   const files = changedFiles(facts).slice(-mostFiles)
   const summary: SessionSummary = { text: text.slice(0, longest).toWellFormed(), files, until, time: now }
   // A summary does not change the date of a session, so it keeps its place in listings.
-  yield* journal.commit([live.record.annotate({ summary })])
+  yield* journal.commit([live.record.annotate({ summary }), ...receiptOf(receipt, live, summary, now)])
   return summary
 })
 
 /** Summarises a session on request. Interruption closes the request; so does halting the session. */
-export const summarize = (live: Live) =>
+export const summarize = (live: Live, receipt?: Keyed) =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function*() {
-      const fiber = yield* startSideFiber(live, inProject(live, write(live, true)))
+      const fiber = yield* startSideFiber(live, inProject(live, write(live, true, receipt)))
       const exit = yield* Effect.onInterrupt(restore(Fiber.await(fiber)), () => Fiber.interrupt(fiber))
       if (Exit.isSuccess(exit)) return exit.value
       if (Cause.isInterruptedOnly(exit.cause)) return yield* stoppedBefore(live.info.id, "it was summarised")

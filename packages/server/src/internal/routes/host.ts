@@ -14,6 +14,7 @@ import * as Effect from "effect/Effect"
 import type { HostRefused, ServerHost } from "../../ServerHost.ts"
 import { ServerState } from "../ServerState.ts"
 import { checkDirectory, placeOf } from "./checkDirectory.ts"
+import { pruneOnce } from "./pruneOnce.ts"
 import { noting } from "./reached.ts"
 import { asProblem } from "./toProblem.ts"
 
@@ -94,5 +95,6 @@ export const hostRoutes = HttpApiBuilder.group(Api, "host", (handlers) =>
     .handle("revokeTrust", ({ payload: { ids } }) => listed((host) => host.revokeTrust(ids)))
     .handle("worktrees", () => listed(({ worktrees }) => worktrees))
     .handle("cleanWorktrees", ({ payload }) => listed((host) => host.cleanWorktrees(payload)))
-    .handle("prune", ({ payload }) => prune(payload))
+    .handle("prune", ({ headers, payload }) =>
+      pruneOnce({ key: headers["idempotency-key"], content: payload }, prune(payload)))
     .pipe(noting))

@@ -21,7 +21,8 @@ interface Sent {
   readonly content: unknown
 }
 
-const reused = problem(
+/** The answer to another request under a key. */
+export const reused = problem(
   409,
   "IdempotencyKeyReused",
   "This Idempotency-Key was sent with another request within 24 hours. Make a new key for each request."

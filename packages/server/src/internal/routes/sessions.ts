@@ -9,6 +9,7 @@ import { findSession } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { listed, snapshotOf } from "@skein/core/Snapshots"
 import { MessageID, SessionID } from "@skein/domain/Id"
+import { SessionSummary } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { listCursor } from "../events/cursor.ts"
@@ -156,6 +157,16 @@ const compact = (given: string, key: string | undefined) =>
       }
     ))
 
+const readSummary = Schema.decodeUnknownSync(Schema.parseJson(SessionSummary))
+
+const summarize = (given: string, key: string | undefined) =>
+  Effect.flatMap(asProblem(findSession(given)), ({ id }) =>
+    once(
+      { key, content: ["summarize", id] },
+      (receipt) => withSession(id, (session) => session.summarize(id, receipt)),
+      ({ result }) => Effect.sync(() => readSummary(result))
+    ))
+
 /** Waits until nothing of a session runs. First continues what an earlier process left of it. */
 const rest = Effect.fnUntraced(function*(given: string, isAttended: boolean) {
   const session = yield* Session
@@ -217,5 +228,5 @@ export const sessionRoutes = HttpApiBuilder.group(Api, "sessions", (handlers) =>
     .handle("resume", ({ path }) => withSession(path.id, (session, id) => session.resume(id)))
     .handle("fork", ({ headers, path, payload }) => fork(path.id, payload, headers["idempotency-key"]))
     .handle("compact", ({ headers, path }) => compact(path.id, headers["idempotency-key"]))
-    .handle("summarize", ({ path }) => withSession(path.id, (session, id) => session.summarize(id)))
+    .handle("summarize", ({ headers, path }) => summarize(path.id, headers["idempotency-key"]))
     .pipe(noting))
