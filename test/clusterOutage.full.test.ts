@@ -52,7 +52,7 @@ const answer = async ({ messages, user }: LlmRequest): Promise<LlmAnswer | strin
 const startAlone = async (llm: { readonly url: string }, database: string) => {
   const at = sandbox({ llm: llm.url })
   atEnd(at.remove)
-  const server = await startServer(at, ["--db", database])
+  const server = await startServer(at, ["--verbose", "--db", database])
   atEnd(async () => {
     server.child.kill("SIGKILL")
     await server.ended
@@ -131,5 +131,6 @@ if (typeof postgres === "string") {
       const lines = server.output().split("\n").filter((line) => /WARN|ERROR/.test(line))
       expect(lines.length, lines.join("\n")).toBeLessThan(40)
     }
+    expect(servers[2]?.output()).toContain(`${trees[2]?.id} continues here: the storage is back`)
   })
 }

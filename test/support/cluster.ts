@@ -9,14 +9,19 @@ import { startServer } from "./server.ts"
 
 let databases = 0
 
-/** Starts a server of a cluster with this config of the user; it ends with the test. */
-export const startRunner = async (llm: Llm, database: string, settings: object = {}) => {
+/** Starts a server of a cluster with this config of the user, and these flags; it ends with the test. */
+export const startRunner = async (
+  llm: Llm,
+  database: string,
+  settings: object = {},
+  flags: ReadonlyArray<string> = []
+) => {
   const at = sandbox({ llm: llm.url })
   atEnd(at.remove)
   const config = join(at.home, "config", "skein")
   mkdirSync(config, { recursive: true })
   writeFileSync(join(config, "skein.json"), JSON.stringify(settings))
-  const server = await startServer(at, ["--cluster", "--db", database])
+  const server = await startServer(at, ["--cluster", "--db", database, ...flags])
   atEnd(async () => {
     server.child.kill("SIGKILL")
     await server.ended
@@ -26,7 +31,8 @@ export const startRunner = async (llm: Llm, database: string, settings: object =
 
 /** Starts three, and a session that works at the first of them; the first answer of the model hangs. They end with the test. */
 export const startCluster = async (
-  postgres: Awaited<ReturnType<typeof startPostgres>>
+  postgres: Awaited<ReturnType<typeof startPostgres>>,
+  flags: ReadonlyArray<string> = []
 ) => {
   const database = `cluster_${++databases}`
   await postgres.create(database)
@@ -35,7 +41,7 @@ export const startCluster = async (
     last === "Go" && llm.requests.length === 1 ? { hangs: true } : "All is done."
   )
   atEnd(llm.close)
-  const start = () => startRunner(llm, postgres.url(database))
+  const start = () => startRunner(llm, postgres.url(database), {}, flags)
   const [first, second, third] = [await start(), await start(), await start()]
   const model = { providerID: "openai", modelID: "m" }
   const { json: { id } } = await first.send("/v1/sessions", { directory: first.at.project, title: "t", model })

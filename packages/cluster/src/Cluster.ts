@@ -120,13 +120,23 @@ const make = (options: ClusterOptions) =>
     const leases = yield* Leases
     const governor = yield* Governor
     yield* makeShares(governor, yield* makeOwnConnection(options.database, sharePatience))
-    const takeUp = yield* makeTakeUp(yield* makeTakeovers(options.url))
+    const takeovers = yield* makeTakeovers(options.url)
+    const takeUp = yield* makeTakeUp(takeovers)
     const failures = yield* makeFailures(options.url)
     const peers = makePeers(members)
     const balance = yield* makeBalance({ others: members.others, peers, placeOf: places.of, takeUp })
     const working = yield* FiberHandle.make()
     const stay = Effect.flatMap(balance.load, (load) => members.stay({ ...load, version: options.version }))
-    const sweeping = sweep({ isMine, stay, takeUp, hasLeft: balance.hasLeft, places, bring, failures })
+    const sweeping = sweep({
+      isMine,
+      stay,
+      takeUp,
+      hasLeft: balance.hasLeft,
+      places,
+      bring,
+      failures,
+      free: takeovers.free
+    })
     yield* FiberHandle.run(working, Effect.zipRight(sweeping, balance.run, { concurrent: true }))
     yield* keepClean
     yield* Effect.forkScoped(Effect.repeat(members.count, Schedule.spaced(countingPace)))

@@ -63,6 +63,8 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
   readonly due: (rootIDs: ReadonlyArray<SessionID>) => Effect.Effect<ReadonlyArray<SessionID>, StorageError>
   /** The process that holds a tree; undefined if none does, if it is this one, or if it has ended. */
   readonly other: (rootID: SessionID) => Effect.Effect<string | undefined, StorageError>
+  /** The process that holds a tree, this one included; undefined if none does, or if it has ended. */
+  readonly holder: (rootID: SessionID) => Effect.Effect<string | undefined, StorageError>
   /**
    * Acquires a tree that was due when you last asked, and returns whether it did: another process may have been faster, and is
    * not waited for. The tree is released soon unless you use it.
@@ -83,6 +85,13 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
   readonly onRenewed: (notify: (rootID: SessionID, left: number) => void) => void
   /** Calls a function whenever an idle tree was released. Nobody acquires it again before the function has ended. */
   readonly onReleased: (notify: (rootID: SessionID) => Effect.Effect<void>) => void
+  /** To be called when unfinished work of a held tree runs again. */
+  readonly continued: (rootID: SessionID) => void
+  /**
+   * Calls a function when unfinished work of another process continues here: `from` names that process, and is undefined if
+   * it left the tree. Once for each time that a tree is acquired, whatever it is acquired for.
+   */
+  readonly onTakenOver: (notify: (rootID: SessionID, from: string | undefined) => void) => void
   /**
    * Calls a function with the trees that were left because the storage was away for too long. Their work has to be resumed
    * once it is back, as after a crash.

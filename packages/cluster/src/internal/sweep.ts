@@ -55,19 +55,24 @@ const inOrder = (free: ReadonlyArray<SessionID>, isMine: (rootID: SessionID) => 
   return Effect.map(Random.shuffle(others), (shuffled) => [...own, ...shuffled])
 }
 
-/**
- * Looks for ever. `isMine` says what the engine assigns to this runner, `stay` tells the others that it is there, and `hasLeft`
- * which trees another runner is taking from this one.
- */
-export const sweep = (options: {
+/** What a look needs of the rest of a runner. */
+interface SweepOptions {
+  /** What the engine assigns to this runner. */
   readonly isMine: (rootID: SessionID) => boolean
+  /** Tells the others that it is there. */
   readonly stay: Effect.Effect<void>
   readonly takeUp: TakeUp
+  /** Whether another runner is taking a tree from this one. */
   readonly hasLeft: (rootID: SessionID) => Effect.Effect<boolean>
   readonly places: Places
   readonly bring: Bring
   readonly failures: Failures
-}) =>
+  /** Gets the trees that nobody holds, after each look. */
+  readonly free: (waiting: Waiting) => void
+}
+
+/** Looks for ever. */
+export const sweep = (options: SweepOptions) =>
   Effect.gen(function*() {
     const storage = yield* SessionStorage
     const leases = yield* Leases
@@ -125,7 +130,7 @@ export const sweep = (options: {
       const isFull = wanted >= limit
       const free = yield* leases.due(yield* storage.unfinished)
       yield* options.places.keep(new Set(free))
-      waiting = seenAgain(waiting, free, now)
+      options.free(waiting = seenAgain(waiting, free, now))
       const resting = yield* options.failures.resting(free)
       for (const rootID of yield* inOrder(free, options.isMine)) {
         if (resting.has(rootID)) continue

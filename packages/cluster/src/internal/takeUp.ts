@@ -19,14 +19,7 @@ export const makeTakeUp = (takeovers: Takeovers) =>
   ) => {
     const taken = Effect.flatMap(
       takeovers.lost(rootID, since),
-      (lost) =>
-        Effect.whenEffect(
-          session.resume(rootID).pipe(
-            Effect.zipRight(takeovers.taken(lost)),
-            Effect.zipRight(Effect.logInfo(`${rootID} was taken up: nobody worked in it`))
-          ),
-          claim
-        )
+      (lost) => Effect.whenEffect(takeovers.during(lost, session.resume(rootID)), claim)
     )
     return taken.pipe(
       Effect.map(Option.isSome),

@@ -1,6 +1,6 @@
 /** Resumes what earlier processes left unfinished, and leaves unfinished work to the next one. */
 import { Leases } from "@skein/core/Leases"
-import { Owner } from "@skein/core/Owner"
+import { addressOf, Owner } from "@skein/core/Owner"
 import { Session } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { isOutage } from "@skein/core/StorageError"
@@ -29,6 +29,18 @@ export const resumeAll = Effect.gen(function*() {
 /** How long to wait until trees that could not be resumed are tried again. */
 const pause = "1 second"
 
+/** Logs where a tree continues that another process has taken over meanwhile. */
+const logElsewhere = (rootID: SessionID) =>
+  Effect.flatMap(Leases, ({ holder }) => Effect.orElseSucceed(holder(rootID), () => undefined)).pipe(
+    Effect.flatMap((owner) =>
+      Effect.logInfo(
+        `${rootID} continues at ${
+          owner === undefined ? "another process" : addressOf(owner) ?? owner
+        }, which took it over while the storage was away from here`
+      )
+    )
+  )
+
 /** Resumes these trees, as far as they are unfinished; returns those to try again, because the storage is away. */
 const resumed = Effect.fnUntraced(function*(rootIDs: ReadonlySet<SessionID>) {
   const session = yield* Session
@@ -37,8 +49,13 @@ const resumed = Effect.fnUntraced(function*(rootIDs: ReadonlySet<SessionID>) {
     unfinished.filter((rootID) => rootIDs.has(rootID)),
     (rootID) =>
       session.resume(rootID).pipe(
+        Effect.zipRight(Effect.logInfo(`${rootID} continues here: the storage is back`)),
         Effect.as([]),
         Effect.catchIf((error) => error._tag === "StorageError" && isOutage(error), () => Effect.succeed([rootID])),
+        Effect.catchIf(
+          (error) => error._tag === "StorageError" && error.reason === "held",
+          () => Effect.as(logElsewhere(rootID), [])
+        ),
         Effect.catchAll((error) => Effect.as(Effect.logWarning(`${rootID} was not resumed`, error.message), []))
       ),
     { concurrency: atOnce }

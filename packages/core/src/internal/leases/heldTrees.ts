@@ -26,6 +26,8 @@ export interface Held {
   readonly lease: Lease
   /** Whether commands of the holder before may still run. */
   readonly lingers: boolean
+  /** Set until listeners know that unfinished work of another process continues here: that process, unless it left the tree. */
+  taken: { readonly from: string | undefined } | undefined
   /** When the last acknowledged renewal was sent; before the first one, when the tree was acquired. */
   renewed: Moment
   uses: number
@@ -39,7 +41,7 @@ export interface HeldTrees {
   readonly get: (rootID: SessionID) => Held | undefined
   readonly all: () => ReadonlyArray<Held>
   /** Adds a tree, which is released soon unless it is used. */
-  readonly keep: (lease: Lease, renewed: Moment, lingers?: boolean) => Held
+  readonly keep: (lease: Lease, renewed: Moment, before?: Pick<Held, "lingers" | "taken">) => Held
   /** Removes a tree; false if it is no longer held. */
   readonly drop: (tree: Held) => boolean
   /** Keeps a tree in use until you call the returned function. */
@@ -82,8 +84,8 @@ export const makeHeldTrees = (
     return {
       get: (rootID) => trees.get(rootID),
       all: () => [...trees.values()],
-      keep: (lease, renewed, lingers = false) => {
-        const tree: Held = { lease, lingers, renewed, uses: 0, lastUsed: now(), hasIdleTimer: false }
+      keep: (lease, renewed, before = { lingers: false, taken: undefined }) => {
+        const tree: Held = { lease, ...before, renewed, uses: 0, lastUsed: now(), hasIdleTimer: false }
         if (!trees.has(lease.rootID)) changeTrees(1)
         trees.set(lease.rootID, tree)
         startIdleTimer(tree)

@@ -15,6 +15,7 @@ import { Flights } from "./flights.ts"
 import { makeGuard } from "./guard.ts"
 import { type Held, type HeldTrees, makeHeldTrees, type Moment } from "./heldTrees.ts"
 import { heldElsewhere, longestStall, stalled } from "./leaseErrors.ts"
+import { makeLeaseListeners } from "./leaseListeners.ts"
 import { makeLeasePace, renewalInterval } from "./leasePace.ts"
 import { makeHealth } from "./makeHealth.ts"
 import { observe, type Observed } from "./observed.ts"
@@ -74,10 +75,7 @@ export const makeLeases = () =>
     /** Sessions that are being deleted, or were, until they leave memory. */
     const removed = new Set<SessionID>()
     const flights = new Flights(clock)
-    const staleListeners: Array<(rootID: SessionID) => Effect.Effect<void>> = []
-    const releaseListeners: Array<(rootID: SessionID) => Effect.Effect<void>> = []
-    const renewalListeners: Array<(rootID: SessionID, left: number) => void> = []
-    const outageListeners: Array<(rootIDs: ReadonlyArray<SessionID>) => void> = []
+    const { outage, register, released, renewed: toldRenewed, stale, takenOver } = makeLeaseListeners()
 
     const withLock = <B, E>(rootID: SessionID, effect: Effect.Effect<B, E>) => {
       let lock = locks.get(rootID)
@@ -105,8 +103,7 @@ export const makeLeases = () =>
         Effect.suspend(() => {
           const { lease } = tree
           if (tree.uses > 0 || !held.drop(tree)) return Effect.succeed(false)
-          const told = Effect.forEach(releaseListeners, (notify) => notify(lease.rootID), { discard: true })
-          return release([lease]).pipe(Effect.zipRight(told), Effect.as(true))
+          return release([lease]).pipe(Effect.zipRight(released(lease.rootID)), Effect.as(true))
         })
       ))
 
@@ -119,10 +116,6 @@ export const makeLeases = () =>
     )
     const held: HeldTrees = yield* makeHeldTrees((tree) => Effect.asVoid(releaseIdle(tree)))
 
-    /** Memory is out of date for a tree: it is read again on next use. */
-    const invalidate = (rootID: SessionID) =>
-      Effect.forEach(staleListeners, (forget) => forget(rootID), { discard: true })
-
     /** Ends what runs here of a lost tree, because of `error`. Forked, because a fiber of the tree may call it. */
     const lose = (tree: Held, error: StorageError, told: Effect.Effect<void>): boolean => {
       const { rootID } = tree.lease
@@ -131,7 +124,7 @@ export const makeLeases = () =>
       countLost()
       leaving.set(rootID, error)
       const ended = Effect.sync(() => void leaving.delete(rootID))
-      held.begin(Effect.zipRight(told, Effect.ensuring(invalidate(rootID), ended)))
+      held.begin(Effect.zipRight(told, Effect.ensuring(stale(rootID), ended)))
       return true
     }
 
@@ -155,7 +148,7 @@ export const makeLeases = () =>
         })
         if (lost.length === 0) return Effect.void
         const rootIDs = lost.map(({ lease }) => lease.rootID)
-        for (const notify of outageListeners) notify(rootIDs)
+        outage(rootIDs)
         return Effect.logError(
           `The storage is away (${error.message}) The work in ${lost.length} ${
             lost.length === 1 ? "tree" : "trees"
@@ -177,7 +170,7 @@ export const makeLeases = () =>
             const left = renewed.steady + length - steady(clock)
             for (const tree of some) {
               tree.renewed = renewed
-              for (const notify of renewalListeners) notify(tree.lease.rootID, left)
+              toldRenewed(tree.lease.rootID, left)
             }
           }),
           Effect.catchIf(
@@ -245,16 +238,17 @@ export const makeLeases = () =>
         const lingers = !isLeft && !(yield* owner.evict(found.owner, rootID))
         // Another process changed the tree since: forget it before anyone here uses it.
         const isKnown = epochs.get(rootID) === found.epoch && (found.owner ?? owner.id) === owner.id
-        if (!isKnown) yield* invalidate(rootID)
+        if (!isKnown) yield* stale(rootID)
         epochs.set(rootID, lease.epoch)
-        return held.keep(lease, renewed, lingers)
+        const taken = isKnown || found.owner === owner.id ? undefined : { from: found.owner }
+        return held.keep(lease, renewed, { lingers, taken })
       })
 
     /** Acquires a tree. Waits, since `since`, for a holder that may be about to release it, or may be dead. */
     const take = (rootID: SessionID, since: number, before?: Observed): Effect.Effect<() => void, StorageError> =>
       Effect.gen(function*() {
         const stored = yield* storage.lease(rootID)
-        if (Option.isNone(stored)) return yield* Effect.as(invalidate(rootID), () => {})
+        if (Option.isNone(stored)) return yield* Effect.as(stale(rootID), () => {})
         const found = stored.value
         if (!(yield* isFree(found))) {
           const observed = observe(found, elapsed(clock), before)
@@ -382,6 +376,8 @@ export const makeLeases = () =>
           return tree === undefined ? left : Effect.zipRight(renew([tree]), left)
         }),
       other,
+      holder: (rootID: SessionID) =>
+        Effect.suspend(() => held.get(rootID) === undefined ? other(rootID) : Effect.succeed(owner.id)),
       due: findDue,
       claim: (rootID: SessionID) => Effect.uninterruptible(withLock(rootID, claim(rootID))),
       failure: (rootID: SessionID) => leaving.get(rootID) ?? heldByAnother("hold", { rootID }),
@@ -393,16 +389,20 @@ export const makeLeases = () =>
           leaving.set(rootID, heldByAnother("hold", { rootID }))
           const writes = last()
           // Release only after everything of the tree has ended here.
-          return invalidate(rootID).pipe(
+          return stale(rootID).pipe(
             Effect.zipRight(writes.length === 0 ? Effect.void : storeLast(tree.lease, writes)),
             Effect.zipRight(release([tree.lease])),
             Effect.ensuring(Effect.sync(() => leaving.delete(rootID)))
           )
         }).pipe(Effect.uninterruptible),
-      onStale: (forget: (rootID: SessionID) => Effect.Effect<void>) => void staleListeners.push(forget),
-      onRenewed: (notify: (rootID: SessionID, left: number) => void) => void renewalListeners.push(notify),
-      onReleased: (notify: (rootID: SessionID) => Effect.Effect<void>) => void releaseListeners.push(notify),
-      onOutage: (notify: (rootIDs: ReadonlyArray<SessionID>) => void) => void outageListeners.push(notify)
+      continued: (rootID: SessionID) => {
+        const tree = held.get(rootID)
+        if (tree?.taken === undefined) return
+        const { from } = tree.taken
+        tree.taken = undefined
+        takenOver(rootID, from)
+      },
+      ...register
     }
     return { leases, storage: { ...storage, commit }, health: yield* makeHealth(watch, isShared) }
   })

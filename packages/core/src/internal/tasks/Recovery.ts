@@ -4,6 +4,7 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { Leases } from "../../Leases.ts"
 import type { SessionNotFound } from "../../SessionError.ts"
 import { heldByAnother, type StorageError } from "../../StorageError.ts"
 import type { Live } from "../live/Live.ts"
@@ -32,6 +33,7 @@ export class Recovery extends Context.Tag("@skein/core/internal/tasks/Recovery")
     Effect.gen(function*() {
       const table = yield* SessionTable
       const runner = yield* SessionRunner
+      const leases = yield* Leases
       const context = yield* servicesForLater<TaskServices>()
       /** The number of operations to run before the recovery of a tree, and a latch that opens after the last. */
       const before = new Map<SessionID, { count: number; readonly over: Effect.Latch }>()
@@ -54,9 +56,11 @@ export class Recovery extends Context.Tag("@skein/core/internal/tasks/Recovery")
             const over = Effect.unsafeMakeLatch()
             current.set(id, over)
             return restore(Effect.provide(recoverTree(root, asked, () => !before.has(id)), context)).pipe(
-              Effect.map((isDone) => {
-                if (isDone) root.markRecovered()
-                return isDone
+              Effect.map((how) => {
+                if (how === "interrupted") return false
+                root.markRecovered()
+                if (how === "continued") leases.continued(id)
+                return true
               }),
               Effect.ensuring(Effect.suspend(() => {
                 current.delete(id)

@@ -14,7 +14,7 @@ import { Journal } from "../../Journal.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { TaskRefused } from "../../TaskError.ts"
 import type { TaskProgress } from "../../TaskRequest.ts"
-import { startsLoop, stopsOf } from "../../Unfinished.ts"
+import { hasOpenTurn, startsLoop, stopsOf } from "../../Unfinished.ts"
 import { endPromise, keptFor } from "../budget/reservations.ts"
 import { disposeOf } from "../calls/reportedRuns.ts"
 import { closeStopped, closeTurn } from "../conversation/closeTurn.ts"
@@ -224,8 +224,8 @@ const startForUnread = Effect.fnUntraced(
 )
 
 /**
- * Recovers the tree of a root, for any session of it. Returns false if it ended early because `mayContinue` turned
- * false.
+ * Recovers the tree of a root, for any session of it. Ends early, as `interrupted`, if `mayContinue` turns false; else says
+ * whether there was unfinished work.
  */
 export const recoverTree = Effect.fnUntraced(function*(root: Live, asked: Live, mayContinue: () => boolean) {
   const runner = yield* SessionRunner
@@ -233,23 +233,24 @@ export const recoverTree = Effect.fnUntraced(function*(root: Live, asked: Live, 
   const rootID = root.info.id
   const all = (yield* storage.runs({ rootID })).rows
   const runs = all.filter(({ state }) => state !== "settled")
-  const infos = new Map((yield* storage.sessions({ rootID })).rows.map((info) => [info.id, info]))
+  const { rows: before } = yield* storage.sessions({ rootID })
+  const infos = new Map(before.map((info) => [info.id, info]))
   const ofRuns = new Set(runs.map(({ taskID }) => taskID))
   // Stopped sessions come first, with everything that they requested.
   const kept: Array<TaskRun> = []
   for (const row of [...runs.filter(({ stop }) => stop), ...runs.filter(({ stop }) => !stop)]) {
-    if (!mayContinue()) return false
+    if (!mayContinue()) return "interrupted" as const
     if (yield* Effect.catchAll(settleOrKeep(row, infos), logFailure(row))) kept.push(row)
   }
   // From the bottom up: a run that continued before its own background tasks would settle without them.
   const depthOf = ({ taskID }: TaskRun) => infos.get(taskID)?.depth ?? 0
   for (const row of kept.toSorted((a, b) => depthOf(b) - depthOf(a))) {
-    if (!mayContinue()) return false
+    if (!mayContinue()) return "interrupted" as const
     yield* Effect.catchAll(continueRun(row, undefined), logFailure(row))
   }
   for (const row of all) if (row.cleanup === "delete") yield* dispose(row)
   for (const info of infos.values()) {
-    if (!mayContinue()) return false
+    if (!mayContinue()) return "interrupted" as const
     if (info.parentID !== undefined && !ofRuns.has(info.id)) yield* startForUnread(info, infos, all)
     const { turn } = info
     if (turn === undefined || (turn.ended !== undefined && !isStopping(info))) continue
@@ -259,8 +260,11 @@ export const recoverTree = Effect.fnUntraced(function*(root: Live, asked: Live, 
     // The turn of a task continues when its run has its slot.
     else if (!ofRuns.has(info.id)) yield* runner.resume(live)
   }
-  if (!mayContinue()) return false
+  if (!mayContinue()) return "interrupted" as const
   if (!ofRuns.has(asked.info.id)) yield* runner.resume(asked)
   if (asked !== root) yield* runner.resume(root)
-  return true
+  const wasLeft = runs.length > 0 || before.some(hasOpenTurn)
+  return wasLeft || root.running !== undefined || asked.running !== undefined
+    ? "continued" as const
+    : "nothing left" as const
 })
