@@ -6,7 +6,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import { MessageID } from "@skein/domain/Id"
 import { SessionInfo, SessionSummary } from "@skein/domain/SessionInfo"
 import { Todo } from "@skein/domain/Todo"
-import { ListedSession, TreeSnapshot } from "@skein/domain/TreeSnapshot"
+import { ListedSession, ShownSession, TreeSnapshot } from "@skein/domain/TreeSnapshot"
 import * as Schema from "effect/Schema"
 import {
   ChangeSession,
@@ -48,11 +48,20 @@ const waiting = Schema.Struct({ unattended: flag })
 
 const reading = [
   HttpApiEndpoint.get("list", "/v1/sessions")
-    .setUrlParams(Schema.Struct({ ...page, projectID: Schema.optional(Schema.String) }))
+    .setUrlParams(
+      Schema.Struct({
+        ...page,
+        projectID: Schema.optional(Schema.String),
+        directory: Schema.optional(Schema.String)
+      })
+    )
     .addSuccess(pageOf(RootSession))
-    .annotateContext(about("Lists the root sessions, newest change first")),
-  HttpApiEndpoint.get("get", "/v1/sessions/:id").setPath(id).addSuccess(ListedSession)
-    .annotateContext(about("Reads a session")),
+    .annotateContext(about(
+      "Lists the root sessions, newest change first",
+      "Of all projects, or with `projectID` of one; with `directory`, of the project of that directory on the server."
+    )),
+  HttpApiEndpoint.get("get", "/v1/sessions/:id").setPath(id).addSuccess(ShownSession)
+    .annotateContext(about("Reads a session, with what it does now and who holds its tree")),
   HttpApiEndpoint.get("children", "/v1/sessions/:id/children").setPath(id)
     .addSuccess(Schema.Struct({ items: Schema.Array(ListedSession) }))
     .annotateContext(about("Lists the sessions directly below a session")),

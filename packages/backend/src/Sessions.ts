@@ -9,7 +9,7 @@ import type { ModelRef } from "@skein/domain/Model"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { MessageWithParts, Part, PartInput } from "@skein/domain/Part"
 import type { SessionInfo, SessionSummary } from "@skein/domain/SessionInfo"
-import type { ListedSession } from "@skein/domain/TreeSnapshot"
+import type { ListedSession, ShownSession } from "@skein/domain/TreeSnapshot"
 import type { Usage } from "@skein/domain/Usage"
 import type * as Effect from "effect/Effect"
 import type { BackendError } from "./BackendError.ts"
@@ -86,10 +86,11 @@ export type Identified = "sessions" | "tasks" | "runs"
 export interface Sessions {
   /** Creates a root session. */
   readonly create: (options: NewSession) => Effect.Effect<SessionInfo, BackendError>
-  readonly get: (id: SessionID) => Effect.Effect<ListedSession, BackendError>
-  /** The root sessions, latest change first; by default 50. */
+  readonly get: (id: SessionID) => Effect.Effect<ShownSession, BackendError>
+  /** The root sessions, latest change first; by default 50. `directory` stands for its project, where the backend is. */
   readonly list: (filter?: {
     readonly projectID?: string
+    readonly directory?: string
     readonly limit?: number
   }) => Effect.Effect<ReadonlyArray<ListedSession>, BackendError>
   /** The ids with this prefix, in order, at most `limit`. */

@@ -1,5 +1,6 @@
 /** Names the process that holds sessions, knows whether the processes of other owners still exist, and ends their commands. */
 import { Ids, type SessionID } from "@skein/domain/Id"
+import type { Holder } from "@skein/domain/TreeSnapshot"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -29,6 +30,16 @@ export const hostOf = (owner: string): string | undefined => machineOfOwner(owne
 export const pidOf = (owner: string): number | undefined => {
   const pid = parts.exec(owner)?.[2]
   return pid === undefined ? undefined : Number(pid)
+}
+
+/** What people see of an owner. */
+export const holderOf = (owner: string): Holder => {
+  const [url, host, pid] = [addressOf(owner), hostOf(owner), pidOf(owner)]
+  return {
+    ...(url === undefined ? {} : { url }),
+    ...(host === undefined ? {} : { host }),
+    ...(pid === undefined ? {} : { pid })
+  }
 }
 
 /** This process, among those that share a storage. */

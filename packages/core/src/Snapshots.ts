@@ -3,10 +3,10 @@ import type { SessionID } from "@skein/domain/Id"
 import { isPersonPrompt, waitingOf } from "@skein/domain/InboxRow"
 import { modeOf } from "@skein/domain/Mode"
 import type { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
-import type { ListedSession, PendingAsk, TreeSnapshot } from "@skein/domain/TreeSnapshot"
+import type { ListedSession, PendingAsk, ShownSession, TreeSnapshot } from "@skein/domain/TreeSnapshot"
 import * as Effect from "effect/Effect"
 import { Leases } from "./Leases.ts"
-import { addressOf } from "./Owner.ts"
+import { addressOf, holderOf } from "./Owner.ts"
 import { Permission } from "./Permission.ts"
 import { Question } from "./Question.ts"
 import { Session } from "./Session.ts"
@@ -41,6 +41,14 @@ const withStatus = (info: SessionInfo, status: SessionStatus): ListedSession => 
 /** A session with what it does now, and a root with its mode, also where that is the usual one. */
 export const listed = (info: SessionInfo): Effect.Effect<ListedSession, StorageError, Leases | Session> =>
   Effect.map(statusOf(info, elsewhere(info.rootID)), (status) => withStatus(info, status))
+
+/** The same with who holds its tree. */
+export const shown = (info: SessionInfo): Effect.Effect<ShownSession, StorageError, Leases | Session> =>
+  Effect.zipWith(
+    listed(info),
+    Effect.flatMap(Leases, ({ holder }) => holder(info.rootID)),
+    (session, owner) => owner === undefined ? session : { ...session, holder: holderOf(owner) }
+  )
 
 /** The questions that wait, of one tree or of all: those for permission first, each kind oldest first. */
 export const pendingAsks = Effect.fnUntraced(function*(rootID?: SessionID) {

@@ -11,6 +11,20 @@ export const ListedSession = Schema.Struct({ ...SessionInfo.fields, status: Sess
 /** The type of a listed session. */
 export interface ListedSession extends Schema.Schema.Type<typeof ListedSession> {}
 
+/** The process that holds a tree, as far as its name tells. It has a URL if it is a server of a cluster. */
+export const Holder = Schema.Struct({
+  url: Schema.optional(Schema.String),
+  host: Schema.optional(Schema.String),
+  pid: Schema.optional(Schema.Int)
+})
+/** The type of a holder. */
+export interface Holder extends Schema.Schema.Type<typeof Holder> {}
+
+/** A session with what it does now, and who holds its tree if anybody does. */
+export const ShownSession = Schema.Struct({ ...ListedSession.fields, holder: Schema.optional(Holder) })
+/** The type of a shown session. */
+export interface ShownSession extends Schema.Schema.Type<typeof ShownSession> {}
+
 /** A question that waits for a person: for permission, or of an agent. */
 export const PendingAsk = Schema.Union(
   Schema.Struct({ type: Schema.Literal("permission"), ...PermissionRequest.fields }),

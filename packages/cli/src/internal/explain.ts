@@ -67,6 +67,7 @@ const explainError = (error: CommandError): Explained => {
   const reason = "reason" in error ? String(error.reason) : ""
   const isUsage = usage.has(error._tag)
     || (error._tag === "StorageError" && unusable.has(reason))
+    || (error._tag === "ProjectUnavailable" && reason === "no_directory")
     || ((error._tag === "SummaryFailed" || error._tag === "CompactionFailed") && reason !== "model")
   return {
     // Distinguish a session or database that another process took over from a full disk.

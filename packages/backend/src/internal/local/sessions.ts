@@ -3,7 +3,7 @@ import { Session } from "@skein/core/Session"
 import { exportTree } from "@skein/core/SessionArchive"
 import { findSession } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
-import { listed } from "@skein/core/Snapshots"
+import { listed, shown } from "@skein/core/Snapshots"
 import { StorageError } from "@skein/core/StorageError"
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
@@ -40,12 +40,13 @@ export const makeSessions = (
   return {
     create: (options: NewSession) =>
       Effect.flatMap(projectOf(options.directory), (projectID) => session.create({ ...options, projectID })),
-    get: (id) => given(Effect.flatMap(findSession(id), listed)),
-    list: (filter = {}) =>
-      given(Effect.flatMap(
-        storage.sessions({ limit: usual, ...filter, roots: true }),
-        ({ rows }) => Effect.forEach(rows, listed)
-      )),
+    get: (id) => given(Effect.flatMap(findSession(id), shown)),
+    list: ({ directory, ...filter } = {}) =>
+      given(Effect.gen(function*() {
+        const ofProject = directory === undefined ? {} : { projectID: yield* projectOf(directory) }
+        const { rows } = yield* storage.sessions({ limit: usual, ...ofProject, ...filter, roots: true })
+        return yield* Effect.forEach(rows, listed)
+      })),
     ids: (of, start, limit) => storage.ids(of, start, limit),
     children: (id) => given(Effect.flatMap(session.children(id), (rows) => Effect.forEach(rows, listed))),
     messages: (id, newest) => session.messages(id, newest),

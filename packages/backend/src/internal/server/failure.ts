@@ -58,7 +58,7 @@ const renamed: Readonly<Record<string, { readonly tag: BackendTag; readonly reas
   AskNotFound: { tag: "PermissionNotFound" },
   HeldElsewhere: { tag: "StorageError", reason: "held" },
   IdempotencyKeyReused: { tag: "PromptInvalid" },
-  NoDirectory: { tag: "ProjectUnavailable" },
+  NoDirectory: { tag: "ProjectUnavailable", reason: "no_directory" },
   ServerLeaving: { tag: "ServerGone" },
   StorageUnavailable: { tag: "StorageError" },
   TaskNotFound: { tag: "TaskRefused", reason: "not_found" }

@@ -70,7 +70,7 @@ const waiting = ({ unattended: until }: Pick<NewPrompt, "unattended">) =>
   until === undefined ? {} : { unattended: "true" } as const
 
 /** The root sessions, read in pages. */
-const makeList = ({ call }: Link): Sessions["list"] => ({ limit = usual, projectID } = {}) =>
+const makeList = ({ call }: Link): Sessions["list"] => ({ directory, limit = usual, projectID } = {}) =>
   Effect.gen(function*() {
     const found: Array<ListedSession> = []
     let cursor: string | undefined
@@ -80,6 +80,7 @@ const makeList = ({ call }: Link): Sessions["list"] => ({ limit = usual, project
           urlParams: {
             limit: Math.min(pageSize, limit - found.length),
             ...(projectID === undefined ? {} : { projectID }),
+            ...(directory === undefined ? {} : { directory }),
             ...(cursor === undefined ? {} : { cursor })
           }
         }))

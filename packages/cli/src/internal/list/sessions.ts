@@ -24,6 +24,7 @@ import type { AttachFlags } from "../attach/attach.ts"
 import { readable, withSession } from "../attach/database.ts"
 import { among, sessionOf } from "../ids.ts"
 import { directoryOf, projectOf } from "../place.ts"
+import { findHolder, holderText } from "./holder.ts"
 import { awaitedHost, continueText, interrupted } from "./interrupted.ts"
 import { formatTime, printList } from "./print.ts"
 import { workspaceLines } from "./workspaceText.ts"
@@ -160,13 +161,20 @@ export const showSession = ({ flags, operands: [id = ""] }: {
     const children = yield* store.sessions({ parentID: session.id })
     yield* warnUnreadable([...messages.unreadable, ...children.unreadable])
     const isInterrupted = (yield* interrupted([session])).has(session.rootID)
+    const holder = yield* findHolder(session)
     if (flags.format === "json") {
-      const found = { session, messages: messages.rows, children: children.rows }
+      const found = {
+        session,
+        ...(holder === undefined ? {} : { holder }),
+        messages: messages.rows,
+        children: children.rows
+      }
       stdio.out(`${JSON.stringify(isInterrupted ? { ...found, interrupted: true } : found, undefined, 2)}\n`)
       return ExitCode.done
     }
     stdio.out(`${escapeLine(session.title)}\n${session.id} in ${escapeLine(session.directory)}\n\n`)
     if (session.parentID === undefined) stdio.out(`mode: ${modeOf(session)}\n\n`)
+    if (holder !== undefined) stdio.out(`held by: ${holderText(holder)}\n\n`)
     for (const line of workspaceLines(session)) stdio.out(`${line}\n\n`)
     if (isInterrupted) stdio.out(`${leftText(session.rootID, yield* awaitedHost(session.rootID))}\n\n`)
     const { budget, summary } = session

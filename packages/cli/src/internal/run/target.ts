@@ -9,25 +9,27 @@ import * as NodeOwner from "@skein/tools/NodeOwner"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import { resolve } from "node:path"
 import type { CommandError } from "../../CommandSpec.ts"
 import { UsageError } from "../../UsageError.ts"
 import { sessionOf, sessionOn } from "../ids.ts"
-import { checkDirectory, directoryOf, projectOf } from "../place.ts"
+import { checkDirectory, currentDirectory, directoryOf, projectOf } from "../place.ts"
 
 /** The target of a prompt. */
 export interface Target {
   /** Absent if a new session is needed. */
   readonly session: SessionInfo | undefined
   readonly directory: string
-  readonly projectID: string
 }
 
 /** Looks up sessions: in the database, or on a server. */
 export interface Lookup {
   /** The session with this id or prefix. */
   readonly named: (given: string) => Effect.Effect<SessionInfo, CommandError>
-  /** The root session of a project that changed last. */
-  readonly newest: (projectID: string) => Effect.Effect<SessionInfo | undefined, CommandError>
+  /** The directory that `--dir` means, by default the current one. */
+  readonly directory: (given: string | undefined) => Effect.Effect<string, CommandError>
+  /** The root session that changed last, in the project of a directory. */
+  readonly newest: (directory: string) => Effect.Effect<SessionInfo | undefined, CommandError>
   readonly get: (id: SessionInfo["id"]) => Effect.Effect<SessionInfo | undefined, CommandError>
   /** Fails if a session cannot work here, given the root of its tree. */
   readonly check: (session: SessionInfo, root: SessionInfo) => Effect.Effect<void, CommandError>
@@ -57,8 +59,13 @@ export const inStorage: Effect.Effect<Lookup, never, DataDirs | SessionStorage> 
   const dirs = yield* DataDirs
   return {
     named: (given) => Effect.provideService(sessionOf(given), SessionStorage, storage),
-    newest: (projectID) =>
-      Effect.map(storage.sessions({ projectID, roots: true, limit: 1 }), ({ rows: [newest] }) => newest),
+    directory: directoryOf,
+    newest: (directory) =>
+      Effect.flatMap(
+        projectOf(directory),
+        (projectID) =>
+          Effect.map(storage.sessions({ projectID, roots: true, limit: 1 }), ({ rows: [newest] }) => newest)
+      ),
     get: (id) => Effect.map(storage.session(id), Option.getOrUndefined),
     check: (session, root) => Effect.provideService(checkHost(session, root), DataDirs, dirs)
   }
@@ -67,7 +74,9 @@ export const inStorage: Effect.Effect<Lookup, never, DataDirs | SessionStorage> 
 /** Looks them up on a backend. */
 export const onBackend = (backend: typeof Backend.Service): Lookup => ({
   named: (given) => sessionOn(backend, given),
-  newest: (projectID) => Effect.map(backend.sessions.list({ projectID, limit: 1 }), ([newest]) => newest),
+  // Only the server knows what is on its machine.
+  directory: (given) => Effect.map(currentDirectory, (directory) => resolve(directory, given ?? ".")),
+  newest: (directory) => Effect.map(backend.sessions.list({ directory, limit: 1 }), ([newest]) => newest),
   get: (id) => backend.sessions.get(id),
   // A server of another host says itself what it lacks.
   check: (session, root) => isHere(root) ? checkDirectory(session.directory, unusable(session)) : Effect.void
@@ -76,16 +85,16 @@ export const onBackend = (backend: typeof Backend.Service): Lookup => ({
 const existing = Effect.fnUntraced(function*(
   session: SessionInfo,
   given: string | undefined,
-  { check, get }: Pick<Lookup, "check" | "get">
+  { check, directory, get }: Pick<Lookup, "check" | "directory" | "get">
 ) {
-  if (given !== undefined && (yield* directoryOf(given)) !== session.directory) {
+  if (given !== undefined && (yield* directory(given)) !== session.directory) {
     return yield* new UsageError({
       message:
         `--dir cannot move ${session.id}, which works in ${session.directory}. Leave --dir out, or begin a new session.`
     })
   }
   yield* check(session, session.id === session.rootID ? session : (yield* get(session.rootID)) ?? session)
-  return { session, directory: session.directory, projectID: session.projectID } satisfies Target
+  return { session, directory: session.directory } satisfies Target
 })
 
 /** Finds the session that the flags name, or the place for a new one. */
@@ -107,14 +116,13 @@ export const findTarget = Effect.fnUntraced(function*(flags: {
     }
     return yield* existing(yield* named(flags.session), flags.dir, lookup)
   }
-  const directory = yield* directoryOf(flags.dir)
-  const projectID = yield* projectOf(directory)
-  if (!flags.continue) return { session: undefined, directory, projectID } satisfies Target
-  const newest = yield* newestOf(projectID)
+  const directory = yield* lookup.directory(flags.dir)
+  if (!flags.continue) return { session: undefined, directory } satisfies Target
+  const newest = yield* newestOf(directory)
   if (newest === undefined) {
     return yield* new UsageError({
       message:
-        `There is no session in ${projectID} to continue. Leave --continue out to begin one; \`skein sessions --all\` lists those of other projects.`
+        `There is no session in the project of ${directory} to continue. Leave --continue out to begin one; \`skein sessions --all\` lists those of other projects.`
     })
   }
   return yield* existing(newest, undefined, lookup)

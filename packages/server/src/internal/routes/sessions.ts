@@ -7,7 +7,7 @@ import { attended } from "@skein/core/BegunPrompt"
 import { Session } from "@skein/core/Session"
 import { findSession } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
-import { listed, snapshotOf } from "@skein/core/Snapshots"
+import { listed, shown, snapshotOf } from "@skein/core/Snapshots"
 import { MessageID, SessionID } from "@skein/domain/Id"
 import { SessionSummary } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
@@ -37,14 +37,23 @@ const readCursor = <A>(cursor: string | undefined, read: (text: string) => A | u
   return found === undefined ? Effect.fail(badCursor()) : Effect.succeed(found)
 }
 
+/** The project whose sessions are listed; undefined for those of all. */
+const listedProject = Effect.fnUntraced(function*(directory: string | undefined, projectID: string | undefined) {
+  if (directory === undefined || projectID !== undefined) return projectID
+  const { options } = yield* ServerState
+  return yield* options.projectOf(yield* checkDirectory(directory))
+})
+
 const list = Effect.fnUntraced(function*(
-  { cursor, limit = usual, projectID }: {
+  { cursor, directory, limit = usual, projectID: given }: {
     readonly cursor?: string | undefined
+    readonly directory?: string | undefined
     readonly limit?: number | undefined
     readonly projectID?: string | undefined
   }
 ) {
   const storage = yield* SessionStorage
+  const projectID = yield* listedProject(directory, given)
   const after = yield* readCursor(cursor, sessionCursor.read)
   const { rows } = yield* asProblem(storage.sessions({
     roots: true,
@@ -183,7 +192,7 @@ const rest = Effect.fnUntraced(function*(given: string, isAttended: boolean) {
 export const sessionRoutes = HttpApiBuilder.group(Api, "sessions", (handlers) =>
   handlers
     .handle("list", ({ urlParams }) => list(urlParams))
-    .handle("get", ({ path }) => asProblem(Effect.flatMap(findSession(path.id), listed)))
+    .handle("get", ({ path }) => asProblem(Effect.flatMap(findSession(path.id), shown)))
     .handle("children", ({ path }) =>
       Effect.flatMap(
         withSession(path.id, (session, id) => session.children(id)),

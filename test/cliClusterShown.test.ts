@@ -1,0 +1,95 @@
+/** What commands show of a cluster, and what they stop there, also without its database; and that each takeover is counted. */
+import type { ClusterStatus } from "@skein/cluster/ClusterStatus"
+import { afterAll, expect, it, vi } from "vitest"
+import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { atEnd } from "./support/atEnd.ts"
+import { sandbox } from "./support/cli.ts"
+import { startCluster } from "./support/cluster.ts"
+import { startServer } from "./support/server.ts"
+import { until } from "./support/until.ts"
+
+vi.setConfig({ testTimeout: 120_000 })
+
+const postgres = await startPostgres().catch((error: unknown) => String(error))
+
+it("a server that is in no cluster says so to who asks it for its cluster", async () => {
+  const at = sandbox()
+  atEnd(at.remove)
+  const server = await startServer(at)
+  atEnd(async () => {
+    server.child.kill("SIGKILL")
+    await server.ended
+  })
+  const { code, stderr } = await at.run(["cluster", "status", `--attach=${server.url}`])
+  expect([code, stderr]).toEqual([2, expect.stringContaining("in no cluster")])
+  const file = await at.run(["cluster", "status"])
+  expect([file.code, file.stderr]).toEqual([2, expect.stringContaining("--attach=URL")])
+})
+
+if (typeof postgres === "string") {
+  it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
+} else {
+  afterAll(postgres.stop)
+
+  it("any server tells who is there and who holds a tree, and stops that tree", async () => {
+    const { db, first, id, second, third } = await startCluster(postgres)
+    const runners = [first, second, third].map(({ url }) => url)
+    const asked = await third.at.run(["cluster", "status", "--format", "json", `--attach=${third.url}`])
+    expect(JSON.parse(asked.stdout).runners.map(({ url }: { readonly url: string }) => url)).toEqual(runners)
+    const table = await third.at.run(["cluster", "status", `--attach=${third.url}`])
+    expect(table).toMatchObject({ code: 0, stdout: expect.stringContaining(first.url) })
+
+    const held = new RegExp(`^held by: ${first.url} \\(process ${first.pid} on the host \\S+\\)$`, "m")
+    expect((await second.at.run(["sessions", "show", id, ...db])).stdout).toMatch(held)
+    expect((await third.at.run(["sessions", "show", id, `--attach=${third.url}`])).stdout).toMatch(held)
+    const shown = await second.at.run(["sessions", "show", id, "--format", "json", ...db])
+    expect(JSON.parse(shown.stdout).holder).toMatchObject({ url: first.url, pid: first.pid })
+
+    // This program does not reach the server: it has another token.
+    const refused = await sandboxed().run(["sessions", "stop", id, "--attach=off", ...db])
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(`stop ${id} --attach=${first.url}`)])
+    const stopped = await third.at.run(["sessions", "stop", id, `--attach=${third.url}`])
+    expect(stopped).toMatchObject({ code: 0, stdout: expect.stringContaining("Stopped, with everything below it") })
+    const rested = await third.at.run(["sessions", "show", id, `--attach=${third.url}`])
+    expect(rested).toMatchObject({ code: 0, stdout: expect.not.stringContaining("held by: ") })
+  })
+
+  const sandboxed = () => {
+    const at = sandbox()
+    atEnd(at.remove)
+    return at
+  }
+
+  it.each(["SIGKILL", "SIGTERM"] as const)(
+    "a tree that a client's request takes over after %s is counted, with where it was",
+    async (signal) => {
+      const { db, first, id, llm, second, third } = await startCluster(postgres, ["--verbose"])
+      // The look for trees that nobody holds leaves this one alone.
+      await postgres.query(
+        new URL(db[1] ?? "").pathname.slice(1),
+        "INSERT INTO skein.cluster_failure VALUES ($1, 1, '', '', clock_timestamp() + interval '1 hour')",
+        [id]
+      )
+      first.child.kill(signal)
+      await first.ended
+      const rest = second.send(`/v1/sessions/${id}/rest`)
+      await llm.asked(2)
+      await rest
+      const statusAt = async (): Promise<ClusterStatus> => (await third.send("/v1/cluster")).json
+      const { runners, takeovers } = await until(async () => {
+        const status = await statusAt()
+        return status.runners.some(({ load }) => load.takeovers > 0) ? status : undefined
+      })
+      expect(takeovers).toMatchObject([{ rootID: id, ...(signal === "SIGKILL" ? { from: first.url } : {}) }])
+      expect(runners.map(({ load }) => load.takeovers).toSorted()).toEqual(
+        runners.map((_, at) => at === runners.length - 1 ? 1 : 0)
+      )
+      const taker = [second, third].find(({ url }) => url === takeovers[0]?.to)
+      expect(taker?.output()).toMatch(
+        signal === "SIGKILL"
+          ? new RegExp(`${id} was taken up: it worked at ${first.url}, which was last seen [\\d.]+ s before`)
+          : `${id} was taken up: the server before left it`
+      )
+    }
+  )
+}
