@@ -258,6 +258,9 @@ export const Server = Schema.Struct({
   started: Schema.Number,
   /** The directory in which it was started, if any. */
   directory: Schema.optional(Schema.String),
+  /** The host on which it runs, and what tells that from others of its name, as far as its system knows. */
+  host: Schema.optional(Schema.String),
+  machine: Schema.optional(Schema.String),
   /** Whether it is one of several on its database. */
   cluster: Schema.Boolean
 })

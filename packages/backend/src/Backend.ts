@@ -1,4 +1,5 @@
 /** Owns what a front end works on: sessions, their events, questions and tasks, wherever they run. */
+import type { Machine } from "@skein/core/Machine"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Asking } from "./Asking.ts"
@@ -21,6 +22,8 @@ export class Backend extends Context.Tag("@skein/backend/Backend")<Backend, {
   readonly asks: Asking
   readonly tasks: TaskControl
   readonly projects: ProjectFacts
+  /** The machine on which new sessions work; undefined if it is that of this process, or not known. */
+  readonly machine: Effect.Effect<Machine | undefined, BackendError>
   /** Fails if the stored data is gone, for example because the database file was deleted. */
   readonly intact: Effect.Effect<void, BackendError>
 }>() {}

@@ -49,6 +49,7 @@ export const layer = (
         asks: makeAsks(local, yield* Permission, yield* Question),
         tasks: makeTaskControl(local, yield* Tasks, storage),
         projects: makeProjects(local, yield* Command),
+        machine: Effect.succeed(undefined),
         intact: storage.intact ?? Effect.void
       }
     })

@@ -42,6 +42,10 @@ export const layer = (options: ServerOptions): Layer.Layer<Backend, never, HttpC
         asks: makeAsks(link),
         tasks: makeTaskControl(link),
         projects: makeProjects(link),
+        machine: Effect.map(
+          link.call("may be sent again", ({ server }) => server.about()),
+          ({ host, machine }) => host === undefined ? undefined : { host, machine }
+        ),
         intact: intactOf(link)
       }
     })

@@ -29,12 +29,23 @@ export interface NamesChecked {
   readonly notes: ReadonlyArray<string>
 }
 
+/** What names in a prompt are about. */
+export interface NamesPlace {
+  readonly directory: string
+  /** The session that is open. */
+  readonly session: SessionID | undefined
+  /** Whether its files are on the machine that the person sits at. */
+  readonly seesFiles: boolean
+}
+
 /** What a session needs of the machine that the person sits at. */
 export interface SessionHost {
   /** The names of the files below a directory, ignored ones left out. */
   readonly files: (directory: string) => Effect.Effect<ReadonlyArray<string>>
   /** What is wrong with the names behind `@` in a text: why it should not be sent, or what is worth knowing. */
-  readonly check: (directory: string, text: string) => Effect.Effect<NamesChecked>
+  readonly check: (place: NamesPlace, text: string) => Effect.Effect<NamesChecked>
+  /** Whether this is that machine. */
+  readonly isHere: (machine: { readonly host: string; readonly machine?: string | undefined }) => boolean
   /** The text of a file below a directory; undefined where there is none, or it lies elsewhere. */
   readonly read: (directory: string, name: string) => Effect.Effect<string | undefined>
   /** Gives a file below a directory this text, or deletes it. */

@@ -13,6 +13,8 @@ import { UsageError } from "../../UsageError.ts"
 export interface Naming {
   readonly directory: string
   readonly projects: ProjectFacts
+  /** Whether the files of the directory are on this machine. If not, only the server can look for them. */
+  readonly seesFiles: boolean
 }
 
 /** How many names are checked: a prompt may quote a text with many of them. */
@@ -49,16 +51,21 @@ export const checkSlash = Effect.fnUntraced(function*(written: string, { directo
 const isSubagent = ({ hidden, mode }: AgentInfo): boolean => !hidden && mode !== "primary"
 
 /** What is wrong with a name; undefined if it is a subagent or a file. `refuse`: it was surely meant as one of them. */
-const faultOf = Effect.fnUntraced(function*(name: string, { directory, projects }: Naming) {
+const faultOf = Effect.fnUntraced(function*(name: string, { directory, projects, seesFiles }: Naming) {
   // What resources there are, only their server knows.
   if (Command.resourceOf(name) !== undefined) return undefined
   const { agents } = yield* projects.agents(directory)
   if (agents.some((agent) => agent.name === name && isSubagent(agent))) return undefined
   const home = yield* Effect.orElseSucceed(Config.withDefault(Config.string("HOME"), "~"), () => "~")
   const path = resolve(directory, name.startsWith("~/") ? join(home, name.slice(2)) : name)
-  if (yield* exists(path)) return undefined
+  if (seesFiles && (yield* exists(path))) return undefined
   const wrong = yield* Effect.flip(projects.agent(directory, name)).pipe(Effect.orElseSucceed(() => undefined))
   if (wrong?.reason === "broken") return { refuse: true, says: wrong.message }
+  if (!seesFiles) {
+    return filePattern.test(name)
+      ? { refuse: false, says: `@${name} is looked for on the server. If it is not there, it is sent as text.` }
+      : undefined
+  }
   const siblings = yield* namesBelow(dirname(path))
   const file = similar(basename(path), siblings)
   const meant = similar(name, agents.filter(isSubagent).map((agent) => agent.name))

@@ -26,6 +26,7 @@ import type { Presenter } from "./presenter.ts"
 import type { Progress } from "./progress.ts"
 import { type Answering, type Asked, commandOf, prompt, type RunInput } from "./prompt.ts"
 import { type InterruptedTask, nothing, ofTimeout, ofTurn, withContinuing, withInterrupted } from "./result.ts"
+import { seesFiles } from "./seesFiles.ts"
 import type { Shown } from "./shownAs.ts"
 import { onBackend, type Target } from "./target.ts"
 import { answered, runTurn } from "./turn.ts"
@@ -109,7 +110,11 @@ const checked = Effect.fnUntraced(function*(
   const asked = yield* reading
   const command = asked === undefined
     ? undefined
-    : yield* commandOf(asked, { projects, directory: target.directory }, presenter.note)
+    : yield* commandOf(
+      asked,
+      { projects, directory: target.directory, seesFiles: yield* seesFiles(target.session) },
+      presenter.note
+    )
   return { agents, agent, defaultAgent, model, modelNote: said, asked, command }
 })
 

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { backendOf } from "../attach/attach.ts"
 import type { Found } from "../attach/findServer.ts"
+import { seesFiles } from "../run/seesFiles.ts"
 import { findTarget, onBackend } from "../run/target.ts"
 import { type Opening, openOver } from "./ground.ts"
 
@@ -13,9 +14,9 @@ export const openAttached = Effect.fnUntraced(function*(opening: Opening, found:
   return yield* Effect.provide(
     Effect.gen(function*() {
       const target = yield* findTarget({ ...opening.input.flags, fork: false }, onBackend(yield* Backend))
-      return yield* openOver(opening, target, [
+      const note =
         `Attached to the server at ${found.server.url}: its environment, config and trust apply. --attach=off works without it.`
-      ])
+      return yield* openOver(opening, target, [note], yield* seesFiles(target.session))
     }),
     context
   )

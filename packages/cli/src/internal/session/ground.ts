@@ -40,17 +40,18 @@ const noKey = [
   "A model of your own machine works without a key: see `skein models` and docs/models.md."
 ].join("\n")
 
-/** Opens a session over a backend, and says how to come back to it once it was left. */
+/** Opens a session over a backend; `seesFiles` if its directory is on this machine. Says how to come back to it once it was left. */
 export const openOver = Effect.fnUntraced(function*(
   { input: { flags, operands }, mode, model, seat }: Opening,
   { directory, session }: Pick<Target, "directory" | "session">,
-  notes: ReadonlyArray<string>
+  notes: ReadonlyArray<string>,
+  seesFiles = true
 ) {
   const stdio = yield* Stdio
   const host = yield* makeHost(flags)
   const left = yield* Effect.scoped(seat.open(host, {
     directory,
-    branch: branchOf(directory),
+    branch: seesFiles ? branchOf(directory) : undefined,
     session: session?.id,
     picks: flags.resume,
     prompt: operands.join(" "),

@@ -2,7 +2,9 @@
 import * as FileSystem from "@effect/platform/FileSystem"
 import { Backend } from "@skein/backend/Backend"
 import { DataDirs } from "@skein/config/DataDirs"
+import { isOn } from "@skein/core/Machine"
 import { environment } from "@skein/tools/Environment"
+import * as NodeOwner from "@skein/tools/NodeOwner"
 import type { SessionHost } from "@skein/tui/SessionHost"
 import { rgPath } from "@vscode/ripgrep"
 import type * as Context from "effect/Context"
@@ -56,13 +58,17 @@ const take = (command: string, file: string, env: Readonly<Record<string, string
 
 /** Checks the names in what was typed before it is sent. */
 const makeCheck =
-  (context: Context.Context<Backend | FileSystem.FileSystem>): SessionHost["check"] => (directory, text) =>
+  (context: Context.Context<Backend | FileSystem.FileSystem>): SessionHost["check"] =>
+  ({ directory, seesFiles, session }, text) =>
     Effect.gen(function*() {
       const notes: Array<string> = []
       const { checkNames } = yield* Effect.promise(() => import("../run/mistyped.ts"))
       const checked = Effect.flatMap(
         Backend,
-        ({ projects }) => checkNames(text, { directory, projects }, (line) => notes.push(line))
+        ({ projects: all }) => {
+          const projects = session === undefined ? all : all.of(session)
+          return checkNames(text, { directory, projects, seesFiles }, (line) => notes.push(line))
+        }
       )
       const refused = yield* checked.pipe(
         Effect.as(undefined),
@@ -125,6 +131,7 @@ export const makeHost = Effect.fnUntraced(function*({ db }: Pick<AttachFlags, "d
         ({ output }) => output.split("\n").filter((line) => line !== "").slice(0, most.files).toSorted()
       ),
     check: makeCheck(context),
+    isHere: (machine) => isOn(NodeOwner.machine(), machine),
     ...files,
     localServers,
     ...choices,

@@ -5,6 +5,7 @@ import * as HttpApp from "@effect/platform/HttpApp"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import { Api } from "@skein/api/Api"
 import { problem } from "@skein/api/Problem"
+import { Leases } from "@skein/core/Leases"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { StorageHealth, type StorageTrouble } from "@skein/core/StorageHealth"
 import * as Clock from "effect/Clock"
@@ -84,7 +85,8 @@ export const serverRoutes = HttpApiBuilder.group(Api, "server", (handlers) =>
           pid,
           started,
           cluster: cluster !== undefined,
-          ...(directory === undefined ? {} : { directory })
+          ...(directory === undefined ? {} : { directory }),
+          ...(yield* Leases).machine
         }
       }))
     .handle("cluster", () =>

@@ -43,6 +43,12 @@ export interface Performer {
   readonly opened: Effect.Effect<void>
 }
 
+/** What the project of the open session has. Without a session, it is that of the directory. */
+export const projectsOf = ({ backend, model }: Pick<Acting, "backend" | "model">) => {
+  const id = model.live?.tree.root.id
+  return id === undefined ? backend.projects : backend.projects.of(id)
+}
+
 /** What the parts of a performer share. */
 export interface Acting extends Stage {
   readonly backend: typeof Backend.Service

@@ -15,7 +15,8 @@ import { builtins } from "../model/builtins.ts"
 import { chosenAgent } from "../model/Facts.ts"
 import type { Request } from "../model/Request.ts"
 import type { SessionModel } from "../model/SessionModel.ts"
-import type { Acting } from "./Acting.ts"
+import { type Acting, projectsOf } from "./Acting.ts"
+import { withFiles } from "./filesElsewhere.ts"
 import { helpLines } from "./help.ts"
 import { listings, printed } from "./listings.ts"
 import { listPrompts } from "./rewind.ts"
@@ -60,9 +61,11 @@ export const pickSession = (model: SessionModel): Effect.Effect<void, BackendErr
     )
   })
 
-const chooseModel: Run = ({ backend, model, touch }, words) =>
+const chooseModel: Run = (acting, words) =>
   Effect.gen(function*() {
-    const models = yield* backend.projects.models(model.facts.directory)
+    const { model, touch } = acting
+    const projects = projectsOf(acting)
+    const models = yield* projects.models(model.facts.directory)
     const usable = models.filter(({ available }) => available)
     const take = (name: string) => {
       const ref = parseRef(name)
@@ -81,7 +84,7 @@ const chooseModel: Run = ({ backend, model, touch }, words) =>
       const { directory } = model.facts
       const refused = ref === undefined
         ? undefined
-        : yield* Effect.match(backend.projects.modelFor(directory, { model: ref, agent }), {
+        : yield* Effect.match(projects.modelFor(directory, { model: ref, agent }), {
           onFailure: ({ message }) => message,
           onSuccess: () => undefined
         })
@@ -103,10 +106,11 @@ const chooseModel: Run = ({ backend, model, touch }, words) =>
     )
   })
 
-const chooseAgent: Run = ({ backend, model, touch }, words) =>
+const chooseAgent: Run = (acting, words) =>
   Effect.gen(function*() {
+    const { model, touch } = acting
     // In the first moment they are not known yet.
-    const { agents } = yield* backend.projects.agents(model.facts.directory)
+    const { agents } = yield* projectsOf(acting).agents(model.facts.directory)
     const primary = agents.filter(({ hidden, mode }) => !hidden && mode !== "subagent")
     const take = (name: string) => {
       if (!primary.some((agent) => agent.name === name)) {
@@ -219,7 +223,7 @@ const tasks = withSession((acting, id) =>
   )
 )
 
-const diff: Run = (acting) =>
+const diffHere: Run = (acting) =>
   Effect.flatMap(acting.host.shell(acting.model.facts.directory, "git diff HEAD"), ({ output }) => {
     const { bold, cyan, green, red } = acting.model.style
     const lines = output.trim() === ""
@@ -241,6 +245,13 @@ const diff: Run = (acting) =>
       )
     )
   })
+
+const diff: Run = (acting, words) =>
+  withFiles(
+    acting,
+    (host) => `The working directory is on the host ${host}, and its server does not tell what has changed there.`,
+    diffHere(acting, words)
+  )
 
 const copy = withSession(({ backend, model, signals }, id) =>
   Effect.gen(function*() {
@@ -304,7 +315,12 @@ const runs: Readonly<Record<string, Run>> = {
   cost,
   tasks,
   tree: ({ model }) => Effect.sync(() => model.openTree()),
-  mcp: printed("MCP servers", ["mcp", "list"]),
+  mcp: (acting) =>
+    withFiles(
+      acting,
+      (host) => `MCP servers are those of the host ${host}, and its server does not list them: skein mcp list, there.`,
+      printed("MCP servers", ["mcp", "list"])(acting)
+    ),
   // Its output is read here, so what it says of its terminal is not about the one that the person sees.
   doctor: printed("Checks", ["doctor"], (line) => !/^\w+\s+terminal\s/.test(line)),
   diff,

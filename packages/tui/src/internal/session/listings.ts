@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import { escapeLine, escapeText } from "../../Escape.ts"
 import { inColumns } from "../list/columns.ts"
 import { Pager } from "../list/Pager.ts"
-import type { Acting } from "./Acting.ts"
+import { type Acting, projectsOf } from "./Acting.ts"
 
 type Listing = (acting: Acting) => Effect.Effect<void, BackendError>
 
@@ -42,7 +42,7 @@ const of = (title: string, here: Listing, told: Told, none: string): Listing => 
   acting.backend.where._tag === "Local"
     ? here(acting)
     : Effect.flatMap(
-      told(acting.backend.projects, acting.model.facts.directory),
+      told(projectsOf(acting), acting.model.facts.directory),
       (lines) => show(acting, `${title} on the server`, lines, none)
     )
 

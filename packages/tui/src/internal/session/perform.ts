@@ -16,6 +16,7 @@ import { workingIn } from "../model/statusLine.ts"
 import { TaskKeys } from "../model/TaskKeys.ts"
 import { type Acting, heardStart, type Performer, type Stage } from "./Acting.ts"
 import { runCommand } from "./commands.ts"
+import { filesElsewhere, withFiles } from "./filesElsewhere.ts"
 import { keepModel } from "./firstModel.ts"
 import { onceBack } from "./onceBack.ts"
 import { askRewind, goBack, listPrompts } from "./rewind.ts"
@@ -31,7 +32,8 @@ const prompt = (
     const { backend, beside, heard, host, model } = acting
     // It is for the session that is open now, whichever is when it can be sent.
     const open = ids(model)
-    const { notes, refused } = yield* host.check(model.facts.directory, typed)
+    const seesFiles = (yield* filesElsewhere(acting)) === undefined
+    const { notes, refused } = yield* host.check({ directory: model.facts.directory, session: open, seesFiles }, typed)
     if (refused !== undefined) {
       model.input.set(text)
       model.hint = `${refused} Nothing was sent.`
@@ -92,6 +94,20 @@ const withdraw = ({ backend, heard, model }: Acting, message: MessageID): Effect
     heard.unshift(...sent?.outputs ?? [])
     const text = sent?.text ?? withdrawn.text
     model.input.set(model.input.isEmpty ? text : `${text}\n${model.input.whole}`)
+  })
+
+/** Reads the names of files that can be completed. */
+const listFiles = (acting: Acting): Effect.Effect<void> =>
+  Effect.gen(function*() {
+    const { host, model } = acting
+    const elsewhere = yield* filesElsewhere(acting)
+    if (elsewhere !== undefined && model.facts.files === undefined) {
+      model.say(
+        `The files of this session are on the host ${elsewhere}, and are not listed here. Write the path behind @: the server attaches it.`
+      )
+    }
+    model.facts.files = elsewhere === undefined ? yield* host.files(model.facts.directory) : []
+    model.refreshMenu()
   })
 
 const shell = (acting: Acting, command: string): Effect.Effect<void> =>
@@ -176,7 +192,12 @@ const carryOut = (acting: Acting, request: Request): Effect.Effect<void, Backend
     case "command":
       return runCommand(acting, request)
     case "shell":
-      return shell(acting, request.command)
+      return withFiles(
+        acting,
+        (there) =>
+          `Nothing was run: commands behind ! run on this machine, and the session works on the host ${there}.`,
+        shell(acting, request.command)
+      )
     case "reply":
       return reply(acting, request)
     case "mode":
@@ -214,11 +235,7 @@ const carryOut = (acting: Acting, request: Request): Effect.Effect<void, Backend
     case "keepModel":
       return keepModel(acting, request.model)
     case "files":
-      return Effect.flatMap(host.files(model.facts.directory), (files) =>
-        Effect.sync(() => {
-          model.facts.files = files
-          model.refreshMenu()
-        }))
+      return listFiles(acting)
     case "edit":
       return Effect.gen(function*() {
         const text = yield* lend(host.edit(request.text))
@@ -287,7 +304,10 @@ export const makePerformer = (stage: Stage): Effect.Effect<Performer, never, Bac
     // A session has an agent and a model of its own: what was chosen for another one ends with that.
     const change = (id: SessionID) =>
       Effect.zipRight(
-        Effect.sync(() => Object.assign(model.facts.choice, { agent: undefined, model: undefined })),
+        Effect.sync(() => {
+          Object.assign(model.facts.choice, { agent: undefined, model: undefined })
+          model.facts.files = undefined
+        }),
         open(id)
       )
     const acting: Acting = { ...stage, backend, heard: [], open: change, close, ensure, beside, sending }

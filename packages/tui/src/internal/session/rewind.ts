@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import type { RewindRequest } from "../model/Request.ts"
 import { type Acting, heardStart } from "./Acting.ts"
 import { changedSince } from "./fileChanges.ts"
+import { filesElsewhere } from "./filesElsewhere.ts"
 import { planRestore, type RestorePlan } from "./restore.ts"
 
 /** How many names are listed in a line. */
@@ -90,6 +91,11 @@ export const askRewind = (acting: Acting, prompt: MessageID): Effect.Effect<void
     const { changes, commands } = yield* sinceOf(acting, message.info.time.created)
     if (changes.length === 0) {
       if (commands.length > 0) model.say(`What these commands changed stays: ${listed(commands)}`)
+      return model.request({ ...base, files: [] })
+    }
+    const elsewhere = yield* filesElsewhere(acting)
+    if (elsewhere !== undefined) {
+      model.say(`Files stay as they are: they are on the host ${elsewhere}, and can be restored only there.`)
       return model.request({ ...base, files: [] })
     }
     const plan = yield* planRestore(host, model.facts.directory, changes)
