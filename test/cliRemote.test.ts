@@ -17,8 +17,11 @@ if (typeof postgres === "string") {
 
   const files = { "notes.txt": "the word is heron" }
 
-  it("an attached run works in a directory that only the server has, and attaches a file of it", async () => {
-    const { first, llm, placeOn, project } = await atAlpha(postgres, { isAlone: true, files })
+  it.each([
+    ["the server", true],
+    ["a server of a cluster", false]
+  ])("an attached run works in a directory that only %s has, and attaches a file of it", async (_, isAlone) => {
+    const { first, llm, placeOn, project } = await atAlpha(postgres, { isAlone, files })
     const at = placeOn("beta", dirname(project))
     atEnd(at.remove)
     const run = (...args: ReadonlyArray<string>) =>
@@ -30,10 +33,7 @@ if (typeof postgres === "string") {
     expect(await run("--dir", project, "--continue", "More")).toMatchObject({ code: 0 })
     expect(llm.requests.at(-1)?.user).toEqual([expect.stringContaining("Read @notes.txt"), "More"])
     const none = await run("--dir", "/no/such", "Go")
-    expect([none.code, none.stderr]).toEqual([
-      2,
-      expect.stringContaining("on the machine of the server, and \"/no/such\"")
-    ])
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining("There is no directory \"/no/such\" on the")])
   })
 
   it.skipIf(!hasPython)(

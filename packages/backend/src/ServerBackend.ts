@@ -44,7 +44,8 @@ export const layer = (options: ServerOptions): Layer.Layer<Backend, never, HttpC
         projects: makeProjects(link),
         machine: Effect.map(
           link.call("may be sent again", ({ server }) => server.about()),
-          ({ host, machine }) => host === undefined ? undefined : { host, machine }
+          // Any server of a cluster may have the directory of a new session.
+          ({ cluster, host, machine }) => host === undefined || cluster ? undefined : { host, machine }
         ),
         intact: intactOf(link)
       }

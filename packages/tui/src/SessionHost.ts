@@ -44,8 +44,11 @@ export interface SessionHost {
   readonly files: (directory: string) => Effect.Effect<ReadonlyArray<string>>
   /** What is wrong with the names behind `@` in a text: why it should not be sent, or what is worth knowing. */
   readonly check: (place: NamesPlace, text: string) => Effect.Effect<NamesChecked>
-  /** Whether this is that machine. */
-  readonly isHere: (machine: { readonly host: string; readonly machine?: string | undefined }) => boolean
+  /** Whether a directory is on that machine, given the machine that it is said to be on, if that is known. */
+  readonly sees: (
+    directory: string,
+    machine: { readonly host: string; readonly machine?: string | undefined } | undefined
+  ) => boolean
   /** The text of a file below a directory; undefined where there is none, or it lies elsewhere. */
   readonly read: (directory: string, name: string) => Effect.Effect<string | undefined>
   /** Gives a file below a directory this text, or deletes it. */

@@ -19,9 +19,9 @@ const projectSession = ({ method, path }: Pick<Sent, "method" | "path">): string
 
 const begin = /^\/v1\/sessions(?:\?|$)/
 
-/** The directory whose project a request reads. */
+/** The directory whose project, or whose project's sessions, a request reads. */
 const projectDirectory = ({ method, path }: Pick<Sent, "method" | "path">): string | undefined =>
-  method === "GET" && project.test(path)
+  method === "GET" && (project.test(path) || begin.test(path))
     ? new URL(path, "http://localhost").searchParams.get("directory") ?? undefined
     : undefined
 

@@ -8,7 +8,8 @@ const request = (method: string, url: string, headers = {}) => ({ method, url, h
 it.each(
   [
     ["GET", "/v1/sessions", "Other"],
-    ["POST", "/v1/sessions", "Other"],
+    ["POST", "/v1/sessions", "Directory"],
+    ["GET", "/v1/sessions?limit=1&directory=%2Fa", "Directory"],
     ["GET", "/v1/events?from=1", "Other"],
     ["GET", "/v1/sessions/ses_1", "Tree"],
     ["GET", "/v1/sessions/ses_1?x=1", "Tree"],

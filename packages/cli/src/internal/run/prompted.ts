@@ -112,7 +112,7 @@ const checked = Effect.fnUntraced(function*(
     ? undefined
     : yield* commandOf(
       asked,
-      { projects, directory: target.directory, seesFiles: yield* seesFiles(target.session) },
+      { projects, directory: target.directory, seesFiles: yield* seesFiles(target.session, target.directory) },
       presenter.note
     )
   return { agents, agent, defaultAgent, model, modelNote: said, asked, command }

@@ -2,9 +2,7 @@
 import * as FileSystem from "@effect/platform/FileSystem"
 import { Backend } from "@skein/backend/Backend"
 import { DataDirs } from "@skein/config/DataDirs"
-import { isOn } from "@skein/core/Machine"
 import { environment } from "@skein/tools/Environment"
-import * as NodeOwner from "@skein/tools/NodeOwner"
 import type { SessionHost } from "@skein/tui/SessionHost"
 import { rgPath } from "@vscode/ripgrep"
 import type * as Context from "effect/Context"
@@ -15,6 +13,7 @@ import { createHash } from "node:crypto"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { AttachFlags } from "../attach/attach.ts"
+import { isOnMachine } from "../run/seesFiles.ts"
 import { makeKeptChoices } from "./keptChoices.ts"
 import { localServers } from "./localServers.ts"
 import { makeProjectFiles } from "./projectFiles.ts"
@@ -128,10 +127,12 @@ export const makeHost = Effect.fnUntraced(function*({ db }: Pick<AttachFlags, "d
     files: (directory) =>
       Effect.map(
         run(rgPath, ["--files", "--hidden", "--glob", "!.git"], directory, variables),
-        ({ output }) => output.split("\n").filter((line) => line !== "").slice(0, most.files).toSorted()
+        // Otherwise its output is an error.
+        ({ exit, output }) =>
+          exit === 0 ? output.split("\n").filter((line) => line !== "").slice(0, most.files).toSorted() : []
       ),
     check: makeCheck(context),
-    isHere: (machine) => isOn(NodeOwner.machine(), machine),
+    sees: (directory, machine) => isOnMachine(directory, machine),
     ...files,
     localServers,
     ...choices,

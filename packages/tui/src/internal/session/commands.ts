@@ -249,7 +249,7 @@ const diffHere: Run = (acting) =>
 const diff: Run = (acting, words) =>
   withFiles(
     acting,
-    (host) => `The working directory is on the host ${host}, and its server does not tell what has changed there.`,
+    (place) => `The working directory is on ${place}, and its server does not tell what has changed there.`,
     diffHere(acting, words)
   )
 
@@ -318,7 +318,7 @@ const runs: Readonly<Record<string, Run>> = {
   mcp: (acting) =>
     withFiles(
       acting,
-      (host) => `MCP servers are those of the host ${host}, and its server does not list them: skein mcp list, there.`,
+      (place) => `MCP servers are those of ${place}, and its server does not list them: skein mcp list, there.`,
       printed("MCP servers", ["mcp", "list"])(acting)
     ),
   // Its output is read here, so what it says of its terminal is not about the one that the person sees.

@@ -103,7 +103,7 @@ const listFiles = (acting: Acting): Effect.Effect<void> =>
     const elsewhere = yield* filesElsewhere(acting)
     if (elsewhere !== undefined && model.facts.files === undefined) {
       model.say(
-        `The files of this session are on the host ${elsewhere}, and are not listed here. Write the path behind @: the server attaches it.`
+        `The files of this session are on ${elsewhere}, and are not listed here. Write the path behind @: the server attaches it.`
       )
     }
     model.facts.files = elsewhere === undefined ? yield* host.files(model.facts.directory) : []
@@ -194,8 +194,7 @@ const carryOut = (acting: Acting, request: Request): Effect.Effect<void, Backend
     case "shell":
       return withFiles(
         acting,
-        (there) =>
-          `Nothing was run: commands behind ! run on this machine, and the session works on the host ${there}.`,
+        (place) => `Nothing was run: commands behind ! run on this machine, and the session works on ${place}.`,
         shell(acting, request.command)
       )
     case "reply":

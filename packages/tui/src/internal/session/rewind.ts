@@ -95,7 +95,7 @@ export const askRewind = (acting: Acting, prompt: MessageID): Effect.Effect<void
     }
     const elsewhere = yield* filesElsewhere(acting)
     if (elsewhere !== undefined) {
-      model.say(`Files stay as they are: they are on the host ${elsewhere}, and can be restored only there.`)
+      model.say(`Files stay as they are: they are on ${elsewhere}, and can be restored only there.`)
       return model.request({ ...base, files: [] })
     }
     const plan = yield* planRestore(host, model.facts.directory, changes)
