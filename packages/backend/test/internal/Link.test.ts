@@ -116,3 +116,34 @@ it.scoped("says what the storage lacks to who waits for no turn, without a secon
       .toMatchObject({ _tag: "StorageError", reason: "busy", message: "The database does not answer." })
     expect(seen.count).toBe(1)
   }).pipe(Effect.provide(FetchHttpClient.layer)))
+
+it.scoped("counts the patience anew once a server was reached, as when several are restarted in turn", () =>
+  Effect.gen(function*() {
+    const held: Array<() => void> = []
+    const listening = yield* Effect.acquireRelease(
+      Effect.async<ReturnType<typeof createServer>>((resume) => {
+        const server = createServer(({ url = "" }, response) => {
+          if (url.endsWith("/cluster")) return void response.writeHead(404).end()
+          held.push(() => response.destroy())
+          if (held.length < 3) return
+          response.writeHead(200, { "content-type": "application/json" })
+            .end(JSON.stringify({ version: "1", pid: 1, started: 1, cluster: false }))
+        })
+        server.listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
+      }),
+      (server) => Effect.sync(() => server.close().closeAllConnections())
+    )
+    const url = `http://127.0.0.1:${(listening.address() as AddressInfo).port}`
+    const server = { url, token: Redacted.make("secret"), version: "1" }
+    const link = yield* makeLink({ server, locate: Effect.succeedSome(server) })
+    const fiber = yield* Effect.fork(link.call("waits for a turn", (api) => api.server.about()))
+    const asked = (count: number) =>
+      Effect.repeat(Effect.zipRight(TestClock.adjust("250 millis"), turn), { until: () => held.length >= count })
+    yield* asked(1)
+    held[0]?.()
+    yield* asked(2)
+    yield* TestClock.adjust("35 seconds")
+    held[1]?.()
+    yield* asked(3)
+    expect(yield* Fiber.join(fiber)).toMatchObject({ version: "1" })
+  }).pipe(Effect.provide(FetchHttpClient.layer)))

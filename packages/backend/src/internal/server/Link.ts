@@ -20,8 +20,11 @@ const pace = 250
 /** How often to look who is in the cluster, in milliseconds. */
 const learningPace = 5_000
 
-/** A connection that lasted longer than this, in milliseconds, counts as established. */
-const lasting = 60_000
+/**
+ * A connection that lasted longer than this, in milliseconds, counts as established: one to a server that had just proved
+ * its identity, and one that may have waited for nobody.
+ */
+const lasting = { proven: 1_000, unknown: 60_000 }
 
 /** Whether a request may be repeated if it is unknown whether it arrived. One that waits for a turn waits longer. */
 type Again = "may be sent again" | "is sent once" | "waits for a turn"
@@ -97,7 +100,8 @@ const makeCall = (
         lost()
         if (again === "is sent once" && !failed.loss.isUnsent) return yield* Effect.fail(unsure(where()))
         const now = yield* Clock.currentTimeMillis
-        if (lostAt === undefined || now - began > lasting) lostAt = now
+        const least = failed.isReached === true ? lasting.proven : lasting.unknown
+        if (lostAt === undefined || now - began > least) lostAt = now
         else if (isGone || now - lostAt >= patience) {
           // A server that answers is there. Without one, the turn may be answered while anybody can work on it.
           const isAnswered = failed.error !== undefined

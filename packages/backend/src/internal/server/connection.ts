@@ -15,6 +15,8 @@ import { makePeers } from "./peers.ts"
 export interface Unanswered {
   readonly loss: Loss
   readonly error?: BackendError
+  /** Whether a server had just proved its identity when the request was sent. */
+  readonly isReached?: boolean
 }
 
 /** A server whose storage does not answer, and what its caller learns if it does not wait for it. */
@@ -112,11 +114,15 @@ export const makeConnection = Effect.fnUntraced(function*(
     where: () => target,
     attempt: (use) =>
       Effect.gen(function*() {
-        if (!isProven && !(yield* relocate)) return Either.left({ loss: { isUnsent: true } })
+        const isReached = !isProven
+        if (isReached && !(yield* relocate)) return Either.left({ loss: { isUnsent: true } })
         return yield* Effect.either(
           Effect.mapError(
             Effect.suspend(() => use(client)),
-            (error) => meaningOf(error, target, peers.isCluster())
+            (error) => {
+              const meaning = meaningOf(error, target, peers.isCluster())
+              return "loss" in meaning ? { ...meaning, isReached } : meaning
+            }
           )
         )
       }),
