@@ -1,4 +1,5 @@
 /** Proves that a server works behind a proxy that keeps the host: for the command line, and for the page. */
+import { writeFileSync } from "node:fs"
 import { createServer, request as ask } from "node:http"
 import type { AddressInfo } from "node:net"
 import { expect, it } from "vitest"
@@ -69,6 +70,24 @@ it("names the cause and the flag if the server does not know its public URL", as
   lead(server.url)
   const run = await at.run(["run", `--attach=${url}`, "Survey"], { env: { SKEIN_TOKEN: server.token } })
   expect(run).toMatchObject({ code: 2, stderr: expect.stringContaining(`skein serve --public-url ${url}`) })
+})
+
+it("refuses a loopback address as the public URL of a server that listens on another one", async () => {
+  const at = place()
+  const file = `${at.home}/token`
+  writeFileSync(file, "t".repeat(40), { mode: 0o600 })
+  const args = ["--hostname", "10.0.0.1", "--token-file", file]
+  for (const url of ["http://localhost:8088", "http://127.0.0.1:8088", "http://[::1]:8088"]) {
+    const ended = await at.run(["serve", ...args, "--public-url", url])
+    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining("each machine has for itself") })
+  }
+})
+
+it.each([
+  ["https://skein.example:99999", "is no valid URL"],
+  ["skein.example", "has to begin with https://"]
+])("says of %s as a public URL that it %s", async (url, fault) => {
+  expect((await place().run(["serve", "--public-url", url])).stderr).toContain(fault)
 })
 
 it.each(["skein.example", "ftp://skein.example", "https://me:secret@skein.example", "https://skein.example/skein"])(

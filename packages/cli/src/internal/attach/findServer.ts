@@ -88,14 +88,19 @@ const tokenOf = Effect.fnUntraced(function*(url: string) {
   return Option.isSome(named) ? named.value : yield* tokenInFiles(url)
 })
 
+/** Each machine has such addresses for itself, so a server that listens on another one proves nothing for them. */
+const isLoopbackUrl = (url: string): boolean => /^(?:localhost|\[::1\]|127\..*)$/.test(new URL(url).hostname)
+
 /** Why a server does not get the token, and how to fix it. */
 const whyUnproven = (url: string, { code, reason }: LocalServer.NotProven): string => {
   switch (reason) {
     case "foreign_host":
       return `The server at ${url} does not know that address as its own. `
-        + `If a proxy serves it there, start it with that address: skein serve --public-url ${
-          new URL(url).origin
-        }. The token was not sent.`
+        + `If a proxy serves it there, start it with that address: skein serve --public-url ${new URL(url).origin}.${
+          isLoopbackUrl(url)
+            ? " If it listens on an address that is not of loopback, as behind `ssh -L`, give --attach that one instead."
+            : ""
+        } The token was not sent.`
     case "redirected":
       return `${url} leads to another address. Give --attach that one; the token was not sent.`
     case "unreachable":

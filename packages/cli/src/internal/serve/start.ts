@@ -105,7 +105,7 @@ const start = Effect.fnUntraced(function*(flags: ServeFlags) {
   const stop = yield* Stop
   const { home } = yield* DataDirs
   const hostname = flags.hostname ?? "127.0.0.1"
-  const publicUrl = flags["public-url"] === undefined ? undefined : yield* readPublicUrl(flags["public-url"])
+  const publicUrl = flags["public-url"] === undefined ? undefined : yield* readPublicUrl(flags["public-url"], hostname)
   const open = publicUrl === undefined ? {} : { publicUrl }
   const token = yield* tokenFor(hostname, flags["token-file"])
   const runner = yield* runnerOf(flags, hostname, token)
