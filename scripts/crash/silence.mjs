@@ -5,7 +5,10 @@ import { once } from "node:events"
 import { connect, createServer } from "node:net"
 
 /** @typedef {"both" | "to" | "from"} Direction seen from the server of Skein: `to` PostgreSQL, or `from` it */
-/** @typedef {{ readonly direction: Direction, readonly only?: string | undefined }} Silence `only`: the application name of the connections */
+/**
+ * `only`: the application name of the connections. With `present`, only those that are open when it begins.
+ * @typedef {{ readonly direction: Direction, readonly only?: string | undefined, readonly present?: boolean }} Silence
+ */
 /** @typedef {{ readonly wire: import("node:net").Socket, readonly late: Array<Buffer>, isOver: boolean }} End what is to be sent to one end */
 
 /** What the client calls itself in its first packet. @param {Buffer} data */
@@ -15,6 +18,9 @@ const nameIn = (data) => /application_name\0([^\0]*)\0/.exec(data.toString("lati
 export const startSilence = async (target) => {
   /** @type {Silence | undefined} */
   let silence
+  /** How many connections there were, and how many of them are silent at most. */
+  let count = 0
+  let most = 0
   /** @type {Set<() => void>} */
   const healing = new Set()
   /** @type {Set<import("node:net").Socket>} */
@@ -22,8 +28,9 @@ export const startSilence = async (target) => {
   const server = createServer((client) => {
     const upstream = connect(target, "127.0.0.1")
     let name = ""
+    const number = count++
     const isSilent = (/** @type {Direction} */ way) =>
-      silence !== undefined && (silence.direction === "both" || silence.direction === way) &&
+      silence !== undefined && number < most && (silence.direction === "both" || silence.direction === way) &&
       (silence.only === undefined || silence.only === name)
     /** @param {End} end */
     const flush = (end) => {
@@ -61,7 +68,10 @@ export const startSilence = async (target) => {
   return {
     port: typeof address === "object" && address !== null ? address.port : 0,
     /** @param {Silence} given */
-    begin: (given) => void (silence = given),
+    begin: (given) => {
+      silence = given
+      most = given.present === true ? count : Number.POSITIVE_INFINITY
+    },
     end: () => {
       silence = undefined
       for (const heal of healing) heal()
