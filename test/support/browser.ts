@@ -1,7 +1,7 @@
 /** A real browser for the tests of the page: Chromium, where it is installed. */
 import axe from "axe-core"
 import { existsSync } from "node:fs"
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core"
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core"
 import { afterAll, afterEach, it } from "vitest"
 
 const places = [
@@ -26,7 +26,10 @@ interface Tab {
 
 /** Opens tabs. */
 export interface Tabs {
-  readonly open: (size?: { readonly width: number; readonly height: number }) => Promise<Tab>
+  readonly open: (
+    size?: { readonly width: number; readonly height: number },
+    more?: Pick<BrowserContextOptions, "ignoreHTTPSErrors">
+  ) => Promise<Tab>
 }
 
 /** What the browser says of requests to a server that is not there is no problem of the page. */
@@ -45,9 +48,9 @@ export const withBrowser = (tests: (tabs: Tabs) => void): void => {
   })
   afterAll(async () => (await browser)?.close())
   tests({
-    open: async (viewport = { width: 1280, height: 800 }) => {
+    open: async (viewport = { width: 1280, height: 800 }, more = {}) => {
       browser ??= chromium.launch({ executablePath: executable, args: ["--no-sandbox", "--disable-dev-shm-usage"] })
-      const context = await (await browser).newContext({ viewport, reducedMotion: "reduce" })
+      const context = await (await browser).newContext({ viewport, reducedMotion: "reduce", ...more })
       contexts.push(context)
       // A bound for what hangs, and no measure of anything.
       context.setDefaultTimeout(30_000)

@@ -11,6 +11,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import { join } from "node:path"
+import { isOfProxy } from "./SkeinClient.ts"
 
 /** How long a server may take to prove its identity, in milliseconds. */
 const patience = 3_000
@@ -37,7 +38,7 @@ export class NotProven extends Schema.TaggedError<NotProven>()("NotProven", {
    * `unreachable`: no connection. `stranger`: anything else, such as another token.
    */
   reason: Schema.Literal("foreign_host", "redirected", "unreachable", "stranger"),
-  /** The system's code, such as `ECONNREFUSED`, if there is one. */
+  /** The system's code, such as `ECONNREFUSED`, or the status that a proxy answers with, if there is one. */
   code: Schema.optional(Schema.String)
 }) {}
 
@@ -64,6 +65,7 @@ export const prove = (
     const http = yield* HttpClient.HttpClient
     const question = { nonce: randomBytes(32).toString("hex"), host: dialledHost(url) }
     const response = yield* http.post(`${url}/v1/handshake`, { body: yield* HttpBody.json(question) })
+    if (isOfProxy(response)) return yield* new NotProven({ reason: "unreachable", code: `HTTP ${response.status}` })
     const body = yield* response.json
     if (isForeignHost(body)) return yield* new NotProven({ reason: "foreign_host" })
     const { answer, version } = yield* Schema.decodeUnknown(HandshakeAnswer)(body)

@@ -1,7 +1,9 @@
 /** Owns the typed client: every route of the API as a function, made from the same contract as the server. */
 import * as HttpApiClient from "@effect/platform/HttpApiClient"
 import * as HttpClient from "@effect/platform/HttpClient"
+import { ResponseError } from "@effect/platform/HttpClientError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
+import type { HttpClientResponse } from "@effect/platform/HttpClientResponse"
 import { Api } from "@skein/api/Api"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -16,11 +18,36 @@ export interface ClientOptions {
 /** Sends the token with a request. */
 export const authorised = (token: Redacted.Redacted) => HttpClientRequest.bearerToken(Redacted.value(token))
 
+/** What a proxy answers while no server is behind it, or none that is in time. */
+const proxyStatus: ReadonlySet<number> = new Set([502, 503, 504])
+
+/** Whether a proxy made this answer, and not the server: that one writes JSON. */
+export const isOfProxy = ({ headers, status }: Pick<HttpClientResponse, "headers" | "status">): boolean =>
+  proxyStatus.has(status) && !/\bjson\b/.test(headers["content-type"] ?? "")
+
+/** Such an answer is no answer: it fails with the reason `StatusCode`. */
+const answered = (response: HttpClientResponse) =>
+  isOfProxy(response)
+    ? Effect.zipRight(
+      Effect.ignoreLogged(response.text),
+      new ResponseError({
+        request: response.request,
+        response,
+        reason: "StatusCode",
+        description: `a proxy answered with ${response.status}, and not the server`
+      })
+    )
+    : Effect.succeed(response)
+
 /** Makes the client of a server. */
 export const make = ({ token, url }: ClientOptions) =>
   HttpApiClient.make(Api, {
     baseUrl: url,
-    transformClient: HttpClient.mapRequest(authorised(token))
+    transformClient: (client) =>
+      client.pipe(
+        HttpClient.mapRequest(authorised(token)),
+        HttpClient.transformResponse(Effect.flatMap(answered))
+      )
   })
 
 /** All routes of a server as functions. */

@@ -13,12 +13,15 @@ import { makeLink } from "../../src/internal/server/Link.ts"
 /** Lets what came over the network be read. */
 const turn = Effect.promise(() => new Promise<void>((resume) => setImmediate(resume)))
 
-/** A server whose first connection breaks; it notes the token of each request. */
-const breaking = (tokens: Array<unknown>) =>
+/** A server whose first connection breaks, or gets this status from a proxy; it notes the token of each request. */
+const breaking = (tokens: Array<unknown>, status: number | undefined) =>
   Effect.acquireRelease(
     Effect.async<{ readonly url: string; readonly close: () => void }>((resume) => {
       const server = createServer(({ headers }, response) => {
-        if (tokens.push(headers.authorization) === 1) return void response.destroy()
+        if (tokens.push(headers.authorization) === 1) {
+          if (status === undefined) return void response.destroy()
+          return void response.writeHead(status, { "content-type": "text/html" }).end("<html></html>")
+        }
         response.writeHead(200, { "content-type": "application/json" })
           .end(JSON.stringify({ version: "1", pid: 1, started: 1, cluster: false }))
       })
@@ -34,28 +37,32 @@ const breaking = (tokens: Array<unknown>) =>
     ({ close }) => Effect.sync(close)
   )
 
-it.scoped("sends nothing after a lost connection until the server has proved to be itself", () =>
-  Effect.gen(function*() {
-    const tokens: Array<unknown> = []
-    const { url } = yield* breaking(tokens)
-    const server = { url, token: Redacted.make("secret"), version: "1" }
-    let looks = 0
-    let isBack = false
-    const locate = Effect.sync(() => {
-      looks++
-      return isBack ? Option.some(server) : Option.none()
-    })
-    const link = yield* makeLink({ server, locate })
-    const fiber = yield* Effect.fork(link.call("may be sent again", (api) => api.server.about()))
-    const pass = Effect.zipRight(TestClock.adjust("250 millis"), turn)
-    yield* Effect.repeat(pass, { until: () => looks > 2 })
-    expect(yield* link.locate).toEqual(Option.none())
-    expect(tokens).toEqual(["Bearer secret"])
-    isBack = true
-    yield* Effect.repeat(pass, { until: () => tokens.length > 1 })
-    expect(yield* Fiber.join(fiber)).toMatchObject({ version: "1" })
-    expect(tokens).toEqual(["Bearer secret", "Bearer secret"])
-  }).pipe(Effect.provide(FetchHttpClient.layer)))
+// What stands for a lost connection behind a proxy is its status.
+it.scoped.each([undefined, 502, 504])(
+  "sends nothing after %s until the server has proved to be itself",
+  (status) =>
+    Effect.gen(function*() {
+      const tokens: Array<unknown> = []
+      const { url } = yield* breaking(tokens, status)
+      const server = { url, token: Redacted.make("secret"), version: "1" }
+      let looks = 0
+      let isBack = false
+      const locate = Effect.sync(() => {
+        looks++
+        return isBack ? Option.some(server) : Option.none()
+      })
+      const link = yield* makeLink({ server, locate })
+      const fiber = yield* Effect.fork(link.call("may be sent again", (api) => api.server.about()))
+      const pass = Effect.zipRight(TestClock.adjust("250 millis"), turn)
+      yield* Effect.repeat(pass, { until: () => looks > 2 })
+      expect(yield* link.locate).toEqual(Option.none())
+      expect(tokens).toEqual(["Bearer secret"])
+      isBack = true
+      yield* Effect.repeat(pass, { until: () => tokens.length > 1 })
+      expect(yield* Fiber.join(fiber)).toMatchObject({ version: "1" })
+      expect(tokens).toEqual(["Bearer secret", "Bearer secret"])
+    }).pipe(Effect.provide(FetchHttpClient.layer))
+)
 
 /** A server whose storage does not answer until that is said to be back; it counts its requests. */
 const withoutStorage = () =>

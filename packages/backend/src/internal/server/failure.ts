@@ -2,6 +2,7 @@
  * Decides which backend error an answer of a server becomes, and which failures of a request mean a lost connection.
  */
 import type { Problem } from "@skein/api/Problem"
+import { isOfProxy } from "@skein/client/SkeinClient"
 import * as Data from "effect/Data"
 import type { BackendError, BackendTag } from "../../BackendError.ts"
 
@@ -120,6 +121,7 @@ export const isStorageAway = ({ reason, type }: Problem): boolean =>
 export const lossOf = (error: unknown): Loss | undefined => {
   if (!isHttpError(error)) return undefined
   if (error._tag === "RequestError") return { isUnsent: codeOf(error) === "ECONNREFUSED" }
-  // The answer was cut off, so the request was carried out.
-  return error.reason === "Decode" ? { isUnsent: false } : undefined
+  // The answer was cut off, so the request was carried out; or a proxy has lost the server, at whatever point.
+  const isProxy = "response" in error && isOfProxy(error.response as Parameters<typeof isOfProxy>[0])
+  return error.reason === "Decode" || isProxy ? { isUnsent: false } : undefined
 }
