@@ -70,17 +70,23 @@ export const makeSilence = (patience: Duration.DurationInput): Effect.Effect<Hea
       return made
     }
 
+    const begin = (wire: Wire): Watched => {
+      const watched = watchedOf(wire)
+      watched.asking++
+      watched.quiet = 0
+      watched.read = wire.bytesRead
+      if (!watched.isWatched) {
+        watched.isWatched = true
+        // It is made where nothing is interrupted, and must not hold up the end.
+        run(Effect.interruptible(watch(wire, watched)))
+      }
+      return watched
+    }
+
     return (wire) => (asking) =>
-      Effect.suspend(() => {
-        const watched = watchedOf(wire)
-        watched.asking++
-        watched.quiet = 0
-        watched.read = wire.bytesRead
-        if (!watched.isWatched) {
-          watched.isWatched = true
-          // It may have been made where nothing is interrupted, and must not hold up the end.
-          run(Effect.interruptible(watch(wire, watched)))
-        }
-        return Effect.ensuring(asking, Effect.sync(() => void watched.asking--))
-      })
+      Effect.acquireUseRelease(
+        Effect.sync(() => begin(wire)),
+        () => asking,
+        (watched) => Effect.sync(() => void watched.asking--)
+      )
   })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { makeSilence, type Wire } from "@skein/core/Silence"
+import { interruptEverywhere } from "@skein/testing/Interruption"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -55,5 +56,15 @@ describe("a connection on which nothing comes", () => {
       yield* Effect.fork(heard(used.wire)(used.answer))
       yield* TestClock.adjust("5 seconds")
       expect([silent, unused, used].map(({ wire }) => wire.destroyed)).toEqual([true, true, false])
+    }))
+
+  it.scoped("is none on which all that was asked has been interrupted, wherever that was", () =>
+    Effect.gen(function*() {
+      const heard = yield* makeSilence("10 seconds")
+      const { wire } = yield* makeWire
+      const operations = yield* interruptEverywhere(heard(wire)(Effect.void), () => Effect.void)
+      expect(operations).toBeGreaterThan(5)
+      yield* TestClock.adjust("1 hour")
+      expect(wire.destroyed).toBe(false)
     }))
 })

@@ -45,15 +45,22 @@ export const makeTogether: Effect.Effect<Together, never, Scope.Scope> = Effect.
       })
     })
 
+    // A read that is counted has to begin and to end, whatever happens to its first caller: others may share it, and no more
+    // than `most` are counted.
+    const begin = Effect.uninterruptible(
+      Effect.suspend(() => {
+        if (underWay >= most) return Effect.void
+        underWay++
+        return Effect.asVoid(Effect.forkIn(readOn, scope))
+      })
+    )
+
     return (key: Key) =>
       Effect.suspend(() => {
         next ??= { keys: new Set(), found: Deferred.unsafeMake(FiberId.none) }
         next.keys.add(key)
-        const found = Effect.map(Deferred.await(next.found), (all) => all.get(key))
-        if (underWay >= most) return found
-        underWay++
-        // Others may share it, so it ends even if its first caller does not wait for it.
-        return Effect.zipRight(Effect.forkIn(Effect.uninterruptible(readOn), scope), found)
+        const { found } = next
+        return Effect.zipRight(begin, Effect.map(Deferred.await(found), (all) => all.get(key)))
       })
   }
 )

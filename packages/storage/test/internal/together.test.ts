@@ -1,9 +1,13 @@
 import { describe, expect, it } from "@effect/vitest"
 import { StorageError } from "@skein/core/StorageError"
+import { interruptEverywhere } from "@skein/testing/Interruption"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
 import { makeTogether } from "../../src/internal/together.ts"
 
 const failed = new StorageError({ operation: "read", reason: "other", message: "It is away." })
@@ -83,5 +87,28 @@ describe("reads that come together", () => {
       expect(yield* Fiber.join(staying)).toBe("value 4")
       yield* end(1)
       yield* end(2)
+    }))
+
+  it.scoped("begin for later callers, wherever earlier ones were interrupted", () =>
+    Effect.gen(function*() {
+      const together = yield* makeTogether
+      const one = together((keys: ReadonlyArray<number>) => Effect.succeed(new Map(keys.map((key) => [key, key]))))
+      // As often as reads may be under way at once.
+      for (let time = 0; time < 3; time++) {
+        expect(yield* interruptEverywhere(one(1), () => Effect.void)).toBeGreaterThan(10)
+      }
+      const later = yield* Effect.fork(one(2))
+      yield* Effect.repeatN(Effect.yieldNow(), 20)
+      expect(yield* Fiber.poll(later)).toEqual(Option.some(Exit.succeed(2)))
+    }))
+
+  it.effect("end for callers that cannot be interrupted, also while the scope closes", () =>
+    Effect.gen(function*() {
+      const scope = yield* Scope.make()
+      const one = (yield* Scope.extend(makeTogether, scope))(() => Effect.succeed(new Map([[1, "value 1"]])))
+      const asking = yield* Effect.fork(Effect.uninterruptible(one(1)))
+      yield* Scope.close(scope, Exit.void)
+      expect(yield* Fiber.join(asking)).toBe("value 1")
+      expect(yield* one(1)).toBe("value 1")
     }))
 })

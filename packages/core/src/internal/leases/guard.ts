@@ -43,12 +43,13 @@ export const makeGuard = (commit: Commit, known: {
     return [...found.values()]
   }
   return (writes, onStored) =>
-    Effect.suspend(() => {
+    // A flight that has begun has to end: the process would leave its trees because of it.
+    Effect.uninterruptibleMask((restore) => {
       const guards = fences(writes)
       if ("_tag" in guards) return guards
-      if (guards.length === 0) return commit(writes, onStored)
+      if (guards.length === 0) return restore(commit(writes, onStored))
       const flight = known.flights.begin(writes)
-      return commit([...guards, ...writes], onStored).pipe(
+      return restore(commit([...guards, ...writes], onStored)).pipe(
         Effect.catchIf(
           ({ reason }) => flight.late !== undefined && (reason === "held" || reason === "constraint"),
           (error) => flight.late === undefined ? error : storedTooLate(flight.late)

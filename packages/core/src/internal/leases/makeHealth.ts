@@ -3,10 +3,7 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { StorageHealth, StorageTrouble } from "../../StorageHealth.ts"
-import type { StorageWatch } from "./storageWatch.ts"
-
-/** How often to look, in milliseconds. */
-const pace = 1_000
+import { pace, type StorageWatch } from "./storageWatch.ts"
 
 /** How often the log repeats that the storage is still away, in milliseconds. */
 const repetition = 30_000
@@ -21,25 +18,22 @@ export const makeHealth = (
   Effect.gen(function*() {
     const clock = yield* Effect.clock
     const listeners = new Set<(trouble: StorageTrouble | undefined) => void>()
-    const trouble = (): StorageTrouble | undefined => {
-      const { away } = watch
-      return away === 0 ? undefined : { since: clock.unsafeCurrentTimeMillis() - away }
-    }
+    let trouble: StorageTrouble | undefined
     let longest = 0
     let logged = 0
     const look = Effect.suspend(() => {
-      const { away } = watch
+      const away = watch.look()
       if (away === 0 && longest === 0) return Effect.void
       const before = longest
       longest = away
+      trouble = away === 0 ? undefined : { since: clock.unsafeCurrentTimeMillis() - away }
       if (away === 0) {
         for (const notify of [...listeners]) notify(undefined)
         return Effect.logInfo(`The storage answers again, after ${inSeconds(before)}`)
       }
       if (before === 0) {
         logged = away
-        const now = trouble()
-        for (const notify of [...listeners]) notify(now)
+        for (const notify of [...listeners]) notify(trouble)
         return Effect.logWarning("The storage does not answer: work waits for it, and is repeated")
       }
       if (away - logged < repetition) return Effect.void
@@ -48,7 +42,7 @@ export const makeHealth = (
     })
     if (isWatched) yield* Effect.forkScoped(Effect.forever(Effect.zipRight(Effect.sleep(pace), look)))
     return {
-      trouble,
+      trouble: () => trouble,
       onChange: (notify) => {
         listeners.add(notify)
         return () => void listeners.delete(notify)

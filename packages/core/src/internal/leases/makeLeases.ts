@@ -341,10 +341,10 @@ export const makeLeases = () =>
           })
         }),
       remove: <E>(ids: readonly [SessionID, ...ReadonlyArray<SessionID>], store: Effect.Effect<void, E>) =>
-        Effect.suspend(() => {
+        Effect.uninterruptibleMask((restore) => {
           for (const id of ids) removed.add(id)
           flights.noteLate(removed)
-          return Effect.onExit(store, (exit) =>
+          return Effect.onExit(restore(store), (exit) =>
             Effect.sync(() => {
               if (Exit.isFailure(exit)) {
                 for (const id of ids) removed.delete(id)

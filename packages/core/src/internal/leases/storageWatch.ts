@@ -8,6 +8,9 @@ import { elapsed } from "../../MonotonicClock.ts"
 import { isOutage, type StorageError } from "../../StorageError.ts"
 import type { Lane, Watch } from "./watchedStorage.ts"
 
+/** How often to look, in milliseconds. */
+export const pace = 1_000
+
 /** How long requests may wait before the storage counts as away (ms): longer than a slow disk takes. */
 const patience = 3_000
 
@@ -28,24 +31,37 @@ const made = (): Requests => ({ waiting: 0, since: 0, failed: undefined })
 export class StorageWatch {
   readonly #clock: Clock.Clock
   readonly #lanes: Readonly<Record<Lane, Requests>> = { commits: made(), renewals: made(), reads: made() }
+  #looked: number
 
   constructor(clock: Clock.Clock) {
     this.#clock = clock
+    this.#looked = elapsed(clock)
   }
 
-  /** For how long it has been away, in milliseconds; 0 if it answers. */
-  get away(): number {
+  /**
+   * For how long it has been away, in milliseconds; 0 if it answers. To be called at its pace: a late look counts as one in
+   * time. Meanwhile this process had too much to do, and what has arrived is read after the look.
+   */
+  look(): number {
     const now = elapsed(this.#clock)
-    return Object.values(this.#lanes).reduce((longest, requests) => Math.max(longest, awayIn(requests, now)), 0)
+    const late = Math.max(0, now - this.#looked - pace)
+    this.#looked = now
+    return Object.values(this.#lanes).reduce((longest, requests) => {
+      requests.since = Math.min(now, requests.since + late)
+      return Math.max(longest, awayIn(requests, now))
+    }, 0)
   }
 
   /** Watches requests; `failed` is called before the caller gets an error that the storage is to blame for. */
   watch(failed: (error: StorageError) => Effect.Effect<void>): Watch {
     return (lane, request) => {
       const requests = this.#lanes[lane]
-      return Effect.suspend(() => {
-        if (requests.waiting++ === 0 && requests.failed === undefined) requests.since = elapsed(this.#clock)
-        return Effect.onExit(request, (exit) => {
+      return Effect.acquireUseRelease(
+        Effect.sync(() => {
+          if (requests.waiting++ === 0 && requests.failed === undefined) requests.since = elapsed(this.#clock)
+        }),
+        () => request,
+        (_, exit) => {
           requests.waiting--
           const now = elapsed(this.#clock)
           if (Exit.isFailure(exit)) {
@@ -60,8 +76,8 @@ export class StorageWatch {
           requests.since = now
           requests.failed = undefined
           return Effect.void
-        })
-      })
+        }
+      )
     }
   }
 }
