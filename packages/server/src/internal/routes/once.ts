@@ -40,12 +40,13 @@ const alone = <A, E, R>(key: string, effect: Effect.Effect<A, E, R>): Effect.Eff
   Effect.flatMap(ServerState, ({ storing }) => {
     const take: Effect.Effect<Deferred.Deferred<void>> = Effect.suspend(() => {
       const other = storing.get(key)
-      if (other !== undefined) return Effect.zipRight(Deferred.await(other), take)
+      // Only the waiting is interruptible: nobody would ever take a key out that was put in.
+      if (other !== undefined) return Effect.zipRight(Effect.interruptible(Deferred.await(other)), take)
       const mine = Deferred.unsafeMake<void>(FiberId.none)
       storing.set(key, mine)
       return Effect.succeed(mine)
     })
-    return Effect.acquireUseRelease(Effect.interruptible(take), () => effect, (mine) =>
+    return Effect.acquireUseRelease(take, () => effect, (mine) =>
       Effect.sync(() => {
         storing.delete(key)
         Deferred.unsafeDone(mine, Exit.void)
