@@ -61,7 +61,7 @@ const process = <A, E>(
     })
   )
 
-/** A storage that stores nothing any more once its process is dead. */
+/** A storage that stores nothing any more once its process is dead. Its scope can still close. */
 const mortal = (storage: Storage) => {
   const { mail } = storage
   let isDead = false
@@ -69,7 +69,7 @@ const mortal = (storage: Storage) => {
     storage: {
       ...storage,
       commit: (writes: ReadonlyArray<Write>, onStored?: () => void) =>
-        Effect.suspend(() => isDead ? Effect.never : storage.commit(writes, onStored)),
+        Effect.suspend(() => isDead ? Effect.interrupt : storage.commit(writes, onStored)),
       ...(mail === undefined ? {} : { mail: Effect.suspend(() => isDead ? Effect.never : mail) })
     },
     die: Effect.sync(() => {
@@ -121,7 +121,7 @@ for (const [name, backend] of Object.entries(backends)) {
           build: [Scripted.tasks({ general: "p" })],
           general: () => Effect.zipRight(Deferred.succeed(working, undefined), Effect.never)
         }
-        yield* Effect.forkDaemon(process("first", first.storage, strict, scripts, begin))
+        yield* Effect.forkScoped(process("first", first.storage, strict, scripts, begin))
         yield* Deferred.await(working)
         yield* first.die
         const [root] = (yield* storage.sessions({ roots: true })).rows
