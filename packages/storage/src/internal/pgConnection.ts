@@ -10,6 +10,7 @@ import type * as Scope from "effect/Scope"
 import { Socket } from "node:net"
 import { faultOf, forClient, place } from "../PostgresUrl.ts"
 import type { Connection, Dialect } from "./dialect.ts"
+import { makeLeaving } from "./leaving.ts"
 import { explain } from "./pgError.ts"
 import { fromStored, hasMark, toStored } from "./pgText.ts"
 import { wireOf } from "./pgWire.ts"
@@ -23,8 +24,10 @@ export interface Postgres {
   readonly schema: string
   /** Any connection: each statement is its own transaction. */
   readonly connection: Connection
-  /** A connection that nothing but renewals of leases uses. */
+  /** A connection that nothing but renewals of leases uses. It ends soon if nothing comes of one. */
   readonly renewals: Connection
+  /** The same one, with the patience of all others. */
+  readonly patientRenewals: Connection
   /** Uses one connection for several statements. */
   readonly use: Use
   /** The same for the transaction that writes. It does not wait for reads, however many there are: all others wait for it. */
@@ -35,11 +38,11 @@ export interface Postgres {
 
 type Use = <A, E>(use: (connection: Connection) => Effect.Effect<A, E>) => Effect.Effect<A, E | StorageError>
 
-/** Connections for reads, and to cancel an interrupted one. */
+/** Connections for reads. */
 const maxReading = 5
 
-/** One connection for the transaction that writes, and one to cancel it. */
-const maxWriting = 2
+/** Connections for the transaction that writes: only one is open at a time. */
+const maxWriting = 1
 
 /** How long a statement waits for a lock at most. The commit or renewal that it belongs to is tried again. */
 const lockTimeout = "5s"
@@ -53,7 +56,10 @@ const keepAlive = 10_000
  */
 const patience = "10 seconds"
 
-/** The same for renewals of leases: a lease must not run out meanwhile. */
+/**
+ * The same for the first try to renew leases: none may run out before there is a new connection. They are renewed every second,
+ * and last for three.
+ */
 const patienceOfRenewals = "1500 millis"
 
 /**
@@ -146,29 +152,36 @@ export const connect = (
       }).pipe(Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make), Effect.mapError(opened))
     // The client leaks a connection whose requester is interrupted meanwhile.
     const reserved = ({ reserve }: PgClient.PgClient) => Effect.uninterruptible(reserve)
+    const leaving = yield* makeLeaving
     const heardOn = (heard: Heard) => (connection: Connection): Connection => {
       const asks = heard(wireOf(connection))
-      return { execute: (...given) => asks(connection.execute(...given)) }
+      // To end an interrupted statement, the client needs another connection of the pool. If all of them are interrupted at
+      // once, each waits for the others.
+      return { execute: (...given) => Effect.uninterruptible(asks(connection.execute(...given))) }
     }
     const each = (reserving: Effect.Effect<Connection, SqlError, Scope.Scope>): Connection => ({
       execute: (sql, params, transform) =>
-        Effect.scoped(Effect.flatMap(reserving, (connection) => connection.execute(sql, params, transform)))
+        leaving(Effect.scoped(Effect.flatMap(reserving, (connection) => connection.execute(sql, params, transform))))
     })
     const usedBy = (reserving: Effect.Effect<Connection, SqlError, Scope.Scope>): Use => (use) =>
-      Effect.scoped(Effect.flatMap(Effect.mapError(reserving, (error) => dialect.explain("connect", error)), use))
-    const heard = heardOn(yield* makeSilence(patience))
-    const heardSoon = heardOn(yield* makeSilence(patienceOfRenewals))
+      leaving(
+        Effect.scoped(Effect.flatMap(Effect.mapError(reserving, (error) => dialect.explain("connect", error)), use))
+      )
+    const heard = yield* makeSilence(patience)
+    const heardSoon = yield* makeSilence(patienceOfRenewals)
     const reading = reserved(yield* clientWith("skein", maxReading))
     const writing = reserved(yield* clientWith("skein", maxWriting))
     const heardFrom = (reserving: typeof reading) =>
-      Effect.map(reserving, (connection) => forAnyText(heard(connection)))
+      Effect.map(reserving, (connection) => forAnyText(heardOn(heard)(connection)))
     const renewing = reserved(yield* clientWith("skein-leases", 1))
+    const renewingOn = (by: Heard) => each(Effect.map(renewing, (connection) => forAnyText(heardOn(by)(connection))))
     return {
       at,
       dialect,
       schema,
       connection: each(heardFrom(reading)),
-      renewals: each(Effect.map(renewing, (connection) => forAnyText(heardSoon(connection)))),
+      renewals: renewingOn(heardSoon),
+      patientRenewals: renewingOn(heard),
       use: usedBy(heardFrom(reading)),
       write: usedBy(heardFrom(writing)),
       useLong: usedBy(Effect.map(reading, forAnyText))

@@ -3,8 +3,9 @@
  * for others that have, must not lose its trees. Renewing twice does no harm, so no transaction has to be made once.
  */
 import type { SqlError } from "@effect/sql/SqlError"
-import { heldByAnother, type StorageError } from "@skein/core/StorageError"
+import { heldByAnother, isOutage, type StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
+import type { Connection } from "./dialect.ts"
 import { leaseStatement } from "./leases.ts"
 import type { RenewOp } from "./op.ts"
 import type { Postgres } from "./pgConnection.ts"
@@ -27,12 +28,16 @@ const textOf = (now: string) =>
   UPDATE session SET lease_until = ${now} + ours.length FROM ours WHERE session.id = ours.id RETURNING session.id`
 
 /** Makes what renews leases. It fails with reason `held` if one of them is lost; the others are renewed. */
-export const makePgRenewals = ({ dialect, renewals }: Postgres) => {
-  const execute = (sql: string, params: ReadonlyArray<unknown>) =>
-    renewals.execute(dialect.text(sql), params, undefined).pipe(
-      Effect.mapError((error: SqlError) => dialect.explain(operation, error)),
-      retryOutage
-    )
+export const makePgRenewals = ({ dialect, patientRenewals, renewals }: Postgres) => {
+  const execute = (sql: string, params: ReadonlyArray<unknown>) => {
+    const on = (connection: Connection) =>
+      Effect.mapError(
+        connection.execute(dialect.text(sql), params, undefined),
+        (error: SqlError) => dialect.explain(operation, error)
+      )
+    // If nothing comes on a new connection either, the database is slow. To begin again and again would renew nothing.
+    return Effect.catchIf(on(renewals), isOutage, () => retryOutage(on(patientRenewals)))
+  }
   const all = textOf(dialect.now)
 
   /** Waits for the commit that is changing the tree, if there is one. */

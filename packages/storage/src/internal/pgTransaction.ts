@@ -108,9 +108,11 @@ export const makePgTransactions = (database: Postgres) =>
 
     const snapshot: Snapshot = (read) =>
       retryOutage(use((connection) =>
-        Effect.zipRight(
+        // The next one to use the connection would read in this transaction if it stayed open.
+        Effect.acquireUseRelease(
           run(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
-          Effect.ensuring(read(makeSelect(connection, dialect)), rollback(connection))
+          () => read(makeSelect(connection, dialect)),
+          () => rollback(connection)
         )
       ))
 
