@@ -1,6 +1,7 @@
 /** Proves that no client takes its events for complete if one of them cannot be read. */
 import { describe, expect, it } from "@effect/vitest"
 import type * as EventStream from "@skein/client/EventStream"
+import { Leases } from "@skein/core/Leases"
 import { Session } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { Event } from "@skein/domain/Event"
@@ -32,19 +33,22 @@ const storage = Layer.map(SessionStorage.layerMemory, (context) => {
 const provide = Effect.provide(serving({ "*": ["ok"] }, { storage }))
 
 const damaged = (rootID: SessionID, name: string) =>
-  Effect.flatMap(SessionStorage, ({ commit }) =>
-    commit([{
-      _tag: "Event",
-      event: {
-        id: EventID.make(`evt_${name}`),
-        type: "session.idle",
-        timestamp: 1,
-        sessionID: rootID,
-        rootID,
-        depth: 0,
-        properties: {}
-      } satisfies Event
-    }]))
+  Effect.flatMap(Effect.all([SessionStorage, Leases]), ([{ commit }, { hold }]) =>
+    hold(
+      rootID,
+      commit([{
+        _tag: "Event",
+        event: {
+          id: EventID.make(`evt_${name}`),
+          type: "session.idle",
+          timestamp: 1,
+          sessionID: rootID,
+          rootID,
+          depth: 0,
+          properties: {}
+        } satisfies Event
+      }])
+    ))
 
 const rename = (id: SessionID, title: string) => Effect.flatMap(Session, (session) => session.rename(id, title))
 
