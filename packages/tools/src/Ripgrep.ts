@@ -1,4 +1,5 @@
 /** Owns how ripgrep is run: which binary, and no longer than its caller needs. */
+import { FairSemaphore } from "@skein/core/FairSemaphore"
 import type { ToolError } from "@skein/core/Tool"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -35,8 +36,8 @@ export class Ripgrep extends Context.Tag("@skein/tools/Ripgrep")<Ripgrep, {
   }): Layer.Layer<Ripgrep> =>
     Layer.effect(
       Ripgrep,
-      Effect.gen(function*() {
-        const turns = yield* Effect.makeSemaphore(concurrency)
+      Effect.sync(() => {
+        const turns = new FairSemaphore(concurrency)
         const { HOME, PATH } = options.environment
         const environment = { ...(PATH === undefined ? {} : { PATH }), ...(HOME === undefined ? {} : { HOME }) }
         // Loaded and resolved at first use, so that the program starts without it.
@@ -57,7 +58,7 @@ export class Ripgrep extends Context.Tag("@skein/tools/Ripgrep")<Ripgrep, {
                     "ripgrep",
                     `ripgrep could not be started in ${run.directory}: ${reason}. Run \`skein doctor\` to see what is missing.`
                   )),
-                turns.withPermits(1)
+                turns.withPermit
               )
         }
       })

@@ -2,6 +2,7 @@
  * Finds trees with unfinished work that nobody works in, and takes them up. No notification has to arrive for that: who died,
  * froze or left is noticed by its leases.
  */
+import { FairSemaphore } from "@skein/core/FairSemaphore"
 import { Governor } from "@skein/core/Governor"
 import { Leases } from "@skein/core/Leases"
 import { SessionStorage } from "@skein/core/SessionStorage"
@@ -82,7 +83,7 @@ export const sweep = (options: SweepOptions) =>
     /** For how many more looks trees are left alone. */
     const failed = new Map<SessionID, number>()
     // First come, first served: the tree that has waited longest is next.
-    const inTurn = Effect.unsafeMakeSemaphore(atOnce).withPermits(1)
+    const inTurn = new FairSemaphore(atOnce).withPermit
 
     const takeHere = (rootID: SessionID, since: number, claim?: Effect.Effect<boolean, StorageError>) =>
       Effect.zipRight(

@@ -1,4 +1,5 @@
 /** Takes requests in that store something: in the order in which they come, and only so many at once. */
+import { FairSemaphore } from "@skein/core/FairSemaphore"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
@@ -13,18 +14,18 @@ const patience = "5 seconds"
  * waits. Then all of that work would be for nothing.
  */
 export class Intake {
-  readonly #free = Effect.unsafeMakeSemaphore(most)
+  readonly #free = new FairSemaphore(most)
 
   /** Runs an effect once it is in. */
   readonly enter = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.uninterruptibleMask((restore) =>
       Effect.gen(this, function*() {
-        yield* restore(this.#free.take(1))
+        yield* this.#free.take(restore)
         let isIn = true
         const leave = Effect.suspend(() => {
           if (!isIn) return Effect.void
           isIn = false
-          return this.#free.release(1)
+          return this.#free.release
         })
         const late = yield* Effect.fork(Effect.interruptible(Effect.zipRight(Effect.sleep(patience), leave)))
         return yield* Effect.ensuring(restore(effect), Effect.zipRight(Fiber.interruptFork(late), leave))

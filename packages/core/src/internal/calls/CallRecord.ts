@@ -7,6 +7,7 @@ import type * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import type { FairSemaphore } from "../../FairSemaphore.ts"
 import type { Call } from "../../Governor.ts"
 import type { Hooks } from "../../Hooks.ts"
 import type { Journal } from "../../Journal.ts"
@@ -38,7 +39,7 @@ export interface CallOptions {
   readonly subject: Subject
   readonly call: Call
   /** Limits how many calls of the step run at once; undefined if there is no limit. */
-  readonly places: Effect.Semaphore | undefined
+  readonly places: FairSemaphore | undefined
   /** Whether the runtime makes the call for the user, because a part of the prompt asked for it. */
   readonly byUser: boolean
   /**

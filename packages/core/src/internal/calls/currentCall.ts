@@ -1,6 +1,7 @@
 /** The call that a fiber works for: while the fiber waits, the call counts as waiting. */
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
+import { FairSemaphore } from "../../FairSemaphore.ts"
 import type { Call } from "../../Governor.ts"
 import type { ToolCaller } from "../../Tool.ts"
 import type { Live } from "../live/Live.ts"
@@ -24,8 +25,8 @@ export const whileAsking = <A, E, R>({ clock }: Live, effect: Effect.Effect<A, E
   )
 
 /** The places for working calls of a step; undefined if there are enough for all of them. */
-export const makePlaces = (calls: number, atOnce: number): Effect.Semaphore | undefined =>
-  calls > atOnce ? Effect.unsafeMakeSemaphore(atOnce) : undefined
+export const makePlaces = (calls: number, atOnce: number): FairSemaphore | undefined =>
+  calls > atOnce ? new FairSemaphore(atOnce) : undefined
 
 /** A call's place among the working calls of its step. The call leaves it while it waits for others. */
 interface Place {
@@ -38,19 +39,19 @@ interface Place {
 const ownPlace: Place = { work: (effect) => effect, waiting: (effect) => effect }
 
 /** Makes the place of a call. */
-export const makePlace = (places: Effect.Semaphore | undefined): Place => {
+export const makePlace = (places: FairSemaphore | undefined): Place => {
   if (places === undefined) return ownPlace
   let holds = false
   let waits = 0
   const take = Effect.uninterruptibleMask((restore) =>
-    Effect.map(restore(places.take(1)), () => {
+    Effect.map(places.take(restore), () => {
       holds = true
     })
   )
   const leave = Effect.suspend(() => {
     if (!holds) return Effect.void
     holds = false
-    return places.release(1)
+    return places.release
   })
   return {
     work: (effect) => Effect.ensuring(Effect.zipRight(take, effect), leave),

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { failpoint } from "../../Failpoints.ts"
+import { FairSemaphore } from "../../FairSemaphore.ts"
 import { isOver, type Lease, leaseLength, type StoredLease } from "../../Lease.ts"
 import { countLost } from "../../Metrics.ts"
 import { elapsed, steady } from "../../MonotonicClock.ts"
@@ -66,7 +67,7 @@ export const makeLeases = () =>
     let observations = new Map<SessionID, Observed>()
     /** The leases that nobody held when they were last looked at. */
     let due = new Map<SessionID, StoredLease>()
-    const locks = new Map<SessionID, Effect.Semaphore>()
+    const locks = new Map<SessionID, FairSemaphore>()
     /**
      * Trees that are being left, and why: fibers that end now store nothing, and must not acquire the tree again. The same
      * process may, once they have ended: until then it could not tell their commits from its own.
@@ -79,8 +80,8 @@ export const makeLeases = () =>
 
     const withLock = <B, E>(rootID: SessionID, effect: Effect.Effect<B, E>) => {
       let lock = locks.get(rootID)
-      if (lock === undefined) locks.set(rootID, lock = Effect.unsafeMakeSemaphore(1))
-      return lock.withPermits(1)(effect)
+      if (lock === undefined) locks.set(rootID, lock = new FairSemaphore(1))
+      return lock.withPermit(effect)
     }
 
     const release = (leases: ReadonlyArray<Lease>) =>

@@ -1,5 +1,6 @@
 /** Owns the events of all trees for all clients that watch them: in the order of the log, each encoded once. */
 import { Bus } from "@skein/core/Bus"
+import { FairSemaphore } from "@skein/core/FairSemaphore"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { isOutage } from "@skein/core/StorageError"
 import type { Event } from "@skein/domain/Event"
@@ -32,7 +33,7 @@ export const makeLogFeed: Effect.Effect<TreeFeed, never, Bus | Scope.Scope | Sta
     const storage = yield* SessionStorage
     const audience = new Audience()
     const stored = yield* Effect.makeLatch(false)
-    const turn = yield* Effect.makeSemaphore(1)
+    const turn = new FairSemaphore(1)
     let passing: Array<Event> = []
     let position: number | undefined
 
@@ -52,7 +53,7 @@ export const makeLogFeed: Effect.Effect<TreeFeed, never, Bus | Scope.Scope | Sta
       stored.unsafeOpen()
     })
 
-    const readRows = turn.withPermits(1)(Effect.gen(function*() {
+    const readRows = turn.withPermit(Effect.gen(function*() {
       while (position !== undefined) {
         const { isLast, rows } = yield* readStored(storage, { after: position })
         for (const { event, position: place, seq } of rows) {
@@ -83,7 +84,7 @@ export const makeLogFeed: Effect.Effect<TreeFeed, never, Bus | Scope.Scope | Sta
       ),
       Effect.forever
     )
-    const ready = turn.withPermits(1)(Effect.gen(function*() {
+    const ready = turn.withPermit(Effect.gen(function*() {
       if (position !== undefined) return
       const { last } = yield* storage.eventRange()
       yield* look(yield* storage.unfinished)

@@ -1,5 +1,6 @@
 /** Owns the events of one tree for all clients that watch it: in the order of their `seq`, each encoded once. */
 import { Bus } from "@skein/core/Bus"
+import { FairSemaphore } from "@skein/core/FairSemaphore"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { isOutage, type StorageError } from "@skein/core/StorageError"
 import type { Event } from "@skein/domain/Event"
@@ -108,7 +109,7 @@ export const makeTreeFeed = (
     const storage = yield* SessionStorage
     const deliveries = new Deliveries()
     const gap = yield* Effect.makeLatch(false)
-    const turn = yield* Effect.makeSemaphore(1)
+    const turn = new FairSemaphore(1)
 
     const statuses = yield* Effect.context<Statuses>()
     const elsewhere = yield* makeElsewhere((event) => deliveries.send(event))
@@ -117,7 +118,7 @@ export const makeTreeFeed = (
       if (deliveries.take(event)) gap.unsafeOpen()
     })
 
-    const readRows = turn.withPermits(1)(Effect.gen(function*() {
+    const readRows = turn.withPermit(Effect.gen(function*() {
       for (;;) {
         const before = deliveries.position ?? 0
         const { last } = yield* storage.eventRange(rootID)
@@ -152,7 +153,7 @@ export const makeTreeFeed = (
     )
 
     const look = Effect.provide(elsewhere.look([rootID]), statuses)
-    const ready = turn.withPermits(1)(Effect.suspend(() =>
+    const ready = turn.withPermit(Effect.suspend(() =>
       deliveries.position !== undefined
         ? Effect.void
         : Effect.zipRight(look, Effect.map(storage.eventRange(rootID), ({ last }) => deliveries.begin(last)))

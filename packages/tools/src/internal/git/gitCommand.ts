@@ -1,4 +1,5 @@
 /** Calls git without any of the user's settings that would run programs, ask questions or write elsewhere. */
+import { FairSemaphore } from "@skein/core/FairSemaphore"
 import type { IsolationRefused } from "@skein/core/Isolation"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
@@ -78,7 +79,7 @@ const patience = Schedule.exponential("50 millis").pipe(Schedule.jittered, Sched
 
 /** Git, with the part of an environment that it may see. */
 export const makeGit = (environment: Readonly<Record<string, string | undefined>>): Effect.Effect<Git> =>
-  Effect.map(Effect.makeSemaphore(concurrency), (turns) => {
+  Effect.map(Effect.sync(() => new FairSemaphore(concurrency)), (turns) => {
     const base = { ...shellEnvironment(environment, passed), ...quiet }
     const run: Git["run"] = ({ directory, variables }, args, each) =>
       runGit({
@@ -86,7 +87,7 @@ export const makeGit = (environment: Readonly<Record<string, string | undefined>
         directory,
         environment: { ...base, ...variables },
         ...(each === undefined ? {} : { each })
-      }).pipe(Effect.mapError(couldNotStart(directory)), turns.withPermits(1))
+      }).pipe(Effect.mapError(couldNotStart(directory)), turns.withPermit)
 
     const ask: Git["ask"] = (what, place, args, each) =>
       Effect.flatMap(run(place, args, each), ({ code, stderr, stdout }) =>

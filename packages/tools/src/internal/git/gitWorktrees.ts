@@ -3,6 +3,7 @@
  */
 import type { PlatformError } from "@effect/platform/Error"
 import type * as FileSystem from "@effect/platform/FileSystem"
+import { FairSemaphore } from "@skein/core/FairSemaphore"
 import { type Isolation, IsolationRefused, type Leftover, type WorkspaceEnd } from "@skein/core/Isolation"
 import type { SessionID } from "@skein/domain/Id"
 import type * as Context from "effect/Context"
@@ -125,9 +126,11 @@ export const makeWorktrees = (options: {
     const { fs } = options
     const top = join(options.dataDirectory, "worktrees")
     const git = yield* makeGit(options.environment)
-    const turns = yield* RcMap.make<string, Effect.Semaphore, never, never>({ lookup: () => Effect.makeSemaphore(1) })
+    const turns = yield* RcMap.make<string, FairSemaphore, never, never>({
+      lookup: () => Effect.sync(() => new FairSemaphore(1))
+    })
     const alone = (key: string) => <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
-      Effect.scoped(Effect.flatMap(RcMap.get(turns, key), (turn) => turn.withPermits(1)(effect)))
+      Effect.scoped(Effect.flatMap(RcMap.get(turns, key), (turn) => turn.withPermit(effect)))
     const records = makeRecords(fs, top)
     const workshop: Workshop = { git, fs, records, alone }
 

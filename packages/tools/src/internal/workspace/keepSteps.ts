@@ -1,4 +1,5 @@
 /** Owns the steps that this process keeps: for each tree what is being read, and what is done with what is kept of it. */
+import { FairSemaphore } from "@skein/core/FairSemaphore"
 import type { WorkspaceKeeper } from "@skein/core/Workspaces"
 import type { SessionID } from "@skein/domain/Id"
 import type { SessionWorkspace } from "@skein/domain/SessionInfo"
@@ -40,11 +41,11 @@ const makePushes = Effect.fnUntraced(function*({ git, remoteFor, storeOf }: Step
   })
   yield* Effect.addFinalizer(() => Effect.zipRight(isClosing.open, Effect.flatten(arrived)))
   /** The files of a tree are read by one step after the other: they share an index. */
-  const locks = new Map<SessionID, Effect.Semaphore>()
+  const locks = new Map<SessionID, FairSemaphore>()
   const alone = (rootID: SessionID) => {
-    const lock = locks.get(rootID) ?? Effect.unsafeMakeSemaphore(1)
+    const lock = locks.get(rootID) ?? new FairSemaphore(1)
     locks.set(rootID, lock)
-    return lock.withPermits(1)
+    return lock.withPermit
   }
 
   const keep: WorkspaceKeeper["keep"] = (step, told) =>
