@@ -13,8 +13,11 @@ interface Said {
   readonly status: number
 }
 
-/** Whether a runner does not ask the question, or has lost its tree. */
-const isElsewhere = ({ status }: Said): boolean => [401, 404, 408, 409].includes(status) || status >= 500
+/** Whether a runner says that it does not ask the question, or has lost its tree: the client may get that. */
+const isKnown = ({ status }: Said): boolean => status === 404 || status === 409
+
+/** Whether it does not take the answer. What else it says then is about itself, for example that it is about to stop. */
+const isElsewhere = (said: Said): boolean => isKnown(said) || [401, 408].includes(said.status) || said.status >= 500
 
 /** How giving it ended: what a runner said, or that the answer is stored, or that no runner asks the question now. */
 export type Given<A extends Said> = { readonly said: A } | "stored" | "nobody"
@@ -33,7 +36,7 @@ export const giveAnswer = <A extends Said, R>({ everywhere, giveTo, state }: {
     const one = (target: string) =>
       Effect.flatMap(giveTo(target), (said) => {
         if (said !== undefined && !isElsewhere(said)) return Effect.succeed(said)
-        last = said ?? last
+        if (said !== undefined && isKnown(said)) last = said
         isSure &&= said?.status === 404
         return Effect.fail("elsewhere" as const)
       })

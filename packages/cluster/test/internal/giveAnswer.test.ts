@@ -14,6 +14,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as TestClock from "effect/TestClock"
 import { PCGRandom } from "effect/Utils"
 import { giveAnswer } from "../../src/internal/giveAnswer.ts"
 import { askState } from "../../src/internal/openAsk.ts"
@@ -203,6 +204,19 @@ const answersOf = (
       Math.max(0, ...script.requests.map(({ messages }) => messages.filter(({ role }) => role === "tool").length))
     ))
   }))
+
+describe("an answer to a question that nobody knows", () => {
+  it.effect("is refused as unknown, whatever servers say of themselves that are about to stop", () =>
+    Effect.gen(function*() {
+      const statuses: Readonly<Record<string, number>> = { own: 404, stopping: 503, stranger: 401 }
+      const given = yield* giveAnswer({
+        everywhere: Effect.succeed(["own", "stopping", "stranger"] as const),
+        giveTo: (target) => Effect.delay(Effect.succeed({ status: statuses[target] ?? 500 }), target.length),
+        state: Effect.succeed(undefined)
+      }).pipe(Effect.fork, Effect.tap(() => TestClock.adjust("1 second")), Effect.flatMap(Fiber.join))
+      expect(given).toEqual({ said: { status: 404 } })
+    }))
+})
 
 describe("an answer to a question whose tree moves", () => {
   it.each(seeds(1, 150))("is told once (seed %i)", (seed) => {
