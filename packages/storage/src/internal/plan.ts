@@ -58,6 +58,11 @@ const add = ({ changes }: Segment, op: Extract<Op, { _tag: "Put" | "Remove" }>) 
     of.removed.set(op.key, op.values)
     return
   }
+  if (tables[op.table].second === "is refused") {
+    // Never merged: the database refuses the second.
+    of.put.set(`${op.key}#${of.put.size}`, op)
+    return
+  }
   const before = of.put.get(op.key)
   if (before === undefined || (tables[op.table].second === "replaces" && (op.isFinal || !before.isFinal))) {
     of.put.set(op.key, op)
@@ -84,6 +89,7 @@ const tableNames = Object.keys(tables) as ReadonlyArray<TableName>
 
 const putText = (name: TableName, rows: number): string => {
   const { columns, key, second } = tables[name]
+  if (second === "is refused") return insertText(name, columns, rows)
   if (second === "is dropped") return `${insertText(name, columns, rows)} ON CONFLICT (${key.join(", ")}) DO NOTHING`
   const changes = columns.filter((column) => !key.includes(column)).map((column) => `${column} = excluded.${column}`)
   const put = `${insertText(name, columns, rows)} ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${changes.join(", ")}`

@@ -21,8 +21,8 @@ export interface Table<Row> {
   readonly name: string
   readonly columns: ReadonlyArray<string>
   readonly key: ReadonlyArray<string>
-  /** What a second row with the same key does: replace the first, or nothing. */
-  readonly second: "replaces" | "is dropped"
+  /** What a second row with the same key does: replace the first, or nothing, or its commit has no effect. */
+  readonly second: "replaces" | "is dropped" | "is refused"
   /** The primary key. */
   readonly keyOf: (row: Row) => string
   /** The values of the columns. Throws if a value has no JSON. */
@@ -130,14 +130,17 @@ export const approval = table<Approval>("approval", ["id"], {
   created: (row) => row.created
 })
 
-/** Receipts of requests. The column of the result is as old as receipts, when all of them were of prompts. */
+/**
+ * Receipts of requests. A second one under a key is of a request that another process carries out at the same time, and must
+ * not be done twice. The column of the result is as old as receipts, when all of them were of prompts.
+ */
 export const receipt = table<Receipt>("receipt", ["receipt_key"], {
   receipt_key: (row) => row.key,
   digest: (row) => row.digest,
   session_id: (row) => row.sessionID,
   message_id: (row) => row.result,
   created: (row) => row.created
-})
+}, "is refused")
 
 /** The todos of each session. */
 export const todo = table<{ readonly sessionID: string; readonly todos: ReadonlyArray<Todo> }>("todo", ["session_id"], {

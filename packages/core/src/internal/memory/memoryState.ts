@@ -132,14 +132,12 @@ const putApproval = (state: State, approval: Approval): Applied => {
 }
 
 const putReceipt = (state: State, receipt: Receipt): Applied =>
-  Either.map(find(state, receipt.sessionID), () => ({
-    ...state,
-    receipts: HashMap.set(
-      HashMap.filter(state.receipts, ({ created }) => created > receipt.created - receiptLifetime),
-      receipt.key,
-      receipt
-    )
-  }))
+  Either.flatMap(find(state, receipt.sessionID), () => {
+    const valid = HashMap.filter(state.receipts, ({ created }) => created > receipt.created - receiptLifetime)
+    return HashMap.has(valid, receipt.key)
+      ? refused(`a request was carried out under the key ${receipt.key} already.`)
+      : Either.right({ ...state, receipts: HashMap.set(valid, receipt.key, receipt) })
+  })
 
 const putInbox = (state: State, row: InboxRow): Applied =>
   Either.flatMap(find(state, row.sessionID), () => {

@@ -1,6 +1,6 @@
 /**
  * Carries out requests that store something, in the order in which they come. Those with a key are carried out once, even if
- * they arrive twice at the same time, or again after a restart.
+ * they arrive twice at the same time, at two servers of a database, or again after a restart.
  */
 import { type Problem, problem } from "@skein/api/Problem"
 import type { Keyed, Receipt } from "@skein/core/Receipt"
@@ -67,12 +67,21 @@ export const once = <A, E extends Problem, R, E2 extends Problem, R2>(
 ): Effect.Effect<A, E | E2 | Problem, R | R2 | ServerState | SessionStorage> => {
   if (key === undefined) return taken(first(undefined))
   const keyed = { key, digest: createHash("sha256").update(JSON.stringify(content)).digest("hex") }
+  /** Another server may have stored the receipt meanwhile. The database then refuses the second one, with all that is stored with it. */
+  const orAgain = (error: E): Effect.Effect<A, E | E2 | Problem, R2 | SessionStorage> =>
+    error.reason === "constraint"
+      ? Effect.flatMap(
+        receiptFor(keyed),
+        (receipt): Effect.Effect<A, E | E2, R2> => receipt === undefined ? Effect.fail(error) : again(receipt)
+      )
+      : Effect.fail(error)
   return alone(
     key,
     taken(
       Effect.flatMap(
         receiptFor(keyed),
-        (receipt): Effect.Effect<A, E | E2, R | R2> => receipt === undefined ? first(keyed) : again(receipt)
+        (receipt): Effect.Effect<A, E | E2 | Problem, R | R2 | SessionStorage> =>
+          receipt === undefined ? Effect.catchAll(first(keyed), orAgain) : again(receipt)
       )
     )
   )

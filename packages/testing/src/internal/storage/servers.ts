@@ -128,6 +128,13 @@ export const servers: Tests = {
     ))
     expect(yield* use(receiptOf("one"))).toEqual(Option.some(receipt("one", "a")))
     expect(yield* use(receiptOf("none"))).toEqual(Option.none())
+    // Nothing else of a commit with a second receipt is stored, whether it is alone or shares a transaction.
+    const second = [write.session(session("c")), store({ ...receipt("one", "a"), digest: "another" })]
+    expect(yield* use(reasonOf(commit(second)))).toBe("constraint")
+    expect(yield* use(reasonOf(commitEach(second, [store(receipt("one", "b"))])))).toBe("constraint")
+    expect(yield* use(receiptOf("one"))).toEqual(Option.some(receipt("one", "a")))
+    const { rows } = yield* use(sessions({}))
+    expect(rows.map(({ id }) => id)).not.toContain(ids.ses("c"))
     yield* use(commit([write.delete("b")]))
     expect(yield* use(receiptOf("two"))).toEqual(Option.none())
     yield* TestClock.setTime(receiptLifetime + 1)
