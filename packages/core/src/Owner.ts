@@ -4,15 +4,18 @@ import type { Holder } from "@skein/domain/TreeSnapshot"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import { type Machine, machineOf } from "./Machine.ts"
 
 /** The name of an owner whose API others reach at this URL. */
 export const withAddress = (owner: string, url: string): string => `${encodeURIComponent(url)}@${owner}`
 
+const decodeName = Option.liftThrowable(decodeURIComponent)
+
 /** The URL that such a name tells; undefined if it tells none. */
 export const addressOf = (owner: string): string | undefined => {
   const [, address] = /^(http[^@]*)@/.exec(owner) ?? []
-  return address === undefined ? undefined : decodeURIComponent(address)
+  return address === undefined ? undefined : Option.getOrUndefined(decodeName(address))
 }
 
 const parts = /^(?:http[^@]*@)?([^@]+):([1-9]\d*)(?::[^:]*){3}$/

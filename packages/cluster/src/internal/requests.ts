@@ -1,4 +1,5 @@
 /** Decides what a request is about, and whether it may be made twice. */
+import * as Option from "effect/Option"
 import { randomUUID } from "node:crypto"
 import type { IncomingMessage } from "node:http"
 import type { Sent } from "./sent.ts"
@@ -16,6 +17,8 @@ const projectSession = ({ method, path }: Pick<Sent, "method" | "path">): string
   method === "GET" && project.test(path)
     ? new URL(path, "http://localhost").searchParams.get("session") ?? undefined
     : undefined
+
+const decodeName = Option.liftThrowable(decodeURIComponent)
 
 const begin = /^\/v1\/sessions(?:\?|$)/
 
@@ -50,7 +53,9 @@ export const subjectOf = ({ method, url = "" }: IncomingMessage): Subject => {
   if (directory !== undefined) return { _tag: "Directory", directory }
   if (method === "POST" && begin.test(url)) return { _tag: "Directory", directory: undefined }
   const [, ask] = reply.exec(url) ?? []
-  if (method === "POST" && ask !== undefined) return { _tag: "Reply", id: decodeURIComponent(ask) }
+  // No question has a name that cannot be decoded: the route says so.
+  const asked = ask === undefined ? undefined : Option.getOrUndefined(decodeName(ask))
+  if (method === "POST" && asked !== undefined) return { _tag: "Reply", id: asked }
   return method === "GET" && asks.test(url) ? { _tag: "Asks" } : { _tag: "Other" }
 }
 

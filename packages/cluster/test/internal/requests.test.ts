@@ -18,6 +18,7 @@ it.each(
     ["GET", "/v1/asks", "Asks"],
     ["GET", "/v1/asks?session=ses_1", "Asks"],
     ["POST", "/v1/asks/ask_1/reply", "Reply"],
+    ["POST", "/v1/asks/%E0%A4%A/reply", "Other"],
     ["GET", "/healthz", "Other"]
   ]
 )("%s %s is about: %s", (method, url, tag) => {

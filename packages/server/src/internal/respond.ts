@@ -12,6 +12,13 @@ export const safeHeaders: Readonly<Record<string, string>> = {
   "X-Content-Type-Options": "nosniff"
 }
 
+/** What the answer to a request is that the server cannot carry out, for a fault of its own. */
+export const internal: Problem = problem(
+  500,
+  "InternalError",
+  "Something went wrong in the server. Its log says what."
+)
+
 const leavingTag = "ServerLeaving"
 
 /** What a server that stops answers: to requests that come now, or to those that it was working on. */

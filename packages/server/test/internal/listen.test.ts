@@ -71,3 +71,26 @@ it.live("tells who waits for an answer to ask again when the server stops", () =
     const answer = yield* Fiber.join(waiting)
     expect(answer).toMatch(/^HTTP\/1\.1 503 [^]*Retry-After: 1\r\n[^]*urn:skein:ServerLeaving[^]*"reason":"cut"/)
   }).pipe(Effect.scoped))
+
+it.live("answers with 500 what its handler throws at, and lives", () =>
+  Effect.gen(function*() {
+    const listening = yield* listen("127.0.0.1", 0)
+    let count = 0
+    listening.answer(
+      () => undefined,
+      (_, response) => {
+        if (++count === 1) throw new Error("a fault")
+        response.writeHead(200).end("well")
+      },
+      () => {
+        throw new Error("a fault of an upgrade")
+      }
+    )
+    const headers = "Host: x\r\nConnection: close\r\n"
+    const answer = yield* sending(listening.port, `GET / HTTP/1.1\r\n${headers}\r\n`)
+    expect(answer).toMatch(/^HTTP\/1\.1 500 [^]*urn:skein:InternalError/)
+    expect(answer).not.toContain("a fault")
+    const upgraded = "GET / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"
+    expect(yield* sending(listening.port, upgraded)).toMatch(/^HTTP\/1\.1 500 /)
+    expect(yield* sending(listening.port, `GET / HTTP/1.1\r\n${headers}\r\n`)).toMatch(/^HTTP\/1\.1 200 [^]*well/)
+  }).pipe(Effect.scoped))

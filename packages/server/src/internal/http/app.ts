@@ -18,7 +18,7 @@ import * as Schema from "effect/Schema"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { bringsArchive } from "../body/bounds.ts"
 import { readBody } from "../body/readBody.ts"
-import { safeHeaders } from "../respond.ts"
+import { internal, safeHeaders } from "../respond.ts"
 import { askRoutes, permissionRoutes } from "../routes/answers.ts"
 import { archiveRoutes } from "../routes/archives.ts"
 import { hostRoutes } from "../routes/host.ts"
@@ -97,10 +97,7 @@ const problems = HttpApiBuilder.middleware(
   (app) => Effect.catchAll(withDocument(withBody(app)), (error) => Effect.flip(explained(error)))
 )
 
-const internalError = HttpServerResponse.unsafeJson(
-  problem(500, "InternalError", "Something went wrong in the server. Its log says what."),
-  { status: 500, contentType: problemType }
-)
+const internalError = HttpServerResponse.unsafeJson(internal, { status: 500, contentType: problemType })
 
 /** How long a client may take to read a response, in milliseconds. */
 const readPatience = 60_000

@@ -1,12 +1,13 @@
 /** Owns the socket: accepts connections within their limits, and passes on the requests that the gate accepts. */
 import type { Problem } from "@skein/api/Problem"
 import * as Effect from "effect/Effect"
+import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { ListenFailed } from "../../ListenFailed.ts"
 import { headersPatience, requestPatience } from "../../ServerOptions.ts"
-import { answerSocket, leaving, refuse, refuseSocket } from "../respond.ts"
+import { answerSocket, internal, leaving, refuse, refuseSocket } from "../respond.ts"
 
 /** The maximum number of clients. */
 const mostConnections = 20_000
@@ -81,6 +82,16 @@ export const listen = (
       )
       server.listen({ host: hostname, port, backlog: 1_024 }, () => resume(Effect.void))
     })
+    const runtime = yield* Effect.runtime<never>()
+    /** A fault of the server, which must not end it: what is thrown here would end the process. */
+    const guarded = (work: () => void, fail: () => void) => {
+      try {
+        work()
+      } catch (fault) {
+        Runtime.runFork(runtime)(Effect.logError("A request failed", fault))
+        fail()
+      }
+    }
     const address = server.address()
     const waiting = new Map<ServerResponse, IncomingMessage>()
     let isLeaving = false
@@ -101,7 +112,10 @@ export const listen = (
           response.once("close", () => waiting.delete(response))
           // The route decides how long an answer may take.
           request.socket.setTimeout(0)
-          handler(request, response)
+          guarded(() => handler(request, response), () => {
+            if (response.headersSent) response.destroy()
+            else refuse(request, response, internal)
+          })
         }
         server.on("request", onRequest)
         server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -109,7 +123,7 @@ export const listen = (
           const refused = gate(request)
           if (refused !== undefined) return answerSocket(socket, refused)
           if (head.length > 0) socket.unshift(head)
-          upgrade(request, socket)
+          guarded(() => upgrade(request, socket), () => answerSocket(socket, internal))
         })
         server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
           if (gate(request) === undefined) response.writeContinue()
