@@ -71,17 +71,21 @@ const meanings: ReadonlyArray<readonly [code: string, reason: Reason]> = [
   ["25006", "readonly"],
   ["42501", "readonly"],
   ["XX001", "corrupt"],
-  ["XX002", "corrupt"],
-  ["28", "unreadable"],
-  ["3D000", "unreadable"]
+  ["XX002", "corrupt"]
 ]
+
+/** Whether the server answers, and accepts no connection of this user to this database. */
+const isRefused = (cause: unknown): boolean => {
+  const code = codeOf(cause)
+  return code.startsWith("28") || code === "3D000" || whyRefused("", { code, detail: detailOf(cause) }) !== undefined
+}
 
 const reasonOf = (operation: string, cause: unknown): Reason => {
   const code = codeOf(cause)
   if (code.startsWith("57P03") || code === "53300") return "busy"
   // A server that was running before is retried; one that never answered has a wrong address.
-  if (isLost(cause)) return operation === "open" ? "unreadable" : "busy"
-  if (whyRefused("", { code, detail: detailOf(cause) }) !== undefined) return "unreadable"
+  // So is one that refuses a user after it accepted connections: a password is changed on one side first.
+  if (isLost(cause) || isRefused(cause)) return operation === "open" ? "unreadable" : "busy"
   return meanings.find(([prefix]) => code.startsWith(prefix))?.[1] ?? "other"
 }
 
@@ -93,6 +97,10 @@ const sentence = (reason: Reason, at: string, cause: unknown): string => {
     case "busy":
       return isLost(cause)
         ? `${at} could not be reached for 30 seconds (${detail}). See whether the server runs, then try again.`
+        : isRefused(cause)
+        ? `${
+          whyRefused(at, { code, detail }) ?? `${at} refuses the connection (${detail}).`
+        } What works with it waits until it accepts connections again.`
         : isLacking(cause)
         ? `${at} could not do its work for 30 seconds (${detail}). See the log of the server, then try again.`
         : `${at} was locked by another process for 30 seconds (${detail}). See what it does in pg_stat_activity, then try again.`

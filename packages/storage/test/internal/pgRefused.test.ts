@@ -1,5 +1,7 @@
 /** Each refusal of a PostgreSQL server says what to change: servers that refuse so are not started for a test. */
+import { SqlError } from "@effect/sql/SqlError"
 import { expect, it } from "vitest"
+import { explain } from "../../src/internal/pgError.ts"
 import { whyRefused } from "../../src/internal/pgRefused.ts"
 
 it.each([
@@ -24,3 +26,17 @@ it.each([
 it("nothing else is a refusal", () => {
   expect(whyRefused("postgres://h/d", { code: "ECONNREFUSED", detail: "connect ECONNREFUSED" })).toBeUndefined()
 })
+
+it.each(["28P01", "28000", "3D000"])(
+  "a server that accepted the user before, and refuses with %s, is waited for",
+  (code) => {
+    const error = new SqlError({ cause: Object.assign(new Error("it does not let you in"), { code }) })
+    const explained = explain("postgres://h/d")
+    expect(explained("open", error)).toMatchObject({ reason: "unreadable" })
+    const later = explained("commit", error)
+    expect(later).toMatchObject({
+      reason: "busy",
+      message: expect.stringContaining("waits until it accepts connections")
+    })
+  }
+)

@@ -1,0 +1,37 @@
+/** A database that refuses a server which it accepted before is waited for, as one that is away. */
+import { afterAll, expect, it, vi } from "vitest"
+import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { atEnd } from "./support/atEnd.ts"
+import { startRunner } from "./support/cluster.ts"
+import { startLlm } from "./support/llm.ts"
+import { until } from "./support/until.ts"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const postgres = await startPostgres().catch((error: unknown) => String(error))
+
+if (typeof postgres === "string") {
+  it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
+} else {
+  afterAll(postgres.stop)
+
+  it("a server waits until its password is right again, is not ready meanwhile, and loses no request", async () => {
+    await postgres.create("refusing")
+    const sql = (text: string) => postgres.query("refusing", text)
+    await sql("CREATE ROLE rotating SUPERUSER LOGIN PASSWORD 'one'")
+    const url = new URL(postgres.url("refusing"))
+    url.username = "rotating"
+    url.password = "one"
+    const llm = await startLlm(() => "done")
+    atEnd(llm.close)
+    const server = await startRunner(llm, url.href)
+    await sql("ALTER ROLE rotating PASSWORD 'two'")
+    await sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'rotating'")
+    await until(async () => (await fetch(`${server.url}/readyz`)).status === 503)
+    const model = { providerID: "openai", modelID: "m" }
+    const making = server.send("/v1/sessions", { directory: server.at.project, title: "t", model })
+    await sql("ALTER ROLE rotating PASSWORD 'one'")
+    expect(await making).toMatchObject({ status: 201 })
+    await until(async () => (await fetch(`${server.url}/readyz`)).status === 200)
+  })
+}
