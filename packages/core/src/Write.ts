@@ -1,6 +1,6 @@
 /** One change of what is stored. */
 import type { Event } from "@skein/domain/Event"
-import type { MessageID, PartID, SessionID } from "@skein/domain/Id"
+import type { MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { Message } from "@skein/domain/Message"
 import type { TaskRun } from "@skein/domain/Outcome"
@@ -24,6 +24,17 @@ export type Write =
   | { readonly _tag: "RemovePart"; readonly id: PartID; readonly sessionID: SessionID }
   /** A settled run stays settled: a later row of it that is not settled changes nothing. */
   | { readonly _tag: "Run"; readonly run: TaskRun }
+  /**
+   * A session or run that cannot be read counts as finished, although its row stays: it was stopped at this time. A session
+   * does so until it is stored again.
+   */
+  | {
+    readonly _tag: "Shelve"
+    readonly of: "session" | "run"
+    readonly id: SessionID | RunID
+    readonly rootID: SessionID
+    readonly at: number
+  }
   /** A second row for the same `runID` is refused with reason `constraint`, even after the first was taken. */
   | { readonly _tag: "Inbox"; readonly row: InboxRow }
   /**

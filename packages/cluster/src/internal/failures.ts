@@ -54,6 +54,45 @@ const unreadableOf = (rootID: SessionID) =>
     Effect.catchAll(({ message }) => Effect.succeed(message))
   )
 
+/**
+ * Makes what reads which trees rest. It forgets a tree that has nothing unfinished any more, because it was stopped for
+ * example.
+ */
+const makeResting = (repeated: Effect.Effect.Success<typeof makeRepeatedLog>) =>
+  Effect.map(SqlClient.SqlClient, (sql) => {
+    /** The trees in the table, as of the last look. */
+    let listed: ReadonlySet<string> = new Set()
+
+    const read = sql.unsafe<{ readonly root_id: string }>(
+      "SELECT root_id FROM cluster_failure WHERE next_try > clock_timestamp()"
+    ).pipe(
+      Effect.zipLeft(repeated.worked),
+      Effect.map((rows): ReadonlySet<string> => new Set(rows.map(({ root_id }) => root_id))),
+      Effect.catchAll(({ message }) =>
+        Effect.as(
+          repeated.failed("The table of trees that cannot be continued could not be read", message),
+          new Set<string>()
+        )
+      )
+    )
+
+    const forget = (gone: ReadonlyArray<string>) =>
+      gone.length === 0 ? Effect.void : Effect.catchAll(
+        sql.unsafe("DELETE FROM cluster_failure WHERE root_id = ANY($1)", [gone]),
+        ({ message }) => repeated.failed("Trees that were stopped are still listed as failing", message)
+      )
+
+    return (hasFree: boolean, unfinished: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>> =>
+      Effect.suspend(() =>
+        hasFree || listed.size > 0
+          ? Effect.tap(read, (found) => {
+            listed = found
+            return forget([...found].filter((rootID) => !unfinished.includes(rootID)))
+          })
+          : Effect.succeed(listed)
+      )
+  })
+
 /** Makes what the runner at this address knows of failures. */
 export const makeFailures = (url: string) =>
   Effect.gen(function*() {
@@ -99,18 +138,7 @@ export const makeFailures = (url: string) =>
         return Effect.forEach(free.filter((rootID) => taken.delete(rootID)), (rootID) => failed(rootID))
       })
 
-    const read = sql.unsafe<{ readonly root_id: string }>(
-      "SELECT root_id FROM cluster_failure WHERE next_try > clock_timestamp()"
-    ).pipe(
-      Effect.zipLeft(repeated.worked),
-      Effect.map((rows): ReadonlySet<string> => new Set(rows.map(({ root_id }) => root_id))),
-      Effect.catchAll(({ message }) =>
-        Effect.as(
-          repeated.failed("The table of trees that cannot be continued could not be read", message),
-          new Set<string>()
-        )
-      )
-    )
+    const resting = yield* makeResting(repeated)
 
     const claimed = (rootID: SessionID) =>
       sql.unsafe<{ readonly mine: boolean }>(claim, [rootID]).pipe(
@@ -121,9 +149,11 @@ export const makeFailures = (url: string) =>
       )
 
     return {
-      /** Which of these free trees to leave alone for now. */
-      resting: (free: ReadonlyArray<SessionID>): Effect.Effect<ReadonlySet<string>> =>
-        free.length === 0 ? Effect.succeed(new Set()) : Effect.zipRight(noteFailed(free), read),
+      /** Which of these free trees to leave alone for now; forgets those that are not unfinished. */
+      resting: (
+        free: ReadonlyArray<SessionID>,
+        unfinished: ReadonlyArray<SessionID>
+      ): Effect.Effect<ReadonlySet<string>> => Effect.zipRight(noteFailed(free), resting(free.length > 0, unfinished)),
       /** Takes a tree up, and notes if that fails, now or soon after. */
       watch: <E extends { readonly message: string }, R>(rootID: SessionID, takeUp: Effect.Effect<boolean, E, R>) =>
         Effect.if(claimed(rootID), { onTrue: () => takeUp, onFalse: () => Effect.succeed(false) }).pipe(

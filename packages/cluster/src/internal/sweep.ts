@@ -127,12 +127,12 @@ export const sweep = (options: SweepOptions) =>
         if (looks > 1) failed.set(rootID, looks - 1)
         else failed.delete(rootID)
       }
-      const { limit, wanted } = yield* governor.load
-      const isFull = wanted >= limit
-      const free = yield* leases.due(yield* storage.unfinished)
+      const isFull = yield* Effect.map(governor.load, ({ limit, wanted }) => wanted >= limit)
+      const unfinished = yield* storage.unfinished
+      const free = yield* leases.due(unfinished)
       yield* options.places.keep(new Set(free))
       options.free(waiting = seenAgain(waiting, free, now))
-      const resting = yield* options.failures.resting(free)
+      const resting = yield* options.failures.resting(free, unfinished)
       for (const rootID of yield* inOrder(free, options.isMine)) {
         if (resting.has(rootID)) continue
         const { looks, since } = waiting.get(rootID) ?? { looks: 0, since: now }

@@ -42,6 +42,7 @@ export type Op =
   }
   | { readonly _tag: "Remove"; readonly table: TableName; readonly key: string; readonly values: ReadonlyArray<Value> }
   | { readonly _tag: "Take"; readonly id: string; readonly sessionID: string; readonly at: number }
+  | { readonly _tag: "Shelve"; readonly table: "session" | "run"; readonly id: string; readonly at: number }
   | { readonly _tag: "Delete"; readonly sessionID: string }
   | LeaseOp
 
@@ -84,6 +85,8 @@ export const toOps = (write: Write): ReadonlyArray<Op> => {
         ...setsOf(write.run).map((set) => put("ruleset", ruleset, set)),
         put("run", run, write.run, write.run.state === "settled")
       ]
+    case "Shelve":
+      return [{ _tag: "Shelve", table: write.of, id: write.id, at: write.at }]
     case "Inbox":
       return [put("inbox", inbox, write.row)]
     case "InboxTaken":

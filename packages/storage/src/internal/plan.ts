@@ -33,6 +33,7 @@ export type Planned = Statement | Append
 export type Plan = (ops: ReadonlyArray<Op>) => ReadonlyArray<Planned>
 
 type Take = Extract<Op, { _tag: "Take" }>
+type Shelve = Extract<Op, { _tag: "Shelve" }>
 
 /** The rows of a table that remain after later changes replaced earlier ones. */
 interface Changes {
@@ -45,11 +46,13 @@ interface Segment {
   readonly changes: Map<TableName, Changes>
   /** Never merged: a row can be taken once, and the second statement refuses it. */
   readonly taken: Array<Take>
+  /** After all rows. */
+  readonly shelved: Array<Shelve>
   /** In order, after all rows: a failure here rolls everything back. */
   readonly leases: Array<LeaseOp>
 }
 
-const emptySegment = (): Segment => ({ changes: new Map(), taken: [], leases: [] })
+const emptySegment = (): Segment => ({ changes: new Map(), taken: [], shelved: [], leases: [] })
 
 const add = ({ changes }: Segment, op: Extract<Op, { _tag: "Put" | "Remove" }>) => {
   let of = changes.get(op.table)
@@ -101,6 +104,12 @@ const removeText = (name: TableName): string =>
 
 const takeText = "UPDATE inbox SET taken_at = ? WHERE id = ? AND session_id = ? AND taken_at IS NULL RETURNING id"
 
+/** Rows that cannot be read stay, with another state in their columns. A session gets its own back when it is stored again. */
+const shelveTexts = {
+  session: "UPDATE session SET archived = ? WHERE id = ?",
+  run: "UPDATE run SET state = 'settled' WHERE id = ?"
+} as const
+
 /**
  * A session and everything below it. Foreign keys delete what belongs to them, with two exceptions: the log has none,
  * because it also records the deletion of a session, and parts are found much faster by their session than by each
@@ -116,6 +125,12 @@ const deleteTexts = [
     UNION SELECT session.id, session.root_id FROM session JOIN tree ON session.parent_id = tree.id
   ) ${text}`
 )
+
+const shelve = ({ at, id, table }: Shelve, text: ReturnType<typeof makeTexts>): Statement => ({
+  about: table,
+  sql: text(`shelve ${table}`, () => shelveTexts[table]),
+  params: table === "session" ? [at, id] : [id]
+})
 
 const created = tables.receipt.columns.indexOf("created")
 
@@ -140,7 +155,7 @@ export const makePlan = (dialect: Dialect): Plan => {
     params: [rows.reduce((latest, row) => Math.max(latest, Number(row[created])), 0) - receiptLifetime]
   })
 
-  const finish = ({ changes, leases, taken }: Segment, out: Array<Planned>) => {
+  const finish = ({ changes, leases, shelved, taken }: Segment, out: Array<Planned>) => {
     for (const about of tableNames) {
       const of = changes.get(about)
       if (of === undefined) continue
@@ -154,6 +169,7 @@ export const makePlan = (dialect: Dialect): Plan => {
     for (const { at, id, sessionID } of taken) {
       out.push({ about: "inbox", sql: text("take", () => takeText), params: [at, id, sessionID], rows: 1 })
     }
+    for (const op of shelved) out.push(shelve(op, text))
     for (const op of leases) {
       const { must, params, sql } = leaseStatement(op, dialect)
       out.push({
@@ -176,6 +192,9 @@ export const makePlan = (dialect: Dialect): Plan => {
           break
         case "Take":
           segment.taken.push(op)
+          break
+        case "Shelve":
+          segment.shelved.push(op)
           break
         case "Hold":
         case "Renew":

@@ -32,6 +32,8 @@ export const sessionOf = (write: Write): SessionID | undefined => {
       return write.sessionID
     case "Event":
       return write.event.sessionID
+    case "Shelve":
+      return write.rootID
     case "Receipt":
       return write.receipt.sessionID
     default:

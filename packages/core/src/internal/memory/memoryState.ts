@@ -37,6 +37,8 @@ interface HeldInboxRow {
 export interface State {
   readonly sessions: HashMap.HashMap<SessionID, Held>
   readonly runs: HashMap.HashMap<RunID, TaskRun>
+  /** The sessions and runs that count as finished, although their rows do not say so. */
+  readonly shelved: HashMap.HashMap<string, true>
   readonly inbox: HashMap.HashMap<MessageID, HeldInboxRow>
   /** The inbox row that reports a run. */
   readonly reports: HashMap.HashMap<RunID, MessageID>
@@ -55,6 +57,7 @@ export interface State {
 export const empty: State = {
   sessions: HashMap.empty(),
   runs: HashMap.empty(),
+  shelved: HashMap.empty(),
   inbox: HashMap.empty(),
   reports: HashMap.empty(),
   approvals: HashMap.empty(),
@@ -96,7 +99,11 @@ const nothing = {
 const putSession = (state: State, info: SessionInfo): Applied => {
   const { id, parentID } = info
   const held = Option.getOrElse(HashMap.get(state.sessions, id), () => nothing)
-  const next = { ...state, sessions: HashMap.set(state.sessions, id, { ...held, info }) }
+  const next = {
+    ...state,
+    shelved: HashMap.remove(state.shelved, id),
+    sessions: HashMap.set(state.sessions, id, { ...held, info })
+  }
   return parentID === undefined ? Either.right(next) : Either.map(find(next, parentID), () => next)
 }
 
@@ -163,7 +170,8 @@ const take = (state: State, id: MessageID, sessionID: SessionID): Applied => {
 }
 
 const putRun = (state: State, run: TaskRun): State => {
-  const wasSettled = Option.exists(HashMap.get(state.runs, run.id), (before) => before.state === "settled")
+  const wasSettled = HashMap.has(state.shelved, run.id)
+    || Option.exists(HashMap.get(state.runs, run.id), (before) => before.state === "settled")
   return wasSettled && run.state !== "settled" ? state : { ...state, runs: HashMap.set(state.runs, run.id, run) }
 }
 
@@ -275,6 +283,8 @@ export const apply = (state: State, write: Write, now: number): Applied => {
           parts: HashMap.remove(held.parts, write.id)
         }))
       })
+    case "Shelve":
+      return Either.right({ ...state, shelved: HashMap.set(state.shelved, write.id, true) })
     case "Run":
       return Either.map(find(state, write.run.taskID), () => putRun(state, write.run))
     case "Inbox":

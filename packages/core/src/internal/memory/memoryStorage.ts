@@ -35,6 +35,7 @@ const ranks: Readonly<Record<Write["_tag"], number>> = {
   Part: 2,
   RemovePart: 2,
   Run: 3,
+  Shelve: 4,
   Inbox: 4,
   InboxTaken: 5,
   Approval: 6,
@@ -151,7 +152,10 @@ const leasesOf = (state: State, rootIDs: ReadonlyArray<SessionID>, now: number):
 
 const unfinishedOf = (state: State): ReadonlyArray<SessionID> => {
   const roots = new Set<SessionID>()
-  for (const run of HashMap.values(state.runs)) if (run.state !== "settled") roots.add(run.rootID)
+  const isShelved = (id: string) => HashMap.has(state.shelved, id)
+  for (const run of HashMap.values(state.runs)) {
+    if (run.state !== "settled" && !isShelved(run.id)) roots.add(run.rootID)
+  }
   const find = (id: SessionID) => Option.getOrUndefined(HashMap.get(state.sessions, id))?.info
   for (const { row, taken } of HashMap.values(state.inbox)) {
     const info = find(row.sessionID)
@@ -159,7 +163,9 @@ const unfinishedOf = (state: State): ReadonlyArray<SessionID> => {
     const stops = { all: stopsOf(find, info.id), above: stopsOf(find, info.parentID) }
     if (startsLoop(info, row, stops)) roots.add(info.rootID)
   }
-  for (const { info } of HashMap.values(state.sessions)) if (hasOpenTurn(info)) roots.add(info.rootID)
+  for (const { info } of HashMap.values(state.sessions)) {
+    if (hasOpenTurn(info) && !isShelved(info.id)) roots.add(info.rootID)
+  }
   return [...roots]
 }
 
@@ -224,7 +230,7 @@ export const makeMemoryStorage = () => {
       read(() => {
         const found = HashMap.toValues(state.runs).filter((run) =>
           matches(taskID, run.taskID) && matches(parentID, run.parentID) && matches(rootID, run.rootID)
-          && (unsettled !== true || run.state !== "settled")
+          && (unsettled !== true || (run.state !== "settled" && !HashMap.has(state.shelved, run.id)))
         )
         return all(found.toSorted(byID))
       }),

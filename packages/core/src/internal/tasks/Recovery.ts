@@ -12,7 +12,7 @@ import { SessionTable } from "../live/SessionTable.ts"
 import { SessionRunner } from "../runner/SessionRunner.ts"
 import { servicesForLater } from "../traced.ts"
 import { recoverTree } from "./recover.ts"
-import { stopStored } from "./stopStored.ts"
+import { confirmStop, stopStored } from "./stopStored.ts"
 import type { TaskServices } from "./TaskServices.ts"
 
 /** The recovery of trees. */
@@ -102,9 +102,10 @@ export class Recovery extends Context.Tag("@skein/core/internal/tasks/Recovery")
         stop: (live, by) =>
           Effect.flatMap(Clock.currentTimeMillis, (at): Effect.Effect<void, SessionNotFound | StorageError> => {
             const { info, root } = live
-            if (root.isRecovered && !recovered.has(root)) return runner.stop(live, by)
-            const stored = Effect.provide(stopStored(info, by, { at, stops: info.stops }), context)
-            return instead(root.info.id, Effect.zipRight(runner.stop(live, by), stored))
+            const isKnown = root.isRecovered && !recovered.has(root)
+            const rest = (isKnown ? confirmStop : stopStored)(live, by, { at, stops: info.stops })
+            const stopped = Effect.zipRight(runner.stop(live, by), Effect.provide(rest, context))
+            return isKnown ? stopped : instead(root.info.id, stopped)
           }),
         instead
       }

@@ -100,20 +100,21 @@ const settleOnce = Effect.fnUntraced(function*(
     () => Effect.void,
     yield* Clock.currentTimeMillis
   )
-  // Its turn ends with it: nothing would continue it. A stop also holds for what an ended turn has started.
-  if (child.hasOpenTurn || isStopping(child.info)) yield* closeStopped(child)
-  else {
+  const closing = Effect.gen(function*() {
+    // Its turn ends with it: nothing would continue it. A stop also holds for what an ended turn has started.
+    if (child.hasOpenTurn || isStopping(child.info)) return yield* closeStopped(child)
     yield* closeTurn(child)
     const journal = yield* Journal
     if (end.status === "stopped") yield* journal.commit([child.record.annotate(child.record.stopped)])
-  }
+  })
   const settling = settleRun(parent, task, end, startOf(row), wakes ? parent.run.halts : undefined)
-  const exit = yield* Effect.exit(settling)
+  // It ends here also if something fails, or the program would wait for it when it closes.
+  const exit = yield* Effect.exit(Effect.zipRight(closing, settling))
   task.hasBegun = true
   parent.tasks.remove(task)
   endPromise(parent.budget, reservation)
   Deferred.unsafeDone(task.ended, exit)
-  return task
+  return yield* Effect.as(exit, task)
 })
 
 /** Whether a session, or one above it, was stopped since it had been stopped this often, or, if unknown, after this time. */

@@ -3,17 +3,24 @@ import type { SessionID } from "@skein/domain/Id"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { Journal } from "../../Journal.ts"
+import { Leases } from "../../Leases.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
-import { hasOpenTurn } from "../../Unfinished.ts"
+import { StorageError } from "../../StorageError.ts"
+import { hasOpenTurn, startsLoop, stopsOf } from "../../Unfinished.ts"
 import { closeStopped } from "../conversation/closeTurn.ts"
 import type { Live } from "../live/Live.ts"
 import { storeStop } from "../live/recordStop.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 import { openIfReadable, settleStored } from "./recover.ts"
 import { stoppedFromOutside } from "./runEnd.ts"
+import { endUnopened, findUnread, type Unread } from "./stopUnread.ts"
 import { stoppedBy } from "./workRun.ts"
 
-const isWithin = (infos: ReadonlyMap<SessionID, SessionInfo>, id: SessionID | undefined, top: SessionID): boolean =>
+type Infos = ReadonlyMap<SessionID, SessionInfo>
+
+const isWithin = (infos: Infos, id: SessionID | undefined, top: SessionID): boolean =>
   id !== undefined && (id === top || isWithin(infos, infos.get(id)?.parentID, top))
 
 /** The moment of a stop: its time, and the stops of its session before. */
@@ -22,58 +29,139 @@ export interface StopMoment {
   readonly stops: number | undefined
 }
 
-/** The unsettled runs and open turns of a session and everything below it that nothing in memory works on. */
+/** What is unfinished of a session and everything below it, and what nothing in memory works on. */
+interface Left {
+  readonly infos: Infos
+  readonly runs: ReadonlyArray<TaskRun>
+  readonly turns: ReadonlyArray<SessionInfo>
+  /** What of it cannot be read. */
+  readonly unread: Unread
+  /** Whether a message waits that would start a session. */
+  readonly hasMail: boolean
+}
+
+const isNothing = ({ hasMail, runs, turns, unread }: Left): boolean =>
+  !hasMail && runs.length + turns.length + unread.runs.length + unread.sessions.length === 0
+
+/** Whether a message waits for one of these sessions that starts it, or one that cannot be read. */
+const findMail = Effect.fnUntraced(function*(rootID: SessionID, idle: ReadonlyArray<SessionInfo>, infos: Infos) {
+  const storage = yield* SessionStorage
+  if (!(yield* storage.unfinished).includes(rootID)) return false
+  const find = (id: SessionID) => infos.get(id)
+  return yield* Effect.exists(idle, (info) =>
+    Effect.map(storage.inbox(info.id), ({ rows, unreadable }) => {
+      const stops = { all: stopsOf(find, info.id), above: stopsOf(find, info.parentID) }
+      return unreadable.length > 0 && stops.all === 0 || rows.some((row) => startsLoop(info, row, stops))
+    }))
+})
+
 const findLeft = Effect.fnUntraced(
   function*({ id: top, rootID }: Pick<SessionInfo, "id" | "rootID">, { at }: StopMoment) {
     const storage = yield* SessionStorage
     const table = yield* SessionTable
-    const all = (yield* storage.sessions({ rootID })).rows
-    const infos = new Map(all.map((info) => [info.id, info]))
-    const { rows } = yield* storage.runs({ rootID, unsettled: true })
+    const found = yield* storage.sessions({ rootID })
+    const stored = yield* storage.runs({ rootID, unsettled: true })
+    const infos: Infos = new Map(found.rows.map((info) => [info.id, info]))
+    const unread = yield* findUnread({ id: top, rootID }, found, stored)
+    const isIn = (id: SessionID) => isWithin(infos, id, top) || unread.within.has(id)
     const isIdle = (id: SessionID) => table.peek(id)?.running === undefined
     const isKnown = ({ id, parentID }: TaskRun) => table.peek(parentID)?.tasks.running.some(({ row }) => row.id === id)
+    const idle = found.rows.filter(({ id }) => isIn(id) && isIdle(id))
     return {
+      infos,
       // A later one was requested after the stop, and so was one of the same moment if it is in memory: others have ended.
-      runs: rows.filter((row) => row.time.created <= at && isWithin(infos, row.taskID, top) && isKnown(row) !== true),
-      turns: all.filter((info) => isWithin(infos, info.id, top) && hasOpenTurn(info) && isIdle(info.id))
-    }
+      runs: stored.rows.filter((row) => row.time.created <= at && isIn(row.taskID) && isKnown(row) !== true),
+      turns: idle.filter(hasOpenTurn),
+      unread,
+      hasMail: yield* findMail(rootID, idle, infos)
+    } satisfies Left
   }
 )
 
-const settleAll = Effect.fnUntraced(function*(live: Live, by: string | undefined, moment: StopMoment) {
+/** Ends what can be opened; runs only where the project can be opened. Returns the rest. */
+const settleAll = Effect.fnUntraced(function*(
+  live: Live,
+  by: string | undefined,
+  moment: StopMoment,
+  hasProject: boolean
+) {
   const { runs, turns } = yield* findLeft(live.info, moment)
-  for (const row of runs) {
+  const unsettled = hasProject ? [] : [...runs]
+  const failed: Array<StorageError> = []
+  for (const row of hasProject ? runs : []) {
     const { stop } = row
     const end = stop === undefined ? stoppedFromOutside(by) : stoppedBy({ by: stop.by, reason: stop.reason })
-    yield* Effect.catchAll(
-      settleStored(row, end, false),
-      (error) => Effect.logError(`The task ${row.taskID} could not be stopped`, error.message)
-    )
+    yield* Effect.catchAll(Effect.asVoid(settleStored(row, end, false)), (error) =>
+      Effect.sync(() => {
+        if (error._tag === "StorageError" && error.reason !== "unreadable") failed.push(error)
+        else unsettled.push(row)
+      }))
   }
-  for (const { id } of [live.info, ...turns]) {
-    const each = yield* openIfReadable(id)
-    if (each !== undefined && each.running === undefined && hasOpenTurn(each.info)) yield* closeStopped(each)
+  const unclosed: Array<SessionInfo> = []
+  for (const info of [live.info, ...turns]) {
+    const each = yield* openIfReadable(info.id)
+    if (each === undefined) unclosed.push(info)
+    else if (each.running === undefined && hasOpenTurn(each.info)) yield* closeStopped(each)
   }
+  const [error] = failed
+  return error === undefined ? { runs: unsettled, turns: unclosed } : yield* error
 })
 
 const stopLeft = Effect.fnUntraced(function*(live: Live, by: string | undefined, moment: StopMoment) {
   const table = yield* SessionTable
-  const { runs, turns } = yield* findLeft(live.info, moment)
-  if (runs.length + turns.length === 0) return
+  const journal = yield* Journal
+  const left = yield* findLeft(live.info, moment)
+  if (isNothing(left)) return
   // Stored twice, it would hold for a prompt that was sent after it.
-  if (live.info.stops === moment.stops) yield* storeStop(live)
-  yield* Effect.catchTag(
-    table.settle(live.info.id, () => settleAll(live, by, moment)),
+  if (live.info.stops === moment.stops) {
+    yield* left.runs.length + left.turns.length > 0
+      ? storeStop(live)
+      : journal.commit([live.record.annotate(live.record.stopped)])
+  }
+  const unopened = yield* Effect.catchTag(
+    table.settle(live.info.id, () => settleAll(live, by, moment, true)),
     "ProjectUnavailable",
-    (error) => Effect.logWarning("What was stopped is settled when its session is resumed", error.message)
+    () => table.use(live.info.id, () => settleAll(live, by, moment, false))
   )
+  yield* endUnopened(live, by, { ...left, ...unopened })
 })
 
-/** Stores the stop first, then settles what is left. Acquires the tree for that, unless there is nothing to do. */
+/**
+ * Stores the stop first, then settles what is left, also what cannot be read. Acquires the tree for that, unless there is
+ * nothing to do.
+ */
 export const stopStored = Effect.fnUntraced(
-  function*(info: Pick<SessionInfo, "id" | "rootID">, by: string | undefined, moment: StopMoment) {
+  function*({ info }: Pick<Live, "info">, by: string | undefined, moment: StopMoment) {
     const table = yield* SessionTable
-    const { runs, turns } = yield* findLeft(info, moment)
-    if (runs.length + turns.length > 0) yield* table.use(info.id, (live) => stopLeft(live, by, moment))
+    if (isNothing(yield* findLeft(info, moment))) return
+    yield* table.use(info.id, (live) => stopLeft(live, by, moment))
   }
 )
+
+/** Makes sure that the stop of a session at work is stored. Without that, its work would continue after a crash. */
+const storeAgain = Effect.fnUntraced(function*(live: Live, { stops }: StopMoment) {
+  const table = yield* SessionTable
+  const storage = yield* SessionStorage
+  const journal = yield* Journal
+  const { id } = live.info
+  if (live.info.stops === stops) return
+  const stored = Option.getOrUndefined(yield* storage.session(id))
+  if (stored === undefined || (stored.stops ?? 0) >= (live.info.stops ?? 0) || table.peek(id) !== live) return
+  yield* journal.commit([live.record.annotate({})])
+}, (effect, { info: { id } }) =>
+  Effect.mapError(effect, (error) =>
+    new StorageError({
+      ...error,
+      message:
+        `All work of ${id} has ended, but the stop could not be stored: ${error.message} Stop it again, or it may continue after the next start.`
+    })))
+
+/** The same, and stops what another program has stored in a tree in which nobody works: that is not in memory. */
+export const confirmStop = Effect.fnUntraced(function*(live: Live, by: string | undefined, moment: StopMoment) {
+  const leases = yield* Leases
+  const storage = yield* SessionStorage
+  const { rootID } = live.info
+  yield* storeAgain(live, moment)
+  if (leases.isUsed(rootID) || !(yield* storage.unfinished).includes(rootID)) return
+  yield* stopStored(live, by, moment)
+})

@@ -12,6 +12,7 @@ import {
   prune,
   reasonOf,
   receiptOf,
+  runs,
   sessions,
   type Tests,
   unfinished
@@ -119,6 +120,28 @@ export const servers: Tests = {
     expect((yield* use(unfinished)).toSorted()).toEqual(
       ["between", "later", "news", "open", "prompted", "queued", "root", "since", "stopping"].map(ids.ses)
     )
+  }),
+
+  "counts shelved sessions and runs as finished, until a session is stored again": Effect.fnUntraced(function*(use) {
+    const shelve = (of: "session" | "run", name: string): Write => ({
+      _tag: "Shelve",
+      of,
+      id: of === "session" ? ids.ses(name) : ids.run(name),
+      rootID: ids.ses("root"),
+      at: 3
+    })
+    yield* use(commitEach(
+      [inTurn("root"), write.session(session("child", { parent: "root" })), write.run(run("1", "child"))],
+      [shelve("session", "root")]
+    ))
+    expect(yield* use(unfinished)).toEqual([ids.ses("root")])
+    yield* use(commit([shelve("run", "1"), shelve("run", "none")]))
+    expect(yield* use(unfinished)).toEqual([])
+    expect((yield* use(runs({ unsettled: true }))).rows).toEqual([])
+    yield* use(commit([write.run(run("1", "child"))]))
+    expect(yield* use(unfinished)).toEqual([])
+    yield* use(commit([inTurn("root")]))
+    expect(yield* use(unfinished)).toEqual([ids.ses("root")])
   }),
 
   "keeps receipts for a day, and none of a deleted session": Effect.fnUntraced(function*(use) {
