@@ -93,13 +93,18 @@ export class Isolation extends Context.Tag("@skein/core/Isolation")<Isolation, {
     readonly taskID: SessionID
     /** The purpose of the task, for `list`. */
     readonly description: string
+    /** The top of the worktree that the task has had. It may be in another data directory of this user. */
+    readonly root?: string
   }) => Effect.Effect<Workspace, IsolationRefused>
   /**
    * Ends the work in a worktree: removes it and its branch if nothing changed, else keeps it. All processes of the task
    * have ended by then. Fails with `not_found` if it does not exist, for example after a failed open.
    */
   readonly close: (taskID: SessionID) => Effect.Effect<WorkspaceEnd, IsolationRefused>
-  /** All worktrees, sorted by id, including those of running tasks: only the storage knows which these are. */
+  /**
+   * All worktrees in this data directory, sorted by id, including those of running tasks: only the storage knows which
+   * these are.
+   */
   readonly list: Effect.Effect<ReadonlyArray<Leftover>, IsolationRefused>
   /**
    * Removes a worktree with its branch. Unless forced, refuses one with work that exists nowhere else, and names that

@@ -13,6 +13,11 @@ import * as Scope from "effect/Scope"
 export interface WorktreesOptions {
   /** The data directory, absolute. Worktrees are in `worktrees/REPOSITORY/TASK` there. */
   readonly dataDirectory: string
+  /**
+   * The register of all programs of Skein of this user, absolute: a task continues in the worktree that another of them
+   * has made.
+   */
+  readonly register?: string
   /** The environment of this process: where git is, and where it finds the user's settings. */
   readonly environment: Readonly<Record<string, string | undefined>>
 }

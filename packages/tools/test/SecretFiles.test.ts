@@ -275,10 +275,17 @@ describe.skipIf(!works)("a sandboxed command (needs bubblewrap)", () => {
       }).pipe(Effect.provide(layerIn(top, { register })))
     })))
 
-  it.live("of an isolated task sees its own tree alone, and no record", () =>
+  it.live.each(
+    [
+      ["of an isolated task sees its own tree alone, and no record", "data"],
+      ["of an isolated task that another server began sees its own tree alone, and no record", "other/b/skein"]
+    ] as const
+  )("%s", ([, data]) =>
     Effect.scoped(Effect.gen(function*() {
       const { top } = yield* worldIn("/var/tmp")
-      const trees = path.join(top, "data/worktrees/0123456789abcdef")
+      const register = path.join(top, "register")
+      yield* enterPlace(register, { dataDirectory: path.join(top, data), secret: [] })
+      const trees = path.join(top, data, "worktrees/0123456789abcdef")
       for (const name of ["ses_1/file", "ses_2/file", "ses_1.json", "ses_2.json"]) {
         fs.mkdirSync(path.dirname(path.join(trees, name)), { recursive: true })
         fs.writeFileSync(path.join(trees, name), `text of ${name}\n`)
@@ -294,7 +301,8 @@ describe.skipIf(!works)("a sandboxed command (needs bubblewrap)", () => {
         // A person may consent to look at another tree.
         const other = { directory, approved: [], visible: [path.join(trees, "ses_2")] }
         expect((yield* runIn(other, "cat ../ses_2/file")).output).toBe("text of ses_2/file\n")
-      }).pipe(Effect.provide(layerIn(top)))
+        expect((yield* runIn({ directory, approved: [] }, "echo mine > new && cat new")).output).toBe("mine\n")
+      }).pipe(Effect.provide(layerIn(top, { register })))
       expect(fs.readFileSync(path.join(trees, "ses_2/file"), "utf8")).toBe("text of ses_2/file\n")
       expect(fs.readFileSync(path.join(trees, "ses_2.json"), "utf8")).toBe("text of ses_2.json\n")
     })))

@@ -128,10 +128,13 @@ export const ground = Effect.gen(function*() {
   }
   const letThrough = () => NodeFs.rmSync(at("bin"), { recursive: true, force: true })
 
-  /** Another program with the same data directory. */
-  const program = (options: { readonly dataDirectory?: string; readonly path?: string } = {}) =>
+  /** Another program, by default with the same data directory. */
+  const program = (
+    options: { readonly dataDirectory?: string; readonly path?: string; readonly register?: string } = {}
+  ) =>
     Worktrees.layer({
       dataDirectory: options.dataDirectory ?? at("data"),
+      ...(options.register === undefined ? {} : { register: options.register }),
       environment: { ...environment, ...(options.path === undefined ? {} : { PATH: options.path }) }
     }).pipe(Layer.provide(NodeFileSystem.layer))
 

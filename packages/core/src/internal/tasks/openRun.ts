@@ -46,14 +46,18 @@ const apartFrom = ({ info }: Live): Ruleset =>
     action: "deny"
   }))
 
-/** The worktree of a task, created or reopened. */
-const openWorkspace = ({ info: { directory } }: Live, taskID: SessionID, description: string) =>
-  Effect.flatMap(Isolation, (isolation) => isolation.open({ directory, taskID, description }))
+/** The worktree of a task, created, or reopened where the task has had it. */
+const openWorkspace = ({ info: { directory } }: Live, taskID: SessionID, description: string, root?: string) =>
+  Effect.flatMap(
+    Isolation,
+    (isolation) => isolation.open({ directory, taskID, description, ...(root === undefined ? {} : { root }) })
+  )
 
 /** Reopens the worktree of a resumed task: if nothing had changed, settling the task removed it. */
 export const reopenWorkspace = Effect.fnUntraced(function*(parent: Live, task: RunningTask) {
-  if (task.live.info.worktree === undefined || task.note !== undefined) return
-  const opening = openWorkspace(parent, task.row.taskID, task.row.description)
+  const { worktree } = task.live.info
+  if (worktree === undefined || task.note !== undefined) return
+  const opening = openWorkspace(parent, task.row.taskID, task.row.description, worktree.root)
   task.note = workspaceText(yield* inProject(parent, opening))
 })
 

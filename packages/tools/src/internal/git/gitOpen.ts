@@ -1,8 +1,8 @@
 /** Opens the worktree of a task: an existing one, one whose files are gone, or a new one. */
 import type { PlatformError } from "@effect/platform/Error"
-import type { IsolationRefused, Workspace } from "@skein/core/Isolation"
-import type { SessionID } from "@skein/domain/Id"
+import type { Isolation, IsolationRefused, Workspace } from "@skein/core/Isolation"
 import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { join, sep } from "node:path"
 import { counted, listed, submodules, uncommitted } from "./gitChanges.ts"
@@ -12,9 +12,18 @@ import type { Entry, WorktreeRecord } from "./gitRecord.ts"
 import { locate, type Repository } from "./gitRepository.ts"
 import { branchState, discard, make, type Workshop } from "./gitWorktree.ts"
 
+/** Whose worktree is opened. */
+type Opening = Parameters<Context.Tag.Service<Isolation>["open"]>[0]
+
 /** Refuses to replace anything that a new worktree would overwrite: its owner is unknown. */
 const refuseWhatIsThere = Effect.fnUntraced(
-  function*({ fs, git }: Workshop, { recorded }: Entry, place: WorktreePlace) {
+  function*({ fs, git }: Workshop, { recorded }: Entry, place: WorktreePlace, root: string | undefined) {
+    // The task has had a worktree that cannot be reopened here. Its branch may contain its work.
+    if (root !== undefined && root !== place.root && (yield* branchState(git, place)) !== undefined) {
+      return yield* failed(
+        `The worktree of this task is ${root}, in a data directory that this server does not know. Its work is there and on the branch ${place.branch}. A server with that data directory (XDG_DATA_HOME) can continue the task.`
+      )
+    }
     const inTheWay = (what: string, mend: string) => failed(`${what} already, and Skein does not know it. ${mend}`)
     if (recorded) return yield* inTheWay(`There is a record ${place.file}`, "Move it elsewhere, or remove the task.")
     if (yield* fs.exists(place.root)) return yield* inTheWay(`There is ${place.root}`, "Move it elsewhere.")
@@ -49,7 +58,7 @@ const plan = Effect.fnUntraced(function*(
   workshop: Workshop,
   entry: Entry,
   place: WorktreePlace,
-  { description, head }: { readonly description: string; readonly head: string }
+  { description, head, root }: Pick<Opening, "description" | "root"> & { readonly head: string }
 ) {
   const { fs, records } = workshop
   const { record } = entry
@@ -62,7 +71,7 @@ const plan = Effect.fnUntraced(function*(
     yield* repairLink(workshop, place)
     return { record, isThere: true }
   }
-  if (record === undefined) yield* refuseWhatIsThere(workshop, entry, place)
+  if (record === undefined) yield* refuseWhatIsThere(workshop, entry, place, root)
   // The files are gone, but the branch has the task's commits.
   else if (!(yield* discard(workshop, place, record, false))) return { record, isThere: false }
   const fresh: WorktreeRecord = {
@@ -115,11 +124,11 @@ const directoryIn = Effect.fnUntraced(function*({ fs }: Workshop, { root }: Work
 /** Opens the worktree of a task. On failure or interruption, what was created is removed again. */
 export const open = (
   workshop: Workshop,
-  of: { readonly directory: string; readonly taskID: SessionID; readonly description: string }
+  of: Opening
 ): Effect.Effect<Workspace, IsolationRefused | PlatformError> =>
   Effect.gen(function*() {
     const repository = yield* locate(workshop.git, of.directory)
-    const entry = yield* workshop.records.ensure(repository.common, of.taskID)
+    const entry = yield* workshop.records.ensure(repository.common, of.taskID, of.root)
     const place = placeOf(entry, repository.common)
     const { isThere, record } = yield* plan(workshop, entry, place, { ...of, head: repository.head })
     const tell = Effect.gen(function*() {

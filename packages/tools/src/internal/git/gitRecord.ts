@@ -3,9 +3,11 @@ import type { PlatformError } from "@effect/platform/Error"
 import type * as FileSystem from "@effect/platform/FileSystem"
 import { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { createHash } from "node:crypto"
 import { join } from "node:path"
+import { getuid } from "node:process"
 
 /** The record of a worktree. */
 const WorktreeRecord = Schema.Struct({
@@ -41,33 +43,69 @@ const decode = Schema.decodeUnknown(Stored)
 
 const isID = Schema.is(SessionID)
 
-/** The records below a directory, with one directory for each repository. */
-export const makeRecords = (fs: FileSystem.FileSystem, top: string) => {
-  const entry = Effect.fnUntraced(function*(directory: string, taskID: SessionID) {
-    const file = join(directory, `${taskID}.json`)
-    const recorded = yield* fs.exists(file)
-    const record = recorded
-      ? yield* fs.readFileString(file).pipe(
-        Effect.flatMap(decode),
-        Effect.catchAll((error) =>
-          Effect.as(Effect.logWarning(`The record of a worktree cannot be read: ${file}`, error), undefined)
-        )
-      )
-      : undefined
-    return { taskID, root: join(directory, taskID), file, record, recorded } satisfies Entry
-  })
+/** The directory of a repository below the top. */
+const nameOf = (common: string): string => createHash("sha256").update(common).digest("hex").slice(0, 16)
 
+/** What is in a directory of a task. */
+const entryIn = Effect.fnUntraced(function*(fs: FileSystem.FileSystem, directory: string, taskID: SessionID) {
+  const file = join(directory, `${taskID}.json`)
+  const recorded = yield* fs.exists(file)
+  const record = recorded
+    ? yield* fs.readFileString(file).pipe(
+      Effect.flatMap(decode),
+      Effect.catchAll((error) =>
+        Effect.as(Effect.logWarning(`The record of a worktree cannot be read: ${file}`, error), undefined)
+      )
+    )
+    : undefined
+  return { taskID, root: join(directory, taskID), file, record, recorded } satisfies Entry
+})
+
+/** The real path of another program's directory for a repository, if it is a directory of this user. */
+const usableIn = (fs: FileSystem.FileSystem, directory: string): Effect.Effect<string | undefined> =>
+  Effect.gen(function*() {
+    const real = yield* fs.realPath(directory)
+    const { type, uid } = yield* fs.stat(real)
+    return type === "Directory" && Option.getOrUndefined(uid) === getuid?.() ? real : undefined
+  }).pipe(Effect.orElseSucceed(() => undefined))
+
+/**
+ * The records below a directory, with one directory for each repository. `others` are such directories of other
+ * programs of Skein of this user: a worktree there is found by its task, or by its place.
+ */
+export const makeRecords = (fs: FileSystem.FileSystem, top: string, others: () => ReadonlyArray<string>) => {
+  const entry = (directory: string, taskID: SessionID) => entryIn(fs, directory, taskID)
   const names = (directory: string) =>
     Effect.flatMap(fs.exists(directory), (isThere) => isThere ? fs.readDirectory(directory) : Effect.succeed([]))
 
-  /** The entry of a task in a repository, whether or not it exists yet. Creates its directory. */
-  const ensure = (common: string, taskID: SessionID): Effect.Effect<Entry, PlatformError> => {
-    const directory = join(top, createHash("sha256").update(common).digest("hex").slice(0, 16))
-    return fs.makeDirectory(directory, { recursive: true, mode: 0o700 }).pipe(
-      Effect.zipRight(fs.realPath(directory)),
-      Effect.flatMap((real) => entry(real, taskID))
-    )
-  }
+  /**
+   * The entry of a task in a repository, whether or not it exists yet: at `root` if this is its place at another
+   * program. Creates its directory.
+   */
+  const ensure = Effect.fnUntraced(function*(common: string, taskID: SessionID, root?: string) {
+    const name = nameOf(common)
+    yield* fs.makeDirectory(join(top, name), { recursive: true, mode: 0o700 })
+    const own = yield* fs.realPath(join(top, name))
+    if (root === undefined || root === join(own, taskID)) return yield* entry(own, taskID)
+    for (const other of others()) {
+      const directory = yield* usableIn(fs, join(other, name))
+      if (directory !== undefined && root === join(directory, taskID)) return yield* entry(directory, taskID)
+    }
+    return yield* entry(own, taskID)
+  })
+
+  /** The entry of a task that another program has made. */
+  const findElsewhere = Effect.fnUntraced(function*(taskID: SessionID) {
+    for (const other of others()) {
+      for (const name of yield* Effect.orElseSucceed(names(other), () => [])) {
+        const directory = yield* usableIn(fs, join(other, name))
+        if (directory === undefined || !(yield* fs.exists(join(directory, `${taskID}.json`)))) continue
+        const found = yield* entry(directory, taskID)
+        if (found.record?.taskID === taskID && nameOf(found.record.common) === name) return found
+      }
+    }
+    return undefined
+  })
 
   /** All entries, sorted by id. */
   const all: Effect.Effect<ReadonlyArray<Entry>, PlatformError> = Effect.gen(function*() {
@@ -82,7 +120,7 @@ export const makeRecords = (fs: FileSystem.FileSystem, top: string) => {
     return found.toSorted((one, other) => one.taskID < other.taskID ? -1 : 1)
   })
 
-  /** The entry of a task in any repository. */
+  /** The entry of a task in any repository, here or elsewhere. */
   const find = (taskID: SessionID): Effect.Effect<Entry | undefined, PlatformError> =>
     Effect.gen(function*() {
       // It becomes a part of a path, and a user may have typed it.
@@ -91,7 +129,7 @@ export const makeRecords = (fs: FileSystem.FileSystem, top: string) => {
         const found = yield* entry(yield* fs.realPath(join(top, project)), taskID)
         if (found.recorded || (yield* fs.exists(found.root))) return found
       }
-      return undefined
+      return yield* findElsewhere(taskID)
     })
 
   /** Writes a record atomically. */

@@ -11,6 +11,7 @@ import * as Effect from "effect/Effect"
 import * as RcMap from "effect/RcMap"
 import type * as Scope from "effect/Scope"
 import { basename, dirname, join } from "node:path"
+import { makeKnownPlaces } from "../knownPlaces.ts"
 import { branchThere, changesOf, counted } from "./gitChanges.ts"
 import { makeGit } from "./gitCommand.ts"
 import { cannotKeep, failed } from "./gitFailure.ts"
@@ -119,6 +120,7 @@ const remove = (workshop: Workshop, taskID: SessionID, force: boolean) =>
 /** Isolation over git. */
 export const makeWorktrees = (options: {
   readonly dataDirectory: string
+  readonly register?: string
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly fs: FileSystem.FileSystem
 }): Effect.Effect<Context.Tag.Service<Isolation>, never, Scope.Scope> =>
@@ -131,7 +133,8 @@ export const makeWorktrees = (options: {
     })
     const alone = (key: string) => <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
       Effect.scoped(Effect.flatMap(RcMap.get(turns, key), (turn) => turn.withPermit(effect)))
-    const records = makeRecords(fs, top)
+    const known = makeKnownPlaces(options.register)
+    const records = makeRecords(fs, top, () => known().map(({ dataDirectory }) => join(dataDirectory, "worktrees")))
     const workshop: Workshop = { git, fs, records, alone }
 
     const refusing = <A>(
