@@ -65,7 +65,7 @@ describe("an open that is interrupted", () => {
       write("repo/.gitattributes", "*.big filter=slow\n")
       for (const name of ["1", "2", "3"]) write(`repo/${name}.big`, name)
       commit(repo, "big files")
-      git(repo, "config", "filter.slow.smudge", `echo $$ > '${at("reached")}'; exec tail -f /dev/null`)
+      git(repo, "config", "--global", "filter.slow.smudge", `echo $$ > '${at("reached")}'; exec tail -f /dev/null`)
       const before = possessions(repo)
       const reached = pipe(at("reached"))
       const opening = yield* Effect.fork(open(of(repo)))

@@ -3,7 +3,7 @@
  */
 import * as Effect from "effect/Effect"
 import { readdir, stat } from "node:fs"
-import { runGit } from "../git/gitProcess.ts"
+import { runGit, withoutFetching } from "../git/gitProcess.ts"
 import { shellEnvironment } from "../shell/shellEnvironment.ts"
 import { isHarmlessSetting, isRemoteAddress } from "./gitSettings.ts"
 
@@ -57,7 +57,7 @@ const certain = (reason: string): RepositoryRisk => ({ reason, hooks: false })
 
 /** Makes it. */
 export const makeRepositories = (environment: Readonly<Record<string, string | undefined>>): LookAtRepository => {
-  const variables = { ...shellEnvironment(environment, []), GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" }
+  const variables = { ...shellEnvironment(environment, []), ...withoutFetching, GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" }
   const git = (directory: string, args: ReadonlyArray<string>) =>
     Effect.catchAll(runGit({ args, directory, environment: variables }), () => Effect.succeed(undefined))
 

@@ -1,7 +1,7 @@
 /** Lists the names of the files that a repository tracks or has ever tracked, because git can show their contents. */
 import * as Effect from "effect/Effect"
 import { relative, resolve } from "node:path"
-import { runGit } from "../git/gitProcess.ts"
+import { runGit, withoutFetching } from "../git/gitProcess.ts"
 import { shellEnvironment } from "../shell/shellEnvironment.ts"
 
 /** How long listing a history may take, the first time and after each change. */
@@ -31,7 +31,7 @@ const lines = (text: string): ReadonlyArray<string> => text.split("\n").filter((
 
 /** Makes it. The result for a repository is valid until its branches change. */
 export const makeTrackedNames = (environment: Readonly<Record<string, string | undefined>>): TrackedNames => {
-  const variables = { ...shellEnvironment(environment, []), GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" }
+  const variables = { ...shellEnvironment(environment, []), ...withoutFetching, GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" }
   const known = new Map<string, Known>()
 
   const git = (directory: string, args: ReadonlyArray<string>) =>

@@ -5,7 +5,8 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import { shellEnvironment } from "../shell/shellEnvironment.ts"
 import { complaint, couldNotStart, failed, isPassing } from "./gitFailure.ts"
-import { type GitEnd, runGit } from "./gitProcess.ts"
+import { runUnfiltered } from "./gitFilters.ts"
+import { type GitEnd, withoutFetching } from "./gitProcess.ts"
 
 /** Where git works: a directory in which it searches for the repository itself, or a worktree with its repository. */
 export interface GitPlace {
@@ -50,6 +51,8 @@ const standing = Object.entries({
   "core.quotePath": "false",
   "gc.auto": "0",
   "maintenance.auto": "false",
+  // Tracked files of a clone may look like a bare repository, with a config of their own.
+  "safe.bareRepository": "explicit",
   "submodule.recurse": "false",
   "worktree.useRelativePaths": "false"
 }).flatMap(([key, value]) => ["-c", `${key}=${value}`])
@@ -80,14 +83,14 @@ const patience = Schedule.exponential("50 millis").pipe(Schedule.jittered, Sched
 /** Git, with the part of an environment that it may see. */
 export const makeGit = (environment: Readonly<Record<string, string | undefined>>): Effect.Effect<Git> =>
   Effect.map(Effect.sync(() => new FairSemaphore(concurrency)), (turns) => {
-    const base = { ...shellEnvironment(environment, passed), ...quiet }
+    const base = { ...shellEnvironment(environment, passed), ...quiet, ...withoutFetching }
     const run: Git["run"] = ({ directory, variables }, args, each) =>
-      runGit({
-        args: [...standing, ...args],
+      runUnfiltered({
+        args,
         directory,
         environment: { ...base, ...variables },
         ...(each === undefined ? {} : { each })
-      }).pipe(Effect.mapError(couldNotStart(directory)), turns.withPermit)
+      }, standing).pipe(Effect.mapError(couldNotStart(directory)), turns.withPermit)
 
     const ask: Git["ask"] = (what, place, args, each) =>
       Effect.flatMap(run(place, args, each), ({ code, stderr, stdout }) =>

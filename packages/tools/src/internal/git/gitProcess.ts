@@ -11,6 +11,12 @@ import { ownProgram } from "../ownPrograms.ts"
 import { guard } from "../process/processGuard.ts"
 import { signalGroup } from "../processes.ts"
 
+/**
+ * The variables that keep git from fetching objects that are missing, as a partial clone may: the repository's config
+ * names the program that does it.
+ */
+export const withoutFetching = { GIT_ALLOW_PROTOCOL: "", GIT_NO_LAZY_FETCH: "1" } as const
+
 /** Git did not start. `missing` says which file does not exist, if that is the reason. */
 export class GitNotStarted extends Data.TaggedError("GitNotStarted")<{
   readonly missing: "git" | "directory" | undefined

@@ -25,7 +25,7 @@ const noWorkingTree = (directory: string, stderr: string): IsolationRefused => {
         `${directory} is not in a git repository, and isolation needs one. Run \`git init\` there and commit, or leave \`isolation\` out.`
     })
   }
-  if (stderr.includes("must be run in a work tree")) {
+  if (/must be run in a work tree|cannot use bare repository/.test(stderr)) {
     return new IsolationRefused({
       reason: "not_a_repository",
       message:
