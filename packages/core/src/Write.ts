@@ -41,7 +41,7 @@ export type Write =
    * A row has become a message of a turn. Refused with reason `constraint` if it was taken already or does not exist.
    */
   | { readonly _tag: "InboxTaken"; readonly id: MessageID; readonly sessionID: SessionID; readonly at: number }
-  /** Also removes expired receipts. Fails with `constraint` if there is another receipt under its key. */
+  /** Also removes expired receipts. Fails with `constraint` if there is one under its key to which it does not add. */
   | { readonly _tag: "Receipt"; readonly receipt: Receipt }
   /** The first of two with the same id is kept. Ephemeral events are not stored. */
   | { readonly _tag: "Event"; readonly event: Event }

@@ -166,7 +166,8 @@ const scene = (seed: number, failing: boolean) => {
     if (!early) yield* bus.listen({ all: true }, watch)
     if ((yield* upTo(2)) === 0) {
       yield* Effect.sleep(yield* upTo(1_500))
-      yield* session.stop(id)
+      // A stop that cannot be stored fails.
+      yield* failing ? Effect.ignore(session.stop(id)) : session.stop(id)
     }
     const result = yield* prompt.await.pipe(Effect.flatten)
     const wasLost = Either.isLeft(result) && result.left._tag === "StorageError"

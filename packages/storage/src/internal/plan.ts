@@ -92,12 +92,22 @@ const tableNames = Object.keys(tables) as ReadonlyArray<TableName>
 
 const putText = (name: TableName, rows: number): string => {
   const { columns, key, second } = tables[name]
-  if (second === "is refused") return insertText(name, columns, rows)
   if (second === "is dropped") return `${insertText(name, columns, rows)} ON CONFLICT (${key.join(", ")}) DO NOTHING`
   const changes = columns.filter((column) => !key.includes(column)).map((column) => `${column} = excluded.${column}`)
   const put = `${insertText(name, columns, rows)} ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${changes.join(", ")}`
   return name === "run" ? `${put} WHERE run.state <> 'settled' OR excluded.state = 'settled'` : put
 }
+
+/**
+ * A receipt is stored once. The request that has stored it may add to its result, as a message to a task adds the run that it
+ * began.
+ */
+const receiptText = `${
+  insertText("receipt", tables.receipt.columns, 1)
+} ON CONFLICT (receipt_key) DO UPDATE SET message_id = excluded.message_id
+  WHERE receipt.session_id = excluded.session_id
+    AND substr(excluded.message_id, 1, length(receipt.message_id) + 1) = receipt.message_id || ' '
+  RETURNING receipt_key`
 
 const removeText = (name: TableName): string =>
   `DELETE FROM ${name} WHERE ${tables[name].key.map((column) => `${column} = ?`).join(" AND ")}`
@@ -134,6 +144,24 @@ const shelve = ({ at, id, table }: Shelve, text: ReturnType<typeof makeTexts>): 
 
 const created = tables.receipt.columns.indexOf("created")
 
+/** Forgets the expired receipts first: their keys may be used again. */
+const putReceipts = (
+  text: ReturnType<typeof makeTexts>,
+  rows: ReadonlyArray<ReadonlyArray<Value>>
+): ReadonlyArray<Statement> => [
+  {
+    about: "receipt",
+    sql: text("forget receipts", () => "DELETE FROM receipt WHERE created <= ?"),
+    params: [rows.reduce((latest, row) => Math.max(latest, Number(row[created])), 0) - receiptLifetime]
+  },
+  ...rows.map((params) => ({
+    about: "receipt" as const,
+    sql: text("receipt", () => receiptText),
+    params,
+    rows: 1
+  }))
+]
+
 /** Makes the planner of a dialect; it caches the text of every statement. */
 export const makePlan = (dialect: Dialect): Plan => {
   const text = makeTexts(dialect)
@@ -143,24 +171,21 @@ export const makePlan = (dialect: Dialect): Plan => {
       out.push({ about, events: rows })
       return
     }
+    if (about === "receipt") {
+      for (const statement of putReceipts(text, rows)) out.push(statement)
+      return
+    }
     for (const batch of batches(rows)) {
       const sql = text(`${about} ${batch.length}`, () => putText(about, batch.length))
       out.push({ about, sql, params: batch.flat() })
     }
   }
 
-  const forgetReceipts = (rows: ReadonlyArray<ReadonlyArray<Value>>): Statement => ({
-    about: "receipt",
-    sql: text("forget receipts", () => "DELETE FROM receipt WHERE created <= ?"),
-    params: [rows.reduce((latest, row) => Math.max(latest, Number(row[created])), 0) - receiptLifetime]
-  })
-
   const finish = ({ changes, leases, shelved, taken }: Segment, out: Array<Planned>) => {
     for (const about of tableNames) {
       const of = changes.get(about)
       if (of === undefined) continue
       const rows = Array.from(of.put.values(), ({ values }) => values())
-      if (about === "receipt") out.push(forgetReceipts(rows))
       put(about, about === "session" ? rows.toSorted(fromTheTop) : rows, out)
       for (const params of of.removed.values()) {
         out.push({ about, params, sql: text(`${about} remove`, () => removeText(about)) })

@@ -32,7 +32,9 @@ const notThere = ({ about, params }: Statement) =>
   new StorageError({
     operation,
     reason: "constraint",
-    message: `The ${about} row ${String(params[1])} was taken already or is not there: read the inbox again.`
+    message: about === "receipt"
+      ? "The change was refused: another request was carried out under its key."
+      : `The ${about} row ${String(params[1])} was taken already or is not there: read the inbox again.`
   })
 
 /** Whether the commit is to blame, and not the database. */

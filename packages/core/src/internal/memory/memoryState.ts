@@ -138,12 +138,17 @@ const putApproval = (state: State, approval: Approval): Applied => {
   return approval.rootID === undefined ? Either.right(next) : Either.map(find(state, approval.rootID), () => next)
 }
 
+/** Whether the request that has stored a receipt adds to its result. */
+const addsTo = (before: Receipt, { result, sessionID }: Receipt): boolean =>
+  sessionID === before.sessionID && result.startsWith(`${before.result} `)
+
 const putReceipt = (state: State, receipt: Receipt): Applied =>
   Either.flatMap(find(state, receipt.sessionID), () => {
     const valid = HashMap.filter(state.receipts, ({ created }) => created > receipt.created - receiptLifetime)
-    return HashMap.has(valid, receipt.key)
-      ? refused(`a request was carried out under the key ${receipt.key} already.`)
-      : Either.right({ ...state, receipts: HashMap.set(valid, receipt.key, receipt) })
+    const before = HashMap.get(valid, receipt.key)
+    return Option.isNone(before) || addsTo(before.value, receipt)
+      ? Either.right({ ...state, receipts: HashMap.set(valid, receipt.key, receipt) })
+      : refused(`another request was carried out under the key ${receipt.key}.`)
   })
 
 const putInbox = (state: State, row: InboxRow): Applied =>

@@ -158,6 +158,13 @@ export const servers: Tests = {
     expect(yield* use(receiptOf("one"))).toEqual(Option.some(receipt("one", "a")))
     const { rows } = yield* use(sessions({}))
     expect(rows.map(({ id }) => id)).not.toContain(ids.ses("c"))
+    // The request itself may add to what it came to, also in one commit.
+    const more = (row: Receipt) => ({ ...row, result: `${row.result} run` })
+    const both = receipt("both", "b")
+    yield* use(commit([store(more(receipt("one", "a"))), store(both), store(more(both))]))
+    expect(yield* use(receiptOf("one"))).toEqual(Option.some(more(receipt("one", "a"))))
+    expect(yield* use(receiptOf("both"))).toEqual(Option.some(more(both)))
+    expect(yield* use(reasonOf(commit([store(more(more(receipt("one", "b"))))])))).toBe("constraint")
     yield* use(commit([write.delete("b")]))
     expect(yield* use(receiptOf("two"))).toEqual(Option.none())
     yield* TestClock.setTime(receiptLifetime + 1)
