@@ -3,6 +3,7 @@ import { spawn } from "node:child_process"
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { pathToFileURL } from "node:url"
 import { expect, it, vi } from "vitest"
 import { root } from "../scripts/layout.mjs"
 import { until } from "./support/until.ts"
@@ -56,6 +57,35 @@ it("the demo ends everything by Ctrl+C", async () => {
   expect(await demo.ended, demo.text()).toBe(0)
   expect(existsSync(filesOf(demo.text()))).toBe(false)
   await expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow()
+})
+
+it("nothing waits for PostgreSQL once it has ended, which Ctrl+C does at a terminal", async () => {
+  const script = `
+    import { startPostgres } from ${JSON.stringify(pathToFileURL(join(root, "scripts", "crash", "postgres.mjs")).href)}
+    const postgres = await startPostgres()
+    await postgres.halt()
+    await postgres.stop()
+    process.once("beforeExit", () => console.log(process.getActiveResourcesInfo().join()))`
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", script], {
+    stdio: ["ignore", "pipe", "inherit"]
+  })
+  let text = ""
+  child.stdout.setEncoding("utf8").on("data", (piece: string) => text += piece)
+  await new Promise((resolve) => child.once("close", resolve))
+  expect(text).not.toContain("Timeout")
+  expect(text).toMatch(/\n$/)
+})
+
+it.each([
+  ["a flag that it does not have", ["--foo"], {}, "Unknown option '--foo'"],
+  ["a number that is none", ["--trees", "x"], {}, "--trees takes a number, not x"],
+  ["files that cannot be made", [], { TMPDIR: "/no/such" }, "no such file or directory"]
+])("the demo says in one line what is wrong with %s", async (_, args, env, words) => {
+  const demo = start(args, env)
+  expect(await demo.ended).toBe(1)
+  const said = demo.text().split("\n").filter((line) => line !== "" && !line.startsWith("Starting "))
+  expect(said).toEqual([expect.stringMatching(/^cluster:demo: /)])
+  expect(said[0]).toContain(words)
 })
 
 it("the demo leaves no files if Ctrl+C comes while PostgreSQL starts", async () => {

@@ -26,13 +26,14 @@ const usualLimits = { concurrency: 1_000, process_concurrency: 5_000, max_tasks:
 
 /**
  * Starts one.
- * @param {{ readonly trees: number, readonly parts?: number, readonly seconds?: number, readonly pace?: number, readonly servers?: number, readonly args?: ReadonlyArray<string>, readonly program?: string, readonly limits?: Readonly<Record<string, unknown>>, readonly hangs?: boolean, readonly isAlone?: boolean, readonly node?: ReadonlyArray<string> }} options
+ * @param {{ readonly trees: number, readonly parts?: number, readonly seconds?: number, readonly pace?: number, readonly servers?: number, readonly args?: ReadonlyArray<string>, readonly program?: string, readonly limits?: Readonly<Record<string, unknown>>, readonly hangs?: boolean, readonly isAlone?: boolean, readonly node?: ReadonlyArray<string>, readonly ends?: AbortSignal | undefined }} options
  *   `seconds`: how long a part takes; `hangs`: parts get no answer; `pace`: how long each piece of an answer takes (ms); `node`: options of
- *   Node; `isAlone`: servers are in no cluster
+ *   Node; `isAlone`: servers are in no cluster; `ends` ends the start
  */
 export const startFleet = async (
   {
     args = [],
+    ends,
     hangs = false,
     isAlone = false,
     limits = usualLimits,
@@ -79,7 +80,7 @@ export const startFleet = async (
   const struck = new Map()
 
   try {
-    const postgres = await startPostgres({ statistics: true })
+    const postgres = await startPostgres({ statistics: true, ends })
     closing.push(postgres.stop)
     await postgres.create(database)
     let requests = 0
@@ -109,7 +110,9 @@ export const startFleet = async (
       OPENAI_API_KEY: "sk-test-0123456789"
     }
     for (let number = 1; number <= count; number++) {
-      const server = await makeServer({ base, number, program, env, node, isAlone, args: number === 1 ? args : [] })
+      ends?.throwIfAborted()
+      const first = number === 1 ? args : []
+      const server = await makeServer({ base, number, program, env, node, isAlone, args: first, ends })
       servers.push(server)
       closing.push(server.kill)
       // The first one creates the tables.

@@ -1,7 +1,7 @@
 // @ts-check
 // One of the servers of a fleet: started at the same port again and again.
 import { spawn } from "node:child_process"
-import { createWriteStream, mkdirSync } from "node:fs"
+import { createWriteStream, mkdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { freePort } from "../crash/postgres.mjs"
@@ -13,17 +13,21 @@ const pace = 20
 /** How long a server may take to leave (ms). */
 const mostToLeave = 15_000
 
+/** How many lines of the log say why a server did not start. */
+const told = 5
+
 /**
  * Makes one; `start` starts it.
- * @param {{ readonly base: string, readonly number: number, readonly program: string, readonly env: Readonly<Record<string, string>>, readonly args?: ReadonlyArray<string>, readonly node?: ReadonlyArray<string>, readonly isAlone?: boolean }} options
- *   `node`: options of Node; `isAlone`: it is in no cluster
+ * @param {{ readonly base: string, readonly number: number, readonly program: string, readonly env: Readonly<Record<string, string>>, readonly args?: ReadonlyArray<string>, readonly node?: ReadonlyArray<string>, readonly isAlone?: boolean, readonly ends?: AbortSignal | undefined }} options
+ *   `node`: options of Node; `isAlone`: it is in no cluster; `ends` ends a start
  */
-export const makeServer = async ({ args = [], base, env, isAlone = false, node = [], number, program }) => {
+export const makeServer = async ({ args = [], base, ends, env, isAlone = false, node = [], number, program }) => {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const data = join(base, `data-${number}`)
   mkdirSync(data)
-  const log = createWriteStream(join(base, `server-${number}.log`))
+  const logFile = join(base, `server-${number}.log`)
+  const log = createWriteStream(logFile)
   /** @type {import("node:child_process").ChildProcess | undefined} */
   let child
   /** @type {Promise<number | string | null>} */
@@ -51,8 +55,12 @@ export const makeServer = async ({ args = [], base, env, isAlone = false, node =
     )
     started.stdout.setEncoding("utf8").on("data", (text) => line += text)
     started.stderr.pipe(log, { end: false })
-    while (!isOver && !line.includes("\n")) await sleep(pace)
-    if (isOver) throw new Error(`server ${number} did not start: read ${join(base, `server-${number}.log`)}`)
+    while (!isOver && !line.includes("\n") && ends?.aborted !== true) await sleep(pace)
+    ends?.throwIfAborted()
+    if (isOver) {
+      const said = readFileSync(logFile, "utf8").trim().split("\n").slice(-told).join("\n")
+      throw new Error(`Server ${number} did not start. It said:\n${said}`)
+    }
     token = findServer(data, "")?.token ?? ""
     isUp = true
   }

