@@ -30,9 +30,9 @@ const proxies = [
 
 type Proxy = (typeof proxies)[number]["name"]
 
-const end = async (child: ChildProcess): Promise<void> => {
+const end = async (child: ChildProcess, signal: NodeJS.Signals = "SIGKILL"): Promise<void> => {
   if (child.exitCode !== null || child.signalCode !== null) return
-  child.kill("SIGKILL")
+  child.kill(signal)
   await once(child, "exit")
 }
 
@@ -97,7 +97,8 @@ const startProxy = async (proxy: Proxy, certificate: Certificate, port: number, 
   const child = spawn(program, args, { env, stdio: ["ignore", "ignore", "pipe"] })
   let said = ""
   child.stderr.setEncoding("utf8").on("data", (text: string) => said += text)
-  atEnd(() => end(child))
+  // A killed nginx would leave its workers behind.
+  atEnd(() => end(child, "SIGTERM"))
   await until(() => {
     if (child.exitCode !== null) throw new Error(said)
     // It does not speak plain HTTP there, and says so.
