@@ -16,7 +16,7 @@ const pace = 10_000
 const patience = "2 seconds"
 
 /** The other servers of the cluster of a server. */
-export interface Peers {
+interface Peers {
   /** Whether the server is known to be in a cluster. */
   readonly isCluster: () => boolean
   /** Asks a server who is there, unless that was asked lately. */

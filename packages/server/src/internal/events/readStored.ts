@@ -7,13 +7,13 @@ import type { EventFilter } from "@skein/core/StorageFilter"
 import * as Effect from "effect/Effect"
 
 /** How many stored events are read at a time. */
-export const pageSize = 500
+const pageSize = 500
 
 /** A stored event, or the place of one or several in a row that cannot be read: that of the last one. */
 export type Stored = LoggedEvent | (Pick<LoggedEvent, "position" | "seq"> & { readonly event: undefined })
 
 /** A page of the log, and whether it is the last one for now. */
-export interface Page {
+interface Page {
   readonly rows: ReadonlyArray<Stored>
   readonly isLast: boolean
 }

@@ -1,5 +1,5 @@
 /** A command, as the watchdog knows it: its first process, and when that began; "-" if that is not known. */
-export interface Guarded {
+interface Guarded {
   readonly pid: number
   readonly began: string
 }
