@@ -1,12 +1,12 @@
 /** Servers that share a PostgreSQL database: any of them takes any request, and what one leaves continues at another. */
 import type { ClusterStatus } from "@skein/cluster/ClusterStatus"
-import { afterAll, describe, expect, it, vi } from "vitest"
-import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { describe, expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
 import { type Sandbox, sandbox } from "./support/cli.ts"
 import { startCluster } from "./support/cluster.ts"
 import { type Sent, startServer } from "./support/server.ts"
 import { until } from "./support/until.ts"
+import { withPostgres } from "./support/withPostgres.ts"
 
 vi.setConfig({ testTimeout: 120_000 })
 
@@ -46,12 +46,7 @@ describe("skein serve --cluster refuses", () => {
   })
 })
 
-const postgres = await startPostgres().catch((error: unknown) => String(error))
-
-if (typeof postgres === "string") {
-  it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
-} else {
-  afterAll(postgres.stop)
+await withPostgres((postgres) => {
   const three = () => startCluster(postgres)
 
   const statusOf = async ({ at }: { readonly at: Sandbox }, db: ReadonlyArray<string>): Promise<ClusterStatus> =>
@@ -193,4 +188,4 @@ if (typeof postgres === "string") {
       expect(stderr + second.output()).not.toContain("Warning: ")
     })
   })
-}
+})

@@ -1,25 +1,19 @@
 /** A server that joins gets trees of one whose agents wait, while they work. */
-import { afterAll, expect, it, vi } from "vitest"
-import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
 import { startRunner } from "./support/cluster.ts"
 import { startLlm } from "./support/llm.ts"
 import { until } from "./support/until.ts"
+import { withPostgres } from "./support/withPostgres.ts"
 
 vi.setConfig({ testTimeout: 120_000 })
-
-const postgres = await startPostgres().catch((error: unknown) => String(error))
 
 const task = (name: string) => ({
   tool: "task",
   args: { description: name, prompt: `Work as ${name}`, subagent_type: "explore" }
 })
 
-if (typeof postgres === "string") {
-  it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
-} else {
-  afterAll(postgres.stop)
-
+await withPostgres((postgres) => {
   it("a server that joins gets one of two trees, between two steps, and clients get their answers", async () => {
     await postgres.create("balance")
     let isOver = false
@@ -78,4 +72,4 @@ if (typeof postgres === "string") {
     )
     expect(new Set(sent).size).toBe(sent.length)
   })
-}
+})

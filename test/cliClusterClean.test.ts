@@ -1,13 +1,11 @@
 /** Servers delete what others that are gone have left in the tables, and nothing else. */
-import { afterAll, expect, it, vi } from "vitest"
-import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
 import { startRunner } from "./support/cluster.ts"
 import { startLlm } from "./support/llm.ts"
+import { withPostgres } from "./support/withPostgres.ts"
 
 vi.setConfig({ testTimeout: 120_000 })
-
-const postgres = await startPostgres().catch((error: unknown) => String(error))
 
 /** A row in each table, as old as this. */
 const rowsOf = (name: string, age: string): ReadonlyArray<string> => [
@@ -27,11 +25,7 @@ const names = ["owner", "owner", "key", "root_id", "root_id", "root_id", "addres
   return `SELECT ${column} AS name FROM skein.cluster_${table}`
 }).join(" UNION ALL ")
 
-if (typeof postgres === "string") {
-  it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
-} else {
-  afterAll(postgres.stop)
-
+await withPostgres((postgres) => {
   it("after two days, and the proofs of directories without sessions", async () => {
     await postgres.create("clean")
     const query = (sql: string) => postgres.query("clean", sql)
@@ -51,4 +45,4 @@ if (typeof postgres === "string") {
     // Both servers are still there.
     expect((await first.send("/v1/cluster")).json.runners).toHaveLength(2)
   })
-}
+})

@@ -1,24 +1,18 @@
 /** A tree that no server can continue is left alone for longer and longer, and said to be such; odd rows break no list. */
-import { afterAll, expect, it, vi } from "vitest"
-import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
 import { startRunner } from "./support/cluster.ts"
 import { startLlm } from "./support/llm.ts"
+import { withPostgres } from "./support/withPostgres.ts"
 
 vi.setConfig({ testTimeout: 120_000 })
-
-const postgres = await startPostgres().catch((error: unknown) => String(error))
 
 interface Status {
   readonly runners: ReadonlyArray<{ readonly url: string; readonly silence: number }>
   readonly failing: ReadonlyArray<{ readonly rootID: string; readonly failures: number; readonly cause: string }>
 }
 
-if (typeof postgres === "string") {
-  it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
-} else {
-  afterAll(postgres.stop)
-
+await withPostgres((postgres) => {
   const start = async (name: string) => {
     await postgres.create(name)
     const llm = await startLlm(() => "All is done.")
@@ -74,4 +68,4 @@ if (typeof postgres === "string") {
     expect(runners).toHaveLength(3)
     expect(runners.find(({ url }) => url === "odd")?.silence).toBe(0)
   })
-}
+})

@@ -1,23 +1,17 @@
 /** A request with a key is carried out once, also if several servers of a cluster get it at the same time. */
-import { afterAll, expect, it, vi } from "vitest"
-import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
 import { startRunner } from "./support/cluster.ts"
 import { startLlm } from "./support/llm.ts"
 import { until } from "./support/until.ts"
+import { withPostgres } from "./support/withPostgres.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
-
-const postgres = await startPostgres().catch((error: unknown) => String(error))
 
 /** How often each request is sent to all servers at once. */
 const rounds = 5
 
-if (typeof postgres === "string") {
-  it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
-} else {
-  afterAll(postgres.stop)
-
+await withPostgres((postgres) => {
   it("sessions, prompts and forks with a key are made once, by whichever server is first", async () => {
     await postgres.create("keys")
     const llm = await startLlm(() => "done")
@@ -50,4 +44,4 @@ if (typeof postgres === "string") {
     const { json: { items } } = await first.send("/v1/sessions?limit=100")
     expect(items).toHaveLength(2 * rounds)
   })
-}
+})

@@ -1,18 +1,13 @@
 /** Servers of a cluster send a provider as many requests as one server may. */
-import { afterAll, expect, it, vi } from "vitest"
-import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
 import { startRunner } from "./support/cluster.ts"
 import { type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
+import { withPostgres } from "./support/withPostgres.ts"
 
 vi.setConfig({ testTimeout: 90_000 })
 
-const postgres = await startPostgres().catch((error: unknown) => String(error))
-
-if (typeof postgres === "string") {
-  it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
-} else {
-  afterAll(postgres.stop)
+await withPostgres((postgres) => {
   let databases = 0
 
   /** Three servers with a limit on requests, and a provider whose answers end when the test says so. */
@@ -128,4 +123,4 @@ if (typeof postgres === "string") {
     expect(llm.requests.length).toBe(9)
     expect(most()).toBe(3)
   })
-}
+})

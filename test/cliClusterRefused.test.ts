@@ -1,20 +1,14 @@
 /** A database that refuses a server which it accepted before is waited for, as one that is away. */
-import { afterAll, expect, it, vi } from "vitest"
-import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
 import { startRunner } from "./support/cluster.ts"
 import { startLlm } from "./support/llm.ts"
 import { until } from "./support/until.ts"
+import { withPostgres } from "./support/withPostgres.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
-const postgres = await startPostgres().catch((error: unknown) => String(error))
-
-if (typeof postgres === "string") {
-  it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
-} else {
-  afterAll(postgres.stop)
-
+await withPostgres((postgres) => {
   it("a server waits until its password is right again, is not ready meanwhile, and loses no request", async () => {
     await postgres.create("refusing")
     const sql = (text: string) => postgres.query("refusing", text)
@@ -34,4 +28,4 @@ if (typeof postgres === "string") {
     expect(await making).toMatchObject({ status: 201 })
     await until(async () => (await fetch(`${server.url}/readyz`)).status === 200)
   })
-}
+})

@@ -1,21 +1,16 @@
 /** Servers of a cluster while trees move: answers to questions, prompts and streamed text arrive where they should. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, describe, expect, it, vi } from "vitest"
-import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { describe, expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
 import { startRunner } from "./support/cluster.ts"
 import { type Script, startLlm } from "./support/llm.ts"
 import type { startServer } from "./support/server.ts"
+import { withPostgres } from "./support/withPostgres.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
-const postgres = await startPostgres().catch((error: unknown) => String(error))
-
-if (typeof postgres === "string") {
-  it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
-} else {
-  afterAll(postgres.stop)
+await withPostgres((postgres) => {
   let databases = 0
 
   const three = async (script: Script) => {
@@ -99,4 +94,4 @@ if (typeof postgres === "string") {
     })
     expect(came.at(-1)?.type).toBe("message.part.delta")
   })
-}
+})

@@ -1,22 +1,17 @@
 /** Clients of a cluster whose servers go away: they come back at another server, or at theirs, and get their answers. */
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, expect, it, vi } from "vitest"
-import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { startLlm } from "./support/llm.ts"
 import { startServer } from "./support/server.ts"
 import { until } from "./support/until.ts"
+import { withPostgres } from "./support/withPostgres.ts"
 
 vi.setConfig({ testTimeout: 120_000 })
 
-const postgres = await startPostgres().catch((error: unknown) => String(error))
-
-if (typeof postgres === "string") {
-  it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
-} else {
-  afterAll(postgres.stop)
+await withPostgres((postgres) => {
   let databases = 0
 
   const token = "0123456789abcdef0123456789abcdef"
@@ -137,4 +132,4 @@ if (typeof postgres === "string") {
     const { items } = (await second.send(`/v1/sessions/${id}/messages`)).json
     expect(JSON.stringify(items).split("\"More\"")).toHaveLength(2)
   })
-}
+})

@@ -1,22 +1,17 @@
 /** A server of a cluster at its limit leaves trees in which nobody works to servers with room. */
-import { afterAll, expect, it, vi } from "vitest"
-import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
 import { startRunner } from "./support/cluster.ts"
 import { startLlm } from "./support/llm.ts"
 import { until } from "./support/until.ts"
+import { withPostgres } from "./support/withPostgres.ts"
 
 vi.setConfig({ testTimeout: 90_000 })
-
-const postgres = await startPostgres().catch((error: unknown) => String(error))
 
 /** A root that is told to fill a server has a subagent work, whose answer never ends. */
 const fill = { tool: "task", args: { description: "fill", prompt: "Hang", subagent_type: "explore" } }
 
-if (typeof postgres === "string") {
-  it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
-} else {
-  afterAll(postgres.stop)
+await withPostgres((postgres) => {
   let databases = 0
 
   /** Two servers, of which each lets one agent work below all roots together. */
@@ -90,4 +85,4 @@ if (typeof postgres === "string") {
     expect(await holder(id)).toBe(first.url)
     expect(hanging()).toBe(2)
   })
-}
+})

@@ -1,18 +1,16 @@
 /** What commands show of a cluster, and what they stop there, also without its database; and that each takeover is counted. */
 import type { ClusterStatus } from "@skein/cluster/ClusterStatus"
-import { afterAll, expect, it, vi } from "vitest"
-import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { startCluster } from "./support/cluster.ts"
 import { startServer } from "./support/server.ts"
 import { until } from "./support/until.ts"
+import { withPostgres } from "./support/withPostgres.ts"
 
 vi.setConfig({ testTimeout: 120_000 })
 
-const postgres = await startPostgres().catch((error: unknown) => String(error))
-
-it("a server that is in no cluster says so to who asks it for its cluster", async () => {
+it("a server that is in no cluster says so when a client asks for its cluster", async () => {
   const at = sandbox()
   atEnd(at.remove)
   const server = await startServer(at)
@@ -26,11 +24,7 @@ it("a server that is in no cluster says so to who asks it for its cluster", asyn
   expect([file.code, file.stderr]).toEqual([2, expect.stringContaining("--attach=URL")])
 })
 
-if (typeof postgres === "string") {
-  it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
-} else {
-  afterAll(postgres.stop)
-
+await withPostgres((postgres) => {
   it("any server tells who is there and who holds a tree, and stops that tree", async () => {
     const { db, first, id, second, third } = await startCluster(postgres)
     const runners = [first, second, third].map(({ url }) => url)
@@ -92,4 +86,4 @@ if (typeof postgres === "string") {
       )
     }
   )
-}
+})

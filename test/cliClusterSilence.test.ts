@@ -1,23 +1,17 @@
 /** A server whose connection for leases falls silent keeps its trees, because it takes another connection. */
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, expect, it, vi } from "vitest"
-import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { expect, it, vi } from "vitest"
 import { startSilence } from "../scripts/crash/silence.mjs"
 import { atEnd } from "./support/atEnd.ts"
 import { startRunner } from "./support/cluster.ts"
 import { startLlm } from "./support/llm.ts"
 import { until } from "./support/until.ts"
+import { withPostgres } from "./support/withPostgres.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
-const postgres = await startPostgres().catch((error: unknown) => String(error))
-
-if (typeof postgres === "string") {
-  it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
-} else {
-  afterAll(postgres.stop)
-
+await withPostgres((postgres) => {
   it("keeps its trees and its commands", async () => {
     await postgres.create("silence")
     const way = await startSilence(postgres.port)
@@ -57,4 +51,4 @@ if (typeof postgres === "string") {
     expect(JSON.stringify((await second.send(`/v1/sessions/${id}/messages`)).json)).toContain("was left alone\\n")
     expect((await second.send("/v1/cluster")).json).toMatchObject({ takeovers: [] })
   })
-}
+})

@@ -1,18 +1,13 @@
 /** Servers of a cluster find work that nobody told them about: each test takes away what would have told them. */
-import { afterAll, expect, it, vi } from "vitest"
-import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
 import { startRunner } from "./support/cluster.ts"
 import { startLlm } from "./support/llm.ts"
+import { withPostgres } from "./support/withPostgres.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
-const postgres = await startPostgres().catch((error: unknown) => String(error))
-
-if (typeof postgres === "string") {
-  it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
-} else {
-  afterAll(postgres.stop)
+await withPostgres((postgres) => {
   let databases = 0
 
   /** Two servers, and a session at the first of them. By default, its first answer hangs. */
@@ -77,4 +72,4 @@ if (typeof postgres === "string") {
     )
     await done()
   })
-}
+})

@@ -2,23 +2,17 @@
 import { execFileSync } from "node:child_process"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, expect, it, vi } from "vitest"
-import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
 import { type Sandbox, sandbox } from "./support/cli.ts"
 import { type Llm, startLlm } from "./support/llm.ts"
 import { startServer } from "./support/server.ts"
 import { until } from "./support/until.ts"
+import { withPostgres } from "./support/withPostgres.ts"
 
 vi.setConfig({ testTimeout: 120_000 })
 
-const postgres = await startPostgres().catch((error: unknown) => String(error))
-
-if (typeof postgres === "string") {
-  it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
-} else {
-  afterAll(postgres.stop)
-
+await withPostgres((postgres) => {
   it("a task continues in its worktree at another server, with what it has written there", async () => {
     await postgres.create("worktrees")
     const args = { description: "Write", prompt: "child", subagent_type: "general", isolation: "worktree" }
@@ -64,8 +58,7 @@ if (typeof postgres === "string") {
     const [{ directory }] = (await first.send("/v1/worktrees")).json.items
     expect(directory).toContain(join(at.home, "one"))
     await first.kill()
-    const { json } = await second.send(`/v1/sessions/${id}/rest`)
-    expect(json).toBeDefined()
+    expect(await second.send(`/v1/sessions/${id}/rest`)).toMatchObject({ status: 200 })
     const tasks = (await second.send(`/v1/tasks?session=${id}`)).json.items
     expect(tasks).toMatchObject([{ state: "settled", outcome: { status: "completed", text: "I wrote it." } }])
     expect(existsSync(join(directory, "new.txt"))).toBe(true)
@@ -74,4 +67,4 @@ if (typeof postgres === "string") {
     const { stdout } = await at.run(dryRun, { env: { XDG_DATA_HOME: join(at.home, "one", "data") } })
     expect(stdout).toContain(`kept\t${directory}\t0 commits, 1 uncommitted files`)
   })
-}
+})

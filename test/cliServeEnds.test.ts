@@ -1,20 +1,14 @@
 /** A server ends when it is told to, also while its database is away. */
-import { afterAll, expect, it, vi } from "vitest"
-import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { startServer } from "./support/server.ts"
 import { until } from "./support/until.ts"
+import { withPostgres } from "./support/withPostgres.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
-const postgres = await startPostgres().catch((error: unknown) => String(error))
-
-if (typeof postgres === "string") {
-  it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
-} else {
-  afterAll(postgres.stop)
-
+await withPostgres((postgres) => {
   /** A server whose database has gone away. */
   const startCutOff = async (args: ReadonlyArray<string>) => {
     const database = `ends_${args.length}_${process.hrtime.bigint()}`
@@ -51,4 +45,4 @@ if (typeof postgres === "string") {
     server.child.kill("SIGTERM")
     expect(await server.ended).toMatchObject({ code: 143 })
   })
-}
+})

@@ -1,13 +1,13 @@
 /** The watchdog of a server in a cluster: commands of agents end with its lease, however that ends. */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, describe, expect, it, vi } from "vitest"
-import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { describe, expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { startRunner } from "./support/cluster.ts"
 import { startLlm } from "./support/llm.ts"
 import { until } from "./support/until.ts"
+import { withPostgres } from "./support/withPostgres.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -37,12 +37,7 @@ const command = [
   "echo $$ > pid1; sleep 60; echo late >> late"
 ].join("\n")
 
-const postgres = await startPostgres().catch((error: unknown) => String(error))
-
-if (typeof postgres === "string") {
-  it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
-} else {
-  afterAll(postgres.stop)
+await withPostgres((postgres) => {
   let databases = 0
 
   const cluster = async (count: number) => {
@@ -141,4 +136,4 @@ if (typeof postgres === "string") {
       await until(() => !pids.some(isAlive))
     })
   })
-}
+})

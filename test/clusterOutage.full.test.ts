@@ -2,18 +2,16 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { afterAll, expect, it, vi } from "vitest"
-import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { startRunner } from "./support/cluster.ts"
 import { type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
 import { startServer } from "./support/server.ts"
 import { until } from "./support/until.ts"
+import { withPostgres } from "./support/withPostgres.ts"
 
 vi.setConfig({ testTimeout: 90_000 })
-
-const postgres = await startPostgres().catch((error: unknown) => String(error))
 
 /** How long PostgreSQL is away (ms). */
 const outage = 45_000
@@ -60,11 +58,7 @@ const startAlone = async (llm: { readonly url: string }, database: string) => {
   return { ...server, at }
 }
 
-if (typeof postgres === "string") {
-  it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
-} else {
-  afterAll(postgres.stop)
-
+await withPostgres((postgres) => {
   it("trees at two servers of a cluster, and at one without, continue after 45 seconds", async () => {
     await Promise.all(["shared", "alone"].map(postgres.create))
     const llm = await startLlm(answer)
@@ -134,4 +128,4 @@ if (typeof postgres === "string") {
     }
     expect(servers[2]?.output()).toContain(`${trees[2]?.id} continues here: the storage is back`)
   })
-}
+})

@@ -1,19 +1,13 @@
 /** Servers that share a PostgreSQL database: one is frozen around a command, and nothing that it leaves happens twice. */
-import { afterAll, describe, expect, it, vi } from "vitest"
-import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { describe, expect, it, vi } from "vitest"
 import { faultsOf } from "../scripts/crash/report.mjs"
 import { pointPlans } from "../scripts/crash/runnerPlans.mjs"
 import { driveRunners } from "../scripts/crash/runners.mjs"
+import { withPostgres } from "./support/withPostgres.ts"
 
 vi.setConfig({ testTimeout: 180_000 })
 
-const postgres = await startPostgres().catch((error: unknown) => String(error))
-
-if (typeof postgres === "string") {
-  it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
-} else {
-  afterAll(postgres.stop)
-
+await withPostgres((postgres) => {
   describe.concurrent("a tree whose server is frozen", () => {
     it.each(
       [
@@ -47,4 +41,4 @@ if (typeof postgres === "string") {
       expect(verdict.recoveries?.map(({ how }) => how)).toContain("kill")
     })
   })
-}
+})

@@ -1,18 +1,12 @@
 /** Proves that the page shows the servers of a cluster, live: what each holds, who died, and who took up what. */
-import { afterAll, expect, it, vi } from "vitest"
-import { startPostgres } from "../scripts/crash/postgres.mjs"
+import { expect, it, vi } from "vitest"
 import { accessibilityProblems, withBrowser } from "./support/browser.ts"
 import { startCluster } from "./support/cluster.ts"
+import { withPostgres } from "./support/withPostgres.ts"
 
 vi.setConfig({ testTimeout: 120_000 })
 
-const postgres = await startPostgres().catch((error: unknown) => String(error))
-
-if (typeof postgres === "string") {
-  it.skip(`PostgreSQL cannot be started here: ${postgres}`, () => undefined)
-} else {
-  afterAll(postgres.stop)
-
+await withPostgres((postgres) => {
   withBrowser((tabs) => {
     it("the page shows the servers, and a tree that moves to another one when its server is killed", async () => {
       const { first, id, llm, second } = await startCluster(postgres)
@@ -50,4 +44,4 @@ if (typeof postgres === "string") {
       expect(await page.locator("html").evaluate(({ scrollWidth }) => scrollWidth)).toBe(375)
     })
   })
-}
+})
