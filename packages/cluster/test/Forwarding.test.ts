@@ -127,7 +127,7 @@ it.scopedLive("the questions of servers that do not answer are said to be missin
     expect(yield* Effect.promise(() => asked.then((answer) => answer.json()))).toEqual({ items, unreached: [gone.url] })
   }).pipe(Effect.provide(services)))
 
-it.scopedLive("a session is begun where its directory is, with the same key everywhere, or it is said who was silent", () =>
+it.scopedLive("a session begins where its directory is, with the same key everywhere, or the error names who was silent", () =>
   Effect.gen(function*() {
     const keys: Array<unknown> = []
     const noting = (status: number, kind: string) =>

@@ -1,6 +1,6 @@
 /**
  * A semaphore for any number of callers, which get their permits in the order in which they ask. For each permit that is
- * released, Effect's own wakes all who wait: if a thousand wait, that is a million times, and each time takes memory until the
+ * released, Effect's own wakes every waiting caller: for a thousand, that is a million times, and each takes memory until the
  * caller has its permit.
  */
 import * as Deferred from "effect/Deferred"
@@ -11,7 +11,7 @@ import { none as noFiber } from "effect/FiberId"
 /** Makes an effect interruptible again, if its caller is. */
 export type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
-/** Permits, and who waits for one. */
+/** Permits, and the callers that wait for one. */
 export class FairSemaphore {
   #free: number
   readonly #waiting = new Set<Deferred.Deferred<void>>()

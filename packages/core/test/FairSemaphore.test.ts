@@ -33,7 +33,7 @@ describe("a fair semaphore", () => {
       expect(begun).toEqual([0, 1, 2, 3])
     }))
 
-  it.effect("passes over who is interrupted, and takes the permit of who fails", () =>
+  it.effect("passes over interrupted callers, and takes back the permit of one that fails", () =>
     Effect.gen(function*() {
       const { begun, enter } = make(1)
       const end = yield* Deferred.make<void, string>()

@@ -1,4 +1,4 @@
-/** Proves that the token goes to no stranger who listens where the server was, and what waits for a storage that is away. */
+/** Proves that the token goes to no stranger who listens where the server was, and which requests wait for a storage that is away. */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -115,7 +115,7 @@ it.scoped("waits for a turn as long as the server waits for its storage", () =>
     expect(yield* Fiber.join(fiber)).toMatchObject({ version: "1" })
   }).pipe(Effect.provide(FetchHttpClient.layer)))
 
-it.scoped("says what the storage lacks to who waits for no turn, without a second request", () =>
+it.scoped("reports an absent storage at once to requests that do not wait for a turn", () =>
   Effect.gen(function*() {
     const { seen, url } = yield* withoutStorage()
     const link = yield* makeLink({ server: { url, token: Redacted.make("secret"), version: "1" } })

@@ -70,7 +70,7 @@ export const makeToDirectory = Effect.fnUntraced(function*(
       const said = yield* askAt(url, sent)
       if (said === "unknown") silent.push(url)
       else if (said !== "no") {
-        // Nobody may be there any more.
+        // The client may be gone.
         if (!response.headersSent) response.writeHead(said.status, said.headers).end(said.body)
         return
       }

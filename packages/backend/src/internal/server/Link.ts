@@ -21,8 +21,8 @@ const pace = 250
 const learningPace = 5_000
 
 /**
- * A connection that lasted longer than this, in milliseconds, counts as established: one to a server that had just proved
- * its identity, and one that may have waited for nobody.
+ * A connection that lasted longer than this, in milliseconds, counts as established. A server that has just proved its
+ * identity is certainly there; otherwise the time may have passed while connecting.
  */
 const lasting = { proven: 1_000, unknown: 60_000 }
 

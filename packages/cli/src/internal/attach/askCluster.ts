@@ -1,4 +1,4 @@
-/** Asks a server who is in its cluster, for who does not reach its database. */
+/** Asks a server which servers its cluster has, for clients that cannot reach its database. */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import type { Cluster } from "@skein/api/Output"
 import * as SkeinClient from "@skein/client/SkeinClient"

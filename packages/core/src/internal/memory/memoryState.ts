@@ -138,7 +138,7 @@ const putApproval = (state: State, approval: Approval): Applied => {
   return approval.rootID === undefined ? Either.right(next) : Either.map(find(state, approval.rootID), () => next)
 }
 
-/** Whether the request that has stored a receipt adds to its result. */
+/** Whether a receipt extends the result of the one before, which only the same request does. */
 const addsTo = (before: Receipt, { result, sessionID }: Receipt): boolean =>
   sessionID === before.sessionID && result.startsWith(`${before.result} `)
 

@@ -158,7 +158,7 @@ export const servers: Tests = {
     expect(yield* use(receiptOf("one"))).toEqual(Option.some(receipt("one", "a")))
     const { rows } = yield* use(sessions({}))
     expect(rows.map(({ id }) => id)).not.toContain(ids.ses("c"))
-    // The request itself may add to what it came to, also in one commit.
+    // The same request may extend its result, also in one commit.
     const more = (row: Receipt) => ({ ...row, result: `${row.result} run` })
     const both = receipt("both", "b")
     yield* use(commit([store(more(receipt("one", "a"))), store(both), store(more(both))]))
