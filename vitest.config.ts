@@ -4,8 +4,10 @@ import { configDefaults, defineConfig } from "vitest/config"
 // Not `module`: what stands there is made for bundlers, and Node cannot always load it.
 const conditions = ["node", "development|production"]
 
-// Files that cost the most, such as the crash harness and the packed program. CI runs them too.
-const slow = process.env["SKEIN_TEST_FULL"] === "1" ? [] : ["test/**/*.full.test.ts"]
+// The slowest files, such as most of those that start several servers. CI runs them too.
+const slow = process.env["SKEIN_TEST_FULL"] === "1"
+  ? []
+  : ["packages/*/test/**/*.full.test.ts", "test/**/*.full.test.ts"]
 
 export default defineConfig({
   resolve: { conditions },

@@ -11,7 +11,7 @@ import { hasPython, shown } from "./support/terminal.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
-if (!hasPython) console.warn("cliTerminal.test.ts is skipped: python3, whose pty module it needs, is not there.")
+if (!hasPython) console.warn("cliTerminal.full.test.ts is skipped: python3, whose pty module it needs, is not there.")
 
 interface Key {
   readonly after: string

@@ -9,7 +9,9 @@ import { startServer } from "./support/server.ts"
 import { hasPython, onTerminal, shown, type TypedKey } from "./support/terminal.ts"
 import { until } from "./support/until.ts"
 
-if (!hasPython) console.warn("cliSessionAttach.test.ts is skipped: python3, whose pty module it needs, is not there.")
+if (!hasPython) {
+  console.warn("cliSessionAttach.full.test.ts is skipped: python3, whose pty module it needs, is not there.")
+}
 
 const lead = { lead: { mode: "subagent", description: "Leads.", permission: { task: "allow" } } }
 

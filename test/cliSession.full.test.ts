@@ -9,7 +9,7 @@ import { program, sandbox } from "./support/cli.ts"
 import { type LlmAnswer, type Script, startLlm } from "./support/llm.ts"
 import { hasPython, onTerminal, shown, type TypedKey } from "./support/terminal.ts"
 
-if (!hasPython) console.warn("cliSession.test.ts is skipped: python3, whose pty module it needs, is not there.")
+if (!hasPython) console.warn("cliSession.full.test.ts is skipped: python3, whose pty module it needs, is not there.")
 
 const world = async (script: Script) => {
   const llm = await startLlm(script)
