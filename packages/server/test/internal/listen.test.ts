@@ -4,6 +4,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Logger from "effect/Logger"
 import { connect } from "node:net"
 import { readBody } from "../../src/internal/body/readBody.ts"
 import { listen } from "../../src/internal/http/listen.ts"
@@ -72,8 +73,9 @@ it.live("tells who waits for an answer to ask again when the server stops", () =
     expect(answer).toMatch(/^HTTP\/1\.1 503 [^]*Retry-After: 1\r\n[^]*urn:skein:ServerLeaving[^]*"reason":"cut"/)
   }).pipe(Effect.scoped))
 
-it.live("answers with 500 what its handler throws at, and lives", () =>
-  Effect.gen(function*() {
+it.live("answers with 500 what its handler throws at, logs why, and lives", () => {
+  const logged: Array<string> = []
+  return Effect.gen(function*() {
     const listening = yield* listen("127.0.0.1", 0)
     let count = 0
     listening.answer(
@@ -93,4 +95,15 @@ it.live("answers with 500 what its handler throws at, and lives", () =>
     const upgraded = "GET / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"
     expect(yield* sending(listening.port, upgraded)).toMatch(/^HTTP\/1\.1 500 /)
     expect(yield* sending(listening.port, `GET / HTTP/1.1\r\n${headers}\r\n`)).toMatch(/^HTTP\/1\.1 200 [^]*well/)
-  }).pipe(Effect.scoped))
+    expect(logged).toEqual([
+      expect.stringMatching(/A request failed.*Error: a fault\n/),
+      expect.stringMatching(/A request failed.*Error: a fault of an upgrade\n/)
+    ])
+  }).pipe(
+    Effect.scoped,
+    Effect.provide(Logger.replace(
+      Logger.defaultLogger,
+      Logger.map(Logger.logfmtLogger, (line) => void logged.push(line.replaceAll("\\n", "\n")))
+    ))
+  )
+})

@@ -1,5 +1,6 @@
 /** Owns the socket: accepts connections within their limits, and passes on the requests that the gate accepts. */
 import type { Problem } from "@skein/api/Problem"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
@@ -88,7 +89,7 @@ export const listen = (
       try {
         work()
       } catch (fault) {
-        Runtime.runFork(runtime)(Effect.logError("A request failed", fault))
+        Runtime.runFork(runtime)(Effect.logError("A request failed", Cause.die(fault)))
         fail()
       }
     }
