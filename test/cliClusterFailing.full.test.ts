@@ -3,6 +3,7 @@ import { expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
 import { startRunner } from "./support/cluster.ts"
 import { startLlm } from "./support/llm.ts"
+import type { Sent } from "./support/server.ts"
 import { withPostgres } from "./support/withPostgres.ts"
 
 vi.setConfig({ testTimeout: 120_000 })
@@ -10,6 +11,25 @@ vi.setConfig({ testTimeout: 120_000 })
 interface Status {
   readonly runners: ReadonlyArray<{ readonly url: string; readonly silence: number }>
   readonly failing: ReadonlyArray<{ readonly rootID: string; readonly failures: number; readonly cause: string }>
+}
+
+const statusOf = ({ properties }: Sent["data"]) => properties?.["status"] as { readonly type: string } | undefined
+
+/** Asks until the answer is a status of this type. */
+const shownAs = async (type: string, ask: () => Promise<{ readonly type: string }>) => {
+  for (;;) {
+    const status = await ask()
+    if (status.type === type) return status
+  }
+}
+
+/** Follows a session, as clients do whose streams break whenever a server takes its tree up, until it is said to be stuck. */
+const firstStuck = async ({ follow }: Awaited<ReturnType<typeof startRunner>>, id: string) => {
+  for (;;) {
+    const seen = await follow(id, undefined, ({ data }) => statusOf(data)?.type === "stuck")
+    const last = seen.at(-1)
+    if (last !== undefined && statusOf(last.data)?.type === "stuck") return statusOf(last.data)
+  }
 }
 
 await withPostgres((postgres) => {
@@ -39,12 +59,21 @@ await withPostgres((postgres) => {
       "run_01m84zzzzz0000aaaaaaaa cannot be read"
     ]
   ])("%s is tried after longer and longer pauses, by all servers together", async (what, insert, cause) => {
-    const { db, first, query, status } = await start(what.includes("prompt") ? "inbox" : "run")
+    const { db, first, query, second, status } = await start(what.includes("prompt") ? "inbox" : "run")
     const { json: { id } } = await first.send("/v1/sessions", { directory: first.at.project, title: "t" })
     await query(insert(id))
+    const told = firstStuck(second, id)
     const of = async () => (await status()).failing.find(({ rootID }) => rootID === id)
     while (((await of())?.failures ?? 0) < 4);
     expect((await of())?.cause).toContain(cause)
+    // Both servers say it of the session, to those who follow it and to those who look, but not while one of them tries again.
+    const stuck = { type: "stuck", cause: expect.stringContaining(cause) }
+    expect(await told).toEqual(stuck)
+    for (const each of [first, second]) {
+      expect(await shownAs("stuck", async () => (await each.send("/v1/sessions")).json.items[0].status)).toEqual(stuck)
+      expect(await shownAs("stuck", async () => (await each.send(`/v1/sessions/${id}/tree`)).json.sessions[0].status))
+        .toEqual(stuck)
+    }
     // By the clock of the database. Two servers may both find the first failure.
     const gaps = await query(`SELECT extract(epoch FROM at - lag(at) OVER (ORDER BY at))::float AS gap
       FROM skein.cluster_takeover WHERE root_id = '${id}' ORDER BY at OFFSET 1`)
@@ -54,6 +83,9 @@ await withPostgres((postgres) => {
     expect(shown.stderr).toContain(`${id} cannot be continued: ${cause}`)
     expect((await first.send(`/v1/sessions/${id}/interrupt`, {})).status).toBe(204)
     while (await of() !== undefined);
+    for (const each of [first, second]) {
+      await shownAs("idle", async () => (await each.send("/v1/sessions")).json.items[0].status)
+    }
     expect((await first.send("/v1/sessions")).json.items).toMatchObject([{ id, unfinished: false }])
     expect((await first.send(`/v1/sessions/${id}`, undefined, "DELETE")).status).toBe(204)
   })

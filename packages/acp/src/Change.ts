@@ -6,6 +6,7 @@ import type { Outcome } from "@skein/domain/Outcome"
 import type { FilePart, ToolPart } from "@skein/domain/Part"
 import type { Todo } from "@skein/domain/Todo"
 import type { Tokens } from "@skein/domain/Usage"
+import type { Held } from "@skein/view/Held"
 
 /** An agent below the root. */
 export interface Subagent {
@@ -65,8 +66,8 @@ export type Change =
     readonly tokens: Tokens
     readonly cost: string
   }
-  /** The tree waits for a server on the host of its directory. */
-  | { readonly type: "away"; readonly session: SessionID; readonly host: string; readonly directory: string }
+  /** Nobody continues the tree. */
+  | { readonly type: "held"; readonly session: SessionID; readonly status: Held }
   | { readonly type: "compacted"; readonly session: SessionID; readonly message: MessageID }
   | { readonly type: "error"; readonly session: SessionID; readonly error: ErrorInfo }
 

@@ -7,6 +7,7 @@ import { formatRef } from "@skein/domain/Model"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { Part, ReasoningPart, TextPart, ToolPart } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
+import { isHeld } from "@skein/view/Held"
 import type { AskedOf, Change, Subagent, SubagentState } from "./Change.ts"
 
 /** A tree that exists already. */
@@ -109,7 +110,7 @@ export class Projection {
         return [{ type: "todos", session, todos: event.properties.todos }]
       case "session.status": {
         const { status } = event.properties
-        return status.type === "away" ? [{ ...status, session }] : nothing
+        return isHeld(status) ? [{ type: "held", session, status }] : nothing
       }
       case "session.compacted":
         return [{ type: "compacted", session, message: event.properties.messageID }]

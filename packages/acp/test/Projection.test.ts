@@ -56,19 +56,18 @@ it("leaves out what the runtime writes, and says who wrote the rest", () => {
   expect(by([message("agent"), part("Go on")])).toEqual(["caller"])
 })
 
-it("tells that the session waits for the host of its directory", () => {
+it("tells that nobody continues the session", () => {
   const projection = new Projection()
   const facts = { directory: "/work", contextOf: () => undefined, compaction: false }
-  const changes = [{ type: "busy", step: 1 }, { type: "away", host: "alpha", directory: "/work" }].flatMap((status) =>
-    projection.see(event("session.status", { status }))
-  )
-  expect(changes.flatMap((change) => ownUpdates(change, facts))).toEqual([{
-    sessionUpdate: "agent_thought_chunk",
-    content: {
-      type: "text",
-      text: "The session waits for a server on the host alpha: its directory is /work there.\n"
-    }
-  }])
+  const changes = [{ type: "busy", step: 1 }, { type: "away", host: "alpha", directory: "/work" }, {
+    type: "stuck",
+    cause: "msg_1 cannot be read"
+  }].flatMap((status) => projection.see(event("session.status", { status })))
+  const thought = (text: string) => ({ sessionUpdate: "agent_thought_chunk", content: { type: "text", text } })
+  expect(changes.flatMap((change) => ownUpdates(change, facts))).toEqual([
+    thought("The session waits for a server on the host alpha: its directory is /work there.\n"),
+    thought("The session cannot be continued: msg_1 cannot be read. Servers try again from time to time.\n")
+  ])
 })
 
 it("tells a subagent once for each change of what it does, and never after it has settled", () => {

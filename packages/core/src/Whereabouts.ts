@@ -5,8 +5,8 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** What a tree waits for. */
-export type Awaited = Extract<SessionStatus, { readonly type: "away" }>
+/** Why nobody continues a tree: it waits for the host of its directory, or it cannot be continued. */
+export type Awaited = Extract<SessionStatus, { readonly type: "away" | "stuck" }>
 
 /** What a program of several machines knows of directories. */
 export interface Places {
@@ -14,7 +14,7 @@ export interface Places {
   readonly isAway: (root: SessionInfo) => Effect.Effect<boolean>
   /** Says to people why a tree whose directory is away cannot work here, and what to do. */
   readonly explain: (root: SessionInfo) => Effect.Effect<string>
-  /** What a tree with unfinished work waits for before anybody can continue it; undefined if it does not. */
+  /** Why nobody continues a tree with unfinished work; undefined if somebody does. */
   readonly awaited: (rootID: SessionID) => Awaited | undefined
 }
 

@@ -137,10 +137,12 @@ export const SessionStatus = Schema.Union(
     next: Schema.Number
   }),
   Schema.Struct({ type: Schema.Literal("away"), host: Schema.String, directory: Schema.String }),
+  /** No server of the cluster can continue the tree, for this cause. Servers try again from time to time. */
+  Schema.Struct({ type: Schema.Literal("stuck"), cause: Schema.String }),
   Schema.Struct({ type: Schema.Literal("elsewhere"), url: Schema.optional(Schema.String) })
 )
 /** The type of a session's status. */
 export type SessionStatus = typeof SessionStatus.Type
 
 /** Whether nothing works in a session with this status. */
-export const isAtRest = ({ type }: SessionStatus): boolean => type === "idle" || type === "away"
+export const isAtRest = ({ type }: SessionStatus): boolean => type === "idle" || type === "away" || type === "stuck"

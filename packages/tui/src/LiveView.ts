@@ -4,9 +4,9 @@ import type { SessionID } from "@skein/domain/Id"
 import type { MessageWithParts } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import type { PendingAsk } from "@skein/domain/TreeSnapshot"
-import { awayText } from "@skein/view/Activity"
 import type { AgentNode } from "@skein/view/AgentNode"
 import { AgentTree } from "@skein/view/AgentTree"
+import { heldText, isHeld } from "@skein/view/Held"
 import { formatCount, formatDuration } from "@skein/view/Numbers"
 import { type Dialog, dialogOf } from "./Dialog.ts"
 import { dialogLines } from "./internal/ask/dialogLines.ts"
@@ -108,7 +108,7 @@ export class LiveView {
   /** Whether the agent at the root works, or anything below it. */
   get isWorking(): boolean {
     const { state } = this.tree.root
-    if (state.type === "away" || state.type === "elsewhere") return false
+    if (isHeld(state) || state.type === "elsewhere") return false
     return (state.type !== "idle" && state.type !== "interrupted") ||
       this.tree.all.some((node) => node !== this.tree.root && node.state.type !== "settled" && !node.isDeleted)
   }
@@ -221,14 +221,15 @@ export class LiveView {
     this.note(`  → ${answer}`)
   }
 
-  /** That the model knows less from now on than what stands above is worth a line. */
-  /** Says that the session waits for the host of its directory, and that it no longer does. */
+  /** Says why nobody continues the session, and that somebody does again. */
   #awaited(before: AgentNode["state"]): void {
     const { state } = this.tree.root
-    if (state.type === "away" && before.type !== "away") this.note(`> ${awayText(state)}`)
-    if (before.type === "away" && state.type !== "away") this.note(`> no longer ${awayText(before)}`)
+    if (isHeld(state) && before.type !== state.type) this.note(`> ${heldText(state)}`)
+    if (before.type === "away" && state.type !== "away") this.note(`> no longer ${heldText(before)}`)
+    if (before.type === "stuck" && state.type !== "stuck") this.note("> can be continued again")
   }
 
+  /** That the model knows less from now on than what is above is worth a line. */
   #compacted({ tokens }: EventProperties<"session.compacted">): void {
     this.note(`> compacted: ${formatCount(tokens.before)} tokens of conversation became ${formatCount(tokens.after)}`)
   }

@@ -1,6 +1,7 @@
 /** Says what an agent does, or why it does nothing, and how urgent that is. */
 import type { Outcome } from "@skein/domain/Outcome"
 import type { AgentNode } from "./AgentNode.ts"
+import { heldText } from "./Held.ts"
 import { formatDuration } from "./Numbers.ts"
 import { whyNot } from "./OutcomeText.ts"
 
@@ -29,6 +30,8 @@ export const phaseOf = ({ asks, state }: Pick<AgentNode, "asks" | "state">): Pha
       return "retrying"
     case "away":
       return "waiting"
+    case "stuck":
+      return "failed"
     case "elsewhere":
       return "working"
     case "interrupted":
@@ -62,10 +65,6 @@ export interface ActivityContext {
   readonly why?: (outcome: Outcome) => string
 }
 
-/** What a tree waits for whose directory is on a host without a server. */
-export const awayText = ({ directory, host }: { readonly host: string; readonly directory: string }): string =>
-  `waits for a server on the host ${host}: its directory is ${directory} there`
-
 /** Where a session works in which another process works. */
 export const elsewhereText = ({ url }: { readonly url?: string | undefined }): string =>
   url === undefined ? "works in another process" : `works at another server, ${url.replace(/^https?:\/\//, "")}`
@@ -93,7 +92,8 @@ export const activityOf = (
     case "idle":
       return endText(state.end)
     case "away":
-      return awayText(state)
+    case "stuck":
+      return heldText(state)
     case "interrupted":
       return "interrupted"
     case "queued":

@@ -23,6 +23,8 @@ export type AgentState =
   | { readonly type: "idle"; readonly end: SessionTurn["ended"] }
   /** The tree waits for a server on the host of its directory. */
   | { readonly type: "away"; readonly host: string; readonly directory: string }
+  /** No server can continue the tree, for this cause. */
+  | { readonly type: "stuck"; readonly cause: string }
   /** Another process works in it, at `url` if that is a server. */
   | { readonly type: "elsewhere"; readonly url?: string | undefined }
   /** Its turn has no end, and no process works on it. */

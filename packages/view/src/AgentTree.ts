@@ -8,6 +8,7 @@ import type { Part } from "@skein/domain/Part"
 import type { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
 import type { TreeSnapshot } from "@skein/domain/TreeSnapshot"
 import type { AgentNode } from "./AgentNode.ts"
+import { isHeld } from "./Held.ts"
 import { QueuePlaces } from "./QueuePlaces.ts"
 import { nothing, since } from "./UsageSum.ts"
 
@@ -99,8 +100,8 @@ export class AgentTree {
     if (event.type === "subagent.created") return this.#begin(event.properties, event.timestamp)
     const node = this.#nodes.get(event.sessionID)
     if (node === undefined) return false
-    // From a tree that waits for its host comes nothing else.
-    if (this.root.state.type === "away" && event.type !== "session.status") this.#rest(this.root)
+    // Nothing else comes from a tree that nobody continues.
+    if (isHeld(this.root.state) && event.type !== "session.status") this.#rest(this.root)
     switch (event.type) {
       case "session.updated":
         return this.#change(node, event.properties.info)
@@ -238,13 +239,13 @@ export class AgentTree {
     }
     this.#leaveQueue(node, now)
     if (status.type === "idle") {
-      // What waited for its host did not end, and what worked elsewhere may have been interrupted.
-      if (node.state.type === "away" || node.state.type === "elsewhere") this.#rest(node)
+      // What nobody continued did not end, and what worked elsewhere may have been interrupted.
+      if (isHeld(node.state) || node.state.type === "elsewhere") this.#rest(node)
       else this.#rest(node, now)
       return true
     }
     node.ended = undefined
-    if (status.type === "retry" || status.type === "away" || status.type === "elsewhere") node.state = status
+    if (status.type === "retry" || isHeld(status) || status.type === "elsewhere") node.state = status
     else if (status.type === "busy") {
       node.hasWorked = true
       node.state = { type: "working", what: "thinks" }

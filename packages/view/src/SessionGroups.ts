@@ -1,6 +1,7 @@
 /** Groups a list of sessions by what they need: those that wait for a person first, finished ones last. */
 import type { ListedSession } from "@skein/domain/TreeSnapshot"
 import { elsewhereText } from "./Activity.ts"
+import { heldText } from "./Held.ts"
 
 /** The groups, in the order of the list. */
 export const groups = ["needs you", "running", "waiting", "failed", "done"] as const
@@ -34,6 +35,8 @@ export const placeOf = (
       return { group: "waiting", why: `retry ${status.attempt}: ${status.message}` }
     case "away":
       return { group: "waiting", why: `for a server on the host ${status.host}` }
+    case "stuck":
+      return { group: "failed", why: heldText(status) }
     case "elsewhere":
       return { group: "running", why: elsewhereText(status) }
     case "idle":

@@ -164,9 +164,19 @@ describe("an agent", () => {
     expect(tree && [tree.see(story.events[0]!), phaseOf(tree.root)]).toEqual([true, "working"])
   })
 
-  it("waits for the host of its directory until its status changes or another event comes, and was not ended by that", () => {
+  it.each([
+    [
+      { type: "away", host: "alpha", directory: "/work" } as const,
+      "waiting",
+      "waits for a server on the host alpha: its directory is /work there"
+    ],
+    [
+      { type: "stuck", cause: "msg_1 cannot be read" } as const,
+      "failed",
+      "cannot be continued: msg_1 cannot be read. Servers try again from time to time"
+    ]
+  ])("is %j until its status changes or another event comes, and was not ended by that", (away, phase, text) => {
     const story = new Story()
-    const away = { type: "away", host: "alpha", directory: "/work" } as const
     story.status("root", away)
     story.status("root", { type: "idle" })
     story.status("root", away)
@@ -176,16 +186,15 @@ describe("an agent", () => {
     const tree = AgentTree.of({ ...snapshot, sessions: snapshot.sessions.map((each) => ({ ...each, status: away })) })
     if (tree === undefined) throw new Error("The snapshot is empty")
     const now = () => [phaseOf(tree.root), activityOf(tree.root, { now: 0 })]
-    const text = "waits for a server on the host alpha: its directory is /work there"
-    expect(now()).toEqual(["waiting", text])
+    expect(now()).toEqual([phase, text])
     tree.see(rests!)
     expect(now()).toEqual(["interrupted", "interrupted"])
     tree.see(waits!)
-    expect(now()).toEqual(["waiting", text])
+    expect(now()).toEqual([phase, text])
     tree.see(other!)
     expect(now()).toEqual(["interrupted", "interrupted"])
     tree.see(waitsAgain!)
-    expect(now()).toEqual(["waiting", text])
+    expect(now()).toEqual([phase, text])
     expect(tree.root.ended).toBe(undefined)
   })
 

@@ -19,6 +19,11 @@ it.each([
   [row(ended("completed"), 0, true), "running", "its tasks work in the background"],
   [row({ status: { type: "queued", position: 2 } }), "waiting", "queued, place 2"],
   [row({ status: { type: "retry", attempt: 1, message: "429", next: 5 } }), "waiting", "retry 1: 429"],
+  [
+    row({ status: { type: "stuck", cause: "msg_1 cannot be read" } }),
+    "failed",
+    "cannot be continued: msg_1 cannot be read. Servers try again from time to time"
+  ],
   [row({ status: { type: "away", host: "alpha", directory: "/w" } }), "waiting", "for a server on the host alpha"],
   [row({ turn: { began: 0 } }), "waiting", "interrupted"],
   [

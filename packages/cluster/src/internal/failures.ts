@@ -36,6 +36,27 @@ const claim = `WITH claimed AS (
     WHERE root_id = $1 AND next_try <= clock_timestamp() RETURNING root_id
   ) SELECT EXISTS (SELECT FROM claimed) OR NOT EXISTS (SELECT FROM cluster_failure WHERE root_id = $1) AS mine`
 
+interface FailureRow {
+  readonly root_id: SessionID
+  readonly cause: string
+  readonly rests: boolean
+  readonly stuck: boolean
+}
+
+/** One that was tried, and is not tried again, works. */
+const listing = `SELECT failure.root_id, cause, next_try > clock_timestamp() AS rests,
+    failures > 0 AND (owner IS NULL OR lease_until <= extract(epoch FROM clock_timestamp()) * 1000) AS stuck
+  FROM cluster_failure AS failure JOIN session ON session.id = failure.root_id
+  WHERE next_try > clock_timestamp() - interval '10 seconds'`
+
+/** The trees that cannot be continued. */
+export interface Resting {
+  /** Those to leave alone for now. */
+  readonly now: ReadonlySet<SessionID>
+  /** All of them in which nobody works, with the causes. */
+  readonly stuck: ReadonlyMap<SessionID, string>
+}
+
 /** How much of a cause is kept, in characters. */
 const told = 500
 
@@ -61,18 +82,12 @@ const unreadableOf = (rootID: SessionID) =>
 const makeResting = (repeated: Effect.Effect.Success<typeof makeRepeatedLog>) =>
   Effect.map(SqlClient.SqlClient, (sql) => {
     /** The trees in the table, as of the last look. */
-    let listed: ReadonlySet<string> = new Set()
+    let listed: ReadonlyArray<FailureRow> = []
 
-    const read = sql.unsafe<{ readonly root_id: string }>(
-      "SELECT root_id FROM cluster_failure WHERE next_try > clock_timestamp()"
-    ).pipe(
+    const read = sql.unsafe<FailureRow>(listing).pipe(
       Effect.zipLeft(repeated.worked),
-      Effect.map((rows): ReadonlySet<string> => new Set(rows.map(({ root_id }) => root_id))),
       Effect.catchAll(({ message }) =>
-        Effect.as(
-          repeated.failed("The table of trees that cannot be continued could not be read", message),
-          new Set<string>()
-        )
+        Effect.as(repeated.failed("The table of trees that cannot be continued could not be read", message), [])
       )
     )
 
@@ -82,15 +97,20 @@ const makeResting = (repeated: Effect.Effect.Success<typeof makeRepeatedLog>) =>
         ({ message }) => repeated.failed("Trees that were stopped are still listed as failing", message)
       )
 
-    return (hasFree: boolean, unfinished: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>> =>
+    return (hasFree: boolean, unfinished: ReadonlyArray<string>): Effect.Effect<Resting> =>
       Effect.suspend(() =>
-        hasFree || listed.size > 0
+        hasFree || listed.length > 0
           ? Effect.tap(read, (found) => {
             listed = found
-            return forget([...found].filter((rootID) => !unfinished.includes(rootID)))
+            return forget(found.flatMap(({ root_id }) => unfinished.includes(root_id) ? [] : [root_id]))
           })
           : Effect.succeed(listed)
-      )
+      ).pipe(Effect.map((found) => ({
+        now: new Set(found.flatMap(({ rests, root_id }) => rests ? [root_id] : [])),
+        stuck: new Map(
+          found.flatMap(({ cause, root_id, stuck }) => stuck && unfinished.includes(root_id) ? [[root_id, cause]] : [])
+        )
+      })))
   })
 
 /** Makes what the runner at this address knows of failures. */
@@ -149,11 +169,11 @@ export const makeFailures = (url: string) =>
       )
 
     return {
-      /** Which of these free trees to leave alone for now; forgets those that are not unfinished. */
+      /** Which trees cannot be continued, these free ones among them; forgets those that are not unfinished. */
       resting: (
         free: ReadonlyArray<SessionID>,
         unfinished: ReadonlyArray<SessionID>
-      ): Effect.Effect<ReadonlySet<string>> => Effect.zipRight(noteFailed(free), resting(free.length > 0, unfinished)),
+      ): Effect.Effect<Resting> => Effect.zipRight(noteFailed(free), resting(free.length > 0, unfinished)),
       /** Takes a tree up, and notes if that fails, now or soon after. */
       watch: <E extends { readonly message: string }, R>(rootID: SessionID, takeUp: Effect.Effect<boolean, E, R>) =>
         Effect.if(claimed(rootID), { onTrue: () => takeUp, onFalse: () => Effect.succeed(false) }).pipe(

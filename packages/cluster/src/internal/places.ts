@@ -28,7 +28,7 @@ export type Place = { readonly _tag: "Here" } | { readonly _tag: "There"; readon
 /** For how long trees that wait are kept in the table after they were last seen. */
 const kept = "1 hour"
 
-/** Tells the clients of this runner which trees wait for their host, and which no longer do. */
+/** Tells the clients of this runner which trees nobody continues and why, and which are continued. */
 const makeWaits = Effect.gen(function*() {
   const journal = yield* Journal
   const session = yield* Session
@@ -43,8 +43,12 @@ const makeWaits = Effect.gen(function*() {
     )
   const tell = (rootID: SessionID, status: SessionStatus) =>
     journal.tell({ id: rootID, rootID, depth: 0 }, "session.status", { status }, clock.unsafeCurrentTimeMillis())
+  const begin = (rootID: SessionID, status: Awaited) => {
+    awaited.set(rootID, status)
+    tell(rootID, status)
+  }
   // A prompt may have taken it up here.
-  const over = (rootID: SessionID) =>
+  const end = (rootID: SessionID) =>
     Effect.suspend(() =>
       awaited.delete(rootID)
         ? Effect.zipRight(
@@ -56,16 +60,23 @@ const makeWaits = Effect.gen(function*() {
   return {
     awaited: (rootID: SessionID) => awaited.get(rootID),
     begin: (rootID: SessionID, { directory, host }: Away) => {
-      if (awaited.has(rootID)) return
-      const status = { type: "away", host, directory } as const
-      awaited.set(rootID, status)
-      tell(rootID, status)
+      if (!awaited.has(rootID)) begin(rootID, { type: "away", host, directory })
     },
-    over,
-    keep: (free: ReadonlySet<SessionID>) =>
-      Effect.suspend(() =>
-        Effect.forEach([...awaited.keys()].filter((rootID) => !free.has(rootID)), over, { discard: true })
-      )
+    // Whether a tree can be continued again is known only after the next try.
+    over: (rootID: SessionID) => Effect.suspend(() => awaited.get(rootID)?.type === "away" ? end(rootID) : Effect.void),
+    keep: (free: ReadonlySet<SessionID>, stuck: ReadonlyMap<SessionID, string>) =>
+      Effect.suspend(() => {
+        for (const [rootID, cause] of stuck) {
+          const known = awaited.get(rootID)
+          if (known === undefined || (known.type === "stuck" && known.cause !== cause)) {
+            begin(rootID, { type: "stuck", cause })
+          }
+        }
+        const over = [...awaited].flatMap(([rootID, { type }]) =>
+          (type === "away" ? free : stuck).has(rootID) ? [] : [rootID]
+        )
+        return Effect.forEach(over, end, { discard: true })
+      })
   }
 })
 
@@ -121,7 +132,10 @@ export const makePlaces = (others: Effect.Effect<ReadonlyArray<Member>>) =>
         ),
       /** Notes that a tree no longer waits: it is taken up. */
       over: waits.over,
-      /** Notes that only these trees may still wait: nobody works in them, and they have unfinished work. */
+      /**
+       * Notes that only these trees may still wait: nobody works in them, and they have unfinished work. Some of them are stuck,
+       * for these causes.
+       */
       keep: waits.keep
     }
   })

@@ -130,11 +130,11 @@ export const sweep = (options: SweepOptions) =>
       const isFull = yield* Effect.map(governor.load, ({ limit, wanted }) => wanted >= limit)
       const unfinished = yield* storage.unfinished
       const free = yield* leases.due(unfinished)
-      yield* options.places.keep(new Set(free))
-      options.free(waiting = seenAgain(waiting, free, now))
       const resting = yield* options.failures.resting(free, unfinished)
+      yield* options.places.keep(new Set(free), resting.stuck)
+      options.free(waiting = seenAgain(waiting, free, now))
       for (const rootID of yield* inOrder(free, options.isMine)) {
-        if (resting.has(rootID)) continue
+        if (resting.now.has(rootID)) continue
         const { looks, since } = waiting.get(rootID) ?? { looks: 0, since: now }
         const isWelcome = isFull ? looks > modesty : options.isMine(rootID) || looks > courtesy
         if (!failed.has(rootID) && isWelcome && !(yield* options.hasLeft(rootID))) {

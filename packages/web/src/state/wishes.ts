@@ -44,7 +44,8 @@ export const resume = (node: AgentNode): Promise<boolean> =>
     about: node.id,
     label: "Resuming",
     path: `/v1/sessions/${node.id}/resume`,
-    isDone: (event) => event.type === "session.status" && !["idle", "away"].includes(event.properties.status.type),
+    isDone: (event) =>
+      event.type === "session.status" && !["idle", "away", "stuck"].includes(event.properties.status.type),
     done: `Resumed ${nameOf(node)}`
   })
 

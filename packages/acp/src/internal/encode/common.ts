@@ -2,7 +2,7 @@
 import type { SessionUpdate } from "@agentclientprotocol/sdk/unstable"
 import type { Todo } from "@skein/domain/Todo"
 import type { Tokens } from "@skein/domain/Usage"
-import { awayText } from "@skein/view/Activity"
+import { heldText } from "@skein/view/Held"
 import type { Change } from "../../Change.ts"
 import { callFields } from "./callUpdate.ts"
 
@@ -81,10 +81,10 @@ export const ownUpdates = (change: Change, facts: Facts): ReadonlyArray<SessionU
       }]
     case "usage":
       return usageOf(change, facts)
-    case "away":
+    case "held":
       return [{
         sessionUpdate: "agent_thought_chunk",
-        content: { type: "text", text: `The session ${awayText(change)}.\n` }
+        content: { type: "text", text: `The session ${heldText(change.status)}.\n` }
       }]
     case "compacted":
       return facts.compaction

@@ -12,7 +12,7 @@ import { callLine } from "@skein/tui/CallLine"
 import { subjectOf } from "@skein/tui/CallOutcome"
 import { escapeLine } from "@skein/tui/Escape"
 import { fit } from "@skein/tui/Width"
-import { awayText } from "@skein/view/Activity"
+import { heldText, isHeld } from "@skein/view/Held"
 import { formatCount, formatDuration } from "@skein/view/Numbers"
 import type { Streams } from "../../Stdio.ts"
 import { type Presenter, writeAnswer } from "./presenter.ts"
@@ -47,7 +47,7 @@ const linesOf = (event: Event, calls: Calls): ReadonlyArray<string> => {
       const { status } = event.properties
       if (status.type === "queued") return [`> ${by}queued position=${status.position}`]
       if (status.type === "waiting") return [`> ${by}${firstLine(status.message)}`]
-      if (status.type === "away") return [`> ${by}${escapeLine(awayText(status))}`]
+      if (isHeld(status)) return [`> ${by}${escapeLine(heldText(status))}`]
       if (status.type === "compacting") return [`> ${by}compacting: the conversation is summarised to save room`]
       if (status.type !== "retry") return []
       return [

@@ -45,6 +45,7 @@ export const statusLine = (
       ? []
       : [facts.isAway === true ? "server away" : `server ${escapeLine(facts.server.replace(/^http:\/\//, ""))}`]),
     ...(tree?.root.state.type === "away" ? [`waits for the host ${escapeLine(tree.root.state.host)}`] : []),
+    ...(tree?.root.state.type === "stuck" ? ["cannot be continued"] : []),
     ...(used === undefined || used === 0
       ? []
       : [

@@ -20,6 +20,7 @@ const kindOf = ({ asks, state }: AgentNode): typeof kinds[number] => {
     case "queued":
       return "queued"
     case "away":
+    case "stuck":
     case "interrupted":
     case "idle":
       return "done"
