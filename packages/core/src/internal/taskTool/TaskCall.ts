@@ -1,7 +1,7 @@
 /** Owns what one call of the task tool reports: its progress, and its outcome in words. */
 import type { Outcome } from "@skein/domain/Outcome"
 import * as Effect from "effect/Effect"
-import type { Spill } from "../../Spill.ts"
+import { Spill } from "../../Spill.ts"
 import type { Accepted, TaskProgress, TaskRequest } from "../../TaskRequest.ts"
 import { type ToolContext, ToolError, type ToolResult } from "../../Tool.ts"
 import { acceptedText, outcomeText } from "../tasks/taskTexts.ts"
@@ -16,7 +16,7 @@ export interface TaskCall {
 
 /** Starts the reports of a call. */
 export const makeTaskCall = (request: TaskRequest, context: ToolContext): Effect.Effect<TaskCall, never, Spill> =>
-  Effect.map(Effect.context<Spill>(), (spill) => {
+  Effect.map(Spill, (spill) => {
     const { agent, background = false, description } = request
     const metadata: Record<string, unknown> = {
       parentSessionId: context.sessionID,
@@ -42,7 +42,7 @@ export const makeTaskCall = (request: TaskRequest, context: ToolContext): Effect
         started: ({ model, runID, taskID }) =>
           report({ sessionId: taskID, runId: runID, model: model ?? context.model }),
         summary: (summary) => report({ summary }),
-        settled: (outcome) => Effect.provide(settled(outcome), spill)
+        settled: (outcome) => Effect.provideService(settled(outcome), Spill, spill)
       },
       result: (end) => {
         Object.assign(metadata, { sessionId: end.taskID, runId: end.runID })
