@@ -69,7 +69,7 @@ it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
   "passes %s on, and ends by the signal that ended it",
   async (signal) => {
     const short = signal.slice(3)
-    ownNode(`trap 'kill $!; echo heard; trap - ${short}; kill -${short} $$' ${short}\nsleep 60 &\necho up\nwait`)
+    ownNode(`trap 'kill -KILL $!; echo heard; trap - ${short}; kill -${short} $$' ${short}\nsleep 60 &\necho up\nwait`)
     const child = spawn(process.execPath, ["--import", older, program], { stdio: ["pipe", "pipe", "inherit"] })
     let said = ""
     child.stdout.on("data", (chunk: Buffer) => {

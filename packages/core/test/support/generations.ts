@@ -22,8 +22,8 @@ export interface Generation {
   readonly tools?: (life: Life) => ReadonlyArray<AnyTool>
   /** After how many milliseconds, or at which commit, it dies; if absent, it finishes. */
   readonly dies?: number | Death
-  /** How long each read of storage takes (ms); no time if absent. */
-  readonly latency?: number
+  /** How long each read of storage takes (ms), before it is made or, as `answers`, after that; no time if absent. */
+  readonly latency?: number | { readonly answers: number }
   readonly program: (id: SessionID, script: Scripted.Scripted) => Effect.Effect<unknown, unknown, Services>
 }
 

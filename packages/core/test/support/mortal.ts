@@ -79,13 +79,18 @@ export const process = <A, E, R>(
   })
 
 /** Storage whose reads take some milliseconds, as those of a database do. */
-export const slowed = (storage: Layer.Layer<SessionStorage>, ms: number): Layer.Layer<SessionStorage> =>
+export const slowed = (
+  storage: Layer.Layer<SessionStorage>,
+  latency: number | { readonly answers: number }
+): Layer.Layer<SessionStorage> =>
   Layer.map(storage, (context) => {
+    const late = (read: Effect.Effect<unknown>) =>
+      typeof latency === "number" ? Effect.delay(read, latency) : Effect.zipLeft(read, Effect.sleep(latency.answers))
     const members = Object.entries(Context.get(context, SessionStorage)).map(([name, member]) => [
       name,
       typeof member === "function" && name !== "commit"
         ? (...given: ReadonlyArray<never>) =>
-          Effect.delay((member as unknown as (...all: ReadonlyArray<never>) => Effect.Effect<unknown>)(...given), ms)
+          late((member as unknown as (...all: ReadonlyArray<never>) => Effect.Effect<unknown>)(...given))
         : member
     ])
     return Context.make(SessionStorage, Object.fromEntries(members) as Context.Tag.Service<SessionStorage>)

@@ -393,7 +393,11 @@ export const makeLeases = () =>
           return stale(rootID).pipe(
             Effect.zipRight(writes.length === 0 ? Effect.void : storeLast(tree.lease, writes)),
             Effect.zipRight(release([tree.lease])),
-            Effect.ensuring(Effect.sync(() => leaving.delete(rootID)))
+            Effect.ensuring(Effect.sync(() => {
+              leaving.delete(rootID)
+              // A reader may have read the tree before its last state was stored.
+              epochs.delete(rootID)
+            }))
           )
         }).pipe(Effect.uninterruptible),
       continued: (rootID: SessionID) => {

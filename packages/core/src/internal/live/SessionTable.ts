@@ -20,9 +20,9 @@ import { Live } from "./Live.ts"
 import { makePlacement } from "./makePlacement.ts"
 import { makeProjectsInUse, type ProjectsInUse } from "./makeProjectsInUse.ts"
 import { nothingStored, readHistory, readInfo, readStored, type Stored } from "./readSession.ts"
-import { SessionMap } from "./SessionMap.ts"
+import { type ClosedMeanwhile, SessionMap } from "./SessionMap.ts"
 
-/** The session in memory, unless another process has changed it since; undefined if there is none. */
+/** The session in memory, unless another process has changed it since; undefined if it has to be read. */
 const inMemory = (
   sessions: SessionMap,
   leases: Context.Tag.Service<Leases>,
@@ -35,10 +35,11 @@ const inMemory = (
     if (live.isLeaving) return notFound(id)
     const { rootID } = live.info
     if (leases.epoch(rootID) > 0) return Effect.succeed(live)
-    return Effect.flatMap(
-      leases.isFresh(rootID),
-      (isFresh) => isFresh ? Effect.succeed(live) : Effect.as(close(rootID), undefined)
-    )
+    return Effect.flatMap(leases.isFresh(rootID), (isFresh) => {
+      // The tree may have been closed meanwhile, or acquired and continued, which must not be closed.
+      if (sessions.get(id) !== live || leases.epoch(rootID) > 0) return inMemory(sessions, leases, id, close)
+      return isFresh ? Effect.succeed(live) : Effect.as(close(rootID), undefined)
+    })
   })
 
 /** Reports `SessionNotFound` for work on a session that was removed meanwhile. */
@@ -111,8 +112,8 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
     live: { readonly info: Pick<SessionInfo, "rootID"> },
     effect: Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E, Exclude<R, ProjectServices>>
-  /** Adds a new session to memory. */
-  readonly add: (info: SessionInfo, parent: Live | undefined) => Effect.Effect<Live>
+  /** Adds a new session to memory. Fails with reason `held` if its parent is no longer there, because the tree was lost. */
+  readonly add: (info: SessionInfo, parent: Live | undefined) => Effect.Effect<Live, StorageError>
   /** The session, if it is in memory. */
   readonly peek: (id: SessionID) => Live | undefined
   /** The child sessions that are in memory. */
@@ -138,15 +139,18 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
       const context = yield* Effect.context<Ids | SessionStorage>()
       const sessions = new SessionMap()
 
-      const add = Effect.fnUntraced(function*(
+      /** Adds a session to memory; undefined if its tree was closed since it was read. */
+      const insert = Effect.fnUntraced(function*(
         info: SessionInfo,
         parent: Live | undefined,
-        stored: Stored = nothingStored
+        stored: Stored,
+        closed?: ClosedMeanwhile
       ) {
         const own = yield* Scope.fork(parent?.scope ?? scope, ExecutionStrategy.parallel)
-        // Another fiber may have opened it meanwhile. No fiber runs between this check and the insertion.
+        // Another fiber may have opened or closed it meanwhile. No fiber runs between this check and the insertion.
         const known = sessions.get(info.id)
-        if (known !== undefined) {
+        const isAlone = parent !== undefined && sessions.get(parent.info.id) !== parent
+        if (known !== undefined || isAlone || closed?.has(info.rootID) === true) {
           yield* Scope.close(own, Exit.void)
           return known
         }
@@ -158,11 +162,28 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
         return live
       })
 
-      const load = Effect.fnUntraced(function*(id: SessionID) {
-        const info = yield* readInfo(id)
-        const parent = info.parentID === undefined ? undefined : yield* open(info.parentID)
-        return yield* add(info, parent, yield* readStored(info))
-      }, Effect.provide(context))
+      const add = (info: SessionInfo, parent: Live | undefined) =>
+        Effect.flatMap(
+          insert(info, parent, nothingStored),
+          (live): Effect.Effect<Live, StorageError> =>
+            live === undefined ? Effect.fail(leases.failure(info.rootID)) : Effect.succeed(live)
+        )
+
+      const load = (id: SessionID): Effect.Effect<Live, SessionNotFound | StorageError> =>
+        Effect.acquireUseRelease(
+          Effect.sync(() => sessions.beginRead()),
+          (closed) =>
+            Effect.gen(function*() {
+              const info = yield* readInfo(id)
+              const parent = info.parentID === undefined ? undefined : yield* open(info.parentID)
+              return yield* insert(info, parent, yield* readStored(info), closed)
+            }),
+          (closed) => Effect.sync(() => sessions.endRead(closed))
+        ).pipe(
+          Effect.provide(context),
+          // What was read may be out of date, and the parent closed: its fibers would end at once.
+          Effect.flatMap((live) => live === undefined ? open(id) : Effect.succeed(live))
+        )
 
       const open = (id: SessionID): Effect.Effect<Live, SessionNotFound | StorageError> =>
         Effect.flatMap(
@@ -173,6 +194,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
       const close = (id: SessionID): Effect.Effect<void> =>
         Effect.suspend(() => {
           const live = sessions.get(id)
+          sessions.closes(live?.info.rootID ?? id)
           if (live === undefined) return Effect.void
           const gone = sessions.forget(live)
           // Fibers that end now may still store something, so the tree must be held until they have.

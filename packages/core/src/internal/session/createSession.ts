@@ -88,7 +88,8 @@ export const createChild = Effect.fnUntraced(function*(parentID: SessionID, opti
       const now = yield* Clock.currentTimeMillis
       const info = childInfo(parent.info, yield* ids.make("ses"), options, now)
       yield* journal.commit([{ _tag: "Session", info, isNew: true }])
-      yield* table.add(info, parent)
+      // It is stored even if the tree was lost right after that.
+      yield* Effect.option(table.add(info, parent))
       return info
     }))
 })

@@ -101,8 +101,8 @@ export const forkSession = Effect.fnUntraced(function*(live: Live, { messageID, 
         ...(todos.length === 0 ? [] : [{ _tag: "Todos", sessionID: info.id, todos } as const])
       ]
     ),
-    // If its parent is being deleted, it goes too.
-    live.parent !== undefined && live.parent.isLeaving ? Effect.void : table.add(info, live.parent)
+    // If its parent is being deleted, it goes too. It is stored even if the tree was lost right after that.
+    live.parent !== undefined && live.parent.isLeaving ? Effect.void : Effect.option(table.add(info, live.parent))
   ))
   return info
 })
