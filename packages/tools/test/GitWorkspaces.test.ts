@@ -385,7 +385,7 @@ it.scoped("what is kept of a deleted session is removed after the push that is u
     // Only the push of this tree waits.
     NodeFs.writeFileSync(
       hook,
-      `#!/bin/sh\nread old new ref\n[ "$ref" = ${ref} ] && [ -n "\${new%%0*}" ] && echo >'${began}' && cat '${goes}'\nexit 0\n`
+      `#!/bin/sh\nread old new ref\ncase "$ref $new" in "${ref} "*[!0]*) echo >'${began}' && cat '${goes}' ;; esac\nexit 0\n`
     )
     NodeFs.chmodSync(hook, 0o755)
     const one = yield* keeper("one")
