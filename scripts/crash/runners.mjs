@@ -9,6 +9,7 @@ import { cutFile, strike } from "./blows.mjs"
 import { brokenAt, makeClient } from "./client.mjs"
 import { startModel } from "./model.mjs"
 import { judge } from "./oracle.mjs"
+import { lookAround } from "./reader.mjs"
 import { notEnded } from "./report.mjs"
 import { makeRunner } from "./runner.mjs"
 import { startSilence } from "./silence.mjs"
@@ -175,8 +176,10 @@ export const driveRunners = async (
     }))
     let isOver = false
     const stopped = point === undefined ? undefined : runners[0]?.frozen(frozen, () => isOver || isLate())
+    const looking = clients.map(({ client }) => lookAround(client, runners, () => isOver))
     await Promise.all(clients.map(({ client }, at) => attend(client, runners, at, isLate, cluster)))
     isOver = true
+    await Promise.all(looking)
     const milliseconds = performance.now() - began
     // What a frozen one does when it comes back counts as well.
     await restarted
