@@ -67,7 +67,8 @@ export const makeLeases = () =>
     let observations = new Map<SessionID, Observed>()
     /** The leases that nobody held when they were last looked at. */
     let due = new Map<SessionID, StoredLease>()
-    const locks = new Map<SessionID, FairSemaphore>()
+    /** Each while someone has it or waits for it. */
+    const locks = new Map<SessionID, { readonly lock: FairSemaphore; users: number }>()
     /**
      * Trees that are being left, and why: fibers that end now store nothing, and must not acquire the tree again. The same
      * process may, once they have ended: until then it could not tell their commits from its own.
@@ -78,11 +79,17 @@ export const makeLeases = () =>
     const flights = new Flights(clock)
     const { outage, register, released, renewed: toldRenewed, stale, takenOver } = makeLeaseListeners()
 
-    const withLock = <B, E>(rootID: SessionID, effect: Effect.Effect<B, E>) => {
-      let lock = locks.get(rootID)
-      if (lock === undefined) locks.set(rootID, lock = new FairSemaphore(1))
-      return lock.withPermit(effect)
-    }
+    const withLock = <B, E>(rootID: SessionID, effect: Effect.Effect<B, E>) =>
+      Effect.acquireUseRelease(
+        Effect.sync(() => {
+          const entry = locks.get(rootID) ?? { lock: new FairSemaphore(1), users: 0 }
+          entry.users++
+          locks.set(rootID, entry)
+          return entry
+        }),
+        ({ lock }) => lock.withPermit(effect),
+        (entry) => Effect.sync(() => void (--entry.users === 0 && locks.delete(rootID)))
+      )
 
     const release = (leases: ReadonlyArray<Lease>) =>
       Effect.catchAll(
@@ -285,9 +292,10 @@ export const makeLeases = () =>
           Effect.gen(function*() {
             const present = held.get(rootID)
             if (present !== undefined && !isCertain(present)) yield* renew([present])
-            return present !== undefined && held.get(rootID) === present
-              ? held.use(present)
-              : yield* take(rootID, elapsed(clock), watched(rootID))
+            if (present !== undefined && held.get(rootID) === present) return held.use(present)
+            // It may have been lost while this waited, and what ends of it here would count as this holder's.
+            const lost = leaving.get(rootID)
+            return yield* lost ?? take(rootID, elapsed(clock), watched(rootID))
           })
         )
       })
@@ -316,10 +324,7 @@ export const makeLeases = () =>
       forget: (id: SessionID) => {
         trees.delete(id)
         removed.delete(id)
-        if (held.get(id) === undefined) {
-          epochs.delete(id)
-          locks.delete(id)
-        }
+        if (held.get(id) === undefined) epochs.delete(id)
       },
       hold: <A, E, R>(rootID: SessionID, effect: Effect.Effect<A, E, R>) =>
         Effect.acquireUseRelease(acquire(rootID), () => effect, (done) => Effect.sync(done)),
