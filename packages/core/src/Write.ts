@@ -16,7 +16,8 @@ import type { Receipt } from "./Receipt.ts"
  * refused with reason `constraint`; what it belongs to may come later in the same commit.
  */
 export type Write =
-  | { readonly _tag: "Session"; readonly info: SessionInfo }
+  /** `isNew`: no session of this id is stored. */
+  | { readonly _tag: "Session"; readonly info: SessionInfo; readonly isNew?: boolean }
   /** Deletes a session and all that belongs to it, including the sessions below it. */
   | { readonly _tag: "DeleteSession"; readonly id: SessionID }
   | { readonly _tag: "Message"; readonly info: Message }

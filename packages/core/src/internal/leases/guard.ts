@@ -11,14 +11,36 @@ import { type Flights, sessionOf } from "./flights.ts"
 
 type Fence = Extract<Write, { readonly _tag: "Fence" }>
 
+/** Whether only the holder of a tree may make a change. Others make new trees, and leave messages in inboxes. */
+const needsFence = (write: Write): boolean => {
+  switch (write._tag) {
+    case "Session":
+    case "DeleteSession":
+    case "Message":
+    case "Part":
+    case "RemovePart":
+    case "Run":
+    case "InboxTaken":
+    case "Todos":
+    case "Event":
+    case "Shelve":
+      return true
+    case "Inbox":
+      return write.row.kind !== "steer" && write.row.kind !== "stop"
+    default:
+      return false
+  }
+}
+
+/** Whether a commit makes a session, or names a lease itself. */
+const isExempt = (write: Write): boolean =>
+  write._tag === "Session" ? write.isNew === true : write._tag === "Hold" || write._tag === "Fence"
+
 type Commit = (writes: ReadonlyArray<Write>, onStored?: () => void) => Effect.Effect<Places, StorageError>
 
 /** Wraps the commits of a process. */
 export const makeGuard = (commit: Commit, known: {
-  /**
-   * The tree of a session in memory. Sessions outside memory need no fence, because nothing read from them can be
-   * overwritten.
-   */
+  /** The tree of a session in memory. What has left memory is changed no longer: its tree was lost, or it was removed. */
   readonly treeOf: (id: SessionID) => SessionID | undefined
   /** The lease of a tree, and whether it is held. */
   readonly leaseOf: (rootID: SessionID) => { readonly lease: Lease; readonly isHeld: boolean }
@@ -40,7 +62,9 @@ export const makeGuard = (commit: Commit, known: {
       if (!isHeld) return heldByAnother("commit", lease)
       found.set(rootID, { _tag: "Fence", lease })
     }
-    return [...found.values()]
+    const bare = found.size === 0 && !writes.some(isExempt) ? writes.find(needsFence) : undefined
+    const session = bare === undefined ? undefined : sessionOf(bare)
+    return session === undefined ? [...found.values()] : heldByAnother("commit", { rootID: session })
   }
   return (writes, onStored) =>
     // A flight that has begun has to end: the process would leave its trees because of it.
