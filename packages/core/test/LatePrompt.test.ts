@@ -5,6 +5,7 @@ import { Session } from "@skein/core/Session"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { makeOutages } from "./support/outages.ts"
 import { run, sharedBy, stack, words } from "./support/sharedStorage.ts"
 
 const slow = on(
@@ -37,6 +38,32 @@ it("to another process", () => {
       expect(yield* inner.session(id)).toEqual(before)
       expect((yield* inner.inbox(id)).rows).toEqual([])
       expect(yield* Effect.provide(words(id), second)).toEqual(["early", "the end"])
+    })
+  )
+})
+
+it("and that this process has again since", () => {
+  run((inner) =>
+    Effect.gen(function*() {
+      const outages = makeOutages(inner)
+      const services = yield* stack(
+        Scripted.make({ build: ["early answer", { text: "the end", delay: { first: 60_000 } }, "more"] }),
+        outages.layer,
+        hooks
+      )
+      const { id } = yield* Effect.provide(unnamed, services)
+      const session = yield* Effect.provide(Session, services)
+      const late = yield* Effect.fork(Effect.flip(session.prompt(id, "late")))
+      yield* Effect.sleep(4_000)
+      yield* outages.begin("all", 35_000)
+      yield* Effect.sleep(2_000)
+      yield* session.prompt(id, "early")
+      const long = yield* Effect.fork(session.prompt(id, "long"))
+      expect(yield* late).toMatchObject({ _tag: "StorageError", reason: "held" })
+      expect((yield* session.get(id)).title).not.toBe("late")
+      yield* long
+      expect((yield* inner.inbox(id)).rows).toEqual([])
+      expect(yield* Effect.provide(words(id), services)).toEqual(["early", "early answer", "long", "the end"])
     })
   )
 })

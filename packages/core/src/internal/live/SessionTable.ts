@@ -26,8 +26,9 @@ const foundBy = <A, E, R>(change: (live: Live) => Effect.Effect<A, E, R>) => (li
   )
 
 /** Makes the ways to use a session while its tree is held. */
-const makeUses = ({ leases, open, placement, projects, rootOf }: {
+const makeUses = ({ leases, open, placement, projects, rootOf, still }: {
   readonly leases: Context.Tag.Service<Leases>
+  readonly still: (live: Live) => Effect.Effect<void, StorageError>
   readonly open: (id: SessionID) => Effect.Effect<Live, SessionNotFound | StorageError>
   readonly placement: Effect.Effect.Success<ReturnType<typeof makePlacement>>
   readonly projects: ProjectsInUse
@@ -50,10 +51,16 @@ const makeUses = ({ leases, open, placement, projects, rootOf }: {
           held(
             id,
             rootID,
-            (live) => projects.enter(live).pipe(Effect.zipRight(placement.within(live)), Effect.zipRight(change(live)))
+            (live) =>
+              projects.enter(live).pipe(
+                Effect.zipRight(placement.within(live)),
+                Effect.zipRight(still(live)),
+                Effect.zipRight(change(live))
+              )
           )
         )),
-    settle: (id, change) => use(id, (live) => Effect.zipRight(projects.enter(live), change(live)))
+    settle: (id, change) =>
+      use(id, (live) => projects.enter(live).pipe(Effect.zipRight(still(live)), Effect.zipRight(change(live))))
   }
 }
 
@@ -89,6 +96,11 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
   ) => Effect.Effect<A, E, Exclude<R, ProjectServices>>
   /** Adds a new session to memory. Fails with reason `held` if its parent is no longer there, because the tree was lost. */
   readonly add: (info: SessionInfo, parent: Live | undefined) => Effect.Effect<Live, StorageError>
+  /**
+   * Fails with reason `held` if a session was closed since it was opened: it was deleted, or its tree was lost, even if this
+   * process has the tree again. Call it after something that takes long.
+   */
+  readonly still: (live: Live) => Effect.Effect<void, StorageError>
   /** The session, if it is in memory. */
   readonly peek: (id: SessionID) => Live | undefined
   /** The child sessions that are in memory. */
@@ -122,14 +134,18 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           ({ rootID }) => rootID
         )
 
+      const still = (live: Live): Effect.Effect<void, StorageError> =>
+        Effect.suspend(() => sessions.get(live.info.id) === live ? Effect.void : leases.failure(live.info.rootID))
+
       leases.onStale(close)
       leases.onReleased(projects.exit)
 
       return {
         open,
-        ...makeUses({ leases, open, placement, projects, rootOf }),
+        ...makeUses({ leases, open, placement, projects, rootOf, still }),
         inProject: (live, effect) => projects.use(live.info.rootID, effect),
         add,
+        still,
         peek: (id) => sessions.get(id),
         below: (id) => sessions.below(id),
         history: (live) => Effect.provide(readHistory(live), context),

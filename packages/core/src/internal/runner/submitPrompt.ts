@@ -15,6 +15,7 @@ import { forgoPromise } from "../budget/reservations.ts"
 import { inboxChanged } from "../live/inboxChanged.ts"
 import { inProject } from "../live/inProject.ts"
 import type { Live } from "../live/Live.ts"
+import { SessionTable } from "../live/SessionTable.ts"
 import { sessionAttributes, usageAttributes } from "../live/spanAttributes.ts"
 import { startSideFiber } from "../live/startSideFiber.ts"
 import { firstWords, makeTitle, untitled } from "../summary/makeTitle.ts"
@@ -117,6 +118,7 @@ export const submitPrompt = (
         live.run.beginSubmit()
         const submitting = Effect.gen(function*() {
           yield* checkParts(parts)
+          yield* (yield* SessionTable).still(live)
           // It was stopped while hooks checked it, or while it was being stored: it stays as a note, and starts nothing.
           const kind = live.run.stops === stops ? "prompt" : "note"
           const { first, row } = yield* store(live, kind, parts, options)
