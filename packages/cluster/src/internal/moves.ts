@@ -108,7 +108,9 @@ export const makeMoves = Effect.gen(function*() {
           reason !== "superseded", ({ message }) =>
           Effect.logWarning(`The steps of ${rootID} will not be kept from here`, message))
         const lost = yield* sinceStep(rootID, fetched.seq)
-        yield* store(tree, fetched, lost)
+        // What was read of it before is out of date: the next one who uses it reads it again. Only now: a tree that another
+        // request has moved here is at work.
+        yield* Effect.ensuring(store(tree, fetched, lost), leases.leave(rootID))
       })
     )
 
@@ -119,11 +121,7 @@ export const makeMoves = Effect.gen(function*() {
     Effect.gen(function*() {
       const { root, workspace } = yield* sessionsOf(rootID)
       const fetched = yield* workspaces.fetch(rootID, workspace)
-      yield* settle(rootID, root, fetched).pipe(
-        // What was read of it before is out of date: the next one who uses it reads it again.
-        Effect.ensuring(leases.leave(rootID)),
-        Effect.onError(() => discardUnused(rootID, fetched))
-      )
+      yield* Effect.onError(settle(rootID, root, fetched), () => discardUnused(rootID, fetched))
       yield* Effect.logInfo(
         `${rootID} has moved from ${root.directory} on the host ${root.host ?? "?"} to ${fetched.directory} here`
       )
