@@ -46,7 +46,10 @@ export const makeOpening = (sessions: SessionMap, exited: (rootID: SessionID) =>
     const scope = yield* Effect.scope
     const context = yield* Effect.context<Ids | SessionStorage>()
 
-    /** Adds a session to memory; undefined if its tree was closed since it was read. */
+    /**
+     * Adds a session to memory; undefined if its tree was closed since it was read, and is held now. While it is not held, the
+     * reader gets what was read, which stays out of memory: with several readers, each would close the tree of the others.
+     */
     const insert = Effect.fnUntraced(function*(
       info: SessionInfo,
       parent: Live | undefined,
@@ -57,11 +60,13 @@ export const makeOpening = (sessions: SessionMap, exited: (rootID: SessionID) =>
       // Another fiber may have opened or closed it meanwhile. No fiber runs between this check and the insertion.
       const known = sessions.get(info.id)
       const isAlone = parent !== undefined && sessions.get(parent.info.id) !== parent
-      if (known !== undefined || isAlone || closed?.has(info.rootID) === true) {
+      const isOutdated = isAlone || closed?.has(info.rootID) === true
+      if (known !== undefined || (isOutdated && (closed === undefined || leases.epoch(info.rootID) > 0))) {
         yield* Scope.close(own, Exit.void)
         return known
       }
       const live = new Live({ info, parent, scope: own, now: () => elapsed(clock), slot: governor.free, ...stored })
+      if (isOutdated) return yield* Effect.as(Scope.close(own, Exit.void), live)
       sessions.add(live)
       leases.note(info.id, info.rootID)
       // Runs that wait for a slot have no fiber, so closing the scope does not end them.
