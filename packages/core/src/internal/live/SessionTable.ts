@@ -35,7 +35,7 @@ const makeUses = ({ leases, open, placement, projects, rootOf, still }: {
   readonly rootOf: (id: SessionID) => Effect.Effect<SessionID, SessionNotFound | StorageError>
 }): Pick<Context.Tag.Service<SessionTable>, "use" | "work" | "settle"> => {
   const held = <A, E, R>(id: SessionID, rootID: SessionID, change: (live: Live) => Effect.Effect<A, E, R>) =>
-    leases.hold(rootID, Effect.flatMap(open(id), foundBy(change)))
+    leases.hold(rootID, Effect.flatMap(open(id), foundBy((live) => Effect.zipRight(still(live), change(live)))))
   const use = <A, E, R>(
     id: SessionID,
     change: (live: Live) => Effect.Effect<A, E, R>

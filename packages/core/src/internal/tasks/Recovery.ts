@@ -55,17 +55,15 @@ export class Recovery extends Context.Tag("@skein/core/internal/tasks/Recovery")
             recovered.add(root)
             const over = Effect.unsafeMakeLatch()
             current.set(id, over)
-            return restore(Effect.provide(recoverTree(root, asked, () => !before.has(id)), context)).pipe(
+            const mayContinue = () => !before.has(id) && table.peek(id) === root
+            return restore(Effect.provide(recoverTree(root, asked, mayContinue), context)).pipe(
               Effect.map((how) => {
                 if (how === "interrupted") return false
                 root.markRecovered()
                 if (how === "continued") leases.continued(id)
                 return true
               }),
-              Effect.ensuring(Effect.suspend(() => {
-                current.delete(id)
-                return over.open
-              }))
+              Effect.ensuring(Effect.suspend(() => current.delete(id) ? over.open : Effect.void))
             )
           })
         )
