@@ -1,4 +1,5 @@
 /** Keeps the files of a tree after a step that may have changed them, for hosts that may have to continue it. */
+import type { SessionID } from "@skein/domain/Id"
 import type { ToolPart } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
@@ -7,6 +8,7 @@ import { SessionStorage } from "../../SessionStorage.ts"
 import { Workspaces } from "../../Workspaces.ts"
 import type { LiveMessage } from "../live/History.ts"
 import type { Live } from "../live/Live.ts"
+import { SessionTable } from "../live/SessionTable.ts"
 import { logUnstored } from "../logUnstored.ts"
 
 /** Whether calls of an answer have begun that may have changed files. */
@@ -20,10 +22,11 @@ const mayHaveChanged = (message: LiveMessage, calls: ReadonlyArray<ToolPart>): b
 const isIsolated = (live: Live): boolean =>
   live.info.worktree !== undefined || (live.parent !== undefined && isIsolated(live.parent))
 
-/** Stores why the last step is not kept, or that it is. */
-const tell = Effect.fnUntraced(function*(root: Live, failure: string | undefined) {
+/** Stores why the last step is not kept, or that it is. By then, the tree may have been elsewhere. */
+const tell = Effect.fnUntraced(function*(rootID: SessionID, failure: string | undefined) {
+  const root = (yield* SessionTable).peek(rootID)
+  if (root?.info.workspace === undefined || root.info.workspace.failure === failure) return
   const { workspace } = root.info
-  if (workspace === undefined || workspace.failure === failure) return
   const { failure: _, ...rest } = workspace
   const journal = yield* Journal
   yield* journal.commit([
@@ -36,14 +39,14 @@ export const keepFiles = Effect.fnUntraced(function*(live: Live) {
   const { root } = live
   const { directory, id: rootID, workspace } = root.info
   if (workspace === undefined || isIsolated(live)) return
-  const journal = yield* Journal
+  const context = yield* Effect.context<Journal | SessionTable>()
   const storage = yield* SessionStorage
   const leases = yield* Leases
   const workspaces = yield* Workspaces
   const { last: seq } = yield* storage.eventRange(rootID)
   yield* workspaces.keep(
     { rootID, directory, workspace, epoch: leases.epoch(rootID), seq },
-    (failure) => Effect.provideService(tell(root, failure), Journal, journal)
+    (failure) => Effect.provide(tell(rootID, failure), context)
   )
 }, Effect.catchAll(logUnstored("The files of a step were not kept")))
 
