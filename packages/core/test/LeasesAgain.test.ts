@@ -36,9 +36,8 @@ it("as a request waits for a lease that turns out to be lost, and the next holde
       expect(now.usage.own.steps).toBeGreaterThanOrEqual(usage.own.steps)
       expect(now.turn?.ended?.how).not.toBe("stopped")
       const end = yield* waiting
-      expect(end._tag === "Right" ? end.right.text : end.left).toMatchObject(
-        end._tag === "Right" ? "later" : { reason: "held" }
-      )
+      if (end._tag === "Right") expect(end.right.text).toBe("later")
+      else expect(end.left).toMatchObject({ reason: "held" })
     })
   )
 })

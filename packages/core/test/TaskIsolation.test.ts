@@ -2,12 +2,16 @@ import { describe, expect, it } from "@effect/vitest"
 import { Agent } from "@skein/core/Agent"
 import { Isolation, IsolationRefused, type WorkspaceEnd } from "@skein/core/Isolation"
 import { Session } from "@skein/core/Session"
+import { SessionStorage, type Write } from "@skein/core/SessionStorage"
 import * as Skein from "@skein/core/Skein"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { run } from "./support/sharedStorage.ts"
 import { callsMade, childrenOf, expectStill, resultOf, root } from "./support/tree.ts"
+import { stoppableClock } from "./support/wallClock.ts"
 
 /** Isolation that records its calls. */
 const makeIsolation = (end: WorkspaceEnd, refused?: IsolationRefused) => {
@@ -137,5 +141,40 @@ The work is on the branch skein/x, in /worktrees/x: 1 commit, 2 files with chang
       yield* Session.prompt(id, "Go")
       expect(resultOf((yield* callsMade(id))[0]!)).toContain("There is no isolation here")
     }).pipe(provide(script))
+  })
+
+  it("is not closed by a process that was frozen before that, and whose tree another one has taken over", () => {
+    run((inner) =>
+      Effect.gen(function*() {
+        const { clock, stop } = yield* stoppableClock
+        const { asked, layer } = makeIsolation({ kept: false })
+        /** The tree changes hands while the process is frozen, right after its task has stored its last turn. */
+        const takenOver = Effect.gen(function*() {
+          const [root] = (yield* inner.sessions({ roots: true })).rows
+          const found = Option.getOrThrow(yield* inner.lease(root!.id))
+          stop(10_000)
+          const lease = { rootID: root!.id, owner: "another", epoch: found.epoch + 1 }
+          yield* inner.commit([{ _tag: "Hold", lease, length: 3_000, found }])
+        })
+        const isEnd = (write: Write) =>
+          write._tag === "Session" && write.info.parentID !== undefined && write.info.turn?.ended !== undefined
+        const storage = Layer.succeed(SessionStorage, {
+          ...inner,
+          mail: Effect.succeed(undefined),
+          commit: (writes, onStored) =>
+            Effect.tap(inner.commit(writes, onStored), () => writes.some(isEnd) ? Effect.orDie(takenOver) : Effect.void)
+        })
+        yield* Effect.gen(function*() {
+          const script = Scripted.make({ build: [apart("worker"), "ok"], worker: ["done"] })
+          const agents = Agent.layerWith([SkeinTest.agent("worker")], [])
+          const here = yield* Layer.build(
+            Skein.layer({ provider: script.layer, agents, isolation: layer, storage })
+          )
+          const { id } = yield* Effect.provide(root({ directory: "/project" }), here)
+          expect(yield* Effect.flip(Effect.provide(Session.prompt(id, "Go"), here))).toMatchObject({ reason: "held" })
+          expect(asked).toEqual(["open from /project"])
+        }).pipe(Effect.withClock(clock))
+      })
+    )
   })
 })

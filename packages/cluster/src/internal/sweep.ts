@@ -141,7 +141,13 @@ export const sweep = (options: SweepOptions) =>
           yield* FiberMap.run(taking, rootID, take(rootID, since), { onlyIfMissing: true })
         }
       }
-    }).pipe(Effect.catchAll(({ message }) => Effect.logWarning("Trees without a holder could not be read", message)))
+    }).pipe(
+      Effect.catchAll(({ message }) => Effect.logWarning("Trees without a holder could not be read", message)),
+      // No tree may depend on a look that does not end.
+      Effect.catchAllDefect((defect) =>
+        Effect.logError("A fault in Skein ended a look for trees without a holder", defect)
+      )
+    )
 
     return yield* Effect.forever(Effect.zipRight(Effect.zipRight(options.stay, look), Effect.sleep(pace)))
   }).pipe(Effect.scoped)

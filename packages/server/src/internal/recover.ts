@@ -22,9 +22,14 @@ export const resumeAll = Effect.gen(function*() {
         (error) => error._tag === "StorageError" && error.reason === "held",
         () => Effect.logInfo(`${rootID} is left to the process that works on it`)
       ),
-      Effect.catchAll((error) => Effect.logWarning(`${rootID} was not resumed`, error.message))
+      Effect.catchAll((error) => Effect.logWarning(`${rootID} was not resumed`, error.message)),
+      Effect.catchAllDefect(logFault(rootID))
     ), { concurrency: atOnce, discard: true })
 }).pipe(Effect.catchAll((error) => Effect.logError("Unfinished work was not resumed", error.message)))
+
+/** Logs a fault in Skein that kept a tree from being resumed: the others are resumed all the same. */
+const logFault = (rootID: SessionID) => (defect: unknown) =>
+  Effect.logError(`${rootID} was not resumed because of a fault in Skein`, defect)
 
 /** How long to wait until trees that could not be resumed are tried again. */
 const pause = "1 second"
@@ -56,7 +61,8 @@ const resumed = Effect.fnUntraced(function*(rootIDs: ReadonlySet<SessionID>) {
           (error) => error._tag === "StorageError" && error.reason === "held",
           () => Effect.as(logElsewhere(rootID), [])
         ),
-        Effect.catchAll((error) => Effect.as(Effect.logWarning(`${rootID} was not resumed`, error.message), []))
+        Effect.catchAll((error) => Effect.as(Effect.logWarning(`${rootID} was not resumed`, error.message), [])),
+        Effect.catchAllDefect((defect) => Effect.as(logFault(rootID)(defect), []))
       ),
     { concurrency: atOnce }
   )

@@ -123,12 +123,12 @@ const endFacts = (
   ]
 }
 
-/** Fails if the tree was lost. */
-const stillHeld = ({ info: { rootID } }: Live) =>
-  Effect.flatMap(
-    Leases,
-    (leases) => leases.epoch(rootID) === 0 ? Effect.fail(leases.failure(rootID)) : Effect.void
-  )
+/** Fails if the tree was lost. Before a worktree is closed, that has to be certain: the next holder may work in it. */
+const stillHeld = ({ info: { rootID, worktree } }: Live) =>
+  Effect.flatMap(Leases, (leases) => {
+    if (leases.epoch(rootID) === 0) return Effect.fail(leases.failure(rootID))
+    return worktree === undefined ? Effect.void : Effect.asVoid(leases.renew(rootID))
+  })
 
 /** Stores the outcome of a run and delivers it: to the call that waits, or to the session's inbox. */
 export const settleRun = Effect.fnUntraced(function*(
@@ -153,7 +153,7 @@ export const settleRun = Effect.fnUntraced(function*(
   task.isSettling = true
   const { row: run } = task
   // The next holder of the tree continues the run, and its worktree.
-  yield* stillHeld(parent)
+  yield* stillHeld(live)
   yield* closeInterrupted(task)
   const outcome = yield* outcomeOf(parent, task, end, start)
   const settled: TaskRun = { ...run, state: "settled", outcome, time: { ...run.time, settled: now } }
