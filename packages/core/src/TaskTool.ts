@@ -5,6 +5,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import type { Live } from "./internal/live/Live.ts"
 import { SessionTable } from "./internal/live/SessionTable.ts"
+import { providing } from "./internal/providing.ts"
 import { parseTask } from "./internal/taskTool/parseTask.ts"
 import { makeTaskCall } from "./internal/taskTool/TaskCall.ts"
 import { taskError } from "./internal/taskTool/taskError.ts"
@@ -55,7 +56,7 @@ export const TaskTool = {
   /** Adds the tool to the registry. */
   layer: Layer.scopedDiscard(Effect.gen(function*() {
     const tools = yield* SharedTools
-    const context = yield* servicesForLater<Tasks | Permission | SessionTable | Spill>()
+    const provided = providing(yield* servicesForLater<Tasks | Permission | SessionTable | Spill>())
     const table = yield* SessionTable
     type Here = Tasks | Permission | ProjectServices | SessionTable | Spill
     /** Each project has its own agents and tools: those of the caller apply. */
@@ -63,7 +64,7 @@ export const TaskTool = {
       const live = table.peek(caller.sessionID)
       return live === undefined
         ? Effect.succeed(nobody)
-        : Effect.provide(table.inProject(live, effect(live)), context)
+        : provided(table.inProject(live, effect(live)))
     }
     const calling = <A>(caller: ToolCaller, effect: Effect.Effect<A, ToolError, Here>) =>
       Effect.flatten(

@@ -1,6 +1,6 @@
 /**
- * Owns the reservations on a session's budget: for its tasks and its requests, and, at the root, the queue of waiting
- * requests.
+ * Owns the reservations on a session's budget: for its tasks and its requests, and the queue of the waiting requests of
+ * its tree.
  */
 import type { Account, Bound, Budget } from "@skein/domain/Budget"
 import type { SessionID } from "@skein/domain/Id"
@@ -35,8 +35,8 @@ export interface Reservation {
   readonly limit: Budget | undefined
   /** The session that works on it; undefined until the run begins. */
   node: BudgetNode | undefined
-  /** How much of each bound is reserved now, and in whose budgets that counts. */
-  readonly kept: Map<Bound, Kept>
+  /** How much of each bound is reserved now, and in whose budgets that counts; undefined if nothing is. */
+  kept: Map<Bound, Kept> | undefined
   /** Whether the task was started, or is about to be. */
   isCounted: boolean
 }
@@ -85,11 +85,11 @@ export interface BudgetNode {
   readonly parent: BudgetNode | undefined
   /** What its tasks and open requests hold of its budget. */
   readonly held: HeldSums
-  /** What its tasks were promised. */
-  readonly reservations: Set<Reservation>
+  /** What its tasks were promised; undefined before the first one. */
+  reservations: Set<Reservation> | undefined
   /** The reservation of the current run, if the session is a task. */
   promise: Reservation | undefined
-  /** Requests that wait for budget, at all levels, in order; kept at the root. */
+  /** The requests of the tree that wait for budget, in order; the same for all its sessions. */
   readonly waiters: Set<Waiter>
   /** Whether its loop waits for budget. */
   waits: boolean
@@ -100,10 +100,10 @@ export interface BudgetNode {
   readonly work: { turns: number; since: number; waited: number }
   /** The token count at which a budget cut off its last answer; 0 if none did. */
   cutAt: number
-  /** How many tokens each model counts for one estimated token; known at the root. */
+  /** How many tokens each model counts for one estimated token; the same for all sessions of the tree. */
   readonly rates: Map<string, number>
-  /** The budget warnings that its model has read. */
-  readonly warned: Set<string>
+  /** The budget warnings that its model has read; undefined before the first one. */
+  warned: Set<string> | undefined
 }
 
 /** The budget of a new session. Only the functions of this folder change it. */
@@ -111,15 +111,12 @@ export const makeBudgetNode = (session: BudgetedSession, parent: BudgetNode | un
   session,
   parent,
   held: noneHeld(),
-  reservations: new Set(),
+  reservations: undefined,
   promise: undefined,
-  waiters: new Set(),
+  waiters: parent?.waiters ?? new Set(),
   waits: false,
   work: { turns: 0, since: 0, waited: 0 },
   cutAt: 0,
-  rates: new Map(),
-  warned: new Set()
+  rates: parent?.rates ?? new Map(),
+  warned: undefined
 })
-
-/** The budget at the top. */
-export const rootOf = (node: BudgetNode): BudgetNode => node.parent === undefined ? node : rootOf(node.parent)

@@ -5,7 +5,25 @@ import * as BigDecimal from "effect/BigDecimal"
 import { type Amount, zero } from "./amount.ts"
 
 /** How much of each is held. */
-export type Sums = Map<Bound, Amount>
+export class Sums {
+  /** Most sessions hold nothing. */
+  #amounts: Map<Bound, Amount> | undefined
+
+  get(bound: Bound): Amount | undefined {
+    return this.#amounts?.get(bound)
+  }
+
+  /** What is held. */
+  get bounds(): ReadonlyArray<Bound> {
+    return this.#amounts === undefined ? [] : [...this.#amounts.keys()]
+  }
+
+  /** Sets what is held; zero is nothing. */
+  set(bound: Bound, amount: Amount): void {
+    if (!BigDecimal.isZero(amount)) (this.#amounts ??= new Map()).set(bound, amount)
+    else if (this.#amounts?.delete(bound) === true && this.#amounts.size === 0) this.#amounts = undefined
+  }
+}
 
 /** What is held of a session's budget, whether or not it has one. */
 export interface Held {
@@ -16,7 +34,7 @@ export interface Held {
 }
 
 /** Nothing is held. */
-export const noneHeld = (): Held => ({ promised: new Map(), requested: new Map() })
+export const noneHeld = (): Held => ({ promised: new Sums(), requested: new Sums() })
 
 /** How much is held. */
 export const heldOf = (sums: Sums, bound: Bound): Amount => sums.get(bound) ?? zero
@@ -24,7 +42,7 @@ export const heldOf = (sums: Sums, bound: Bound): Amount => sums.get(bound) ?? z
 /** Everything that is held, for display. */
 export const keptBelow = ({ promised, requested }: Held): Partial<Record<Bound, string>> =>
   Object.fromEntries(
-    [...new Set([...promised.keys(), ...requested.keys()])].map((bound) => [
+    [...new Set([...promised.bounds, ...requested.bounds])].map((bound) => [
       bound,
       plainDecimal(BigDecimal.sum(heldOf(promised, bound), heldOf(requested, bound)))
     ])
@@ -32,7 +50,5 @@ export const keptBelow = ({ promised, requested }: Held): Partial<Record<Bound, 
 
 /** Adds to what is held, or subtracts from it. */
 export const addHeld = (sums: Sums, bound: Bound, amount: Amount): void => {
-  const sum = BigDecimal.sum(heldOf(sums, bound), amount)
-  if (BigDecimal.isZero(sum)) sums.delete(bound)
-  else sums.set(bound, sum)
+  sums.set(bound, BigDecimal.sum(heldOf(sums, bound), amount))
 }

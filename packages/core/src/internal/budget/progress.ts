@@ -6,7 +6,7 @@ import { heldOf } from "./held.ts"
 import { lineOf } from "./reservations.ts"
 
 const holds = (node: BudgetNode, bound: Bound, line: ReadonlySet<BudgetNode>): boolean => {
-  for (const reservation of node.reservations) {
+  for (const reservation of node.reservations ?? []) {
     if (!holdsPromise(reservation, bound)) continue
     const { node: child } = reservation
     // A task that has not begun will get a slot, because agents that wait for budget release theirs.
@@ -17,7 +17,7 @@ const holds = (node: BudgetNode, bound: Bound, line: ReadonlySet<BudgetNode>): b
 }
 
 const holdsPromise = ({ kept }: Reservation, bound: Bound): boolean => {
-  const found = kept.get(bound)
+  const found = kept?.get(bound)
   return found !== undefined && BigDecimal.isPositive(found.amount)
 }
 

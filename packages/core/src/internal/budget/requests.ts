@@ -8,7 +8,7 @@ import { none as noFiber } from "effect/FiberId"
 import { BudgetExhausted } from "../../SessionError.ts"
 import { spentOf } from "./account.ts"
 import { type Amount, toAmount, zero } from "./amount.ts"
-import { bounds, type BudgetNode, type Grant, type Held, rootOf, type Waiter } from "./BudgetNode.ts"
+import { bounds, type BudgetNode, type Grant, type Held, type Waiter } from "./BudgetNode.ts"
 import { addHeld, heldOf } from "./held.ts"
 import { amountOf, type Need, outputWithin } from "./need.ts"
 import { canComeBack } from "./progress.ts"
@@ -46,7 +46,7 @@ const roomsFor = (node: BudgetNode): ReadonlyArray<Room> =>
         inside
       )
       if (isPromised(holder, bound)) {
-        mine = holder.promise?.kept.get(bound)?.amount ?? zero
+        mine = holder.promise?.kept?.get(bound)?.amount ?? zero
         inside = held
         promisedInside = promised
       }
@@ -196,7 +196,7 @@ const grantNow = (waiters: Set<Waiter>): ReadonlyArray<readonly [Waiter, Room]> 
  * enough for it; one that waits for a task to end lets smaller ones pass. Fails requests that can never be granted.
  */
 export const grantWaiting = (node: BudgetNode): void => {
-  const { waiters } = rootOf(node)
+  const { waiters } = node
   if (waiters.size === 0) return
   const lost = grantNow(waiters).find(([{ node: asks }, { bound, holder }]) => !canComeBack(asks, holder, bound))
   if (lost !== undefined) end(lost[0], waiters, exhaustedBy(...lost))
@@ -214,7 +214,7 @@ export const holdFor = (
   Effect.uninterruptibleMask((restore) =>
     Effect.suspend(() => {
       const { inLoop, node } = request
-      const { waiters } = rootOf(node)
+      const { waiters } = node
       const done = Deferred.unsafeMake<Grant, BudgetExhausted>(noFiber)
       const waiter: Waiter = { ...request, done, grant: undefined, why: undefined, isOver: false }
       waiters.add(waiter)

@@ -16,7 +16,7 @@ export const lineOf = (node: BudgetNode): ReadonlyArray<BudgetNode> =>
 
 /** Whether a session works on its task's reservation: those above have reserved that, and do not count it twice. */
 export const isPromised = ({ promise, session }: BudgetNode, bound: Bound): boolean =>
-  promise?.kept.has(bound) === true && session.account?.limit[bound] !== undefined
+  promise?.kept?.has(bound) === true && session.account?.limit[bound] !== undefined
 
 /** A session and those above it in whose budgets its holds count: up to the first one with its own reservation. */
 export const holdersOf = (node: BudgetNode, bound: Bound): ReadonlyArray<BudgetNode> => {
@@ -26,8 +26,8 @@ export const holdersOf = (node: BudgetNode, bound: Bound): ReadonlyArray<BudgetN
 }
 
 const keep = (reservation: Reservation, bound: Bound, amount: Amount, holders: ReadonlyArray<BudgetNode>): void => {
-  const before = reservation.kept.get(bound)?.amount ?? zero
-  reservation.kept.set(bound, { amount, holders })
+  const before = reservation.kept?.get(bound)?.amount ?? zero
+  reservation.kept = (reservation.kept ?? new Map()).set(bound, { amount, holders })
   const change = BigDecimal.subtract(amount, before)
   for (const { held } of holders) addHeld(held.promised, bound, change)
 }
@@ -44,7 +44,7 @@ const keepAll = (parent: BudgetNode, reservation: Reservation, limit: Budget): v
 /** Reduces a reservation by what the task has used of it. */
 export const usePromise = ({ promise, session: { account: budget } }: BudgetNode): void => {
   if (promise === undefined) return
-  for (const [bound, { holders }] of promise.kept) {
+  for (const [bound, { holders }] of promise.kept ?? []) {
     const limit = toAmount(promise.limit?.[bound] ?? 0)
     const spent = budget === undefined || limit === undefined ? zero : toAmount(budget.spent[bound]) ?? limit
     keep(promise, bound, BigDecimal.max(zero, BigDecimal.subtract(limit ?? zero, spent)), holders)
@@ -53,9 +53,9 @@ export const usePromise = ({ promise, session: { account: budget } }: BudgetNode
 
 /** Ends a reservation: what the task did not use is free again. */
 export const endPromise = (parent: BudgetNode, reservation: Reservation): void => {
-  for (const [bound, { holders }] of reservation.kept) keep(reservation, bound, zero, holders)
-  reservation.kept.clear()
-  parent.reservations.delete(reservation)
+  for (const [bound, { holders }] of reservation.kept ?? []) keep(reservation, bound, zero, holders)
+  reservation.kept = undefined
+  parent.reservations?.delete(reservation)
   if (reservation.node?.promise === reservation) reservation.node.promise = undefined
 }
 
@@ -163,8 +163,8 @@ export const reserve = (
   })
   if (short !== undefined) return refused(short)
   const limit = requested === undefined ? undefined : cap(requested, left)
-  const reservation: Reservation = { limit, node: undefined, kept: new Map(), isCounted: true }
-  parent.reservations.add(reservation)
+  const reservation: Reservation = { limit, node: undefined, kept: undefined, isCounted: true }
+  parent.reservations = (parent.reservations ?? new Set()).add(reservation)
   if (limit !== undefined) keepAll(parent, reservation, limit)
   // The task itself counts towards the limit of tasks; it is counted when it is stored.
   for (const { held } of lineOf(parent)) addHeld(held.promised, "tasks", one)
@@ -184,10 +184,10 @@ export const keptFor = (parent: BudgetNode, node: BudgetNode, { budget }: TaskRu
   const reservation: Reservation = {
     limit: budget,
     node: isBegun ? node : undefined,
-    kept: new Map(),
+    kept: undefined,
     isCounted: false
   }
-  parent.reservations.add(reservation)
+  parent.reservations = (parent.reservations ?? new Set()).add(reservation)
   if (budget !== undefined) keepAll(parent, reservation, budget)
   if (isBegun && budget !== undefined) {
     node.promise = reservation

@@ -73,8 +73,8 @@ const isLate = ({ limit, spent }: Left): boolean =>
 export const warning = (node: BudgetNode): string | undefined => {
   const news = leftFor(node).filter((left) => {
     const key = `${left.holder.session.id} ${left.holder.session.account?.since} ${left.bound}`
-    if (node.warned.has(key) || !isLate(left)) return false
-    node.warned.add(key)
+    if (node.warned?.has(key) === true || !isLate(left)) return false
+    node.warned = (node.warned ?? new Set()).add(key)
     return true
   })
   if (news.length === 0) return undefined

@@ -80,7 +80,7 @@ export class CallRecord {
   #cutOff: ToolError | undefined
   #reached: string | undefined
   /** Runs whose outcome the result reports. */
-  readonly #reportedRuns = new Set<RunID>()
+  #reportedRuns: Set<RunID> | undefined
 
   constructor(options: CallOptions, services: CallServices) {
     const { part, structuredOutput } = options
@@ -170,7 +170,7 @@ export class CallRecord {
 
   /** Forgets which outcomes the result was to report: notifications report them instead. */
   tellNothing(): void {
-    this.#reportedRuns.clear()
+    this.#reportedRuns = undefined
   }
 
   /** The message of a failure. A call for the user was not made by the model, so its message says what failed. */
@@ -193,11 +193,12 @@ export class CallRecord {
   close(state: ToolState, blocked = false) {
     return Effect.uninterruptible(Effect.suspend(() => {
       const { live } = this.options
-      const news = takeNews(live, this.#reportedRuns, this.now())
+      const reported = this.#reportedRuns ?? new Set()
+      const news = takeNews(live, reported, this.now())
       const charged = blocked ? charge(live, { ...none, blockedToolCalls: 1 }, this.now()) : []
       return this.become({ ...this.#current, state: storable(wellFormed(state)) }, [...news.writes, ...charged]).pipe(
         Effect.tapError(() => news.putBack),
-        Effect.zipRight(disposeOf(live, this.#reportedRuns))
+        Effect.zipRight(disposeOf(live, reported))
       )
     }))
   }
@@ -238,7 +239,7 @@ export class CallRecord {
       confirm: this.services.leases.renew(live.info.rootID),
       tells: (runs) =>
         Effect.sync(() => {
-          for (const run of runs) this.#reportedRuns.add(run)
+          this.#reportedRuns = new Set([...this.#reportedRuns ?? [], ...runs])
         }),
       ifCutOff: (end) =>
         Effect.sync(() => {

@@ -46,11 +46,12 @@ const execute = (
  */
 export const executeCall = (call: CallRecord, tool: AnyTool) => {
   const { context, options: { call: slot, live, places } } = call
-  const place = makePlace(places)
+  // What waits for others needs no place.
+  const place = makePlace(tool.waits ? undefined : places)
   const mine: CurrentCall = {
     caller: context,
     whileAsking: (effect) => whileAsking(live, effect),
-    waiting: (effect) => slot.waiting(tool.waits ? effect : place.waiting(effect))
+    waiting: (effect) => slot.waiting(place.waiting(effect))
   }
   const effect = Effect.catchAllCause(
     Effect.locally(execute(call, tool, mine), currentCall, mine),

@@ -17,13 +17,12 @@ const isQueued = (row: InboxRow): boolean => row.after === "turn"
 export class Inbox {
   #rows: Array<InboxRow>
   #forms: Map<MessageID, AnswerForm> | undefined
-
   /** The prompts that people see waiting. */
-  readonly #announced = new Map<MessageID, InboxRow>()
+  #announced: Map<MessageID, InboxRow> | undefined
 
   constructor(rows: ReadonlyArray<InboxRow>) {
     this.#rows = [...rows]
-    for (const row of rows) if (isPersonPrompt(row)) this.#announced.set(row.id, row)
+    for (const row of rows) if (isPersonPrompt(row)) this.announce(row)
   }
 
   /** All rows, oldest first. */
@@ -43,17 +42,18 @@ export class Inbox {
 
   /** The prompts that people see waiting, oldest first. */
   get announced(): ReadonlyArray<WaitingPrompt> {
-    return Array.from(this.#announced.values(), waitingOf)
+    return this.#announced === undefined ? [] : Array.from(this.#announced.values(), waitingOf)
   }
 
   /** A prompt is about to be stored that will have to wait. */
   announce(row: InboxRow): void {
+    this.#announced ??= new Map()
     this.#announced.set(row.id, row)
   }
 
   /** A prompt waits no longer; says whether people saw it waiting. */
   unannounce(id: MessageID): boolean {
-    return this.#announced.delete(id)
+    return this.#announced?.delete(id) ?? false
   }
 
   /** Takes a person's prompt back that no turn has read; undefined if there is none of this id. */

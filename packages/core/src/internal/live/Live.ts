@@ -54,11 +54,10 @@ export class Live implements BudgetedSession {
   readonly summary = new SummaryState()
   /** That of the tree. */
   readonly pause: TreePause
-  /** Opens once a model has accepted a request of this session: less urgent requests wait for that. */
-  readonly connected = Effect.unsafeMakeLatch()
   #status: SessionStatus = { type: "idle" }
   #isRemoved = false
   #isRecovered = false
+  #connected: Effect.Latch | undefined
 
   constructor({ inbox, info, now, parent, scope, slot, terms }: LiveOptions) {
     this.parent = parent
@@ -148,6 +147,11 @@ export class Live implements BudgetedSession {
   /** Notes that the tree was recovered. */
   markRecovered(): void {
     this.#isRecovered = true
+  }
+
+  /** Opens once a model has accepted a request of this session: less urgent requests wait for that. */
+  get connected(): Effect.Latch {
+    return this.#connected ??= Effect.unsafeMakeLatch()
   }
 
   // What its budget knows of it.

@@ -41,14 +41,17 @@ export class TaskList<Task> {
 
   /** Queues a run; returns its place, from 1. */
   enqueue(task: Task): number {
-    this.#queue ??= []
-    return this.#queue.push(task)
+    if (this.#queue !== undefined) return this.#queue.push(task)
+    // Most sessions have one run: an empty array would grow to hold many.
+    this.#queue = [task]
+    return 1
   }
 
   /** Removes a run from the queue; returns its former place, or -1. */
   dequeue(task: Task): number {
     const at = this.#queue?.indexOf(task) ?? -1
     if (at >= 0) this.#queue?.splice(at, 1)
+    if (this.#queue?.length === 0) this.#queue = undefined
     return at
   }
 

@@ -262,11 +262,14 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
       decide,
       authorise,
       readAction: (given: Subject) =>
-        Effect.flatMap(present(given), (subject) =>
-          Effect.map(
-            storage.approvals(subject.session.projectID, subject.session.rootID),
-            (approved) => readActionOf(subject, approved)
-          )),
+        // Made only where it is run: every call has one, and few run it.
+        Effect.suspend(() =>
+          Effect.flatMap(present(given), (subject) =>
+            Effect.map(
+              storage.approvals(subject.session.projectID, subject.session.rootID),
+              (approved) => readActionOf(subject, approved)
+            ))
+        ),
       offered: isOffered,
       reply,
       reconsider: (rootID: SessionID) => lookAgain(({ session }) => session.rootID === rootID),

@@ -31,12 +31,13 @@ export const makeTaskCall = (request: TaskRequest, context: ToolContext): Effect
       return context.report({ title: description, metadata: { ...metadata } })
     }
     /** The outcome is put into words before the run ends, so that an interrupted call reports it as well. */
-    const settled = Effect.fnUntraced(function*(end: Outcome) {
-      text = yield* outcomeText(context.sessionID, end)
-      Object.assign(metadata, { status: end.status, durationMs: end.durationMs, usage: end.usage })
-      yield* context.ifCutOff(new ToolError({ kind: "task", message: text, metadata }))
-      yield* context.tells([end.runID])
-    })
+    const settled = (end: Outcome) =>
+      Effect.gen(function*() {
+        text = yield* outcomeText(context.sessionID, end)
+        Object.assign(metadata, { status: end.status, durationMs: end.durationMs, usage: end.usage })
+        yield* context.ifCutOff(new ToolError({ kind: "task", message: text, metadata }))
+        yield* context.tells([end.runID])
+      })
     return {
       progress: {
         started: ({ model, runID, taskID }) =>

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import type { StorageError } from "../../StorageError.ts"
 import type { TaskRefused } from "../../TaskError.ts"
 import type { Accepted, StartedTask, TaskProgress, TaskRequest } from "../../TaskRequest.ts"
+import { providing } from "../providing.ts"
 import { servicesForLater } from "../traced.ts"
 import { checkTask, inTree } from "./checkTask.ts"
 import { makeControl, receive } from "./control.ts"
@@ -17,6 +18,7 @@ import type { TaskServices } from "./TaskServices.ts"
 /** Makes the service. */
 export const makeTasks = Effect.gen(function*() {
   const context = yield* servicesForLater<TaskServices>()
+  const provided = providing(context)
   const recovery = yield* Recovery
 
   const start = (
@@ -27,7 +29,7 @@ export const makeTasks = Effect.gen(function*() {
       Effect.interruptible(recovery.recover(parent)).pipe(
         Effect.zipRight(startRun(request, progress)),
         Effect.map((task) => ({ accepted: acceptedOf(task), join: joinRun(task, progress) }))
-      )).pipe(Effect.uninterruptible, Effect.provide(context))
+      )).pipe(Effect.uninterruptible, provided)
 
   const run = (request: TaskRequest, progress?: TaskProgress) =>
     Effect.uninterruptible(Effect.flatMap(
@@ -49,11 +51,11 @@ export const makeTasks = Effect.gen(function*() {
       })
     )
 
-  yield* inboxPoller((row) => Effect.provide(receive(row), context))
+  yield* inboxPoller((row) => provided(receive(row)))
 
   return {
     check: (request: Omit<TaskRequest, "partID" | "timeout">) =>
-      Effect.provide(inTree(request.parentID, () => Effect.asVoid(checkTask(request))), context),
+      provided(inTree(request.parentID, () => Effect.asVoid(checkTask(request)))),
     start,
     run,
     reattach: (
@@ -61,7 +63,7 @@ export const makeTasks = Effect.gen(function*() {
       partID: PartID,
       progress: TaskProgress
     ): Effect.Effect<Outcome | Accepted | undefined, TaskRefused | StorageError> =>
-      Effect.provide(reattach(parentID, partID, progress), context),
+      provided(reattach(parentID, partID, progress)),
     ...makeControl(context, (parent) => Effect.interruptible(recovery.recover(parent)))
   }
 })
