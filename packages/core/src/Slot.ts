@@ -12,6 +12,16 @@ export interface Call {
   readonly waiting: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 
+/** What the owner of calls notes of them. */
+export interface CallWatch<A> {
+  /** A call begins; call the returned function when it has ended. */
+  readonly begin: (input: A) => () => void
+  /** A call starts to wait, in one place or several. */
+  readonly beginWaiting: () => void
+  /** A call waits no longer. */
+  readonly endWaiting: () => void
+}
+
 /** An agent's right to work. */
 export interface Slot {
   /**
@@ -29,7 +39,8 @@ export interface Slot {
   /** Inside `work`: makes calls in parallel and returns their results in order. */
   readonly calls: <A, B, E, R>(
     inputs: ReadonlyArray<A>,
-    body: (input: A, call: Call) => Effect.Effect<B, E, R>
+    body: (input: A, call: Call) => Effect.Effect<B, E, R>,
+    watch?: CallWatch<A>
   ) => Effect.Effect<Array<B>, E, R>
 }
 

@@ -14,6 +14,7 @@ import { servicesForLater } from "./internal/traced.ts"
 import type { Permission } from "./Permission.ts"
 import type { ProjectServices } from "./Project.ts"
 import type { Spill } from "./Spill.ts"
+import type { StorageError } from "./StorageError.ts"
 import { TaskInput } from "./TaskInput.ts"
 import type { Accepted } from "./TaskRequest.ts"
 import { Tasks } from "./Tasks.ts"
@@ -29,11 +30,11 @@ const start = Effect.fnUntraced(function*(input: TaskInput, context: ToolContext
     tasks.start({ ...request, partID: context.partID }, call.progress),
     taskError
   )
-  const end: Effect.Effect<Outcome | Accepted, ToolError> = request.background === true
+  const end: Effect.Effect<Outcome | Accepted, StorageError> = request.background === true
     ? Effect.succeed(run.accepted)
-    : Effect.mapError(run.join, taskError)
+    : run.join
   // Wraps the outcome in <task_result>, or says how else the run ended.
-  return Effect.flatMap(end, call.result)
+  return Effect.matchEffect(end, { onFailure: (error) => Effect.fail(taskError(error)), onSuccess: call.result })
 })
 
 /**

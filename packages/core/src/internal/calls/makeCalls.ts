@@ -1,40 +1,32 @@
 /** Makes calls of a session in parallel, and counts which of them only wait for others. */
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import type { Call } from "../../Governor.ts"
 import { grantWaiting } from "../budget/requests.ts"
 import type { Live } from "../live/Live.ts"
 
-/** A call counts as waiting while it waits in at least one place. */
-const watched = (live: Live, call: Call) => {
-  let waits = 0
-  const begin = Effect.sync(() => {
-    if (waits++ > 0) return
-    live.run.beginWaiting()
-    // While all calls wait, budget that the session holds is released only when others continue.
-    grantWaiting(live.budget)
-  })
-  const end = Effect.sync(() => {
-    if (--waits === 0) live.run.endWaiting()
-  })
-  const waiting: Call["waiting"] = (effect) => call.waiting(Effect.acquireUseRelease(begin, () => effect, () => end))
-  return { waiting }
-}
-
-/** Makes calls with the slot of their session; returns their results in order. */
+/** Makes calls with the slot of their session; returns their results in order. `ended` learns how long each has taken (ms). */
 export const makeCalls = <A, B, E, R>(
   live: Live,
   inputs: ReadonlyArray<A>,
-  body: (input: A, call: Call) => Effect.Effect<B, E, R>
+  body: (input: A, call: Call) => Effect.Effect<B, E, R>,
+  ended: (input: A, took: number) => void
 ): Effect.Effect<Array<B>, E, R> =>
-  live.run.slot.calls(inputs, (input, call) =>
-    Effect.acquireUseRelease(
-      Effect.sync(() => {
-        live.run.beginCall()
-      }),
-      () => body(input, watched(live, call)),
-      () =>
-        Effect.sync(() => {
-          live.run.endCall()
-          grantWaiting(live.budget)
-        })
-    ))
+  live.run.slot.calls(inputs, body, {
+    begin: (input) => {
+      live.run.beginCall()
+      const began = live.clock.now()
+      return () => {
+        live.run.endCall()
+        grantWaiting(live.budget)
+        ended(input, live.clock.now() - began)
+      }
+    },
+    beginWaiting: () => {
+      live.run.beginWaiting()
+      // While all calls wait, budget that the session holds is released only when others continue.
+      grantWaiting(live.budget)
+    },
+    endWaiting: () => {
+      live.run.endWaiting()
+    }
+  })

@@ -1,8 +1,9 @@
 /** A tool call with its span and its metrics. */
 import type { ToolPart } from "@skein/domain/Part"
-import * as Effect from "effect/Effect"
+import type * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
 import { countCall } from "../../Metrics.ts"
-import { Tools } from "../../Tool.ts"
+import type { Tools } from "../../Tool.ts"
 import type { StructuredOutput } from "../conversation/structuredOutput.ts"
 import type { LiveMessage } from "../live/History.ts"
 import type { Live } from "../live/Live.ts"
@@ -18,38 +19,39 @@ const outcomeOf = (message: LiveMessage, { id }: ToolPart): string => {
   return part.state.status === "error" ? part.state.error.tag : "interrupted"
 }
 
-/** Runs a call of a message with span and metrics. */
+/** A call of a message. */
+interface Observed {
+  readonly live: Live
+  readonly message: LiveMessage
+  readonly part: ToolPart
+  readonly structuredOutput: StructuredOutput | undefined
+}
+
+/** The name of its tool. One that a model invented would be a label without limit. */
+const nameOf = (tools: Context.Tag.Service<Tools>, { part, structuredOutput }: Observed): string =>
+  toolOf(tools, part.tool, structuredOutput)?.name ?? "unknown"
+
+/** Counts a call that has ended, and how long it took (ms). */
+export const countEnded = (tools: Context.Tag.Service<Tools>, observed: Observed, took: number): void =>
+  countCall(nameOf(tools, observed), outcomeOf(observed.message, observed.part), took)
+
+/** Runs a call with a span. */
 export const observedCall = <A, E, R>(
-  { live, message, part, structuredOutput }: {
-    readonly live: Live
-    readonly message: LiveMessage
-    readonly part: ToolPart
-    readonly structuredOutput: StructuredOutput | undefined
-  },
+  tools: Context.Tag.Service<Tools>,
+  observed: Observed,
   call: Effect.Effect<A, E, R>
-): Effect.Effect<A, E, R | Tools> =>
-  Effect.flatMap(Tools, (tools) => {
-    // A tool name that a model invented would be a label without limit.
-    const name = toolOf(tools, part.tool, structuredOutput)?.name ?? "unknown"
-    const span = traced(
-      `Tool.${name}`,
-      () => ({
-        "gen_ai.operation.name": "execute_tool",
-        "gen_ai.tool.name": name,
-        "gen_ai.tool.call.id": part.id,
-        ...sessionAttributes(live)
-      }),
-      call,
-      () => {
-        const outcome = outcomeOf(message, part)
-        return { outcome, failed: outcome !== "completed" && outcome !== "interrupted" }
-      }
-    )
-    return Effect.suspend(() => {
-      const began = live.clock.now()
-      return Effect.ensuring(
-        span,
-        Effect.sync(() => countCall(name, outcomeOf(message, part), live.clock.now() - began))
-      )
-    })
-  })
+): Effect.Effect<A, E, R> =>
+  traced(
+    `Tool.${nameOf(tools, observed)}`,
+    () => ({
+      "gen_ai.operation.name": "execute_tool",
+      "gen_ai.tool.name": nameOf(tools, observed),
+      "gen_ai.tool.call.id": observed.part.id,
+      ...sessionAttributes(observed.live)
+    }),
+    call,
+    () => {
+      const outcome = outcomeOf(observed.message, observed.part)
+      return { outcome, failed: outcome !== "completed" && outcome !== "interrupted" }
+    }
+  )

@@ -1,6 +1,7 @@
 /** The end of a call: stores its result, or what went wrong, for the model to read. */
 import type { ErrorInfo } from "@skein/domain/Message"
 import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
 import { failpoint } from "../../Failpoints.ts"
 import type { HookRefused } from "../../HookError.ts"
 import type { PermissionDenied } from "../../PermissionError.ts"
@@ -20,8 +21,14 @@ export interface Called {
 const isTurnEnd = (error: PermissionDenied): boolean =>
   error.endsTurn || (error.permission === "doom_loop" && error.by !== "rejected")
 
+/** A call that was made. */
+interface Made {
+  readonly tool: AnyTool
+  readonly result: ToolResult
+}
+
 /** Stores the result of a call that was made. */
-export const settleResult = (call: CallRecord, tool: AnyTool, result: ToolResult) =>
+const settleResult = (call: CallRecord, { result, tool }: Made) =>
   Effect.gen(function*() {
     const { contexts, hookedTool, input, options: { live, part }, services: { hooks } } = call
     call.reach("The call was made. It was stopped while a hook looked at its result, which is not known.")
@@ -107,17 +114,28 @@ const settleStop = (call: CallRecord) => {
   )
 }
 
-/** Ends the call in any case: what goes wrong becomes its result. Only storage may fail. */
-export const settleCall = <R>(
-  call: CallRecord,
-  made: Effect.Effect<Called, ToolError | PermissionDenied | HookRefused | StorageError, R>
-) =>
-  made.pipe(
+/** Stores how a call ended: what went wrong becomes its result. */
+const settle = (call: CallRecord, exit: Exit.Exit<Made, ToolError | PermissionDenied | HookRefused | StorageError>) =>
+  Effect.flatMap(exit, (made) => settleResult(call, made)).pipe(
     Effect.catchTags({
       ToolError: (error) => settleError(call, error),
       PermissionDenied: (error) => settleDenial(call, error),
       HookRefused: (error) => settleRefusal(call, error)
     }),
-    Effect.catchAllDefect((defect) => settleDefect(call, defect)),
-    Effect.onInterrupt(() => settleStop(call))
+    Effect.catchAllDefect((defect) => settleDefect(call, defect))
+  )
+
+/**
+ * Makes a call and ends it in any case. Only storage may fail. A thousand calls may wait to be made, so what follows is
+ * put together only then.
+ */
+export const settleCall = <R>(
+  call: CallRecord,
+  made: Effect.Effect<Made, ToolError | PermissionDenied | HookRefused | StorageError, R>
+) =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(
+      Effect.exit(restore(made)),
+      (exit) => Effect.onInterrupt(restore(settle(call, exit)), () => settleStop(call))
+    )
   )

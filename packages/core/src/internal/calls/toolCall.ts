@@ -10,26 +10,29 @@ import { authoriseCall } from "./authoriseCall.ts"
 import { type CallOptions, CallRecord } from "./CallRecord.ts"
 import { executeCall } from "./executeCall.ts"
 import { lost } from "./recoverCall.ts"
-import { settleCall, settleResult } from "./settleCall.ts"
+import { settleCall } from "./settleCall.ts"
 
-/** Makes a permitted call. */
-const perform = (call: CallRecord, tool: AnyTool) =>
-  Effect.flatMap(executeCall(call, tool), (result) => settleResult(call, tool, result))
+type Services = Tools | Permission | Journal | Hooks | Leases
+
+/** Makes the call; returns the result with the tool. */
+const made = (call: CallRecord) =>
+  Effect.suspend(() => {
+    const perform = (tool: AnyTool) => Effect.map(executeCall(call, tool), (result) => ({ tool, result }))
+    if (!call.wasBegun) return Effect.flatMap(authoriseCall(call), perform)
+    return call.tool === undefined ? Effect.fail(lost) : perform(call.tool)
+  })
 
 /** Runs one call to its end. Fails only if storage does: everything else that goes wrong becomes the call's result. */
-export const toolCall = Effect.fnUntraced(function*(options: CallOptions) {
-  const context = yield* Effect.context<Tools | Permission | Journal | Hooks | Leases>()
-  const call = new CallRecord(options, {
-    tools: Context.get(context, Tools),
-    permission: Context.get(context, Permission),
-    journal: Context.get(context, Journal),
-    hooks: Context.get(context, Hooks),
-    leases: Context.get(context, Leases),
-    clock: yield* Effect.clock
-  })
-  const made = Effect.suspend(() => {
-    if (!call.wasBegun) return Effect.flatMap(authoriseCall(call), (tool) => perform(call, tool))
-    return call.tool === undefined ? Effect.fail(lost) : perform(call, call.tool)
-  })
-  return yield* settleCall(call, made)
-})
+export const toolCall = (options: CallOptions) =>
+  Effect.flatMap(Effect.clock, (clock) =>
+    Effect.contextWithEffect((context: Context.Context<Services>) => {
+      const call = new CallRecord(options, {
+        tools: Context.get(context, Tools),
+        permission: Context.get(context, Permission),
+        journal: Context.get(context, Journal),
+        hooks: Context.get(context, Hooks),
+        leases: Context.get(context, Leases),
+        clock
+      })
+      return settleCall(call, made(call))
+    }))

@@ -1,14 +1,16 @@
 /** The second half of a step: all calls that the model asked for, in parallel, with their results in its order. */
+import type { ToolPart } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
 import { Config } from "../../Config.ts"
 import type { Subject } from "../../Permission.ts"
+import { Tools } from "../../Tool.ts"
 import type { StructuredOutput } from "../conversation/structuredOutput.ts"
 import type { Live } from "../live/Live.ts"
 import type { Step } from "../model/Step.ts"
 import { makePlaces } from "./currentCall.ts"
 import { keepStep } from "./keepStep.ts"
 import { makeCalls } from "./makeCalls.ts"
-import { observedCall } from "./observedCall.ts"
+import { countEnded, observedCall } from "./observedCall.ts"
 import { toolCall } from "./toolCall.ts"
 
 /**
@@ -22,15 +24,19 @@ export const toolCalls = Effect.fnUntraced(function*(
   resumes = false
 ) {
   const { settings: { limits } } = yield* Config
+  const tools = yield* Tools
+  const observed = (part: ToolPart) => ({ live, message: step.message, part, structuredOutput })
   const places = makePlaces(step.calls.length, limits.concurrency)
   const results = yield* makeCalls(
     live,
     step.calls,
     (part, call) =>
       observedCall(
-        { live, message: step.message, part, structuredOutput },
+        tools,
+        observed(part),
         toolCall({ live, step, part, subject, call, places, structuredOutput, byUser: false, resumes })
-      )
+      ),
+    (part, took) => countEnded(tools, observed(part), took)
   )
   yield* keepStep(live, step.message, step.calls)
   return results.some((result) => result.endsTurn)

@@ -5,24 +5,10 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { none as noFiber } from "effect/FiberId"
 import { changeAgents } from "../../Metrics.ts"
-import type { Call, Slot, SlotLoad, SlotNews } from "../../Slot.ts"
+import type { Call, CallWatch, Slot, SlotLoad, SlotNews } from "../../Slot.ts"
+import { allOf } from "../allOf.ts"
+import { bracketed } from "../bracketed.ts"
 import { type FairQueue, makeFairQueue } from "./fairQueue.ts"
-
-/** Runs the inputs in parallel; a single one needs no extra fiber. */
-const inParallel = <A, B, E, R>(inputs: ReadonlyArray<A>, body: (input: A) => Effect.Effect<B, E, R>) =>
-  Effect.forEach(inputs, body, inputs.length > 1 ? { concurrency: "unbounded" } : {})
-
-/** The slot of an agent without limits, such as a root. */
-export const free: Slot = {
-  first: (start) => {
-    start()
-    return { position: 0, giveUp: () => {} }
-  },
-  isWaiting: () => false,
-  work: (effect) => effect,
-  away: (effect) => effect,
-  calls: (inputs, body) => inParallel(inputs, (input) => body(input, { waiting: (effect) => effect }))
-}
 
 type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
@@ -274,35 +260,68 @@ class Holding {
   }
 }
 
-/** One call of an agent, which may release the slot while it waits. */
-const call = <A, E, R>(holding: Holding, body: (call: Call) => Effect.Effect<A, E, R>) =>
+const unwatched: CallWatch<unknown> = { begin: () => () => {}, beginWaiting: () => {}, endWaiting: () => {} }
+
+/** One call of an agent, which may release the slot while it waits; `holding` is undefined if there is no limit. */
+const makeCall = <A, B, E, R>(
+  holding: Holding | undefined,
+  input: A,
+  body: (input: A, call: Call) => Effect.Effect<B, E, R>,
+  watch: CallWatch<A>
+): Effect.Effect<B, E, R> =>
   Effect.suspend(() => {
     /** In how many places the call waits: its parallel fibers may wait as well. */
     let waits = 0
+    let ended = () => {}
     const rest = () => {
-      if (waits++ === 0) holding.beginWaiting()
+      if (waits++ > 0) return
+      holding?.beginWaiting()
+      watch.beginWaiting()
+    }
+    const work = () => {
+      watch.endWaiting()
+      holding?.endWaiting()
     }
     const resume = () => {
-      if (waits > 0 && --waits === 0) holding.endWaiting()
+      if (waits > 0 && --waits === 0) work()
+    }
+    const begin = () => {
+      ended = watch.begin(input)
+    }
+    const end = () => {
+      if (waits > 0) work()
+      waits = 0
+      ended()
+      holding?.endCall()
     }
     // An interrupted wait does not acquire the slot again: the step does so before it continues.
-    const waiting: Call["waiting"] = (effect) =>
-      Effect.uninterruptibleMask((restore) =>
-        Effect.suspend(() => {
-          rest()
-          return Effect.flatMap(Effect.exit(restore(effect)), (exit) => {
-            resume()
-            return waits > 0 ? exit : Effect.zipRight(restore(holding.hold), exit)
-          })
-        })
-      )
-    const end = Effect.sync(() => {
-      if (waits > 0) holding.endWaiting()
-      waits = 0
-      holding.endCall()
-    })
-    return Effect.ensuring(body({ waiting }), end)
+    const hold = Effect.suspend(() => waits > 0 || holding === undefined ? Effect.void : holding.hold)
+    const waiting: Call["waiting"] = (effect) => bracketed(rest, effect, resume, hold)
+    return bracketed(begin, Effect.suspend(() => body(input, { waiting })), end)
   })
+
+/** Makes calls in parallel; a single one needs no extra fiber. */
+const makeCalls = <A, B, E, R>(
+  holding: Holding | undefined,
+  inputs: ReadonlyArray<A>,
+  body: (input: A, call: Call) => Effect.Effect<B, E, R>,
+  watch: CallWatch<A> = unwatched
+): Effect.Effect<Array<B>, E, R> => {
+  const make = (input: A) => makeCall(holding, input, body, watch)
+  return inputs.length > 1 ? allOf(inputs.map(make)) : Effect.forEach(inputs, make)
+}
+
+/** The slot of an agent without limits, such as a root. */
+export const free: Slot = {
+  first: (start) => {
+    start()
+    return { position: 0, giveUp: () => {} }
+  },
+  isWaiting: () => false,
+  work: (effect) => effect,
+  away: (effect) => effect,
+  calls: (inputs, body, watch) => makeCalls(undefined, inputs, body, watch)
+}
 
 /** A slot for an agent below a root, taken from a pool. */
 export const makeSlot = (pool: ReturnType<typeof makePool>, rootID: SessionID, news: SlotNews): Slot => {
@@ -327,13 +346,10 @@ export const makeSlot = (pool: ReturnType<typeof makePool>, rootID: SessionID, n
           )
         })
       ),
-    calls: (inputs, body) =>
+    calls: (inputs, body, watch) =>
       Effect.suspend(() => {
         holding.beginCalls(inputs.length)
-        return Effect.zipLeft(
-          inParallel(inputs, (input) => call(holding, (each) => body(input, each))),
-          holding.hold
-        )
+        return Effect.zipLeft(makeCalls(holding, inputs, body, watch), holding.hold)
       })
   }
 }

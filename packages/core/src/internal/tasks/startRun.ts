@@ -2,6 +2,7 @@
 
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { Outcome, TaskRun } from "@skein/domain/Outcome"
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -216,12 +217,15 @@ export const joinRun = (
     task.begin,
     Effect.suspend(() => task.fiber === undefined ? Effect.interrupt : Fiber.interrupt(task.fiber))
   )
-  return Effect.interruptible(waiting).pipe(
-    Effect.tap((end) => end.status === "accepted" ? Effect.void : report(end)),
-    Effect.onInterrupt(() =>
-      task.row.background ?
-        Effect.void :
-        Effect.flatMap(giveUp, (exit) => Exit.isSuccess(exit) ? report(exit.value) : Effect.void)
-    )
+  const abandon = Effect.suspend(() =>
+    task.row.background ?
+      Effect.void :
+      Effect.flatMap(giveUp, (exit) => Exit.isSuccess(exit) ? report(exit.value) : Effect.void)
   )
+  return Effect.uninterruptible(Effect.matchCauseEffect(Effect.interruptible(waiting), {
+    onSuccess: (end): Effect.Effect<Outcome | Accepted> =>
+      end.status === "accepted" ? Effect.succeed(end) : Effect.as(report(end), end),
+    onFailure: (cause) =>
+      Effect.zipRight(Cause.isInterruptedOnly(cause) ? abandon : Effect.void, Effect.failCause(cause))
+  }))
 }

@@ -10,9 +10,10 @@ import { Agent } from "../../Agent.ts"
 import { Config } from "../../Config.ts"
 import { Journal } from "../../Journal.ts"
 import type { Subject } from "../../Permission.ts"
+import { Tools } from "../../Tool.ts"
 import { makePlaces } from "../calls/currentCall.ts"
 import { makeCalls } from "../calls/makeCalls.ts"
-import { observedCall } from "../calls/observedCall.ts"
+import { countEnded, observedCall } from "../calls/observedCall.ts"
 import { toolCall } from "../calls/toolCall.ts"
 import { sayToModel } from "../conversation/sayToModel.ts"
 import type { LiveMessage } from "../live/History.ts"
@@ -136,25 +137,34 @@ export const runSubtasks = Effect.fnUntraced(function*(
     return step === undefined ? begin(live, user, part) : Effect.succeed(step)
   })
   const open = begun.filter(({ tool }) => isOpen(tool))
+  const tools = yield* Tools
+  const observed = ({ step: { message }, tool }: typeof open[number]) => ({
+    live,
+    message,
+    part: tool,
+    structuredOutput: undefined
+  })
   const places = makePlaces(open.length, limits.concurrency)
   const results = yield* makeCalls(
     live,
     open,
-    ({ step, tool }, call) =>
+    (each, call) =>
       observedCall(
-        { live, message: step.message, part: tool, structuredOutput: undefined },
+        tools,
+        observed(each),
         toolCall({
           live,
-          step,
-          part: tool,
+          step: each.step,
+          part: each.tool,
           subject,
           call,
           places,
           structuredOutput: undefined,
           byUser: true,
-          resumes: tool.state.status === "running"
+          resumes: each.tool.state.status === "running"
         })
-      )
+      ),
+    (each, took) => countEnded(tools, observed(each), took)
   )
   yield* Effect.forEach(begun, logFailure, { discard: true })
   const after = (live.messages ?? []).slice((live.messages ?? []).findIndex(({ info }) => info.id === last.user.id))
