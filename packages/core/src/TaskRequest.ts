@@ -144,4 +144,6 @@ export interface StartedTask {
    * the background by then.
    */
   readonly join: Effect.Effect<Outcome | Accepted, StorageError>
+  /** Calls back once `join` need not wait any more, which may be at once. */
+  readonly onEnd: (ring: () => void) => void
 }

@@ -34,7 +34,13 @@ const start = Effect.fnUntraced(function*(input: TaskInput, context: ToolContext
     ? Effect.succeed(run.accepted)
     : run.join
   // Wraps the outcome in <task_result>, or says how else the run ended.
-  return Effect.matchEffect(end, { onFailure: (error) => Effect.fail(taskError(error)), onSuccess: call.result })
+  const result = Effect.matchEffect(end, {
+    onFailure: (error) => Effect.fail(taskError(error)),
+    onSuccess: call.result
+  })
+  return context.leave === undefined || request.background === true
+    ? result
+    : context.leave({ onReady: run.onEnd, result })
 })
 
 /**

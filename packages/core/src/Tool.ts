@@ -124,8 +124,21 @@ export interface ToolContext extends ToolCaller {
   }) => Effect.Effect<void>
   /** The result of the call if it is interrupted from now on; if you never set it, its outcome is unknown. */
   readonly ifCutOff: (end: ToolError) => Effect.Effect<void>
+  /**
+   * Ends the fiber of the call while it waits: thousands may. A call without it waits in its fiber. Return what this
+   * returns, without an interruptible gap; nobody reads it.
+   */
+  readonly leave?: (wait: Wait) => Effect.Effect<ToolResult>
   /** Declares that the result of the call includes the outcome of these runs, so that no notification repeats them. */
   readonly tells: (runs: ReadonlyArray<RunID>) => Effect.Effect<void>
+}
+
+/** What a call waits for without a fiber of its own. */
+export interface Wait {
+  /** Calls back once the wait is over, which may be at once. */
+  readonly onReady: (ring: () => void) => void
+  /** Ends as the wait does, and is run then, or to be interrupted: its interruption ends what it waits for. */
+  readonly result: Effect.Effect<ToolResult, ToolError>
 }
 
 /**

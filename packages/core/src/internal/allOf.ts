@@ -1,43 +1,138 @@
-/** Runs effects in parallel, each in a fiber of its own. */
+/** Runs effects in parallel, each in a fiber of its own, or in none while it only waits. */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 
-/** Done as soon as all fibers have ended, or one of them with a failure. */
-const settled = <A, E>(fibers: ReadonlyArray<Fiber.RuntimeFiber<Exit.Exit<A, E>>>): Effect.Effect<void> =>
-  Effect.async((resume) => {
-    let open = fibers.length
-    for (const fiber of fibers) {
+/** The rest of an effect that waits without a fiber. */
+export interface Rest<A, E, R> {
+  /** Calls back once the rest can continue, which may be at once. */
+  readonly onReady: (ring: () => void) => void
+  /**
+   * Continues in a new fiber, which is uninterruptible where the effect does not say otherwise. If all are interrupted, it
+   * begins before it is ready, and is interrupted: so it ends as if it had waited in a fiber.
+   */
+  readonly effect: Effect.Effect<A, E, R>
+}
+
+/** Ends the fiber of an effect: its rest decides how it ends, and not how the fiber does. */
+export type Leave<A, E, R> = (rest: Rest<A, E, R>) => void
+
+/** The effects, and what each of them does now. */
+class Effects<A, E, R> {
+  readonly #exits: Array<Exit.Exit<A, E>>
+  readonly #fibers = new Set<Fiber.RuntimeFiber<Exit.Exit<A, E>>>()
+  readonly #rests = new Map<number, Rest<A, E, R>>()
+  #ready: Array<number> = []
+  #open: number
+  #hasFailed = false
+  #isClosed = false
+  #wake: (() => void) | undefined
+
+  constructor(count: number) {
+    this.#exits = Array.from({ length: count })
+    this.#open = count
+  }
+
+  /** Whether all have ended, or one of them with a failure. */
+  get isDecided(): boolean {
+    return this.#open === 0 || this.#hasFailed
+  }
+
+  /** Their results, once all have ended. */
+  get results(): Exit.Exit<Array<A>, E> {
+    return Option.getOrElse(Exit.all(this.#exits, { parallel: true }), () => Exit.succeed([]))
+  }
+
+  /** Runs an effect in a fiber. */
+  fork(at: number, effect: Effect.Effect<A, E, R>): Effect.Effect<void, never, R> {
+    // As an exit, its failure is not logged as unhandled.
+    return Effect.map(Effect.fork(Effect.exit(effect)), (fiber) => {
+      this.#fibers.add(fiber)
       fiber.addObserver((exit) => {
-        open--
-        if (open === 0 || Exit.isFailure(Exit.flatten(exit))) resume(Effect.void)
+        this.#fibers.delete(fiber)
+        this.#fiberEnded(at, Exit.flatten(exit))
+      })
+    })
+  }
+
+  leave(at: number, rest: Rest<A, E, R>): void {
+    this.#rests.set(at, rest)
+  }
+
+  #fiberEnded(at: number, exit: Exit.Exit<A, E>): void {
+    const rest = this.#rests.get(at)
+    if (rest === undefined) {
+      this.#exits[at] = exit
+      this.#open--
+      if (Exit.isFailure(exit)) this.#hasFailed = true
+      this.#wake?.()
+    } else if (!this.#isClosed) {
+      rest.onReady(() => {
+        this.#ready.push(at)
+        this.#wake?.()
       })
     }
+  }
+
+  /** Waits until an effect has ended, or can continue. */
+  readonly news: Effect.Effect<void> = Effect.async((resume) => {
+    this.#wake = () => resume(Effect.void)
+    if (this.isDecided || this.#ready.length > 0) this.#wake()
   })
+
+  /** Continues those that can. */
+  readonly continueReady: Effect.Effect<void, never, R> = Effect.suspend(() => {
+    const ready = this.#ready
+    this.#ready = []
+    return this.#continue(ready)
+  })
+
+  #continue(some: Iterable<number>): Effect.Effect<void, never, R> {
+    return Effect.forEach(some, (at) => {
+      const rest = this.#rests.get(at)
+      this.#rests.delete(at)
+      return rest === undefined ? Effect.void : this.fork(at, rest.effect)
+    }, { discard: true })
+  }
+
+  /** Interrupts all that have not ended, and waits for their ends. */
+  readonly close: Effect.Effect<void, never, R> = Effect.suspend(() => {
+    this.#isClosed = true
+    if (this.#fibers.size === 0 && this.#rests.size === 0) return Effect.void
+    return Effect.zipRight(
+      this.#continue([...this.#rests.keys()]),
+      // An interrupted fiber may have left before it noticed.
+      Effect.suspend(() => Effect.zipRight(Fiber.interruptAll([...this.#fibers]), this.close))
+    )
+  })
+}
 
 /**
  * Runs all of them at the same time, and returns their results in order. The first failure, or an interruption,
- * interrupts the others and waits for them to end. `Effect.forEach` does the same, and its fibers keep more: thousands
- * of calls may wait in these.
+ * interrupts the others and waits for them to end. `Effect.forEach` does the same, with a fiber for each until its end.
  */
-export const allOf = <A, E, R>(effects: ReadonlyArray<Effect.Effect<A, E, R>>): Effect.Effect<Array<A>, E, R> =>
+export const allOf = <I, A, E, R>(
+  inputs: ReadonlyArray<I>,
+  body: (input: I, leave: Leave<A, E, R>) => Effect.Effect<A, E, R>
+): Effect.Effect<Array<A>, E, R> =>
   Effect.uninterruptibleMask((restore) =>
-    // As exits, their failures are not logged as unhandled.
-    Effect.flatMap(Effect.forEach(effects, (effect) => Effect.fork(restore(Effect.exit(effect)))), (fibers) =>
-      fibers.length === 0 ? Effect.succeed([]) : restore(settled(fibers)).pipe(
-        Effect.ensuring(Effect.suspend(() => {
-          const open = fibers.filter((fiber) =>
-            fiber.unsafePoll() === null
-          )
-          return open.length === 0 ? Effect.void : Fiber.interruptAll(open)
-        })),
-        Effect.zipRight(Effect.suspend(() => {
-          const exits = fibers.flatMap((fiber) => {
-            const exit = fiber.unsafePoll()
-            return exit === null ? [] : [Exit.flatten(exit)]
-          })
-          return Option.getOrElse(Exit.all(exits, { parallel: true }), () => Exit.succeed([]))
-        }))
-      ))
+    Effect.suspend(() => {
+      const all = new Effects<A, E, R>(inputs.length)
+      const begin = Effect.forEach(
+        inputs,
+        (input, at) => all.fork(at, restore(body(input, (rest) => all.leave(at, rest)))),
+        { discard: true }
+      )
+      const watch: Effect.Effect<void, never, R> = Effect.suspend(() =>
+        all.isDecided
+          ? Effect.void
+          : Effect.zipRight(Effect.zipRight(restore(all.news), all.continueReady), watch)
+      )
+      return begin.pipe(
+        Effect.zipRight(watch),
+        Effect.ensuring(all.close),
+        Effect.zipRight(Effect.suspend(() => all.results))
+      )
+    })
   )

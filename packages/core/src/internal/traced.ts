@@ -71,6 +71,9 @@ const endOf = (exit: Exit.Exit<unknown, unknown>): Ended => {
   return { outcome, failed: outcome !== "interrupted" }
 }
 
+/** Whether a tracer collects spans. */
+export const isTraced: Effect.Effect<boolean> = Effect.tracerWith((tracer) => Effect.succeed(tracer !== unseen))
+
 /** The current services for later use, without the current span, because later work does not belong to it. */
 export const servicesForLater = <R>(): Effect.Effect<Context.Context<R>, never, R> =>
   Effect.map(Effect.context<R>(), (context) => {

@@ -8,12 +8,14 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { FairSemaphore } from "../../FairSemaphore.ts"
-import type { Call } from "../../Governor.ts"
 import type { Hooks } from "../../Hooks.ts"
 import type { Journal } from "../../Journal.ts"
 import type { Entry } from "../../JournalEntry.ts"
 import type { Leases } from "../../Leases.ts"
 import type { Permission, Subject } from "../../Permission.ts"
+import type { Call, LeaveCall } from "../../Slot.ts"
+import type { Spill } from "../../Spill.ts"
+import type { StorageError } from "../../StorageError.ts"
 import type { Caller } from "../../Subject.ts"
 import type { AnyTool, ToolContext, ToolError, Tools } from "../../Tool.ts"
 import { askedOf } from "../conversation/askedOf.ts"
@@ -22,6 +24,7 @@ import { missingResult } from "../conversation/makePrompt.ts"
 import type { StructuredOutput } from "../conversation/structuredOutput.ts"
 import { charge } from "../live/charge.ts"
 import type { Live } from "../live/Live.ts"
+import type { SessionTable } from "../live/SessionTable.ts"
 import type { Step } from "../model/Step.ts"
 import { editingOf, readingOf, readsOnly } from "../permission/verdict.ts"
 import { wellFormed } from "../wellFormed.ts"
@@ -48,6 +51,14 @@ export interface CallOptions {
   readonly resumes?: boolean
   /** The structured output of this turn, and the tool that takes it. */
   readonly structuredOutput: StructuredOutput | undefined
+  /** Ends the fiber of the call while it waits for others; undefined if it must keep it. */
+  readonly leave?: LeaveCall<Called, StorageError, Journal | Leases | SessionTable | Spill>
+}
+
+/** What a call means for the turn. */
+export interface Called {
+  /** Whether the call ends the turn: a person rejected it, or it completes a loop. */
+  readonly endsTurn: boolean
 }
 
 /** The services that a call needs. */
@@ -78,6 +89,7 @@ export class CallRecord {
   #input: unknown
   #contexts: ReadonlyArray<string> = []
   #cutOff: ToolError | undefined
+  #hasLeft = false
   #reached: string | undefined
   /** Runs whose outcome the result reports. */
   #reportedRuns: Set<RunID> | undefined
@@ -134,6 +146,16 @@ export class CallRecord {
   /** How the tool wants the call to end if it is interrupted. */
   get cutOff(): ToolError | undefined {
     return this.#cutOff
+  }
+
+  /** Whether it waits without a fiber. */
+  get hasLeft(): boolean {
+    return this.#hasLeft
+  }
+
+  /** The fiber of the call ends, but not the call. */
+  leaveFiber(): void {
+    this.#hasLeft = true
   }
 
   now(): number {

@@ -1,14 +1,48 @@
 /** The effect of a permitted call: it runs once it has a place, while its process holds the tree. */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type { StorageError } from "../../StorageError.ts"
-import type { AnyTool, ToolError, ToolResult } from "../../Tool.ts"
+import type { AnyTool, ToolContext, ToolError, ToolResult } from "../../Tool.ts"
 import { missingResult } from "../conversation/makePrompt.ts"
 import { readsOnly } from "../permission/verdict.ts"
 import type { CallRecord } from "./CallRecord.ts"
 import { refused } from "./checkCall.ts"
 import { type CurrentCall, currentCall, makePlace, whileAsking } from "./currentCall.ts"
 import { recoverCall } from "./recoverCall.ts"
+import { settleLeft } from "./settleCall.ts"
+
+/** If only a fiber inside the call was interrupted, that is a failure of the call and does not stop the turn. */
+const asFailure = <E>(cause: Cause.Cause<E>): Cause.Cause<E | ToolError> =>
+  Cause.isInterruptedOnly(cause) ? Cause.fail(refused("interrupted", missingResult)) : cause
+
+/** Nobody reads it. */
+const unread: ToolResult = { title: "", output: "", metadata: {} }
+
+/** Lets a tool that waits for others end the fiber of its call meanwhile. */
+const leavingOf = (call: CallRecord, tool: AnyTool): Pick<ToolContext, "leave"> => {
+  const { leave } = call.options
+  if (leave === undefined || !tool.waits) return {}
+  return {
+    leave: ({ onReady, result }) =>
+      Effect.sync(() => {
+        call.leaveFiber()
+        leave({
+          onReady,
+          wait: result,
+          settle: (exit) =>
+            settleLeft(
+              call,
+              Exit.mapBoth(Exit.mapErrorCause(exit, asFailure), {
+                onFailure: (error) => error,
+                onSuccess: (found) => ({ tool, result: found })
+              })
+            )
+        })
+        return unread
+      })
+  }
+}
 
 /** The call itself, with the current rules. */
 const execute = (
@@ -32,7 +66,8 @@ const execute = (
           ...context,
           readsOnly: readsOnly(holds),
           mode: holds.mode,
-          readAction: permission.readAction(holds)
+          readAction: permission.readAction(holds),
+          ...leavingOf(call, tool)
         }
         return call.wasBegun && resumes ? recoverCall(call, tool, present) : tool.execute(call.input, present)
       }
@@ -40,10 +75,7 @@ const execute = (
   )
 }
 
-/**
- * Runs the tool. If only a fiber inside the call was interrupted, that is a failure of the call and does not stop the
- * turn.
- */
+/** Runs the tool. */
 export const executeCall = (call: CallRecord, tool: AnyTool) => {
   const { context, options: { call: slot, live, places } } = call
   // What waits for others needs no place.
@@ -55,8 +87,7 @@ export const executeCall = (call: CallRecord, tool: AnyTool) => {
   }
   const effect = Effect.catchAllCause(
     Effect.locally(execute(call, tool, mine), currentCall, mine),
-    (cause) =>
-      Cause.isInterruptedOnly(cause) ? Effect.fail(refused("interrupted", missingResult)) : Effect.failCause(cause)
+    (cause) => Effect.failCause(asFailure(cause))
   )
   return tool.waits ? slot.waiting(effect) : place.work(effect)
 }

@@ -1,6 +1,6 @@
 /** Makes calls of a session in parallel, and counts which of them only wait for others. */
 import type * as Effect from "effect/Effect"
-import type { Call } from "../../Governor.ts"
+import type { Call, LeaveCall } from "../../Slot.ts"
 import { grantWaiting } from "../budget/requests.ts"
 import type { Live } from "../live/Live.ts"
 
@@ -8,7 +8,7 @@ import type { Live } from "../live/Live.ts"
 export const makeCalls = <A, B, E, R>(
   live: Live,
   inputs: ReadonlyArray<A>,
-  body: (input: A, call: Call) => Effect.Effect<B, E, R>,
+  body: (input: A, call: Call, leave?: LeaveCall<B, E, R>) => Effect.Effect<B, E, R>,
   ended: (input: A, took: number) => void
 ): Effect.Effect<Array<B>, E, R> =>
   live.run.slot.calls(inputs, body, {

@@ -10,13 +10,7 @@ import type { StorageError } from "../../StorageError.ts"
 import { type AnyTool, changesFiles, type ToolError, type ToolResult } from "../../Tool.ts"
 import { logUnstored } from "../logUnstored.ts"
 import { afterCall, withContexts } from "../sessionHooks/callHooks.ts"
-import { type CallRecord, executionFailed } from "./CallRecord.ts"
-
-/** What a call means for the turn. */
-export interface Called {
-  /** Whether the call ends the turn: a person rejected it, or it completes a loop. */
-  readonly endsTurn: boolean
-}
+import { type Called, type CallRecord, executionFailed } from "./CallRecord.ts"
 
 const isTurnEnd = (error: PermissionDenied): boolean =>
   error.endsTurn || (error.permission === "doom_loop" && error.by !== "rejected")
@@ -114,8 +108,10 @@ const settleStop = (call: CallRecord) => {
   )
 }
 
+type Ended = Exit.Exit<Made, ToolError | PermissionDenied | HookRefused | StorageError>
+
 /** Stores how a call ended: what went wrong becomes its result. */
-const settle = (call: CallRecord, exit: Exit.Exit<Made, ToolError | PermissionDenied | HookRefused | StorageError>) =>
+const settle = (call: CallRecord, exit: Ended) =>
   Effect.flatMap(exit, (made) => settleResult(call, made)).pipe(
     Effect.catchTags({
       ToolError: (error) => settleError(call, error),
@@ -124,6 +120,13 @@ const settle = (call: CallRecord, exit: Exit.Exit<Made, ToolError | PermissionDe
     }),
     Effect.catchAllDefect((defect) => settleDefect(call, defect))
   )
+
+/** Ends a call that waited without a fiber. */
+export const settleLeft = (call: CallRecord, exit: Ended) =>
+  Effect.onInterrupt(Effect.interruptible(settle(call, exit)), () => settleStop(call))
+
+/** Nobody reads it. */
+const unread: Called = { endsTurn: false }
 
 /**
  * Makes a call and ends it in any case. Only storage may fail. A thousand calls may wait to be made, so what follows is
@@ -136,6 +139,9 @@ export const settleCall = <R>(
   Effect.uninterruptibleMask((restore) =>
     Effect.flatMap(
       Effect.exit(restore(made)),
-      (exit) => Effect.onInterrupt(restore(settle(call, exit)), () => settleStop(call))
+      (exit) =>
+        call.hasLeft
+          ? Effect.succeed(unread)
+          : Effect.onInterrupt(restore(settle(call, exit)), () => settleStop(call))
     )
   )

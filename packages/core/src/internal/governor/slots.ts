@@ -5,8 +5,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { none as noFiber } from "effect/FiberId"
 import { changeAgents } from "../../Metrics.ts"
-import type { Call, CallWatch, Slot, SlotLoad, SlotNews } from "../../Slot.ts"
-import { allOf } from "../allOf.ts"
+import type { Call, CallWatch, LeaveCall, Slot, SlotLoad, SlotNews } from "../../Slot.ts"
+import { allOf, type Leave } from "../allOf.ts"
 import { bracketed } from "../bracketed.ts"
 import { type FairQueue, makeFairQueue } from "./fairQueue.ts"
 
@@ -262,16 +262,21 @@ class Holding {
 
 const unwatched: CallWatch<unknown> = { begin: () => () => {}, beginWaiting: () => {}, endWaiting: () => {} }
 
+type CallBody<A, B, E, R> = (input: A, call: Call, leave?: LeaveCall<B, E, R>) => Effect.Effect<B, E, R>
+
 /** One call of an agent, which may release the slot while it waits; `holding` is undefined if there is no limit. */
 const makeCall = <A, B, E, R>(
   holding: Holding | undefined,
   input: A,
-  body: (input: A, call: Call) => Effect.Effect<B, E, R>,
-  watch: CallWatch<A>
+  body: CallBody<A, B, E, R>,
+  watch: CallWatch<A>,
+  leave?: Leave<B, E, R>
 ): Effect.Effect<B, E, R> =>
   Effect.suspend(() => {
     /** In how many places the call waits: its parallel fibers may wait as well. */
     let waits = 0
+    /** Whether it waits without a fiber. */
+    let hasLeft = false
     let ended = () => {}
     const rest = () => {
       if (waits++ > 0) return
@@ -283,12 +288,13 @@ const makeCall = <A, B, E, R>(
       holding?.endWaiting()
     }
     const resume = () => {
-      if (waits > 0 && --waits === 0) work()
+      if (!hasLeft && waits > 0 && --waits === 0) work()
     }
     const begin = () => {
       ended = watch.begin(input)
     }
     const end = () => {
+      if (hasLeft) return
       if (waits > 0) work()
       waits = 0
       ended()
@@ -297,19 +303,33 @@ const makeCall = <A, B, E, R>(
     // An interrupted wait does not acquire the slot again: the step does so before it continues.
     const hold = Effect.suspend(() => waits > 0 || holding === undefined ? Effect.void : holding.hold)
     const waiting: Call["waiting"] = (effect) => bracketed(rest, effect, resume, hold)
-    return bracketed(begin, Effect.suspend(() => body(input, { waiting })), end)
+    const leaving: LeaveCall<B, E, R> | undefined = leave === undefined ? undefined : ({ onReady, settle, wait }) => {
+      hasLeft = true
+      const rest = Effect.suspend(() =>
+        Effect.flatMap(Effect.exit(wait), (exit) => {
+          hasLeft = false
+          resume()
+          return Effect.flatMap(
+            Effect.exit(Effect.interruptible(hold)),
+            (held) => Effect.ensuring(settle(Exit.zipRight(held, exit)), Effect.sync(end))
+          )
+        })
+      )
+      leave({ onReady, effect: rest })
+    }
+    return bracketed(begin, Effect.suspend(() => body(input, { waiting }, leaving)), end)
   })
 
 /** Makes calls in parallel; a single one needs no extra fiber. */
 const makeCalls = <A, B, E, R>(
   holding: Holding | undefined,
   inputs: ReadonlyArray<A>,
-  body: (input: A, call: Call) => Effect.Effect<B, E, R>,
+  body: CallBody<A, B, E, R>,
   watch: CallWatch<A> = unwatched
-): Effect.Effect<Array<B>, E, R> => {
-  const make = (input: A) => makeCall(holding, input, body, watch)
-  return inputs.length > 1 ? allOf(inputs.map(make)) : Effect.forEach(inputs, make)
-}
+): Effect.Effect<Array<B>, E, R> =>
+  inputs.length > 1
+    ? allOf(inputs, (input, leave) => makeCall(holding, input, body, watch, leave))
+    : Effect.forEach(inputs, (input) => makeCall(holding, input, body, watch))
 
 /** The slot of an agent without limits, such as a root. */
 export const free: Slot = {

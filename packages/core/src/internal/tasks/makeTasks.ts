@@ -12,7 +12,7 @@ import { makeControl, receive } from "./control.ts"
 import { inboxPoller } from "./inboxPoller.ts"
 import { continueRun, runOfCall } from "./recover.ts"
 import { Recovery } from "./Recovery.ts"
-import { acceptedOf, joinRun, startRun } from "./startRun.ts"
+import { acceptedOf, awaitEnd, joinRun, startRun } from "./startRun.ts"
 import type { TaskServices } from "./TaskServices.ts"
 
 /** Makes the service. */
@@ -28,7 +28,11 @@ export const makeTasks = Effect.gen(function*() {
     inTree(request.parentID, (parent) =>
       Effect.interruptible(recovery.recover(parent)).pipe(
         Effect.zipRight(startRun(request, progress)),
-        Effect.map((task) => ({ accepted: acceptedOf(task), join: joinRun(task, progress) }))
+        Effect.map((task) => ({
+          accepted: acceptedOf(task),
+          join: Effect.suspend(() => joinRun(task, progress)),
+          onEnd: (ring: () => void) => awaitEnd(task, ring)
+        }))
       )).pipe(Effect.uninterruptible, provided)
 
   const run = (request: TaskRequest, progress?: TaskProgress) =>

@@ -201,6 +201,12 @@ export const acceptedOf = ({ row }: RunningTask): Accepted => ({
   runID: row.id
 })
 
+/** Calls back once the run has ended, or does not keep its caller waiting any more. */
+export const awaitEnd = (task: RunningTask, ring: () => void): void => {
+  task.answer = ring
+  if (task.row.background || (task.fiber?.unsafePoll() ?? null) !== null) ring()
+}
+
 /** Waits for the outcome, or until the run is promoted; interruption ends a run that it still waits for. */
 export const joinRun = (
   task: RunningTask,
