@@ -5,7 +5,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import * as Scheduler from "effect/Scheduler"
-import { allOf, type Rest } from "../../src/internal/allOf.ts"
+import { allOf, type Leave, type Rest } from "../../src/internal/allOf.ts"
 
 /** Effects that leave their fibers; `rings` continues them, and `notes` says how they ended. */
 const makeLeavers = () => {
@@ -44,11 +44,15 @@ const makeLeavers = () => {
   return { notes, rest, rings }
 }
 
+type Body = (name: string, leave: Leave<string, string, never>) => Effect.Effect<string, string>
+
+const all = (names: ReadonlyArray<string>, body: Body) => allOf(names, body)
+
 describe("effects in parallel", () => {
   it.effect("continue without being asked twice, and give their results in order", () =>
     Effect.gen(function*() {
       const { notes, rest, rings } = makeLeavers()
-      const fiber = yield* Effect.fork(allOf(["a", "b", "c"], (name, leave) =>
+      const fiber = yield* Effect.fork(all(["a", "b", "c"], (name, leave) =>
         Effect.sync(() => {
           if (name !== "b") leave(rest(name))
           return name
@@ -66,31 +70,31 @@ describe("effects in parallel", () => {
   it.effect("continue at once if nothing is left to wait for", () =>
     Effect.gen(function*() {
       const { rest } = makeLeavers()
-      const all = allOf(["a", "b"], (name, leave) => Effect.sync(() => (leave(rest(name, true)), name)))
-      expect(yield* all).toEqual(["rest of a", "rest of b"])
+      const running = all(["a", "b"], (name, leave) => Effect.sync(() => (leave(rest(name, true)), name)))
+      expect(yield* running).toEqual(["rest of a", "rest of b"])
     }))
 
   it.effect("are interrupted by the first failure, which waits for their ends, even if they have left", () =>
     Effect.gen(function*() {
       const { notes, rest } = makeLeavers()
-      const all = allOf(["a", "b", "c"], (name, leave) => {
+      const running = all(["a", "b", "c"], (name, leave) => {
         if (name === "a") return Effect.sync(() => (leave(rest(name)), name))
         if (name === "b") return Effect.zipRight(Effect.yieldNow(), Effect.fail("failed"))
         return Effect.onInterrupt(Effect.never, () => Effect.sync(() => notes.push("c is interrupted")))
       })
-      const exit = yield* Effect.exit(all)
+      const exit = yield* Effect.exit(running)
       expect(Exit.isFailure(exit) ? [...Cause.failures(exit.cause)] : []).toEqual(["failed"])
       expect(notes.toSorted()).toEqual(["a is interrupted", "c is interrupted"])
     }))
 
   it.effect("fail with the failure of a rest", () =>
     Effect.gen(function*() {
-      const all = allOf(["a", "b"], (name, leave) =>
+      const running = all(["a", "b"], (name, leave) =>
         Effect.sync(() => {
           if (name === "a") leave({ onReady: (ring) => ring(), effect: Effect.fail("failed") })
           return name
         }))
-      expect(yield* Effect.flip(all)).toBe("failed")
+      expect(yield* Effect.flip(running)).toBe("failed")
     }))
 
   it.effect("lose none that has left when they are interrupted, at any operation", () => {
@@ -106,14 +110,14 @@ describe("effects in parallel", () => {
         },
         scheduleTask: (task, priority) => Scheduler.defaultScheduler.scheduleTask(task, priority)
       }
-      const body = (name: string, leave: (rest: Rest<string, string, never>) => void) =>
+      const body: Body = (name, leave) =>
         Effect.uninterruptible(Effect.sync(() => {
           left.push(name)
           leave(rest(name, name === "b"))
           return name
         }))
       return Effect.gen(function*() {
-        const fiber = yield* Effect.fork(allOf(["a", "b", "c"], body))
+        const fiber = yield* Effect.fork(all(["a", "b", "c"], body))
         target = fiber
         // Long after the last operation, they only wait.
         for (let time = 0; time < 20; time++) yield* Effect.yieldNow()

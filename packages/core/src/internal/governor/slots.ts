@@ -5,10 +5,9 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { none as noFiber } from "effect/FiberId"
 import { changeAgents } from "../../Metrics.ts"
-import type { Call, CallWatch, LeaveCall, Slot, SlotLoad, SlotNews } from "../../Slot.ts"
-import { allOf, type Leave } from "../allOf.ts"
-import { bracketed } from "../bracketed.ts"
+import type { CallWatch, Slot, SlotLoad, SlotNews } from "../../Slot.ts"
 import { type FairQueue, makeFairQueue } from "./fairQueue.ts"
+import { type CallBody, makeCalls } from "./slotCalls.ts"
 
 type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
@@ -189,8 +188,11 @@ class Holding {
     return { position, giveUp }
   }
 
-  // Only the waiting is interruptible: other calls wait for the acquisition, so it must finish.
-  readonly hold: Effect.Effect<void> = Effect.uninterruptibleMask((restore) => this.#holdFrom(restore))
+  /** Takes the slot, unless the agent has it. */
+  get hold(): Effect.Effect<void> {
+    // Only the waiting is interruptible: other calls wait for the acquisition, so it must finish.
+    return Effect.uninterruptibleMask((restore) => this.#holdFrom(restore))
+  }
 
   /**
    * The first call that needs the slot requests it, and the others wait for that request. If the first is interrupted,
@@ -260,77 +262,6 @@ class Holding {
   }
 }
 
-const unwatched: CallWatch<unknown> = { begin: () => () => {}, beginWaiting: () => {}, endWaiting: () => {} }
-
-type CallBody<A, B, E, R> = (input: A, call: Call, leave?: LeaveCall<B, E, R>) => Effect.Effect<B, E, R>
-
-/** One call of an agent, which may release the slot while it waits; `holding` is undefined if there is no limit. */
-const makeCall = <A, B, E, R>(
-  holding: Holding | undefined,
-  input: A,
-  body: CallBody<A, B, E, R>,
-  watch: CallWatch<A>,
-  leave?: Leave<B, E, R>
-): Effect.Effect<B, E, R> =>
-  Effect.suspend(() => {
-    /** In how many places the call waits: its parallel fibers may wait as well. */
-    let waits = 0
-    /** Whether it waits without a fiber. */
-    let hasLeft = false
-    let ended = () => {}
-    const rest = () => {
-      if (waits++ > 0) return
-      holding?.beginWaiting()
-      watch.beginWaiting()
-    }
-    const work = () => {
-      watch.endWaiting()
-      holding?.endWaiting()
-    }
-    const resume = () => {
-      if (!hasLeft && waits > 0 && --waits === 0) work()
-    }
-    const begin = () => {
-      ended = watch.begin(input)
-    }
-    const end = () => {
-      if (hasLeft) return
-      if (waits > 0) work()
-      waits = 0
-      ended()
-      holding?.endCall()
-    }
-    // An interrupted wait does not acquire the slot again: the step does so before it continues.
-    const hold = Effect.suspend(() => waits > 0 || holding === undefined ? Effect.void : holding.hold)
-    const waiting: Call["waiting"] = (effect) => bracketed(rest, effect, resume, hold)
-    const leaving: LeaveCall<B, E, R> | undefined = leave === undefined ? undefined : ({ onReady, settle, wait }) => {
-      hasLeft = true
-      const rest = Effect.suspend(() =>
-        Effect.flatMap(Effect.exit(wait), (exit) => {
-          hasLeft = false
-          resume()
-          return Effect.flatMap(
-            Effect.exit(Effect.interruptible(hold)),
-            (held) => Effect.ensuring(settle(Exit.zipRight(held, exit)), Effect.sync(end))
-          )
-        })
-      )
-      leave({ onReady, effect: rest })
-    }
-    return bracketed(begin, Effect.suspend(() => body(input, { waiting }, leaving)), end)
-  })
-
-/** Makes calls in parallel; a single one needs no extra fiber. */
-const makeCalls = <A, B, E, R>(
-  holding: Holding | undefined,
-  inputs: ReadonlyArray<A>,
-  body: CallBody<A, B, E, R>,
-  watch: CallWatch<A> = unwatched
-): Effect.Effect<Array<B>, E, R> =>
-  inputs.length > 1
-    ? allOf(inputs, (input, leave) => makeCall(holding, input, body, watch, leave))
-    : Effect.forEach(inputs, (input) => makeCall(holding, input, body, watch))
-
 /** The slot of an agent without limits, such as a root. */
 export const free: Slot = {
   first: (start) => {
@@ -343,33 +274,57 @@ export const free: Slot = {
   calls: (inputs, body, watch) => makeCalls(undefined, inputs, body, watch)
 }
 
-/** A slot for an agent below a root, taken from a pool. */
-export const makeSlot = (pool: ReturnType<typeof makePool>, rootID: SessionID, news: SlotNews): Slot => {
-  const holding = new Holding(pool, rootID, news)
-  const give = Effect.sync(() => holding.give())
-  return {
-    first: (start, next) => holding.first(start, next),
-    isWaiting: () => holding.isWaiting,
-    work: (effect) =>
+/** A slot that an agent below a root takes from a pool. A class, because there is one for each run that waits. */
+class PoolSlot implements Slot {
+  readonly #holding: Holding
+
+  constructor(holding: Holding) {
+    this.#holding = holding
+  }
+
+  first(start: () => void, news?: SlotNews): ReturnType<Slot["first"]> {
+    return this.#holding.first(start, news)
+  }
+
+  isWaiting(): boolean {
+    return this.#holding.isWaiting
+  }
+
+  work<A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
+    const holding = this.#holding
+    return Effect.suspend(() => {
+      holding.beginWork()
+      return Effect.ensuring(Effect.zipRight(holding.hold, effect), Effect.sync(() => holding.give()))
+    })
+  }
+
+  away<A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
+    const holding = this.#holding
+    return Effect.uninterruptibleMask((restore) =>
       Effect.suspend(() => {
-        holding.beginWork()
-        return Effect.ensuring(Effect.zipRight(holding.hold, effect), give)
-      }),
-    away: (effect) =>
-      Effect.uninterruptibleMask((restore) =>
-        Effect.suspend(() => {
-          if (!holding.holds) return restore(effect)
-          holding.give()
-          return Effect.flatMap(
-            Effect.exit(restore(effect)),
-            (exit) => Exit.isInterrupted(exit) ? exit : Effect.zipRight(restore(holding.hold), exit)
-          )
-        })
-      ),
-    calls: (inputs, body, watch) =>
-      Effect.suspend(() => {
-        holding.beginCalls(inputs.length)
-        return Effect.zipLeft(makeCalls(holding, inputs, body, watch), holding.hold)
+        if (!holding.holds) return restore(effect)
+        holding.give()
+        return Effect.flatMap(
+          Effect.exit(restore(effect)),
+          (exit) => Exit.isInterrupted(exit) ? exit : Effect.zipRight(restore(holding.hold), exit)
+        )
       })
+    )
+  }
+
+  calls<A, B, E, R>(
+    inputs: ReadonlyArray<A>,
+    body: CallBody<A, B, E, R>,
+    watch?: CallWatch<A>
+  ): Effect.Effect<Array<B>, E, R> {
+    const holding = this.#holding
+    return Effect.suspend(() => {
+      holding.beginCalls(inputs.length)
+      return Effect.zipLeft(makeCalls(holding, inputs, body, watch), holding.hold)
+    })
   }
 }
+
+/** A slot for an agent below a root, taken from a pool. */
+export const makeSlot = (pool: ReturnType<typeof makePool>, rootID: SessionID, news: SlotNews): Slot =>
+  new PoolSlot(new Holding(pool, rootID, news))

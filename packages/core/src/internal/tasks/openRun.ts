@@ -31,12 +31,14 @@ import { termsFor } from "./terms.ts"
 const defaultTimeout = 30 * 60_000
 
 /** What a subagent may not do unless its own definition has a rule for it. */
-const reserved = ["todowrite", "todoread", "task"] as const
+const reserved: Ruleset = ["todowrite", "todoread", "task"].map((permission) => ({
+  permission,
+  pattern: "*",
+  action: "deny"
+}))
 
 const childRules = (agent: AgentInfo): Ruleset =>
-  reserved
-    .filter((key) => !agent.permission.some((rule) => rule.permission === key))
-    .map((permission) => ({ permission, pattern: "*", action: "deny" }))
+  reserved.filter(({ permission }) => !agent.permission.some((rule) => rule.permission === permission))
 
 /** An isolated task does not touch the tree of its caller. */
 const apartFrom = ({ info }: Live): Ruleset =>
