@@ -3,6 +3,7 @@ import type { SummaryRow } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import type { ToolPart } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
+import * as Runtime from "effect/Runtime"
 import { Bus } from "../../Bus.ts"
 
 /** The minimum interval of progress reports, in milliseconds. */
@@ -31,22 +32,30 @@ export const withSummary = <A, E, R>(
 ): Effect.Effect<A, E, R | Bus> =>
   Effect.scoped(Effect.gen(function*() {
     const bus = yield* Bus
+    const scope = yield* Effect.scope
+    const runtime = yield* Effect.runtime<never>()
     const rows = new Map<string, SummaryRow>()
-    const changed = yield* Effect.makeLatch()
+    let isTold = true
+    let isTelling = false
+    const telling: Effect.Effect<void> = Effect.suspend(() => {
+      if (isTold) {
+        isTelling = false
+        return Effect.void
+      }
+      isTold = true
+      return Effect.zipRight(Effect.zipRight(tell(sortRows(rows.values())), Effect.sleep(every)), telling)
+    })
     yield* bus.listen({ sessionID, deltas: false }, (event) => {
       if (event.type !== "message.part.updated" || event.properties.part.type !== "tool") return
       const row = rowOf(event.properties.part)
       if (row === undefined) return
       rows.set(row.id, row)
-      changed.unsafeOpen()
+      isTold = false
+      // A subagent that waits for its model has no fiber for this.
+      if (isTelling) return
+      isTelling = true
+      Runtime.runFork(runtime)(telling, { scope, immediate: false })
     })
-    yield* Effect.forkScoped(Effect.forever(
-      changed.await.pipe(
-        Effect.zipRight(changed.close),
-        Effect.zipRight(Effect.suspend(() => tell(sortRows(rows.values())))),
-        Effect.zipRight(Effect.sleep(every))
-      )
-    ))
     // The last change may be newer than the last report.
     return yield* Effect.ensuring(
       effect,
