@@ -27,6 +27,7 @@ import {
 } from "./internal/requests.ts"
 import type { Sent } from "./internal/sent.ts"
 import { makeSignatureCheck, type SignatureCheck, signed } from "./internal/signature.ts"
+import { isThere, makeSilence } from "./internal/silence.ts"
 import { makeToDirectory } from "./internal/toDirectory.ts"
 
 /** What a server needs to be a runner of a cluster. */
@@ -72,7 +73,7 @@ export const makeForwarding = Effect.fnUntraced(function*({ largestBody }: { rea
   const run = yield* FiberSet.makeRuntime<SessionStorage>()
   const signatureOf = (target: string, sent: Sent) => signed(cluster.secret, target, cluster.time(), sent)
   const { isBody, isSigned } = makeSignatureCheck(cluster)
-  const follow = makeFollow(cluster, signatureOf)
+  const follow = makeFollow(cluster, signatureOf, yield* makeSilence(isThere))
   const askAll = makeAskAll(cluster, signatureOf, largestBody)
   const toDirectory = yield* makeToDirectory(cluster, signatureOf, largestBody)
   const watch = yield* makeLocalStreams(cluster)

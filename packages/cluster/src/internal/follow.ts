@@ -21,6 +21,9 @@ const pause = "200 millis"
 /** How often a request is sent at most: a takeover needs some seconds. */
 const most = 100
 
+/** Why there is no answer yet; `silent` if the runner answers nothing at all. */
+type Lost = Exclude<Outcome, "answered"> | "silent"
+
 /** Where a tree in which nobody works goes. Prefers a runner with room; without one, it waits at one that may have it. */
 const makeFreeTarget = (cluster: typeof Cluster.Service) =>
   Effect.fnUntraced(function*(rootID: SessionID, sent: Sent) {
@@ -42,10 +45,28 @@ const makeFreeTarget = (cluster: typeof Cluster.Service) =>
 const refusedText = (target: string): string =>
   `The server ${target}, which holds this session, does not accept requests of this one. Give both the same --cluster-secret-file and the same version of Skein, and reach both at the address that \`skein cluster status\` shows.`
 
-/** Makes the function that sends requests on until they are answered. */
+const lostText =
+  "The server of this session went away. It is not known whether it did what you asked: look before you repeat it."
+
+const silentText = (target: string): string =>
+  `The server ${target}, which holds this session, does not answer this one, although both reach the database. Look whether the network between their machines is cut, then try again.`
+
+const unknownText = (target: string): string =>
+  `The server ${target}, which holds this session, stopped answering. It is not known whether it did what you asked: look before you repeat it.`
+
+/** The problem that ends a request; undefined if it is sent once more. */
+const problemOf = (outcome: Lost, target: string, sent: Sent): readonly [title: string, detail: string] | undefined => {
+  if (outcome === "refused") return ["RunnerRefused", refusedText(target)]
+  const isUnknown = outcome === "broken" || outcome === "silent"
+  if (!isUnknown || isRepeatable(sent)) return undefined
+  return ["RunnerLost", outcome === "silent" ? unknownText(target) : lostText]
+}
+
+/** Makes the function that sends requests on until they are answered. `silent` ends once a runner answers nothing. */
 export const makeFollow = (
   cluster: typeof Cluster.Service,
-  signatureOf: (target: string, sent: Sent) => string
+  signatureOf: (target: string, sent: Sent) => string,
+  silent: (target: string) => Effect.Effect<void>
 ) => {
   /**
    * Ends when a tree is no longer with a runner. An answer that has begun continues while nobody else works in the tree. A
@@ -102,23 +123,21 @@ export const makeFollow = (
       // This runner is here, and says itself when another one works in the tree.
       const outcome = yield* target === cluster.url
         ? answered
-        : Effect.raceFirst(
+        : Effect.raceAll([
           answered,
-          Effect.as(moved(rootID, target, response, holder !== target), "broken" satisfies Outcome)
-        )
+          Effect.as(moved(rootID, target, response, holder !== target), "broken" satisfies Lost),
+          Effect.as(silent(target), "silent" satisfies Lost)
+        ])
       if (outcome === "answered") return
       // A client of events connects again, and continues after the last one that it got.
       if (response.headersSent) return void response.destroy()
-      if (outcome === "refused") return refuse(response, 503, "RunnerRefused", refusedText(target))
-      if (outcome === "broken" && !isRepeatable(sent)) {
-        return refuse(
-          response,
-          503,
-          "RunnerLost",
-          "The server of this session went away. It is not known whether it did what you asked: look before you repeat it."
-        )
-      }
+      const problem = problemOf(outcome, target, sent)
+      if (problem !== undefined) return refuse(response, 503, ...problem)
       yield* Effect.sleep(pause)
+      // It holds the tree all the same, and would stay silent the next time.
+      if (outcome === "silent" && (yield* cluster.holder(rootID)) === target) {
+        return refuse(response, 503, "NoRunner", silentText(target))
+      }
     }
     refuse(response, 503, "NoRunner", "No server could answer for this session. Try again in a moment.")
   })
