@@ -131,6 +131,25 @@ describe("a run through a server", () => {
 })
 
 describe("a server in the middle of a run", () => {
+  it("that is started again with another token ends the run, which says so", async () => {
+    const llm = await model(() => ({ text: "so far", hangs: true }))
+    const at = place({ llm: llm.url })
+    const file = join(at.home, "token")
+    const token = (letter: string) => writeFileSync(file, letter.repeat(64), { mode: 0o600 })
+    token("a")
+    const first = await serve(at, ["--token-file", file])
+    const running = at.start(["run", ...gpt, `--attach=${first.url}`, "Go"], { env: { SKEIN_TOKEN: first.token } })
+    await llm.asked(1)
+    first.child.kill("SIGKILL")
+    await first.ended
+    token("b")
+    await serve(at, ["--token-file", file, "--port", new URL(first.url).port])
+    const { code, stderr } = await running.ended
+    expect(code).toBe(1)
+    expect(stderr).toContain(`The server at ${first.url} has another token by now`)
+    expect(stderr).toContain("SKEIN_TOKEN")
+  })
+
   it("that is killed and restarted continues the turn, and the run ends with its answer", async () => {
     let isCut = false
     const llm = await model(({ user }) =>
@@ -235,7 +254,10 @@ describe("the server that a command finds", () => {
     const later = await attach(`http://127.0.0.1:1,${server.url}`, { SKEIN_TOKEN: server.token })
     expect(later).toMatchObject({ code: 0, stderr: expect.stringContaining(`server: ${server.url} `) })
     const none = await attach(`http://127.0.0.1:1,${server.url}`, { SKEIN_TOKEN: "f".repeat(64) })
-    expect([none.code, none.stderr]).toEqual([2, expect.stringMatching(/No server answers .*No Skein server that has/)])
+    expect([none.code, none.stderr]).toEqual([
+      2,
+      expect.stringMatching(/No server answers .* has another token\. Set SKEIN_TOKEN/)
+    ])
     const wrong = await attach(server.url, { SKEIN_TOKEN: "f".repeat(64) })
     expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("the token was not sent") })
     expect(await attach("http://127.0.0.1:1")).toMatchObject({

@@ -9,14 +9,16 @@ import type * as Scope from "effect/Scope"
 import type { BackendError } from "./BackendError.ts"
 
 /**
- * The state of the connection to the backend: lost or restored. The server may also report that its storage does not answer,
- * so that the server waits for it, or that it answers again.
+ * The state of the connection to the backend: lost or restored, or refused because the server has another token. The server may also report that its
+ * storage does not answer, so that the server waits for it, or that it answers again.
  */
-export type Connection = "lost" | "back" | "storage away" | "storage back"
+export type Connection = "lost" | "refused" | "back" | "storage away" | "storage back"
 
 /** What people read about the connection. */
 export const connectionTexts: Readonly<Record<Connection, string>> = {
   "lost": "The connection to the server is lost. Trying again …",
+  "refused":
+    "The server has another token by now. Start this program again with SKEIN_TOKEN set to it, or unset to take the one of the server's file.",
   "back": "The server is there again.",
   "storage away": "The storage of the server does not answer. The server waits for it and then continues.",
   "storage back": "The storage of the server answers again."

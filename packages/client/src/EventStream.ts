@@ -27,9 +27,9 @@ export type Streamed =
 export interface StreamOptions extends ClientOptions {
   /**
    * Finds the server before each connection, because a restarted one has another port and token. Nothing is sent while
-   * there is none.
+   * there is none. If it fails, so does the stream.
    */
-  readonly locate?: Effect.Effect<Option.Option<ClientOptions>>
+  readonly locate?: Effect.Effect<Option.Option<ClientOptions>, StreamRefused>
   /** Types of events to skip; they are not even decoded. */
   readonly without?: ReadonlySet<string>
   /** Runs each time a connection breaks, or cannot be made. */

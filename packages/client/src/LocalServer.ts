@@ -35,9 +35,9 @@ const isProof = (answer: string, expected: string): boolean =>
 export class NotProven extends Schema.TaggedError<NotProven>()("NotProven", {
   /**
    * `foreign_host`: a server does not know the URL as its own. `redirected`: the URL leads to another one.
-   * `unreachable`: no connection. `stranger`: anything else, such as another token.
+   * `unreachable`: no connection. `other_token`: a server answers, and has another token. `stranger`: anything else.
    */
-  reason: Schema.Literal("foreign_host", "redirected", "unreachable", "stranger"),
+  reason: Schema.Literal("foreign_host", "other_token", "redirected", "unreachable", "stranger"),
   /** The system's code, such as `ECONNREFUSED`, or the status that a proxy answers with, if there is one. */
   code: Schema.optional(Schema.String)
 }) {}
@@ -70,7 +70,7 @@ export const prove = (
     if (isForeignHost(body)) return yield* new NotProven({ reason: "foreign_host" })
     const { answer, version } = yield* Schema.decodeUnknown(HandshakeAnswer)(body)
     const expected = createHmac("sha256", token).update(handshakeText(question, version)).digest("hex")
-    return isProof(answer, expected) ? version : yield* stranger
+    return isProof(answer, expected) ? version : yield* new NotProven({ reason: "other_token" })
   }).pipe(
     // A redirect leads to another address than the one that was asked about.
     Effect.provideService(FetchHttpClient.RequestInit, { redirect: "error" }),

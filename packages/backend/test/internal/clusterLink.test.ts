@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import * as TestClock from "effect/TestClock"
 import { createHmac } from "node:crypto"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -46,7 +47,7 @@ const leaving = (reason: "cut" | "refused") => ({
 })
 
 /** A server that proves to have its token, says who is in its cluster, and answers a request for ids with its name. */
-const serving = (token: string, name: string, others: ReadonlyArray<string> = []) => {
+const serving = (token: string, name: string, others: ReadonlyArray<string> = [], at = 0) => {
   const asked: Array<string> = []
   const tokens = new Set<string>()
   let refusal: object | undefined
@@ -79,7 +80,7 @@ const serving = (token: string, name: string, others: ReadonlyArray<string> = []
     })
   )
   return Effect.acquireRelease(
-    Effect.map(listening(0), () => {
+    Effect.map(listening(at), () => {
       const { port } = server.address() as AddressInfo
       return {
         url: `http://127.0.0.1:${port}`,
@@ -157,6 +158,34 @@ it.scopedLive("waits for its own server longer than usual while the turn may con
     expect((yield* Fiber.join(waiting)).items).toEqual(["first"])
     yield* Effect.zipRight(first.close, third.close)
     expect(yield* Effect.flip(call("waits for a turn"))).toMatchObject({ _tag: "ServerGone" })
+  }).pipe(Effect.provide(FetchHttpClient.layer)))
+
+it.scoped("ends soon, and says why, once its own server has another token", () =>
+  Effect.gen(function*() {
+    const first = yield* serving("secret", "first")
+    const target = { url: first.url, token: secret, version: "1" }
+    let looks = 0
+    const locate = Effect.sync(() => {
+      looks++
+      return Option.none()
+    })
+    const link = yield* makeLink({ server: target, locate, patience: 3_600_000 })
+    yield* first.close
+    const waiting = yield* Effect.fork(Effect.flip(link.call("waits for a turn", ({ server }) => server.ids(ids))))
+    const turn = Effect.promise(() => new Promise<void>((resume) => setImmediate(resume)))
+    const pass = Effect.zipRight(TestClock.adjust("50 millis"), turn)
+    yield* Effect.repeat(pass, { until: () => looks > 0 })
+    const following = yield* Effect.fork(Effect.flip(Effect.forever(Effect.delay(link.locate, "250 millis"))))
+    const second = yield* serving("another", "second", [], Number(new URL(first.url).port))
+    const polled = Effect.zip(Fiber.poll(waiting), Fiber.poll(following))
+    yield* Effect.repeat(pass, { until: () => Effect.map(polled, (each) => each.every(Option.isSome)) })
+    for (const error of [yield* Fiber.join(waiting), yield* Fiber.join(following)]) {
+      expect(error).toMatchObject({
+        _tag: "ServerRefused",
+        message: expect.stringContaining(`The server at ${first.url} has another token by now`)
+      })
+    }
+    expect(second.tokens.size).toBe(0)
   }).pipe(Effect.provide(FetchHttpClient.layer)))
 
 it.scopedLive("sends again what a stopping server has refused, and what may be sent again", () =>

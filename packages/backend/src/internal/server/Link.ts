@@ -44,8 +44,11 @@ export interface Link extends Pick<Connection, "isThere" | "where"> {
   readonly call: Call
   /** Learns until the scope closes which other servers are in the cluster. */
   readonly learning: Effect.Effect<void, never, Scope.Scope>
-  /** Finds the server again, or another one of its cluster; none while no server proves to have the token. */
-  readonly locate: Effect.Effect<Option.Option<SkeinClient.ClientOptions>>
+  /**
+   * Finds the server again, or another one of its cluster; none while no server proves to have the token. Fails once it is
+   * known that the server has another one.
+   */
+  readonly locate: Effect.Effect<Option.Option<SkeinClient.ClientOptions>, BackendError>
   /** How long a server may be unreachable, in milliseconds. */
   readonly patience: number
 }
@@ -98,6 +101,7 @@ const makeCall = (
           continue
         }
         lost()
+        if (failed.isFinal === true && failed.error !== undefined) return yield* Effect.fail(failed.error)
         if (again === "is sent once" && !failed.loss.isUnsent) return yield* Effect.fail(unsure(where()))
         const now = yield* Clock.currentTimeMillis
         const least = failed.isReached === true ? lasting.proven : lasting.unknown
@@ -125,7 +129,7 @@ const kept = (learn: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scop
 export const makeLink = Effect.fnUntraced(function*(options: ServerOptions) {
   const { locate, patience = usualPatience } = options
   const connection = yield* makeConnection(options)
-  const { isThere, learn, relocate, where } = connection
+  const { isThere, learn, refusal, relocate, where } = connection
   const call = makeCall(connection, { locate, patience })
   const learning = kept(learn)
   return {
@@ -134,7 +138,11 @@ export const makeLink = Effect.fnUntraced(function*(options: ServerOptions) {
       again === "waits for a turn" ? Effect.scoped(Effect.zipRight(learning, call(again, use))) : call(again, use),
     learning,
     isThere,
-    locate: Effect.map(relocate, (isFound) => isFound ? Option.some(where()) : Option.none()),
+    locate: Effect.flatMap(relocate, (isFound) =>
+      isFound ? Effect.succeedSome(where()) : Effect.flatMap(
+        refusal,
+        Option.match({ onNone: () => Effect.succeedNone, onSome: (error) => Effect.fail(error) })
+      )),
     patience
   } satisfies Link
 })

@@ -2,6 +2,7 @@
 import type * as HttpClient from "@effect/platform/HttpClient"
 import * as LocalServer from "@skein/client/LocalServer"
 import * as SkeinClient from "@skein/client/SkeinClient"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
@@ -15,6 +16,8 @@ import { makePeers } from "./peers.ts"
 export interface Unanswered {
   readonly loss: Loss
   readonly error?: BackendError
+  /** Whether no later try will get an answer. */
+  readonly isFinal?: boolean
   /** Whether a server had just proved its identity when the request was sent. */
   readonly isReached?: boolean
 }
@@ -33,6 +36,8 @@ export interface Connection {
   ) => Effect.Effect<Either.Either<A, BackendError | StorageAway | Unanswered>>
   /** Finds the server again, or else another one of its cluster, and returns whether that was found. */
   readonly relocate: Effect.Effect<boolean>
+  /** Why no server that was not found will be found: the one at the address has had another token for a while. */
+  readonly refusal: Effect.Effect<Option.Option<BackendError>>
   /** Goes to another server of its cluster whose storage answers, if there is one. */
   readonly evade: Effect.Effect<void>
   /** From now on the server has to prove its identity before it is asked. */
@@ -44,6 +49,19 @@ export interface Connection {
   /** Whether any server of the cluster runs. */
   readonly isAnyThere: Effect.Effect<boolean>
 }
+
+/**
+ * For how long a server must have another token until that counts, in milliseconds: one that was started again says in its
+ * file which one it has, a moment after it answers.
+ */
+const settling = 2_000
+
+const otherToken = ({ url }: ServerTarget): BackendError =>
+  failure(
+    "ServerRefused",
+    `The server at ${url} has another token by now, so this program can no longer use it. Start this program again with SKEIN_TOKEN set to the new token, or unset to take the one of the server's file. What the server was asked before continues there.`,
+    { reason: "token" }
+  )
 
 const refusedToken = ({ url }: ServerTarget): BackendError =>
   failure(
@@ -75,6 +93,23 @@ const meaningOf = (
   return loss === undefined ? odd(target, error) : { loss }
 }
 
+/** Makes the question whether the server at the address has had another token for a while. */
+const makeRefusal = (where: () => ServerTarget) => {
+  /** Since when it is known to have one. */
+  let since: number | undefined
+  return Effect.gen(function*() {
+    const target = where()
+    const why = yield* Effect.either(LocalServer.prove({ url: target.url, token: Redacted.value(target.token) }))
+    if (Either.isRight(why) || why.left.reason !== "other_token") {
+      since = undefined
+      return Option.none<BackendError>()
+    }
+    const now = yield* Clock.currentTimeMillis
+    since ??= now
+    return now - since < settling ? Option.none<BackendError>() : Option.some(otherToken(target))
+  })
+}
+
 /** Makes it. */
 export const makeConnection = Effect.fnUntraced(function*(
   { locate, others = [], server }: Pick<ServerOptions, "locate" | "others" | "server">
@@ -104,6 +139,13 @@ export const makeConnection = Effect.fnUntraced(function*(
     return true
   }).pipe(Effect.provide(services))
 
+  const refusal = Effect.provide(makeRefusal(() => target), services)
+
+  const unlocated = Effect.map(refusal, (error): Unanswered => ({
+    loss: { isUnsent: true },
+    ...(Option.isSome(error) ? { error: error.value, isFinal: true } : {})
+  }))
+
   const evade: Effect.Effect<void> = Effect.suspend(() =>
     locate === undefined
       ? Effect.void
@@ -115,7 +157,7 @@ export const makeConnection = Effect.fnUntraced(function*(
     attempt: (use) =>
       Effect.gen(function*() {
         const isReached = !isProven
-        if (isReached && !(yield* relocate)) return Either.left({ loss: { isUnsent: true } })
+        if (isReached && !(yield* relocate)) return Either.left(yield* unlocated)
         return yield* Effect.either(
           Effect.mapError(
             Effect.suspend(() => use(client)),
@@ -127,6 +169,7 @@ export const makeConnection = Effect.fnUntraced(function*(
         )
       }),
     relocate,
+    refusal,
     evade,
     lost: () => void (isProven = locate === undefined),
     // Nothing is to be learned from a server that is away, or that another program may have replaced.

@@ -5,10 +5,12 @@ import type { SkeinClient } from "@skein/client/SkeinClient"
 import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import type { TreeSnapshot } from "@skein/domain/TreeSnapshot"
+import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { BackendError } from "../../BackendError.ts"
 import type { Connection, Watcher, Watching } from "../../Watching.ts"
@@ -86,6 +88,15 @@ const positionOf = (id: SessionID) => ({ sessions }: SkeinClient) => sessions.po
 const brokenAt = ({ isThere }: Link, watch: Watch): Effect.Effect<void> =>
   Effect.map(isThere, (is) => is ? undefined : watch.connected("lost"))
 
+const isRefused = (cause: Cause.Cause<BackendError>): boolean =>
+  Option.exists(Cause.failureOption(cause), (error) => "reason" in error && error.reason === "token")
+
+/** What the end of a stream means. */
+const refused = (error: EventStream.StreamRefused | BackendError): BackendError =>
+  error._tag === "StreamRefused"
+    ? failure("ServerRefused", error.message, { reason: error.status === 401 ? "token" : undefined })
+    : error
+
 /** Makes them. */
 export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpClient>): ServerWatching => {
   const watches = new Map<Watch, SessionID>()
@@ -104,7 +115,7 @@ export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpCl
     const streaming = (after: number): Effect.Effect<void, EventStream.StreamRefused | BackendError> =>
       EventStream.events({
         ...link.where(),
-        locate: link.locate,
+        locate: Effect.mapError(link.locate, ({ message }) => new EventStream.StreamRefused({ status: 401, message })),
         session: rootID,
         from: String(after),
         ...(watcher.deltas === false ? { without: deltas } : {}),
@@ -126,14 +137,13 @@ export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpCl
           })
         )
       )
-    const refused = (error: EventStream.StreamRefused | BackendError): BackendError =>
-      error._tag === "StreamRefused" ? failure("ServerRefused", error.message) : error
     yield* Effect.forkScoped(
       Effect.onExit(Effect.mapError(streaming(from), refused), (exit) =>
         Effect.sync(() => {
+          if (Exit.isSuccess(exit)) return
           // A watcher that stops has lost nothing.
-          if (!Exit.isInterrupted(exit)) watch.connected("lost")
-          if (Exit.isFailure(exit)) Deferred.unsafeDone(opened, Exit.failCause(exit.cause))
+          if (!Exit.isInterrupted(exit)) watch.connected(isRefused(exit.cause) ? "refused" : "lost")
+          Deferred.unsafeDone(opened, Exit.failCause(exit.cause))
         }))
     )
     yield* Deferred.await(opened)

@@ -101,6 +101,8 @@ const whyUnproven = (url: string, { code, reason }: LocalServer.NotProven): stri
             ? " If it listens on an address that is not of loopback, as behind `ssh -L`, give --attach that one instead."
             : ""
         } The token was not sent.`
+    case "other_token":
+      return `The server at ${url} has another token. Set SKEIN_TOKEN to the one that it was started with, or leave it unset if \`skein serve\` runs as your user on this machine; the token was not sent.`
     case "redirected":
       return `${url} leads to another address. Give --attach that one; the token was not sent.`
     case "unreachable":
@@ -108,7 +110,7 @@ const whyUnproven = (url: string, { code, reason }: LocalServer.NotProven): stri
         url.startsWith("https:") ? " and its certificate (NODE_EXTRA_CA_CERTS names a file of your own authority)" : ""
       }; the token was not sent.`
     case "stranger":
-      return `No Skein server that has the token answers at ${url}. Check the URL, SKEIN_TOKEN and the version of the server; the token was not sent.`
+      return `No Skein server answers at ${url}. Check the URL and the version of the server; the token was not sent.`
   }
 }
 

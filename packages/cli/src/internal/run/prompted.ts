@@ -148,6 +148,8 @@ const watcherOf = Effect.fnUntraced(function*(
         `The connection to the server at ${url} is lost. Reconnecting to it, or to a server of its cluster with the same --token-file; the turn continues.`
       )
     }
+    // The run ends, and says why.
+    if (now === "refused") return
     if (now !== "back") return presenter.note(connectionTexts[now])
     // A server that was started again, or another one of its cluster.
     presenter.note(`Connected to the server again.${url === lostUrl ? "" : ` It is ${url} now.`}`)
