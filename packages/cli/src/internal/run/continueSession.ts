@@ -36,10 +36,14 @@ export const continueSession = Effect.fnUntraced(function*(
 ) {
   const { sessions } = yield* Backend
   yield* sessions.resume(before.id)
-  const last = yield* sessions.rest(before.id)
+  const rested = yield* Effect.either(sessions.rest(before.id))
   if (before.id !== before.rootID) yield* Effect.exit(sessions.rest(before.rootID))
-  if (last !== undefined) return yield* withUsage(last, before)
   const { turn } = yield* sessions.get(before.id)
+  // A server that knows the session from before answers with the turn that had ended already.
+  if (turn?.ended === undefined || turn.ended.at !== before.turn?.ended?.at) {
+    const last = yield* rested
+    if (last !== undefined) return yield* withUsage(last, before)
+  }
   if (turn?.ended !== undefined && turn.ended.how !== "completed") {
     const prompt = Effect.flatMap(
       sessions.prompt(before.id, {
