@@ -130,6 +130,20 @@ describe("a run through a server", () => {
   )
 })
 
+it("the command with which a run is said to continue reaches its server as printed", async () => {
+  let isOver = false
+  const llm = await model(() => isOver ? "the answer" : { status: 400, message: "no such thing" })
+  const at = place({ llm: llm.url })
+  const { token, url } = await serve(at)
+  const from = place({ llm: llm.url })
+  const env = { SKEIN_TOKEN: token }
+  const { code, stderr } = await from.run(["run", ...gpt, `--attach=${url}`, "--dir", at.project, "Go"], { env })
+  expect(code).toBe(1)
+  const [, command = ""] = /Continue with `skein ([^`]+)`/.exec(stderr) ?? []
+  isOver = true
+  expect(await from.run(command.split(" "), { env })).toMatchObject({ code: 0, stdout: "the answer\n" })
+})
+
 describe("a server in the middle of a run", () => {
   it("that is started again with another token ends the run, which says so", async () => {
     const llm = await model(() => ({ text: "so far", hangs: true }))

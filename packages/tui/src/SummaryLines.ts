@@ -43,10 +43,10 @@ const fileLine = (files: ReadonlyArray<string>): ReadonlyArray<string> => {
 }
 
 /** How to continue. If something went wrong, the line about that says it instead. */
-const sessionLine = ({ error, outcome, sessionID }: Ended): ReadonlyArray<string> => {
+const sessionLine = ({ error, outcome, sessionID }: Ended, way: string): ReadonlyArray<string> => {
   if (sessionID === undefined) return []
   const next = error === undefined || (outcome === "denied" && error.tag !== "denied")
-    ? `, continue with: skein run -s ${sessionID} "…"`
+    ? `, continue with: skein run -s ${sessionID}${way} "…"`
     : ""
   return [`session ${sessionID}${next}`]
 }
@@ -58,10 +58,12 @@ const sessionLine = ({ error, outcome, sessionID }: Ended): ReadonlyArray<string
 export const summaryLines = (
   tree: AgentTree,
   result: Ended,
-  { files, now, reported }: {
+  { files, now, reported, way = "" }: {
     readonly files: ReadonlyArray<string>
     readonly now: number
     readonly reported: ReadonlySet<SessionID>
+    /** The flags with which `skein run` reaches the session, each after a space. */
+    readonly way?: string
   }
 ): ReadonlyArray<string> => {
   const { counted, failed } = taskLines(tree, reported)
@@ -77,6 +79,6 @@ export const summaryLines = (
       ...counted
     ].join(" · "),
     ...fileLine(files),
-    ...sessionLine(result)
+    ...sessionLine(result, way)
   ]
 }

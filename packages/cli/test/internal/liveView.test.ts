@@ -67,8 +67,8 @@ it("a person who said no is told that this ended the turn", () => {
     tell("permission.replied", { id, reply: "reject" })
   }
   const result = { outcome: "denied", sessionID: "ses_1", error: { tag: "denied", message: "x" } } as RunResult
-  const asked = { auto: false, canAsk: true, onTerminal: true, readerIsGone: false }
+  const asked = { auto: false, canAsk: true, onTerminal: true, readerIsGone: false, way: " --db 'my db'" }
   expect(closingLines(result, denials, asked)).toEqual([
-    "skein: You said no to 2 calls, so the turn ended. Continue with: skein run -s ses_1 \"…\""
+    "skein: You said no to 2 calls, so the turn ended. Continue with: skein run -s ses_1 --db 'my db' \"…\""
   ])
 })

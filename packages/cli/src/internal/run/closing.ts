@@ -7,12 +7,12 @@ import type { RunResult } from "./result.ts"
 /** The flag that sets a new budget. */
 const budgetFlags: Readonly<Record<string, string>> = { tokens: " --budget-tokens N", usd: " --budget-usd USD" }
 
-/** How to continue a session that did not finish. */
-const resume = ({ error, outcome, sessionID, stored }: RunResult): string => {
+/** How to continue a session that did not finish; `way` are the flags that reach it. */
+const resume = ({ error, outcome, sessionID, stored }: RunResult, way: string): string => {
   if (sessionID === undefined || stored === false || outcome === "denied") return ""
   return error?.tag === "held" || outcome === "left"
-    ? ` See its progress with \`skein sessions show ${sessionID}\`.`
-    : ` Continue with \`skein sessions resume ${sessionID}${budgetFlags[error?.which ?? ""] ?? ""}\`.${
+    ? ` See its progress with \`skein sessions show ${sessionID}${way}\`.`
+    : ` Continue with \`skein sessions resume ${sessionID}${way}${budgetFlags[error?.which ?? ""] ?? ""}\`.${
       outcome === "stopped" ? " It asks the agent to continue; stopped tasks stay stopped." : ""
     }`
 }
@@ -41,21 +41,24 @@ const advice = ({ auto, canAsk, onTerminal }: Asked): string => {
 }
 
 /** The tasks that --no-wait interrupted, and how to continue them. */
-const interruptedLines = ({ interrupted = [], sessionID, stored }: RunResult): ReadonlyArray<string> =>
+const interruptedLines = (
+  { interrupted = [], sessionID, stored }: RunResult,
+  way: string
+): ReadonlyArray<string> =>
   interrupted.length === 0 || stored === false || sessionID === undefined ? [] : [
     ...interrupted.map(({ agent, description, task_id }) =>
       errorLine(`The background task ${JSON.stringify(escapeLine(description))} (${task_id}, ${agent}) is interrupted.`)
     ),
-    errorLine(`Continue with \`skein sessions resume ${sessionID}\`, or with the next prompt in this session.`)
+    errorLine(`Continue with \`skein sessions resume ${sessionID}${way}\`, or with the next prompt in this session.`)
   ]
 
 /** The tasks that continue on a server. */
-const continuingLines = ({ continuing = [] }: RunResult): ReadonlyArray<string> =>
+const continuingLines = ({ continuing = [] }: RunResult, way: string): ReadonlyArray<string> =>
   continuing.map(({ agent, description, task_id }) =>
     errorLine(
       `The background task ${
         JSON.stringify(escapeLine(description))
-      } (${task_id}, ${agent}) continues on the server. Wait for it with \`skein tasks wait ${task_id}\`.`
+      } (${task_id}, ${agent}) continues on the server. Wait for it with \`skein tasks wait ${task_id}${way}\`.`
     )
   )
 
@@ -74,17 +77,22 @@ const cutLines = ({ error, finish, outcome }: RunResult): ReadonlyArray<string> 
 export const closingLines = (
   result: RunResult,
   denials: Denials,
-  asked: Asked & { readonly readerIsGone: boolean }
+  asked: Asked & {
+    readonly readerIsGone: boolean
+    /** The flags with which other commands reach the session. */
+    readonly way: string
+  }
 ): ReadonlyArray<string> => {
   if (asked.readerIsGone) return []
+  const { way } = asked
   if (result.error?.tag === "denied" && asked.canAsk && denials.count > 0 && result.sessionID !== undefined) {
     const calls = `${denials.count} ${denials.count === 1 ? "call" : "calls"}`
-    const next = result.stored === false ? "" : ` Continue with: skein run -s ${result.sessionID} "…"`
-    return [errorLine(`You said no to ${calls}, so the turn ended.${next}`), ...interruptedLines(result)]
+    const next = result.stored === false ? "" : ` Continue with: skein run -s ${result.sessionID}${way} "…"`
+    return [errorLine(`You said no to ${calls}, so the turn ended.${next}`), ...interruptedLines(result, way)]
   }
   const denied = denials.count === 0
     ? []
     : [errorLine(`${escapeLine(denials.summary)}.${advice(asked)}`)]
-  const failed = result.error === undefined ? [] : [errorLine(`${result.error.message}${resume(result)}`)]
-  return [...cutLines(result), ...denied, ...failed, ...interruptedLines(result), ...continuingLines(result)]
+  const failed = result.error === undefined ? [] : [errorLine(`${result.error.message}${resume(result, way)}`)]
+  return [...cutLines(result), ...denied, ...failed, ...interruptedLines(result, way), ...continuingLines(result, way)]
 }

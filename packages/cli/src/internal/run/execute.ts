@@ -10,6 +10,7 @@ import { Stop } from "../../Stop.ts"
 import { UsageError } from "../../UsageError.ts"
 import { platform, storage } from "../app.ts"
 import { findServer } from "../attach/attach.ts"
+import { sameWay } from "../attach/sameWay.ts"
 import { errorLine, explain, showCause } from "../explain.ts"
 import { closingLines } from "./closing.ts"
 import { Denials } from "./denials.ts"
@@ -79,7 +80,8 @@ export const executeRun = (
     const { flags } = input
     const stdio = yield* Stdio
     const stop = yield* Stop
-    const shown = yield* shownAs(flags.format, stdio)
+    const way = sameWay(flags)
+    const shown = yield* shownAs(flags.format, stdio, way)
     const progress: Progress = {
       left: nothing,
       after: Effect.void,
@@ -100,7 +102,7 @@ export const executeRun = (
         progress.isOver = true
         const readerIsGone = stop.reason()?.by === "EPIPE"
         const onTerminal = stdio.isTerminal.output && stdio.isTerminal.error
-        const asked = { auto: progress.isAuto, canAsk: shown.canAsk, onTerminal, readerIsGone }
+        const asked = { auto: progress.isAuto, canAsk: shown.canAsk, onTerminal, readerIsGone, way }
         if (stop.reason() !== undefined) stop.isReported(true)
         if (progress.leftOut.count > 0 && !readerIsGone) stdio.err(errorLine(leftOutText(progress.leftOut.count)))
         const { missed } = progress.leftOut

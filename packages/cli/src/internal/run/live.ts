@@ -24,7 +24,7 @@ const pace = 84
 const tick = 1_000
 
 /** Makes the presenter. It restores the terminal when the scope closes, whatever happened. */
-export const live = Effect.fnUntraced(function*(stdio: Streams) {
+export const live = Effect.fnUntraced(function*(stdio: Streams, way: string) {
   const clock = yield* Effect.clock
   const noColour = yield* Effect.orElseSucceed(Config.option(Config.string("NO_COLOR")), () => Option.none())
   const style = Option.isSome(noColour) && noColour.value !== "" ? colourless : coloured
@@ -134,7 +134,8 @@ export const live = Effect.fnUntraced(function*(stdio: Streams) {
       const summary = summaryLines(view.tree, result, {
         files: view.changed.names,
         now: clock.unsafeCurrentTimeMillis(),
-        reported: view.transcript.failedTasks
+        reported: view.transcript.failedTasks,
+        way
       })
       for (const line of summary) stdio.err(style.dim(line))
       view = undefined

@@ -27,8 +27,12 @@ const isDumb = Effect.orElseSucceed(
   () => false
 )
 
-/** Loads the presenter. */
-export const shownAs = (format: "default" | "json" | "quiet", stdio: Streams): Effect.Effect<Shown, never, Scope> =>
+/** Loads the presenter; `way` are the flags with which other commands reach the session. */
+export const shownAs = (
+  format: "default" | "json" | "quiet",
+  stdio: Streams,
+  way: string
+): Effect.Effect<Shown, never, Scope> =>
   Effect.gen(function*() {
     if (format === "quiet") return still((yield* Effect.promise(() => import("./quiet.ts"))).quiet(stdio))
     if (format === "json") return still((yield* Effect.promise(() => import("./json.ts"))).json(stdio))
@@ -37,5 +41,5 @@ export const shownAs = (format: "default" | "json" | "quiet", stdio: Streams): E
       return still((yield* Effect.promise(() => import("./plain.ts"))).plain(stdio))
     }
     const { live } = yield* Effect.promise(() => import("./live.ts"))
-    return yield* live(stdio)
+    return yield* live(stdio, way)
   })

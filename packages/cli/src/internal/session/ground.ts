@@ -10,6 +10,7 @@ import { join } from "node:path"
 import type { Input } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
+import { sameWay } from "../attach/sameWay.ts"
 import { fallback } from "../providers.ts"
 import type { Target } from "../run/target.ts"
 import type { sessionFlags } from "./flags.ts"
@@ -64,7 +65,7 @@ export const openOver = Effect.fnUntraced(function*(
   if (left.session !== undefined) {
     const goesOn = left.isLeft === true ? " (it continues on the server)" : ""
     stdio.err(
-      seat.dim(`session ${left.session}${goesOn}, continue with: skein --session ${left.session}`)
+      seat.dim(`session ${left.session}${goesOn}, continue with: skein --session ${left.session}${sameWay(flags)}`)
     )
   }
   return ExitCode.done
