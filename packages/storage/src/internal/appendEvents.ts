@@ -27,6 +27,11 @@ interface Numbered {
   readonly seq: number
 }
 
+interface Counter {
+  readonly root_id: SessionID
+  readonly last: number
+}
+
 const at = { id: event.columns.indexOf("id"), root: event.columns.indexOf("root_id") }
 const idOf = (row: ReadonlyArray<Value>) => row[at.id] as EventID
 const rootOf = (row: ReadonlyArray<Value>) => row[at.root] as SessionID
@@ -36,6 +41,14 @@ const columns = [...event.columns, "tree_seq"]
 const countersText = (rows: number): string =>
   `${insertText("event_counter", ["root_id", "last"], rows)}
     ON CONFLICT (root_id) DO UPDATE SET last = event_counter.last + excluded.last RETURNING root_id, last`
+
+/** The last number of each of these trees by its events. */
+const lastsText = (roots: number): string =>
+  `SELECT root_id, max(tree_seq) AS last FROM event WHERE root_id IN (${
+    Array.from({ length: roots }, () => "?").join(", ")
+  }) GROUP BY root_id`
+
+const advanceText = "UPDATE event_counter SET last = last + ? WHERE root_id = ?"
 
 const eventsText = (rows: number): string =>
   `${insertText("event", columns, rows)} ON CONFLICT (id) DO NOTHING RETURNING id`
@@ -53,17 +66,30 @@ const countsOf = (rows: ReadonlyArray<ReadonlyArray<Value>>): ReadonlyArray<read
 export const makeAppendEvents = (dialect: Dialect): AppendEvents => {
   const text = makeTexts(dialect)
 
+  /**
+   * A counter that was not there begins after the events that are: a database that was restored in parts may lack it, and
+   * its tree could store nothing more. Usually the tree is new, and has none.
+   */
+  const advance = Effect.fnUntraced(function*(run: Run, made: ReadonlyArray<SessionID>, next: Map<SessionID, number>) {
+    for (const batch of batches(made.map((root) => [root] as const))) {
+      const found = yield* run(text(`lasts ${batch.length}`, () => lastsText(batch.length)), batch.flat())
+      for (const { last, root_id } of found as ReadonlyArray<Counter>) {
+        yield* run(text("advance", () => advanceText), [Number(last), root_id])
+        next.set(root_id, (next.get(root_id) ?? 0) + Number(last))
+      }
+    }
+  })
+
   /** Raises the counter of each tree, and numbers the rows. */
   const number = Effect.fnUntraced(function*(run: Run, rows: ReadonlyArray<ReadonlyArray<Value>>) {
     const counts = countsOf(rows)
     const next = new Map<SessionID, number>()
     for (const batch of batches(counts)) {
       const raised = yield* run(text(`raise ${batch.length}`, () => countersText(batch.length)), batch.flat())
-      for (const { last, root_id } of raised as ReadonlyArray<{ readonly root_id: SessionID; readonly last: number }>) {
-        next.set(root_id, Number(last) + 1)
-      }
+      for (const { last, root_id } of raised as ReadonlyArray<Counter>) next.set(root_id, Number(last) + 1)
     }
     for (const [root, count] of counts) next.set(root, (next.get(root) ?? 0) - count)
+    yield* advance(run, counts.map(([root]) => root).filter((root) => next.get(root) === 1), next)
     return rows.map((row): Numbered => {
       const root = rootOf(row)
       const seq = next.get(root) ?? 0

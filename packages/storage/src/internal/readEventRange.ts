@@ -10,7 +10,9 @@ interface RangeRow {
 }
 
 const ofTree = `SELECT (SELECT min(tree_seq) FROM event WHERE root_id = ?) AS first,
-  (SELECT last FROM event_counter WHERE root_id = ?) AS last`
+  coalesce(
+    (SELECT last FROM event_counter WHERE root_id = ?), (SELECT max(tree_seq) FROM event WHERE root_id = ?)
+  ) AS last`
 
 const ofAll = "SELECT (SELECT min(position) FROM event) AS first, (SELECT max(position) FROM event) AS last"
 
@@ -19,7 +21,7 @@ export const makeReadEventRange = (read: Select): Context.Tag.Service<SessionSto
   Effect.map(
     rootID === undefined
       ? read<RangeRow>("eventRange", ofAll, [])
-      : read<RangeRow>("eventRange", ofTree, [rootID, rootID]),
+      : read<RangeRow>("eventRange", ofTree, [rootID, rootID, rootID]),
     ([row]) => {
       const last = Number(row?.last ?? 0)
       return { first: Number(row?.first ?? last + 1), last }
