@@ -134,5 +134,16 @@ it.skipIf(!modesBind)(
     expect(skein("sessions", "show", "ses_0")).toMatchObject({ status: 2, stderr: expect.stringContaining("ses_0") })
     for (const command of reading) expect(skein(...command)).toMatchObject({ status: 0 })
     expectRefused(skein)
+    const refused = (path: RegExp, variable: string) => ({
+      status: 2,
+      stdout: "",
+      stderr: expect.stringMatching(
+        new RegExp(
+          `^skein: \\S*${path.source} cannot be written \\(.*permission denied.*\\)\\. Make it .* set ${variable} to .*\\n$`
+        )
+      )
+    })
+    expect(skein("serve")).toMatchObject(refused(/skein\/servers/, "XDG_DATA_HOME"))
+    expect(skein("serve", "--detach")).toMatchObject(refused(/skein\/servers\/\w+\.log/, "XDG_STATE_HOME"))
   }
 )

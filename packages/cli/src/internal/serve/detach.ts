@@ -12,6 +12,7 @@ import { UsageError } from "../../UsageError.ts"
 import { serverFile } from "../attach/serverPlace.ts"
 import { alreadyServed, loginUrl, runningServer } from "./control.ts"
 import { openBrowser } from "./open.ts"
+import { unwritable } from "./ownDirectory.ts"
 import { descriptorOf } from "./secretFile.ts"
 import type { ServeFlags } from "./start.ts"
 
@@ -21,11 +22,19 @@ const patience = 30_000
 /** How often to check whether it has started, in milliseconds. */
 const pace = 50
 
+/** Opens the log of the server. */
+const opened = (log: string) =>
+  Effect.try({
+    try: () => {
+      mkdirSync(dirname(log), { recursive: true, mode: 0o700 })
+      return openSync(log, "w", 0o600)
+    },
+    catch: (error) => unwritable(log, "XDG_STATE_HOME", error instanceof Error ? error.message : String(error))
+  })
+
 /** Starts the process. Returns an effect that gives its exit once it has ended. */
 const launch = (log: string, args: ReadonlyArray<string>) =>
-  Effect.sync(() => {
-    mkdirSync(dirname(log), { recursive: true, mode: 0o700 })
-    const output = openSync(log, "w", 0o600)
+  Effect.map(opened(log), (output) => {
     const child = spawn(execPath, [...execArgv, argv[1] ?? "", ...args], {
       detached: true,
       // Its standard output contains a login code, which must not be stored in a file.

@@ -21,6 +21,7 @@ import { UsageError } from "../../UsageError.ts"
 import { manyServices, storage } from "../app.ts"
 import { serverFile } from "../attach/serverPlace.ts"
 import { errorLine } from "../explain.ts"
+import { fileReason } from "../fileReason.ts"
 import { isolation } from "../list/worktrees.ts"
 import { currentDirectory, projectOf } from "../place.ts"
 import { providerCheck } from "../providers.ts"
@@ -31,6 +32,7 @@ import { version } from "../version.ts"
 import { alreadyServed, runningServer } from "./control.ts"
 import { makeHost } from "./host.ts"
 import { openBrowser } from "./open.ts"
+import { unwritable } from "./ownDirectory.ts"
 import { readPage } from "./page.ts"
 import { readPublicUrl } from "./publicUrl.ts"
 import { descriptorOf } from "./secretFile.ts"
@@ -61,8 +63,13 @@ const runnerOf = Effect.fnUntraced(function*(flags: ServeFlags, hostname: string
 /** Locks the database for this server. */
 const holdAlone = Effect.fnUntraced(function*(file: string, isCluster: boolean) {
   const fileSystem = yield* FileSystem.FileSystem
-  yield* fileSystem.makeDirectory(dirname(file), { recursive: true, mode: 0o700 })
-  if (!(yield* tryLock(file.replace(/json$/, "lock")))) {
+  const lock = file.replace(/json$/, "lock")
+  yield* Effect.mapError(
+    fileSystem.makeDirectory(dirname(file), { recursive: true, mode: 0o700 }),
+    (error) => unwritable(dirname(file), "XDG_DATA_HOME", fileReason(error))
+  )
+  const locked = Effect.mapError(tryLock(lock), () => unwritable(lock, "XDG_DATA_HOME", "it cannot be locked"))
+  if (!(yield* locked)) {
     return yield* alreadyServed(yield* runningServer, isCluster)
   }
 })
@@ -82,7 +89,7 @@ const announce = Effect.fnUntraced(function*(file: string, told: ServerFile) {
     Effect.zipRight(
       fileSystem.writeFileString(`${file}.new`, `${JSON.stringify(told)}\n`, { mode: 0o600 }),
       fileSystem.rename(`${file}.new`, file)
-    ),
+    ).pipe(Effect.mapError((error) => unwritable(file, "XDG_DATA_HOME", fileReason(error)))),
     () =>
       Effect.catchAll(
         fileSystem.remove(file),
