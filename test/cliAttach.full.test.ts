@@ -144,6 +144,20 @@ it("the command with which a run is said to continue reaches its server as print
   expect(await from.run(command.split(" "), { env })).toMatchObject({ code: 0, stdout: "the answer\n" })
 })
 
+it("a run whose session is deleted meanwhile says so, and names nothing to continue", async () => {
+  const llm = await model(() => ({ text: "so far", hangs: true }))
+  const at = place({ llm: llm.url })
+  const server = await serve(at)
+  const running = at.start(["run", ...gpt, "Go"])
+  await llm.asked(1)
+  const { json: { items: [{ id }] } } = await server.send("/v1/sessions")
+  expect(await server.send(`/v1/sessions/${id}`, undefined, "DELETE")).toMatchObject({ status: 204 })
+  const { code, stderr } = await running.ended
+  expect(code).toBe(1)
+  expect(stderr).toContain(`skein: The session ${id} was deleted during the run`)
+  expect(stderr).not.toContain("sessions resume")
+})
+
 describe("a server in the middle of a run", () => {
   it("that is started again with another token ends the run, which says so", async () => {
     const llm = await model(() => ({ text: "so far", hangs: true }))

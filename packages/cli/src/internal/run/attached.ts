@@ -3,6 +3,7 @@ import { Backend } from "@skein/backend/Backend"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import { Stdio } from "../../Stdio.ts"
 import { Stop } from "../../Stop.ts"
 import { backendOf } from "../attach/attach.ts"
@@ -53,6 +54,16 @@ const leaving = Effect.fnUntraced(function*(
   })
 })
 
+/** How long the server may take to say whether it still has the session. */
+const patience = "2 seconds"
+
+/** Asks the server. One that does not answer has not deleted it. */
+const isDeletedAt = ({ sessions }: typeof Backend.Service): Progress["isDeleted"] => (id) =>
+  Effect.timeoutOption(Effect.disconnect(Effect.flip(sessions.get(id))), patience).pipe(
+    Effect.map(Option.exists(({ _tag }) => _tag === "SessionNotFound")),
+    Effect.orElseSucceed(() => false)
+  )
+
 /** Runs it on a server. */
 export const runAttached = (input: RunInput, silence: Silence, found: Found, shown: Shown, progress: Progress) =>
   Effect.gen(function*() {
@@ -66,6 +77,7 @@ export const runAttached = (input: RunInput, silence: Silence, found: Found, sho
         const lookup = onBackend(backend)
         const target = yield* findTarget(flags, lookup)
         progress.intact = backend.intact
+        progress.isDeleted = isDeletedAt(backend)
         progress.isAuto = (typed ?? (yield* storedMode(target.session, lookup))) === "auto"
         shown.presenter.note(
           `server: ${found.server.url} (its environment, config and trust apply; --attach=off works without it)`

@@ -17,7 +17,17 @@ import { Denials } from "./denials.ts"
 import { LeftOut, leftOutText, missedText } from "./leftOut.ts"
 import type { Progress } from "./progress.ts"
 import type { RunInput, Silence } from "./prompt.ts"
-import { nothing, ofError, ofLeaving, ofStop, type RunResult, unconfirmed, unstored, withLeftOut } from "./result.ts"
+import {
+  deleted,
+  nothing,
+  ofError,
+  ofLeaving,
+  ofStop,
+  type RunResult,
+  unconfirmed,
+  unstored,
+  withLeftOut
+} from "./result.ts"
 import { type Shown, shownAs } from "./shownAs.ts"
 
 /** The flags that only a run in its own process can apply. */
@@ -38,8 +48,9 @@ const serverFor = Effect.fnUntraced(function*({ flags }: RunInput, { presenter }
 })
 
 /** The result of a run, however it ended. */
-const concluded = (exit: Exit.Exit<RunResult, CommandError>, { goesOnAt, intact, isStopConfirmed, left }: Progress) =>
+const concluded = (exit: Exit.Exit<RunResult, CommandError>, progress: Progress) =>
   Effect.gen(function*() {
+    const { goesOnAt, intact, isDeleted, isStopConfirmed, left } = progress
     const reason = (yield* Stop).reason()
     const result = Exit.isSuccess(exit)
       ? exit.value
@@ -47,6 +58,8 @@ const concluded = (exit: Exit.Exit<RunResult, CommandError>, { goesOnAt, intact,
       ? goesOnAt === undefined ? ofStop(left, reason) : ofLeaving(left, reason, goesOnAt)
       : ofError(left, explain(exit.cause))
     const known = isStopConfirmed || goesOnAt !== undefined ? result : unconfirmed(result)
+    const { error, sessionID } = known
+    if (error !== undefined && sessionID !== undefined && (yield* isDeleted(sessionID))) return deleted(known)
     return yield* Effect.match(intact, {
       onFailure: (gone) => unstored(known, gone),
       onSuccess: () => known
@@ -86,6 +99,7 @@ export const executeRun = (
       left: nothing,
       after: Effect.void,
       intact: Effect.void,
+      isDeleted: () => Effect.succeed(false),
       isOver: false,
       isAuto: false,
       goesOnAt: undefined,

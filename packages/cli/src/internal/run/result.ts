@@ -25,7 +25,7 @@ export interface RunResult {
   readonly outcome: "completed" | "empty" | "failed" | "stopped" | "timed_out" | "budget_exhausted" | "denied" | "left"
   readonly usage: Usage
   readonly exitCode: number
-  /** `false` if the database is gone, with what was stored in it. */
+  /** `false` if the database is gone, with what was stored in it, or if the session was deleted meanwhile. */
   readonly stored?: false
   /** `false` if the run was stopped, and the server did not confirm the stop in time. */
   readonly confirmed?: false
@@ -120,6 +120,16 @@ export const unstored = (result: RunResult, { message }: { readonly message: str
   error: result.error === undefined || result.error.tag === "gone"
     ? { tag: "gone", message }
     : { tag: result.error.tag, message: `${result.error.message} ${message}` }
+})
+
+/** The result of a run whose session somebody has deleted: there is nothing to continue. */
+export const deleted = (result: RunResult): RunResult => ({
+  ...result,
+  stored: false,
+  error: {
+    tag: "SessionNotFound",
+    message: `The session ${result.sessionID} was deleted during the run, with all that was said in it.`
+  }
 })
 
 /** The result of a run whose stop its server did not confirm. */
