@@ -33,6 +33,21 @@ await withPostgres((postgres) => {
     const table = await third.at.run(["cluster", "status", `--attach=${third.url}`])
     expect(table).toMatchObject({ code: 0, stdout: expect.stringContaining(first.url) })
 
+    // By the database, and by servers.
+    const { json: { id: idle } } = await third.send("/v1/sessions", { directory: third.at.project, title: "idle" })
+    const rows = async (...way: ReadonlyArray<string>) =>
+      (await second.at.run(["sessions", "list", "--all", ...way])).stdout.trim().split("\n")
+        .map((line) => line.split("\t")).map((cells) => [cells[0], ...cells.slice(-2)])
+    // A tree in which nothing happens is soon released.
+    const idleRow = [idle, "idle", expect.anything()]
+    expect(await rows(...db)).toEqual(expect.arrayContaining([[id, "busy", first.url], idleRow]))
+    expect(await third.at.run(["sessions", "list", "--all", `--attach=${third.url}`])).toMatchObject({
+      stdout: expect.stringContaining(`elsewhere\t${first.url}\n`)
+    })
+    expect(await first.at.run(["sessions", "list", "--all", `--attach=${first.url}`])).toMatchObject({
+      stdout: expect.stringContaining(`busy\t${first.url}\n`)
+    })
+
     const held = new RegExp(`^held by: ${first.url} \\(process ${first.pid} on the host \\S+\\)$`, "m")
     expect((await second.at.run(["sessions", "show", id, ...db])).stdout).toMatch(held)
     expect((await third.at.run(["sessions", "show", id, `--attach=${third.url}`])).stdout).toMatch(held)

@@ -27,6 +27,7 @@ import { directoryOf, projectOf } from "../place.ts"
 import { findHolder, holderText } from "./holder.ts"
 import { awaitedHost, continueText, interrupted } from "./interrupted.ts"
 import { formatTime, printList } from "./print.ts"
+import { isAtServer, whereOf } from "./where.ts"
 import { workspaceLines } from "./workspaceText.ts"
 
 /** The database, with the services that it needs. */
@@ -72,15 +73,26 @@ export const listSessions = ({ flags }: {
     })
     yield* warnUnreadable(unreadable)
     const left = yield* interrupted(rows)
+    const wheres = yield* whereOf(rows, left, flags.attach?.split(",")[0])
+    const isSummarized = rows.some(({ summary }) => summary !== undefined)
+    const isShared = isAtServer(wheres)
     const code = yield* printList({
       format: flags.format,
       full: flags.full,
-      json: rows.map((info) => left.has(info.rootID) ? { ...info, interrupted: true } : info),
+      json: rows.map((info, at) => ({
+        ...info,
+        ...(left.has(info.rootID) ? { interrupted: true } : {}),
+        ...(isShared && wheres[at]?.holder !== undefined ? { holder: wheres[at].holder } : {})
+      })),
       head: [
         ...["SESSION", "CHANGED", "AGENT", "STEPS", "TOKENS", "TITLE"],
-        ...(rows.some(({ summary }) => summary !== undefined) ? ["SUMMARY"] : [])
+        ...(isSummarized ? ["SUMMARY"] : []),
+        ...(isShared ? ["STATUS", "SERVER"] : [])
       ],
-      rows: rows.map(rowOf),
+      rows: rows.map((row, at) => [
+        ...(isSummarized ? rowOf(row) : rowOf(row).slice(0, -1)),
+        ...(isShared ? [wheres[at]?.status, wheres[at]?.holder?.url] : [])
+      ]),
       empty: flags.all
         ? "There are no sessions yet. `skein run` begins one."
         : `There are no sessions in ${
