@@ -4,12 +4,14 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Connection } from "@effect/sql/SqlConnection"
 import type { SqlError } from "@effect/sql/SqlError"
+import { type Leaving, makeLeaving } from "@skein/core/Leaving"
 import { type Heard, makeSilence, type Wire } from "@skein/core/Silence"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import { Socket } from "node:net"
 import { type ClusterUnavailable, unavailable } from "../ClusterUnavailable.ts"
 
@@ -44,17 +46,37 @@ interface Reserved extends Connection {
   readonly pg: { readonly connection: { readonly stream: Wire } }
 }
 
-/** The same connection, which ends if nothing comes of a statement for too long. */
+/**
+ * The same connection, which ends if nothing comes of a statement for too long. A statement is never cancelled: the client
+ * would need another connection of the pool for that, and if all of them are interrupted at once, each waits for the others.
+ */
 const heardOn = (heard: Heard) => (connection: Connection): Connection => {
   const asks = heard((connection as Reserved).pg.connection.stream)
+  const whole: typeof asks = (asking) => Effect.uninterruptible(asks(asking))
   return {
-    execute: (...given) => asks(connection.execute(...given)),
-    executeRaw: (...given) => asks(connection.executeRaw(...given)),
+    execute: (...given) => whole(connection.execute(...given)),
+    executeRaw: (...given) => whole(connection.executeRaw(...given)),
     executeStream: (...given) => connection.executeStream(...given),
-    executeValues: (...given) => asks(connection.executeValues(...given)),
-    executeUnprepared: (...given) => asks(connection.executeUnprepared(...given))
+    executeValues: (...given) => whole(connection.executeValues(...given)),
+    executeUnprepared: (...given) => whole(connection.executeUnprepared(...given))
   }
 }
+
+/** Takes a connection for each statement. A caller that is interrupted leaves at once, and the statement ends by itself. */
+const eachOn = (reserve: Reserve, leaving: Leaving): Connection => {
+  const on = <A>(use: (connection: Connection) => Effect.Effect<A, SqlError>) =>
+    leaving(Effect.scoped(Effect.flatMap(reserve, use)))
+  return {
+    execute: (...given) => on((connection) => connection.execute(...given)),
+    executeRaw: (...given) => on((connection) => connection.executeRaw(...given)),
+    executeStream: (...given) =>
+      Stream.unwrapScoped(Effect.map(reserve, (connection) => connection.executeStream(...given))),
+    executeValues: (...given) => on((connection) => connection.executeValues(...given)),
+    executeUnprepared: (...given) => on((connection) => connection.executeUnprepared(...given))
+  }
+}
+
+type Reserve = Effect.Effect<Connection, SqlError, Scope.Scope>
 
 /** Opens connections with the usual settings and more, until the scope closes. */
 export const openClient = (
@@ -70,6 +92,7 @@ export const openClient = (
     const full = new URL(Redacted.value(url))
     full.searchParams.set("options", `${full.searchParams.get("options") ?? ""} ${settings} ${more}`.trim())
     const heard = heardOn(yield* makeSilence(patience))
+    const leaving = yield* makeLeaving
     const client = yield* PgClient.make({
       url: Redacted.make(full.href),
       applicationName,
@@ -80,16 +103,20 @@ export const openClient = (
     // The client leaks a connection whose requester is interrupted meanwhile.
     const reserve = Effect.map(Effect.uninterruptible(client.reserve), heard)
     return yield* SqlClient.make({
-      acquirer: reserve,
+      acquirer: Effect.succeed(eachOn(reserve, leaving)),
       transactionAcquirer: reserve,
       compiler: PgClient.makeCompiler(),
       spanAttributes: [["db.system.name", "postgresql"]]
     })
   }).pipe(Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make))
 
-/** The same connection, which several fibers may use at once: the next major version of `pg` refuses that. */
-const oneByOne = (connection: Connection): Connection => {
-  const turn = Effect.unsafeMakeSemaphore(1).withPermits(1)
+/**
+ * The same connection, which several fibers may use at once: the next major version of `pg` refuses that. A caller that is
+ * interrupted leaves at once, and the next statement waits until the one before has ended.
+ */
+const oneByOne = (leaving: Leaving) => (connection: Connection): Connection => {
+  const permit = Effect.unsafeMakeSemaphore(1).withPermits(1)
+  const turn: typeof leaving = (statement) => leaving(permit(statement))
   return {
     execute: (...given) => turn(connection.execute(...given)),
     executeRaw: (...given) => turn(connection.executeRaw(...given)),
@@ -105,13 +132,13 @@ export const database = (
   maxConnections: number = most
 ): Layer.Layer<SqlClient.SqlClient, ClusterUnavailable> =>
   Layer.scopedContext(
-    openClient(url, { applicationName: "skein-cluster", maxConnections }).pipe(
+    Effect.zip(openClient(url, { applicationName: "skein-cluster", maxConnections }), makeLeaving).pipe(
       Effect.mapError(unavailable("The database of the cluster cannot be reached")),
-      Effect.map((client) =>
+      Effect.map(([client, leaving]) =>
         Context.make(
           SqlClient.SqlClient,
           // The engine keeps one for its locks.
-          Object.assign(client, { reserve: Effect.map(client.reserve, oneByOne) })
+          Object.assign(client, { reserve: Effect.map(client.reserve, oneByOne(leaving)) })
         )
       )
     )

@@ -26,8 +26,8 @@ interface Line {
 /** How long PostgreSQL lets a statement wait, for its turn for example. */
 const more = "-c lock_timeout=4s"
 
-/** Two, because the client cancels a statement on another connection. */
-const maxConnections = 2
+/** For one transaction at a time: the next one after a failure opens a client of its own. */
+const maxConnections = 1
 
 /** Makes the transactions, until the scope closes. */
 export const makeOwnConnection = (

@@ -67,7 +67,14 @@ const serve = (treat: Treat) =>
         if (statements.includes(text)) return resume(Effect.void)
         hears.push({ text, resume: () => resume(Effect.void) })
       })
-    return { statements, heard, url: Redacted.make(`postgres://skein@127.0.0.1:${port}/skein`) }
+    return {
+      statements,
+      heard,
+      /** Answers what hangs on a connection. */
+      answer: (connection: number) => void sockets[connection - 1]?.write(done),
+      connections: () => sockets.length,
+      url: Redacted.make(`postgres://skein@127.0.0.1:${port}/skein`)
+    }
   })
 
 describe("a connection for transactions of its own", () => {
@@ -127,6 +134,27 @@ describe("a client", () => {
       expect(yield* Fiber.join(hangs)).toMatchObject({ _tag: "SqlError", cause: { code: "ETIMEDOUT" } })
       yield* sql.unsafe("SELECT 3")
       expect(statements.at(-1)).toBe("2: SELECT 3")
+    }))
+})
+
+describe("statements of a client that are interrupted", () => {
+  it.scoped("are left at once and not cancelled, and keep their connections until they end", () =>
+    Effect.gen(function*() {
+      const { answer, connections, heard, statements, url } = yield* serve((text) =>
+        text === "SELECT 2" ? "hang" : "answer"
+      )
+      const sql = yield* openClient(url, { applicationName: "test", maxConnections: 2 })
+      const asking = yield* Effect.forEach([1, 2], () => Effect.fork(sql.unsafe("SELECT 2")))
+      yield* Effect.zipRight(heard("1: SELECT 2"), heard("2: SELECT 2"))
+      // Nothing has answered, and no time has passed.
+      yield* Fiber.interruptAll(asking)
+      const next = yield* Effect.fork(sql.unsafe("SELECT 3"))
+      answer(2)
+      yield* Fiber.join(next)
+      expect(statements.at(-1)).toBe("2: SELECT 3")
+      // A request to cancel would come on a connection of its own.
+      expect(connections()).toBe(2)
+      answer(1)
     }))
 })
 
