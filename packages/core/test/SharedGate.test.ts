@@ -58,6 +58,38 @@ describe("a gate whose limit is shared", () => {
         expect(lent.demand()).toEqual({ limit: 10, held: 5, waiting: 1, roots: 1 })
       })))
 
+  it.effect("shows a request as queued only if its share is long in coming, or others of its process are ahead", () =>
+    test(10, ({ gate, lent, root, settle }) =>
+      Effect.gen(function*() {
+        const shown: Array<string> = []
+        const ask = (name: string) =>
+          Effect.fork(gate.send(
+            {
+              rootID: root,
+              urgent: true,
+              queued: (position) => Effect.sync(() => void shown.push(`${name} ${position}`))
+            },
+            Effect.never
+          ))
+        yield* ask("soon")
+        yield* TestClock.adjust("999 millis")
+        lent.lend(1, 10_000)
+        yield* TestClock.adjust("1 minute")
+        expect(shown).toEqual([])
+        yield* ask("behind it")
+        yield* settle
+        expect(shown).toEqual(["behind it 1"])
+      })).pipe(Effect.zipRight(test(10, ({ gate, root }) =>
+        Effect.gen(function*() {
+          const shown: Array<number> = []
+          yield* Effect.fork(gate.send(
+            { rootID: root, urgent: true, queued: (position) => Effect.sync(() => void shown.push(position)) },
+            Effect.never
+          ))
+          yield* TestClock.adjust("1 second")
+          expect(shown).toEqual([1])
+        })))))
+
   it.effect("begins nothing more once its share has lapsed, or is smaller than what runs", () =>
     test(10, ({ end, lent, root, running, send, settle }) =>
       Effect.gen(function*() {

@@ -17,6 +17,12 @@ import { makeFairQueue } from "./fairQueue.ts"
  */
 const reopeningTime = 1_000
 
+/**
+ * For how long a request may wait for a share without being shown as queued, in milliseconds. A process without work has none,
+ * and gets one at once if nobody else needs it.
+ */
+const unseen = 1_000
+
 /** A waiting request. */
 interface Ticket {
   readonly rootID: SessionID
@@ -102,6 +108,11 @@ class Gate {
     // Set before the fork, because a pause that has already passed ends within the fork.
     this.#isOpening = true
     this.#fork(this.#open)
+  }
+
+  /** Whether what waits now waits for a share, and neither for a request of this process nor for the end of a pause. */
+  awaitsShare(): boolean {
+    return this.#lent !== undefined && this.#sent === 0 && !this.#closed
   }
 
   /** Takes a place if one is free and the queue is empty. */
@@ -196,7 +207,13 @@ export const makeRequestGate = (
           })
         }
         const { end, granted, position } = gate.enqueue(sender)
-        const waiting = Effect.zipRight(sender.queued(position), Deferred.await(granted))
+        const queued = sender.queued(position)
+        const waiting = gate.awaitsShare()
+          ? Effect.raceFirst(
+            Deferred.await(granted),
+            Effect.zipRight(Effect.delay(queued, unseen), Effect.never)
+          )
+          : Effect.zipRight(queued, Deferred.await(granted))
         return Effect.flatMap(Effect.exit(restore(Effect.zipRight(waiting, request))), (exit) => {
           uncount()
           end()
