@@ -133,4 +133,16 @@ withBrowser((tabs) => {
     await stranger.page.getByRole("treeitem", { name: /, build, done$/ }).waitFor()
     expect([problems, stranger.problems]).toEqual([[], []])
   })
+
+  it("a view that could not be loaded is there once the server is back", async () => {
+    const { line } = await serve()
+    const { page } = await tabs.open()
+    await page.goto(line)
+    await page.getByText("No sessions yet").waitFor()
+    await page.route("**/assets/*", (route) => route.abort())
+    await page.getByRole("link", { name: "New session" }).first().click()
+    await page.getByText("This view could not be loaded.").waitFor()
+    await page.unroute("**/assets/*")
+    await page.getByLabel("Prompt").waitFor()
+  })
 })
