@@ -8,6 +8,7 @@ import type { Answerer } from "./Answerer.ts"
 import { makeQuestion } from "./internal/calls/makeQuestion.ts"
 import type { Journal } from "./Journal.ts"
 import { nobody, notWaiting, type QuestionNotFound, type Unanswered } from "./QuestionError.ts"
+import type { SessionStorage } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
 import type { ToolContext } from "./Tool.ts"
 
@@ -17,7 +18,8 @@ export class Question extends Context.Tag("@skein/core/Question")<Question, {
   readonly canAsk: (rootID: SessionID) => boolean
   /**
    * Asks the person at the root on behalf of a tool call, and waits for up to a day. The clocks of tasks pause
-   * meanwhile. Returns labels of options, or the person's own words. Interruption withdraws the question.
+   * meanwhile. Returns labels of options, or the person's own words. Interruption withdraws the question. An answer that was
+   * stored before the process ended is not asked for again.
    */
   readonly ask: (
     call: ToolContext,
@@ -34,7 +36,10 @@ export class Question extends Context.Tag("@skein/core/Question")<Question, {
   readonly pending: (rootID?: SessionID) => Effect.Effect<ReadonlyArray<QuestionRequest>>
 }>() {
   /** Asks if a person answers for the tree; nobody else can answer. */
-  static readonly layer: Layer.Layer<Question, never, Answerer | Journal> = Layer.effect(Question, makeQuestion)
+  static readonly layer: Layer.Layer<Question, never, Answerer | Journal | SessionStorage> = Layer.effect(
+    Question,
+    makeQuestion
+  )
 
   /** There is nobody to ask. */
   static readonly layerNobody: Layer.Layer<Question> = Layer.succeed(Question, {

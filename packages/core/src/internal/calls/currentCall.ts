@@ -9,6 +9,8 @@ import type { Live } from "../live/Live.ts"
 /** A call, as the code inside it sees it. */
 export interface CurrentCall extends Call {
   readonly caller: ToolCaller
+  /** Whether a process that has ended began it. */
+  readonly resumes: boolean
   /** Pauses the clocks of the session and of all above it while a person is asked. */
   readonly whileAsking: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }

@@ -77,11 +77,12 @@ const execute = (
 
 /** Runs the tool. */
 export const executeCall = (call: CallRecord, tool: AnyTool) => {
-  const { context, options: { call: slot, live, places } } = call
+  const { context, options: { call: slot, live, places, resumes = false } } = call
   // What waits for others needs no place.
   const place = makePlace(tool.waits ? undefined : places)
   const mine: CurrentCall = {
     caller: context,
+    resumes,
     whileAsking: (effect) => whileAsking(live, effect),
     waiting: (effect) => slot.waiting(place.waiting(effect))
   }

@@ -10,6 +10,7 @@ import { Answerer } from "../../Answerer.ts"
 import { Journal } from "../../Journal.ts"
 import type { EventSource } from "../../JournalEntry.ts"
 import { nobody, notWaiting, Unanswered } from "../../QuestionError.ts"
+import { SessionStorage } from "../../SessionStorage.ts"
 import type { ToolContext } from "../../Tool.ts"
 import { logUnstored } from "../logUnstored.ts"
 import { currentCall } from "./currentCall.ts"
@@ -32,6 +33,27 @@ const unanswered = {
   expired: new Unanswered({ reason: "expired", message: "Nobody answered within 24 hours." })
 }
 
+type Asked = Pick<QuestionRequest, "question" | "options" | "multiple">
+
+const wordsOf = ({ multiple, options, question }: Asked) => JSON.stringify([question, options, multiple])
+
+/** How a person ended the same question of a call that another process began; undefined if it is to be asked. */
+const endedBefore = Effect.fnUntraced(function*({ partID, rootID }: ToolContext, asked: Asked) {
+  const storage = yield* SessionStorage
+  const logged = yield* storage.events({ after: 0, rootID, types: ["question.asked", "question.replied"] })
+  const events = logged.flatMap(({ event }) =>
+    (event.type === "question.asked" || event.type === "question.replied") && event.properties.id === partID
+      ? [event]
+      : []
+  )
+  const at = events.findIndex(({ properties, type }) =>
+    type === "question.asked" && wordsOf(properties) === wordsOf(asked)
+  )
+  if (at < 0) return undefined
+  const replies = events.slice(at).flatMap(({ properties, type }) => type === "question.replied" ? [properties] : [])
+  return replies.find(({ reply }) => reply !== "withdrawn")
+})
+
 /** Waits for the answers while a question is open. */
 const answersOf = <E>({ ended }: Pending, withdraw: Effect.Effect<unknown, E>) =>
   Deferred.await(ended).pipe(
@@ -46,6 +68,7 @@ const answersOf = <E>({ ended }: Pending, withdraw: Effect.Effect<unknown, E>) =
 export const makeQuestion = Effect.gen(function*() {
   const journal = yield* Journal
   const answerer = yield* Answerer
+  const storage = yield* SessionStorage
   const canAsk = (rootID: SessionID) => answerer.of(rootID) === "person"
   const pending = new Map<PartID, Pending>()
 
@@ -72,15 +95,21 @@ export const makeQuestion = Effect.gen(function*() {
 
   const ask = Effect.fn("Question.ask")(function*(
     call: ToolContext,
-    asked: Pick<QuestionRequest, "question" | "options" | "multiple">
+    asked: Asked
   ) {
     const { depth, mode, partID, path, rootID, sessionID } = call
+    const current = yield* FiberRef.get(currentCall)
+    // An answer counts, even if nobody can be asked by now.
+    const before = current?.resumes === true
+      ? yield* Effect.provideService(endedBefore(call, asked), SessionStorage, storage)
+      : undefined
+    if (before?.reply === "answered") return before.answers
+    if (before !== undefined) return yield* unanswered.dismissed
     if (mode === "auto" || !canAsk(rootID)) return yield* nobody
     const source = { id: sessionID, rootID, depth }
     const request: QuestionRequest = { ...asked, id: partID, sessionID, rootID, path }
     const ended = yield* Deferred.make<ReadonlyArray<string>, Unanswered>()
     const each: Pending = { request, source, ended, isStored: false, isEnding: false }
-    const current = yield* FiberRef.get(currentCall)
     // Readers that see a question also see its end, whenever the call is interrupted.
     const waiting = Effect.uninterruptibleMask((restore) =>
       Effect.gen(function*() {
