@@ -211,7 +211,7 @@ it.skipIf(!works)(
     expect(readdirSync(join(project, ".git"))).not.toContain("modules")
     expect(readFileSync(join(project, ".git", "config.worktree"), "utf8")).toBe("[core]\n")
     expect(readdirSync(temporary)).toEqual([])
-    expect(readdirSync(join(home, "data", "skein", "placeholders"))).toEqual([])
+    expect(readdirSync(join(home, ".local", "state", "skein", "placeholders"))).toEqual([])
   }
 )
 

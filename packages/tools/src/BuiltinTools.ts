@@ -110,7 +110,7 @@ export const layerMachine = (
     SpillFiles.layerSpill
   ).pipe(
     Layer.provideMerge(SpillFiles.layer(dataDirectory)),
-    Layer.provideMerge(Processes.layer({ dataDirectory, environment }).pipe(Layer.provide(NodeOwner.layer)))
+    Layer.provideMerge(Processes.layer({ dataDirectory, environment, register }).pipe(Layer.provide(NodeOwner.layer)))
   )
 
 /** The shell of one project. */

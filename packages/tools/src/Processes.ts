@@ -32,6 +32,8 @@ export class Processes extends Context.Tag("@skein/tools/Processes")<Processes, 
    */
   static readonly layer = (options: {
     readonly dataDirectory: string
+    /** The register of all programs of Skein of this user, absolute: records of their sandboxes are beside it. */
+    readonly register?: string | undefined
     /** The environment of this process, which may itself be a command of another Skein. */
     readonly environment: Readonly<Record<string, string | undefined>>
   }): Layer.Layer<Processes, never, Owner> =>

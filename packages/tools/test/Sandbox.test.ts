@@ -1,9 +1,12 @@
 import { describe, expect, it, vi } from "@effect/vitest"
 import { Sandbox } from "@skein/tools/Sandbox"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
+import * as Scope from "effect/Scope"
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -39,6 +42,32 @@ describe.skipIf(!works)("a sandbox (needs bubblewrap)", () => {
         expect(fs.existsSync(path.join("/tmp", probe))).toBe(false)
         expect(yield* run(`cat ${top}/data/spill/long.out`)).toMatchObject({ code: 0, output: "kept" })
       }).pipe(Effect.provide(layerIn(top)))
+    })))
+
+  it.live("runs beside those of programs with other data directories, which come and go in the same repository", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { at, repo, top } = yield* world
+      const sandboxes = yield* Effect.forEach(["one", "two"], (name) =>
+        Effect.map(
+          Layer.build(Sandbox.layer({
+            network: false,
+            register: path.join(top, "state", "places"),
+            dataDirectory: path.join(top, name),
+            environment: { PATH: process.env["PATH"], HOME: path.join(top, "home") }
+          })),
+          Context.get(Sandbox)
+        ))
+      const scopes = yield* Effect.forEach(sandboxes, () => Scope.make())
+      const [, second] = yield* Effect.forEach(
+        sandboxes,
+        ({ confine }, n) => Scope.extend(confine({ directory: repo, approved: [] }), scopes[n]!)
+      )
+      expect(fs.readdirSync(at(".git"))).toContain("modules")
+      yield* Scope.close(scopes[0]!, Exit.void)
+      const [file = "", ...args] = [...second!, "bash", "-c", "echo here"]
+      expect(spawnSync(file, args, { cwd: repo, encoding: "utf8" })).toMatchObject({ status: 0, stdout: "here\n" })
+      yield* Scope.close(scopes[1]!, Exit.void)
+      expect(fs.readdirSync(at(".git"))).not.toContain("modules")
     })))
 
   it.live("keeps what is protected as it is, whether it is there or not (S55)", () =>

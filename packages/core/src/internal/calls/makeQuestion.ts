@@ -4,6 +4,7 @@ import type { PartID, SessionID } from "@skein/domain/Id"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { none as noFiber } from "effect/FiberId"
 import * as FiberRef from "effect/FiberRef"
 import * as Option from "effect/Option"
 import { Answerer } from "../../Answerer.ts"
@@ -37,8 +38,9 @@ type Asked = Pick<QuestionRequest, "question" | "options" | "multiple">
 
 const wordsOf = ({ multiple, options, question }: Asked) => JSON.stringify([question, options, multiple])
 
-/** How a person ended the same question of a call that another process began; undefined if it is to be asked. */
-const endedBefore = Effect.fnUntraced(function*({ partID, rootID }: ToolContext, asked: Asked) {
+/** The answers that a process which has ended got to the same question of this call; undefined if it is to be asked. */
+const answeredBefore = Effect.fnUntraced(function*({ partID, rootID }: ToolContext, asked: Asked) {
+  if ((yield* FiberRef.get(currentCall))?.resumes !== true) return undefined
   const storage = yield* SessionStorage
   const logged = yield* storage.events({ after: 0, rootID, types: ["question.asked", "question.replied"] })
   const events = logged.flatMap(({ event }) =>
@@ -51,7 +53,8 @@ const endedBefore = Effect.fnUntraced(function*({ partID, rootID }: ToolContext,
   )
   if (at < 0) return undefined
   const replies = events.slice(at).flatMap(({ properties, type }) => type === "question.replied" ? [properties] : [])
-  return replies.find(({ reply }) => reply !== "withdrawn")
+  const end = replies.find(({ reply }) => reply !== "withdrawn")
+  return end?.reply === "dismissed" ? yield* unanswered.dismissed : end?.answers
 })
 
 /** Waits for the answers while a question is open. */
@@ -63,6 +66,14 @@ const answersOf = <E>({ ended }: Pending, withdraw: Effect.Effect<unknown, E>) =
       onNone: () => Effect.zipRight(withdraw, unanswered.expired)
     }))
   )
+
+const opened = ({ depth, partID, path, rootID, sessionID }: ToolContext, asked: Asked): Pending => ({
+  request: { ...asked, id: partID, sessionID, rootID, path },
+  source: { id: sessionID, rootID, depth },
+  ended: Deferred.unsafeMake(noFiber),
+  isStored: false,
+  isEnding: false
+})
 
 /** Makes the service. */
 export const makeQuestion = Effect.gen(function*() {
@@ -97,24 +108,18 @@ export const makeQuestion = Effect.gen(function*() {
     call: ToolContext,
     asked: Asked
   ) {
-    const { depth, mode, partID, path, rootID, sessionID } = call
-    const current = yield* FiberRef.get(currentCall)
-    // An answer counts, even if nobody can be asked by now.
-    const before = current?.resumes === true
-      ? yield* Effect.provideService(endedBefore(call, asked), SessionStorage, storage)
-      : undefined
-    if (before?.reply === "answered") return before.answers
-    if (before !== undefined) return yield* unanswered.dismissed
+    const { mode, partID, rootID } = call
+    // They count, even if nobody can be asked by now.
+    const answers = yield* Effect.provideService(answeredBefore(call, asked), SessionStorage, storage)
+    if (answers !== undefined) return answers
     if (mode === "auto" || !canAsk(rootID)) return yield* nobody
-    const source = { id: sessionID, rootID, depth }
-    const request: QuestionRequest = { ...asked, id: partID, sessionID, rootID, path }
-    const ended = yield* Deferred.make<ReadonlyArray<string>, Unanswered>()
-    const each: Pending = { request, source, ended, isStored: false, isEnding: false }
+    const each = opened(call, asked)
+    const current = yield* FiberRef.get(currentCall)
     // Readers that see a question also see its end, whenever the call is interrupted.
     const waiting = Effect.uninterruptibleMask((restore) =>
       Effect.gen(function*() {
         pending.set(partID, each)
-        yield* journal.commit([journal.fact(source, "question.asked", request)])
+        yield* journal.commit([journal.fact(each.source, "question.asked", each.request)])
         each.isStored = true
         return yield* wait(each, restore)
       })

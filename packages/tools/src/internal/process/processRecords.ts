@@ -10,11 +10,13 @@ import { join, resolve } from "node:path"
 import type { Tracked } from "../../Tracked.ts"
 import { Watchdog } from "../../Watchdog.ts"
 import { attempt, look } from "../processes.ts"
+import { recordsIn } from "../sandbox/placeholderRecords.ts"
 import { markedBy, marksIn, ofTree, variable } from "./processMarks.ts"
 
 /** Where the records are, and which marks this process has. */
 interface Options {
   readonly dataDirectory: string
+  readonly register?: string | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
@@ -40,11 +42,31 @@ export const unrecorded = (environment: Options["environment"]) => ({
 
 const isMissing = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "ENOENT"
 
+const namesIn = (place: string) =>
+  Effect.catchAll(
+    Effect.tryPromise(() => fs.readdir(place)),
+    (error) =>
+      isMissing(error.cause)
+        ? Effect.succeed([])
+        : Effect.as(Effect.logWarning(`${place} could not be read`, error.cause), [])
+  )
+
+/** Removes what sandboxes of dead processes have left. Loaded if there is something to do: most starts find nothing. */
+const reapSandboxes = (records: string) =>
+  Effect.flatMap(
+    Effect.zip(namesIn(records), Owner),
+    ([names, owner]) =>
+      names.length === 0 ? Effect.void : Effect.flatMap(
+        Effect.promise(() => import("../sandbox/reapPlaceholders.ts")),
+        ({ reapPlaceholders }) => reapPlaceholders(records, owner)
+      )
+  )
+
 /** The service over the files of a data directory. Which process a mark became is recorded at once: a crash may follow. */
-export const makeProcesses = Effect.fnUntraced(function*({ dataDirectory, environment }: Options) {
+export const makeProcesses = Effect.fnUntraced(function*({ dataDirectory, environment, register }: Options) {
   const [owner, watchdog] = [yield* Owner, yield* Watchdog]
   const directory = resolve(dataDirectory, "processes")
-  const placeholders = resolve(dataDirectory, "placeholders")
+  const ofSandboxes = new Set([recordsIn({ dataDirectory }), recordsIn({ dataDirectory, register })])
   let isReported = false
 
   const make = async (file: string) => {
@@ -93,16 +115,6 @@ export const makeProcesses = Effect.fnUntraced(function*({ dataDirectory, enviro
     } satisfies Tracked
   })
 
-  const namesIn = (place: string) =>
-    Effect.catchAll(
-      Effect.tryPromise(() => fs.readdir(place)),
-      (error) =>
-        isMissing(error.cause)
-          ? Effect.succeed([])
-          : Effect.as(Effect.logWarning(`${place} could not be read`, error.cause), [])
-    )
-
-  // Loaded if there is something to do: most starts find nothing.
   const reap = Effect.flatMap(namesIn(directory), (names) =>
     names.length === 0
       ? Effect.succeed(0)
@@ -110,11 +122,7 @@ export const makeProcesses = Effect.fnUntraced(function*({ dataDirectory, enviro
         Effect.promise(() => import("./reapProcesses.ts")),
         ({ reapProcesses }) => reapProcesses({ directory, names, owner, under: marksIn(environment[variable]) })
       )).pipe(
-      Effect.tap(Effect.flatMap(namesIn(placeholders), (names) =>
-        names.length === 0 ? Effect.void : Effect.flatMap(
-          Effect.promise(() => import("../sandbox/reapPlaceholders.ts")),
-          ({ reapPlaceholders }) => reapPlaceholders(placeholders, owner)
-        ))),
+      Effect.tap(Effect.provideService(Effect.forEach(ofSandboxes, reapSandboxes, { discard: true }), Owner, owner)),
       // Work that has begun is completed. Interruption only shortens its waits.
       Effect.uninterruptible
     )

@@ -69,7 +69,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
   )
   const owner = yield* Effect.provide(Owner, NodeOwner.layer)
   const place = yield* Effect.mapError(
-    makeBwrapPlace(options.dataDirectory, owner),
+    makeBwrapPlace(options, owner),
     ({ cause }) => unusableNow(`no directory for temporary files could be made (${String(cause)})`)
   )
   const placeholders = yield* makePlaceholders(place.records, owner)

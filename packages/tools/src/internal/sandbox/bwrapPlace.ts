@@ -28,9 +28,12 @@ const makeWritable = (directory: string): boolean =>
   }, false)
 
 /** Makes it, until the scope closes. After a crash, its record finds what is left, if a record could be written. */
-export const makeBwrapPlace = Effect.fnUntraced(function*(dataDirectory: string, owner: typeof Owner.Service) {
+export const makeBwrapPlace = Effect.fnUntraced(function*(
+  options: Parameters<typeof recordsIn>[0],
+  owner: typeof Owner.Service
+) {
   const name = yield* recordName
-  const shared = recordsIn(dataDirectory)
+  const shared = recordsIn(options)
   const isShared = makeWritable(shared)
   const record = join(shared, name)
   const made = yield* Effect.acquireRelease(

@@ -3,7 +3,7 @@ import type { Owner } from "@skein/core/Owner"
 import type { UnknownException } from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { attempt } from "../processes.ts"
 
 /** The kind of placeholder. `temporary` is a directory with any contents that nobody needs any longer. */
@@ -26,8 +26,12 @@ export interface PlaceholderRecord {
   readonly placeholders: ReadonlyArray<Placeholder>
 }
 
-/** Where the records of a data directory are. */
-export const recordsIn = (dataDirectory: string): string => join(dataDirectory, "placeholders")
+/**
+ * Where the records are: beside the register of the user's programs, which may have data directories of their own and work in
+ * the same project; without it, in the data directory.
+ */
+export const recordsIn = (place: { readonly dataDirectory: string; readonly register?: string | undefined }): string =>
+  join(place.register === undefined ? place.dataDirectory : dirname(place.register), "placeholders")
 
 /** The prefix of directories for temporary files. */
 export const temporaryPrefix = "skein-tmp-"
