@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { createHash } from "node:crypto"
 import * as NodeFs from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { attempt } from "./processes.ts"
 
 const KnownPlace = Schema.Struct({
@@ -18,6 +18,12 @@ const KnownPlace = Schema.Struct({
 
 /** Where one program of Skein keeps its files. */
 export type KnownPlace = typeof KnownPlace.Type
+
+/**
+ * Where all programs of a user keep the records of their sandboxes' placeholders: they may have data directories of their own
+ * and work in one project.
+ */
+export const recordsBeside = (register: string): string => join(dirname(register), "placeholders")
 
 const decode = Schema.decodeUnknownOption(Schema.parseJson(KnownPlace))
 

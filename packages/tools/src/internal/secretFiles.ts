@@ -1,7 +1,7 @@
 /** Finds the files of Skein's own that no call may see: its database, its tokens, its trust. */
 import * as NodeFs from "node:fs"
 import { basename, dirname, join } from "node:path"
-import { makeKnownPlaces } from "./knownPlaces.ts"
+import { makeKnownPlaces, recordsBeside } from "./knownPlaces.ts"
 import { isOwnForm } from "./ownForms.ts"
 import { attempt } from "./processes.ts"
 import { isIn } from "./within.ts"
@@ -102,10 +102,11 @@ const below = (kind: Kind, place: string, names: ReadonlyArray<string>): Found =
 /** Makes it. Places are looked up at each decision: they may be created, linked or mounted at any time. */
 export const makeSecretFiles = ({ dataDirectory, register, secret = [] }: SecretPlaces): SecretFiles => {
   const known = makeKnownPlaces(register)
+  const ofUser = register === undefined ? [] : [register, recordsBeside(register)]
   const kinds = (): ReadonlyMap<string, Kind> => {
     const others = known()
     const data = [...(dataDirectory === undefined ? [] : [dataDirectory]), ...others.map((each) => each.dataDirectory)]
-    const secrets = [...secret, ...(register === undefined ? [] : [register]), ...others.flatMap((each) => each.secret)]
+    const secrets = [...secret, ...ofUser, ...others.flatMap((each) => each.secret)]
     // The parts of a data directory may be links to another disk. If a path is several of these, the last one counts.
     return new Map([
       ...secrets.map((path) => [realOf(path), "secret"] as const),

@@ -3,7 +3,8 @@ import type { Owner } from "@skein/core/Owner"
 import type { UnknownException } from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
-import { dirname, join } from "node:path"
+import { join } from "node:path"
+import { recordsBeside } from "../knownPlaces.ts"
 import { attempt } from "../processes.ts"
 
 /** The kind of placeholder. `temporary` is a directory with any contents that nobody needs any longer. */
@@ -26,12 +27,10 @@ export interface PlaceholderRecord {
   readonly placeholders: ReadonlyArray<Placeholder>
 }
 
-/**
- * Where the records are: beside the register of the user's programs, which may have data directories of their own and work in
- * the same project; without it, in the data directory.
- */
-export const recordsIn = (place: { readonly dataDirectory: string; readonly register?: string | undefined }): string =>
-  join(place.register === undefined ? place.dataDirectory : dirname(place.register), "placeholders")
+/** Where the records of a program are. */
+export const recordsIn = (
+  { dataDirectory, register }: { readonly dataDirectory: string; readonly register?: string | undefined }
+): string => register === undefined ? join(dataDirectory, "placeholders") : recordsBeside(register)
 
 /** The prefix of directories for temporary files. */
 export const temporaryPrefix = "skein-tmp-"
