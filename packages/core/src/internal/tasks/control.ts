@@ -1,6 +1,6 @@
 /** Controls of running tasks, each with a time limit and only for the session that started them. */
 import { Ids } from "@skein/domain/Id"
-import type { MessageID, SessionID } from "@skein/domain/Id"
+import type { MessageID, RunID, SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { Outcome, TaskRun } from "@skein/domain/Outcome"
 import * as Clock from "effect/Clock"
@@ -170,6 +170,12 @@ const sendMessage = Effect.fnUntraced(function*(
   return yield* deliver(parent, child, (run) => receiptOf(options, row, run))
 }, Effect.uninterruptible)
 
+/** Whether a run of a task is stored that has not ended. */
+const isUnsettled = Effect.fnUntraced(function*(taskID: SessionID, runID: RunID | undefined) {
+  const { rows } = yield* (yield* SessionStorage).runs({ taskID })
+  return rows.some(({ id, state }) => id === runID && state !== "settled")
+})
+
 /** Delivers a message from another process to a task that runs here, once. */
 export const receive = Effect.fnUntraced(function*(row: InboxRow) {
   const journal = yield* Journal
@@ -185,10 +191,12 @@ export const receive = Effect.fnUntraced(function*(row: InboxRow) {
   const now = yield* Clock.currentTimeMillis
   const taken: Entry = { _tag: "InboxTaken", id: row.id, sessionID: row.sessionID, at: now }
   if (row.kind === "stop") {
-    yield* journal.commit([taken])
     const { reason, runID } = row.stop ?? {}
     const task = tasks.find((each) => each.row.id === runID)
+    // Its recovery may be under way. The row is there until the stop is stored.
+    if (task === undefined && (yield* isUnsettled(row.sessionID, runID))) return false
     if (task !== undefined) yield* end(task, { by: "the user", reason })
+    yield* journal.commit([taken])
     return true
   }
   const { foreign: _, ...own } = { ...row, ...child.stamp("steer"), id: ids.unsafeMake("msg", now) }
