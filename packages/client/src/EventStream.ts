@@ -1,5 +1,6 @@
 /** Owns the events of a server as a stream that survives broken connections: it continues after the last event. */
 import * as HttpClient from "@effect/platform/HttpClient"
+import type { HttpClientError } from "@effect/platform/HttpClientError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type { Event } from "@skein/domain/Event"
 import * as Duration from "effect/Duration"
@@ -9,6 +10,7 @@ import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { direct, isRedirect, redirectText } from "./Direct.ts"
 import { authorised, type ClientOptions } from "./SkeinClient.ts"
 
 /** The server does not stream events, for a permanent reason. */
@@ -100,6 +102,15 @@ const nothing: ReadonlySet<string> = new Set()
 
 class Broken extends Schema.TaggedError<Broken>()("Broken", {}) {}
 
+/** Nobody answered, or somebody leads elsewhere: the next try would meet the same. */
+const refusedBy = (url: string, error: HttpClientError): Broken | StreamRefused =>
+  error._tag === "ResponseError" && isRedirect(error.response)
+    ? new StreamRefused({
+      status: error.response.status,
+      message: `The server at ${url} does not stream events: ${redirectText(error.response)}.`
+    })
+    : new Broken()
+
 /** The events as they arrive. It only ends with an error that retrying would not fix. */
 export const events = (
   { from, locate, onBroken = Effect.void, onHeartbeat, onOpen = Effect.void, session, token, url, without = nothing }:
@@ -110,14 +121,14 @@ export const events = (
 
   const connection: Stream.Stream<Streamed, Broken | StreamRefused, HttpClient.HttpClient> = Stream.unwrapScoped(
     Effect.gen(function*() {
-      const http = yield* HttpClient.HttpClient
+      const http = direct(yield* HttpClient.HttpClient)
       const found = locate === undefined ? Option.some({ token, url }) : yield* locate
       const server = yield* Effect.mapError(found, () => new Broken())
       const request = HttpClientRequest.get(`${server.url}${path}`).pipe(
         authorised(server.token),
         HttpClientRequest.setHeaders(last === undefined ? {} : { "last-event-id": last })
       )
-      const response = yield* Effect.mapError(http.execute(request), () => new Broken())
+      const response = yield* Effect.mapError(http.execute(request), (error) => refusedBy(server.url, error))
       // A new server may have a new token as well.
       const isStale = response.status === 401 && locate !== undefined
       if (response.status >= 400 && response.status < 500 && !isStale) {

@@ -1,5 +1,4 @@
 /** Finds the server of a database on this machine. Verifies that it is that server before it gets the token. */
-import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as HttpBody from "@effect/platform/HttpBody"
 import * as HttpClient from "@effect/platform/HttpClient"
@@ -11,6 +10,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import { join } from "node:path"
+import { direct, isRedirect } from "./Direct.ts"
 import { isOfProxy } from "./SkeinClient.ts"
 
 /** How long a server may take to prove its identity, in milliseconds. */
@@ -47,7 +47,6 @@ const stranger = new NotProven({ reason: "stranger" })
 /** Errors of `fetch` have their cause in the cause. */
 const unconnected = ({ cause }: RequestError): NotProven => {
   const inner = cause instanceof Error ? cause.cause : undefined
-  if (inner instanceof Error && inner.message === "unexpected redirect") return new NotProven({ reason: "redirected" })
   const code = inner instanceof Error && "code" in inner && typeof inner.code === "string" ? inner.code : undefined
   return new NotProven({ reason: "unreachable", ...(code === undefined ? {} : { code }) })
 }
@@ -62,7 +61,7 @@ export const prove = (
   { token, url }: Pick<ServerFile, "token" | "url">
 ): Effect.Effect<string, NotProven, HttpClient.HttpClient> =>
   Effect.gen(function*() {
-    const http = yield* HttpClient.HttpClient
+    const http = direct(yield* HttpClient.HttpClient)
     const question = { nonce: randomBytes(32).toString("hex"), host: dialledHost(url) }
     const response = yield* http.post(`${url}/v1/handshake`, { body: yield* HttpBody.json(question) })
     if (isOfProxy(response)) return yield* new NotProven({ reason: "unreachable", code: `HTTP ${response.status}` })
@@ -72,13 +71,12 @@ export const prove = (
     const expected = createHmac("sha256", token).update(handshakeText(question, version)).digest("hex")
     return isProof(answer, expected) ? version : yield* new NotProven({ reason: "other_token" })
   }).pipe(
-    // A redirect leads to another address than the one that was asked about.
-    Effect.provideService(FetchHttpClient.RequestInit, { redirect: "error" }),
     Effect.scoped,
     Effect.timeoutFail({ duration: patience, onTimeout: () => new NotProven({ reason: "unreachable" }) }),
     Effect.catchTags({
       RequestError: unconnected,
-      ResponseError: () => stranger,
+      // It leads to another address than the one that was asked about.
+      ResponseError: ({ response }) => isRedirect(response) ? new NotProven({ reason: "redirected" }) : stranger,
       HttpBodyError: () => stranger,
       ParseError: () => stranger
     })

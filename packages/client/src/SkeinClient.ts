@@ -7,6 +7,7 @@ import type { HttpClientResponse } from "@effect/platform/HttpClientResponse"
 import { Api } from "@skein/api/Api"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
+import { direct } from "./Direct.ts"
 
 /** Which server, and what to authenticate with. */
 export interface ClientOptions {
@@ -44,7 +45,7 @@ export const make = ({ token, url }: ClientOptions) =>
   HttpApiClient.make(Api, {
     baseUrl: url,
     transformClient: (client) =>
-      client.pipe(
+      direct(client).pipe(
         HttpClient.mapRequest(authorised(token)),
         HttpClient.transformResponse(Effect.flatMap(answered))
       )

@@ -58,6 +58,22 @@ it.live("ends with what the server says if it refuses", () =>
     expect(refused).toMatchObject({ _tag: "StreamRefused", status: 404, message: "{\"detail\":\"none\"}" })
   }).pipe(Effect.scoped, Effect.provide(FetchHttpClient.layer)))
 
+it.live("ends at a redirect, and sends the token nowhere else", () =>
+  Effect.gen(function*() {
+    let others = 0
+    const elsewhere = yield* answering((_, response) => {
+      others++
+      response.writeHead(200).end()
+    })
+    const server = yield* answering((request, response) =>
+      response.writeHead(307, { location: `${elsewhere.url}${request.url}` }).end()
+    )
+    const refused = yield* Effect.flip(Stream.runDrain(EventStream.events(server)))
+    expect(refused).toMatchObject({ _tag: "StreamRefused", status: 307 })
+    expect(refused.message).toContain(`a redirect (307) to "${elsewhere.url}/v1/events", which Skein does not follow`)
+    expect(others).toBe(0)
+  }).pipe(Effect.scoped, Effect.provide(FetchHttpClient.layer)))
+
 it.live("tells at each heartbeat whether the storage of the server is away", () =>
   Effect.gen(function*() {
     const beat = (data: string) => `event: heartbeat\ndata: ${data}\n\n`

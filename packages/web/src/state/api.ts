@@ -34,6 +34,8 @@ export const ask = async <A>(method: "GET" | "POST", path: string, sent: Sent = 
   const { body, idempotencyKey, signal } = sent
   const response = await fetch(path, {
     method,
+    // No route leads elsewhere: somebody else answers.
+    redirect: "error",
     headers: {
       ...headers(),
       ...(method === "POST" ? { "content-type": "application/json" } : {}),

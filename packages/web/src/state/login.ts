@@ -34,6 +34,7 @@ export const forget = (): void => {
 export const exchange = async (code: string): Promise<void> => {
   try {
     const response = await fetch("/v1/login", {
+      redirect: "error",
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ code })

@@ -99,7 +99,7 @@ export class EventConnection {
     const stopWatch = this.#watch(abort)
     try {
       const path = await this.#listening.prepare(attempt.signal)
-      const response = await fetch(path, { headers: headers(), signal: attempt.signal })
+      const response = await fetch(path, { redirect: "error", headers: headers(), signal: attempt.signal })
       if (!response.ok) throw await refusal(response)
       this.#failures = 0
       this.#state.value = "live"

@@ -1,5 +1,6 @@
 /** Knows the other servers of a cluster, so that a client whose server goes away comes back at one of them. */
 import * as HttpClient from "@effect/platform/HttpClient"
+import { direct } from "@skein/client/Direct"
 import * as LocalServer from "@skein/client/LocalServer"
 import * as SkeinClient from "@skein/client/SkeinClient"
 import * as Clock from "effect/Clock"
@@ -51,7 +52,12 @@ const likeAt = (url: string, { token, version }: ServerTarget) =>
 const mayMove = (from: string) => (to: string): boolean => to.startsWith("https:") || !from.startsWith("https:")
 
 const isOk = (url: string) =>
-  Effect.scoped(Effect.flatMap(HttpClient.get(url), ({ status }) => status === 200 ? Effect.void : Option.none()))
+  Effect.scoped(
+    Effect.flatMap(
+      Effect.flatMap(HttpClient.HttpClient, (http) => direct(http).get(url)),
+      ({ status }) => status === 200 ? Effect.void : Option.none()
+    )
+  )
 
 const isThereAt = (url: string) => isOk(`${url}/healthz`)
 
