@@ -38,6 +38,8 @@ const alone = Cluster.of({
 
 const services = Layer.mergeAll(Layer.succeed(Cluster, alone), SessionStorage.layerMemory, NodeFileSystem.layer)
 
+const json = { "content-type": "application/json" }
+
 const listen = (answer: RequestListener) =>
   Effect.acquireRelease(
     Effect.async<Server>((resume) => {
@@ -119,7 +121,7 @@ it.scopedLive("only another runner is told how much room there is", () =>
 it.scopedLive("the questions of servers that do not answer are said to be missing", () =>
   Effect.gen(function*() {
     const items = [{ id: "ask_1" }]
-    const own = yield* listen((_, response) => void response.end(JSON.stringify({ items })))
+    const own = yield* listen((_, response) => void response.writeHead(200, json).end(JSON.stringify({ items })))
     const gone = { owner: "other", url: "http://127.0.0.1:9", load: "{}", proof: "", age: 1, silence: 1 }
     const two = { ...alone, url: `http://127.0.0.1:${own}`, others: Effect.succeed([gone]) }
     const { port } = yield* Effect.provideService(runner, Cluster, two)
@@ -133,7 +135,7 @@ it.scopedLive("a session begins where its directory is, with the same key everyw
     const noting = (status: number, kind: string) =>
       listen(({ headers }, response) => {
         keys.push(headers["idempotency-key"])
-        response.writeHead(status).end(JSON.stringify({ type: `urn:skein:${kind}` }))
+        response.writeHead(status, json).end(JSON.stringify({ type: `urn:skein:${kind}` }))
       })
     const at = (port: number) => ({
       owner: `other-${port}`,

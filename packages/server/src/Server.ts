@@ -22,6 +22,7 @@ import { Intake } from "./internal/Intake.ts"
 import { makeLogins } from "./internal/login/Logins.ts"
 import { makeTokenCheck } from "./internal/login/token.ts"
 import { leaveAll, resumeAfterOutages, resumeAll } from "./internal/recover.ts"
+import { safeHeaders } from "./internal/respond.ts"
 import { ServerState } from "./internal/ServerState.ts"
 import { makeStreams } from "./internal/streams.ts"
 import type { ListenFailed } from "./ListenFailed.ts"
@@ -75,10 +76,12 @@ const make = (options: ServerOptions) =>
     }
     listening.answer(
       gate,
-      (request, response) =>
-        cluster === undefined
-          ? answer(request, response)
-          : cluster.route(request, response, () => answer(request, response)),
+      (request, response) => {
+        // Also for what another server answers.
+        for (const [name, value] of Object.entries(safeHeaders)) response.setHeader(name, value)
+        if (cluster === undefined) answer(request, response)
+        else cluster.route(request, response, () => answer(request, response))
+      },
       mcp.upgrade
     )
     // The first to run: what is interrupted from then on has its answer.

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { document } from "@skein/api/Api"
 import { Server } from "@skein/server/Server"
+import type { ClusterPort } from "@skein/server/ServerOptions"
 import * as Effect from "effect/Effect"
 import * as Tracer from "effect/Tracer"
 import { createHmac } from "node:crypto"
@@ -441,3 +442,18 @@ it.live("listens on no other address than it was told", () =>
     })
     expect(reached).toBe(false)
   }).pipe(provide))
+
+it.live("what another server of the cluster answers has the policies of this one", () => {
+  const cluster: ClusterPort = {
+    isTrusted: () => false,
+    route: (_, response) => void response.writeHead(200, { "content-type": "application/json" }).end("{}"),
+    status: Effect.die("not asked"),
+    leave: Effect.void
+  }
+  return Effect.gen(function*() {
+    const { headers } = yield* send("/v1/sessions/ses_1")
+    expect(headers.get("content-security-policy")).toBe("default-src 'none'; frame-ancestors 'none'")
+    expect(headers.get("x-content-type-options")).toBe("nosniff")
+    expect(headers.get("cache-control")).toBe("no-store")
+  }).pipe(Effect.provide(serving({}, { server: { cluster } })))
+})

@@ -1,6 +1,7 @@
 /** Sends a request on to another runner, and gives its answer back as it comes. */
 import * as Effect from "effect/Effect"
-import { Agent, type IncomingHttpHeaders, type IncomingMessage, request as ask, type ServerResponse } from "node:http"
+import { Agent, type IncomingMessage, request as ask, type ServerResponse } from "node:http"
+import { acceptAnswer, passedHeaders } from "./acceptAnswer.ts"
 import type { Sent } from "./sent.ts"
 import { carriedHeaders, signatureHeader } from "./signature.ts"
 
@@ -16,6 +17,20 @@ export type Outcome =
   | "held"
   /** It does not take this runner for one of its cluster. */
   | "refused"
+  /** What answers is no server of the cluster, and this is why: it is not known whether there is one. */
+  | { readonly odd: string }
+
+/** The largest answer that is read as a whole, in bytes. */
+const largestWhole = 16 * 1024 * 1024
+
+/** The largest refusal, in bytes. */
+const largestRefusal = 1024 * 1024
+
+const tooLong = "its answer is longer than it may be"
+
+/** What such an answer means. */
+export const oddText = (target: string, odd: string): string =>
+  `The server ${target} does not answer as a server of this cluster does: ${odd}. Another program may listen there by now.`
 
 const agent = new Agent({ keepAlive: true, noDelay: true })
 
@@ -46,10 +61,36 @@ const unansweredBy = ({ statusCode }: IncomingMessage): Outcome | undefined => {
   return statusCode === 408 ? "unreached" : undefined
 }
 
-const answerHeaders = ({ headers }: IncomingMessage) =>
-  Object.fromEntries(
-    Object.entries(headers).filter(([name]) => !["connection", "keep-alive", "transfer-encoding"].includes(name))
-  )
+/** Reads a body that is at most so long. Calls one of these once, or none if the connection breaks. */
+const readWhole = (
+  incoming: IncomingMessage,
+  bound: number,
+  { read, tooLarge }: { readonly read: (body: Buffer) => void; readonly tooLarge: () => void }
+): void => {
+  const chunks: Array<Buffer> = []
+  let size = 0
+  incoming.on("data", (chunk: Buffer) => {
+    size += chunk.length
+    if (size <= bound) return void chunks.push(chunk)
+    chunks.length = 0
+    tooLarge()
+    incoming.destroy()
+  })
+  incoming.once("end", () => read(Buffer.concat(chunks)))
+}
+
+/** Gives a body of at most so many bytes to a client as it comes. A longer one is cut off. */
+const pass = (incoming: IncomingMessage, response: ServerResponse, bound: number): void => {
+  let size = 0
+  incoming.on("data", (chunk: Buffer) => {
+    size += chunk.length
+    if (size <= bound) return
+    incoming.destroy()
+    response.destroy()
+  })
+  response.flushHeaders()
+  incoming.pipe(response)
+}
 
 /** Sends it on, and gives the answer to the client. Interruption cuts the connection to the other runner. */
 export const relay = (
@@ -82,27 +123,31 @@ export const relay = (
         incoming.resume()
         return end(unanswered)
       }
-      const chunks: Array<Buffer> = []
       const cut = () => {
         if (response.headersSent) response.destroy()
         end(response.headersSent ? "answered" : "broken")
       }
       incoming.once("error", cut)
       incoming.once("aborted", cut)
+      const accepted = acceptAnswer(sent, incoming)
+      if ("odd" in accepted) {
+        end(accepted)
+        return void incoming.destroy()
+      }
       // Short, and may have to be asked of another runner.
       if (incoming.statusCode === 409 || incoming.statusCode === 503) {
-        incoming.on("data", (chunk: Buffer) => chunks.push(chunk))
-        incoming.once("end", () => {
-          const body = Buffer.concat(chunks)
-          const outcome = outcomeOf(body)
-          if (outcome !== undefined) return end(outcome)
-          if (!response.headersSent) response.writeHead(incoming.statusCode ?? 503, answerHeaders(incoming)).end(body)
+        return readWhole(incoming, Math.min(accepted.bound, largestRefusal), {
+          tooLarge: () => end({ odd: tooLong }),
+          read: (body) => {
+            const outcome = outcomeOf(body)
+            if (outcome !== undefined) return end(outcome)
+            if (response.headersSent) return
+            response.writeHead(incoming.statusCode ?? 503, passedHeaders(incoming.headers)).end(body)
+          }
         })
-        return
       }
-      response.writeHead(incoming.statusCode ?? 502, answerHeaders(incoming))
-      response.flushHeaders()
-      incoming.pipe(response)
+      response.writeHead(incoming.statusCode ?? 502, passedHeaders(incoming.headers))
+      pass(incoming, response, accepted.bound)
     })
     outgoing.end(sent.body)
     return Effect.sync(() => {
@@ -114,26 +159,35 @@ export const relay = (
 /** A whole answer. */
 export interface Answer {
   readonly status: number
-  readonly headers: IncomingHttpHeaders
+  /** Those that a client may get. */
+  readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
 }
 
-/** Sends it on, and gives the whole answer; nothing if there is none. */
+/** Sends it on, and gives the whole answer; nothing if there is none that a server gives. */
 export const exchange = (target: string, sent: Sent, signature: string): Effect.Effect<Answer | undefined> =>
-  Effect.async((resume) => {
+  Effect.async<Answer | { readonly odd: string } | undefined>((resume) => {
     const outgoing = opened(target, sent, signature)
-    outgoing.once("error", () => resume(Effect.succeed(undefined)))
+    const end = (answer: Answer | { readonly odd: string } | undefined) => resume(Effect.succeed(answer))
+    outgoing.once("error", () => end(undefined))
     outgoing.once("response", (incoming) => {
-      const chunks: Array<Buffer> = []
-      incoming.on("data", (chunk: Buffer) => chunks.push(chunk))
-      incoming.once("error", () => resume(Effect.succeed(undefined)))
-      incoming.once("end", () =>
-        resume(Effect.succeed({
-          status: incoming.statusCode ?? 502,
-          headers: answerHeaders(incoming),
-          body: Buffer.concat(chunks)
-        })))
+      incoming.once("error", () => end(undefined))
+      const accepted = acceptAnswer(sent, incoming)
+      if ("odd" in accepted) {
+        end(accepted)
+        return void incoming.destroy()
+      }
+      readWhole(incoming, Math.min(accepted.bound, largestWhole), {
+        tooLarge: () => end({ odd: tooLong }),
+        read: (body) => end({ status: incoming.statusCode ?? 502, headers: passedHeaders(incoming.headers), body })
+      })
     })
     outgoing.end(sent.body)
     return Effect.sync(() => outgoing.destroy())
-  })
+  }).pipe(
+    Effect.flatMap((answer) =>
+      answer !== undefined && "odd" in answer
+        ? Effect.as(Effect.logWarning(oddText(target, answer.odd)), undefined)
+        : Effect.succeed(answer)
+    )
+  )

@@ -6,7 +6,7 @@ import type { ServerResponse } from "node:http"
 import type { Cluster } from "../Cluster.ts"
 import { awayText } from "./away.ts"
 import { refuse } from "./bodies.ts"
-import { type Outcome, relay } from "./exchange.ts"
+import { oddText, type Outcome, relay } from "./exchange.ts"
 import type { Away } from "./places.ts"
 import { awaitsWork, beginsWork, isRepeatable, needsDirectory } from "./requests.ts"
 import { chooseRoom, roomsFor } from "./rooms.ts"
@@ -45,21 +45,24 @@ const makeFreeTarget = (cluster: typeof Cluster.Service) =>
 const refusedText = (target: string): string =>
   `The server ${target}, which holds this session, does not accept requests of this one. Give both the same --cluster-secret-file and the same version of Skein, and reach both at the address that \`skein cluster status\` shows.`
 
-const lostText =
-  "The server of this session went away. It is not known whether it did what you asked: look before you repeat it."
+const unknownText = "It is not known whether it did what you asked: look before you repeat it."
 
 const silentText = (target: string): string =>
   `The server ${target}, which holds this session, does not answer this one, although both reach the database. Look whether the network between their machines is cut, then try again.`
 
-const unknownText = (target: string): string =>
-  `The server ${target}, which holds this session, stopped answering. It is not known whether it did what you asked: look before you repeat it.`
+/** What happened to a server that did not answer as it should. */
+const endText = (outcome: Lost, target: string): string => {
+  if (typeof outcome === "object") return oddText(target, outcome.odd)
+  return outcome === "silent"
+    ? `The server ${target}, which holds this session, stopped answering.`
+    : "The server of this session went away."
+}
 
 /** The problem that ends a request; undefined if it is sent once more. */
 const problemOf = (outcome: Lost, target: string, sent: Sent): readonly [title: string, detail: string] | undefined => {
   if (outcome === "refused") return ["RunnerRefused", refusedText(target)]
-  const isUnknown = outcome === "broken" || outcome === "silent"
-  if (!isUnknown || isRepeatable(sent)) return undefined
-  return ["RunnerLost", outcome === "silent" ? unknownText(target) : lostText]
+  const isUnknown = outcome === "broken" || outcome === "silent" || typeof outcome === "object"
+  return isUnknown && !isRepeatable(sent) ? ["RunnerLost", `${endText(outcome, target)} ${unknownText}`] : undefined
 }
 
 /** Makes the function that sends requests on until they are answered. `silent` ends once a runner answers nothing. */
@@ -103,6 +106,7 @@ export const makeFollow = (
 
   return Effect.fnUntraced(function*(rootID: SessionID, sent: Sent, response: ServerResponse) {
     const isWaiting = awaitsWork(sent)
+    let odd: string | undefined
     for (let time = 0; time < most; time++) {
       // A client that gave up has come again, or will.
       if (response.destroyed) return
@@ -131,6 +135,10 @@ export const makeFollow = (
       if (outcome === "answered") return
       // A client of events connects again, and continues after the last one that it got.
       if (response.headersSent) return void response.destroy()
+      if (typeof outcome === "object") {
+        odd = oddText(target, outcome.odd)
+        yield* Effect.logWarning(odd)
+      }
       const problem = problemOf(outcome, target, sent)
       if (problem !== undefined) return refuse(response, 503, ...problem)
       yield* Effect.sleep(pause)
@@ -139,6 +147,7 @@ export const makeFollow = (
         return refuse(response, 503, "NoRunner", silentText(target))
       }
     }
-    refuse(response, 503, "NoRunner", "No server could answer for this session. Try again in a moment.")
+    const why = odd === undefined ? "" : `${odd} `
+    refuse(response, 503, "NoRunner", `${why}No server could answer for this session. Try again in a moment.`)
   })
 }

@@ -29,7 +29,8 @@ const projectDirectory = ({ method, path }: Pick<Sent, "method" | "path">): stri
     : undefined
 
 /** Whether it stays open, and sends events. */
-export const isStream = ({ method, url = "" }: IncomingMessage): boolean => method === "GET" && events.test(url)
+export const isStream = ({ method, url = "" }: Pick<IncomingMessage, "method" | "url">): boolean =>
+  method === "GET" && events.test(url)
 
 /** Requests that do no harm if they are made twice. A prompt gets a key, so that it is stored once. */
 const repeatable = /\/(?:prompt|interrupt|resume|stop)(?:\?|$)/

@@ -15,10 +15,9 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import type { IncomingMessage, ServerResponse } from "node:http"
 import { bringsArchive } from "../body/bounds.ts"
 import { readBody } from "../body/readBody.ts"
-import { internal, safeHeaders } from "../respond.ts"
+import { internal } from "../respond.ts"
 import { askRoutes, permissionRoutes } from "../routes/answers.ts"
 import { archiveRoutes } from "../routes/archives.ts"
 import { hostRoutes } from "../routes/host.ts"
@@ -127,8 +126,6 @@ const routes = Layer.mergeAll(
   hostRoutes
 )
 
-const safe = Object.entries(safeHeaders)
-
 /** Decisions by path have to be valid for the route too, so each route has exactly one path. */
 const exactly = { caseSensitive: true, ignoreDuplicateSlashes: false, ignoreTrailingSlash: false }
 
@@ -136,15 +133,11 @@ const exactly = { caseSensitive: true, ignoreDuplicateSlashes: false, ignoreTrai
 export const makeHandler = Effect.gen(function*() {
   const app = yield* HttpRouter.withRouterConfig(HttpApiBuilder.httpApp, exactly)
   // Traces contain the headers of requests, except for those that authenticate.
-  const handle = yield* Effect.locallyWith(
+  return yield* Effect.locallyWith(
     NodeHttpServer.makeHandler(finished(app)),
     Headers.currentRedactedNames,
     (names) => [...names, "skein-key"]
   )
-  return (request: IncomingMessage, response: ServerResponse) => {
-    for (const [name, value] of safe) response.setHeader(name, value)
-    handle(request, response)
-  }
 }).pipe(
   Effect.provide(
     Layer.mergeAll(Layer.provide(HttpApiBuilder.api(Api), routes), problems).pipe(
