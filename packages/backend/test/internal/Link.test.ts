@@ -156,3 +156,25 @@ it.scoped("counts the patience anew once a server was reached, as when several a
     yield* asked(3)
     expect(yield* Fiber.join(fiber)).toMatchObject({ version: "1" })
   }).pipe(Effect.provide(FetchHttpClient.layer)))
+
+it.scoped("an answer without the form of the API is told in a line, not with the type that was expected", () =>
+  Effect.gen(function*() {
+    const { url } = yield* Effect.acquireRelease(
+      Effect.async<{ readonly url: string; readonly close: () => void }>((resume) => {
+        const server = createServer((_, response) =>
+          void response.writeHead(200, { "content-type": "application/json" }).end("null")
+        )
+        server.listen(0, "127.0.0.1", () =>
+          resume(Effect.succeed({
+            url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+            close: () => server.close().closeAllConnections()
+          })))
+      }),
+      ({ close }) => Effect.sync(close)
+    )
+    const link = yield* makeLink({ server: { url, token: Redacted.make("secret"), version: "1" } })
+    const failed = yield* Effect.flip(link.call("is sent once", ({ sessions }) => sessions.list({ urlParams: {} })))
+    expect(failed.message).toBe(
+      `The server at ${url} does not answer as expected (the answer does not have the form of the API: null is unexpected).`
+    )
+  }).pipe(Effect.provide(FetchHttpClient.layer)))

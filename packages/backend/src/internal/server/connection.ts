@@ -2,6 +2,7 @@
 import type * as HttpClient from "@effect/platform/HttpClient"
 import * as LocalServer from "@skein/client/LocalServer"
 import * as SkeinClient from "@skein/client/SkeinClient"
+import { unexpectedText } from "@skein/client/Unexpected"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -73,7 +74,7 @@ const odd = ({ url }: ServerTarget, error: unknown): BackendError =>
   failure(
     "ServerRefused",
     `The server at ${url} does not answer as expected (${
-      error instanceof Error ? error.message.split("\n", 1).join("") : String(error)
+      error instanceof Error ? unexpectedText(error) : String(error)
     }).`
   )
 

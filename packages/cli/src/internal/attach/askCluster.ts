@@ -2,6 +2,7 @@
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import type { Cluster } from "@skein/api/Output"
 import * as SkeinClient from "@skein/client/SkeinClient"
+import { unexpectedText } from "@skein/client/Unexpected"
 import * as Effect from "effect/Effect"
 import { UsageError } from "../../UsageError.ts"
 import type { Found } from "./findServer.ts"
@@ -9,8 +10,6 @@ import type { Found } from "./findServer.ts"
 /** The servers of its cluster, their trees and takeovers, as it sees them. */
 export const askCluster = ({ server: { token, url } }: Found): Effect.Effect<Cluster, UsageError> =>
   Effect.flatMap(SkeinClient.make({ token, url }), ({ server }) => server.cluster()).pipe(
-    Effect.mapError((error) =>
-      new UsageError({ message: `The server at ${url}: ${"detail" in error ? error.detail : error.message}` })
-    ),
+    Effect.mapError((error) => new UsageError({ message: `The server at ${url}: ${unexpectedText(error)}` })),
     Effect.provide(FetchHttpClient.layer)
   )

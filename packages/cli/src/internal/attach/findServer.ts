@@ -5,6 +5,7 @@ import type { ServerFile } from "@skein/api/ServerFile"
 import type { ServerTarget } from "@skein/backend/ServerOptions"
 import * as LocalServer from "@skein/client/LocalServer"
 import * as SkeinClient from "@skein/client/SkeinClient"
+import { unexpectedText } from "@skein/client/Unexpected"
 import { DataDirs } from "@skein/config/DataDirs"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
@@ -132,7 +133,7 @@ const findAt = Effect.fnUntraced(function*(url: string) {
   const client = yield* SkeinClient.make({ url, token: Redacted.make(token) })
   yield* Effect.mapError(client.server.about(), (error) =>
     refuse(
-      `The server at ${url} does not answer as it should (${"detail" in error ? error.detail : error.message}).`
+      `The server at ${url} does not answer as it should (${unexpectedText(error)}).`
     ))
   const server = targetOf({ url, token, version })
   // By then another program may listen on its port.

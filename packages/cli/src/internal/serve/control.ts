@@ -3,6 +3,7 @@ import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import type { ServerFile } from "@skein/api/ServerFile"
 import * as LocalServer from "@skein/client/LocalServer"
 import * as SkeinClient from "@skein/client/SkeinClient"
+import { unexpectedText } from "@skein/client/Unexpected"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
@@ -47,7 +48,7 @@ const clientOf = ({ token, url }: ServerFile) => SkeinClient.make({ url, token: 
 
 const unreachable = (url: string) => (error: { readonly detail: string } | { readonly message: string }) =>
   new UsageError({
-    message: `The server at ${url} does not answer as it should (${"detail" in error ? error.detail : error.message}).`
+    message: `The server at ${url} does not answer as it should (${unexpectedText(error)}).`
   })
 
 /** The URL of a server with a login code, for a browser. */
