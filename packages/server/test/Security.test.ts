@@ -226,6 +226,27 @@ describe("a body", () => {
     }).pipe(provide))
 })
 
+describe("a request without a token", () => {
+  it.live.each(["/v1/handshake", "/v1/login", "/healthz", "/readyz?x=1"])(
+    "to %s may bring a few KB, and no more of it is read",
+    (path) =>
+      Effect.gen(function*() {
+        const host = `Host: 127.0.0.1:${yield* portOf}\r\nContent-Type: application/json\r\n`
+        const line = `POST ${path} HTTP/1.1`
+        const small = yield* raw(request(line, `${host}Content-Length: 4096\r\n`, " ".repeat(4096)))
+        expect(statusOf(small)).not.toBe(413)
+        const announced = yield* raw(request(line, `${host}Content-Length: 4097\r\n`))
+        expect(problemOf(announced)).toMatchObject({ status: 413, detail: expect.stringContaining("4 KB") })
+        // Its end never comes.
+        const chunked = yield* raw(
+          request(line, `${host}Transfer-Encoding: chunked\r\n`),
+          `${(1024 * 1024).toString(16)}\r\n${"x".repeat(8 * 1024)}`
+        )
+        expect(problemOf(chunked)).toMatchObject({ status: 413 })
+      }).pipe(provide)
+  )
+})
+
 describe("a connection", () => {
   it.live("with headers that are too large, or with no HTTP at all, gets a problem and is closed", () =>
     Effect.gen(function*() {
