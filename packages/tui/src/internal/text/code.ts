@@ -17,7 +17,7 @@ const hashes =
 const dashes = /^(?:sql|lua|haskell|hs|elm|ada)$/
 
 const token =
-  /("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`)|(\b\d[\d_.xa-fA-F]*\b)|([A-Za-z_$][\w$]*)|(\s+)|([^\w\s"'`$]+|["'`$])/g
+  /("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`)|(\b\d\w*(?:\.\d\w*)*)|([A-Za-z_$][\w$]*)|(\s+)|([^\w\s"'`$]+|["'`$])/g
 
 /** The longest line that is coloured, in characters. */
 const longest = 2_000
@@ -42,7 +42,11 @@ export const code = (text: string, language: string, style: Style): ReadonlyArra
   const isString = (body.match(/["'`]/g)?.length ?? 0) % 2 === 1
   const [coloured, comment] = isString ? [text, ""] : [body, from < 0 ? "" : text.slice(from)]
   const runs: Array<Run> = []
-  for (const [whole, string, number, word] of coloured.matchAll(token)) {
+  let end = 0
+  for (const { 0: whole, 1: string, 2: number, 3: word, index } of coloured.matchAll(token)) {
+    // What no pattern knows is shown like anything else: a command may not lose a character.
+    if (index > end) runs.push({ text: coloured.slice(end, index), paint: undefined })
+    end = index + whole.length
     const paint = string !== undefined
       ? style.green
       : number !== undefined
@@ -52,5 +56,6 @@ export const code = (text: string, language: string, style: Style): ReadonlyArra
       : undefined
     runs.push({ text: whole, paint })
   }
+  if (end < coloured.length) runs.push({ text: coloured.slice(end), paint: undefined })
   return comment === "" ? runs : [...runs, { text: comment, paint: style.dim }]
 }
