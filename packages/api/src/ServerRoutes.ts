@@ -34,7 +34,7 @@ export class PublicRoutes extends HttpApiGroup.make("public")
       .annotateContext(about(
         "Proves that this is the server whose token you have",
         [
-          "`host` is the host and port that you connect to; the server answers only for its own.",
+          "`host` is the host and port that you connect to; the server answers only for its own, and not for `localhost`.",
           "`answer` is, in hexadecimal digits, the HMAC-SHA256 of four lines with the token as key:",
           "`skein handshake`, the nonce, `host` and `version`, joined by line feeds. Check it before you send the token."
         ].join(" ")

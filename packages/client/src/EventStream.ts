@@ -2,6 +2,7 @@
 import * as HttpClient from "@effect/platform/HttpClient"
 import type { HttpClientError } from "@effect/platform/HttpClientError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
+import { directUrl } from "@skein/api/Handshake"
 import type { Event } from "@skein/domain/Event"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -124,7 +125,7 @@ export const events = (
       const http = direct(yield* HttpClient.HttpClient)
       const found = locate === undefined ? Option.some({ token, url }) : yield* locate
       const server = yield* Effect.mapError(found, () => new Broken())
-      const request = HttpClientRequest.get(`${server.url}${path}`).pipe(
+      const request = HttpClientRequest.get(`${directUrl(server.url)}${path}`).pipe(
         authorised(server.token),
         HttpClientRequest.setHeaders(last === undefined ? {} : { "last-event-id": last })
       )

@@ -3,7 +3,7 @@ import * as FileSystem from "@effect/platform/FileSystem"
 import * as HttpBody from "@effect/platform/HttpBody"
 import * as HttpClient from "@effect/platform/HttpClient"
 import type { RequestError } from "@effect/platform/HttpClientError"
-import { dialledHost, HandshakeAnswer, handshakeText } from "@skein/api/Handshake"
+import { dialledHost, directUrl, HandshakeAnswer, handshakeText } from "@skein/api/Handshake"
 import { ServerFile } from "@skein/api/ServerFile"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -62,8 +62,9 @@ export const prove = (
 ): Effect.Effect<string, NotProven, HttpClient.HttpClient> =>
   Effect.gen(function*() {
     const http = direct(yield* HttpClient.HttpClient)
-    const question = { nonce: randomBytes(32).toString("hex"), host: dialledHost(url) }
-    const response = yield* http.post(`${url}/v1/handshake`, { body: yield* HttpBody.json(question) })
+    const dialled = directUrl(url)
+    const question = { nonce: randomBytes(32).toString("hex"), host: dialledHost(dialled) }
+    const response = yield* http.post(`${dialled}/v1/handshake`, { body: yield* HttpBody.json(question) })
     if (isOfProxy(response)) return yield* new NotProven({ reason: "unreachable", code: `HTTP ${response.status}` })
     const body = yield* response.json
     if (isForeignHost(body)) return yield* new NotProven({ reason: "foreign_host" })

@@ -5,13 +5,14 @@ import { ResponseError } from "@effect/platform/HttpClientError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type { HttpClientResponse } from "@effect/platform/HttpClientResponse"
 import { Api } from "@skein/api/Api"
+import { directUrl } from "@skein/api/Handshake"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { direct } from "./Direct.ts"
 
 /** Which server, and what to authenticate with. */
 export interface ClientOptions {
-  /** Such as `http://127.0.0.1:4096`. */
+  /** Such as `http://127.0.0.1:4096`. `http://localhost` stands for 127.0.0.1. */
   readonly url: string
   readonly token: Redacted.Redacted
 }
@@ -43,7 +44,7 @@ const answered = (response: HttpClientResponse) =>
 /** Makes the client of a server. */
 export const make = ({ token, url }: ClientOptions) =>
   HttpApiClient.make(Api, {
-    baseUrl: url,
+    baseUrl: directUrl(url),
     transformClient: (client) =>
       direct(client).pipe(
         HttpClient.mapRequest(authorised(token)),

@@ -1,6 +1,7 @@
 /** Owns a server: the API of the sessions of one database, for any number of clients. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import { publicPaths } from "@skein/api/Api"
+import { localAddress } from "@skein/api/Handshake"
 import type { ManyServices } from "@skein/core/Skein"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -36,8 +37,10 @@ const make = (options: ServerOptions) =>
     const feeds = yield* Feeds
     const services = yield* Effect.context<ManyServices>()
     const over = yield* Deferred.make<void>()
-    const listening = yield* listen(options.hostname, options.port)
-    const addresses = makeAddresses({ ...options, port: listening.port })
+    // As a name it has two addresses, and clients dial this one.
+    const hostname = options.hostname.toLowerCase() === "localhost" ? localAddress : options.hostname
+    const listening = yield* listen(hostname, options.port)
+    const addresses = makeAddresses({ ...options, hostname, port: listening.port })
     const logins = yield* makeLogins({ port: listening.port, fileSystem, file: options.loginFile })
     // Leave running work before this scope ends. Otherwise its prompts would count as stopped.
     const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
@@ -89,7 +92,7 @@ const make = (options: ServerOptions) =>
     if (options.resume && cluster === undefined) yield* Effect.forkIn(resumeAll, scope)
     // The servers of a cluster look for trees that nobody works in anyway.
     if (cluster === undefined) yield* Effect.forkIn(resumeAfterOutages, scope)
-    const host = isIPv6(options.hostname) ? `[${options.hostname}]` : options.hostname
+    const host = isIPv6(hostname) ? `[${hostname}]` : hostname
     return {
       url: `http://${host}:${listening.port}`,
       code: Effect.map(logins.code, ({ code }) => code),

@@ -361,18 +361,27 @@ it.live("proves that it has the token without being sent it", () =>
     const nonce = "ab".repeat(32)
     const { port } = new URL((yield* Server).url)
     const version = "0.0.0-test"
-    for (const host of [`127.0.0.1:${port}`, `localhost:${port}`]) {
-      const answer = yield* post("/v1/handshake", { nonce, host }, { authorization: "" })
-      const text = `skein handshake\n${nonce}\n${host}\n${version}`
-      expect(answer.json()).toEqual({ answer: createHmac("sha256", token).update(text).digest("hex"), version })
-    }
+    const host = `127.0.0.1:${port}`
+    const answer = yield* post("/v1/handshake", { nonce, host }, { authorization: "" })
+    const text = `skein handshake\n${nonce}\n${host}\n${version}`
+    expect(answer.json()).toEqual({ answer: createHmac("sha256", token).update(text).digest("hex"), version })
   }).pipe(provide))
 
 it.live("proves nothing for the address of another server, or without an address", () =>
   Effect.gen(function*() {
     const nonce = "ab".repeat(32)
     const { port } = new URL((yield* Server).url)
-    for (const host of ["127.0.0.1:1", `example.org:${port}`, "127.0.0.1", `[::1]:${port}`]) {
+    for (
+      const host of [
+        "127.0.0.1:1",
+        `example.org:${port}`,
+        "127.0.0.1",
+        `[::1]:${port}`,
+        // A name of two addresses.
+        `localhost:${port}`,
+        `LocalHost:${port}`
+      ]
+    ) {
       const answer = yield* post("/v1/handshake", { nonce, host }, { authorization: "" })
       expect(answer.status, host).toBe(403)
       expect(answer.json()).not.toHaveProperty("answer")

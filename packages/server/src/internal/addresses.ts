@@ -1,5 +1,5 @@
 /** Decides which addresses are the server's own: those that it listens on, and the one at which a proxy serves it. */
-import { dialledHost } from "@skein/api/Handshake"
+import { dialledHost, directUrl } from "@skein/api/Handshake"
 import type { IncomingMessage } from "node:http"
 import { isIP } from "node:net"
 import { networkInterfaces } from "node:os"
@@ -54,7 +54,9 @@ export const makeAddresses = ({ hostname, port, publicUrl }: AddressOptions): Ad
   const local = new Set([...dialled, ...port === 80 ? own : []])
   const open = publicUrl === undefined ? undefined : new URL(publicUrl)
   const openHost = open === undefined ? undefined : dialledHost(open.origin)
-  const isOpenHost = (host: string): boolean => open !== undefined && (host === open.host || host === openHost)
+  // Clients dial it there.
+  const provableHost = open === undefined ? undefined : dialledHost(directUrl(open.origin))
+  const isOpenHost = (host: string): boolean => host === open?.host || host === openHost || host === provableHost
   return {
     isHost: (host) => local.has(host.toLowerCase()) || isOpenHost(host.toLowerCase()),
     // A proxy may keep the host of the browser, or replace it by the one that it dials.
@@ -67,7 +69,9 @@ export const makeAddresses = ({ hostname, port, publicUrl }: AddressOptions): Ad
       const name = nameOf(host)
       const at = localAddress.replace(/^::ffff:(?=\d+\.)/, "")
       if (isLoop(name) && !isLoop(at)) return false
-      return host === openHost || (dialled.has(host) && (isIP(name) === 0 || isIP(name) === isIP(at)))
+      if (host === provableHost) return true
+      // The name does not say by which of its addresses somebody came: another user may listen at the other one.
+      return name !== "localhost" && (dialled.has(host) && (isIP(name) === 0 || isIP(name) === isIP(at)))
     },
     isSecure: ({ headers: { host = "", origin } }) =>
       open?.protocol === "https:" && (origin === undefined ? isOpenHost(host.toLowerCase()) : origin === open.origin)

@@ -1,5 +1,6 @@
 /** Knows the other servers of a cluster, so that a client whose server goes away comes back at one of them. */
 import * as HttpClient from "@effect/platform/HttpClient"
+import { directUrl } from "@skein/api/Handshake"
 import { direct } from "@skein/client/Direct"
 import * as LocalServer from "@skein/client/LocalServer"
 import * as SkeinClient from "@skein/client/SkeinClient"
@@ -54,7 +55,7 @@ const mayMove = (from: string) => (to: string): boolean => to.startsWith("https:
 const isOk = (url: string) =>
   Effect.scoped(
     Effect.flatMap(
-      Effect.flatMap(HttpClient.HttpClient, (http) => direct(http).get(url)),
+      Effect.flatMap(HttpClient.HttpClient, (http) => direct(http).get(directUrl(url))),
       ({ status }) => status === 200 ? Effect.void : Option.none()
     )
   )

@@ -1,6 +1,7 @@
 /** Finds the server that a command works through. Verifies that it is that server before it gets the token. */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import type * as HttpClient from "@effect/platform/HttpClient"
+import { directUrl } from "@skein/api/Handshake"
 import type { ServerFile } from "@skein/api/ServerFile"
 import type { ServerTarget } from "@skein/backend/ServerOptions"
 import * as LocalServer from "@skein/client/LocalServer"
@@ -78,7 +79,9 @@ const tokenInFiles = Effect.fnUntraced(function*(url: string) {
     names.filter((name) => name.endsWith(".json")),
     (name) => LocalServer.read(join(servers, name))
   )
-  return files.flatMap(Option.toArray).find((file) => file.url === url || file.publicUrl === url)?.token
+  const dialled = directUrl(url)
+  const isAt = (own: string | undefined) => own !== undefined && directUrl(own) === dialled
+  return files.flatMap(Option.toArray).find((file) => isAt(file.url) || isAt(file.publicUrl))?.token
 })
 
 const tokenOf = Effect.fnUntraced(function*(url: string) {
@@ -107,7 +110,9 @@ const whyUnproven = (url: string, { code, reason }: LocalServer.NotProven): stri
     case "redirected":
       return `${url} leads to another address. Give --attach that one; the token was not sent.`
     case "unreachable":
-      return `No server answers at ${url}${code === undefined ? "" : ` (${code})`}. Check the URL${
+      return `No server answers at ${directUrl(url)}${code === undefined ? "" : ` (${code})`}. ${
+        directUrl(url) === url ? "" : "localhost stands for 127.0.0.1: for another address, name that. "
+      }Check the URL${
         url.startsWith("https:") ? " and its certificate (NODE_EXTRA_CA_CERTS names a file of your own authority)" : ""
       }; the token was not sent.`
     case "stranger":

@@ -1,4 +1,5 @@
 /** Passes the messages of a client of MCP to the server that holds the database, and its answers back. */
+import { directUrl } from "@skein/api/Handshake"
 import type { ServerTarget } from "@skein/backend/ServerOptions"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -19,7 +20,7 @@ const connect = ({ token, url }: ServerTarget, directory: string): Effect.Effect
   Effect.acquireRelease(
     Effect.async<Duplex, UsageError>((resume) => {
       const { request } = url.startsWith("https:") ? https : http
-      const asked = request(`${url}/mcp`, {
+      const asked = request(`${directUrl(url)}/mcp`, {
         headers: {
           Authorization: `Bearer ${Redacted.value(token)}`,
           Connection: "Upgrade",

@@ -1,5 +1,6 @@
 /** Runs the server in this process until a client or a signal stops it. */
 import * as FileSystem from "@effect/platform/FileSystem"
+import { localAddress } from "@skein/api/Handshake"
 import type { ServerFile } from "@skein/api/ServerFile"
 import * as ConfigFiles from "@skein/config/ConfigFiles"
 import { DataDirs } from "@skein/config/DataDirs"
@@ -111,7 +112,7 @@ const start = Effect.fnUntraced(function*(flags: ServeFlags) {
   const stdio = yield* Stdio
   const stop = yield* Stop
   const { home } = yield* DataDirs
-  const hostname = flags.hostname ?? "127.0.0.1"
+  const hostname = flags.hostname === undefined || flags.hostname === "localhost" ? localAddress : flags.hostname
   const publicUrl = flags["public-url"] === undefined ? undefined : yield* readPublicUrl(flags["public-url"], hostname)
   const open = publicUrl === undefined ? {} : { publicUrl }
   const token = yield* tokenFor(hostname, flags["token-file"])

@@ -27,7 +27,7 @@ const badCode = problem(
 const notOwn = problem(
   403,
   "ForeignHost",
-  `The handshake is for a server at another address. \`host\` has to be the host and port by which this one is reached. ${behindProxy}`
+  `The handshake is for a server at another address. \`host\` has to be the host and port by which this one is reached, with an address instead of localhost. ${behindProxy}`
 )
 
 const noCluster = problem(404, "NoCluster", "This server is in no cluster. Start it with --cluster, on PostgreSQL.")
