@@ -7,6 +7,7 @@ import type { Cluster } from "../Cluster.ts"
 import { readBody, refuse } from "./bodies.ts"
 import { type Answer, exchange } from "./exchange.ts"
 import { giveAnswer } from "./giveAnswer.ts"
+import { heldAsks } from "./heldAsks.ts"
 import { askState } from "./openAsk.ts"
 import { sentOf } from "./requests.ts"
 import type { Sent } from "./sent.ts"
@@ -75,12 +76,19 @@ export const makeAskAll = (
         return refuse(response, 503, "NoRunner", "This server does not answer. Try again in a moment.")
       }
       if (own.status !== 200) return void response.writeHead(own.status, own.headers).end(own.body)
-      const good = others.filter((answer) => answer?.status === 200).filter((answer) => answer !== undefined)
       const unreached = targets.filter((_, index) => index > 0 && others[index - 1]?.status !== 200)
-      const items = yield* Effect.forEach([own, ...good], itemsIn)
+      const listed = yield* Effect.forEach(
+        others,
+        (answer, index) =>
+          Effect.map(answer?.status === 200 ? itemsIn(answer) : Effect.succeed([]), (items) => ({
+            target: targets[index + 1] ?? "",
+            items
+          }))
+      )
+      const items = yield* heldAsks(cluster, yield* itemsIn(own), listed)
       const { "content-length": _, ...headers } = own.headers
       const missing = unreached.length === 0 ? {} : { unreached }
-      response.writeHead(200, headers).end(JSON.stringify({ items: items.flat(), ...missing }))
+      response.writeHead(200, headers).end(JSON.stringify({ items, ...missing }))
     })
   }
 }

@@ -2,11 +2,20 @@
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
 import type { Event } from "@skein/domain/Event"
+import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 
 const types = ["permission.asked", "permission.replied", "question.asked", "question.replied"] as const
 
 const isOf = (id: string) => (event: Event): boolean => "id" in event.properties && event.properties.id === id
+
+/** Whether a tree has asked the question with this id. */
+export const isAskedIn = (rootID: SessionID, id: string): Effect.Effect<boolean, StorageError, SessionStorage> =>
+  Effect.gen(function*() {
+    const storage = yield* SessionStorage
+    const logged = yield* storage.events({ after: 0, rootID, types: ["permission.asked", "question.asked"] })
+    return logged.some(({ event }) => isOf(id)(event))
+  })
 
 /** The state of the question with this id, if a tree with unfinished work has asked it. */
 export const askState = (id: string): Effect.Effect<"open" | "answered" | undefined, StorageError, SessionStorage> =>
