@@ -47,6 +47,8 @@ export interface ClusterOptions {
   readonly database: Redacted.Redacted
   /** What runners prove each other that they belong together; if absent, a secret that is kept in the database. */
   readonly secret?: Redacted.Redacted
+  /** Whether it continues unfinished work by itself, and takes trees that others move to it. */
+  readonly resume: boolean
 }
 
 /** This runner, among others. */
@@ -87,7 +89,7 @@ export class Cluster extends Context.Tag("@skein/cluster/Cluster")<Cluster, {
 }>() {
   /**
    * A runner. From now on it takes up trees that nobody works in: those that the engine assigns to it at once, others if
-   * their runner does not.
+   * their runner does not. Without `resume` it takes up only those that clients prompt or resume.
    */
   static readonly layer = (
     options: ClusterOptions
@@ -115,7 +117,7 @@ const make = (options: ClusterOptions) =>
     const members = yield* makeMembers({ url: options.url, secret: options.secret })
     const sql = yield* SqlClient.SqlClient
     const places = yield* makePlaces(members.others)
-    const bring = makeBring(places, yield* makeMoves)
+    const bring = options.resume ? makeBring(places, yield* makeMoves) : () => Effect.succeed(false)
     const isMine = yield* placement
     const leases = yield* Leases
     const governor = yield* Governor
@@ -124,10 +126,17 @@ const make = (options: ClusterOptions) =>
     const takeUp = yield* makeTakeUp(takeovers)
     const failures = yield* makeFailures(options.url)
     const peers = makePeers(members)
-    const balance = yield* makeBalance({ others: members.others, peers, placeOf: places.of, takeUp })
+    const balance = yield* makeBalance({
+      others: members.others,
+      peers,
+      placeOf: places.of,
+      takeUp,
+      takes: options.resume
+    })
     const working = yield* FiberHandle.make()
     const stay = Effect.flatMap(balance.load, (load) => members.stay({ ...load, version: options.version }))
     const sweeping = sweep({
+      resumes: options.resume,
       isMine,
       stay,
       takeUp,

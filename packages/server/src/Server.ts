@@ -90,8 +90,8 @@ const make = (options: ServerOptions) =>
     // The first to run: what is interrupted from then on has its answer.
     yield* Effect.addFinalizer(() => listening.leave)
     if (options.resume && cluster === undefined) yield* Effect.forkIn(resumeAll, scope)
-    // The servers of a cluster look for trees that nobody works in anyway.
-    if (cluster === undefined) yield* Effect.forkIn(resumeAfterOutages, scope)
+    // The servers of a cluster that resume look for trees that nobody works in anyway.
+    if (cluster === undefined || !options.resume) yield* Effect.forkIn(resumeAfterOutages, scope)
     const host = isIPv6(hostname) ? `[${hostname}]` : hostname
     return {
       url: `http://${host}:${listening.port}`,

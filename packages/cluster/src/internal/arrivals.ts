@@ -13,9 +13,11 @@ import type { TakeUp } from "./takeUp.ts"
 const keeping = 20_000
 
 /** Makes them; `arrived` is called for a tree that comes now. */
-export const makeArrivals = ({ arrived, placeOf, takeUp }: {
+export const makeArrivals = ({ arrived, placeOf, takes, takeUp }: {
   readonly placeOf: (rootID: SessionID) => Effect.Effect<Place, StorageError>
   readonly takeUp: TakeUp
+  /** Whether this runner takes any tree. */
+  readonly takes: boolean
   readonly arrived: (rootID: SessionID, now: number) => void
 }) =>
   Effect.map(Governor, (governor) => {
@@ -28,10 +30,13 @@ export const makeArrivals = ({ arrived, placeOf, takeUp }: {
     })
     const room = Effect.map(burden, ({ limit, wanted }) => limit - wanted)
 
+    const mayCome = (rootID: SessionID): Effect.Effect<boolean, StorageError> =>
+      takes ? Effect.map(placeOf(rootID), ({ _tag }) => _tag === "Here") : Effect.succeed(false)
+
     /** Keeps slots for a tree that may come, if there is room. */
     const accept = (rootID: SessionID, slots: number) =>
       Effect.gen(function*() {
-        if ((yield* placeOf(rootID))._tag !== "Here") return undefined
+        if (!(yield* mayCome(rootID))) return undefined
         // From here on in one step: two trees must not get the same slots.
         if ((yield* room) < slots) return undefined
         kept.set(rootID, { slots, until: (yield* currentTime) + keeping })
@@ -59,10 +64,7 @@ export const makeArrivals = ({ arrived, placeOf, takeUp }: {
       answer: (asked: Asked): Effect.Effect<object | undefined, StorageError> => {
         switch (asked._tag) {
           case "Room":
-            return Effect.zipWith(placeOf(asked.rootID), room, ({ _tag }, free) => ({
-              may: _tag === "Here",
-              room: free
-            }))
+            return Effect.zipWith(mayCome(asked.rootID), room, (may, free) => ({ may, room: free }))
           case "Offer":
             return accept(asked.rootID, asked.slots)
           case "Take":

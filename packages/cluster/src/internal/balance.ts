@@ -33,17 +33,24 @@ const Burden = Schema.Struct({ wanted: Schema.Number, limit: Schema.Number })
 const decode = Schema.decodeUnknownOption(Schema.parseJson(Burden))
 
 /** Makes what moves trees, and what takes those of others. */
-export const makeBalance = ({ others, peers, placeOf, takeUp }: {
+export const makeBalance = ({ others, peers, placeOf, takes, takeUp }: {
   readonly others: Effect.Effect<ReadonlyArray<Member>>
   readonly peers: Peers
   readonly placeOf: (rootID: SessionID) => Effect.Effect<Place, StorageError>
   readonly takeUp: TakeUp
+  /** Whether this runner takes trees of others. */
+  readonly takes: boolean
 }) =>
   Effect.gen(function*() {
     const governor = yield* Governor
     const session = yield* Session
     const decision = new MoveDecision()
-    const arrivals = yield* makeArrivals({ placeOf, takeUp, arrived: (rootID, now) => decision.rest(rootID, now) })
+    const arrivals = yield* makeArrivals({
+      placeOf,
+      takeUp,
+      takes,
+      arrived: (rootID, now) => decision.rest(rootID, now)
+    })
     /** The trees that come to rest here, and those that have left, until when. */
     const resting = new Set<SessionID>()
     const left = new Map<SessionID, number>()

@@ -58,6 +58,8 @@ const inOrder = (free: ReadonlyArray<SessionID>, isMine: (rootID: SessionID) => 
 
 /** What a look needs of the rest of a runner. */
 interface SweepOptions {
+  /** Whether trees are taken up; otherwise only those that wait for another host are noted. */
+  readonly resumes: boolean
   /** What the engine assigns to this runner. */
   readonly isMine: (rootID: SessionID) => boolean
   /** Tells the others that it is there. */
@@ -106,8 +108,11 @@ export const sweep = (options: SweepOptions) =>
           Effect.as(Effect.logWarning(`${rootID} could not be read`, message), undefined)
         ),
         Effect.flatMap((place) => {
-          if (place?._tag === "Here") return Effect.as(takeHere(rootID, since, leases.claim(rootID)), Effect.void)
-          failed.set(rootID, place?._tag === "Away" ? patience : courtesy)
+          const isHere = place?._tag === "Here"
+          if (isHere && options.resumes) {
+            return Effect.as(takeHere(rootID, since, leases.claim(rootID)), Effect.void)
+          }
+          failed.set(rootID, isHere || place?._tag === "Away" ? patience : courtesy)
           if (place === undefined) return Effect.succeed(Effect.void)
           if (place._tag !== "Away") return Effect.as(options.places.over(rootID), Effect.void)
           const waits = options.places.waits(rootID, place)

@@ -23,6 +23,7 @@ export interface RunnerFlags {
   readonly hostname: string
   readonly port: number | undefined
   readonly "cluster-secret-file": string | undefined
+  readonly "no-resume": boolean
   readonly token: Redacted.Redacted
 }
 
@@ -67,7 +68,7 @@ const check = (hostname: string, secretFile: string | undefined, database: strin
 
 /** What differs for a server that is a runner. */
 export const makeRunner = Effect.fnUntraced(function*(
-  { hostname, port, token, "cluster-secret-file": file }: RunnerFlags
+  { hostname, port, token, "cluster-secret-file": file, "no-resume": isLeaving }: RunnerFlags
 ) {
   const { database } = yield* DataDirs
   yield* check(hostname, file, database)
@@ -84,6 +85,7 @@ export const makeRunner = Effect.fnUntraced(function*(
   const cluster = Cluster.layer({
     url,
     version,
+    resume: !isLeaving,
     database: Redacted.make(forClient(database).href),
     ...(secret === undefined ? {} : { secret })
   })
