@@ -116,7 +116,7 @@ const make = (options: ClusterOptions) =>
     const owner = yield* Owner
     const members = yield* makeMembers({ url: options.url, secret: options.secret })
     const sql = yield* SqlClient.SqlClient
-    const places = yield* makePlaces(members.others)
+    const places = yield* makePlaces(options.url, members.others)
     const bring = options.resume ? makeBring(places, yield* makeMoves) : () => Effect.succeed(false)
     const isMine = yield* placement
     const leases = yield* Leases

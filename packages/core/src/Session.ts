@@ -14,6 +14,7 @@ import type { AgentNotFound } from "./Agent.ts"
 import { answerOf as answerOfParts } from "./internal/conversation/makePrompt.ts"
 import { makeSession } from "./internal/session/makeSession.ts"
 import type { ProjectUnavailable } from "./Project.ts"
+import type { ModelUnavailable } from "./Provider.ts"
 import type { Keyed } from "./Receipt.ts"
 import type {
   BudgetExhausted,
@@ -105,11 +106,12 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
   ) => Effect.Effect<void, SessionNotFound | PromptInvalid | StorageError>
   /**
    * Resumes what a dead process left of the whole tree of a session: interrupted turns, unsettled tasks, unread
-   * prompts. What was stopped stays stopped. Ends when everything is running; `untilIdle` waits for it.
+   * prompts. What was stopped stays stopped. Ends when everything is running; `untilIdle` waits for it. Fails with
+   * `ModelUnavailable` if a model is missing here with which an open turn began: nothing has changed then.
    */
   readonly resume: (
     id: SessionID
-  ) => Effect.Effect<void, ProjectUnavailable | SessionNotFound | StorageError>
+  ) => Effect.Effect<void, ModelUnavailable | ProjectUnavailable | SessionNotFound | StorageError>
   /**
    * Has a model describe the result of a session and everything below it, from a digest of the work. The summary is
    * stored with the session and published as `session.updated`. Interruption closes the request. `receipt` is stored with

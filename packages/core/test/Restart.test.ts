@@ -97,8 +97,9 @@ describe("a session whose process died", () => {
         yield* crashing(first, inner, begin, 1_000)
         yield* Effect.gen(function*() {
           yield* Session.prompt(id, "three")
-          const users = second.requests[0]?.messages.filter((message) => message.role === "user")
-          expect(JSON.stringify(users?.at(-1)?.content)).toMatch(/two.*three/)
+          // One request may have both, or each its own.
+          const users = second.requests.at(-1)?.messages.filter((message) => message.role === "user")
+          expect(JSON.stringify(users)).toMatch(/two.*three/)
           expect((yield* Effect.flatMap(SessionStorage, (storage) => storage.inbox(id))).rows).toEqual([])
         }).pipe(Effect.provide(SkeinTest.layer(second, { storage: inner, owner: lonely("second") })))
       })),

@@ -30,6 +30,11 @@ export const SessionTurn = Schema.Struct({
   first: Schema.optional(MessageID),
   /** The stops of the sessions above when it began; a later one ends it. */
   stops: Schema.optional(Schema.Number),
+  /**
+   * The models that may answer it, in order, and the agent for which the config chose them. They stay the same while the turn
+   * is open, also where another config holds. Absent if the session names its model.
+   */
+  models: Schema.optional(Schema.Struct({ agent: Schema.String, refs: Schema.Array(ModelRef) })),
   /** Absent while the turn is open. */
   ended: Schema.optional(
     Schema.Struct({

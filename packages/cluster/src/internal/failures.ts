@@ -49,6 +49,18 @@ const listing = `SELECT failure.root_id, cause, next_try > clock_timestamp() AS 
   FROM cluster_failure AS failure JOIN session ON session.id = failure.root_id
   WHERE next_try > clock_timestamp() - interval '10 seconds'`
 
+/**
+ * Runners that lack a model of a tree say so until one that has it takes the tree up, which may be at once. The one that was
+ * first says it for all.
+ */
+const lacking = `INSERT INTO cluster_failure AS known (root_id, failures, url, cause, next_try)
+  SELECT root_id, 1, $1, cause, clock_timestamp() FROM unnest($2::text[], $3::text[]) AS missing (root_id, cause)
+  ON CONFLICT (root_id) DO UPDATE SET next_try = excluded.next_try, failures = greatest(1, known.failures),
+    url = CASE WHEN known.next_try < clock_timestamp() - interval '10 seconds' THEN excluded.url ELSE known.url END,
+    cause = CASE WHEN known.next_try < clock_timestamp() - interval '10 seconds' OR known.url = excluded.url
+      THEN excluded.cause ELSE known.cause END
+  WHERE known.next_try <= clock_timestamp()`
+
 /** The trees that cannot be continued. */
 export interface Resting {
   /** Those to leave alone for now. */
@@ -59,6 +71,8 @@ export interface Resting {
 
 /** How much of a cause is kept, in characters. */
 const told = 500
+
+const storable = (cause: string): string => cause.slice(0, told).toWellFormed()
 
 /** Says why nothing more comes of a tree that was taken up: what of it cannot be read. */
 const unreadableOf = (rootID: SessionID) =>
@@ -137,7 +151,7 @@ export const makeFailures = (url: string) =>
                   CASE WHEN known.next_try < clock_timestamp() - interval '${forgotten} seconds'
                   THEN 1 ELSE least(${longest}, power(2, least(known.failures, 20))) END
               RETURNING failures`,
-          [rootID, url, why.slice(0, told).toWellFormed()]
+          [rootID, url, storable(why)]
         )
         if (row?.failures === 1) {
           yield* Effect.logError(
@@ -169,6 +183,12 @@ export const makeFailures = (url: string) =>
       )
 
     return {
+      /** Notes that these trees cannot be continued here, with the causes. */
+      lack: (causes: ReadonlyMap<SessionID, string>): Effect.Effect<void> =>
+        causes.size === 0 ? Effect.void : Effect.catchAll(
+          Effect.asVoid(sql.unsafe(lacking, [url, [...causes.keys()], [...causes.values()].map(storable)])),
+          ({ message }) => repeated.failed("That trees cannot be continued here could not be stored", message)
+        ),
       /** Which trees cannot be continued, these free ones among them; forgets those that are not unfinished. */
       resting: (
         free: ReadonlyArray<SessionID>,

@@ -7,7 +7,7 @@ import type { Cluster } from "../Cluster.ts"
 import { awayText } from "./away.ts"
 import { refuse } from "./bodies.ts"
 import { oddText, type Outcome, relay } from "./exchange.ts"
-import type { Away } from "./places.ts"
+import type { Away, Unable } from "./places.ts"
 import { awaitsWork, beginsWork, isRepeatable, needsDirectory } from "./requests.ts"
 import { chooseRoom, roomsFor } from "./rooms.ts"
 import type { Sent } from "./sent.ts"
@@ -34,11 +34,14 @@ const makeFreeTarget = (cluster: typeof Cluster.Service) =>
     const rooms = yield* roomsFor(cluster, rootID)
     const chosen = yield* chooseRoom(rooms)
     if (chosen !== undefined) return chosen
-    if (place._tag !== "Away") return place._tag === "Here" ? cluster.url : place.url
+    if (place._tag === "Here") return cluster.url
+    if (place._tag === "There") return place.url
     const [sharing] = rooms
     if (sharing !== undefined) return sharing.url
     // Its work comes from where it is taken up, and nothing is to come from an idle tree.
     if (isWaiting) return (yield* cluster.isUnfinished(rootID)) ? place : cluster.url
+    // This one says what is missing, or continues with the model that the prompt names.
+    if (place._tag === "Unable") return cluster.url
     return place.isKept === true && (yield* cluster.bring(rootID)) ? cluster.url : place
   })
 
@@ -99,7 +102,7 @@ export const makeFollow = (
     rootID: SessionID,
     holder: string | undefined,
     sent: Sent
-  ): Effect.Effect<string | Away, StorageError> => {
+  ): Effect.Effect<string | Away | Unable, StorageError> => {
     if (holder === undefined) return freeTarget(rootID, sent)
     return holder === cluster.url ? ownTarget(rootID, sent) : Effect.succeed(holder)
   }
@@ -118,7 +121,7 @@ export const makeFollow = (
       }
       const target = yield* targetOf(rootID, holder, sent)
       if (typeof target !== "string") {
-        if (!isWaiting) return refuse(response, 503, "HostAway", awayText(rootID, target))
+        if (!isWaiting && target._tag === "Away") return refuse(response, 503, "HostAway", awayText(rootID, target))
         time--
         yield* Effect.sleep(pace)
         continue

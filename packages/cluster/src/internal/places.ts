@@ -8,6 +8,7 @@ import { Projects } from "@skein/core/Projects"
 import { Session } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
+import { missingModels, missingText } from "@skein/core/TurnModels"
 import { type Awaited, Whereabouts } from "@skein/core/Whereabouts"
 import type { SessionID } from "@skein/domain/Id"
 import type { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
@@ -22,8 +23,14 @@ export interface Away extends Elsewhere {
   readonly _tag: "Away"
 }
 
+/** Its directory is here, but not a model with which its unfinished work began: only a runner that has it may continue. */
+export interface Unable {
+  readonly _tag: "Unable"
+  readonly cause: string
+}
+
 /** Where a tree may be taken up: by this runner, by the one at an address, or by none that is there. */
-export type Place = { readonly _tag: "Here" } | { readonly _tag: "There"; readonly url: string } | Away
+export type Place = { readonly _tag: "Here" } | { readonly _tag: "There"; readonly url: string } | Away | Unable
 
 /** For how long trees that wait are kept in the table after they were last seen. */
 const kept = "1 hour"
@@ -80,8 +87,28 @@ const makeWaits = Effect.gen(function*() {
   }
 })
 
-/** Makes what decides it. From now on this runner also proves that it sees the directories of the trees that it holds. */
-export const makePlaces = (others: Effect.Effect<ReadonlyArray<Member>>) =>
+/** Decides whether a tree whose directory is here can continue here: its models have to be set up as well. */
+const makeAble = (url: string) =>
+  Effect.gen(function*() {
+    const context = yield* Effect.context<Projects | SessionStorage>()
+    const storage = yield* SessionStorage
+    return ({ directory, id }: SessionInfo): Effect.Effect<Place, StorageError> =>
+      Effect.gen(function*() {
+        if (!(yield* storage.unfinished).includes(id)) return { _tag: "Here" } as const
+        // Where its project cannot be opened, taking it up fails and says why.
+        const [missing] = yield* Effect.catchTag(
+          Projects.use(directory, missingModels(id)),
+          "ProjectUnavailable",
+          () => Effect.succeed([])
+        )
+        return missing === undefined
+          ? { _tag: "Here" } as const
+          : { _tag: "Unable", cause: missingText(missing, `at ${url}`) } as const
+      }).pipe(Effect.provide(context))
+  })
+
+/** Makes what decides it for the runner at this address. From now on this runner also proves that it sees the directories of the trees that it holds. */
+export const makePlaces = (url: string, others: Effect.Effect<ReadonlyArray<Member>>) =>
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
     const storage = yield* SessionStorage
@@ -91,6 +118,7 @@ export const makePlaces = (others: Effect.Effect<ReadonlyArray<Member>>) =>
 
     const isAway = awayFrom(leases.machine, yield* makeProofs)
     const waits = yield* makeWaits
+    const able = yield* makeAble(url)
     ;(yield* Whereabouts).decideBy({
       isAway,
       awaited: waits.awaited,
@@ -110,11 +138,12 @@ export const makePlaces = (others: Effect.Effect<ReadonlyArray<Member>>) =>
       of: (rootID: SessionID): Effect.Effect<Place, StorageError> =>
         Effect.gen(function*() {
           const info = Option.getOrUndefined(yield* storage.session(rootID))
-          if (info?.host === undefined || !(yield* isAway(info))) return { _tag: "Here" } as const
+          if (info === undefined) return { _tag: "Here" } as const
+          if (info.host === undefined || !(yield* isAway(info))) return yield* able(info)
           const near = (yield* others).find(({ owner }) => isBeside(info)(owner))
           if (near !== undefined) return { _tag: "There", url: near.url } as const
           return info.anywhere === true && (yield* isFree(info))
-            ? { _tag: "Here" } as const
+            ? yield* able(info)
             : { _tag: "Away", ...elsewhereOf(info, leases.machine) } as const
         }),
       /** Notes that a tree with unfinished work waits for its host. */

@@ -10,11 +10,13 @@ import { type StorageError } from "@skein/core/StorageError"
 import type { SessionID } from "@skein/domain/Id"
 import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FiberMap from "effect/FiberMap"
 import * as Random from "effect/Random"
 import type { Bring } from "./bring.ts"
 import { type Failures, isOut } from "./failures.ts"
+import { makeLacking } from "./lacking.ts"
 import type { Places } from "./places.ts"
 import type { TakeUp } from "./takeUp.ts"
 
@@ -50,6 +52,14 @@ const seenAgain = (before: Waiting, free: ReadonlyArray<SessionID>, now: number)
     return [rootID, { looks: looks + 1, since }]
   }))
 
+/** Counts a look for the trees that are left alone. */
+const countDown = (left: Map<SessionID, number>): void => {
+  for (const [rootID, looks] of left) {
+    if (looks > 1) left.set(rootID, looks - 1)
+    else left.delete(rootID)
+  }
+}
+
 /** The trees of this runner first. Of the others, runners do not take the same ones at the same time. */
 const inOrder = (free: ReadonlyArray<SessionID>, isMine: (rootID: SessionID) => boolean) => {
   const [others, own] = Arr.partition(free, isMine)
@@ -74,6 +84,51 @@ interface SweepOptions {
   readonly free: (waiting: Waiting) => void
 }
 
+/** Makes what decides about one free tree: it takes the tree up if it can be continued here, and returns what else is to be done. */
+const makeDecide = (
+  options: SweepOptions,
+  { failed, inTurn, lacking, leases }: {
+    readonly failed: Map<SessionID, number>
+    readonly inTurn: FairSemaphore["withPermit"]
+    readonly lacking: ReturnType<typeof makeLacking>
+    readonly leases: Context.Tag.Service<Leases>
+  }
+) => {
+  const takeHere = (rootID: SessionID, since: number, claim?: Effect.Effect<boolean, StorageError>) =>
+    Effect.zipRight(
+      // Before it works, so that its own status comes after.
+      options.places.over(rootID),
+      options.failures.watch(rootID, options.takeUp(rootID, since, claim)).pipe(
+        // Once the storage is back, the next look finds the tree.
+        Effect.catchAll((error) => Effect.sync(() => isOut(error) ? undefined : void failed.set(rootID, patience)))
+      )
+    )
+
+  /** Its files may be kept elsewhere. */
+  const bring = (rootID: SessionID, since: number, waits: Effect.Effect<void>) =>
+    Effect.flatMap(brought(options.bring, rootID), (isHere) => isHere ? inTurn(takeHere(rootID, since)) : waits)
+
+  return (rootID: SessionID, since: number) =>
+    options.places.of(rootID).pipe(
+      Effect.catchAll(({ message }) => Effect.as(Effect.logWarning(`${rootID} could not be read`, message), undefined)),
+      Effect.flatMap((place) => {
+        const isHere = place?._tag === "Here"
+        if (place?._tag !== "Unable") lacking.over(rootID)
+        if (isHere && options.resumes) {
+          return Effect.as(takeHere(rootID, since, leases.claim(rootID)), Effect.void)
+        }
+        failed.set(rootID, place === undefined || place._tag === "There" ? courtesy : patience)
+        if (place === undefined) return Effect.succeed(Effect.void)
+        if (place._tag === "Unable" && options.resumes) {
+          return Effect.as(lacking.note(rootID, place.cause), Effect.void)
+        }
+        if (place._tag !== "Away") return Effect.as(options.places.over(rootID), Effect.void)
+        const waits = options.places.waits(rootID, place)
+        return Effect.succeed(place.isKept === true ? bring(rootID, since, waits) : waits)
+      })
+    )
+}
+
 /** Looks for ever. */
 export const sweep = (options: SweepOptions) =>
   Effect.gen(function*() {
@@ -86,39 +141,8 @@ export const sweep = (options: SweepOptions) =>
     const failed = new Map<SessionID, number>()
     // First come, first served: the tree that has waited longest is next.
     const inTurn = new FairSemaphore(atOnce).withPermit
-
-    const takeHere = (rootID: SessionID, since: number, claim?: Effect.Effect<boolean, StorageError>) =>
-      Effect.zipRight(
-        // Before it works, so that its own status comes after.
-        options.places.over(rootID),
-        options.failures.watch(rootID, options.takeUp(rootID, since, claim)).pipe(
-          // Once the storage is back, the next look finds the tree.
-          Effect.catchAll((error) => Effect.sync(() => isOut(error) ? undefined : void failed.set(rootID, patience)))
-        )
-      )
-
-    /** Its files may be kept elsewhere. */
-    const bring = (rootID: SessionID, since: number, waits: Effect.Effect<void>) =>
-      Effect.flatMap(brought(options.bring, rootID), (isHere) => isHere ? inTurn(takeHere(rootID, since)) : waits)
-
-    /** Takes it up if its directory is here; returns what else is to be done. */
-    const decide = (rootID: SessionID, since: number) =>
-      options.places.of(rootID).pipe(
-        Effect.catchAll(({ message }) =>
-          Effect.as(Effect.logWarning(`${rootID} could not be read`, message), undefined)
-        ),
-        Effect.flatMap((place) => {
-          const isHere = place?._tag === "Here"
-          if (isHere && options.resumes) {
-            return Effect.as(takeHere(rootID, since, leases.claim(rootID)), Effect.void)
-          }
-          failed.set(rootID, isHere || place?._tag === "Away" ? patience : courtesy)
-          if (place === undefined) return Effect.succeed(Effect.void)
-          if (place._tag !== "Away") return Effect.as(options.places.over(rootID), Effect.void)
-          const waits = options.places.waits(rootID, place)
-          return Effect.succeed(place.isKept === true ? bring(rootID, since, waits) : waits)
-        })
-      )
+    const lacking = makeLacking(options.failures)
+    const decide = makeDecide(options, { failed, inTurn, lacking, leases })
 
     const take = (rootID: SessionID, since: number) =>
       Effect.flatten(inTurn(Effect.suspend(() =>
@@ -128,16 +152,14 @@ export const sweep = (options: SweepOptions) =>
 
     const look = Effect.gen(function*() {
       const now = yield* Clock.currentTimeMillis
-      for (const [rootID, looks] of failed) {
-        if (looks > 1) failed.set(rootID, looks - 1)
-        else failed.delete(rootID)
-      }
+      countDown(failed)
       const isFull = yield* Effect.map(governor.load, ({ limit, wanted }) => wanted >= limit)
       const unfinished = yield* storage.unfinished
       const free = yield* leases.due(unfinished)
       const resting = yield* options.failures.resting(free, unfinished)
       yield* options.places.keep(new Set(free), resting.stuck)
       options.free(waiting = seenAgain(waiting, free, now))
+      yield* lacking.tell(waiting)
       for (const rootID of yield* inOrder(free, options.isMine)) {
         if (resting.now.has(rootID)) continue
         const { looks, since } = waiting.get(rootID) ?? { looks: 0, since: now }

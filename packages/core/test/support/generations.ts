@@ -1,4 +1,5 @@
 /** Successive processes on the same storage, each of which may die at a time or at a commit. */
+import { Provider } from "@skein/core/Provider"
 import { Session } from "@skein/core/Session"
 import type { AnyTool } from "@skein/core/Tool"
 import type { SessionID } from "@skein/domain/Id"
@@ -17,6 +18,10 @@ type Services = Layer.Layer.Success<ReturnType<typeof SkeinTest.layer>>
 /** One of the processes. */
 export interface Generation {
   readonly scripts: Parameters<typeof Scripted.make>[0]
+  /** The name of its model. */
+  readonly modelID?: string
+  /** Another model, which is the default one. */
+  readonly usual?: Scripted.Scripted
   readonly options: SkeinTest.SkeinTestOptions
   /** Tools that end with their process. */
   readonly tools?: (life: Life) => ReadonlyArray<AnyTool>
@@ -39,11 +44,14 @@ export const generations = (
   const all: ReadonlyArray<Generation> = [{ ...first, program: () => first.program }, ...others]
   const program = Effect.gen(function*() {
     const inner = yield* lastingStorage
-    for (const [n, { dies, latency, options, program: work, scripts, tools = () => [] }] of all.entries()) {
+    for (
+      const [n, { dies, latency, modelID, options, program: work, scripts, tools = () => [], usual }] of all.entries()
+    ) {
       yield* process(inner, typeof dies === "number" ? "by hand" : dies, (life, storage) =>
         Effect.gen(function*() {
-          const script = Scripted.make(scripts)
-          const layer = SkeinTest.layer(script, {
+          const script = Scripted.make(scripts, modelID === undefined ? {} : { modelID })
+          const provider = usual === undefined ? script.layer : Provider.layerModels([usual.model, script.model])
+          const layer = SkeinTest.layer({ layer: provider }, {
             ...options,
             tools: tools(life),
             storage: latency === undefined ? storage : slowed(storage, latency),

@@ -20,11 +20,19 @@ import { asParts, checkParts } from "../runner/submitPrompt.ts"
 import { promptHooks } from "../sessionHooks/turnHooks.ts"
 import { Recovery } from "../tasks/Recovery.ts"
 import { bindTree } from "./bindTree.ts"
+import { chooseModel } from "./chooseModel.ts"
 import { forkSession } from "./forkSession.ts"
 
 const agentOf = (name: string) => Effect.flatMap(Agent, (agents) => agents.get(name))
 
 type Submitted = ReturnType<typeof promptHooks>["submitted"]
+
+/** What cannot be recovered here can be elsewhere: the tree is released at once. */
+const leaveUnrecovered = (id: SessionID) =>
+  Effect.gen(function*() {
+    const root = (yield* SessionTable).peek(id)?.root
+    if (root?.isRecovered === false) yield* (yield* Leases).release(root.info.id)
+  })
 
 /** Prompts a session: recovers its tree after a crash, then runs the hooks, then submits the prompt. */
 export const promptSession = Effect.fnUntraced(function*(
@@ -45,12 +53,15 @@ export const promptSession = Effect.fnUntraced(function*(
   return yield* table.work(id, (live) => {
     const stops = known === undefined || known === live ? before : live.run.stops
     const named = options.agent === undefined ? Effect.void : agentOf(options.agent)
+    const recovered = options.model === undefined
+      ? recovery.recover(live)
+      : Effect.zipRight(chooseModel(live, options.model), recovery.recover(live))
     return table.inProject(live, Effect.zipRight(named, bindTree(live, options.agent))).pipe(
-      Effect.zipRight(recovery.recover(live)),
+      Effect.zipRight(recovered),
       Effect.zipRight(table.inProject(live, submitted(live, parts))),
       Effect.flatMap((withContext) => runner.submit(live, withContext, options, stops))
     )
-  })
+  }).pipe(Effect.tapErrorTag("ModelUnavailable", () => leaveUnrecovered(id)))
 })
 
 /**
@@ -70,7 +81,7 @@ export const resumeSession = Effect.fnUntraced(function*(id: SessionID) {
     const root = table.peek(id)?.root
     if (root !== undefined && isIdle() && unfinished.includes(root.info.id)) yield* table.close(root.info.id)
   }
-  yield* table.work(id, recovery.recover)
+  yield* Effect.tapErrorTag(table.work(id, recovery.recover), "ModelUnavailable", () => leaveUnrecovered(id))
 })
 
 /** Stores a message without answering it. */

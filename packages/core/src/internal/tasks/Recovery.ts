@@ -5,6 +5,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Leases } from "../../Leases.ts"
+import type { ModelUnavailable } from "../../Provider.ts"
 import type { SessionNotFound } from "../../SessionError.ts"
 import { heldByAnother, type StorageError } from "../../StorageError.ts"
 import type { Live } from "../live/Live.ts"
@@ -19,9 +20,10 @@ import type { TaskServices } from "./TaskServices.ts"
 export class Recovery extends Context.Tag("@skein/core/internal/tasks/Recovery")<Recovery, {
   /**
    * Continues the unfinished work of a session's tree, which must be held. Ends when all of it is running, or when the
-   * session was stopped. Fails with reason `held` if the tree is left meanwhile.
+   * session was stopped. Fails with reason `held` if the tree is left meanwhile, and without touching anything if a model is
+   * missing with which some of it began.
    */
-  readonly recover: (live: Live) => Effect.Effect<void, StorageError>
+  readonly recover: (live: Live) => Effect.Effect<void, ModelUnavailable | StorageError>
   /** Stops a session and everything below it, including what a dead process left of it. */
   readonly stop: (live: Live, by?: string) => Effect.Effect<void, SessionNotFound | StorageError>
   /** Runs an effect while nothing of a tree is being recovered: a recovery ends early, and begins again after the effect. */
@@ -43,9 +45,9 @@ export class Recovery extends Context.Tag("@skein/core/internal/tasks/Recovery")
       const recovered = new WeakSet<Live>()
 
       /** Recovers a tree; false if something else was to be waited for, or takes precedence. */
-      const attempt = (asked: Live, stops: number): Effect.Effect<boolean, StorageError> =>
+      const attempt = (asked: Live, stops: number): Effect.Effect<boolean, ModelUnavailable | StorageError> =>
         Effect.uninterruptibleMask((restore) =>
-          Effect.suspend((): Effect.Effect<boolean, StorageError> => {
+          Effect.suspend((): Effect.Effect<boolean, ModelUnavailable | StorageError> => {
             const { root } = asked
             const { id } = root.info
             if (table.peek(id) !== root) return heldByAnother("resume", root.info)
@@ -68,7 +70,7 @@ export class Recovery extends Context.Tag("@skein/core/internal/tasks/Recovery")
           })
         )
 
-      const recover = (asked: Live, stops: number): Effect.Effect<void, StorageError> =>
+      const recover = (asked: Live, stops: number): Effect.Effect<void, ModelUnavailable | StorageError> =>
         Effect.flatMap(attempt(asked, stops), (isDone) => isDone ? Effect.void : recover(asked, stops))
 
       const inFront = <A, E, R>(rootID: SessionID, effect: Effect.Effect<A, E, R>) =>

@@ -261,7 +261,7 @@ const wait = Effect.fnUntraced(function*({ mode = "all", parentID, taskIDs, time
 })
 
 /** Recovers a tree. */
-type Recover = (parent: Live) => Effect.Effect<void, StorageError>
+type Recover = (parent: Live) => Effect.Effect<void, StorageError | TaskRefused>
 
 /** The runs that a dead process left of a session's tasks; none if they are in memory. */
 const leftOf = Effect.fnUntraced(function*(parent: Live) {

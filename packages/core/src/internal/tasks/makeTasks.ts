@@ -3,8 +3,9 @@ import type { PartID, SessionID } from "@skein/domain/Id"
 import type { Outcome } from "@skein/domain/Outcome"
 import * as Effect from "effect/Effect"
 import type { StorageError } from "../../StorageError.ts"
-import type { TaskRefused } from "../../TaskError.ts"
+import { TaskRefused } from "../../TaskError.ts"
 import type { Accepted, StartedTask, TaskProgress, TaskRequest } from "../../TaskRequest.ts"
+import type { Live } from "../live/Live.ts"
 import { providing } from "../providing.ts"
 import { servicesForLater } from "../traced.ts"
 import { checkTask, inTree } from "./checkTask.ts"
@@ -20,13 +21,19 @@ export const makeTasks = Effect.gen(function*() {
   const context = yield* servicesForLater<TaskServices>()
   const provided = providing(context)
   const recovery = yield* Recovery
+  const recover = (parent: Live) =>
+    Effect.catchTag(
+      Effect.interruptible(recovery.recover(parent)),
+      "ModelUnavailable",
+      ({ message }) => new TaskRefused({ reason: "bad_model", message })
+    )
 
   const start = (
     request: TaskRequest,
     progress?: TaskProgress
   ): Effect.Effect<StartedTask, TaskRefused | StorageError> =>
     inTree(request.parentID, (parent) =>
-      Effect.interruptible(recovery.recover(parent)).pipe(
+      recover(parent).pipe(
         Effect.zipRight(startRun(request, progress)),
         Effect.map((task) => ({
           accepted: acceptedOf(task),
@@ -68,6 +75,6 @@ export const makeTasks = Effect.gen(function*() {
       progress: TaskProgress
     ): Effect.Effect<Outcome | Accepted | undefined, TaskRefused | StorageError> =>
       provided(reattach(parentID, partID, progress)),
-    ...makeControl(context, (parent) => Effect.interruptible(recovery.recover(parent)))
+    ...makeControl(context, recover)
   }
 })

@@ -14,6 +14,7 @@ import { Journal } from "../../Journal.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { TaskRefused } from "../../TaskError.ts"
 import type { TaskProgress } from "../../TaskRequest.ts"
+import { missingOf, neededModels, notContinued } from "../../TurnModels.ts"
 import { hasOpenTurn, startsLoop, stopsOf } from "../../Unfinished.ts"
 import { endPromise, keptFor } from "../budget/reservations.ts"
 import { disposeOf } from "../calls/reportedRuns.ts"
@@ -226,7 +227,7 @@ const startForUnread = Effect.fnUntraced(
 
 /**
  * Recovers the tree of a root, for any session of it. Ends early, as `interrupted`, if `mayContinue` turns false; else says
- * whether there was unfinished work.
+ * whether there was unfinished work. Fails if a model is missing with which some of that began.
  */
 export const recoverTree = Effect.fnUntraced(function*(root: Live, asked: Live, mayContinue: () => boolean) {
   const runner = yield* SessionRunner
@@ -237,6 +238,10 @@ export const recoverTree = Effect.fnUntraced(function*(root: Live, asked: Live, 
   const { rows: before } = yield* storage.sessions({ rootID })
   const infos = new Map(before.map((info) => [info.id, info]))
   const ofRuns = new Set(runs.map(({ taskID }) => taskID))
+  // Before anything of it is touched: elsewhere, or with another config, it can still continue.
+  const needed = neededModels(before, runs)
+  const [missing] = needed.length === 0 ? [] : yield* inProject(root, missingOf(needed))
+  if (missing !== undefined) return yield* notContinued(missing)
   // Stopped sessions come first, with everything that they requested.
   const kept: Array<TaskRun> = []
   for (const row of [...runs.filter(({ stop }) => stop), ...runs.filter(({ stop }) => !stop)]) {

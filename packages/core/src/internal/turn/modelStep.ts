@@ -30,7 +30,7 @@ import type { StructuredOutput } from "../conversation/structuredOutput.ts"
 import { systemPrompt } from "../conversation/systemPrompt.ts"
 import { type Live, pathOf } from "../live/Live.ts"
 import { askModel } from "../model/askModel.ts"
-import { candidates } from "../model/candidates.ts"
+import { candidatesOfStep } from "../model/candidates.ts"
 import { isCutEmpty } from "../model/emptyAnswer.ts"
 import { makeRequestBudget } from "../model/requestBudget.ts"
 import type { Step } from "../model/Step.ts"
@@ -193,7 +193,7 @@ export const modelStep = Effect.fnUntraced(function*(
 ) {
   const context = yield* Effect.context<Agent | Config | Instructions>()
   const agent = yield* Context.get(context, Agent).get(live.info.agent)
-  const refs = yield* candidates(live, agent)
+  const refs = yield* candidatesOfStep(live, agent)
   const own = yield* promptFor(live, agent)
   const instructions = yield* Context.get(context, Instructions).of(live.info.directory)
   const { settings: { limits } } = Context.get(context, Config)

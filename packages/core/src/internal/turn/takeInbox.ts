@@ -15,6 +15,7 @@ import type { LiveMessage } from "../live/History.ts"
 import { noLongerWaiting } from "../live/inboxChanged.ts"
 import type { Live } from "../live/Live.ts"
 import { switchAgent } from "../live/mode.ts"
+import { modelsToKeep } from "../model/candidates.ts"
 
 /** Defined keys only: a stored message does not carry `undefined`. */
 const settings = ({ from, model, system, tools, variant }: InboxRow) => ({
@@ -109,8 +110,13 @@ const take = Effect.fnUntraced(function*(live: Live, begins: boolean) {
     if (Object.keys(switched).length > 0) writes.push(live.record.change(now, switched))
   }
   const [first] = messages
-  if (begins && first !== undefined) {
-    writes.push(live.record.change(now, { turn: { began: now, first: first.info.id, stops: live.stops.above } }))
+  const begun = begins && first !== undefined
+    ? { began: now, first: first.info.id, stops: live.stops.above }
+    : rows.some(({ model }) => model !== undefined)
+    ? live.info.turn
+    : undefined
+  if (begun !== undefined) {
+    writes.push(live.record.change(now, { turn: { ...begun, ...(yield* modelsToKeep(live)) } }))
   }
   const start = startOf(live, rows)
   const told = noLongerWaiting(journal, live, rows.map(({ id }) => id))
