@@ -1,6 +1,7 @@
 /** Finds the turn that answers a message which is stored, whichever process began it. */
 import type { MessageID, SessionID } from "@skein/domain/Id"
 import type { Message } from "@skein/domain/Message"
+import type { Part } from "@skein/domain/Part"
 import { isAtRest, type SessionInfo } from "@skein/domain/SessionInfo"
 import { add, none } from "@skein/domain/Usage"
 import * as Effect from "effect/Effect"
@@ -82,6 +83,10 @@ const unanswered = ({ id, turn }: SessionInfo) => {
     : new TurnFailed({ ...error, ...(which === undefined ? {} : { which }) })
 }
 
+/** Whether a stop ended a call. */
+const isCutOff = (part: Part): boolean =>
+  part.type === "tool" && part.state.status === "error" && part.state.error.tag === "interrupted"
+
 /** Waits for the turn that answers a message, and gives it. */
 export const turnAnswering = Effect.fnUntraced(function*(id: SessionID, messageID: MessageID) {
   const session = yield* Session
@@ -96,6 +101,9 @@ export const turnAnswering = Effect.fnUntraced(function*(id: SessionID, messageI
   const last = answers.findLast((each) => each.info.role === "assistant")
   if (last?.info.role !== "assistant" || last.info.error !== undefined) return yield* unanswered(info)
   const how = isLast ? turn?.ended?.how : undefined
+  // The calls of its last answer were cut off: that answer is none.
+  if (how === "stopped" || how === "failed") return yield* unanswered(info)
+  if (!isLast && last.parts.some(isCutOff)) return yield* stoppedBefore(id, "it answered")
   return {
     sessionID: id,
     info: last.info,

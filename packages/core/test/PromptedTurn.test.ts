@@ -65,3 +65,29 @@ it("says that a turn which nobody continues has not ended, and does not give wha
       })
   })
 })
+
+it.each([false, true])(
+  "says that a turn was stopped in the middle of its calls; followed by another turn: %s",
+  (isFollowed) => {
+    generations(cutOff, {
+      ...same,
+      scripts: {
+        build: ({ messages }) =>
+          messages.some(({ content, role }) => role === "user" && JSON.stringify(content).includes("Again"))
+            ? "Another answer."
+            : { text: "", calls: [{ tool: "slow", input: {} }] }
+      },
+      program: (id) =>
+        Effect.gen(function*() {
+          const session = yield* Session
+          const waiting = yield* Effect.fork(Effect.flip(wait(id)))
+          yield* session.resume(id)
+          yield* Effect.sleep(500)
+          yield* session.stop(id)
+          if (isFollowed) yield* session.prompt(id, "Again")
+          expect(yield* Fiber.join(waiting)).toMatchObject({ _tag: "SessionStopped" })
+          expect(yield* Effect.flip(wait(id))).toMatchObject({ _tag: "SessionStopped" })
+        })
+    })
+  }
+)
