@@ -124,6 +124,16 @@ await withPostgres((postgres) => {
       expect(took).toBeGreaterThan(0)
     })
 
+    it("are named by a run of another program in a session that they work in, with what to do", async () => {
+      const { db, first, id, llm } = await three()
+      const { code, stderr } = await place({ llm: llm.url }).run(["run", "-s", id, ...db, "And?"])
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining(`The server at ${first.url} works in the session ${id}. Work through it: `)
+      ])
+      expect(stderr).toContain(`skein run --attach=${first.url} -s ${id}, with its token in SKEIN_TOKEN`)
+    })
+
     it("refuse one with another secret, and a database that is not there", async () => {
       const { db, second } = await three()
       const at = place({ files: { secret: "0123456789abcdef0123456789abcdef" } })

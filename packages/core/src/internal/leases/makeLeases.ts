@@ -261,7 +261,7 @@ export const makeLeases = () =>
         if (!(yield* isFree(found))) {
           const observed = observe(found, elapsed(clock), before)
           const isAlive = observed.isRenewed && !isOver(found)
-          if (isAlive && observed.at - since >= holderWait) return yield* heldElsewhere(rootID)
+          if (isAlive && observed.at - since >= holderWait) return yield* heldElsewhere(rootID, found.owner)
           if (!isOver(found) || observed.unchanged < watchTime) {
             yield* Effect.interruptible(Effect.sleep(pollInterval))
             return yield* take(rootID, since, observed)
