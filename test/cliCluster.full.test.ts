@@ -1,5 +1,6 @@
 /** Servers that share a PostgreSQL database: any of them takes any request, and what one leaves continues at another. */
 import type { ClusterStatus } from "@skein/cluster/ClusterStatus"
+import { join } from "node:path"
 import { describe, expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
 import { type Sandbox, sandbox } from "./support/cli.ts"
@@ -95,6 +96,14 @@ await withPostgres((postgres) => {
       const { code, stderr, stdout } = await place().run(["cluster", "status", "--db", url])
       expect([code, stdout]).toEqual([2, ""])
       expect(stderr).toContain("may not use the schema skein")
+    })
+
+    it("say to one without a secret file that it has none, while they have one", async () => {
+      const { project } = place({ files: { secret: "0123456789abcdef0123456789abcdef" } })
+      const { db, first } = await startCluster(postgres, ["--cluster-secret-file", join(project, "secret")])
+      const { code, stderr } = await place().run(["serve", "--cluster", ...db])
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`The server ${first.url}`)])
+      expect(stderr).toContain("This one was started without --cluster-secret-file")
     })
 
     it("show who died, and who took up its trees after how long", async () => {

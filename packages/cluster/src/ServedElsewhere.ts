@@ -30,9 +30,12 @@ export const besideAlone = (other: Present): ServedElsewhere =>
       + "Stop it there, skein serve --stop, and start it again with --cluster."
   })
 
-/** Why a runner does not start beside one that has another secret. */
-export const besideOtherSecret = (other: Present): ServedElsewhere =>
+/** Why a runner does not start beside one that has another secret; `isGiven` says whether its own was given to it. */
+export const besideOtherSecret = (other: Present, isGiven: boolean): ServedElsewhere =>
   new ServedElsewhere({
     message: `The server ${placeOf(other)} of this cluster has another secret. `
+      + (isGiven
+        ? ""
+        : "This one was started without --cluster-secret-file, and so uses the secret of the database. ")
       + "Give all of them the same --cluster-secret-file. To change the secret, stop all of them first."
   })

@@ -70,7 +70,11 @@ const proofOf = (secret: Redacted.Redacted): string =>
  * Fails if a server is at work that this one must not work beside: one that works alone, or a runner with another secret,
  * since neither would accept what the other sends on, or one that this one does not reach.
  */
-const checkOthers = Effect.fnUntraced(function*(proof: string, own: Pick<Member, "owner" | "url">) {
+const checkOthers = Effect.fnUntraced(function*(
+  proof: string,
+  isGiven: boolean,
+  own: Pick<Member, "owner" | "url">
+) {
   const others = yield* Effect.mapError(readPresent, unavailable("The other servers cannot be read"))
   const other = others.find((each) => each.proof !== proof)
   if (other === undefined) {
@@ -81,7 +85,7 @@ const checkOthers = Effect.fnUntraced(function*(proof: string, own: Pick<Member,
     return
   }
   if (other.proof === alone) return yield* besideAlone(other)
-  return yield* besideOtherSecret(other)
+  return yield* besideOtherSecret(other, isGiven)
 })
 
 /** Makes the tables, if they are missing, and the entry of this runner. Without a secret, it takes that of the database. */
@@ -101,7 +105,7 @@ export const makeMembers = ({ secret: given, url }: {
     yield* Effect.addFinalizer(() => remove)
     // Of two that start at once, at least one finds the other.
     yield* Effect.mapError(entry.put(url, {}), unavailable("The table of servers cannot be used"))
-    yield* checkOthers(proof, { owner, url })
+    yield* checkOthers(proof, given !== undefined, { owner, url })
     const { note, time } = yield* Effect.mapError(makeTime, unavailable("The time of the database cannot be read"))
     const read = Effect.provideService(readMembers, SqlClient.SqlClient, sql)
 
