@@ -106,6 +106,13 @@ await withPostgres((postgres) => {
       expect(stderr).toContain("This one was started without --cluster-secret-file")
     })
 
+    it.each(["--url", "--stop"])("are named by serve %s where another data directory is set", async (flag) => {
+      const { db, first } = await three()
+      const { code, stderr } = await place().run(["serve", flag, ...db])
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`a cluster works on this database: ${first.url}`)])
+      expect(stderr).toContain("and 2 more. `skein cluster status` lists its servers")
+    })
+
     it("show who died, and who took up its trees after how long", async () => {
       const { db, first, id, llm, second } = await three()
       const before = await statusOf(second, db)

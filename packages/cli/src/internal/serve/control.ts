@@ -4,6 +4,8 @@ import type { ServerFile } from "@skein/api/ServerFile"
 import * as LocalServer from "@skein/client/LocalServer"
 import * as SkeinClient from "@skein/client/SkeinClient"
 import { unexpectedText } from "@skein/client/Unexpected"
+import { DataDirs } from "@skein/config/DataDirs"
+import { forClient, isPostgres } from "@skein/storage/PostgresUrl"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
@@ -39,10 +41,31 @@ export const alreadyServed = (found: Option.Option<ServerFile>, isCluster: boole
     })
   })
 
+/** The servers of a cluster on this database that are alive. They have other data directories. */
+const runnersElsewhere = Effect.gen(function*() {
+  const { database } = yield* DataDirs
+  if (!isPostgres(database)) return []
+  const [{ clusterStatusAt }, NodeOwner] = yield* Effect.promise(() =>
+    Promise.all([import("@skein/cluster/ClusterStatus"), import("@skein/tools/NodeOwner")])
+  )
+  const { runners } = yield* Effect.provide(
+    clusterStatusAt(Redacted.make(forClient(database).href)),
+    NodeOwner.layer
+  )
+  return runners.filter(({ state }) => state === "alive")
+})
+
+const noServer = Effect.map(runnersElsewhere, ([first, ...more]) =>
+  first === undefined
+    ? "No server holds this database. Start one: skein serve"
+    : `No server has this data directory, but a cluster works on this database: ${first.url} on the host ${first.host}${
+      more.length === 0 ? "" : `, and ${more.length} more`
+    }. \`skein cluster status\` lists its servers. Run this command on the host of one, as its user and with its XDG_DATA_HOME.`)
+
 const running = Effect.flatMap(runningServer, (found) =>
   Option.isSome(found)
     ? Effect.succeed(found.value)
-    : new UsageError({ message: "No server holds this database. Start one: skein serve" }))
+    : Effect.flatMap(noServer, (message) => new UsageError({ message })))
 
 const clientOf = ({ token, url }: ServerFile) => SkeinClient.make({ url, token: Redacted.make(token) })
 
