@@ -1,5 +1,5 @@
 /** The built program, its listings: for people and for programs. */
-import { existsSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
@@ -214,6 +214,27 @@ describe("doctor", () => {
     const { code, stdout } = await place.run(["doctor"])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^ok +key +not set: OPENAI_API_KEY, ANTHROPIC_API_KEY, /m)
+  })
+
+  it.each([
+    [
+      "needs no key",
+      { base_url: "http://127.0.0.1:1/v1", models: { m: {} } },
+      /^ok +model +corp\/m is the default model/m
+    ],
+    [
+      "needs a key that is not set",
+      { base_url: "http://127.0.0.1:1/v1", key_env: "CORP_KEY", models: { m: {} } },
+      /^warn\S* +model +corp\/m is the default model, and cannot be used: corp needs a key: set CORP_KEY/m
+    ]
+  ])("says which model answers without a key: one of your own server that %s", async (_, corp, line) => {
+    const place = world()
+    const config = join(place.home, "config", "skein")
+    mkdirSync(config, { recursive: true })
+    writeFileSync(join(config, "skein.json"), JSON.stringify({ model: "corp/m", provider: { corp } }))
+    const { stdout } = await place.run(["doctor"])
+    expect(stdout).toMatch(line)
+    expect((await place.run(["models"])).stdout).toMatch(/^corp\/m \(default\)/m)
   })
 
   it("exits with 1 if something essential is broken, and says how to fix it", async () => {

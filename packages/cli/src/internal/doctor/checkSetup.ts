@@ -1,7 +1,8 @@
 /** Checks Skein's own setup: its database, its config, and the keys of providers. */
 import { DataDirs } from "@skein/config/DataDirs"
-import { defaults } from "@skein/core/Config"
+import { Config, defaults } from "@skein/core/Config"
 import type { ProviderConfig } from "@skein/domain/ConfigInfo"
+import { formatRef } from "@skein/domain/Model"
 import { builtIn, keyNamesOf } from "@skein/provider/BuiltIn"
 import { keyNames } from "@skein/provider/DefaultModel"
 import { isPostgres, place } from "@skein/storage/PostgresUrl"
@@ -12,6 +13,7 @@ import { statSync } from "node:fs"
 import { settle, type Settled, storage } from "../app.ts"
 import { formatBytes } from "../bytes.ts"
 import { directoryOf } from "../place.ts"
+import { chooseModel, fallback, providerCheck } from "../providers.ts"
 import type { Check } from "./check.ts"
 import { checkSandbox, unconfined } from "./checkMachine.ts"
 
@@ -86,14 +88,41 @@ const keyCheck = (
   return builtIn[id]?.keyless === true ? { ...base, detail: `${id}: ${unset} is not set, and not needed` } : unset
 }
 
+/** The default model, and why it cannot be used; undefined if nothing is set up. */
+const usualModel = (settings: Settled["settings"], origins: Settled["origins"]) =>
+  Effect.gen(function*() {
+    const { model } = yield* Effect.provideService(chooseModel, Config, { settings, origins })
+    const whyNot = (yield* providerCheck)(model.providerID, settings.provider?.[model.providerID])
+    return model.providerID === fallback.providerID ? undefined : { name: formatRef(model), whyNot }
+    // A variable that cannot be read: the check of its provider says it.
+  }).pipe(Effect.orElseSucceed(() => undefined))
+
+/** Whether a model is ready: by a key, or because the default one needs none. */
+const modelCheck = (isAny: boolean, usual: Effect.Effect.Success<ReturnType<typeof usualModel>>): Check => {
+  const base = { name: "model", essential: false } as const
+  if (isAny) return { ...base, state: "ok", detail: "there is a key for a model" }
+  if (usual !== undefined) {
+    const detail = `${usual.name} is the default model`
+    return usual.whyNot === undefined
+      ? { ...base, state: "ok", detail: `${detail}, and needs no key` }
+      : { ...base, state: "warn", detail: `${detail}, and cannot be used: ${usual.whyNot}` }
+  }
+  return {
+    ...base,
+    state: "warn",
+    detail: "no key is set: offline/survey answers, which is not an AI",
+    fix: `Set one of ${keyNames.join(", ")}, or configure your own server: "model" and "provider" in skein.json`
+  }
+}
+
 /** The keys: whether one is set, never its value. */
 export const checkKeys = (directory: string | undefined) =>
   Effect.gen(function*() {
     const variables = yield* environment
     // Another check reports a config that cannot be read.
-    const { settings } = yield* Effect.orElseSucceed(
+    const { origins, settings } = yield* Effect.orElseSucceed(
       settled(directory),
-      (): Pick<Settled, "settings"> => ({ settings: defaults })
+      (): Pick<Settled, "origins" | "settings"> => ({ origins: {}, settings: defaults })
     )
     const configs = settings.provider ?? {}
     const ids = new Set([...Object.keys(builtIn), ...Object.keys(configs)])
@@ -105,14 +134,5 @@ export const checkKeys = (directory: string | undefined) =>
       ? []
       : [{ name: "key", state: "ok", essential: false, detail: `not set: ${unset.join(", ")}` }]
     const isAny = checks.some(({ detail }) => detail.endsWith("is set"))
-    const first: Check = isAny
-      ? { name: "model", state: "ok", essential: false, detail: "there is a key for a model" }
-      : {
-        name: "model",
-        state: "warn",
-        essential: false,
-        detail: "no key is set: offline/survey answers, which is not an AI",
-        fix: `Set one of ${keyNames.join(", ")}, or configure your own server: "model" and "provider" in skein.json`
-      }
-    return [first, ...checks, ...others]
+    return [modelCheck(isAny, yield* usualModel(settings, origins)), ...checks, ...others]
   })
