@@ -1,6 +1,6 @@
 /** `skein serve` holds a database for all programs of its user, and its work survives it. */
 import { createHmac } from "node:crypto"
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
@@ -237,6 +237,37 @@ describe("a server that ends in the middle of work", () => {
     expect(await second.send(`/v1/sessions/${session.id}/resume`, {})).toMatchObject({ status: 202 })
     await second.follow(session.id, undefined, isIdle(session.id))
     expect((await second.send(`/v1/sessions/${session.id}`)).json.turn).toMatchObject({ ended: { how: "completed" } })
+  })
+
+  it("with a config that lacks the model of an open turn leaves the turn open, until a model is named", async () => {
+    const llm = await model(() => llm.requests.length === 1 ? { hangs: true } : "answered")
+    const at = place({ llm: llm.url })
+    const directory = join(at.home, "config", "skein")
+    mkdirSync(directory, { recursive: true })
+    const configure = (settings: object) => writeFileSync(join(directory, "skein.json"), JSON.stringify(settings))
+    configure({ model: "corp/m", provider: { corp: { base_url: llm.url, models: { m: {} } } } })
+    const first = await serve(at)
+    const { json: { id } } = await first.send("/v1/sessions", { directory: at.project })
+    await first.send(`/v1/sessions/${id}/prompt`, { text: "Go" })
+    await llm.asked(1)
+    first.child.kill("SIGKILL")
+    await first.ended
+    configure({})
+    const missing = "The model corp/m is not set up here"
+    for (const args of [["run", "-s", id, "And?"], ["sessions", "resume", id]]) {
+      const { code, stderr } = await at.run(args)
+      expect([code, stderr]).toEqual([2, expect.stringContaining(missing)])
+      expect(stderr).toContain(`skein run -s ${id} --model PROVIDER/MODEL`)
+    }
+    const second = await serve(at)
+    expect(await second.send(`/v1/sessions/${id}/rest`)).toMatchObject({
+      status: 502,
+      json: { detail: expect.stringContaining(missing) }
+    })
+    expect((await second.send(`/v1/sessions/${id}`)).json.turn).not.toHaveProperty("ended")
+    expect(llm.requests).toHaveLength(1)
+    expect(await at.run(["run", "-s", id, "--model", "openai/m", "Go on"])).toMatchObject({ code: 0 })
+    expect((await second.send(`/v1/sessions/${id}`)).json.turn).toMatchObject({ ended: { how: "completed" } })
   })
 
   it("by a signal leaves no file behind", async () => {
