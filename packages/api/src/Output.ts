@@ -141,6 +141,10 @@ export const Approval = Schema.Struct({
   id: Schema.String,
   projectID: Schema.String,
   rootID: Schema.optional(SessionID),
+  host: Schema.optional(Schema.String).annotations({
+    description:
+      "Of one for the project, in a database of several hosts: the host on which it was given. It counts only there."
+  }),
   permission: Schema.String,
   pattern: Schema.String,
   created: Schema.Number

@@ -10,6 +10,8 @@ export interface Approval {
   readonly id: string
   readonly projectID: string
   readonly rootID?: SessionID | undefined
+  /** Of one for the project, in a database of several hosts: where it counts. */
+  readonly host?: string | undefined
   readonly permission: string
   readonly pattern: string
   readonly created: number

@@ -10,6 +10,11 @@ export interface Approval {
    * The root of the only tree that it applies to; it is deleted with that tree. Absent if it applies to the project.
    */
   readonly rootID?: SessionID
+  /**
+   * Of one for the project, where the database has several hosts: the key of the machine on which it was given. It counts
+   * only there, because the path is another project elsewhere.
+   */
+  readonly host?: string
   readonly permission: string
   readonly pattern: string
   readonly created: number

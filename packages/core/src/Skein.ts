@@ -185,10 +185,10 @@ const process = (options: SettledProcess) => {
     Permission.layer(permission),
     Question.layer,
     SharedTools.layer,
-    TodoList.layer,
-    Whereabouts.layer
+    TodoList.layer
   )
     .pipe(
+      Layer.provideMerge(Whereabouts.layer),
       Layer.provideMerge(Journal.layer),
       Layer.provideMerge(Leases.layer),
       Layer.provideMerge(Layer.mergeAll(

@@ -3,6 +3,7 @@ import { Permission, type Subject } from "@skein/core/Permission"
 import { Session } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { PermissionAsk } from "@skein/core/Tool"
+import { Whereabouts } from "@skein/core/Whereabouts"
 import type { SessionID } from "@skein/domain/Id"
 import { fromConfig, type PermissionConfig } from "@skein/domain/Rule"
 import { record } from "@skein/testing/RecordedEvents"
@@ -11,6 +12,7 @@ import { layer } from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as TestClock from "effect/TestClock"
 import { begin, results, touch, touching, waiting, with_ } from "./support/asking.ts"
 import { lastingStorage, lonely } from "./support/mortal.ts"
 import { callsMade, childrenOf, root } from "./support/tree.ts"
@@ -267,4 +269,87 @@ describe("an approval", () => {
       yield* Session.prompt(id, "Again")
       expect((yield* results(id)).at(-1)).toBe("touched src/b")
     }).pipe(with_(twice)))
+})
+
+describe("an approval for the project, in a database of several hosts", () => {
+  const script = { build: [touching("src/a"), "Done."] }
+
+  /** A process on a host, which knows that there are others. */
+  const on = <A, E>(
+    host: string,
+    storage: Layer.Layer<SessionStorage>,
+    life: Effect.Effect<A, E, Life | Whereabouts>,
+    isDecided = true
+  ) =>
+    Effect.gen(function*() {
+      if (isDecided) {
+        ;(yield* Whereabouts).decideBy({
+          isAway: () => Effect.succeed(false),
+          explain: () => Effect.succeed(""),
+          awaited: () => undefined
+        })
+      }
+      return yield* life
+    }).pipe(
+      Effect.scoped,
+      Effect.provide(
+        layer(make(script), { tools: [touch], asks: "person", storage, owner: lonely(`${host}:1:boot:2:3`) })
+      )
+    )
+
+  const approve = Effect.gen(function*() {
+    const { id } = yield* root()
+    const { requests, turn } = yield* begin(id, 1)
+    yield* Permission.reply(requests[0]!.id, "always", { scope: "project" })
+    yield* Fiber.join(turn)
+    return id
+  })
+
+  /** Whether a new tree at the same path is asked. */
+  const isAsked = Effect.gen(function*() {
+    const { id } = yield* root()
+    const turn = yield* Effect.fork(Session.prompt(id, "Begin"))
+    const asked = yield* Effect.raceFirst(
+      Effect.as(Effect.repeat(Effect.yieldNow(), { until: () => Effect.map(waiting, (all) => all.length > 0) }), true),
+      Effect.as(Fiber.join(turn), false)
+    )
+    yield* Fiber.interrupt(turn)
+    return asked
+  })
+
+  it.scoped("counts on the host on which it was given, and not for another project at the same path elsewhere", () =>
+    Effect.gen(function*() {
+      const storage = Layer.succeed(SessionStorage, yield* lastingStorage)
+      const id = yield* on("one+1", storage, approve)
+      expect(yield* on("one+1", storage, isAsked)).toBe(false)
+      for (const host of ["two+2", "one+2", "one"]) expect(yield* on(host, storage, isAsked), host).toBe(true)
+      // The path is the project of the tree, wherever it goes.
+      const held = Effect.map(Permission.approvals("/work", id), (all) => all.map(({ host }) => host))
+      expect(yield* on("two+2", storage, held)).toEqual(["one+1"])
+    }))
+
+  it.scoped("of an older version counts where all trees of its project were when it was given", () =>
+    Effect.gen(function*() {
+      const storage = Layer.succeed(SessionStorage, yield* lastingStorage)
+      yield* on("one+1", storage, approve, false)
+      yield* TestClock.adjust("1 second")
+      expect(yield* on("two+2", storage, isAsked)).toBe(true)
+      expect(yield* on("one+1", storage, isAsked)).toBe(false)
+    }))
+
+  it.scoped("of an older version counts nowhere if that is not known", () =>
+    Effect.gen(function*() {
+      const storage = Layer.succeed(SessionStorage, yield* lastingStorage)
+      yield* on("two+2", storage, root())
+      yield* on("one+1", storage, approve, false)
+      expect(yield* on("one+1", storage, isAsked)).toBe(true)
+      expect(yield* on("two+2", storage, isAsked)).toBe(true)
+    }))
+
+  it.scoped("counts wherever the database is opened, if that belongs to one host", () =>
+    Effect.gen(function*() {
+      const storage = Layer.succeed(SessionStorage, yield* lastingStorage)
+      yield* on("one+1", storage, approve, false)
+      expect(yield* on("renamed+1", storage, isAsked, false)).toBe(false)
+    }))
 })

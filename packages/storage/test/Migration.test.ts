@@ -62,7 +62,8 @@ const rows = [
   })`,
   `INSERT INTO message VALUES ('ses_a', 'msg_a', 'user', 1, ${json(message)})`,
   `INSERT INTO part VALUES ('ses_a', 'prt_a', 'msg_a', 'text', NULL, 'safe', 'h', 1, 1, 1, ${json(part)})`,
-  `INSERT INTO run VALUES ('run_a', 'ses_a', 'ses_a', 'ses_a', NULL, 'running', 1, ${json(run)})`,
+  `INSERT INTO run (id, task_id, parent_id, root_id, part_id, state, version, data)
+    VALUES ('run_a', 'ses_a', 'ses_a', 'ses_a', NULL, 'running', 1, ${json(run)})`,
   `INSERT INTO inbox VALUES ('msg_b', 'ses_a', 'steer', NULL, NULL, 1, ${json(row)})`,
   "INSERT INTO approval (id, project_id, permission, pattern, created) VALUES ('apr', 'project', 'bash', 'ls *', 3)",
   `INSERT INTO todo VALUES ('ses_a', ${json([todo])})`,
@@ -110,7 +111,7 @@ const asOfNow = ([session, message, part, run, inbox, approvals = [], todo, even
   part,
   run?.map((row) => ({ ...row, terms: null })),
   inbox,
-  approvals.map((row) => ({ ...row, root_id: null })),
+  approvals.map((row) => ({ ...row, root_id: null, host: null })),
   todo,
   event?.map(({ seq, ...row }) => ({ position: seq, ...row, tree_seq: numbers[String(row["id"])] }))
 ]

@@ -25,6 +25,8 @@ const row = { id: MessageID.make("msg_a"), sessionID: id, kind: "steer", parts: 
 
 const json = (value: unknown) => `'${JSON.stringify(value).replaceAll("'", "''")}'`
 
+const approval = { id: "apr", projectID: "project", permission: "bash", pattern: "ls *", created: 3 }
+
 /** The additions of the schemas from the fourth on: the number of an event in its tree. */
 const numbered = ["UPDATE event SET tree_seq = 1", "INSERT INTO event_counter VALUES ('ses_a', 1)"]
 
@@ -32,6 +34,7 @@ const numbered = ["UPDATE event SET tree_seq = 1", "INSERT INTO event_counter VA
 const rows = [
   `INSERT INTO session VALUES
     ('ses_a', NULL, 'ses_a', 0, 'project', '/', 'it''s old', 'build', 1, 1, 1, NULL, 'me', 7, 9, ${json(info)})`,
+  "INSERT INTO approval (id, project_id, permission, pattern, created) VALUES ('apr', 'project', 'bash', 'ls *', 3)",
   `INSERT INTO inbox VALUES ('msg_a', 'ses_a', 'steer', NULL, NULL, 1, ${json(row)})`,
   `INSERT INTO event VALUES (41, 'evt_a', 'ses_a', 'ses_a', NULL, 0, 'session.idle', 4, NULL, '{}')`
 ]
@@ -77,6 +80,7 @@ await withServer((server) => {
           expect(yield* schemaOf(name)).toEqual([migrations.length])
           expect(yield* storage.session(id)).toEqual(Option.some(info))
           expect((yield* storage.inbox(id)).rows).toEqual([row])
+          expect(yield* storage.approvals("project")).toEqual([approval])
           expect(yield* storage.lease(id)).toEqual(Option.some({ owner: "me", epoch: 7, until: 9, left: 0 }))
           expect((yield* storage.events({ after: 40 })).map(({ position, seq }) => [position, seq])).toEqual([[41, 1]])
         }))

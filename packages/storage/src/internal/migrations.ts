@@ -16,5 +16,10 @@ export const migrations: ReadonlyArray<ResolvedMigration> = [
   ],
   [4, "tree_numbers", Effect.promise(async () => (await import("../migrations/0004_tree_numbers.ts")).treeNumbers)],
   [5, "receipts", Effect.promise(async () => (await import("../migrations/0005_receipts.ts")).receipts)],
-  [6, "run_terms", Effect.promise(async () => (await import("../migrations/0006_run_terms.ts")).runTerms)]
+  [6, "run_terms", Effect.promise(async () => (await import("../migrations/0006_run_terms.ts")).runTerms)],
+  [
+    7,
+    "approval_host",
+    Effect.promise(async () => (await import("../migrations/0007_approval_host.ts")).approvalHost)
+  ]
 ]

@@ -33,6 +33,7 @@ interface ApprovalRow {
   readonly id: string
   readonly project_id: string
   readonly root_id: SessionID | null
+  readonly host: string | null
   readonly permission: string
   readonly pattern: string
   readonly created: number
@@ -58,6 +59,7 @@ const toApproval = (row: ApprovalRow): Approval => ({
   id: row.id,
   projectID: row.project_id,
   ...(row.root_id === null ? {} : { rootID: row.root_id }),
+  ...(row.host === null ? {} : { host: row.host }),
   permission: row.permission,
   pattern: row.pattern,
   created: row.created

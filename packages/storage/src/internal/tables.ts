@@ -125,6 +125,7 @@ export const approval = table<Approval>("approval", ["id"], {
   id: (row) => row.id,
   project_id: (row) => row.projectID,
   root_id: (row) => row.rootID,
+  host: (row) => row.host,
   permission: (row) => row.permission,
   pattern: (row) => row.pattern,
   created: (row) => row.created

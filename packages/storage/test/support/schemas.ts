@@ -137,5 +137,7 @@ const sixth: ReadonlyArray<string> = [
   "ALTER TABLE run ADD COLUMN terms TEXT"
 ]
 
+const seventh: ReadonlyArray<string> = ["ALTER TABLE approval ADD COLUMN host TEXT"]
+
 /** The statements that each schema added to the one before. */
-export const schemas = [first, second, third, fourth, fifth, sixth]
+export const schemas = [first, second, third, fourth, fifth, sixth, seventh]

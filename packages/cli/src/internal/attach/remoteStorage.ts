@@ -74,7 +74,11 @@ export const layer: Layer.Layer<SessionStorage, never, Backend> = Layer.effect(
         Effect.mapBoth(asks.approvals(projectID, of), {
           onFailure: failed("approvals"),
           onSuccess: (found) =>
-            found.map(({ rootID, ...approval }) => ({ ...approval, ...(rootID === undefined ? {} : { rootID }) }))
+            found.map(({ host, rootID, ...approval }) => ({
+              ...approval,
+              ...(rootID === undefined ? {} : { rootID }),
+              ...(host === undefined ? {} : { host })
+            }))
         }),
       lease: () => Effect.succeed(heldByServer),
       leases: () => unsupported("leases"),

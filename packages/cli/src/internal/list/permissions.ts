@@ -1,5 +1,6 @@
 /** What `skein permissions` does. */
 import { Backend } from "@skein/backend/Backend"
+import { machineOf } from "@skein/core/Machine"
 import { Permission } from "@skein/core/Permission"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { escapeLine } from "@skein/tui/Escape"
@@ -41,10 +42,10 @@ export const listPermissions = ({ flags }: {
       full: flags.full,
       json: approvals,
       head: ["ID", "SINCE", "HOLDS FOR", "PERMISSION", "PATTERN"],
-      rows: approvals.map(({ created, id, pattern, permission, rootID: tree }) => [
+      rows: approvals.map(({ created, host, id, pattern, permission, rootID: tree }) => [
         id,
         formatTime(created),
-        tree ?? "the project",
+        tree ?? (host === undefined ? "the project" : `the project on ${machineOf(host).host}`),
         permission,
         pattern
       ]),

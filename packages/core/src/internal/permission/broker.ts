@@ -18,6 +18,7 @@ import type { AskingCall, Caller, Subject } from "../../Subject.ts"
 import type { Allowance, PermissionAsk } from "../../Tool.ts"
 import { makeApprovals } from "./approvals.ts"
 import { askedBefore } from "./askedBefore.ts"
+import { makeHolding } from "./holding.ts"
 import { deniesBash, isOffered, passedOver, remembered } from "./verdict.ts"
 import { type Answer, makeWaitingAsks, noQuestion, type WaitingAsk } from "./waitingAsks.ts"
 import { readActionOf, type Verdict, weigh as weighCall } from "./weigh.ts"
@@ -85,7 +86,8 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
     const ids = yield* Ids
     const answerer = yield* Answerer
     const lifetime = yield* Effect.scope
-    const approvals = yield* makeApprovals
+    const holding = yield* makeHolding
+    const approvals = yield* makeApprovals(holding)
     const home = options.home
     const expand = remembered((rules) => home === undefined ? rules : expandHome(rules, home))
 
@@ -103,8 +105,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
     /** What rules, approvals, mode and sandbox say. */
     const weigh = (given: Subject, tool: Caller, ask: PermissionAsk) =>
       Effect.flatMap(present(given), (subject) => {
-        const { projectID, rootID } = subject.session
-        return weighCall(subject, tool, ask, storage.approvals(projectID, rootID))
+        return weighCall(subject, tool, ask, holding.in(subject.session))
       })
 
     const decide = (subject: Subject, tool: Caller, ask: PermissionAsk) =>
@@ -266,7 +267,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
         Effect.suspend(() =>
           Effect.flatMap(present(given), (subject) =>
             Effect.map(
-              storage.approvals(subject.session.projectID, subject.session.rootID),
+              holding.in(subject.session),
               (approved) => readActionOf(subject, approved)
             ))
         ),
@@ -279,7 +280,8 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
             rootID === undefined || each.rootID === rootID
           )
         ),
-      approvals: storage.approvals,
+      approvals: (projectID: string, rootID?: SessionID) =>
+        rootID === undefined ? storage.approvals(projectID) : holding.in({ projectID, rootID }),
       revoke: approvals.revoke
     }
   })

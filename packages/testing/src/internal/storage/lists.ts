@@ -111,9 +111,12 @@ export const lists: Tests = {
     )
     expect(yield* use(approvals("project"))).toEqual([approval("d", 0), approval("b", 1), approval("a", 2)])
     yield* use(
-      commit([put(approval("a", 3)), { _tag: "RemoveApproval", id: "b" }, { _tag: "RemoveApproval", id: "x" }])
+      commit([put({ ...approval("a", 3), host: "box+1" }), { _tag: "RemoveApproval", id: "b" }, {
+        _tag: "RemoveApproval",
+        id: "x"
+      }])
     )
-    expect(yield* use(approvals("project"))).toEqual([approval("d", 0), approval("a", 3)])
+    expect(yield* use(approvals("project"))).toEqual([approval("d", 0), { ...approval("a", 3), host: "box+1" }])
     expect(yield* use(approvals("other"))).toEqual([approval("c", 1, "other")])
   }),
 
