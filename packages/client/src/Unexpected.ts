@@ -1,4 +1,4 @@
-/** Decides how an answer that a client did not expect is told in a line. */
+/** Decides what a client says, in a line, of an answer that it did not expect. */
 import { ResponseError } from "@effect/platform/HttpClientError"
 import * as ParseResult from "effect/ParseResult"
 

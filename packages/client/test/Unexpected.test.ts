@@ -14,7 +14,7 @@ it.live.each<[string, unknown, string]>([
   ["nothing", null, `${form}null is unexpected`],
   ["a missing field", { items: [{ id: "ses_1" }] }, `${form}items.0.`],
   ["a long value", "x".repeat(10_000), `${form}"xxxx`]
-])("%s", ([_, body, said]) =>
+])("%s", ([, body, said]) =>
   Effect.gen(function*() {
     const { url } = yield* served((_, response) =>
       void response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body))

@@ -50,6 +50,9 @@ const refusedText = (target: string): string =>
 
 const unknownText = "It is not known whether it did what you asked: look before you repeat it."
 
+const noRunnerText = (odd?: string): string =>
+  `${odd === undefined ? "" : `${odd} `}No server could answer for this session. Try again in a moment.`
+
 const silentText = (target: string): string =>
   `The server ${target}, which holds this session, does not answer this one, although both reach the database. Look whether the network between their machines is cut, then try again.`
 
@@ -150,7 +153,6 @@ export const makeFollow = (
         return refuse(response, 503, "NoRunner", silentText(target))
       }
     }
-    const why = odd === undefined ? "" : `${odd} `
-    refuse(response, 503, "NoRunner", `${why}No server could answer for this session. Try again in a moment.`)
+    refuse(response, 503, "NoRunner", noRunnerText(odd))
   })
 }

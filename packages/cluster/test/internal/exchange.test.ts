@@ -27,10 +27,11 @@ const relayed = (answer: RequestListener, path = "/v1/sessions/ses_1") =>
     const outcomes: Array<Outcome> = []
     const url = yield* listen((_, response) => {
       response.setHeader("Content-Security-Policy", "default-src 'none'")
-      void Effect.runPromise(relay(target, sentTo(path), "signature", response)).then((outcome) => {
+      const relaying = Effect.map(relay(target, sentTo(path), "signature", response), (outcome) => {
         outcomes.push(outcome)
         if (!response.headersSent) response.writeHead(503).end()
       })
+      void Effect.runPromise(relaying)
     })
     const got = yield* Effect.promise(() => fetch(`${url}${path}`, { redirect: "manual" }))
     return { got, outcomes }
@@ -52,7 +53,7 @@ it.scopedLive("a client gets only headers of the API from another server, and th
     expect(yield* Effect.promise(() => got.text())).toBe("{}")
     expect(outcomes).toEqual(["answered"])
     const names = [...got.headers.keys()].filter((name) => !["connection", "date", "keep-alive"].includes(name))
-    expect(names.sort()).toEqual(["content-security-policy", "content-type", "retry-after", "transfer-encoding"])
+    expect(names.toSorted()).toEqual(["content-security-policy", "content-type", "retry-after", "transfer-encoding"])
     expect(got.headers.get("content-security-policy")).toBe("default-src 'none'")
   }))
 

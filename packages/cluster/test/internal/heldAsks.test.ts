@@ -65,7 +65,7 @@ it.effect.each<[string, object]>([
   ["that says it is of another tree", ask("per_x", "ses_b", { rootID: "ses_a" })],
   ["of a tree that does not exist", ask("per_x", "ses_x")],
   ["without the form of a question", { id: "per_x", sessionID: "ses_b", rootID: "ses_b", type: "permission" }]
-])("a question %s is not", ([_, item]) =>
+])("a question %s is not", ([, item]) =>
   Effect.gen(function*() {
     const others = [{ target: first, items: [item, ofB] }, { target: second, items: [ofC] }]
     expect(yield* list(...others)).toEqual([own, ofB, ofC])

@@ -6,7 +6,7 @@ import { Markdown } from "../../src/internal/text/Markdown.ts"
 import { coloured } from "../../src/Style.ts"
 
 /** What the escape sequences of colours are left out of. */
-const shown = (row: string) => row.replaceAll(/\u001b\[[\d;]*m/g, "")
+const shown = (row: string) => row.replaceAll(new RegExp(`${String.fromCharCode(27)}\\[[\\d;]*m`, "g"), "")
 
 const textOf = (text: string, language: string) => code(text, language, coloured).map((run) => run.text).join("")
 
