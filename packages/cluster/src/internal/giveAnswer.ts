@@ -22,7 +22,7 @@ const isElsewhere = (said: Said): boolean => isKnown(said) || [401, 408].include
 /** How giving it ended: what a runner said, or that the answer is stored, or that no runner asks the question now. */
 export type Given<A extends Said> = { readonly said: A } | "stored" | "nobody"
 
-/** Gives it to all runners at once, until one of them takes it. */
+/** Gives it to all runners at once, this one first, until one of them takes it. */
 export const giveAnswer = <A extends Said, R>({ everywhere, giveTo, state }: {
   readonly everywhere: Effect.Effect<Arr.NonEmptyReadonlyArray<string>>
   /** Gives it to one; undefined if it did not say anything in time. */
@@ -30,25 +30,31 @@ export const giveAnswer = <A extends Said, R>({ everywhere, giveTo, state }: {
   /** What the journal says of the question. */
   readonly state: Effect.Effect<"open" | "answered" | undefined, StorageError, R>
 }): Effect.Effect<Given<A>, StorageError, R> => {
+  /** Who has said that it took the answer, and did not: another program listens where a runner was. */
+  const strangers = new Set<string>()
   const tryOnce = Effect.gen(function*() {
     let isSure = true
     let last: A | undefined
     const one = (target: string) =>
       Effect.flatMap(giveTo(target), (said) => {
-        if (said !== undefined && !isElsewhere(said)) return Effect.succeed(said)
+        if (said !== undefined && !isElsewhere(said)) return Effect.succeed({ said, target })
         if (said !== undefined && isKnown(said)) last = said
         isSure &&= said?.status === 404
         return Effect.fail("elsewhere" as const)
       })
-    const taken = yield* Effect.option(Effect.raceAll(Arr.map(yield* everywhere, one)))
-    return { taken: Option.getOrUndefined(taken), last, isSure }
+    const [own, ...others] = yield* everywhere
+    const targets = [own, ...others.filter((target) => !strangers.has(target))]
+    const taken = Option.getOrUndefined(yield* Effect.option(Effect.raceAll(targets.map(one))))
+    return { taken, isOwn: taken?.target === own, last, isSure }
   })
   return Effect.gen(function*() {
     let mayHaveArrived = false
     for (let time = 0; time < most; time++) {
-      const { isSure, last, taken } = yield* tryOnce
-      if (taken !== undefined) return { said: taken }
+      const { isOwn, isSure, last, taken } = yield* tryOnce
       const now = yield* state
+      // A question that is still open has not been answered. A refusal leaves it open.
+      if (taken !== undefined && (isOwn || now !== "open" || taken.said.status >= 300)) return { said: taken.said }
+      if (taken !== undefined) strangers.add(taken.target)
       mayHaveArrived ||= !isSure
       if (now === "answered" && mayHaveArrived) return "stored"
       if (now !== "open" && last !== undefined) return { said: last }

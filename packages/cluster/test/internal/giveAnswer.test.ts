@@ -218,6 +218,30 @@ describe("an answer to a question that nobody knows", () => {
     }))
 })
 
+describe("an answer that is not taken by who says so", () => {
+  it.effect("goes to the server that asks the question", () =>
+    Effect.gen(function*() {
+      let isOpen = true
+      const asked: Array<string> = []
+      const given = yield* giveAnswer({
+        everywhere: Effect.succeed(["own", "stranger", "asking"] as const),
+        giveTo: (target) => {
+          asked.push(target)
+          if (target === "stranger") return Effect.succeed({ status: 204, by: target })
+          if (target === "own") return Effect.succeed({ status: 404, by: target })
+          const take = Effect.sync(() => {
+            isOpen = false
+            return { status: 204, by: target }
+          })
+          return Effect.delay(take, "100 millis")
+        },
+        state: Effect.sync(() => isOpen ? "open" : "answered")
+      }).pipe(Effect.fork, Effect.tap(() => TestClock.adjust("1 second")), Effect.flatMap(Fiber.join))
+      expect(given).toEqual({ said: { status: 204, by: "asking" } })
+      expect(asked.filter((target) => target === "stranger")).toHaveLength(1)
+    }))
+})
+
 describe("an answer to a question whose tree moves", () => {
   it.each(seeds(1, 150))("is told once (seed %i)", (seed) => {
     simulate(
