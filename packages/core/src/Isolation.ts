@@ -102,6 +102,16 @@ export class Isolation extends Context.Tag("@skein/core/Isolation")<Isolation, {
    */
   readonly close: (taskID: SessionID) => Effect.Effect<WorkspaceEnd, IsolationRefused>
   /**
+   * Whether a directory lies in the worktree of a task, and there is a record that Skein made that worktree for the task.
+   * False for any other directory, whatever is stored of the task.
+   */
+  readonly contains: (of: {
+    readonly taskID: SessionID
+    /** The top of the worktree, as stored. */
+    readonly root: string
+    readonly directory: string
+  }) => Effect.Effect<boolean, IsolationRefused>
+  /**
    * All worktrees in this data directory, sorted by id, including those of running tasks: only the storage knows which
    * these are.
    */
@@ -124,6 +134,12 @@ export class Isolation extends Context.Tag("@skein/core/Isolation")<Isolation, {
           "There is no isolation here: it needs a git repository and a program that provides Isolation, as @skein/tools/Worktrees does. Leave `isolation` out to work in the caller's directory."
       })
     )
-    return { open: () => refused, close: () => refused, list: Effect.succeed([]), remove: () => refused }
+    return {
+      open: () => refused,
+      close: () => refused,
+      contains: () => Effect.succeed(false),
+      list: Effect.succeed([]),
+      remove: () => refused
+    }
   })
 }

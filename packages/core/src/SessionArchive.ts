@@ -89,25 +89,30 @@ export const exportTree = Effect.fn("SessionArchive.export")(
 
 /**
  * Imports an archive in one commit, once all of it is valid; returns the root. `copy` gives every row a new id, so that
- * the original may exist as well; without it, a tree that exists already is refused. `place` is the new directory of
- * the sessions that worked in the root's directory.
+ * the original may exist as well; without it, a tree that exists already is refused. `place` is the new directory of all
+ * its sessions; by default that is the root's directory. `projectOf` gives the project of that directory: without it, the
+ * archive names the project. Worktrees are not imported, so their tasks continue in the new directory.
  */
 export const importTree = Effect.fn("SessionArchive.import")(
   function*(text: string, options: {
     readonly copy?: boolean
     readonly place?: Pick<SessionInfo, "directory" | "projectID">
+    readonly projectOf?: (directory: string) => Effect.Effect<string>
   } = {}) {
     const journal = yield* Journal
     const ids = yield* Ids
     const archive = yield* readArchive(text)
     if (options.copy !== true) yield* refuseKnown(archive)
+    const { directory, projectID } = archive.sessions[0].info
+    const place = options.place ??
+      { directory, projectID: yield* options.projectOf?.(directory) ?? Effect.succeed(projectID) }
     const now = yield* Clock.currentTimeMillis
     const fresh = anew(ids, now)
     const { sessions, writes } = writesOf(
       archive,
       options.copy === true ? fresh : unchanged,
       fresh.message,
-      options.place
+      place
     )
     yield* journal.commit(writes)
     return sessions[0]

@@ -126,6 +126,7 @@ describe("a message to an isolated task", () => {
           place.there = false
           return { kept: false as const }
         }),
+      contains: ({ taskID, root }) => Effect.succeed(root === `/worktrees/${taskID}`),
       list: Effect.succeed([]),
       remove: () => Effect.void
     })

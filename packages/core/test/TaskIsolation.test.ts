@@ -32,6 +32,7 @@ const makeIsolation = (end: WorkspaceEnd, refused?: IsolationRefused) => {
       asked.push("close")
       return Effect.succeed(end)
     },
+    contains: ({ root, taskID }) => Effect.succeed(root === `/worktrees/${taskID}`),
     list: Effect.succeed([]),
     remove: () => Effect.void
   })

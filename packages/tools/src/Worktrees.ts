@@ -43,6 +43,7 @@ export const layer = (options: WorktreesOptions): Layer.Layer<Isolation, never, 
       return {
         open: Effect.fn("Isolation.open")((of) => Effect.flatMap(worktrees, ({ open }) => open(of))),
         close: Effect.fn("Isolation.close")((taskID) => Effect.flatMap(worktrees, ({ close }) => close(taskID))),
+        contains: Effect.fn("Isolation.contains")((of) => Effect.flatMap(worktrees, ({ contains }) => contains(of))),
         list: Effect.withSpan(Effect.flatMap(worktrees, ({ list }) => list), "Isolation.list"),
         remove: Effect.fn("Isolation.remove")((taskID, how) =>
           Effect.flatMap(worktrees, ({ remove }) => remove(taskID, how))

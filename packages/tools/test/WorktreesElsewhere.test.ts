@@ -82,4 +82,23 @@ describe("a worktree in the data directory of another server", () => {
       expect(refused.message).toContain(`There is ${foreign} already, and Skein does not know it.`)
       expect(NodeFs.readFileSync(NodePaths.join(foreign, "mine"), "utf8")).toBe("mine\n")
     }))
+
+  it.scoped("is that of a task only by its record, whatever a session says", () =>
+    Effect.gen(function*() {
+      const { at, open, repo, second } = yield* two
+      const { root } = yield* open(of(repo))
+      const contains = (directory: string, name: number, top = root) =>
+        second.contains({ taskID: task(name), root: top, directory })
+      NodeFs.symlinkSync(at("home"), NodePaths.join(root, "link"))
+      for (const inside of [root, NodePaths.join(root, "sub")]) expect(yield* contains(inside, 1), inside).toBe(true)
+      for (const outside of [repo, NodePaths.join(root, "..", ".."), NodePaths.join(root, "link"), `${root}x`]) {
+        expect(yield* contains(outside, 1), outside).toBe(false)
+        expect(yield* contains(outside, 1, outside), outside).toBe(false)
+      }
+      expect([yield* contains(root, 2), yield* contains(root, 4), yield* contains(repo, 4, repo)]).toEqual([
+        false,
+        false,
+        false
+      ])
+    }))
 })

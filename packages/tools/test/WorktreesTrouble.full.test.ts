@@ -140,7 +140,7 @@ describe("many at once", () => {
   // Two programs may find a lock of the other, and then try again after a pause of the real clock.
   it.scopedLive("are opened and closed in one repository by two programs", () =>
     Effect.gen(function*() {
-      const { close, commit, list, open, possessions, program, repository, traces, write } = yield* ground
+      const { close, commit, contains, list, open, possessions, program, repository, traces, write } = yield* ground
       const repo = repository()
       for (let index = 0; index < 50; index++) write(`repo/many/${index}`, `${index}\n`)
       commit(repo, "many files")
@@ -149,7 +149,7 @@ describe("many at once", () => {
       const names = Array.from({ length: 20 }, (_, index) => String(index).padStart(2, "0"))
       const all = <A, E>(each: (name: string, isolation: typeof other) => Effect.Effect<A, E>) =>
         Effect.forEach(names, (name) =>
-          each(name, Number(name) % 2 === 0 ? other : { open, close, list, remove: other.remove }), {
+          each(name, Number(name) % 2 === 0 ? other : { open, close, contains, list, remove: other.remove }), {
           concurrency: "unbounded"
         })
       const workspaces = yield* all((name, isolation) =>

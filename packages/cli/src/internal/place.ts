@@ -45,6 +45,8 @@ export const isSameDirectory = (one: string, other: string): Effect.Effect<boole
 /** The git root above a directory, or the directory itself. Approvals and `--continue` are keyed by it. */
 export const projectOf = (directory: string): Effect.Effect<string> =>
   Effect.sync(() => {
+    // One that is gone, such as that of an imported session, is a project of its own.
+    if (!existsSync(directory)) return directory
     const start = realpathSync(directory)
     for (let place = start;; place = dirname(place)) {
       if (existsSync(join(place, ".git"))) return place

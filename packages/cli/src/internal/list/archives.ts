@@ -110,7 +110,11 @@ export const importSession = ({ flags, operands: [file = ""] }: {
     const stdio = yield* Stdio
     const place = yield* placeOf(flags.dir)
     const text = yield* file === "-" ? readInput(stdio) : readFile(file)
-    const root = yield* importTree(text, { copy: flags["as-copy"], ...(place === undefined ? {} : { place }) })
+    const root = yield* importTree(text, {
+      copy: flags["as-copy"],
+      projectOf,
+      ...(place === undefined ? {} : { place })
+    })
     stdio.out(`${root.id}\n`)
     yield* Effect.catchAll(checkDirectory(root.directory), () =>
       Effect.sync(() =>

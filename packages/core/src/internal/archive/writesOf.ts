@@ -51,19 +51,23 @@ const ended = (run: TaskRun): TaskRun => {
 
 /**
  * Drops a mode that asks less than the usual one: the author of an archive must not decide that here. Drops the host too: the
- * directory is now one of this machine, and its files are sent nowhere.
+ * directory is now one of this machine, and its files are sent nowhere. Drops worktrees: only those count that Skein has made
+ * here.
  */
 const cautious = (given: SessionInfo): SessionInfo => {
-  const { anywhere: __, host: _, machine: ____, mode, workspace: ___, ...info } = given
+  const { anywhere: __, host: _, machine: ____, mode, workspace: ___, worktree: _____, ...info } = given
   return mode === undefined || mayEdit(mode) ? info : { ...info, mode }
 }
 
-/** The writes, and the sessions as they will be, the root first. `inboxID` gives inbox rows their ids. */
+/**
+ * The writes, and the sessions as they will be, the root first. `inboxID` gives inbox rows their ids. All sessions work in
+ * `place`: the author of an archive must not put one of them into another directory or project.
+ */
 export const writesOf = (
   archive: Archive,
   names: Names,
   inboxID: (id: MessageID) => MessageID,
-  place: Pick<SessionInfo, "directory" | "projectID"> | undefined
+  place: Pick<SessionInfo, "directory" | "projectID">
 ): { readonly sessions: readonly [SessionInfo, ...Array<SessionInfo>]; readonly writes: ReadonlyArray<Entry> } => {
   const [root] = archive.sessions
   const runs = new Set<string>(archive.runs.map(({ id }) => id))
@@ -76,12 +80,7 @@ export const writesOf = (
   const put = ({ inbox, info, messages, todos }: Archive["sessions"][number]): SessionInfo => {
     // Map the ids of messages before the summary looks one up, so that they ascend.
     const said = renameMessages(within, messages)
-    const moved = place !== undefined && info.directory === root.info.directory ? place : {}
-    const named = renameSession(names, {
-      ...cautious(info),
-      ...(place === undefined ? {} : { projectID: place.projectID }),
-      ...moved
-    })
+    const named = renameSession(names, { ...cautious(info), ...place })
     writes.push({ _tag: "Session", info: named, isNew: true })
     for (const { info: message, parts } of said) {
       writes.push({ _tag: "Message", info: message })

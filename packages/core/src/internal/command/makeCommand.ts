@@ -17,6 +17,7 @@ import { stoppedBefore } from "../../SessionError.ts"
 import type { Spill } from "../../Spill.ts"
 import { Tools } from "../../Tool.ts"
 import type { PromptOptions } from "../../Turn.ts"
+import { checkPlace } from "../live/checkPlace.ts"
 import type { Live } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 import { startSideFiber } from "../live/startSideFiber.ts"
@@ -65,9 +66,10 @@ export const makeCommand = Effect.gen(function*() {
 
   const expanded = Effect.fn("Command.expand")(function*(id: SessionID, request: CommandRequest) {
     return yield* inSession(id, (live) =>
-      Effect.flatMap(
-        Effect.flatMap(found(live.info.directory), (all) => find(request.name, all)),
-        (command) => expand(live, command, request)
+      checkPlace(live).pipe(
+        Effect.zipRight(found(live.info.directory)),
+        Effect.flatMap((all) => find(request.name, all)),
+        Effect.flatMap((command) => expand(live, command, request))
       ))
   })
 

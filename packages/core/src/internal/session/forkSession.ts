@@ -64,6 +64,8 @@ const infoOf = (live: Live, id: SessionInfo["id"], now: number): SessionInfo => 
     ...(workspace === undefined ? {} : { workspace: { remote: workspace.remote, inside: workspace.inside } }),
     id,
     rootID: kept.parentID === undefined ? id : kept.rootID,
+    // The worktree stays with the original: each task has its own.
+    ...(live.parent === undefined ? {} : { directory: live.parent.info.directory }),
     title: kept.title === untitled ? untitled : `${kept.title} (fork)`,
     usage: { own: none, subtree: none },
     ...(budget === undefined ? {} : { budget: open(budget.limit, now) }),

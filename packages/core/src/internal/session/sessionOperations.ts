@@ -12,6 +12,7 @@ import { SessionStorage } from "../../SessionStorage.ts"
 import { type Newest, newestOf } from "../../StorageFilter.ts"
 import type { PromptOptions } from "../../Turn.ts"
 import { checkBudget } from "../budget/checkBudget.ts"
+import { checkPlace } from "../live/checkPlace.ts"
 import { snapshot } from "../live/History.ts"
 import type { Live } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
@@ -56,7 +57,8 @@ export const promptSession = Effect.fnUntraced(function*(
     const recovered = options.model === undefined
       ? recovery.recover(live)
       : Effect.zipRight(chooseModel(live, options.model), recovery.recover(live))
-    return table.inProject(live, Effect.zipRight(named, bindTree(live, options.agent))).pipe(
+    const ready = Effect.zipRight(checkPlace(live), bindTree(live, options.agent))
+    return table.inProject(live, Effect.zipRight(named, ready)).pipe(
       Effect.zipRight(recovered),
       Effect.zipRight(table.inProject(live, submitted(live, parts))),
       Effect.flatMap((withContext) => runner.submit(live, withContext, options, stops))

@@ -8,6 +8,7 @@ import { Agent } from "../../Agent.ts"
 import { Config } from "../../Config.ts"
 import { TaskRefused } from "../../TaskError.ts"
 import type { TaskRequest } from "../../TaskRequest.ts"
+import { misplaced } from "../live/checkPlace.ts"
 import { inProject } from "../live/inProject.ts"
 import { ancestorsOf, type Live } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
@@ -107,5 +108,7 @@ const check = Effect.fnUntraced(function*(parent: Live, request: Omit<TaskReques
   }
   const child = yield* findChild(parent, request.taskID)
   yield* sameAgent(child.info, agent)
+  const why = misplaced(child.info, parent.info)
+  if (why !== undefined) return yield* refuse("project", why)
   return { parent, agent, child } satisfies CheckedTask
 })

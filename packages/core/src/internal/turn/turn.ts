@@ -17,6 +17,7 @@ import { outputForm } from "../conversation/outputForm.ts"
 import { answerAt, saidFrom } from "../conversation/saidNow.ts"
 import { sayToModel } from "../conversation/sayToModel.ts"
 import { makeStructuredOutput, type StructuredOutput } from "../conversation/structuredOutput.ts"
+import { checkPlace } from "../live/checkPlace.ts"
 import { failedToStore, isGone } from "../live/endings.ts"
 import type { LiveMessage } from "../live/History.ts"
 import type { Live } from "../live/Live.ts"
@@ -143,7 +144,9 @@ export const runTurn = Effect.fnUntraced(
     live.tasks.beginTurn()
     // People may have changed files since the last turn.
     if (!resumes && live.parent === undefined) yield* keepFiles(live)
-    const resumed = resumes ? yield* resumeTurn(live, yield* outputOfTurn(live)) : undefined
+    const resumed = resumes
+      ? yield* Effect.zipRight(checkPlace(live), resumeTurn(live, yield* outputOfTurn(live)))
+      : undefined
     if (resumed?.end !== undefined && !live.inbox.hasMore) return yield* turnOf(live, resumed.end, before)
     const from = resumed?.from ?? messages.length
     let cutOff = 0
@@ -153,7 +156,8 @@ export const runTurn = Effect.fnUntraced(
     let structuredOutput: StructuredOutput | undefined
     for (let count = resumed?.steps ?? 0;; count++) {
       yield* live.pause.between(live.info.id)
-      const taken = yield* takeInbox(live, resumed === undefined && count === 0)
+      // Only then: a prompt that stays in the inbox would begin the next turn.
+      const taken = yield* Effect.zipLeft(takeInbox(live, resumed === undefined && count === 0), checkPlace(live))
       asked = taken.structuredOutput ?? asked
       if (answering !== live.info.agent) structuredOutput = asked ?? (yield* outputOfTurn(live))
       answering = live.info.agent

@@ -73,7 +73,7 @@ export const archiveRoutes = HttpApiBuilder.group(Api, "archives", (handlers) =>
         const { imports, options } = yield* ServerState
         const place = directory === undefined ? undefined : yield* checkDirectory(directory)
         const where = place === undefined
-          ? {}
+          ? { projectOf: options.projectOf }
           : { place: { directory: place, projectID: yield* options.projectOf(place) } }
         const text = readText(NodeHttpServerRequest.toIncomingMessage(request))
         // An archive takes several times its size in memory.

@@ -10,7 +10,7 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as RcMap from "effect/RcMap"
 import type * as Scope from "effect/Scope"
-import { basename, dirname, join } from "node:path"
+import { basename, dirname, join, resolve, sep } from "node:path"
 import { makeKnownPlaces } from "../knownPlaces.ts"
 import { branchThere, changesOf, counted } from "./gitChanges.ts"
 import { makeGit } from "./gitCommand.ts"
@@ -67,6 +67,18 @@ const close = (workshop: Workshop, taskID: SessionID) =>
       ...changes
     } satisfies WorkspaceEnd
   })
+
+/** Whether a directory lies in the worktree that is recorded for a task. */
+const contains = Effect.fnUntraced(function*(
+  { fs, records }: Workshop,
+  { directory, root, taskID }: Parameters<Context.Tag.Service<Isolation>["contains"]>[0]
+) {
+  const entry = yield* records.find(taskID)
+  if (entry?.record?.taskID !== taskID || entry.root !== root) return false
+  // Its name alone does not say where a directory is.
+  const real = yield* Effect.orElseSucceed(fs.realPath(directory), () => resolve(directory))
+  return real === root || real.startsWith(root + sep)
+})
 
 /** Describes a worktree that still exists. */
 const leftover = Effect.fnUntraced(function*(workshop: Workshop, entry: Entry) {
@@ -146,6 +158,7 @@ export const makeWorktrees = (options: {
     return {
       open: (of) => forTask(of.taskID)(refusing(open(workshop, of))),
       close: (taskID) => forTask(taskID)(refusing(close(workshop, taskID))),
+      contains: (of) => forTask(of.taskID)(refusing(contains(workshop, of))),
       list: refusing(Effect.flatMap(records.all, (entries) =>
         Effect.forEach(entries, (entry) =>
           leftover(workshop, entry), { concurrency }))),
