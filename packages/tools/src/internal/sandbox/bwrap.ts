@@ -169,7 +169,10 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
         directory,
         names: protectedAtTop(isHome),
         repositories: guarded.repositories,
-        approved
+        found: guarded.found,
+        hidden: !isHome,
+        approved,
+        isApproved
       })
       const watched = yield* Effect.forEach(
         watchedPlaces(directory, watchedAtTop(isHome), ownPlaces()),

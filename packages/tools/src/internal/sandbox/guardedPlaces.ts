@@ -8,7 +8,8 @@ import * as NodeFs from "node:fs"
 import * as NodePath from "node:path"
 import { lstatOf } from "../files/lstatOf.ts"
 import { between, isIn } from "../within.ts"
-import { nestedRepositories } from "./nestedRepositories.ts"
+import { findRepositories, type FoundRepositories } from "./nestedRepositories.ts"
+import { isBare } from "./repositoryChecks.ts"
 
 /** Directories that are protected as a whole. Missing ones are watched. */
 const directories = [".skein", ".opencode", ".claude", ".vscode", ".idea"]
@@ -75,12 +76,17 @@ const ofGit = ["hooks", "config", "modules", "info/attributes"]
 const ofTree = ["commondir", "gitdir", "config.worktree"]
 const mostTrees = 50
 
+/** How many repositories below the top are protected: each costs several mounts. */
+const mostRepositories = 50
+
 /** What a command may and may not change. */
 export interface Guarded {
   /** The shared git directories of worktrees, which the command has to see, read-only. */
   readonly kept: ReadonlyArray<string>
   /** The directories of git in the tree. */
   readonly repositories: ReadonlyArray<string>
+  /** All repositories below the top of the tree. */
+  readonly found: FoundRepositories
   readonly writable: ReadonlyArray<string>
   readonly readable: ReadonlyArray<string>
   readonly pinned: ReadonlyArray<string>
@@ -163,15 +169,17 @@ const guard = ({ approved, directory, home, isPlaceholder }: Parameters<typeof g
     pinned.push(...between(git, directory), git)
     if (kindOf(NodePath.join(git, "info")) === "directory") pinned.push(NodePath.join(git, "info"))
     for (const name of ofGit) {
-      keep(NodePath.join(git, name), name === "hooks" || name === "modules" ? missingDirectories : undefined)
+      const isDirectory = name === "hooks" || name === "modules"
+      keep(NodePath.join(git, name), isDirectory ? missingDirectories : name === "config" ? missingFiles : undefined)
     }
     keep(NodePath.join(git, "config.worktree"), missingFiles)
     const trees = NodePath.join(git, "worktrees")
     if (kindOf(trees) !== "directory") return
     pinned.push(trees)
     for (const name of NodeFs.readdirSync(trees).slice(0, mostTrees)) {
-      pinned.push(NodePath.join(trees, name))
-      for (const file of ofTree) keep(NodePath.join(trees, name, file))
+      const tree = NodePath.join(trees, name)
+      pinned.push(tree)
+      for (const file of ofTree) keep(NodePath.join(tree, file))
     }
   }
 
@@ -179,7 +187,9 @@ const guard = ({ approved, directory, home, isPlaceholder }: Parameters<typeof g
   const led = kindOf(named) === "other" && NodeFs.existsSync(named) ? NodeFs.realpathSync(named) : named
   const git = isIn(led, directory) ? led : named
   if (kindOf(git) === "directory") keepGit(git)
-  for (const each of nestedRepositories(directory)) {
+  else if (kindOf(git) === "none" && isBare(directory)) keepGit(directory)
+  const nested = findRepositories(directory, !isHome)
+  for (const each of [...nested.named.keys(), ...nested.bare.keys()].slice(0, mostRepositories)) {
     if (kindOf(each) === "directory") keepGit(each)
     else {
       pinned.push(...between(each, directory))
@@ -206,6 +216,7 @@ const guard = ({ approved, directory, home, isPlaceholder }: Parameters<typeof g
   return {
     kept,
     repositories,
+    found: nested,
     writable,
     readable,
     pinned,
