@@ -1,4 +1,4 @@
-/** Repositories that a command makes: none of it runs for the user. */
+/** Repositories that a command makes, and what it leaves in those that are there: none of it runs for the user. */
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { spawnSync } from "node:child_process"
@@ -109,5 +109,71 @@ describe.skipIf(!works)("a repository that a command makes (needs bubblewrap)", 
       }
       expect((yield* run("mkdir -p new/dir; echo x > r59/file")).notes).toBe("")
       expect(names.filter((name) => !fs.existsSync(at(`${name}/.git/config`)))).toEqual([])
+    }))
+})
+
+describe.skipIf(!works)("a command in a sandbox, in a repository of the user (needs bubblewrap)", () => {
+  it.scopedLive("puts no config into worktrees of it", () =>
+    Effect.gen(function*() {
+      const { at, monitor, repo, run, runs, top } = yield* place
+      const tree = path.join(top, "tree")
+      git(repo, "worktree", "add", "-q", tree)
+      git(repo, "config", "extensions.worktreeConfig", "true")
+      expect(yield* run(`${monitor} > .git/worktrees/tree/config.worktree`)).not.toMatchObject({ code: 0 })
+      expect(fs.existsSync(at(".git/worktrees/tree/config.worktree"))).toBe(false)
+      expect(runs(tree, "status")).toBe(false)
+      const { notes } = yield* run(`git worktree add -q new; ${monitor} > .git/worktrees/new/config.worktree`)
+      expect(notes).toContain(".git/worktrees/new/config.worktree is protected")
+      expect(runs(at("new"), "status")).toBe(false)
+    }))
+
+  it.scopedLive("leaves no program for the user's next `git rebase --continue`", () =>
+    Effect.gen(function*() {
+      const { at, pwned, repo, run, runs, top } = yield* place
+      const tree = path.join(top, "tree")
+      git(repo, "worktree", "add", "-q", "-b", "task", tree)
+      const fake = (git: string, todo: string) =>
+        `G=${git}; mkdir -p $G/rebase-merge; for f in onto orig-head; do git rev-parse HEAD > $G/rebase-merge/$f; done; echo refs/heads/main > $G/rebase-merge/head-name; touch $G/rebase-merge/interactive; ${todo}`
+      const todo = `echo 'exec touch ${pwned}' > $G/rebase-merge/git-rebase-todo`
+      const cases = [
+        [repo, repo, fake(".git", todo)],
+        [repo, repo, fake(".git", `printf '\\t x touch ${pwned}\\n' > $G/rebase-merge/git-rebase-todo`)],
+        [repo, repo, fake(".git", `echo '# nothing' > plan; ln -s ../../plan $G/rebase-merge/git-rebase-todo`)],
+        [repo, repo, `mkdir state; ln -s ../state .git/rebase-merge; ${fake(".git", todo)}`],
+        [repo, tree, fake(".git/worktrees/tree", todo)],
+        [tree, tree, fake("$(git rev-parse --git-dir)", todo)]
+      ] as const
+      for (const [directory, user, line] of cases) {
+        expect((yield* run(line, directory)).notes, line).toContain("when it continues")
+        // What has another name can be changed later.
+        if (fs.existsSync(at("plan"))) fs.writeFileSync(at("plan"), `exec touch ${pwned}\n`)
+        expect(runs(user, "rebase", "--continue"), line).toBe(false)
+        for (const name of [".git/rebase-merge", ".git/worktrees/tree/rebase-merge", "plan", "state"]) {
+          fs.rmSync(at(name), { recursive: true, force: true })
+        }
+      }
+    }))
+
+  it.scopedLive("may continue its own rebase, and leaves what a rebase of the user runs", () =>
+    Effect.gen(function*() {
+      const { at, repo, run, runs, pwned } = yield* place
+      git(repo, "checkout", "-qb", "topic")
+      fs.writeFileSync(at("a.txt"), "topic")
+      git(repo, "commit", "-qam", "topic")
+      git(repo, "checkout", "-q", "main")
+      fs.writeFileSync(at("a.txt"), "main")
+      git(repo, "commit", "-qam", "main")
+      const id = "git -c user.name=t -c user.email=t@e.com -c core.editor=true"
+      const begun = yield* run(`git checkout -q topic; ${id} rebase -q main`)
+      expect(begun).toMatchObject({ notes: "" })
+      expect(fs.existsSync(at(".git/rebase-merge"))).toBe(true)
+      const line = `echo both > a.txt; git add a.txt; ${id} rebase --continue; git log --oneline | wc -l`
+      expect(yield* run(line)).toMatchObject({ code: 0, output: expect.stringMatching(/3\n$/), notes: "" })
+      expect(fs.existsSync(at(".git/rebase-merge"))).toBe(false)
+      // The user's own, which stops after a program has failed.
+      git(repo, "reset", "-q", "--hard")
+      spawnSync("git", ["rebase", "-q", "-x", "false", "-x", `touch ${pwned}`, "HEAD~1"], { cwd: repo })
+      expect((yield* run("echo x > unrelated")).notes).toBe("")
+      expect(runs(repo, "rebase", "--continue")).toBe(true)
     }))
 })

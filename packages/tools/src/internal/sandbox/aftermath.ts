@@ -1,5 +1,5 @@
 /**
- * Checks after a command what the sandbox could not prevent: repositories that it created, and protected
+ * Checks after a command what the sandbox could not prevent: repositories that it created, unfinished rebases, and protected
  * names that are links. Unapproved files are moved away and reported.
  */
 import * as NodeFs from "node:fs"
@@ -9,7 +9,16 @@ import { attempt } from "../processes.ts"
 import { isIn } from "../within.ts"
 import { aside } from "./aside.ts"
 import { findRepositories, type FoundRepositories } from "./nestedRepositories.ts"
-import { checkNewBare, checkNewGit, checkPlans, isBare, noPlans, warningOf } from "./repositoryChecks.ts"
+import {
+  checkNewBare,
+  checkNewGit,
+  checkNewWorktree,
+  checkPlans,
+  isBare,
+  noPlans,
+  plansIn,
+  warningOf
+} from "./repositoryChecks.ts"
 
 /** What is recorded of a tree before a command. */
 interface Before {
@@ -18,6 +27,8 @@ interface Before {
   readonly names: ReadonlyArray<string>
   /** The directories of git in it. */
   readonly repositories: ReadonlyArray<string>
+  /** Where git keeps what it does next. */
+  readonly states: ReadonlyArray<string>
   /** The repositories below its top. */
   readonly found: FoundRepositories
   /** Whether directories whose name begins with a dot were looked at. */
@@ -87,6 +98,22 @@ const watchNew = (
   }
 }
 
+/** Checks what git would run in the known repositories when it continues, and new worktrees of them. */
+const watchStates = ({ directory, isApproved, repositories, states }: Before): () => ReadonlyArray<string> => {
+  const plans = states.map((git) => [git, plansIn(git)] as const)
+  const treesOf = (git: string) =>
+    attempt(() => NodeFs.readdirSync(join(git, "worktrees")), []).map((name) => join(git, "worktrees", name))
+  const known = new Set(repositories.flatMap(treesOf))
+  return () => [
+    ...plans.filter(([git]) => !isApproved(join(git, "rebase-merge"))).flatMap(([git, before]) =>
+      attempt(() => checkPlans(directory, git, before), [])
+    ),
+    ...repositories.flatMap(treesOf).filter((path) => !known.has(path) && !isApproved(path)).flatMap((path) =>
+      attempt(() => checkNewWorktree(directory, path), [])
+    )
+  ]
+}
+
 /** Records a tree before a command. Returns the check that runs afterwards and reports what it moved away. */
 export const aftermath = (before: Before): () => ReadonlyArray<string> => {
   const { approved, directory, repositories } = before
@@ -95,11 +122,13 @@ export const aftermath = (before: Before): () => ReadonlyArray<string> => {
   const elsewhere = repositories.map((each) => join(each, "commondir"))
     .filter((path) => !approved.some((each) => isIn(each, path) || isIn(path, each)) && lstatOf(path) === undefined)
   const news = watchNew(before)
+  const states = watchStates(before)
   return () => [
     ...links(),
     ...elsewhere.flatMap((path) =>
       attempt(() => [warningOf(directory, path, aside(path), "git would work by another directory")], [])
     ),
+    ...states(),
     ...news()
   ]
 }

@@ -169,6 +169,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
         directory,
         names: protectedAtTop(isHome),
         repositories: guarded.repositories,
+        states: guarded.states,
         found: guarded.found,
         hidden: !isHome,
         approved,

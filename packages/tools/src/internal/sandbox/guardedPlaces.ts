@@ -73,7 +73,7 @@ const isNamed = (name: string): boolean =>
 const ofGit = ["hooks", "config", "modules", "info/attributes"]
 
 /** Where git finds what it runs for other worktrees, and for how many of them this is protected. */
-const ofTree = ["commondir", "gitdir", "config.worktree"]
+const ofTree = ["commondir", "gitdir"]
 const mostTrees = 50
 
 /** How many repositories below the top are protected: each costs several mounts. */
@@ -85,6 +85,8 @@ export interface Guarded {
   readonly kept: ReadonlyArray<string>
   /** The directories of git in the tree. */
   readonly repositories: ReadonlyArray<string>
+  /** Where git keeps what it does next: these directories, and those of worktrees. */
+  readonly states: ReadonlyArray<string>
   /** All repositories below the top of the tree. */
   readonly found: FoundRepositories
   readonly writable: ReadonlyArray<string>
@@ -164,6 +166,7 @@ const guard = ({ approved, directory, home, isPlaceholder }: Parameters<typeof g
 
   // What git runs is protected where it is, wherever its directory is in the tree.
   const repositories: Array<string> = []
+  const states: Array<string> = []
   const keepGit = (git: string) => {
     repositories.push(git)
     pinned.push(...between(git, directory), git)
@@ -173,13 +176,16 @@ const guard = ({ approved, directory, home, isPlaceholder }: Parameters<typeof g
       keep(NodePath.join(git, name), isDirectory ? missingDirectories : name === "config" ? missingFiles : undefined)
     }
     keep(NodePath.join(git, "config.worktree"), missingFiles)
+    states.push(git)
     const trees = NodePath.join(git, "worktrees")
     if (kindOf(trees) !== "directory") return
     pinned.push(trees)
     for (const name of NodeFs.readdirSync(trees).slice(0, mostTrees)) {
       const tree = NodePath.join(trees, name)
+      states.push(tree)
       pinned.push(tree)
       for (const file of ofTree) keep(NodePath.join(tree, file))
+      keep(NodePath.join(tree, "config.worktree"), missingFiles)
     }
   }
 
@@ -207,6 +213,7 @@ const guard = ({ approved, directory, home, isPlaceholder }: Parameters<typeof g
         ),
         tree.own
       )
+      states.push(tree.own)
       for (const name of ["commondir", "gitdir"]) keep(NodePath.join(tree.own, name))
       keep(NodePath.join(tree.own, "config.worktree"), missingFiles)
     }
@@ -216,6 +223,7 @@ const guard = ({ approved, directory, home, isPlaceholder }: Parameters<typeof g
   return {
     kept,
     repositories,
+    states,
     found: nested,
     writable,
     readable,

@@ -112,6 +112,12 @@ export interface Plans {
 /** That of a git directory in which nothing is unfinished. */
 export const noPlans: Plans = { programs: new Set(), links: new Set() }
 
+/** The present plans of a git directory. */
+export const plansIn = (git: string): Plans => ({
+  programs: new Set(plans.flatMap((plan) => programsIn(git, plan))),
+  links: new Set(plans.map((plan) => join(git, dirname(plan))).filter((path) => lstatOf(path)?.isSymbolicLink()))
+})
+
 /** Moves away a plan that runs other programs than before, or that could be changed under another name. */
 export const checkPlans = (directory: string, git: string, before: Plans): ReadonlyArray<string> =>
   plans.flatMap((plan) => {
@@ -121,3 +127,9 @@ export const checkPlans = (directory: string, git: string, before: Plans): Reado
     const isHarmless = hasOneName(join(git, plan)) && programsIn(git, plan).every((line) => before.programs.has(line))
     return isHarmless ? [] : moveAway(directory, join(git, plan), why)
   })
+
+/** Moves away what is harmful in the data of a new worktree. */
+export const checkNewWorktree = (directory: string, own: string): ReadonlyArray<string> => [
+  ...moveAway(directory, join(own, "config.worktree"), "git would run programs by it"),
+  ...checkPlans(directory, own, noPlans)
+]
