@@ -84,6 +84,51 @@ describe("a file with credentials", () => {
       }).pipe(Effect.provide(layer))
     }))
 
+  it.scopedLive("may be of the system, which a server of root could read", () =>
+    Effect.gen(function*() {
+      const { layer, repo } = yield* world
+      const decide = (directory: string, given: string) =>
+        Effect.flatMap(Paths, (paths) =>
+          paths.decide({}, given, { directory, sessionID: "ses_1" } as unknown as ToolCaller))
+      yield* Effect.gen(function*() {
+        // These count wherever Skein runs, and whether they exist or not.
+        const named = [
+          "shadow",
+          "shadow-",
+          "gshadow",
+          "sudoers",
+          "sudoers.d/skein",
+          "ssh/ssh_host_rsa_key",
+          "ssl/private/a.key"
+        ]
+        const given = [
+          ...named.map((name) =>
+            `/etc/${name}`
+          ),
+          "/etc/../etc/shadow"
+        ]
+        for (const path of given) {
+          for (const directory of [repo, "/etc"]) {
+            const target = yield* decide(directory, path)
+            expect(target, path).toMatchObject({ credential: true })
+            const asks = lookAsks("read", target, { pattern: target.shown, directory: false, metadata: {} })
+            for (const ask of asks) expect(ask, path).toMatchObject({ protected: true, always: [] })
+            expect(asks.length, path).toBeGreaterThan(0)
+          }
+        }
+        for (const path of ["/etc/passwd", "/etc/hosts", "/etc/ssh/ssh_config", "/proc/self/status"]) {
+          expect((yield* decide(repo, path)).credential, path).toBeUndefined()
+        }
+        const hides = (yield* Paths).hides({ real: "/etc", place: "outside" } as Target, "contents")
+        expect(["shadow", "sudoers", "passwd"].map(hides)).toEqual([true, true, false])
+        // What only root may read of the system's config counts as well, whatever its name.
+        const others = fs.readdirSync("/etc").filter((name) =>
+          fs.existsSync(`/etc/${name}`) && (fs.statSync(`/etc/${name}`).mode & 0o004) === 0
+        )
+        expect(others.filter((name) => !hides(name))).toEqual([])
+      }).pipe(Effect.provide(layer))
+    }))
+
   it.scopedLive("is in the result of no search", () =>
     Effect.gen(function*() {
       const { layer, top } = yield* world

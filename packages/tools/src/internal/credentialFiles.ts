@@ -1,4 +1,4 @@
-/** Recognises files in which the user's programs keep keys, tokens and passwords. Only a person shows one to a model. */
+/** Recognises files in which the user's programs and the system keep keys and passwords. Only a person shows one to a model. */
 import * as NodeFs from "node:fs"
 import { basename, delimiter, dirname, isAbsolute, join } from "node:path"
 import { attempt } from "./processes.ts"
@@ -60,6 +60,44 @@ const inVariables = [
   ["XDG_CONFIG_HOME", "gcloud"]
 ] as const
 
+const missing = { throwIfNoEntry: false } as const
+
+/** Those of the system, which root could read. What lies in a directory counts as well. */
+const ofSystem = [
+  "/etc/gshadow",
+  "/etc/gshadow-",
+  "/etc/krb5.keytab",
+  "/etc/letsencrypt/archive",
+  "/etc/letsencrypt/live",
+  "/etc/master.passwd",
+  "/etc/NetworkManager/system-connections",
+  "/etc/pki/tls/private",
+  "/etc/ppp/chap-secrets",
+  "/etc/ppp/pap-secrets",
+  "/etc/security/opasswd",
+  "/etc/shadow",
+  "/etc/shadow-",
+  "/etc/ssl/private",
+  "/etc/sudoers",
+  "/etc/sudoers.d",
+  "/etc/wireguard"
+]
+
+/** Where the system keeps its config. What not everybody may read there may hold passwords. */
+const config = "/etc"
+
+/** Whether a path is below a place of the system's config that not everybody may read. */
+const isPrivate = (real: string): boolean => {
+  if (real === config || !isIn(real, config)) return false
+  const stat = attempt(() => NodeFs.statSync(real, missing), undefined)
+  return (stat !== undefined && (stat.mode & 0o004) === 0) || isPrivate(dirname(real))
+}
+
+/** Whether a path is a secret of the system. */
+const isOfSystem = (real: string): boolean =>
+  ofSystem.some((each) => isIn(real, each))
+  || (/^\/etc\/ssh\/ssh_host_[^/]+_key$/.test(real)) || isPrivate(real)
+
 /** What lies in these directories without being secret. */
 const isPublic = (path: string): boolean =>
   /(?:\.pub|^known_hosts(?:\.old)?|^\.ssh|^\.kube|^\.aws)$/.test(basename(path))
@@ -87,8 +125,6 @@ const identityOf = (path: string): string | undefined => {
   return stat?.isFile() === true && stat.nlink > 1 ? `${stat.dev}:${stat.ino}` : undefined
 }
 
-const missing = { throwIfNoEntry: false } as const
-
 const filesOf = (place: string): ReadonlyArray<string> => [
   place,
   ...attempt(() => NodeFs.readdirSync(place), []).map((name) => join(place, name))
@@ -115,14 +151,14 @@ export const makeCredentialFiles = (
     return known
   }
   const isNamed = (real: string, inside: boolean): boolean =>
-    !isPublic(real) && (all().some((each) => isIn(real, each)) || (!inside && isForm(real)))
+    isOfSystem(real) || !isPublic(real) && (all().some((each) => isIn(real, each)) || (!inside && isForm(real)))
   return {
     isNamed,
     has: (real, inside) => {
       if (isNamed(real, inside)) return true
       const identity = identityOf(real)
       return identity !== undefined && !isPublic(real) &&
-        all().flatMap(filesOf).some((path) => !isPublic(path) && identityOf(path) === identity)
+        [...all(), ...ofSystem].flatMap(filesOf).some((path) => !isPublic(path) && identityOf(path) === identity)
     },
     places: () => all().filter((path) => NodeFs.existsSync(path) && realOf(dirname(path)) === dirname(path))
   }
