@@ -5,7 +5,7 @@ import type { SandboxPlace } from "@skein/tools/Sandbox"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { layerIn, runIn, works, world } from "./support/sandbox.ts"
+import { git, layerIn, runIn, works, world } from "./support/sandbox.ts"
 
 /** A world with a home that has secrets, toolchains and a config of git. */
 const homely = Effect.map(world, ({ at, repo, top }) => {
@@ -172,6 +172,33 @@ describe.skipIf(!works)("a sandboxed command (needs bubblewrap)", () => {
       for (const name of ["skein.db", "skein.db-wal", "state/log"]) {
         expect(fs.readFileSync(path.join(repo, name), "utf8")).toBe("ours")
       }
+    })))
+
+  it.live("sees no proof that this host has the directory, in whichever repository it lies", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { at, repo, top } = yield* world
+      const tree = path.join(top, "tree")
+      git(repo, "worktree", "add", "-q", tree)
+      git(repo, "init", "-q", "nested")
+      fs.mkdirSync(at(".skein-host"))
+      const proofs = [".git/skein-host", "nested/.git/skein-host", ".skein-host/nonce"]
+      for (const name of proofs) fs.writeFileSync(at(name), "proof\n")
+      for (const readOnly of [true, false]) {
+        for (const directory of [repo, tree]) {
+          const place = { directory, approved: [], readOnly, visible: directory === tree ? [repo] : [] }
+          const line = `cat ${proofs.map(at).join(" ")}; echo x > ${at(proofs[0]!)}; grep -rs proof ${repo} ${tree}`
+          const { output } = yield* Effect.provide(runIn(place, line), layerIn(top))
+          expect(output.replaceAll(/^.*(?:denied|Read-only|No such).*$/gm, "").trim(), directory).toBe("")
+        }
+        expect(
+          yield* Effect.provide(
+            runIn({ directory: repo, approved: [], readOnly }, "git status --porcelain"),
+            layerIn(top)
+          )
+        )
+          .toMatchObject({ code: 0 })
+      }
+      for (const name of proofs) expect(fs.readFileSync(at(name), "utf8"), name).toBe("proof\n")
     })))
 
   it.live("has the network only where that was granted", () =>

@@ -132,7 +132,9 @@ describe("a call", () => {
         path.join(other, "trust.json"),
         path.join(other, "mcp-logins/a.json"),
         path.join(other, "worktrees/0123456789abcdef/ses_1.json"),
-        path.join(top, "anywhere/skein.db-wal")
+        path.join(top, "anywhere/skein.db-wal"),
+        path.join(top, "anywhere/.git/skein-host"),
+        path.join(project, ".skein-host/nonce")
       ]
       const byEntry = [token, path.join(other, "history/a.jsonl"), "hard-history", other]
       const register = path.join(top, "register")

@@ -13,5 +13,12 @@ const database = /\/skein\.db(?:-\w+)?$/i
 const inData =
   /\/skein\/(?:trust\.json(?:\.\w+)?$|mcp-logins\/.|steps\/ses_\w+\.git(?:\/|$)|worktrees\/[\da-f]{16}\/ses_\w+\.json(?:\.\w+)?$)/i
 
+/** The proof that a host of a cluster sees a directory, also before it has its name. */
+const proof = /\/(?:\.git\/skein-host|\.skein-host\/nonce)(?:\.[\da-f]+)?$/i
+
 /** Whether an absolute path has the form of a file of Skein's own that no call may see. */
-export const isOwnForm = (path: string): boolean => server.test(path) || database.test(path) || inData.test(path)
+export const isOwnForm = (path: string): boolean =>
+  server.test(path) || database.test(path) || inData.test(path) || proof.test(path)
+
+/** Where such a proof lies in a directory of git. */
+export const proofIn = (git: string): string => `${git}/skein-host`

@@ -13,7 +13,7 @@ import { SandboxError } from "../../SandboxError.ts"
 import type { SandboxLimits, SandboxOptions, SandboxPlace } from "../../SandboxPlace.ts"
 import { makeCredentialFiles } from "../credentialFiles.ts"
 import { lstatOf } from "../files/lstatOf.ts"
-import { isOwnForm } from "../ownForms.ts"
+import { isOwnForm, proofIn } from "../ownForms.ts"
 import { ownProgram } from "../ownPrograms.ts"
 import { attempt } from "../processes.ts"
 import { makeSecretFiles, realOf } from "../secretFiles.ts"
@@ -27,6 +27,7 @@ import { isClosed } from "./closedPlaces.ts"
 import { type Guarded, guardedPlaces, isOfProject, protectedAtTop, watchedAtTop } from "./guardedPlaces.ts"
 import { installedPackages } from "./installedProgram.ts"
 import { makeMaskedFiles } from "./maskedFiles.ts"
+import { findRepositories } from "./nestedRepositories.ts"
 import { openSockets } from "./openSockets.ts"
 import { makePlaceholders } from "./placeholders.ts"
 import { WatchedPaths, watchProtected } from "./protectedWatch.ts"
@@ -234,6 +235,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
           ...own,
           ...ofPerson
         ].filter((path) => !approved.some((each) => isIn(each, path)))
+          .concat(proofsIn(guarded, visible))
           .concat(apart, besides.flatMap(({ own: found }) => found))
         const emptied = outermost(hidden.filter(isDirectory))
         const inEmptied = (path: string) => emptied.some((each) => isIn(path, each))
@@ -347,6 +349,17 @@ const byHome = (home: string | undefined, places: ReadonlyArray<string>) => {
   // Without a directory there, nothing could be mounted on it.
   const isAbove = (path: string) => home !== undefined && path !== home && isIn(home, path) && isDirectory(home)
   return { above: places.filter(isAbove), visible: places.filter((path) => !isAbove(path)) }
+}
+
+/** The proofs that this host has a directory, in all repositories that a command sees. */
+const proofsIn = (guarded: Guarded, visible: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const shown = visible.filter(isDirectory).flatMap((path) => [
+    path,
+    join(path, ".git"),
+    ...findRepositories(path, true).named.keys()
+  ])
+  const found = [...guarded.found.named.keys()]
+  return [...new Set([...guarded.repositories, ...guarded.kept, ...found, ...shown])].map(proofIn).filter(isFile)
 }
 
 const tooLarge = (unchecked: ReadonlyArray<string>, directory: string): string => {
