@@ -211,7 +211,7 @@ describe.skipIf(!hasPython)("a session of a server at terminals (needs python3)"
     const opened = open([
       { after: ready, send: "one\r" },
       { after: "connection to the server is lost", send: "two\r" },
-      { after: "The server is there again", send: "" },
+      { after: "Connected again", send: "" },
       { after: "answer to two", send: "/quit\r" }
     ])
     await llm.asked(1)

@@ -25,11 +25,13 @@ const intactOf = ({ call }: Link): Effect.Effect<void, BackendError> =>
 
 /** The sessions of a server. What this process began continues when the layer closes. */
 export const layer = (options: ServerOptions): Layer.Layer<Backend, never, HttpClient.HttpClient> =>
-  Layer.effect(
+  Layer.scoped(
     Backend,
     Effect.gen(function*() {
       const http = yield* Effect.context<HttpClient.HttpClient>()
       const link = yield* makeLink(options)
+      // The first request of a program may meet a server that is frozen: by then the others should be known.
+      yield* Effect.forkScoped(link.learning)
       const watching = makeWatching(link, http)
       return {
         // A server that was started again has another address.

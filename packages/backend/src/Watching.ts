@@ -14,14 +14,28 @@ import type { BackendError } from "./BackendError.ts"
  */
 export type Connection = "lost" | "refused" | "back" | "storage away" | "storage back"
 
+/** The server that a connection is to. */
+export interface ConnectedServer {
+  /** That of the lost connection, or of the new one. */
+  readonly url: string
+  /** Whether it has another URL than before: it was started again, or is another one of the cluster. */
+  readonly isOther: boolean
+}
+
 /** What people read about the connection. */
-export const connectionTexts: Readonly<Record<Connection, string>> = {
-  "lost": "The connection to the server is lost. Trying again …",
-  "refused":
-    "The server has another token by now. Start this program again with SKEIN_TOKEN set to it, or unset to take the one of the server's file.",
-  "back": "The server is there again.",
-  "storage away": "The storage of the server does not answer. The server waits for it and then continues.",
-  "storage back": "The storage of the server answers again."
+export const connectionText = (now: Connection, { isOther, url }: ConnectedServer): string => {
+  switch (now) {
+    case "lost":
+      return "The connection to the server is lost. Trying again …"
+    case "refused":
+      return "The server has another token by now. Start this program again with SKEIN_TOKEN set to it, or unset to take the one of the server's file."
+    case "back":
+      return isOther ? `Connected again. The server is ${url} now.` : "The server is there again."
+    case "storage away":
+      return "The storage of the server does not answer. The server waits for it and then continues."
+    case "storage back":
+      return "The storage of the server answers again."
+  }
 }
 
 /** A watcher. Its functions are called one after the other; they must be fast and must not throw. */
@@ -35,7 +49,7 @@ export interface Watcher {
   /** Called if events are missing for this reason, such as `unreadable`; a snapshot replaces them. */
   readonly missed?: (reason: string) => void
   /** Called when events stop arriving and why, and when they continue, from the same position. */
-  readonly connection?: (now: Connection) => void
+  readonly connection?: (now: Connection, server: ConnectedServer) => void
   /** Slows down the work in this process if the watcher passes events to a slow reader. */
   readonly pressure?: Pressure
 }

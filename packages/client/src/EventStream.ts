@@ -43,12 +43,16 @@ export interface StreamOptions extends ClientOptions {
   readonly from?: string
   /** Runs at each heartbeat: whether the server says that its storage does not answer. No event comes meanwhile. */
   readonly onHeartbeat?: (isStorageAway: boolean) => Effect.Effect<void>
+  /** Runs each time anything arrives from the server. */
+  readonly onData?: Effect.Effect<void>
   /** Runs each time the server begins to stream. */
   readonly onOpen?: Effect.Effect<void>
+  /** Ends once the server at a URL has fallen silent: the connection to it then counts as broken. */
+  readonly silent?: (url: string) => Effect.Effect<void>
 }
 
-/** Heartbeats arrive every 15 seconds. Without any for this long, the connection is dead. */
-const silence = Duration.seconds(45)
+/** Heartbeats arrive every two seconds. Without any for this long, the connection is dead, whatever the server does. */
+const silence = Duration.seconds(20)
 
 interface Message {
   readonly id: string | undefined
@@ -114,8 +118,19 @@ const refusedBy = (url: string, error: HttpClientError): Broken | StreamRefused 
 
 /** The events as they arrive. It only ends with an error that retrying would not fix. */
 export const events = (
-  { from, locate, onBroken = Effect.void, onHeartbeat, onOpen = Effect.void, session, token, url, without = nothing }:
-    StreamOptions
+  {
+    from,
+    locate,
+    onBroken = Effect.void,
+    onData = Effect.void,
+    onHeartbeat,
+    onOpen = Effect.void,
+    session,
+    silent = () => Effect.never,
+    token,
+    url,
+    without = nothing
+  }: StreamOptions
 ): Stream.Stream<Streamed, StreamRefused, HttpClient.HttpClient> => {
   let last = from
   const path = session === undefined ? "/v1/events" : `/v1/sessions/${encodeURIComponent(session)}/events`
@@ -129,7 +144,11 @@ export const events = (
         authorised(server.token),
         HttpClientRequest.setHeaders(last === undefined ? {} : { "last-event-id": last })
       )
-      const response = yield* Effect.mapError(http.execute(request), (error) => refusedBy(server.url, error))
+      const fallen = Effect.zipRight(silent(server.url), new Broken())
+      const response = yield* Effect.raceFirst(
+        Effect.mapError(http.execute(request), (error) => refusedBy(server.url, error)),
+        fallen
+      )
       // A new server may have a new token as well.
       const isStale = response.status === 401 && locate !== undefined
       if (response.status >= 400 && response.status < 500 && !isStale) {
@@ -140,7 +159,8 @@ export const events = (
       }
       if (response.status !== 200) return yield* new Broken()
       yield* onOpen
-      return blocks(Stream.decodeText(Stream.mapError(response.stream, () => new Broken()))).pipe(
+      const data = Stream.tap(Stream.mapError(response.stream, () => new Broken()), () => onData)
+      return blocks(Stream.decodeText(Stream.interruptWhen(data, fallen))).pipe(
         Stream.timeoutFail(() => new Broken(), silence),
         Stream.map(messageOf),
         onHeartbeat === undefined

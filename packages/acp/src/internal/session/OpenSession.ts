@@ -1,7 +1,7 @@
 /** A session that the client has opened: what the client knows about it, and what it waits for. */
 import type { Backend } from "@skein/backend/Backend"
 import type { BackendError } from "@skein/backend/BackendError"
-import { connectionTexts, type Watcher } from "@skein/backend/Watching"
+import { connectionText, type Watcher } from "@skein/backend/Watching"
 import type { Event } from "@skein/domain/Event"
 import type { MessageID, SessionID } from "@skein/domain/Id"
 import type { ModelRef } from "@skein/domain/Model"
@@ -88,7 +88,7 @@ export class OpenSession {
       else this.#held.push(event)
       if (event.seq !== undefined) this.passed(event.seq)
     },
-    connection: (now) => this.note(connectionTexts[now])
+    connection: (now, server) => this.note(connectionText(now, server))
   }
 
   /** Takes over the present state of the tree. */

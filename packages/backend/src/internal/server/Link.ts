@@ -3,6 +3,7 @@ import type * as SkeinClient from "@skein/client/SkeinClient"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
@@ -35,11 +36,12 @@ type Call = <A, E>(
 ) => Effect.Effect<A, BackendError>
 
 /** A connection to a server. */
-export interface Link extends Pick<Connection, "isThere" | "where"> {
+export interface Link extends Pick<Connection, "isThere" | "silence" | "where"> {
   /**
    * Sends a request. If the server is unreachable, repeats it if that is allowed, also at another server of its cluster.
-   * What waits for a turn waits while a server of the cluster runs, which may be continuing the turn, and while a server
-   * waits for its storage, after which it continues the turn.
+   * What waits for a turn waits while a server of the cluster runs, which may be continuing the turn, while a server
+   * waits for its storage, after which it continues the turn, and while its server is only silent. A request to a server
+   * that falls silent counts as lost, however long its answer may take.
    */
   readonly call: Call
   /** Learns until the scope closes which other servers are in the cluster. */
@@ -109,7 +111,8 @@ const makeCall = (
         else if (isGone || now - lostAt >= patience) {
           // A server that answers is there. Without one, the turn may be answered while anybody can work on it.
           const isAnswered = failed.error !== undefined
-          const mayWait = again === "waits for a turn" && !isAnswered && (yield* isAnyThere)
+          const isWaiting = again === "waits for a turn" && !isAnswered
+          const mayWait = isWaiting && (failed.isSilent === true || (yield* isAnyThere))
           isGone = !mayWait && !isAnswered
           if (!mayWait) return yield* Effect.fail(failed.error ?? gone(where(), patience))
         }
@@ -118,18 +121,22 @@ const makeCall = (
     })
 }
 
+/** How long the first lesson may hold up who wants to learn. */
+const lesson = "2 seconds"
+
 /** Does it now, and again until the scope closes. */
 const kept = (learn: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.zipRight(
-    learn,
-    Effect.asVoid(Effect.forkScoped(Effect.repeat(Effect.delay(learn, learningPace), Schedule.forever)))
-  )
+  Effect.gen(function*() {
+    const first = yield* Effect.forkScoped(learn)
+    yield* Effect.forkScoped(Effect.repeat(Effect.delay(learn, learningPace), Schedule.forever))
+    yield* Effect.timeoutOption(Fiber.join(first), lesson)
+  })
 
 /** Makes it. */
 export const makeLink = Effect.fnUntraced(function*(options: ServerOptions) {
   const { locate, patience = usualPatience } = options
   const connection = yield* makeConnection(options)
-  const { isThere, learn, refusal, relocate, where } = connection
+  const { isThere, learn, refusal, relocate, silence, where } = connection
   const call = makeCall(connection, { locate, patience })
   const learning = kept(learn)
   return {
@@ -138,6 +145,7 @@ export const makeLink = Effect.fnUntraced(function*(options: ServerOptions) {
       again === "waits for a turn" ? Effect.scoped(Effect.zipRight(learning, call(again, use))) : call(again, use),
     learning,
     isThere,
+    silence,
     locate: Effect.flatMap(relocate, (isFound) =>
       isFound ? Effect.succeedSome(where()) : Effect.flatMap(
         refusal,

@@ -1,17 +1,21 @@
 /** Owns which server is asked: the one that was found, the same one after a restart, or another one of its cluster. */
-import type * as HttpClient from "@effect/platform/HttpClient"
+import * as HttpClient from "@effect/platform/HttpClient"
 import * as LocalServer from "@skein/client/LocalServer"
 import * as SkeinClient from "@skein/client/SkeinClient"
 import { unexpectedText } from "@skein/client/Unexpected"
 import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type { BackendError } from "../../BackendError.ts"
 import type { ServerOptions, ServerTarget } from "../../ServerOptions.ts"
 import { askAgain, failure, isProblem, isStorageAway, type Loss, lossOf, ofProblem } from "./failure.ts"
 import { makePeers } from "./peers.ts"
+import { makeSilence, type Silence } from "./silence.ts"
 
 /** A request that has no answer, and what its caller learns if none comes. */
 export interface Unanswered {
@@ -21,6 +25,8 @@ export interface Unanswered {
   readonly isFinal?: boolean
   /** Whether a server had just proved its identity when the request was sent. */
   readonly isReached?: boolean
+  /** Whether the server may be there all the same: it refuses no connection, and says nothing. */
+  readonly isSilent?: boolean
 }
 
 /** A server whose storage does not answer, and what its caller learns if it does not wait for it. */
@@ -49,7 +55,12 @@ export interface Connection {
   readonly isThere: Effect.Effect<boolean>
   /** Whether any server of the cluster runs. */
   readonly isAnyThere: Effect.Effect<boolean>
+  /** What is known about servers that have fallen silent. */
+  readonly silence: Silence
 }
+
+/** How long its own server may take to be found before others are asked as well. */
+const hesitation = "2 seconds"
 
 /**
  * For how long a server must have another token until that counts, in milliseconds: one that was started again says in its
@@ -94,21 +105,53 @@ const meaningOf = (
   return loss === undefined ? odd(target, error) : { loss }
 }
 
-/** Makes the question whether the server at the address has had another token for a while. */
-const makeRefusal = (where: () => ServerTarget) => {
-  /** Since when it is known to have one. */
-  let since: number | undefined
-  return Effect.gen(function*() {
+/** Says that a server answers anything: it may do so on a connection of its own while others wait. */
+const answersAt = (url: string): Effect.Effect<boolean, never, HttpClient.HttpClient> =>
+  HttpClient.get(`${url}/healthz`).pipe(
+    Effect.map((response) => !SkeinClient.isOfProxy(response)),
+    Effect.scoped,
+    Effect.orElseSucceed(() => false)
+  )
+
+class FallenSilent extends Data.TaggedError("FallenSilent") {}
+
+/** Gives a request up if its server falls silent, also one that is sent while an interrupted caller finishes. */
+const unlessSilent = <A, E>(silence: Silence, url: string, request: Effect.Effect<A, E>) =>
+  Effect.raceFirst(Effect.interruptible(request), Effect.zipRight(silence.of(url), new FallenSilent()))
+
+/** Finds a server. Its own comes first, unless it is silent or takes long: others need not wait for it then. */
+const search = Effect.fnUntraced(function*(
+  locate: NonNullable<ServerOptions["locate"]>,
+  peers: Effect.Effect.Success<ReturnType<typeof makePeers>>,
+  target: ServerTarget,
+  isSilent: boolean
+) {
+  const own = yield* Effect.fork(locate)
+  const soon = isSilent ? Option.none() : yield* Effect.timeoutOption(Fiber.join(own), hesitation)
+  const found = Option.flatten(soon)
+  if (Option.isSome(found)) return found
+  const other = yield* peers.find(target)
+  return Option.isSome(other) ? other : yield* Fiber.join(own)
+})
+
+/** Makes what finds out why a server was not found: it has another token, or takes the question and says nothing. */
+const makeRefusal = (where: () => ServerTarget, services: Context.Context<HttpClient.HttpClient>) => {
+  /** Since when the server at the address is known to have another token. */
+  let refusedSince: number | undefined
+  let isSilent = false
+  const refusal: Connection["refusal"] = Effect.gen(function*() {
     const target = where()
     const why = yield* Effect.either(LocalServer.prove({ url: target.url, token: Redacted.value(target.token) }))
+    isSilent = Either.isLeft(why) && why.left.reason === "unreachable" && why.left.code === undefined
     if (Either.isRight(why) || why.left.reason !== "other_token") {
-      since = undefined
-      return Option.none<BackendError>()
+      refusedSince = undefined
+      return Option.none()
     }
     const now = yield* Clock.currentTimeMillis
-    since ??= now
-    return now - since < settling ? Option.none<BackendError>() : Option.some(otherToken(target))
-  })
+    refusedSince ??= now
+    return now - refusedSince < settling ? Option.none() : Option.some(otherToken(target))
+  }).pipe(Effect.provide(services))
+  return { refusal, isSilent: () => isSilent }
 }
 
 /** Makes it. */
@@ -117,6 +160,7 @@ export const makeConnection = Effect.fnUntraced(function*(
 ) {
   const services = yield* Effect.context<HttpClient.HttpClient>()
   const peers = yield* makePeers(others)
+  const silence = yield* makeSilence((url) => Effect.provide(answersAt(url), services))
   /** Whether the server has answered or proved its identity since a connection was last lost. */
   let isProven = true
   let target = server
@@ -132,18 +176,19 @@ export const makeConnection = Effect.fnUntraced(function*(
   /** Another program may use the port of a server now, and must not get the token. */
   const relocate: Effect.Effect<boolean> = Effect.gen(function*() {
     if (locate === undefined) return true
-    const own = yield* locate
-    const found = Option.getOrUndefined(Option.isSome(own) ? own : yield* peers.find(target))
+    const found = Option.getOrUndefined(yield* search(locate, peers, target, silence.isAt(target.url)))
     isProven = found !== undefined
     if (found === undefined) return false
+    silence.heard(found.url)
     yield* turnTo(found)
     return true
   }).pipe(Effect.provide(services))
 
-  const refusal = Effect.provide(makeRefusal(() => target), services)
+  const { isSilent, refusal } = makeRefusal(() => target, services)
 
   const unlocated = Effect.map(refusal, (error): Unanswered => ({
     loss: { isUnsent: true },
+    isSilent: isSilent(),
     ...(Option.isSome(error) ? { error: error.value, isFinal: true } : {})
   }))
 
@@ -161,8 +206,9 @@ export const makeConnection = Effect.fnUntraced(function*(
         if (isReached && !(yield* relocate)) return Either.left(yield* unlocated)
         return yield* Effect.either(
           Effect.mapError(
-            Effect.suspend(() => use(client)),
+            Effect.suspend(() => unlessSilent(silence, target.url, use(client))),
             (error) => {
+              if (error instanceof FallenSilent) return { loss: { isUnsent: false }, isSilent: true }
               const meaning = meaningOf(error, target, peers.isCluster())
               return "loss" in meaning ? { ...meaning, isReached } : meaning
             }
@@ -179,6 +225,7 @@ export const makeConnection = Effect.fnUntraced(function*(
       Effect.suspend(() => LocalServer.isGenuine({ url: target.url, token: Redacted.value(target.token) })),
       services
     ),
-    isAnyThere: peers.isAnyThere
+    isAnyThere: peers.isAnyThere,
+    silence
   } satisfies Connection
 })

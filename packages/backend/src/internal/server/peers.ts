@@ -17,6 +17,9 @@ const pace = 10_000
 /** How long a server may take to answer. */
 const patience = "2 seconds"
 
+/** How long a server may take to say who is there, in the background. */
+const learningPatience = "10 seconds"
+
 /** The other servers of the cluster of a server. */
 interface Peers {
   /** Whether the server is known to be in a cluster. */
@@ -82,7 +85,7 @@ export const makePeers = Effect.fnUntraced(function*(named: ReadonlyArray<string
         const now = yield* Clock.currentTimeMillis
         if (now - learnedAt < pace) return
         learnedAt = now
-        const { runners } = yield* Effect.timeout(client.server.cluster(), patience)
+        const { runners } = yield* Effect.timeout(client.server.cluster(), learningPatience)
         isCluster = true
         const present = runners.filter(({ state }) => state !== "dead").map(({ url }) => url)
         urls = [...new Set([...named, ...present])]

@@ -25,10 +25,13 @@ class Watch {
   readonly #watcher: Watcher
   readonly #waiting = new Map<() => void, number>()
   #connection: Connection = "back"
+  /** The server of the last stream. */
+  #url: string
 
-  constructor(watcher: Watcher, seq: number) {
+  constructor(watcher: Watcher, seq: number, url: string) {
     this.#watcher = watcher
     this.#seq = seq
+    this.#url = url
   }
 
   hear(event: Event): void {
@@ -43,10 +46,23 @@ class Watch {
     this.#reach(tree.seq)
   }
 
-  connected(now: Connection): void {
-    if (now === this.#connection || (now === "back" && this.#connection !== "lost")) return
+  connected(now: Exclude<Connection, "back">): void {
+    if (now === this.#connection) return
     this.#connection = now
-    this.#watcher.connection?.(now)
+    this.#watcher.connection?.(now, { url: this.#url, isOther: false })
+  }
+
+  /** A stream has begun at this server. */
+  opened(url: string): void {
+    const isOther = url !== this.#url
+    if (this.#connection !== "lost" && !isOther) return
+    this.#url = url
+    this.#connection = "back"
+    this.#watcher.connection?.("back", { url, isOther })
+  }
+
+  get isLost(): boolean {
+    return this.#connection === "lost"
   }
 
   /** The server is there, and says how its storage does. */
@@ -85,17 +101,40 @@ const treeOf = (id: SessionID) => ({ sessions }: SkeinClient) => sessions.tree({
 const positionOf = (id: SessionID) => ({ sessions }: SkeinClient) => sessions.position({ path: { id } })
 
 /** A stream of a cluster also ends when the server that works in the tree goes away, and the one that was asked is there. */
-const brokenAt = ({ isThere }: Link, watch: Watch): Effect.Effect<void> =>
-  Effect.map(isThere, (is) => is ? undefined : watch.connected("lost"))
+const brokenAt = ({ isThere, silence }: Link, watch: Watch, url: string): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    if (silence.isAt(url)) watch.connected("lost")
+    return watch.isLost ? Effect.void : Effect.map(isThere, (is) => is ? undefined : watch.connected("lost"))
+  })
 
 const isRefused = (cause: Cause.Cause<BackendError>): boolean =>
   Option.exists(Cause.failureOption(cause), (error) => "reason" in error && error.reason === "token")
 
-/** What the end of a stream means. */
 const refused = (error: EventStream.StreamRefused | BackendError): BackendError =>
   error._tag === "StreamRefused"
     ? failure("ServerRefused", error.message, { reason: error.status === 401 ? "token" : undefined })
     : error
+
+/** Says how a stream has ended. */
+const ended = (watch: Watch, opened: Deferred.Deferred<void, BackendError>) => (exit: Exit.Exit<void, BackendError>) =>
+  Effect.sync(() => {
+    if (Exit.isSuccess(exit)) return
+    // A watcher that stops has lost nothing.
+    if (!Exit.isInterrupted(exit)) watch.connected(isRefused(exit.cause) ? "refused" : "lost")
+    Deferred.unsafeDone(opened, Exit.failCause(exit.cause))
+  })
+
+/** Where a stream comes from. */
+const makePlace = (link: Link) => {
+  let { url } = link.where()
+  return {
+    url: () => url,
+    locate: Effect.map(link.locate, (found) => {
+      url = Option.isSome(found) ? found.value.url : url
+      return found
+    }).pipe(Effect.mapError(({ message }) => new EventStream.StreamRefused({ status: 401, message })))
+  }
+}
 
 /** Makes them. */
 export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpClient>): ServerWatching => {
@@ -105,7 +144,8 @@ export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpCl
   const position = (id: SessionID) => link.call("may be sent again", positionOf(id))
 
   const follow = Effect.fnUntraced(function*(rootID: SessionID, watcher: Watcher, from: number) {
-    const watch = new Watch(watcher, from)
+    const { locate, url } = makePlace(link)
+    const watch = new Watch(watcher, from, url())
     yield* link.learning
     yield* Effect.acquireRelease(
       Effect.sync(() => watches.set(watch, rootID)),
@@ -115,12 +155,14 @@ export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpCl
     const streaming = (after: number): Effect.Effect<void, EventStream.StreamRefused | BackendError> =>
       EventStream.events({
         ...link.where(),
-        locate: Effect.mapError(link.locate, ({ message }) => new EventStream.StreamRefused({ status: 401, message })),
+        locate,
         session: rootID,
         from: String(after),
         ...(watcher.deltas === false ? { without: deltas } : {}),
-        onOpen: Effect.zipRight(Deferred.succeed(opened, undefined), Effect.sync(() => watch.connected("back"))),
-        onBroken: brokenAt(link, watch),
+        onOpen: Effect.zipRight(Deferred.succeed(opened, undefined), Effect.sync(() => watch.opened(url()))),
+        onBroken: Effect.suspend(() => brokenAt(link, watch, url())),
+        onData: Effect.sync(() => link.silence.heard(url())),
+        silent: link.silence.of,
         onHeartbeat: (isStorageAway) => Effect.sync(() => watch.beat(isStorageAway))
       }).pipe(
         Stream.takeUntil((each) => each._tag === "Reset" && each.reason !== "too_slow"),
@@ -137,15 +179,7 @@ export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpCl
           })
         )
       )
-    yield* Effect.forkScoped(
-      Effect.onExit(Effect.mapError(streaming(from), refused), (exit) =>
-        Effect.sync(() => {
-          if (Exit.isSuccess(exit)) return
-          // A watcher that stops has lost nothing.
-          if (!Exit.isInterrupted(exit)) watch.connected(isRefused(exit.cause) ? "refused" : "lost")
-          Deferred.unsafeDone(opened, Exit.failCause(exit.cause))
-        }))
-    )
+    yield* Effect.forkScoped(Effect.onExit(Effect.mapError(streaming(from), refused), ended(watch, opened)))
     yield* Deferred.await(opened)
     return watch
   })

@@ -2,7 +2,7 @@
 import { Backend } from "@skein/backend/Backend"
 import type { BackendError } from "@skein/backend/BackendError"
 import type { NewSession, Turn } from "@skein/backend/Sessions"
-import { type Connection, connectionTexts } from "@skein/backend/Watching"
+import { type ConnectedServer, type Connection, connectionText } from "@skein/backend/Watching"
 import { Failpoints } from "@skein/core/Failpoints"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { Budget } from "@skein/domain/Budget"
@@ -138,21 +138,18 @@ const watcherOf = Effect.fnUntraced(function*(
   const points = yield* Failpoints
   const backend = yield* Backend
   let note = modelNote
-  let lostUrl: string | undefined
-  const connection = (now: Connection) => {
-    if (progress.isOver || backend.where._tag === "Local") return
-    const { url } = backend.where
+  const connection = (now: Connection, server: ConnectedServer) => {
+    if (progress.isOver) return
     if (now === "lost") {
-      lostUrl = url
       return presenter.note(
-        `The connection to the server at ${url} is lost. Reconnecting to it, or to a server of its cluster with the same --token-file; the turn continues.`
+        `The connection to the server at ${server.url} is lost. Reconnecting to it, or to a server of its cluster with the same --token-file; the turn continues.`
       )
     }
     // The run ends, and says why.
     if (now === "refused") return
-    if (now !== "back") return presenter.note(connectionTexts[now])
+    if (now !== "back") return presenter.note(connectionText(now, server))
     // A server that was started again, or another one of its cluster.
-    presenter.note(`Connected to the server again.${url === lostUrl ? "" : ` It is ${url} now.`}`)
+    presenter.note(`Connected to the server again.${server.isOther ? ` It is ${server.url} now.` : ""}`)
   }
   return {
     ...(presenter.deltas ? {} : { deltas: false as const }),

@@ -14,8 +14,8 @@ import { makeLogFeed } from "./LogFeed.ts"
 import type { Statuses } from "./statuses.ts"
 import { makeTreeFeed, type TreeFeed } from "./TreeFeed.ts"
 
-/** How often a heartbeat is sent, in milliseconds. */
-const beat = 15_000
+/** How often a heartbeat is sent, in milliseconds. Clients take it for the sign that the server is not frozen. */
+const beat = 2_000
 
 /** How often to look for events of other servers of a cluster, in milliseconds. */
 const sharedPace = 500

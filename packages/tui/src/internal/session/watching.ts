@@ -1,6 +1,6 @@
 /** Opens sessions for a terminal: what was said in them before, and what happens from now on. */
 import { Backend } from "@skein/backend/Backend"
-import { connectionTexts, type Watcher } from "@skein/backend/Watching"
+import { connectionText, type Watcher } from "@skein/backend/Watching"
 import type { SessionID } from "@skein/domain/Id"
 import { AgentTree } from "@skein/view/AgentTree"
 import * as Effect from "effect/Effect"
@@ -12,20 +12,32 @@ import { makeRestore, Watched } from "./restoreSession.ts"
 
 /** Shows the state of the connection. */
 const makeConnection =
-  (model: SessionModel, backend: typeof Backend.Service, touch: () => void): NonNullable<Watcher["connection"]> =>
-  (now) => {
+  (model: SessionModel, touch: () => void): NonNullable<Watcher["connection"]> => (now, server) => {
     model.facts.isAway = now === "lost"
-    if (backend.where._tag === "Server") model.facts.server = backend.where.url
-    model.say(connectionTexts[now])
+    model.facts.server = server.url
+    model.say(connectionText(now, server))
     touch()
   }
+
+/** Shows which server answers. It may have been found while a request was sent, and not by a stream. */
+const makeLearnServer = (
+  model: SessionModel,
+  backend: typeof Backend.Service,
+  connection: ReturnType<typeof makeConnection>
+) =>
+  Effect.sync(() => {
+    const { where } = backend
+    if (where._tag === "Local" || where.url === model.facts.server) return
+    connection("back", { url: where.url, isOther: true })
+  })
 
 /** Makes what opens sessions. Only one is open at a time. */
 export const makeWatching = (model: SessionModel, moment: () => Moment, touch: () => void) =>
   Effect.gen(function*() {
     const backend = yield* Backend
     const restore = makeRestore(model, backend, touch)
-    const connection = makeConnection(model, backend, touch)
+    const connection = makeConnection(model, touch)
+    const learnServer = makeLearnServer(model, backend, connection)
     let scope: Scope.CloseableScope | undefined
     yield* Effect.addFinalizer((exit) =>
       Effect.suspend(() => scope === undefined ? Effect.void : Scope.close(scope, exit))
@@ -46,10 +58,7 @@ export const makeWatching = (model: SessionModel, moment: () => Moment, touch: (
       let isOpen = false
       yield* backend.watch.tree(session.id, {
         event: (event) => {
-          if (watched.holds(event) || !model.see(event)) {
-            return
-          }
-          touch()
+          if (!watched.holds(event) && model.see(event)) touch()
         },
         snapshot: (snapshot) => {
           const tree = AgentTree.of(snapshot)
@@ -65,6 +74,7 @@ export const makeWatching = (model: SessionModel, moment: () => Moment, touch: (
         },
         connection
       }).pipe(Scope.extend(mine))
+      yield* learnServer
       yield* restore(session.id, watched)
       const again = Effect.zipRight(
         missed.await,
@@ -88,6 +98,7 @@ export const makeWatching = (model: SessionModel, moment: () => Moment, touch: (
         connection
       }).pipe(Scope.extend(mine))
       if (model.live?.tree.root.id !== session.id) model.begin(session, moment().now)
+      yield* learnServer
       return session
     })
 
