@@ -1,11 +1,12 @@
 /** Clients whose server is frozen go on at another one, as if it had died, and wait for it if there is no other. */
-import { writeFileSync } from "node:fs"
+import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { expect, it, vi } from "vitest"
+import { describe, expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
-import { sandbox } from "./support/cli.ts"
+import { program, sandbox } from "./support/cli.ts"
 import { type Script, startLlm } from "./support/llm.ts"
 import { startServer } from "./support/server.ts"
+import { hasPython, onTerminal, shown, type TypedKey } from "./support/terminal.ts"
 import { until } from "./support/until.ts"
 import { withPostgres } from "./support/withPostgres.ts"
 
@@ -45,8 +46,25 @@ await withPostgres((postgres) => {
     atEnd(client.remove)
     const run = (prompt: string) =>
       client.start(["run", `--attach=${first.url}`, "-m", "openai/m", prompt], { env: { SKEIN_TOKEN: token } })
-    return { llm, first, second, run }
+    const file = (name: string) => join(client.project, name)
+    const open = (keys: ReadonlyArray<TypedKey>) =>
+      onTerminal([process.execPath, program, "-m", "openai/m", `--attach=${first.url}`], {
+        cwd: client.project,
+        env: client.env({ TERM: "xterm-256color", NO_COLOR: "1", SKEIN_TOKEN: token }),
+        keys
+      })
+    /** Freezes the first server while a terminal runs a command of its own, which ends then. */
+    const freezeDuring = async (name: string) => {
+      await until(() => existsSync(file(name)) ? true : undefined)
+      first.freeze()
+      writeFileSync(file(`${name}.frozen`), "")
+    }
+    return { llm, first, second, run, open, freezeDuring }
   }
+
+  const during = (name: string) => `!touch ${name}; until [ -e ${name}.frozen ]; do sleep 0.1; done\r`
+
+  const once = (text: string, part: string) => expect(text.split(part), text).toHaveLength(2)
 
   it("a run continues at another server, and says so", async () => {
     let answer = () => {}
@@ -80,5 +98,61 @@ await withPostgres((postgres) => {
     const { code, stderr, stdout } = await running.ended
     expect([code, stdout], stderr).toEqual([0, "All is done.\n"])
     expect(stderr).toContain("Connected to the server again.")
+  })
+
+  describe.skipIf(!hasPython)("at a terminal (needs python3)", () => {
+    const answers: Script = ({ user }) => `answer to ${user.at(-1)}`
+
+    it("the first prompt of a session is shown, and sent to another server", async () => {
+      const { freezeDuring, open, second } = await world(2, answers)
+      const opened = open([
+        { after: "› Write", send: during("one") },
+        { after: "exit code 0", send: "hello\r" },
+        { after: "being sent: hello", send: "" },
+        { after: "has not answered yet", send: "" },
+        { after: "Connected again", send: "" },
+        { after: "answer to ", send: "/quit\r" }
+      ])
+      await freezeDuring("one")
+      const { code, printed } = await opened
+      const text = await shown(printed)
+      expect(code, text).toBe(0)
+      expect(text).toContain(`The server is ${second?.url} now.`)
+      once(text, "› hello")
+    })
+
+    it("prompts of a session are shown, and sent once and in their order to another server", async () => {
+      const { freezeDuring, open, second } = await world(2, answers)
+      const opened = open([
+        { after: "› Write", send: "zero\r" },
+        { after: "answer to zero", send: during("one") },
+        { after: "exit code 0", send: "hello\r" },
+        { after: "being sent: hello", send: "again\r" },
+        { after: "being sent: again", send: "" },
+        { after: "Connected again", send: "" },
+        { after: "answer to again", send: "/quit\r" }
+      ])
+      await freezeDuring("one")
+      const { code, printed } = await opened
+      const text = await shown(printed)
+      expect(code, text).toBe(0)
+      expect(text).toContain(`The server is ${second?.url} now.`)
+      expect(text).not.toContain("is there again")
+      for (const line of ["› hello", "› again"]) once(text, line)
+      expect(text.indexOf("› hello")).toBeLessThan(text.indexOf("› again"))
+      const { json: { items: [{ id }] } } = await second!.send("/v1/sessions")
+      const { items } = (await second!.send(`/v1/sessions/${id}/messages`)).json
+      const said = items.flatMap((
+        { info, parts }: {
+          readonly info: { readonly role: string }
+          readonly parts: ReadonlyArray<{ readonly text?: string }>
+        }
+      ) =>
+        info.role === "user"
+          ? parts.flatMap(({ text: each }) => each === "hello" || each === "again" ? [each] : [])
+          : []
+      )
+      expect(said).toEqual(["hello", "again"])
+    })
   })
 })

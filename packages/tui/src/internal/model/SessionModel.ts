@@ -18,6 +18,7 @@ import { Later, needsRest } from "./Later.ts"
 import type { Menu } from "./Menu.ts"
 import { QuestionKeys } from "./QuestionKeys.ts"
 import type { Request } from "./Request.ts"
+import { Sending } from "./Sending.ts"
 import { ShownMode } from "./ShownMode.ts"
 import { Views } from "./Views.ts"
 import { Waiting } from "./Waiting.ts"
@@ -30,6 +31,7 @@ export class SessionModel {
   style: Style
   readonly facts: Facts
   readonly input = new InputLine()
+  readonly sending = new Sending()
   readonly waiting = new Waiting()
   readonly later = new Later()
   readonly mode: ShownMode
@@ -368,7 +370,7 @@ export class SessionModel {
     this.request({ type: "prompt", text, typed, ...(after === undefined ? {} : { after }) })
   }
 
-  /** Says that a prompt is sent later. Nothing else shows it until then. */
+  /** Says that a prompt is sent later. */
   promise(text: string): void {
     this.say(`Is sent once the server is back: ${text.slice(0, 200)}`)
   }

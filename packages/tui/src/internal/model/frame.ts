@@ -68,6 +68,7 @@ export const frameOf = (model: SessionModel, size: Size, moment: Moment): Sessio
   const room = Math.max(1, rows - 1 - bottom.length)
   const list = choosing !== undefined || menu === undefined ? [] : menu.lines(columns, Math.max(1, room - 2), style)
   const waits = room < 8 ? [] : [
+    ...model.sending.lines(columns, style, moment.steady),
     ...model.waiting.lines(columns, style, model.isBusy),
     ...model.later.lines(columns, style, model.isBusy)
   ]

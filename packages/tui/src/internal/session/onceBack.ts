@@ -2,10 +2,28 @@
 import type { BackendError } from "@skein/backend/BackendError"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
-import type { SessionModel } from "../model/SessionModel.ts"
+import type { Acting } from "./Acting.ts"
 
 /** How often to try again after the backend has given up. It tries for itself before. */
 const pace = "1 second"
+
+/** How long a server may take to answer until that is said. */
+const patience = "4 seconds"
+
+/** Says that the server takes long, unless it is known to be away, and that what was typed is not lost. */
+export const sayLate = (
+  { backend, model, touch }: Pick<Acting, "backend" | "model" | "touch">
+): Effect.Effect<void> =>
+  Effect.delay(
+    Effect.sync(() => {
+      if (model.facts.isAway === true || backend.where._tag === "Local") return
+      model.say(
+        `The server at ${backend.where.url} has not answered yet. Your prompt is sent as soon as it does, or to another server of its cluster.`
+      )
+      touch()
+    }),
+    patience
+  )
 
 /**
  * Tries to send a text until there is a server, and says once that it will. What is sent needs a key: a server that went away
@@ -14,7 +32,7 @@ const pace = "1 second"
 export const onceBack = <A, R>(
   sending: Effect.Effect<A, BackendError, R>,
   text: string,
-  { model, touch }: { readonly model: SessionModel; readonly touch: () => void }
+  { model, touch }: Pick<Acting, "model" | "touch">
 ): Effect.Effect<A, BackendError, R> =>
   Effect.suspend(() => {
     let isSaid = model.facts.isAway === true

@@ -18,7 +18,7 @@ import { type Acting, heardStart, type Performer, type Stage } from "./Acting.ts
 import { runCommand } from "./commands.ts"
 import { filesElsewhere, withFiles } from "./filesElsewhere.ts"
 import { keepModel } from "./firstModel.ts"
-import { onceBack } from "./onceBack.ts"
+import { onceBack, sayLate } from "./onceBack.ts"
 import { askRewind, goBack, listPrompts } from "./rewind.ts"
 import { makeWatching } from "./watching.ts"
 
@@ -30,6 +30,9 @@ const prompt = (
 ): Effect.Effect<void, BackendError> =>
   Effect.gen(function*() {
     const { backend, beside, heard, host, model } = acting
+    const arrived = model.sending.begin(text, acting.moment().steady)
+    yield* Effect.addFinalizer(() => Effect.sync(arrived))
+    yield* Effect.fork(sayLate(acting))
     // It is for the session that is open now, whichever is when it can be sent.
     const open = ids(model)
     const seesFiles = (yield* filesElsewhere(acting)) === undefined
@@ -67,6 +70,7 @@ const prompt = (
     })
     // What is sent while the server is away arrives in the order in which it was typed.
     const prompted = yield* acting.sending.withPermits(1)(Effect.tapError(send, () => putBack))
+    arrived()
     model.waiting.stored(prompted.messageID, { text, outputs })
     for (const note of prompted.notes) model.say(note)
     yield* beside(
@@ -78,7 +82,7 @@ const prompt = (
         )
       )
     )
-  })
+  }).pipe(Effect.scoped)
 
 /** Takes a prompt back: it stands in the input again, unless an agent has it. */
 const withdraw = ({ backend, heard, model }: Acting, message: MessageID): Effect.Effect<void, BackendError> =>
