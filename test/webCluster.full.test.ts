@@ -35,6 +35,44 @@ await withPostgres((postgres) => {
       expect(problems).toEqual([])
     })
 
+    it.each(["SIGKILL", "SIGSTOP"] as const)(
+      "the page says that its data is old when its server goes away, and offers the others (%s)",
+      async (signal) => {
+        const { first, second, third } = await startCluster(postgres)
+        const { page, problems } = await tabs.open()
+        await page.goto(first.line)
+        await page.getByRole("link", { name: "Servers" }).click()
+        await page.getByRole("listitem", { name: `Server ${new URL(third.url).host}, alive` }).waitFor()
+        first.child.kill(signal)
+        const notice = page.getByRole("alert").filter({ hasText: "does not answer. What you see is as it was at" })
+        await notice.waitFor()
+        for (const { url } of [second, third]) {
+          const link = notice.getByRole("link", { name: new URL(url).host })
+          expect(await link.getAttribute("href")).toBe(`${url}/cluster`)
+        }
+        expect(await page.getByRole("listitem", { name: /^Server .*, alive$/ }).count()).toBe(0)
+        expect(await accessibilityProblems(page)).toEqual([])
+        await page.getByRole("link", { name: "Skein" }).click()
+        await notice.waitFor()
+        if (signal === "SIGSTOP") {
+          first.child.kill("SIGCONT")
+          await notice.waitFor({ state: "detached" })
+        }
+        expect(problems).toEqual([])
+      }
+    )
+
+    it("a page of all sessions says so as well, from the silence of its stream", async () => {
+      const { first, second } = await startCluster(postgres)
+      const { page } = await tabs.open()
+      await page.goto(first.line)
+      await page.getByRole("link", { name: "Servers" }).waitFor()
+      await page.getByRole("status").filter({ hasText: "Live" }).waitFor()
+      first.child.kill("SIGSTOP")
+      const notice = page.getByRole("alert").filter({ hasText: "does not answer" })
+      await notice.getByRole("link", { name: new URL(second.url).host }).waitFor()
+    })
+
     it("it fits a narrow screen", async () => {
       const { second } = await startCluster(postgres)
       const { page } = await tabs.open({ width: 375, height: 800 })

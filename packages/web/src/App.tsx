@@ -3,6 +3,7 @@ import { useSignalEffect } from "@preact/signals"
 import { Bar } from "./parts/Bar.tsx"
 import { lazily } from "./parts/lazily.tsx"
 import { Problem } from "./parts/Notices.tsx"
+import { Old } from "./parts/Old.tsx"
 import { announced } from "./state/actions.ts"
 import { ClusterStore } from "./state/ClusterStore.ts"
 import { current } from "./state/current.ts"
@@ -47,6 +48,7 @@ export const App = () => {
       <a class="skip" href="#content" target="_self">Skip to content</a>
       <Bar />
       <main id="content" data-scroller tabIndex={-1}>
+        <Old />
         <StoreProblem />
         <Content />
       </main>

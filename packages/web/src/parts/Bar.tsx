@@ -1,7 +1,8 @@
 /** Draws the bar at the top: the link home, the current place, and the state of the connection. */
-import { connection, current, isInCluster } from "../state/current.ts"
+import { connection, current } from "../state/current.ts"
 import { login } from "../state/login.ts"
 import { route } from "../state/route.ts"
+import { isInCluster } from "../state/servers.ts"
 import type { Connection } from "../state/stream.ts"
 import { TreeStore } from "../state/TreeStore.ts"
 
@@ -15,7 +16,7 @@ const words: Record<Connection, string> = {
 }
 
 const hints: Partial<Record<Connection, string>> = {
-  stale: "nothing has arrived for 20 seconds; what you see may be old",
+  stale: "nothing has arrived for some seconds; what you see may be old",
   reconnecting: "what you see may be old",
   disconnected: "the server does not answer; what you see may be old. The page retries every few seconds"
 }

@@ -2,7 +2,8 @@
 import { signal } from "@preact/signals"
 import type { Cluster } from "@skein/api/Output"
 import { ask, messageOf, RequestFailed } from "./api.ts"
-import { pause } from "./clock.ts"
+import { pause, read } from "./clock.ts"
+import { learnFrom } from "./servers.ts"
 import type { Connection } from "./stream.ts"
 
 /** How often they are read, in milliseconds: the servers say once or twice a second that they are there. */
@@ -18,7 +19,7 @@ export class ClusterStore {
   readonly problem = signal<string | undefined>(undefined)
   /** Questions are shown at home. */
   readonly asks = { all: [] }
-  readonly connection = { state: signal<Connection>("connecting") }
+  readonly connection = { state: signal<Connection>("connecting"), heard: signal(read()) }
   status: Cluster | undefined
   readonly #end = new AbortController()
 
@@ -39,7 +40,9 @@ export class ClusterStore {
       try {
         const late = AbortSignal.any([ended, AbortSignal.timeout(patience)])
         this.status = await ask<Cluster>("GET", "/v1/cluster", { signal: late })
+        learnFrom(this.status)
         failures = 0
+        this.connection.heard.value = read()
         this.problem.value = undefined
         this.connection.state.value = "live"
         this.revision.value++

@@ -1,10 +1,11 @@
 /** Owns the open store: one list or one tree with one connection, while its page is shown. */
 import { computed, effect, signal } from "@preact/signals"
-import { ask } from "./api.ts"
+import { now } from "./clock.ts"
 import { ClusterStore } from "./ClusterStore.ts"
 import { HomeStore } from "./HomeStore.ts"
 import { login } from "./login.ts"
 import { route } from "./route.ts"
+import { learnServers } from "./servers.ts"
 import type { Connection } from "./stream.ts"
 import { TreeStore } from "./TreeStore.ts"
 
@@ -13,6 +14,19 @@ export const current = signal<ClusterStore | HomeStore | TreeStore | undefined>(
 
 /** The state of the connection. */
 export const connection = computed((): Connection => current.value?.connection.state.value ?? "closed")
+
+/** When the server was heard last. */
+export const heard = computed((): number => current.value?.connection.heard.value ?? 0)
+
+/** How long a server may be unheard while its connection is bad, in milliseconds. */
+const patience = 5_000
+
+/** Whether what is shown is old, because the server does not answer. */
+export const isOld = computed((): boolean => {
+  const { value: state } = connection
+  if (state === "disconnected" || state === "stale") return true
+  return state === "reconnecting" && now.value - heard.value >= patience
+})
 
 /** What the store of the current route is about: a session, the servers, or undefined for all sessions. */
 const subject = computed(() => {
@@ -26,18 +40,10 @@ const subjectOf = (store: ClusterStore | HomeStore | TreeStore): string | undefi
 const open = (id: string | undefined): ClusterStore | HomeStore | TreeStore =>
   id === undefined ? new HomeStore() : id === "cluster" ? new ClusterStore() : new TreeStore(id)
 
-/** Whether this server is one of several. */
-export const isInCluster = signal(false)
-
-const askForCluster = async (): Promise<void> => {
-  const about = await ask<{ readonly cluster: boolean }>("GET", "/v1/server").catch(() => undefined)
-  if (about !== undefined) isInCluster.value = about.cluster
-}
-
 /** Opens the store of each route, and closes the previous one. */
 export const startStores = (): void => {
   effect(() => {
-    if (login.value === "in") void askForCluster()
+    if (login.value === "in" && connection.value === "live") void learnServers()
   })
   effect(() => {
     const id = subject.value

@@ -8,10 +8,10 @@ import { after, pause, read } from "./clock.ts"
 export type Connection = "connecting" | "live" | "stale" | "reconnecting" | "disconnected" | "closed"
 
 /**
- * Heartbeats arrive every 15 seconds. Without any data for this long, in milliseconds, the connection is shown as
+ * Heartbeats arrive every two seconds. Without any data for this long, in milliseconds, the connection is shown as
  * stale, and is dead.
  */
-const silence = { told: 20_000, dead: 45_000 }
+const silence = { told: 6_000, dead: 15_000 }
 
 /** How long to wait before each attempt to reconnect, in milliseconds. */
 const waits = [0, 250, 500, 1_000, 2_000, 4_000]
@@ -53,7 +53,9 @@ export class EventConnection {
   readonly #state = signal<Connection>("connecting")
   readonly #end = new AbortController()
   #failures = 0
-  #heard = read()
+  /** When data arrived last, or an attempt to connect began. */
+  #quietSince = read()
+  readonly #heard = signal(read())
 
   constructor(listening: Listening) {
     this.#listening = listening
@@ -63,6 +65,11 @@ export class EventConnection {
   /** Its state. */
   get state(): ReadonlySignal<Connection> {
     return this.#state
+  }
+
+  /** When data arrived last. */
+  get heard(): ReadonlySignal<number> {
+    return this.#heard
   }
 
   /** Closes it. */
@@ -95,13 +102,14 @@ export class EventConnection {
     const attempt = new AbortController()
     const abort = () => attempt.abort()
     this.#end.signal.addEventListener("abort", abort, { once: true })
-    this.#heard = read()
+    this.#quietSince = read()
     const stopWatch = this.#watch(abort)
     try {
       const path = await this.#listening.prepare(attempt.signal)
       const response = await fetch(path, { redirect: "error", headers: headers(), signal: attempt.signal })
       if (!response.ok) throw await refusal(response)
       this.#failures = 0
+      this.#heard.value = read()
       this.#state.value = "live"
       this.#listening.opened?.()
       await this.#read(response)
@@ -118,7 +126,8 @@ export class EventConnection {
     for (;;) {
       const piece = await reader?.read()
       if (piece === undefined || piece.done) throw new Broken()
-      this.#heard = read()
+      this.#quietSince = read()
+      this.#heard.value = this.#quietSince
       if (this.#state.value === "stale") this.#state.value = "live"
       const blocks = `${rest}${piece.value}`.split("\n\n")
       rest = blocks.pop() ?? ""
@@ -137,7 +146,7 @@ export class EventConnection {
   #watch(die: () => void): () => void {
     let cancel = () => {}
     const look = () => {
-      const quiet = read() - this.#heard
+      const quiet = read() - this.#quietSince
       if (quiet >= silence.dead) return die()
       if (quiet >= silence.told && this.#state.value === "live") this.#state.value = "stale"
       cancel = after(1_000, look)

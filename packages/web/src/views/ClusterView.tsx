@@ -4,7 +4,9 @@ import { formatAgo, formatDuration } from "@skein/view/Numbers"
 import { visibleLine } from "@skein/view/Visible"
 import { Glyph } from "../parts/Glyph.tsx"
 import { Empty, Loading } from "../parts/Notices.tsx"
+import { heardTime } from "../parts/Old.tsx"
 import type { ClusterStore } from "../state/ClusterStore.ts"
+import { isOld } from "../state/current.ts"
 import { pathOf } from "../state/route.ts"
 
 type Runner = Cluster["runners"][number]
@@ -49,16 +51,20 @@ interface Most {
   readonly trees: number
 }
 
-const Server = ({ most, moved, of }: {
+const Server = ({ isCurrent, most, moved, of }: {
+  readonly isCurrent: boolean
   readonly of: Runner
   readonly most: Most
   readonly moved: ReadonlySet<string>
 }) => (
-  <li class={`server ${of.state}`} aria-label={`Server ${nameOf(of.url)}, ${of.state}`}>
+  <li
+    class={`server ${isCurrent ? of.state : "old"}`}
+    aria-label={`Server ${nameOf(of.url)}, ${isCurrent ? of.state : `${of.state} at ${heardTime()}`}`}
+  >
     <header>
-      <Glyph phase={phases[of.state]} />
+      <Glyph phase={isCurrent ? phases[of.state] : "waiting"} />
       <h3>{nameOf(of.url)}</h3>
-      <span class="soft">{said(of)}</span>
+      <span class="soft">{isCurrent ? said(of) : `${said(of)} at ${heardTime()}, unknown since then`}</span>
     </header>
     <p class="soft">
       {of.host}, process {of.pid}
@@ -145,7 +151,15 @@ export const ClusterView = ({ store }: { readonly store: ClusterStore }) => {
       </h2>
       {runners.length === 0 && <Empty title="No server was seen within the last minute" />}
       <ul class="servers">
-        {runners.map((runner) => <Server key={`${runner.url} ${runner.pid}`} of={runner} most={most} moved={moved} />)}
+        {runners.map((runner) => (
+          <Server
+            key={`${runner.url} ${runner.pid}`}
+            of={runner}
+            most={most}
+            moved={moved}
+            isCurrent={!isOld.value}
+          />
+        ))}
       </ul>
       {waiting.map(({ directory, host, rootID, title }) => (
         <p key={rootID}>
