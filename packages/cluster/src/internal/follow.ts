@@ -71,8 +71,8 @@ const problemOf = (outcome: Lost, target: string, sent: Sent): readonly [title: 
   return isUnknown && !isRepeatable(sent) ? ["RunnerLost", `${endText(outcome, target)} ${unknownText}`] : undefined
 }
 
-/** Makes the function that sends requests on until they are answered. `silent` ends once a runner answers nothing. */
-export const makeFollow = (
+/** Makes what sends a request to a runner until that has answered, has lost the tree, or is silent. */
+const makeAsk = (
   cluster: typeof Cluster.Service,
   signatureOf: (target: string, sent: Sent) => string,
   silent: (target: string) => Effect.Effect<void>
@@ -92,6 +92,24 @@ export const makeFollow = (
       })
     )
 
+  // This runner is here, and says itself when another one works in the tree.
+  return (rootID: SessionID, target: string, sent: Sent, response: ServerResponse, isNew: boolean) => {
+    const answered: Effect.Effect<"answered" | Lost> = relay(target, sent, signatureOf(target, sent), response)
+    return target === cluster.url ? answered : Effect.raceAll([
+      answered,
+      Effect.as(moved(rootID, target, response, isNew), "broken" satisfies Lost),
+      Effect.as(silent(target), "silent" satisfies Lost)
+    ])
+  }
+}
+
+/** Makes the function that sends requests on until they are answered. `silent` ends once a runner answers nothing. */
+export const makeFollow = (
+  cluster: typeof Cluster.Service,
+  signatureOf: (target: string, sent: Sent) => string,
+  silent: (target: string) => Effect.Effect<void>
+) => {
+  const ask = makeAsk(cluster, signatureOf, silent)
   const freeTarget = makeFreeTarget(cluster)
 
   /** This runner holds a tree in which nobody works just now. If it is at its limit and another one has room, it lets go. */
@@ -129,15 +147,7 @@ export const makeFollow = (
         yield* Effect.sleep(pace)
         continue
       }
-      const answered = relay(target, sent, signatureOf(target, sent), response)
-      // This runner is here, and says itself when another one works in the tree.
-      const outcome = yield* target === cluster.url
-        ? answered
-        : Effect.raceAll([
-          answered,
-          Effect.as(moved(rootID, target, response, holder !== target), "broken" satisfies Lost),
-          Effect.as(silent(target), "silent" satisfies Lost)
-        ])
+      const outcome = yield* ask(rootID, target, sent, response, holder !== target)
       if (outcome === "answered") return
       // A client of events connects again, and continues after the last one that it got.
       if (response.headersSent) return void response.destroy()
