@@ -126,6 +126,10 @@ await withPostgres((postgres) => {
       const lines = server.output().split("\n").filter((line) => /WARN|ERROR/.test(line))
       expect(lines.length, lines.join("\n")).toBeLessThan(40)
     }
+    for (const server of servers.slice(0, 2)) {
+      expect(server.output()).toMatch(/The storage answers again, after \d+ s/)
+      expect(server.output()).toMatch(/The storage is back\. Of (one tree|\d trees) whose work had stopped here: /)
+    }
     expect(servers[2]?.output()).toContain(`${trees[2]?.id} continues here: the storage is back`)
   })
 })

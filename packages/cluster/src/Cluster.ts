@@ -3,6 +3,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { Governor } from "@skein/core/Governor"
 import type { Journal } from "@skein/core/Journal"
 import { Leases } from "@skein/core/Leases"
+import { heldTrees } from "@skein/core/Metrics"
 import { addressOf, Owner } from "@skein/core/Owner"
 import type { Projects } from "@skein/core/Projects"
 import { Session } from "@skein/core/Session"
@@ -35,6 +36,7 @@ import { makeShares } from "./internal/shares.ts"
 import { sweep } from "./internal/sweep.ts"
 import { makeTakeovers } from "./internal/takeovers.ts"
 import { makeTakeUp } from "./internal/takeUp.ts"
+import { makeWatchServers } from "./internal/watchServers.ts"
 import type { ServedElsewhere } from "./ServedElsewhere.ts"
 
 /** What a runner is started with. */
@@ -107,8 +109,15 @@ export class Cluster extends Context.Tag("@skein/cluster/Cluster")<Cluster, {
 /** How long dividing limits may take. A share lapses before: what hangs longer must not keep the next try waiting. */
 const sharePatience = "5 seconds"
 
-/** How often the number of runners is measured. */
-const countingPace = "5 seconds"
+/** How often to look who is there. */
+const watchingPace = "5 seconds"
+
+const leaveText = (url: string, trees: number): string =>
+  `${url} leaves the cluster. ${
+    trees === 0
+      ? "No tree works here."
+      : `The others continue what is unfinished in the ${trees === 1 ? "tree" : `${trees} trees`} that it holds.`
+  }`
 
 const make = (options: ClusterOptions) =>
   Effect.gen(function*() {
@@ -148,9 +157,17 @@ const make = (options: ClusterOptions) =>
     })
     yield* FiberHandle.run(working, Effect.zipRight(sweeping, balance.run, { concurrent: true }))
     yield* keepClean
-    yield* Effect.forkScoped(Effect.repeat(members.count, Schedule.spaced(countingPace)))
+    const watching = yield* FiberHandle.make()
+    yield* FiberHandle.run(
+      watching,
+      Effect.repeat(yield* makeWatchServers(options.url, members.all), Schedule.spaced(watchingPace))
+    )
     // The first to go: nothing is taken up while the rest ends.
-    const leave = Effect.zipRight(FiberHandle.clear(working), members.leave)
+    const leave = yield* Effect.cached(
+      Effect.zipRight(Effect.zipRight(FiberHandle.clear(working), FiberHandle.clear(watching)), members.leave).pipe(
+        Effect.zipRight(Effect.suspend(() => Effect.logInfo(leaveText(options.url, heldTrees()))))
+      )
+    )
     yield* Effect.addFinalizer(() => leave)
     return {
       url: options.url,

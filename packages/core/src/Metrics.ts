@@ -123,7 +123,8 @@ const states = {
 const ofTrees = labels("{tree}")
 const ofServers = {
   alive: labels("{server}", "skein.state", "alive"),
-  silent: labels("{server}", "skein.state", "silent")
+  silent: labels("{server}", "skein.state", "silent"),
+  dead: labels("{server}", "skein.state", "dead")
 }
 
 /** Adjusts the number of requests in flight or waiting. */
@@ -153,7 +154,7 @@ export const countLost = (): void => leasesLost.unsafeUpdate(1, ofTrees)
 export const countTakeover = (milliseconds: number): void => takeoverDuration.unsafeUpdate(milliseconds / 1000, none)
 
 /** Sets the number of servers in a state. */
-export const setServers = (state: "alive" | "silent", count: number): void =>
+export const setServers = (state: "alive" | "silent" | "dead", count: number): void =>
   servers.unsafeUpdate(count, ofServers[state])
 
 /** What this process works on now, as far as the metrics tell. */

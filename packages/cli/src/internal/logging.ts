@@ -8,7 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import { Stdio } from "../Stdio.ts"
-import { isNotice } from "./notice.ts"
+import { isEngine, isNotice } from "./notice.ts"
 import { Redaction } from "./Redaction.ts"
 
 /** What is logged, and how. */
@@ -17,7 +17,7 @@ export interface LogForm {
   readonly verbose: boolean
   /** Whether each line is a JSON object. */
   readonly json: boolean
-  /** Whether nobody watches the output: then warnings are logged too. */
+  /** Whether this is the log of a server: then it has warnings, and what an operator has to know. */
   readonly unwatched?: boolean
 }
 
@@ -50,8 +50,9 @@ export const layer = ({ json, unwatched = false, verbose }: LogForm): Layer.Laye
       const lines = json
         ? Logger.map(jsonLogger, redactJson(redact))
         : Logger.map(Logger.logfmtLogger, (line) => escapeLine(redact(line)))
-      const least = verbose ? LogLevel.All : unwatched ? LogLevel.Warning : LogLevel.Error
+      const least = verbose ? LogLevel.All : unwatched ? LogLevel.Info : LogLevel.Error
       const logger = Logger.make<unknown, void>((options) => {
+        if (!verbose && isEngine(options.annotations)) return
         if (LogLevel.greaterThanEqual(options.logLevel, least) || isNotice(options.annotations)) {
           stdio.err(lines.log(options))
         }

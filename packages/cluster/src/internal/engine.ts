@@ -15,6 +15,8 @@ import * as HttpClient from "@effect/platform/HttpClient"
 import type { SqlClient } from "@effect/sql/SqlClient"
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
+import * as FiberRef from "effect/FiberRef"
+import * as HashMap from "effect/HashMap"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { type ClusterUnavailable, unavailable } from "../ClusterUnavailable.ts"
@@ -63,7 +65,9 @@ export const engine = (
         unavailable("The tables of the cluster cannot be created")
       )
     ]),
-    Layer.provide([config, MessageStorage.layerNoop])
+    Layer.provide([config, MessageStorage.layerNoop]),
+    // Its lines are in the log only with `--verbose`.
+    Layer.locallyWith(FiberRef.currentLogAnnotations, HashMap.set<string, unknown>("engine", true))
   )
 }
 

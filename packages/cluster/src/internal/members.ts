@@ -1,6 +1,5 @@
 /** Owns the part of this runner in the table of servers, and the secret by which runners know each other. */
 import * as SqlClient from "@effect/sql/SqlClient"
-import { setServers } from "@skein/core/Metrics"
 import { steady } from "@skein/core/MonotonicClock"
 import { Owner } from "@skein/core/Owner"
 import * as Effect from "effect/Effect"
@@ -116,15 +115,8 @@ export const makeMembers = ({ secret: given, url }: {
       /** Says that this runner is there, and what it works on. */
       stay,
       leave: remove,
-      /** Measures how many there are. */
-      count: logged(
-        Effect.map(read, (all): void => {
-          const silent = all.filter(isSilent).length
-          setServers("silent", silent)
-          setServers("alive", all.length - silent)
-        }),
-        undefined
-      ),
+      /** Those that were seen within the last minute, this one included; undefined if they cannot be read. */
+      all: logged<ReadonlyArray<Member> | undefined>(read, undefined),
       others: logged(
         Effect.map(read, (all) => all.filter((each) => each.owner !== owner && !isSilent(each))),
         []

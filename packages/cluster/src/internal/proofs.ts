@@ -4,10 +4,10 @@ import { Leases } from "@skein/core/Leases"
 import { isOn, machineKey } from "@skein/core/Machine"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { SessionID } from "@skein/domain/Id"
-import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
+import { causeText } from "./causeText.ts"
 import { inTransaction } from "./inTransaction.ts"
 import { nonceFile, nonceHash, writeNonce } from "./nonce.ts"
 
@@ -93,7 +93,7 @@ export const makeProofs = Effect.gen(function*() {
         // Whatever failed, the next trees must be proved all the same.
         Effect.catchAllCause((cause) => {
           for (const rootID of rootIDs) held.delete(rootID)
-          return Effect.logWarning("Other hosts cannot know that they share a directory", Cause.pretty(cause))
+          return Effect.logWarning("Other hosts cannot know that they share a directory", causeText(cause))
         })
       )
   )

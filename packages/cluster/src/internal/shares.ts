@@ -10,6 +10,7 @@ import { makeRepeatedLog } from "@skein/core/RepeatedLog"
 import type { SharedGate } from "@skein/core/SharedGate"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import { causeText } from "./causeText.ts"
 import { divide } from "./divide.ts"
 import type { Within } from "./ownConnection.ts"
 
@@ -123,9 +124,10 @@ export const makeShares = (governor: Pick<typeof Governor.Service, "share">, wit
         }),
         // Whatever went wrong, the next round must come: without it, the shares of this runner lapse for ever.
         Effect.catchAllCause((cause) =>
-          Cause.isInterruptedOnly(cause)
-            ? Effect.failCause(cause)
-            : log.failed("The limits on requests could not be divided among the servers", Cause.pretty(cause))
+          // While the server ends, that its connection is closed is no failure.
+          Cause.isInterrupted(cause)
+            ? Effect.void
+            : log.failed("The limits on requests could not be divided among the servers", causeText(cause))
         )
       )
     })

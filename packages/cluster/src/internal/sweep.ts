@@ -14,6 +14,7 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FiberMap from "effect/FiberMap"
 import * as Random from "effect/Random"
+import { makeAfterOutage } from "./afterOutage.ts"
 import type { Bring } from "./bring.ts"
 import { type Failures, isOut } from "./failures.ts"
 import { makeLacking } from "./lacking.ts"
@@ -136,6 +137,7 @@ export const sweep = (options: SweepOptions) =>
     const leases = yield* Leases
     const governor = yield* Governor
     const taking = yield* FiberMap.make<SessionID>()
+    const afterOutage = yield* makeAfterOutage
     let waiting: Waiting = new Map()
     /** For how many more looks trees are left alone. */
     const failed = new Map<SessionID, number>()
@@ -158,6 +160,7 @@ export const sweep = (options: SweepOptions) =>
       const free = yield* leases.due(unfinished)
       const resting = yield* options.failures.resting(free, unfinished)
       yield* options.places.keep(new Set(free), resting.stuck)
+      yield* afterOutage(unfinished, free)
       options.free(waiting = seenAgain(waiting, free, now))
       yield* lacking.tell(waiting)
       for (const rootID of yield* inOrder(free, options.isMine)) {

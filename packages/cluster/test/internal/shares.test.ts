@@ -4,6 +4,7 @@ import { expect, it } from "@effect/vitest"
 import { Owner } from "@skein/core/Owner"
 import type { SharedGate } from "@skein/core/SharedGate"
 import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
 import * as TestClock from "effect/TestClock"
 import { makeShares } from "../../src/internal/shares.ts"
 
@@ -12,8 +13,10 @@ const failures = {
   died: Effect.die(new Error("The COMMIT of a lost connection failed"))
 }
 
-it.scoped.each(Object.entries(failures))("shares are lent again after a transaction that %s", ([, failure]) => {
+it.scoped.each(Object.entries(failures))("shares are lent again after a transaction that %s", ([name, failure]) => {
   let transactions = 0
+  const lines: Array<unknown> = []
+  const logger = Logger.make(({ message }) => void lines.push(message))
   const lent: Array<number> = []
   const none = Effect.succeed([])
   const client = Object.assign(() => none, { unsafe: () => none }) as never
@@ -33,7 +36,14 @@ it.scoped.each(Object.entries(failures))("shares are lent again after a transact
     expect([transactions, lent]).toEqual([1, []])
     yield* TestClock.adjust("5 seconds")
     expect(lent.at(-1)).toBe(10)
+    if (name === "failed") {
+      expect(lines).toEqual([[
+        "The limits on requests could not be divided among the servers",
+        "Connection error (cut off)"
+      ]])
+    }
   }).pipe(
+    Effect.provide(Logger.replace(Logger.defaultLogger, logger)),
     Effect.provideService(SqlClient.SqlClient, client),
     Effect.provideService(Owner, { id: "own", isGone: () => Effect.succeed(false), evict: () => Effect.succeed(true) })
   )

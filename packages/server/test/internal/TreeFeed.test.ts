@@ -160,3 +160,18 @@ describe("a feed", () => {
     { fastCheck: { numRuns: 20 } }
   )
 })
+
+it.effect("a stream whose request was refused meanwhile, because the server leaves, writes nothing", () => {
+  const { response } = makeListener()
+  const refused = Object.assign(response, {
+    headersSent: true,
+    removeHeader: () => {
+      throw new Error("Cannot remove headers after they are sent to the client")
+    }
+  })
+  return Effect.gen(function*() {
+    const { ofAll } = yield* Feeds
+    const leave = yield* follow(refused, yield* ofAll, byLog, { from: undefined, lastEventID: undefined })
+    leave()
+  }).pipe(Effect.scoped, Effect.provide(Feeds.layer), Effect.provide(SkeinTest.layer({ "*": ["ok"] })))
+})

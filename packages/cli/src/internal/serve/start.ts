@@ -13,6 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
+import { hostname } from "node:os"
 import { dirname, resolve } from "node:path"
 import { pid } from "node:process"
 import { ExitCode } from "../../ExitCode.ts"
@@ -52,10 +53,10 @@ export interface ServeFlags {
 }
 
 /** What differs for a server that shares its database; loaded for those alone. */
-const runnerOf = Effect.fnUntraced(function*(flags: ServeFlags, hostname: string, token: Redacted.Redacted) {
+const runnerOf = Effect.fnUntraced(function*(flags: ServeFlags, address: string, token: Redacted.Redacted) {
   if (flags.cluster) {
     const { makeRunner } = yield* Effect.promise(() => import("./runner.ts"))
-    return yield* makeRunner({ ...flags, hostname, token })
+    return yield* makeRunner({ ...flags, hostname: address, token })
   }
   if (flags["cluster-secret-file"] === undefined) return undefined
   return yield* new UsageError({ message: "--cluster-secret-file is for --cluster: add that, or leave it out." })
@@ -112,11 +113,11 @@ const start = Effect.fnUntraced(function*(flags: ServeFlags) {
   const stdio = yield* Stdio
   const stop = yield* Stop
   const { home } = yield* DataDirs
-  const hostname = flags.hostname === undefined || flags.hostname === "localhost" ? localAddress : flags.hostname
-  const publicUrl = flags["public-url"] === undefined ? undefined : yield* readPublicUrl(flags["public-url"], hostname)
+  const address = flags.hostname === undefined || flags.hostname === "localhost" ? localAddress : flags.hostname
+  const publicUrl = flags["public-url"] === undefined ? undefined : yield* readPublicUrl(flags["public-url"], address)
   const open = publicUrl === undefined ? {} : { publicUrl }
-  const token = yield* tokenFor(hostname, flags["token-file"])
-  const runner = yield* runnerOf(flags, hostname, token)
+  const token = yield* tokenFor(address, flags["token-file"])
+  const runner = yield* runnerOf(flags, address, token)
   const directory = yield* currentDirectory
   const file = yield* serverFile
   yield* holdAlone(file, flags.cluster)
@@ -134,7 +135,7 @@ const start = Effect.fnUntraced(function*(flags: ServeFlags) {
     const told = runner === undefined ? yield* claim : () => Effect.void
     return Layer.tap(
       Server.layer({
-        hostname,
+        hostname: address,
         port: runner?.port ?? flags.port ?? 0,
         ...open,
         token,
@@ -166,6 +167,7 @@ const start = Effect.fnUntraced(function*(flags: ServeFlags) {
         yield* announce(file, { url: server.url, ...open, pid, version, token: Redacted.value(token) })
         const url = `${publicUrl ?? server.url}/#code=${yield* server.code}`
         if (publicUrl !== undefined) stdio.err(`Listens on ${server.url}, for the proxy at ${publicUrl}.`)
+        yield* Effect.logInfo(`Skein ${version} listens on ${server.url} (process ${pid} on the host ${hostname()}).`)
         stdio.out(`${url}\n`)
         if (flags.open) yield* openBrowser(url)
         yield* Effect.forkScoped(Effect.repeat(forgetDaily, Schedule.spaced("1 hour")))

@@ -160,7 +160,7 @@ export const makeLeases = () =>
         return Effect.logError(
           `The storage is away (${error.message}) The work in ${lost.length} ${
             lost.length === 1 ? "tree" : "trees"
-          } ends here without an end. It continues from what is stored once the storage is back.`
+          } has stopped here. It continues from the last stored step once the storage is back.`
         )
       })
 

@@ -134,6 +134,8 @@ export const follow = Effect.fnUntraced(function*(
   const range = yield* storage.eventRange(numbering.rootID)
   const begin = beginAt(wanted, numbering, range)
   if ("status" in begin) return yield* Effect.fail(begin)
+  // The server leaves, and has refused the request meanwhile.
+  if (response.headersSent) return () => undefined
   const place: Place = { at: begin._tag === "After" ? begin.place : feed.position() }
   const client = new EventClient(response, numbering.write(place.at))
   if (begin._tag === "Reset") client.replay(resetFrame(begin.reason, numbering.write(place.at)))
