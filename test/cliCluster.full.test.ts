@@ -133,7 +133,14 @@ await withPostgres((postgres) => {
         return runners.some(({ load }) => load.takeovers === 1) ? { runners, takeovers } : undefined
       })
       expect(taken.takeovers).toEqual([
-        { rootID: id, from: first.url, to: expect.any(String), ago: expect.any(Number), took: expect.any(Number) }
+        {
+          rootID: id,
+          why: "died",
+          from: first.url,
+          to: expect.any(String),
+          ago: expect.any(Number),
+          took: expect.any(Number)
+        }
       ])
       const [{ to, took } = { to: "", took: 0 }] = taken.takeovers
       expect(taken.runners.find(({ url }) => url === to)).toMatchObject({ state: "alive", load: { takeovers: 1 } })

@@ -54,7 +54,10 @@ await withPostgres((postgres) => {
     )
     const moved = (await runners())[1]?.held[0]?.id
     expect(leads.map(({ id }) => id)).toContain(moved)
-    expect((await second.send("/v1/cluster")).json.takeovers).toMatchObject([{ rootID: moved, to: second.url }])
+    expect((await second.send("/v1/cluster")).json.takeovers).toMatchObject([
+      { rootID: moved, why: "moved", from: first.url, to: second.url }
+    ])
+    expect((await runners())[1]?.load).toMatchObject({ takeovers: 0, moves: 1 })
 
     isOver = true
     for (const { answer, id } of leads) {

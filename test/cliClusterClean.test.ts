@@ -15,13 +15,14 @@ const rowsOf = (name: string, age: string): ReadonlyArray<string> => [
   `INSERT INTO skein.cluster_pause VALUES ('${name}', clock_timestamp() - interval '${age}')`,
   `INSERT INTO skein.cluster_waiting VALUES ('${name}', 'h', '/w', clock_timestamp() - interval '${age}')`,
   `INSERT INTO skein.cluster_takeover VALUES ('${name}', NULL, 'u', clock_timestamp() - interval '${age}', 1)`,
+  `INSERT INTO skein.cluster_left VALUES ('${name}', 'u', 'left', clock_timestamp() - interval '${age}')`,
   `INSERT INTO skein.cluster_failure VALUES ('${name}', 1, 'u', 'c', clock_timestamp() - interval '${age}')`,
   `INSERT INTO skein.cluster_runners (address, runner, last_heartbeat)
     VALUES ('${name}', '{}', LOCALTIMESTAMP - interval '${age}')`
 ]
 
-const names = ["owner", "owner", "key", "root_id", "root_id", "root_id", "address"].map((column, at) => {
-  const table = ["member", "share", "pause", "waiting", "takeover", "failure", "runners"][at]
+const names = ["owner", "owner", "key", "root_id", "root_id", "root_id", "root_id", "address"].map((column, at) => {
+  const table = ["member", "share", "pause", "waiting", "takeover", "left", "failure", "runners"][at]
   return `SELECT ${column} AS name FROM skein.cluster_${table}`
 }).join(" UNION ALL ")
 
@@ -40,7 +41,7 @@ await withPostgres((postgres) => {
     await startRunner(llm, postgres.url("clean"))
     while ((await query("SELECT FROM skein.cluster_directory WHERE directory = '/gone'")).length > 0);
     const left = await query(`SELECT name FROM (${names}) AS each WHERE name IN ('old', 'new')`)
-    expect(left.map(({ name }) => name)).toEqual(["new", "new", "new", "new", "new", "new", "new"])
+    expect(left.map(({ name }) => name)).toEqual(rowsOf("new", "").map(() => "new"))
     expect(await query("SELECT FROM skein.cluster_directory WHERE host = 'elsewhere'")).toHaveLength(1)
     // Both servers are still there.
     expect((await first.send("/v1/cluster")).json.runners).toHaveLength(2)

@@ -72,7 +72,7 @@ await withPostgres((postgres) => {
   it.each(["SIGKILL", "SIGTERM"] as const)(
     "a tree that a client's request takes over after %s is counted, with where it was",
     async (signal) => {
-      const { db, first, id, llm, second, third } = await startCluster(postgres, ["--verbose"])
+      const { db, first, id, llm, second, third } = await startCluster(postgres)
       // The look for trees that nobody holds leaves this one alone.
       await postgres.query(
         new URL(db[1] ?? "").pathname.slice(1),
@@ -87,17 +87,20 @@ await withPostgres((postgres) => {
       const statusAt = async (): Promise<ClusterStatus> => (await third.send("/v1/cluster")).json
       const { runners, takeovers } = await until(async () => {
         const status = await statusAt()
-        return status.runners.some(({ load }) => load.takeovers > 0) ? status : undefined
+        return status.runners.some(({ load }) => load.takeovers + load.moves > 0) ? status : undefined
       })
-      expect(takeovers).toMatchObject([{ rootID: id, ...(signal === "SIGKILL" ? { from: first.url } : {}) }])
-      expect(runners.map(({ load }) => load.takeovers).toSorted()).toEqual(
+      const isKilled = signal === "SIGKILL"
+      expect(takeovers).toMatchObject([{ rootID: id, from: first.url, why: isKilled ? "died" : "left" }])
+      expect(runners.map(({ load }) => isKilled ? load.takeovers : load.moves).toSorted()).toEqual(
         runners.map((_, at) => at === runners.length - 1 ? 1 : 0)
       )
       const taker = [second, third].find(({ url }) => url === takeovers[0]?.to)
       expect(taker?.output()).toMatch(
-        signal === "SIGKILL"
-          ? new RegExp(`${id} was taken up: it worked at ${first.url}, which was last seen [\\d.]+ s before`)
-          : `${id} was taken up: the server before left it`
+        isKilled
+          ? new RegExp(
+            `${id} continues here: it was at ${first.url}, which died or hangs. It was last seen [\\d.]+ s before`
+          )
+          : `${id} continues here: ${first.url} left it when it ended.`
       )
     }
   )

@@ -128,7 +128,7 @@ if (typeof postgres === "string") {
   }
 
   it("a tree continues on another host with the files of its last step, and its agent knows", async () => {
-    const { done, go, info, kill, llm, place, project, serve, untilKept } = await atAlpha([
+    const { done, first, go, id, info, kill, llm, place, project, serve, untilKept } = await atAlpha([
       { writes: { "b.txt": "by the agent\n" } },
       { hangs: true }
     ])
@@ -146,6 +146,9 @@ if (typeof postgres === "string") {
     const second = await serve(place("beta", project))
     await kill()
     await done(second)
+    expect((await second.send("/v1/cluster")).json.takeovers).toMatchObject([
+      { rootID: id, why: "died", from: first.url, to: second.url }
+    ])
     const { directory, host, workspace } = await info(second)
     expect(host).toBe("beta")
     expect(workspace.from).toMatchObject({ host: "alpha", directory: project })

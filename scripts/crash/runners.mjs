@@ -72,10 +72,10 @@ const attend = async (client, runners, first, isLate, isCluster) => {
  * database @param {ReadonlyMap<string, string>} blowAt @param {string} left what happened to those that a runner released
  */
 const recoveriesIn = async (postgres, database, blowAt, left) =>
-  (await postgres.query(database, "SELECT from_url, took FROM skein.cluster_takeover")).map((
-    { from_url: from, took }
+  (await postgres.query(database, "SELECT from_url, took, why FROM skein.cluster_takeover")).map((
+    { from_url: from, took, why }
   ) => ({
-    how: from === null ? left : blowAt.get(from) ?? "none",
+    how: why !== "died" ? left : blowAt.get(from) ?? "none",
     took: /** @type {number} */ (took)
   }))
 

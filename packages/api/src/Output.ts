@@ -297,14 +297,15 @@ export const Cluster = Schema.Struct({
     trees: Schema.NonNegativeInt,
     /** Some of them, the newest first. */
     held: Schema.Array(Schema.Struct({ id: Schema.String, title: Schema.String })),
-    /** What it said when it was last seen. `lost` and `takeovers` count trees since its start. */
+    /** What it said when it was last seen. `lost`, `takeovers` (after a failure) and `moves` (planned) count trees since its start. */
     load: Schema.Struct({
       running: Schema.Number,
       queued: Schema.Number,
       sent: Schema.Number,
       waiting: Schema.Number,
       lost: Schema.Number,
-      takeovers: Schema.Number
+      takeovers: Schema.Number,
+      moves: Schema.optionalWith(Schema.Number, { default: () => 0 })
     }),
     /** That of its program; absent if it does not tell it. */
     version: Schema.optional(Schema.String),
@@ -336,7 +337,9 @@ export const Cluster = Schema.Struct({
   ),
   takeovers: Schema.Array(Schema.Struct({
     rootID: Schema.String,
-    /** The server that had the tree; absent if it left. */
+    /** `died`: its server died or hangs. `left`: it ended as planned. `moved`: agents waited there. */
+    why: Schema.Literal("died", "left", "moved"),
+    /** The server that had the tree; absent if that is not known. */
     from: Schema.optional(Schema.String),
     to: Schema.String,
     /** How long ago, in milliseconds. */

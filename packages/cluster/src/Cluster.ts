@@ -112,12 +112,16 @@ const sharePatience = "5 seconds"
 /** How often to look who is there. */
 const watchingPace = "5 seconds"
 
-const leaveText = (url: string, trees: number): string =>
-  `${url} leaves the cluster. ${
-    trees === 0
-      ? "No tree works here."
-      : `The others continue what is unfinished in the ${trees === 1 ? "tree" : `${trees} trees`} that it holds.`
-  }`
+/** Logs that the runner at this address leaves. */
+const leaving = (url: string) =>
+  Effect.suspend(() => {
+    const trees = heldTrees()
+    return Effect.logInfo(`${url} leaves the cluster. ${
+      trees === 0
+        ? "No tree works here."
+        : `The others continue what is unfinished in the ${trees === 1 ? "tree" : `${trees} trees`} that it holds.`
+    }`)
+  })
 
 const make = (options: ClusterOptions) =>
   Effect.gen(function*() {
@@ -126,16 +130,19 @@ const make = (options: ClusterOptions) =>
     const members = yield* makeMembers({ url: options.url, secret: options.secret })
     const sql = yield* SqlClient.SqlClient
     const places = yield* makePlaces(options.url, members.others)
-    const bring = options.resume ? makeBring(places, yield* makeMoves) : () => Effect.succeed(false)
+    const takeovers = yield* makeTakeovers(options.url)
+    const bring = options.resume
+      ? makeBring(places, yield* makeMoves, takeovers.brings)
+      : () => Effect.succeed(false)
     const isMine = yield* placement
     const leases = yield* Leases
     const governor = yield* Governor
     yield* makeShares(governor, yield* makeOwnConnection(options.database, sharePatience))
-    const takeovers = yield* makeTakeovers(options.url)
     const takeUp = yield* makeTakeUp(takeovers)
     const failures = yield* makeFailures(options.url)
     const peers = makePeers(members)
     const balance = yield* makeBalance({
+      moves: takeovers.moves,
       others: members.others,
       peers,
       placeOf: places.of,
@@ -155,17 +162,15 @@ const make = (options: ClusterOptions) =>
       failures,
       free: takeovers.free
     })
-    yield* FiberHandle.run(working, Effect.zipRight(sweeping, balance.run, { concurrent: true }))
+    const watching = Effect.repeat(yield* makeWatchServers(options.url, members.all), Schedule.spaced(watchingPace))
+    yield* FiberHandle.run(working, Effect.all([sweeping, balance.run, watching], { concurrency: "unbounded" }))
     yield* keepClean
-    const watching = yield* FiberHandle.make()
-    yield* FiberHandle.run(
-      watching,
-      Effect.repeat(yield* makeWatchServers(options.url, members.all), Schedule.spaced(watchingPace))
-    )
     // The first to go: nothing is taken up while the rest ends.
     const leave = yield* Effect.cached(
-      Effect.zipRight(Effect.zipRight(FiberHandle.clear(working), FiberHandle.clear(watching)), members.leave).pipe(
-        Effect.zipRight(Effect.suspend(() => Effect.logInfo(leaveText(options.url, heldTrees()))))
+      FiberHandle.clear(working).pipe(
+        Effect.zipRight(leaving(options.url)),
+        Effect.zipRight(takeovers.leaves),
+        Effect.zipRight(members.leave)
       )
     )
     yield* Effect.addFinalizer(() => leave)

@@ -19,9 +19,11 @@ export interface RunnerLoad {
   /** Model requests in flight, and those that wait to be sent. */
   readonly sent: number
   readonly waiting: number
-  /** Since it started: trees that others took over from it, and that it took up. */
+  /** Since it started: trees that others took over from it, and that it took up because their runner died. */
   readonly lost: number
   readonly takeovers: number
+  /** The same for trees whose runner left them, or moved them here. */
+  readonly moves: number
 }
 
 /** A runner. */
@@ -48,7 +50,9 @@ export interface RunnerStatus {
 /** A tree that a runner took up from another one. */
 export interface Takeover {
   readonly rootID: string
-  /** Where it was; absent if its runner left. */
+  /** Why: its runner died or hangs, it ended as planned, or it moved the tree because agents waited there. */
+  readonly why: "died" | "left" | "moved"
+  /** Where it was; absent if that is not known. */
   readonly from?: string
   readonly to: string
   /** How long ago, in milliseconds. */
@@ -118,9 +122,12 @@ interface TakeoverRow {
   readonly to_url: string
   readonly ago: number
   readonly took: number
+  readonly why: Takeover["why"] | null
 }
 
-const taken = `SELECT root_id, from_url, to_url, ${since("at")} AS ago, greatest(0, took) AS took FROM cluster_takeover
+/** The table of an older version has no causes. */
+const taken = `SELECT root_id, from_url, to_url, ${since("at")} AS ago, greatest(0, took) AS took,
+    to_jsonb(taken) ->> 'why' AS why FROM cluster_takeover AS taken
   ORDER BY at DESC LIMIT ${most.takeovers}`
 
 interface WaitingRow extends Omit<WaitingTree, "rootID"> {
@@ -155,10 +162,11 @@ const decodeLoad = Schema.decodeUnknownEither(Schema.parseJson(Schema.Struct({
   waiting: Count,
   lost: Count,
   takeovers: Count,
+  moves: Count,
   version: Schema.optional(Schema.String)
 })))
 
-const noLoad: RunnerLoad = { running: 0, queued: 0, sent: 0, waiting: 0, lost: 0, takeovers: 0 }
+const noLoad: RunnerLoad = { running: 0, queued: 0, sent: 0, waiting: 0, lost: 0, takeovers: 0, moves: 0 }
 
 const runner = (member: Member, isGone: boolean, rows: ReadonlyArray<HeldRow>): RunnerStatus => {
   const state = isGone ? "dead" : isSilent(member) ? "silent" : "alive"
@@ -172,7 +180,7 @@ const runner = (member: Member, isGone: boolean, rows: ReadonlyArray<HeldRow>): 
     trees: rows[0]?.trees ?? 0,
     held: rows.map(({ id, title }) => ({ id, title })),
     // What it said before it fell silent works no more.
-    load: state === "alive" ? load : { ...noLoad, lost: load.lost, takeovers: load.takeovers },
+    load: state === "alive" ? load : { ...noLoad, lost: load.lost, takeovers: load.takeovers, moves: load.moves },
     ...(version === undefined ? {} : { version }),
     age: member.age,
     silence: member.silence
@@ -214,8 +222,9 @@ const read = Effect.gen(function*() {
       host: machineOf(tree.host).host
     })),
     failing: failures.map(({ root_id: rootID, ...tree }) => ({ rootID, ...tree })),
-    takeovers: moves.map(({ ago, from_url: from, root_id: rootID, to_url: to, took }) => ({
+    takeovers: moves.map(({ ago, from_url: from, root_id: rootID, to_url: to, took, why }) => ({
       rootID,
+      why: why ?? (from === null ? "left" : "died"),
       ...(from === null ? {} : { from }),
       to,
       ago,

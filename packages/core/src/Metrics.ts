@@ -121,6 +121,11 @@ const states = {
 }
 
 const ofTrees = labels("{tree}")
+const ofTakeovers = {
+  died: labels("s", "skein.cause", "died"),
+  left: labels("s", "skein.cause", "left"),
+  moved: labels("s", "skein.cause", "moved")
+}
 const ofServers = {
   alive: labels("{server}", "skein.state", "alive"),
   silent: labels("{server}", "skein.state", "silent"),
@@ -150,8 +155,9 @@ export const heldTrees = (): number => trees.unsafeValue(ofTrees).count
 /** Counts a tree that was lost to another process. */
 export const countLost = (): void => leasesLost.unsafeUpdate(1, ofTrees)
 
-/** Counts a tree that was taken up. */
-export const countTakeover = (milliseconds: number): void => takeoverDuration.unsafeUpdate(milliseconds / 1000, none)
+/** Counts a tree that was taken up because its server died, left, or moved it. */
+export const countTakeover = (why: "died" | "left" | "moved", milliseconds: number): void =>
+  takeoverDuration.unsafeUpdate(milliseconds / 1000, ofTakeovers[why])
 
 /** Sets the number of servers in a state. */
 export const setServers = (state: "alive" | "silent" | "dead", count: number): void =>
@@ -164,5 +170,6 @@ export const currentLoad = () => ({
   sent: requests.unsafeValue(states.sent).count,
   waiting: requests.unsafeValue(states.waiting).count,
   lost: leasesLost.unsafeValue(ofTrees).count,
-  takeovers: takeoverDuration.unsafeValue(none).count
+  takeovers: takeoverDuration.unsafeValue(ofTakeovers.died).count,
+  moves: takeoverDuration.unsafeValue(ofTakeovers.left).count + takeoverDuration.unsafeValue(ofTakeovers.moved).count
 })

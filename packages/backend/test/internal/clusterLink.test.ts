@@ -33,7 +33,7 @@ const runner = (url: string) => ({
   state: "alive",
   trees: 0,
   held: [],
-  load: { running: 0, queued: 0, sent: 0, waiting: 0, lost: 0, takeovers: 0 },
+  load: { running: 0, queued: 0, sent: 0, waiting: 0, lost: 0, takeovers: 0, moves: 0 },
   age: 1,
   silence: 1
 })

@@ -33,7 +33,9 @@ const Burden = Schema.Struct({ wanted: Schema.Number, limit: Schema.Number })
 const decode = Schema.decodeUnknownOption(Schema.parseJson(Burden))
 
 /** Makes what moves trees, and what takes those of others. */
-export const makeBalance = ({ others, peers, placeOf, takes, takeUp }: {
+export const makeBalance = ({ moves, others, peers, placeOf, takes, takeUp }: {
+  /** Notes that a tree moves from here. */
+  readonly moves: (rootID: SessionID) => Effect.Effect<void>
   readonly others: Effect.Effect<ReadonlyArray<Member>>
   readonly peers: Peers
   readonly placeOf: (rootID: SessionID) => Effect.Effect<Place, StorageError>
@@ -61,6 +63,7 @@ export const makeBalance = ({ others, peers, placeOf, takes, takeUp }: {
           return decision.leaveAlone(url, yield* currentTime)
         }
         resting.add(rootID)
+        yield* moves(rootID)
         const isLeft = yield* session.handOver(rootID, patience)
         const now = yield* currentTime
         decision.rest(rootID, now)

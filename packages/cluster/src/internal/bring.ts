@@ -18,7 +18,9 @@ const isAway = (place: Place): boolean => place._tag === "Away" && place.isKept 
  */
 export const makeBring = (
   places: Pick<Places, "of">,
-  moves: Moves
+  moves: Moves,
+  /** Notes where a tree was: its last server is forgotten with the move. */
+  noted: (rootID: SessionID) => Effect.Effect<void>
 ): (rootID: SessionID) => Effect.Effect<boolean, StorageError> => {
   /** Why each tree did not move when it was last tried. */
   const told = new Map<SessionID, string>()
@@ -32,7 +34,7 @@ export const makeBring = (
     })
 
   const move = (rootID: SessionID): Effect.Effect<boolean, StorageError> =>
-    moves(rootID).pipe(
+    Effect.zipRight(noted(rootID), moves(rootID)).pipe(
       Effect.map(() => {
         told.delete(rootID)
         return true

@@ -23,6 +23,7 @@ const leftovers: ReadonlyArray<readonly [table: string, condition: string]> = [
   ["cluster_pause", unseen("until")],
   ["cluster_waiting", unseen("seen")],
   ["cluster_takeover", unseen("at")],
+  ["cluster_left", unseen("at")],
   ["cluster_failure", unseen("next_try")],
   // The engine's: a server at its address makes its row again.
   ["cluster_runners", unseen("last_heartbeat", "LOCALTIMESTAMP")],

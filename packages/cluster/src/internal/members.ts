@@ -20,19 +20,19 @@ import {
   readPresent
 } from "./entries.ts"
 import { failureTable } from "./failures.ts"
+import { leftTable } from "./lastServers.ts"
 import { placeTables } from "./placeTables.ts"
 import { outOfReach } from "./reach.ts"
 import { shareTables } from "./shares.ts"
+import { takeoverTables } from "./takeovers.ts"
 
 const tables = [
   ...shareTables,
   ...placeTables,
   entryTable,
   failureTable,
-  `CREATE TABLE IF NOT EXISTS cluster_takeover (
-    root_id TEXT NOT NULL, from_url TEXT, to_url TEXT NOT NULL, at TIMESTAMPTZ NOT NULL, took INTEGER NOT NULL
-  )`,
-  "CREATE INDEX IF NOT EXISTS cluster_takeover_at ON cluster_takeover (at)",
+  leftTable,
+  ...takeoverTables,
   // Each runner looks for unfinished turns twice a second. The condition is that of `unfinished` in the storage, word for
   // word: without this index, each look would read all sessions.
   `CREATE INDEX IF NOT EXISTS session_open ON session (id) WHERE data LIKE '%"turn":{%'

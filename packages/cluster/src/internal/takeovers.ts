@@ -1,22 +1,12 @@
-/** Records which trees a runner took up from another one, and after how long. */
+/** Records which trees a runner took up from another one, why, and after how long. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Leases } from "@skein/core/Leases"
 import { countTakeover } from "@skein/core/Metrics"
-import { addressOf } from "@skein/core/Owner"
 import type { SessionID } from "@skein/domain/Id"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
-import { since } from "./entries.ts"
-
-/** A tree that nobody works in, before it is taken up. */
-export interface Lost {
-  readonly rootID: SessionID
-  /** Where it was; undefined if its runner left. */
-  readonly from: string | undefined
-  /** Since when its runner was not seen; if it left, since when it was found free. Milliseconds since 1970. */
-  readonly since: number
-}
+import { type Lost, makeLost, makeNotes } from "./lastServers.ts"
 
 /** The trees that nobody holds, and since when, in milliseconds since 1970. */
 type Free = ReadonlyMap<SessionID, { readonly since: number }>
@@ -25,22 +15,28 @@ type Free = ReadonlyMap<SessionID, { readonly since: number }>
 const kept = "1 hour"
 const cleaningPace = 60_000
 
-const last = `SELECT member.url, ${since("member.seen")} AS silence
-  FROM session JOIN cluster_member AS member ON member.owner = session.owner WHERE session.id = $1`
+/** The table. */
+export const takeoverTables = [
+  `CREATE TABLE IF NOT EXISTS cluster_takeover (
+    root_id TEXT NOT NULL, from_url TEXT, to_url TEXT NOT NULL, at TIMESTAMPTZ NOT NULL, took INTEGER NOT NULL, why TEXT
+  )`,
+  "ALTER TABLE cluster_takeover ADD COLUMN IF NOT EXISTS why TEXT",
+  "CREATE INDEX IF NOT EXISTS cluster_takeover_at ON cluster_takeover (at)"
+]
 
-const lastOf = `SELECT url, ${since("seen")} AS silence FROM cluster_member WHERE owner = $1`
-
-interface LastRow {
-  readonly url: string
-  readonly silence: number
-}
-
-/** Where a tree came from, for the log. */
-const fromText = (from: string | undefined, url: string, took: number): string => {
-  if (from === undefined) return "the server before left it"
+/** Why a tree continues here, for the log. */
+const reason = ({ from = "the server before", isOwn, why }: Lost, url: string, took: number): string => {
+  if (isOwn === true) {
+    return why === "moved"
+      ? "the server that it was to move to did not take it"
+      : "it was here before the storage was away"
+  }
+  if (why === "moved") return `it moved from ${from}, where agents waited`
+  if (why === "left") return `${from} left it when it ended`
+  const seen = `It was last seen ${(took / 1_000).toFixed(1)} s before`
   return from === url
-    ? "it worked at this server before"
-    : `it worked at ${from}, which was last seen ${(took / 1_000).toFixed(1)} s before`
+    ? `the server that had this URL before died. ${seen}`
+    : `it was at ${from}, which died or hangs. ${seen}`
 }
 
 /** Makes what records the takeovers of the runner at this address. */
@@ -49,62 +45,51 @@ export const makeTakeovers = (url: string) =>
     const sql = yield* SqlClient.SqlClient
     const leases = yield* Leases
     const run = yield* FiberSet.makeRuntime<never>()
+    const { lost, lostBy } = yield* makeLost(url)
     let cleaned = Number.NEGATIVE_INFINITY
     let waiting: Free = new Map()
     /** The trees that are taken up with the functions below. */
     const begun = new Set<SessionID>()
 
-    const unreadable = (rootID: SessionID, free: number) => ({ message }: { readonly message: string }) =>
-      Effect.as(Effect.logWarning("The last server of a session could not be read", message), {
-        rootID,
-        from: undefined,
-        since: free
+    const clean = (now: number) =>
+      Effect.suspend(() => {
+        if (now - cleaned < cleaningPace) return Effect.void
+        cleaned = now
+        return Effect.forEach(
+          ["cluster_takeover", "cluster_left"],
+          (table) => sql.unsafe(`DELETE FROM ${table} WHERE at < clock_timestamp() - interval '${kept}'`)
+        )
       })
 
-    const lost = (rootID: SessionID, free: number): Effect.Effect<Lost> =>
-      Effect.zipWith(
-        Clock.currentTimeMillis,
-        sql.unsafe<LastRow>(last, [rootID]),
-        (now, [row]) => ({ rootID, from: row?.url, since: row === undefined ? free : now - row.silence })
-      ).pipe(Effect.catchAll(unreadable(rootID, free)))
-
-    const taken = ({ from, rootID, since: lostSince }: Lost): Effect.Effect<void> =>
+    const taken = (before: Lost): Effect.Effect<void> =>
       Effect.gen(function*() {
+        const { from, isOwn, rootID, why } = before
         const now = yield* Clock.currentTimeMillis
-        const took = Math.max(0, now - lostSince)
-        countTakeover(took)
-        yield* Effect.logInfo(`${rootID} was taken up: ${fromText(from, url, took)}`)
-        yield* sql`INSERT INTO cluster_takeover (root_id, from_url, to_url, at, took)
-          VALUES (${rootID}, ${from ?? null}, ${url}, clock_timestamp(), ${took})`
-        if (now - cleaned < cleaningPace) return
-        cleaned = now
-        yield* sql.unsafe(`DELETE FROM cluster_takeover WHERE at < clock_timestamp() - interval '${kept}'`)
+        const took = Math.max(0, now - before.since)
+        yield* Effect.logInfo(`${rootID} continues here: ${reason(before, url, took)}.`)
+        if (isOwn === true) return
+        countTakeover(why, took)
+        yield* sql`INSERT INTO cluster_takeover (root_id, from_url, to_url, at, took, why)
+          VALUES (${rootID}, ${from ?? null}, ${url}, clock_timestamp(), ${took}, ${why})`
+        yield* sql`DELETE FROM cluster_left WHERE root_id = ${rootID}`
+        yield* clean(now)
       }).pipe(
         Effect.catchAll(({ message }) => Effect.logWarning("A takeover could not be recorded", message))
       )
 
     /** A request of a client took a tree up, before the look for such trees did. */
     const takenByRequest = (rootID: SessionID, owner: string | undefined) =>
-      Effect.gen(function*() {
-        const now = yield* Clock.currentTimeMillis
-        const found = waiting.get(rootID)?.since ?? now
-        if (owner === undefined) return yield* taken({ rootID, from: undefined, since: found })
-        const before = yield* Effect.map(
-          sql.unsafe<LastRow>(lastOf, [owner]),
-          ([row]) => ({
-            rootID,
-            from: row?.url ?? addressOf(owner),
-            since: row === undefined ? found : now - row.silence
-          })
-        ).pipe(Effect.catchAll(unreadable(rootID, found)))
-        yield* taken(before)
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const free = waiting.get(rootID)?.since ?? now
+        return Effect.flatMap(owner === undefined ? lost(rootID, free, true) : lostBy(rootID, free, owner), taken)
       })
 
     leases.onTakenOver((rootID, owner) => begun.has(rootID) ? undefined : void run(takenByRequest(rootID, owner)))
 
     return {
+      ...(yield* makeNotes(url)),
       /** To be called before a tree is taken up that was free since `free`. */
-      lost,
+      lost: (rootID: SessionID, free: number): Effect.Effect<Lost> => lost(rootID, free),
       /** Takes one up that this runner claims or holds, and records it once it is at work again. */
       during: <A, E, R>(before: Lost, takingUp: Effect.Effect<A, E, R>): Effect.Effect<void, E, R> =>
         Effect.acquireUseRelease(

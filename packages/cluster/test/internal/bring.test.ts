@@ -17,13 +17,15 @@ const asked = (places: ReadonlyArray<Place>, refusal?: WorkspaceRefused["reason"
   Effect.gen(function*() {
     let looks = 0
     let moves = 0
+    let noted = 0
     const of = () => Effect.sync(() => places[Math.min(looks++, places.length - 1)]!)
     const move = () =>
       Effect.suspend(() => {
         moves++
+        expect(noted, "where it was is noted before it moves").toBe(moves)
         return refusal === undefined ? Effect.void : new WorkspaceRefused({ reason: refusal, message: "no" })
       })
-    const fiber = yield* Effect.fork(makeBring({ of }, move)(id))
+    const fiber = yield* Effect.fork(makeBring({ of }, move, () => Effect.sync(() => void noted++))(id))
     yield* TestClock.adjust("4900 millis")
     const early = moves
     yield* TestClock.adjust("1 second")

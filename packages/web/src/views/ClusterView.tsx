@@ -90,6 +90,8 @@ const Server = ({ isCurrent, most, moved, of }: {
   </li>
 )
 
+const causes = { died: "failure", left: "server ended", moved: "agents waited" } as const
+
 const Takeovers = ({ all }: { readonly all: ReadonlyArray<Takeover> }) => {
   const longest = Math.max(...all.map(({ took }) => took), 1)
   return (
@@ -105,18 +107,20 @@ const Takeovers = ({ all }: { readonly all: ReadonlyArray<Takeover> }) => {
               <th scope="col">Tree</th>
               <th scope="col">From</th>
               <th scope="col">To</th>
+              <th scope="col">Why</th>
               <th scope="col" colSpan={2}>Without a server</th>
             </tr>
           </thead>
           <tbody>
-            {all.slice(0, listed).map(({ ago, from, rootID, to, took }) => (
+            {all.slice(0, listed).map(({ ago, from, rootID, to, took, why }) => (
               <tr key={`${rootID} ${to} ${took}`}>
                 <td>{ago < 60_000 ? `${Math.round(ago / 1_000)} s ago` : formatAgo(ago)}</td>
                 <td>
                   <a href={pathOf(rootID)}>{rootID.slice(-8)}</a>
                 </td>
-                <td>{from === undefined ? <span class="soft">one that left</span> : nameOf(from)}</td>
+                <td>{from === undefined ? <span class="soft">unknown</span> : nameOf(from)}</td>
                 <td>{nameOf(to)}</td>
+                <td>{causes[why]}</td>
                 <td>{formatDuration(took)}</td>
                 <td class="grown" aria-hidden="true">
                   <div class="bar-line" style={{ width: `${100 * took / longest}%` }} />

@@ -3,7 +3,6 @@ import type { Cluster } from "@skein/api/Output"
 import { DataDirs } from "@skein/config/DataDirs"
 import { forClient, isPostgres } from "@skein/storage/PostgresUrl"
 import * as NodeOwner from "@skein/tools/NodeOwner"
-import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type { CommandError } from "../../CommandSpec.ts"
@@ -11,6 +10,7 @@ import { Stdio } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
 import { platform } from "../app.ts"
 import { type AttachFlags, findServer } from "../attach/attach.ts"
+import { remarks } from "./clusterRemarks.ts"
 import { printList } from "./print.ts"
 
 /** Days, hours, minutes or seconds: the largest that is not zero. */
@@ -31,6 +31,7 @@ const heads = [
   "AGENTS",
   "REQUESTS",
   "TAKEOVERS",
+  "MOVES",
   "SINCE",
   "SEEN",
   "VERSION"
@@ -52,49 +53,11 @@ const rowOf = ({ age, host, load, pid, port, silence, state, trees, url, version
   withWaiting(load.running, load.queued),
   withWaiting(load.sent, load.waiting),
   String(load.takeovers),
+  String(load.moves),
   roughly(age),
   `${roughly(silence)} ago`,
   version ?? ""
 ]
-
-/** What happens to the trees of those in a state. */
-const afterwards = (runners: ReadonlyArray<Runner>, state: Runner["state"]): string => {
-  if (!runners.some((each) => each.state === "alive")) {
-    return "No other server is there: unfinished work waits until one starts."
-  }
-  return runners.some((each) => each.state === state && each.trees > 0)
-    ? "The other servers take up its trees."
-    : "It holds no trees any more."
-}
-
-/** What the table cannot show, on standard error. */
-const remarks = ({ failing, runners, takeovers, waiting }: Cluster): ReadonlyArray<string> => {
-  const times = takeovers.map(({ took }) => took).toSorted((a, b) => a - b)
-  const middle = times[times.length >> 1]
-  return [
-    ...(runners.some(({ state }) => state === "dead")
-      ? [`dead: its process has ended. ${afterwards(runners, "dead")}`]
-      : []),
-    ...(runners.some(({ state }) => state === "silent")
-      ? [`silent: it was not seen for 5 seconds. ${afterwards(runners, "silent")}`]
-      : []),
-    ...waiting.map(({ directory, host, rootID }) =>
-      `${rootID} waits for a server on the host ${escapeLine(host)}: its directory is ${escapeLine(directory)} there.`
-    ),
-    ...failing.map(({ cause, failures, next, rootID }) =>
-      `${rootID} cannot be continued: ${escapeLine(cause).replace(/\.$/, "")}. ${
-        failures === 1 ? "One try" : `${failures} tries`
-      } failed; the next is in ${Math.ceil(next / 1_000)} s. To end it, delete it: skein sessions delete ${rootID}`
-    ),
-    ...(middle === undefined
-      ? []
-      : [
-        `The last ${times.length === 1 ? "takeover" : `${times.length} takeovers`} took ${
-          (middle / 1_000).toFixed(1)
-        } s (median), and at most ${((times.at(-1) ?? 0) / 1_000).toFixed(1)} s.`
-      ])
-  ]
-}
 
 /** Reads it from the database. */
 const statusInDatabase = Effect.gen(function*() {

@@ -1,0 +1,62 @@
+/** Says of a cluster what the table of `skein cluster status` cannot show. */
+import type { Cluster } from "@skein/api/Output"
+import { escapeLine } from "@skein/tui/Escape"
+
+type Runner = Cluster["runners"][number]
+
+/** What happens to the trees of those in a state. */
+const afterwards = (runners: ReadonlyArray<Runner>, state: Runner["state"]): string => {
+  if (!runners.some((each) => each.state === "alive")) {
+    return "No other server is there: unfinished work waits until one starts."
+  }
+  return runners.some((each) => each.state === state && each.trees > 0)
+    ? "The other servers take up its trees."
+    : "It holds no trees any more."
+}
+
+const inSeconds = (milliseconds: number): string => `${(milliseconds / 1_000).toFixed(1)} s`
+
+/** Of sorted numbers, the one in the middle, or the mean of the two there. */
+const median = (sorted: ReadonlyArray<number>): number => {
+  const [below = 0, above = 0] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]]
+  return (below + above) / 2
+}
+
+/** How long trees were without a server, separately for failures and for what was planned. */
+const durations = (takeovers: Cluster["takeovers"]): ReadonlyArray<string> => {
+  const about = (planned: boolean, one: string, several: string) => {
+    const times = takeovers.flatMap(({ took, why }) => (why !== "died") === planned ? [took] : [])
+      .toSorted((a, b) => a - b)
+    if (times.length === 0) return []
+    return [
+      `The last ${times.length === 1 ? one : `${times.length} ${several}`} took ${
+        inSeconds(median(times))
+      } (median), and at most ${inSeconds(times.at(-1) ?? 0)}.`
+    ]
+  }
+  return [
+    ...about(false, "takeover after a failure", "takeovers after failures"),
+    ...about(true, "planned move", "planned moves")
+  ]
+}
+
+/** What the table cannot show, on standard error. */
+export const remarks = ({ failing, runners, takeovers, waiting }: Cluster): ReadonlyArray<string> => {
+  return [
+    ...(runners.some(({ state }) => state === "dead")
+      ? [`dead: its process has ended. ${afterwards(runners, "dead")}`]
+      : []),
+    ...(runners.some(({ state }) => state === "silent")
+      ? [`silent: it was not seen for 5 seconds. ${afterwards(runners, "silent")}`]
+      : []),
+    ...waiting.map(({ directory, host, rootID }) =>
+      `${rootID} waits for a server on the host ${escapeLine(host)}: its directory is ${escapeLine(directory)} there.`
+    ),
+    ...failing.map(({ cause, failures, next, rootID }) =>
+      `${rootID} cannot be continued: ${escapeLine(cause)}. ${
+        failures === 1 ? "One try" : `${failures} tries`
+      } failed; the next is in ${Math.ceil(next / 1_000)} s. To end it, delete it: skein sessions delete ${rootID}`
+    ),
+    ...durations(takeovers)
+  ]
+}
