@@ -4,6 +4,7 @@
  */
 import type { ModelRef } from "@skein/domain/Model"
 import type { Usage } from "@skein/domain/Usage"
+import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as MetricBoundaries from "effect/MetricBoundaries"
 import * as MetricLabel from "effect/MetricLabel"
@@ -57,6 +58,12 @@ export const takeoverDuration = histogram(
   workSeconds,
   "Trees that this server took up, since the server before was last seen"
 )
+/** Current questions that wait for a person: for consent to a call, and those that agents ask. */
+export const asks = counter("skein.asks", "Questions that wait for a person", false)
+/** Trees of the cluster that nobody continues, by the reason. Every server tells the same. */
+export const waitingTrees = Metric.gauge("skein.cluster.trees", {
+  description: "Trees with unfinished work that nobody continues"
+})
 /** Servers of the cluster by state. */
 export const servers = Metric.gauge("skein.cluster.servers", { description: "Servers of the cluster" })
 
@@ -126,6 +133,14 @@ const ofTakeovers = {
   left: labels("s", "skein.cause", "left"),
   moved: labels("s", "skein.cause", "moved")
 }
+const ofAsks = {
+  permission: labels("{question}", "skein.kind", "permission"),
+  question: labels("{question}", "skein.kind", "question")
+}
+const ofWaitingTrees = {
+  away: labels("{tree}", "skein.state", "away"),
+  stuck: labels("{tree}", "skein.state", "stuck")
+}
 const ofServers = {
   alive: labels("{server}", "skein.state", "alive"),
   silent: labels("{server}", "skein.state", "silent"),
@@ -162,6 +177,18 @@ export const countTakeover = (why: "died" | "left" | "moved", milliseconds: numb
 /** Sets the number of servers in a state. */
 export const setServers = (state: "alive" | "silent" | "dead", count: number): void =>
   servers.unsafeUpdate(count, ofServers[state])
+
+/** Counts a question to a person while an effect runs, which waits for the answer. */
+export const whileAsked = <A, E, R>(kind: "permission" | "question", effect: Effect.Effect<A, E, R>) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => asks.unsafeUpdate(1, ofAsks[kind])),
+    () => effect,
+    () => Effect.sync(() => asks.unsafeUpdate(-1, ofAsks[kind]))
+  )
+
+/** Sets how many trees nobody continues: they wait for a host, or cannot be continued. */
+export const setWaitingTrees = (state: "away" | "stuck", count: number): void =>
+  waitingTrees.unsafeUpdate(count, ofWaitingTrees[state])
 
 /** What this process works on now, as far as the metrics tell. */
 export const currentLoad = () => ({

@@ -1,5 +1,6 @@
 import { expect, it } from "@effect/vitest"
 import { Governor } from "@skein/core/Governor"
+import { Permission } from "@skein/core/Permission"
 import { Session } from "@skein/core/Session"
 import { ToolError } from "@skein/core/Tool"
 import * as Scripted from "@skein/testing/ScriptedProvider"
@@ -9,6 +10,7 @@ import * as Fiber from "effect/Fiber"
 import * as Metric from "effect/Metric"
 import * as MetricState from "effect/MetricState"
 import * as TestClock from "effect/TestClock"
+import { begin, touching, waiting, with_ } from "./support/asking.ts"
 import { root } from "./support/tree.ts"
 
 /** The current values, by name and labels: the sum of a counter, or number and sum of a histogram. */
@@ -148,3 +150,17 @@ it.effect("an agent or a request that stops waiting is no longer counted as wait
     expect(Object.keys(all).filter((name) => /queued|waiting/.test(name))).toEqual([])
   }).pipe(Effect.scoped, Effect.provide(layer(script, { agents, config: { limits: { concurrency: 1, requests: 1 } } })))
 })
+
+it.scoped("questions that wait for a person are counted until they are answered", () =>
+  Effect.gen(function*() {
+    const { id } = yield* root()
+    const name = "skein.asks skein.kind=permission"
+    const open = () => counted().get(name)?.sum ?? 0
+    const before = open()
+    const { turn } = yield* begin(id, 1)
+    expect(open() - before).toBe(1)
+    const [request] = yield* waiting
+    yield* Permission.reply(request!.id, "once")
+    yield* Fiber.join(turn)
+    expect(open() - before).toBe(0)
+  }).pipe(with_({ build: [touching("a"), Scripted.text("Done.")] })))

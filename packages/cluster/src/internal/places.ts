@@ -4,6 +4,7 @@ import { needsNoDirectory } from "@skein/core/Anywhere"
 import { Journal } from "@skein/core/Journal"
 import { Leases } from "@skein/core/Leases"
 import { machineKey } from "@skein/core/Machine"
+import { setWaitingTrees } from "@skein/core/Metrics"
 import { Projects } from "@skein/core/Projects"
 import { Session } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
@@ -54,6 +55,8 @@ const makeWaits = Effect.gen(function*() {
     awaited.set(rootID, status)
     tell(rootID, status)
   }
+  const count = (type: Awaited["type"]) =>
+    setWaitingTrees(type, [...awaited.values()].filter((each) => each.type === type).length)
   // A prompt may have taken it up here.
   const end = (rootID: SessionID) =>
     Effect.suspend(() =>
@@ -82,7 +85,13 @@ const makeWaits = Effect.gen(function*() {
         const over = [...awaited].flatMap(([rootID, { type }]) =>
           (type === "away" ? free : stuck).has(rootID) ? [] : [rootID]
         )
-        return Effect.forEach(over, end, { discard: true })
+        return Effect.zipRight(
+          Effect.forEach(over, end, { discard: true }),
+          Effect.sync(() => {
+            count("away")
+            count("stuck")
+          })
+        )
       })
   }
 })

@@ -91,6 +91,7 @@ export const makeRunner = Effect.fnUntraced(function*(
   })
   return {
     port: listensOn,
+    url,
     owner: NodeOwner.layerAt(url),
     /** Joins the others, until the scope closes. */
     join: Effect.gen(function*() {

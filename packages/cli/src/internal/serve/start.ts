@@ -159,7 +159,7 @@ const start = Effect.fnUntraced(function*(flags: ServeFlags) {
   const { hide } = yield* Redaction
   hide([Redacted.value(token)])
   yield* hideConfigured(settings)
-  const watched = yield* telemetry(settings.telemetry, (line) => stdio.err(errorLine(line)))
+  const watched = yield* telemetry(settings.telemetry, (line) => stdio.err(errorLine(line)), runner?.url)
   const served = Effect.flatMap(Layer.build(Layer.provideMerge(serving, storage)), (context) =>
     Effect.provide(
       Effect.gen(function*() {

@@ -13,6 +13,7 @@ import * as LogLevel from "effect/LogLevel"
 import * as Scope from "effect/Scope"
 import { randomUUID } from "node:crypto"
 import { hostname } from "node:os"
+import { pid } from "node:process"
 import { Redaction } from "../Redaction.ts"
 import { client } from "./client.ts"
 import { serialization } from "./serialization.ts"
@@ -29,7 +30,7 @@ const patience = 1_000
 const quietly = Logger.withMinimumLogLevel(LogLevel.Info)
 
 /** Opens the exporters. When its scope closes, they send the rest. */
-export const open = (target: Target): Effect.Effect<Watch, never, Scope.Scope> =>
+export const open = (target: Target, serverUrl: string | undefined): Effect.Effect<Watch, never, Scope.Scope> =>
   Effect.gen(function*() {
     const { redact } = yield* Redaction
     const end = { is: false }
@@ -39,7 +40,12 @@ export const open = (target: Target): Effect.Effect<Watch, never, Scope.Scope> =
     const resource = {
       serviceName: target.service,
       // Servers would otherwise overwrite each other's metrics at the collector.
-      attributes: { "host.name": hostname(), "service.instance.id": randomUUID(), ...target.attributes },
+      attributes: {
+        "host.name": hostname(),
+        "process.pid": pid,
+        "service.instance.id": serverUrl ?? randomUUID(),
+        ...target.attributes
+      },
       ...(typeof __SKEIN_VERSION__ === "undefined" ? {} : { serviceVersion: __SKEIN_VERSION__ })
     }
     yield* Effect.addFinalizer(() => {

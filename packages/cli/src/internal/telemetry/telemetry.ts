@@ -14,7 +14,9 @@ import type { Watch } from "./watch.ts"
  */
 export const telemetry = (
   config: TelemetryConfig | undefined,
-  note: (line: string) => void
+  note: (line: string) => void,
+  /** Where the API of a server of a cluster is: the others know it by that. */
+  url?: string
 ): Effect.Effect<Watch, UsageError, Scope> =>
   Effect.gen(function*() {
     const target = yield* targetOf(yield* environment, config)
@@ -23,5 +25,5 @@ export const telemetry = (
     const { hide } = yield* Redaction
     hide(Object.values(target.headers))
     const { open } = yield* Effect.promise(() => import("./open.ts"))
-    return yield* open(target)
+    return yield* open(target, url)
   })

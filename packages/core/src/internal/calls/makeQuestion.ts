@@ -10,6 +10,7 @@ import * as Option from "effect/Option"
 import { Answerer } from "../../Answerer.ts"
 import { Journal } from "../../Journal.ts"
 import type { EventSource } from "../../JournalEntry.ts"
+import { whileAsked } from "../../Metrics.ts"
 import { nobody, notWaiting, Unanswered } from "../../QuestionError.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { ToolContext } from "../../Tool.ts"
@@ -124,7 +125,8 @@ export const makeQuestion = Effect.gen(function*() {
         return yield* wait(each, restore)
       })
     ).pipe(Effect.ensuring(Effect.sync(() => pending.delete(partID))))
-    return yield* current === undefined ? waiting : current.whileAsking(waiting)
+    const counted = whileAsked("question", waiting)
+    return yield* current === undefined ? counted : current.whileAsking(counted)
   })
 
   const end = Effect.fnUntraced(function*(

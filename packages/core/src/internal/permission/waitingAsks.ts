@@ -6,6 +6,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Entry } from "../../JournalEntry.ts"
+import { whileAsked } from "../../Metrics.ts"
 import { PermissionNotFound } from "../../PermissionError.ts"
 import type { StorageError } from "../../StorageError.ts"
 import type { Caller, Subject } from "../../Subject.ts"
@@ -75,26 +76,29 @@ export const makeWaitingAsks = (tell: Tell) => {
 
   /** Asks, and gives the answer. */
   const wait = (ask: WaitingAsk, patience: Duration.Duration) =>
-    Effect.uninterruptibleMask((restore) =>
-      Effect.gen(function*() {
-        const answer = yield* Deferred.make<Answer>()
-        const each: Waiting = { ...ask, answer, turn: Effect.unsafeMakeSemaphore(1), isStored: false, ended: false }
-        waiting.set(ask.request.id, each)
-        yield* tell.asked(ask)
-        each.isStored = true
-        const given = yield* restore(Effect.timeoutOption(Deferred.await(answer), patience)).pipe(
-          // Readers that show the question must learn that it is closed.
-          Effect.onInterrupt(() =>
-            Effect.catchAll(
-              end(each, withdrawn),
-              logUnstored("The end of a question could not be stored")
+    whileAsked(
+      "permission",
+      Effect.uninterruptibleMask((restore) =>
+        Effect.gen(function*() {
+          const answer = yield* Deferred.make<Answer>()
+          const each: Waiting = { ...ask, answer, turn: Effect.unsafeMakeSemaphore(1), isStored: false, ended: false }
+          waiting.set(ask.request.id, each)
+          yield* tell.asked(ask)
+          each.isStored = true
+          const given = yield* restore(Effect.timeoutOption(Deferred.await(answer), patience)).pipe(
+            // Readers that show the question must learn that it is closed.
+            Effect.onInterrupt(() =>
+              Effect.catchAll(
+                end(each, withdrawn),
+                logUnstored("The end of a question could not be stored")
+              )
             )
           )
-        )
-        if (Option.isSome(given)) return given.value
-        yield* end(each, expired)
-        return yield* Deferred.await(answer)
-      })
+          if (Option.isSome(given)) return given.value
+          yield* end(each, expired)
+          return yield* Deferred.await(answer)
+        })
+      )
     ).pipe(Effect.ensuring(Effect.sync(() => waiting.delete(ask.request.id))))
 
   const sorted = () => [...waiting.values()].toSorted((a, b) => (a.request.id < b.request.id ? -1 : 1))
