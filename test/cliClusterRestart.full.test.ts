@@ -105,7 +105,9 @@ await withPostgres((postgres) => {
   it("a server that takes any free port tells the others which one that is", async () => {
     const { servers: [first, ...others] } = await world()
     const { runners } = (await first.send("/v1/cluster")).json
-    expect(runners.map(({ url }: { readonly url: string }) => url)).toEqual([first, ...others].map(({ url }) => url))
+    expect(runners.map(({ url }: { readonly url: string }) => url)).toEqual(
+      [first, ...others].map(({ url }) => url).toSorted((a, b) => Number(new URL(a).port) - Number(new URL(b).port))
+    )
   })
 
   it("a server that is told to stop tells its clients to ask again, and another one answers", async () => {

@@ -77,10 +77,12 @@ await withPostgres((postgres) => {
     expect([await filled(), await filled()]).toEqual([first.url, second.url])
     const id = await create()
     await prompt(id, "Fill", "third")
-    const queued = async () =>
-      (await first.send("/v1/cluster")).json.runners.map(
-        (each: { readonly load: { readonly queued: number } }) => each.load.queued
+    const queued = async () => {
+      const { runners } = (await first.send("/v1/cluster")).json
+      return [first, second].map(({ url }) =>
+        runners.find((each: { readonly url: string }) => each.url === url)?.load.queued
       )
+    }
     expect(await until(async () => (await queued()).includes(1) && queued())).toEqual([1, 0])
     expect(await holder(id)).toBe(first.url)
     expect(hanging()).toBe(2)

@@ -3,7 +3,7 @@ import type { ClusterStatus } from "@skein/cluster/ClusterStatus"
 import { expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
-import { startCluster } from "./support/cluster.ts"
+import { startCluster, startRunner } from "./support/cluster.ts"
 import { startServer } from "./support/server.ts"
 import { until } from "./support/until.ts"
 import { withPostgres } from "./support/withPostgres.ts"
@@ -27,7 +27,9 @@ it("a server that is in no cluster says so when a client asks for its cluster", 
 await withPostgres((postgres) => {
   it("any server tells who is there and who holds a tree, and stops that tree", async () => {
     const { db, first, id, second, third } = await startCluster(postgres)
-    const runners = [first, second, third].map(({ url }) => url)
+    const runners = [first, second, third].map(({ url }) => url).toSorted((a, b) =>
+      Number(new URL(a).port) - Number(new URL(b).port)
+    )
     const asked = await third.at.run(["cluster", "status", "--format", "json", `--attach=${third.url}`])
     expect(JSON.parse(asked.stdout).runners.map(({ url }: { readonly url: string }) => url)).toEqual(runners)
     const table = await third.at.run(["cluster", "status", `--attach=${third.url}`])
@@ -63,6 +65,20 @@ await withPostgres((postgres) => {
     expect(rested).toMatchObject({ code: 0, stdout: expect.not.stringContaining("held by: ") })
   })
 
+  it("a server that is started again after it was killed is listed once, and alive", async () => {
+    const { db, first, llm, second } = await startCluster(postgres)
+    const port = new URL(first.url).port
+    first.child.kill("SIGKILL")
+    await first.ended
+    const states = async () =>
+      ((await second.send("/v1/cluster")).json as ClusterStatus).runners.flatMap(({ state, url }) =>
+        url === first.url ? [state] : []
+      )
+    expect(await states()).toEqual(["dead"])
+    await startRunner(llm, db[1] ?? "", {}, ["--port", port])
+    expect(await states()).toEqual(["alive"])
+  })
+
   const sandboxed = () => {
     const at = sandbox()
     atEnd(at.remove)
@@ -91,7 +107,7 @@ await withPostgres((postgres) => {
       })
       const isKilled = signal === "SIGKILL"
       expect(takeovers).toMatchObject([{ rootID: id, from: first.url, why: isKilled ? "died" : "left" }])
-      expect(runners.map(({ load }) => isKilled ? load.takeovers : load.moves).toSorted()).toEqual(
+      expect(runners.map(({ load }) => isKilled ? load.takeovers : load.moves).toSorted((a, b) => a - b)).toEqual(
         runners.map((_, at) => at === runners.length - 1 ? 1 : 0)
       )
       const taker = [second, third].find(({ url }) => url === takeovers[0]?.to)

@@ -305,6 +305,8 @@ export const Cluster = Schema.Struct({
       waiting: Schema.Number,
       lost: Schema.Number,
       takeovers: Schema.Number,
+      /** Questions that wait for a person. */
+      asking: Schema.optionalWith(Schema.Number, { default: () => 0 }),
       moves: Schema.optionalWith(Schema.Number, { default: () => 0 })
     }),
     /** That of its program; absent if it does not tell it. */

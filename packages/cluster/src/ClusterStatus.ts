@@ -19,6 +19,8 @@ export interface RunnerLoad {
   /** Model requests in flight, and those that wait to be sent. */
   readonly sent: number
   readonly waiting: number
+  /** Questions that wait for a person. */
+  readonly asking: number
   /** Since it started: trees that others took over from it, and that it took up because their runner died. */
   readonly lost: number
   readonly takeovers: number
@@ -160,13 +162,14 @@ const decodeLoad = Schema.decodeUnknownEither(Schema.parseJson(Schema.Struct({
   queued: Count,
   sent: Count,
   waiting: Count,
+  asking: Count,
   lost: Count,
   takeovers: Count,
   moves: Count,
   version: Schema.optional(Schema.String)
 })))
 
-const noLoad: RunnerLoad = { running: 0, queued: 0, sent: 0, waiting: 0, lost: 0, takeovers: 0, moves: 0 }
+const noLoad: RunnerLoad = { running: 0, queued: 0, sent: 0, waiting: 0, asking: 0, lost: 0, takeovers: 0, moves: 0 }
 
 const runner = (member: Member, isGone: boolean, rows: ReadonlyArray<HeldRow>): RunnerStatus => {
   const state = isGone ? "dead" : isSilent(member) ? "silent" : "alive"
@@ -185,6 +188,19 @@ const runner = (member: Member, isGone: boolean, rows: ReadonlyArray<HeldRow>): 
     age: member.age,
     silence: member.silence
   }
+}
+
+const order = { alive: 0, silent: 1, dead: 2 } as const
+
+/**
+ * Those that are alive first, and then by their URLs. One that was started again is listed once: the process that had its URL
+ * before says nothing any more.
+ */
+const listedOf = (runners: ReadonlyArray<RunnerStatus>): ReadonlyArray<RunnerStatus> => {
+  const alive = new Set(runners.flatMap(({ state, url }) => state === "alive" ? [url] : []))
+  return runners.filter(({ state, url }) => state === "alive" || !alive.has(url)).toSorted((a, b) =>
+    order[a.state] - order[b.state] || a.url.localeCompare(b.url, "en", { numeric: true })
+  )
 }
 
 const hiddenSchema = new ClusterUnavailable({
@@ -215,7 +231,7 @@ const read = Effect.gen(function*() {
   const alive = members.filter((_, at) => runners[at]?.state === "alive").map(({ owner: name }) => machineOfOwner(name))
   const isThere = (host: string) => alive.some((machine) => isOn(machine, machineOf(host)))
   return {
-    runners,
+    runners: listedOf(runners),
     waiting: trees.filter(({ host }) => !isThere(host)).map(({ root_id: rootID, ...tree }) => ({
       rootID,
       ...tree,

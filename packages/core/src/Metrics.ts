@@ -196,6 +196,7 @@ export const currentLoad = () => ({
   queued: agents.unsafeValue(states.queued).count,
   sent: requests.unsafeValue(states.sent).count,
   waiting: requests.unsafeValue(states.waiting).count,
+  asking: asks.unsafeValue(ofAsks.permission).count + asks.unsafeValue(ofAsks.question).count,
   lost: leasesLost.unsafeValue(ofTrees).count,
   takeovers: takeoverDuration.unsafeValue(ofTakeovers.died).count,
   moves: takeoverDuration.unsafeValue(ofTakeovers.left).count + takeoverDuration.unsafeValue(ofTakeovers.moved).count

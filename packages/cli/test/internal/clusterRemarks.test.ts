@@ -23,3 +23,24 @@ it("takeovers after failures and planned moves have medians of their own, which 
     "The last 3 takeovers after failures took 2.0 s (median), and at most 5.0 s."
   ])
 })
+
+const runner = (state: "alive" | "silent" | "dead", n: number, asking = 0): Cluster["runners"][number] => ({
+  url: `http://h:${n}`,
+  host: "h",
+  port: n,
+  pid: n,
+  state,
+  trees: n,
+  held: [],
+  load: { running: 0, queued: 0, sent: 0, waiting: 0, lost: 0, takeovers: 0, asking, moves: 0 },
+  age: 1_000,
+  silence: 7_000
+})
+
+it("servers that are not alive are named, and questions to people are counted", () => {
+  expect(remarks(cluster({ runners: [runner("alive", 1, 2), runner("silent", 2), runner("dead", 0)] }))).toEqual([
+    "http://h:2 is silent: it was last seen 7 s ago. The other servers take up its trees.",
+    "http://h:0 is dead: its process 0 on the host h has ended. It holds no trees any more.",
+    "2 questions wait for a person. `skein sessions list --all` says in which trees."
+  ])
+})

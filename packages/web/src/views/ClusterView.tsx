@@ -69,7 +69,7 @@ const Server = ({ isCurrent, most, moved, of }: {
     <p class="soft">
       {of.host}, process {of.pid}
       {of.version === undefined ? "" : `, version ${of.version}`}, started {formatDuration(of.age)} ago, took up{" "}
-      {of.load.takeovers}
+      {of.load.takeovers} after failures{of.load.asking === 0 ? "" : `, ${of.load.asking} asked of people`}
     </p>
     <dl class="load">
       <Load name="Trees" now={of.trees} then={0} most={most.trees} />

@@ -4,15 +4,24 @@ import { escapeLine } from "@skein/tui/Escape"
 
 type Runner = Cluster["runners"][number]
 
-/** What happens to the trees of those in a state. */
-const afterwards = (runners: ReadonlyArray<Runner>, state: Runner["state"]): string => {
+/** What happens to the trees of one that is not alive. */
+const afterwards = (runners: ReadonlyArray<Runner>, { trees }: Runner): string => {
   if (!runners.some((each) => each.state === "alive")) {
     return "No other server is there: unfinished work waits until one starts."
   }
-  return runners.some((each) => each.state === state && each.trees > 0)
-    ? "The other servers take up its trees."
-    : "It holds no trees any more."
+  return trees > 0 ? "The other servers take up its trees." : "It holds no trees any more."
 }
+
+/** What is wrong with those that are not alive. */
+const failed = (runners: ReadonlyArray<Runner>): ReadonlyArray<string> =>
+  runners.flatMap((runner) => {
+    const { host, pid, silence, state, url } = runner
+    if (state === "alive") return []
+    const what = state === "dead"
+      ? `is dead: its process ${pid} on the host ${escapeLine(host)} has ended`
+      : `is silent: it was last seen ${Math.round(silence / 1_000)} s ago`
+    return [`${url} ${what}. ${afterwards(runners, runner)}`]
+  })
 
 const inSeconds = (milliseconds: number): string => `${(milliseconds / 1_000).toFixed(1)} s`
 
@@ -41,22 +50,28 @@ const durations = (takeovers: Cluster["takeovers"]): ReadonlyArray<string> => {
 }
 
 /** What the table cannot show, on standard error. */
-export const remarks = ({ failing, runners, takeovers, waiting }: Cluster): ReadonlyArray<string> => {
+export const remarks = (cluster: Cluster): ReadonlyArray<string> => {
+  const asking = cluster.runners.reduce((sum, { load }) => sum + load.asking, 0)
   return [
-    ...(runners.some(({ state }) => state === "dead")
-      ? [`dead: its process has ended. ${afterwards(runners, "dead")}`]
-      : []),
-    ...(runners.some(({ state }) => state === "silent")
-      ? [`silent: it was not seen for 5 seconds. ${afterwards(runners, "silent")}`]
-      : []),
-    ...waiting.map(({ directory, host, rootID }) =>
-      `${rootID} waits for a server on the host ${escapeLine(host)}: its directory is ${escapeLine(directory)} there.`
-    ),
-    ...failing.map(({ cause, failures, next, rootID }) =>
-      `${rootID} cannot be continued: ${escapeLine(cause)}. ${
-        failures === 1 ? "One try" : `${failures} tries`
-      } failed; the next is in ${Math.ceil(next / 1_000)} s. To end it, delete it: skein sessions delete ${rootID}`
-    ),
-    ...durations(takeovers)
+    ...faults(cluster),
+    ...(asking === 0 ? [] : [
+      `${
+        asking === 1 ? "One question waits" : `${asking} questions wait`
+      } for a person. \`skein sessions list --all\` says in which trees.`
+    ]),
+    ...durations(cluster.takeovers)
   ]
 }
+
+/** What is wrong in a cluster: servers that are not alive, and trees that nobody continues. */
+export const faults = ({ failing, runners, waiting }: Cluster): ReadonlyArray<string> => [
+  ...failed(runners),
+  ...waiting.map(({ directory, host, rootID }) =>
+    `${rootID} waits for a server on the host ${escapeLine(host)}: its directory is ${escapeLine(directory)} there.`
+  ),
+  ...failing.map(({ cause, failures, next, rootID }) =>
+    `${rootID} cannot be continued: ${escapeLine(cause)}. ${
+      failures === 1 ? "One try" : `${failures} tries`
+    } failed; the next is in ${Math.ceil(next / 1_000)} s. To end it, delete it: skein sessions delete ${rootID}`
+  )
+]
