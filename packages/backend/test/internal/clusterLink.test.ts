@@ -33,7 +33,7 @@ const runner = (url: string) => ({
   state: "alive",
   trees: 0,
   held: [],
-  load: { running: 0, queued: 0, sent: 0, waiting: 0, lost: 0, takeovers: 0, moves: 0 },
+  load: { running: 0, queued: 0, sent: 0, waiting: 0, lost: 0, takeovers: 0, asking: 0, moves: 0 },
   age: 1,
   silence: 1
 })
@@ -157,7 +157,10 @@ it.scopedLive("waits for its own server longer than usual while the turn may con
     back()
     expect((yield* Fiber.join(waiting)).items).toEqual(["first"])
     yield* Effect.zipRight(first.close, third.close)
-    expect(yield* Effect.flip(call("waits for a turn"))).toMatchObject({ _tag: "ServerGone" })
+    expect(yield* Effect.flip(call("waits for a turn"))).toMatchObject({
+      _tag: "ServerGone",
+      message: expect.stringContaining("start it again with `skein serve --cluster`")
+    })
   }).pipe(Effect.provide(FetchHttpClient.layer)))
 
 it.scoped("ends soon, and says why, once its own server has another token", () =>

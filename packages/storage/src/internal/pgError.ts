@@ -95,7 +95,9 @@ const sentence = (reason: Reason, at: string, cause: unknown): string => {
   const detail = detailOf(cause)
   switch (reason) {
     case "busy":
-      return isLost(cause)
+      return code === "53300"
+        ? `${at} has accepted no more connections for 30 seconds (${detail}). It runs: raise \`max_connections\` in its config, or the limit of the role with ALTER ROLE … CONNECTION LIMIT, or end other connections. Then try again.`
+        : isLost(cause)
         ? `${at} could not be reached for 30 seconds (${detail}). See whether the server runs, then try again.`
         : isRefused(cause)
         ? `${

@@ -40,3 +40,13 @@ it.each(["28P01", "28000", "3D000"])(
     })
   }
 )
+
+it("a server without a free connection runs, and the text says which limits to raise", () => {
+  const error = new SqlError({
+    cause: Object.assign(new Error("too many connections for role \"u\""), { code: "53300" })
+  })
+  const { message, reason } = explain("postgres://h/d")("open", error)
+  expect(reason).toBe("busy")
+  expect(message).toContain("raise `max_connections` in its config, or the limit of the role")
+  expect(message).not.toContain("could not be reached")
+})

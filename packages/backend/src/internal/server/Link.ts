@@ -55,13 +55,13 @@ export interface Link extends Pick<Connection, "isThere" | "silence" | "where"> 
   readonly patience: number
 }
 
-const gone = ({ url }: ServerTarget, patience: number): BackendError =>
+const gone = ({ url }: ServerTarget, patience: number, isCluster: boolean): BackendError =>
   failure(
     "ServerGone",
     `The server at ${url} has not answered for ${
       patience / 1000
     } s. Nothing that it stored is lost: start it again with `
-      + "`skein serve`, or continue without it."
+      + `\`skein serve${isCluster ? " --cluster" : ""}\`, or continue without it.`
   )
 
 const unsure = ({ url }: ServerTarget): BackendError =>
@@ -71,7 +71,7 @@ const unsure = ({ url }: ServerTarget): BackendError =>
   )
 
 const makeCall = (
-  { attempt, evade, isAnyThere, lost, relocate, where }: Connection,
+  { attempt, evade, isAnyThere, isCluster, lost, relocate, where }: Connection,
   { locate, patience }: { readonly locate: ServerOptions["locate"]; readonly patience: number }
 ): Call => {
   /** Whether a request has given up. Later ones check immediately whether the server is back. */
@@ -114,7 +114,7 @@ const makeCall = (
           const isWaiting = again === "waits for a turn" && !isAnswered
           const mayWait = isWaiting && (failed.isSilent === true || (yield* isAnyThere))
           isGone = !mayWait && !isAnswered
-          if (!mayWait) return yield* Effect.fail(failed.error ?? gone(where(), patience))
+          if (!mayWait) return yield* Effect.fail(failed.error ?? gone(where(), patience, isCluster()))
         }
         yield* Effect.sleep(pace)
       }

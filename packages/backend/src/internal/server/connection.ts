@@ -55,6 +55,8 @@ export interface Connection {
   readonly isThere: Effect.Effect<boolean>
   /** Whether any server of the cluster runs. */
   readonly isAnyThere: Effect.Effect<boolean>
+  /** Whether the server is known to be in a cluster. */
+  readonly isCluster: () => boolean
   /** What is known about servers that have fallen silent. */
   readonly silence: Silence
 }
@@ -226,6 +228,7 @@ export const makeConnection = Effect.fnUntraced(function*(
       services
     ),
     isAnyThere: peers.isAnyThere,
+    isCluster: peers.isCluster,
     silence
   } satisfies Connection
 })

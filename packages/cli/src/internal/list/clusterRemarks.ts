@@ -70,7 +70,7 @@ export const faults = ({ failing, runners, waiting }: Cluster): ReadonlyArray<st
     `${rootID} waits for a server on the host ${escapeLine(host)}: its directory is ${escapeLine(directory)} there.`
   ),
   ...failing.map(({ cause, failures, next, rootID }) =>
-    `${rootID} cannot be continued: ${escapeLine(cause)}. ${
+    `${rootID} cannot be continued: ${escapeLine(cause).replace(/\.$/, "")}. ${
       failures === 1 ? "One try" : `${failures} tries`
     } failed; the next is in ${Math.ceil(next / 1_000)} s. To end it, delete it: skein sessions delete ${rootID}`
   )
