@@ -10,7 +10,7 @@ import { refused } from "./checkCall.ts"
 /** The call started, and its effect is unknown. */
 export const lost = refused(
   "interrupted",
-  "The call was interrupted, outcome unknown: the process that ran it ended before the result was stored. Check what it did before you repeat it."
+  "The call was interrupted, outcome unknown: the process that ran it ended, or was frozen and lost the session, before the result was stored. Check what it did before you repeat it."
 )
 
 /** The same, while nobody knows whether it has ended. */
