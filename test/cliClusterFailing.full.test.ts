@@ -81,6 +81,8 @@ await withPostgres((postgres) => {
     for (const { gap } of gaps.slice(1)) expect(Number(gap)).toBeGreaterThanOrEqual(1)
     const shown = await first.at.run(["cluster", "status", "--db", db])
     expect(shown.stderr).toContain(`${id} cannot be continued: ${cause}`)
+    const checked = await first.at.run(["cluster", "status", "--check", "--db", db])
+    expect(checked).toMatchObject({ code: 1, stdout: expect.stringMatching(`^${id} cannot be continued: .*\n$`) })
     expect((await first.send(`/v1/sessions/${id}/interrupt`, {})).status).toBe(204)
     while (await of() !== undefined);
     for (const each of [first, second]) {

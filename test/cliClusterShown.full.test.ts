@@ -75,8 +75,16 @@ await withPostgres((postgres) => {
         url === first.url ? [state] : []
       )
     expect(await states()).toEqual(["dead"])
+    const check = () => second.at.run(["cluster", "status", "--check", ...db])
+    expect(await check()).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(
+        new RegExp(`^${first.url} is dead: its process ${first.pid} on the host \\S+ has ended\\. .*\n$`)
+      )
+    })
     await startRunner(llm, db[1] ?? "", {}, ["--port", port])
     expect(await states()).toEqual(["alive"])
+    expect(await check()).toMatchObject({ code: 0, stdout: "ok: 3 servers are alive\n" })
   })
 
   const sandboxed = () => {

@@ -5,6 +5,10 @@ import { databaseFlags, listingFlags, verboseFlags } from "../internal/sharedFla
 const flags = {
   ...listingFlags,
   ...databaseFlags,
+  check: {
+    type: "switch",
+    description: "For monitors: prints one line for each fault instead of the table, and exits with 1 if there is one"
+  },
   attach: { type: "text", value: "URL", description: "Asks this server of the cluster, and not the database" },
   ...verboseFlags
 } as const

@@ -6,11 +6,12 @@ import * as NodeOwner from "@skein/tools/NodeOwner"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type { CommandError } from "../../CommandSpec.ts"
-import { Stdio } from "../../Stdio.ts"
+import { ExitCode } from "../../ExitCode.ts"
+import { Stdio, type Streams } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
 import { platform } from "../app.ts"
 import { type AttachFlags, findServer } from "../attach/attach.ts"
-import { remarks } from "./clusterRemarks.ts"
+import { faults, remarks } from "./clusterRemarks.ts"
 import { printList } from "./print.ts"
 
 /** Days, hours, minutes or seconds: the largest that is not zero. */
@@ -86,16 +87,31 @@ const statusOf = Effect.fnUntraced(function*(flags: AttachFlags) {
   return yield* askCluster(found)
 })
 
+/** Prints what is wrong, and gives the exit code. */
+const checked = (status: Cluster, format: "default" | "json", { out }: Streams): number => {
+  const alive = status.runners.filter(({ state }) => state === "alive").length
+  const found = [
+    ...(alive === 0 ? ["No server of the cluster is alive. Start one: skein serve --cluster"] : []),
+    ...faults(status)
+  ]
+  if (format === "json") out(`${JSON.stringify({ ...status, faults: found }, null, 2)}\n`)
+  else if (found.length === 0) out(`ok: ${alive === 1 ? "one server is" : `${alive} servers are`} alive\n`)
+  else for (const line of found) out(`${line}\n`)
+  return found.length === 0 ? ExitCode.done : ExitCode.failed
+}
+
 /** Lists the runners. */
 export const listRunners = ({ flags }: {
   readonly flags: AttachFlags & {
     readonly format: "default" | "json"
     readonly full: boolean
+    readonly check: boolean
   }
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
     const status: Cluster = yield* statusOf(flags)
+    if (flags.check) return checked(status, flags.format, stdio)
     const code = yield* printList({
       format: flags.format,
       full: flags.full,
