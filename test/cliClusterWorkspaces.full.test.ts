@@ -265,6 +265,27 @@ if (typeof postgres === "string") {
     expect((await info(third)).host).toBe("gamma")
   })
 
+  it("a tree is said to wait until one host moves it, and the other host warns of nothing", async () => {
+    const { done, go, id, kill, place, project, serve, untilKept } = await atAlpha([
+      { writes: { "b.txt": "by the agent\n" } },
+      { hangs: true }
+    ])
+    await go()
+    await untilKept("b.txt")
+    const others = [await serve(place("beta", project)), await serve(place("gamma", project))]
+    await kill()
+    const [beta] = others
+    const status = async () => (await beta!.send("/v1/sessions")).json.items[0].status
+    while ((await status()).type !== "away") await passes()
+    expect(await status()).toMatchObject({ type: "away", host: "alpha", directory: project })
+    expect((await beta!.send("/v1/cluster")).json.waiting).toMatchObject([{ rootID: id, host: "alpha" }])
+    await done(beta!)
+    while ((await status()).type === "away") await passes()
+    // The other one tries to move it at about the same time.
+    await new Promise((resolve) => setTimeout(resolve, 2_000))
+    for (const { output } of others) expect(output()).not.toContain("no server of this cluster is there")
+  })
+
   it("subagents at work move with their tree", async () => {
     const { done, go, id, info, kill, llm, place, project, serve, untilKept } = await atAlpha([
       { task: "Do your part" },

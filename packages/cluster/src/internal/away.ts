@@ -51,7 +51,7 @@ export const awayText = (rootID: SessionID, { directory, host, isKept, isNamesak
     isNamesake === true ? "another machine with the name" : "the host"
   } ${host}, and no server of this cluster is there. Start one there: skein serve --cluster. ${
     isKept === true
-      ? "Its steps are kept in git, so another host can continue it. Set `workspace` to \"git\" in the config of its user; the log of its server says what else is missing. "
+      ? "Its steps are kept in git, so another host can continue it, if `workspace` is \"git\" in the config of the user there; the log of its server says what else is missing. "
       : ""
   }${copyText(rootID, host)}`
 

@@ -142,6 +142,17 @@ export const makePlaces = (url: string, others: Effect.Effect<ReadonlyArray<Memb
         Effect.orElseSucceed(() => false)
       )
 
+    const notes = (rootID: SessionID, away: Away): Effect.Effect<void> =>
+      Effect.gen(function*() {
+        waits.begin(rootID, away)
+        yield* sql`INSERT INTO cluster_waiting (root_id, host, directory, seen)
+          VALUES (${rootID}, ${machineKey(away)}, ${away.directory}, clock_timestamp())
+          ON CONFLICT (root_id) DO UPDATE SET seen = excluded.seen`
+        yield* sql.unsafe(`DELETE FROM cluster_waiting WHERE seen < clock_timestamp() - interval '${kept}'`)
+      }).pipe(
+        Effect.catchAll(({ message }) => Effect.logWarning("What a tree waits for could not be stored", message))
+      )
+
     return {
       /** Where a tree in which nobody works may be taken up. One that does not say its host is taken up anywhere. */
       of: (rootID: SessionID): Effect.Effect<Place, StorageError> =>
@@ -155,19 +166,15 @@ export const makePlaces = (url: string, others: Effect.Effect<ReadonlyArray<Memb
             ? yield* able(info)
             : { _tag: "Away", ...elsewhereOf(info, leases.machine) } as const
         }),
-      /** Notes that a tree with unfinished work waits for its host. */
+      /** Notes that a tree with unfinished work waits for its host, or to be moved from there. */
+      notes,
+      /** The same, and logs what to do. */
       waits: (rootID: SessionID, away: Away): Effect.Effect<void> =>
-        Effect.gen(function*() {
-          waits.begin(rootID, away)
-          if (!told.has(rootID)) yield* Effect.logWarning(awayText(rootID, away))
+        Effect.suspend(() => {
+          if (told.has(rootID)) return notes(rootID, away)
           told.add(rootID)
-          yield* sql`INSERT INTO cluster_waiting (root_id, host, directory, seen)
-            VALUES (${rootID}, ${machineKey(away)}, ${away.directory}, clock_timestamp())
-            ON CONFLICT (root_id) DO UPDATE SET seen = excluded.seen`
-          yield* sql.unsafe(`DELETE FROM cluster_waiting WHERE seen < clock_timestamp() - interval '${kept}'`)
-        }).pipe(
-          Effect.catchAll(({ message }) => Effect.logWarning("What a tree waits for could not be stored", message))
-        ),
+          return Effect.zipRight(Effect.logWarning(awayText(rootID, away)), notes(rootID, away))
+        }),
       /** Notes that a tree no longer waits: it is taken up. */
       over: waits.over,
       /**

@@ -18,7 +18,7 @@ import { makeAfterOutage } from "./afterOutage.ts"
 import type { Bring } from "./bring.ts"
 import { type Failures, isOut } from "./failures.ts"
 import { makeLacking } from "./lacking.ts"
-import type { Places } from "./places.ts"
+import type { Away, Places } from "./places.ts"
 import type { TakeUp } from "./takeUp.ts"
 
 /** How often to look. */
@@ -67,6 +67,27 @@ const inOrder = (free: ReadonlyArray<SessionID>, isMine: (rootID: SessionID) => 
   return Effect.map(Random.shuffle(others), (shuffled) => [...own, ...shuffled])
 }
 
+/** After a look, trees are left alone for one look less. */
+const countDown = (failed: Map<SessionID, number>): void => {
+  for (const [rootID, looks] of failed) {
+    if (looks > 1) failed.set(rootID, looks - 1)
+    else failed.delete(rootID)
+  }
+}
+
+/** Says that a tree waits for its host, unless another server has moved it meanwhile, or is about to. */
+const stillWaits = (places: Places, leases: Context.Tag.Service<Leases>, rootID: SessionID) =>
+  Effect.zip(places.of(rootID), leases.other(rootID)).pipe(
+    Effect.flatMap(([place, other]) =>
+      place._tag === "Away" && other === undefined ? places.waits(rootID, place) : Effect.void
+    ),
+    Effect.catchAll(({ message }) => Effect.logWarning(`${rootID} could not be read`, message))
+  )
+
+/** Logs a fault that ended a look: no tree may depend on one that does not end. */
+const logFault = (defect: unknown) =>
+  Effect.logError("A fault in Skein ended a look for trees without a holder", defect)
+
 /** What a look needs of the rest of a runner. */
 interface SweepOptions {
   /** Whether trees are taken up; otherwise only those that wait for another host are noted. */
@@ -105,9 +126,12 @@ const makeDecide = (
       )
     )
 
-  /** Its files may be kept elsewhere. */
-  const bring = (rootID: SessionID, since: number, waits: Effect.Effect<void>) =>
-    Effect.flatMap(brought(options.bring, rootID), (isHere) => isHere ? inTurn(takeHere(rootID, since)) : waits)
+  /** Its files may be kept elsewhere. Until it moves, it is said to wait. */
+  const bring = (rootID: SessionID, since: number, away: Away) =>
+    options.places.notes(rootID, away).pipe(
+      Effect.zipRight(brought(options.bring, rootID)),
+      Effect.flatMap((isHere) => isHere ? inTurn(takeHere(rootID, since)) : stillWaits(options.places, leases, rootID))
+    )
 
   return (rootID: SessionID, since: number) =>
     options.places.of(rootID).pipe(
@@ -124,8 +148,9 @@ const makeDecide = (
           return Effect.as(lacking.note(rootID, place.cause), Effect.void)
         }
         if (place._tag !== "Away") return Effect.as(options.places.over(rootID), Effect.void)
-        const waits = options.places.waits(rootID, place)
-        return Effect.succeed(place.isKept === true ? bring(rootID, since, waits) : waits)
+        return Effect.succeed(
+          place.isKept === true ? bring(rootID, since, place) : options.places.waits(rootID, place)
+        )
       })
     )
 }
@@ -173,10 +198,7 @@ export const sweep = (options: SweepOptions) =>
       }
     }).pipe(
       Effect.catchAll(({ message }) => Effect.logWarning("Trees without a holder could not be read", message)),
-      // No tree may depend on a look that does not end.
-      Effect.catchAllDefect((defect) =>
-        Effect.logError("A fault in Skein ended a look for trees without a holder", defect)
-      )
+      Effect.catchAllDefect(logFault)
     )
 
     return yield* Effect.forever(Effect.zipRight(Effect.zipRight(options.stay, look), Effect.sleep(pace)))

@@ -58,6 +58,6 @@ describe("a tree whose steps are kept", () => {
 
 it("what a tree waits for names the setting that lets it move", () => {
   const text = (place: Place) => place._tag === "Away" ? awayText(id, place) : ""
-  expect(text(kept)).toContain("Set `workspace` to \"git\"")
+  expect(text(kept)).toContain("if `workspace` is \"git\" in the config")
   expect(text(away)).not.toContain("workspace")
 })
