@@ -6,6 +6,7 @@ import type { MessageID, SessionID } from "@skein/domain/Id"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import { asked, generations, go, hourFirst, resumed } from "./support/generations.ts"
 import { callsMade, childrenOf, expectStill, messagesOf, resultOf, root } from "./support/tree.ts"
 
@@ -49,6 +50,30 @@ describe("an abandoned task", () => {
       }
     )
   })
+})
+
+it("a root whose task continues after a crash is in the step that started the task", () => {
+  const slow = { text: "late", delay: { first: 600_000 } }
+  generations(
+    {
+      options,
+      scripts: { build: [Scripted.tasks({ worker: "Work" })], worker: [slow] },
+      dies: 5_000,
+      program: go
+    },
+    {
+      options,
+      scripts: { build: ["Yes"], worker: [slow] },
+      program: (id) =>
+        Effect.gen(function*() {
+          const resuming = yield* Effect.fork(resumed(id))
+          yield* Effect.sleep(5_000)
+          const session = yield* Session
+          expect(yield* session.status(id)).toEqual({ type: "busy", step: 1 })
+          yield* Fiber.interrupt(resuming)
+        })
+    }
+  )
 })
 
 describe("a message to a task", () => {

@@ -128,6 +128,10 @@ const endOf = (live: Live, from: number, structuredOutput: StructuredOutput | un
   return calls.length === 0 && structuredOutput === undefined ? "completed" : undefined
 }
 
+/** How many steps a turn has made. */
+const stepsIn = (messages: ReadonlyArray<LiveMessage>): number =>
+  messages.filter((each) => isAnswer(each) && !isOfUser(each) && each.info.error === undefined).length
+
 /** Ends what is open in the turn as far as possible without asking its model. */
 export const resumeTurn = Effect.fnUntraced(function*(live: Live, structuredOutput: StructuredOutput | undefined) {
   const storage = yield* SessionStorage
@@ -135,7 +139,8 @@ export const resumeTurn = Effect.fnUntraced(function*(live: Live, structuredOutp
   const messages = live.messages ?? []
   const first = messages.findIndex(({ info }) => info.id === turn?.first)
   const from = first < 0 ? messages.length : first
-  yield* setStatus(live, { type: "busy", step: 0 })
+  // While calls of its last step continue, it is still in that step.
+  yield* setStatus(live, { type: "busy", step: stepsIn(messages.slice(from)) })
   yield* endBroken(live, messages.slice(from))
   yield* endExcess(live, messages.slice(from))
   const users = messages.slice(from).filter(({ info }) => info.role === "user")
@@ -144,10 +149,7 @@ export const resumeTurn = Effect.fnUntraced(function*(live: Live, structuredOutp
     const { rows } = yield* storage.runs({ rootID: live.info.id })
     live.tasks.setSpawns(rows.filter(({ time }) => time.created >= (turn?.began ?? 0)).length)
   }
-  const steps = messages.slice(from).filter((each) =>
-    isAnswer(each) && !isOfUser(each) && each.info.error === undefined
-  )
-  const resumed = { from, steps: steps.length }
+  const resumed = { from, steps: stepsIn(messages.slice(from)) }
   let denied = yield* runSubtasks(live, users, yield* subjectOf(live))
   for (const message of messages.slice(from).filter(isAnswer)) {
     if (!callsIn(message).some(isOpen)) continue
