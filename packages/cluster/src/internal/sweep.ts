@@ -67,14 +67,6 @@ const inOrder = (free: ReadonlyArray<SessionID>, isMine: (rootID: SessionID) => 
   return Effect.map(Random.shuffle(others), (shuffled) => [...own, ...shuffled])
 }
 
-/** After a look, trees are left alone for one look less. */
-const countDown = (failed: Map<SessionID, number>): void => {
-  for (const [rootID, looks] of failed) {
-    if (looks > 1) failed.set(rootID, looks - 1)
-    else failed.delete(rootID)
-  }
-}
-
 /** Says that a tree waits for its host, unless another server has moved it meanwhile, or is about to. */
 const stillWaits = (places: Places, leases: Context.Tag.Service<Leases>, rootID: SessionID) =>
   Effect.zip(places.of(rootID), leases.other(rootID)).pipe(
