@@ -108,9 +108,10 @@ await withPostgres((postgres) => {
     })
 
     it.each(["--url", "--stop"])("are named by serve %s where another data directory is set", async (flag) => {
-      const { db, first } = await three()
+      const { db, second } = await three()
+      const [named] = (await statusOf(second, db)).runners
       const { code, stderr } = await place().run(["serve", flag, ...db])
-      expect([code, stderr]).toEqual([2, expect.stringContaining(`a cluster works on this database: ${first.url}`)])
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`a cluster works on this database: ${named!.url}`)])
       expect(stderr).toContain("and 2 more. `skein cluster status` lists its servers")
     })
 
