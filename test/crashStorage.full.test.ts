@@ -94,6 +94,7 @@ const older = async () => {
   const { place } = await world(() => "done")
   await place.run([...run, "go"])
   within(place.database, (db) => {
+    db.exec("ALTER TABLE approval DROP COLUMN host")
     db.exec("DROP TABLE ruleset")
     db.exec("ALTER TABLE run DROP COLUMN terms")
     db.exec("DROP TABLE receipt")
