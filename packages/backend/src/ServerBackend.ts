@@ -30,8 +30,8 @@ export const layer = (options: ServerOptions): Layer.Layer<Backend, never, HttpC
     Effect.gen(function*() {
       const http = yield* Effect.context<HttpClient.HttpClient>()
       const link = yield* makeLink(options)
-      // The first request of a program may meet a server that is frozen: by then the others should be known.
-      yield* Effect.forkScoped(link.learning)
+      // The next request may meet a server that is frozen: by then the others have to be known.
+      yield* link.learning
       const watching = makeWatching(link, http)
       return {
         // A server that was started again has another address.

@@ -7,7 +7,7 @@ const flags = {
   ...databaseFlags,
   check: {
     type: "switch",
-    description: "For monitors: prints one line for each fault instead of the table, and exits with 1 if there is one"
+    description: "For monitors: prints a line for each fault, and exits with 1 if there is one"
   },
   attach: { type: "text", value: "URL", description: "Asks this server of the cluster, and not the database" },
   ...verboseFlags

@@ -19,7 +19,8 @@ export const learnFrom = ({ runners }: Cluster): void => {
 export const learnServers = async (): Promise<void> => {
   const about = await ask<{ readonly cluster: boolean }>("GET", "/v1/server").catch(() => undefined)
   if (about === undefined) return
-  isInCluster.value = about.cluster
   const cluster = about.cluster ? await ask<Cluster>("GET", "/v1/cluster").catch(() => undefined) : undefined
   if (cluster !== undefined) learnFrom(cluster)
+  // Where it is shown, the others are known.
+  isInCluster.value = about.cluster
 }

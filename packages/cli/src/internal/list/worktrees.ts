@@ -17,9 +17,9 @@ import { printLine } from "./print.ts"
 /** The service that owns the worktrees of tasks. */
 export const isolation = Layer.unwrapEffect(
   Effect.gen(function*() {
-    const { data } = yield* DataDirs
+    const { data, register } = yield* DataDirs
     return Layer.provide(
-      Worktrees.layer({ dataDirectory: data, environment: yield* environment }),
+      Worktrees.layer({ dataDirectory: data, register, environment: yield* environment }),
       NodeFileSystem.layer
     )
   })
