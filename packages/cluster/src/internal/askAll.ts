@@ -56,10 +56,13 @@ export const makeAskAll = (
       const given = yield* giveAnswer({
         everywhere,
         giveTo: (target) => askAt(target, sent),
-        state: askState(id)
+        state: askState(id, body.toString("utf8"))
       })
       if (given === "nobody") {
         return refuse(response, 503, "NoRunner", "No server asks this question now. Try again in a moment.")
+      }
+      if (given === "taken") {
+        return refuse(response, 404, "AskNotFound", `The question ${id} has another answer already: that one counts.`)
       }
       if (given === "stored") return void response.writeHead(204).end()
       const { body: text, headers, status } = given.said

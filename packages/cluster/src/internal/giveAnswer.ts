@@ -3,6 +3,7 @@ import type { StorageError } from "@skein/core/StorageError"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import type { AskState } from "./openAsk.ts"
 
 /** How often an answer is given at most, and how long to wait before the next time: a takeover takes seconds. */
 const most = 60
@@ -19,8 +20,11 @@ const isKnown = ({ status }: Said): boolean => status === 404 || status === 409
 /** Whether it does not take the answer. What else it says then is about itself, for example that it is about to stop. */
 const isElsewhere = (said: Said): boolean => isKnown(said) || [401, 408].includes(said.status) || said.status >= 500
 
-/** How giving it ended: what a runner said, or that the answer is stored, or that no runner asks the question now. */
-export type Given<A extends Said> = { readonly said: A } | "stored" | "nobody"
+/**
+ * How giving it ended: what a runner said, or that the answer is stored, that another one came first, or that no runner asks
+ * the question now.
+ */
+export type Given<A extends Said> = { readonly said: A } | "stored" | "taken" | "nobody"
 
 /** Gives it to all runners at once, this one first, until one of them takes it. */
 export const giveAnswer = <A extends Said, R>({ everywhere, giveTo, state }: {
@@ -28,7 +32,7 @@ export const giveAnswer = <A extends Said, R>({ everywhere, giveTo, state }: {
   /** Gives it to one; undefined if it did not say anything in time. */
   readonly giveTo: (target: string) => Effect.Effect<A | undefined>
   /** What the journal says of the question. */
-  readonly state: Effect.Effect<"open" | "answered" | undefined, StorageError, R>
+  readonly state: Effect.Effect<AskState | undefined, StorageError, R>
 }): Effect.Effect<Given<A>, StorageError, R> => {
   /** Who has said that it took the answer, and did not: another program listens where a runner was. */
   const strangers = new Set<string>()
@@ -52,6 +56,10 @@ export const giveAnswer = <A extends Said, R>({ everywhere, giveTo, state }: {
     for (let time = 0; time < most; time++) {
       const { isOwn, isSure, last, taken } = yield* tryOnce
       const now = yield* state
+      // What is stored counts, and not what a server says that it took.
+      if (now === "taken" && (taken === undefined || taken.said.status < 300)) {
+        return last === undefined ? "taken" : { said: last }
+      }
       // A question that is still open has not been answered. A refusal leaves it open.
       if (taken !== undefined && (isOwn || now !== "open" || taken.said.status >= 300)) return { said: taken.said }
       if (taken !== undefined) strangers.add(taken.target)
