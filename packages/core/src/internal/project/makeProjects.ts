@@ -41,10 +41,9 @@ const build = <R>(version: ProjectVersion<R>, lifetime: Scope.Scope) =>
     })
   )
 
-const makeEntry = <R>(directory: string, source: ProjectSource<R>) =>
+const makeEntry = <R>(directory: string, source: ProjectSource<R>, context: Context.Context<R>) =>
   Effect.gen(function*() {
     const lifetime = yield* Effect.scope
-    const context = yield* servicesForLater<R>()
     const opening = yield* Effect.makeSemaphore(1)
     let current: Built | undefined
 
@@ -126,9 +125,11 @@ const makeEntry = <R>(directory: string, source: ProjectSource<R>) =>
  * the failure, and a config that was fixed meanwhile would not be read.
  */
 export const makeProjects = <R>(source: ProjectSource<R>, idleTimeToLive: Duration.DurationInput) =>
-  Effect.map(
-    RcMap.make({ lookup: (directory: string) => makeEntry(directory, source), idleTimeToLive }),
-    (entries) => ({
-      open: (directory: string) => Effect.tap(RcMap.get(entries, directory), ({ ready }) => ready)
-    })
-  )
+  Effect.flatMap(servicesForLater<R>(), (context) =>
+    Effect.map(
+      // A lookup runs with the services of the first user, which may have others of its own.
+      RcMap.make({ lookup: (directory: string) => makeEntry(directory, source, context), idleTimeToLive }),
+      (entries) => ({
+        open: (directory: string) => Effect.tap(RcMap.get(entries, directory), ({ ready }) => ready)
+      })
+    ))
