@@ -9,6 +9,7 @@ import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import { StringDecoder } from "node:string_decoder"
@@ -109,14 +110,27 @@ const readAll = Effect.fnUntraced(function*(launched: Launched, take: (line: str
   }
 })
 
-const sendTo = ({ stdin }: Launched, isOver: () => boolean): Transport["send"] => (message) =>
+/** How long to wait for the end of a server that reads no more: it says more than a broken pipe. */
+const patience = "1 second"
+
+const sendTo = (
+  { stdin }: Launched,
+  isOver: () => boolean,
+  ended: Deferred.Deferred<string>
+): Transport["send"] =>
+(message) =>
   new Promise((resolve, reject) => {
     if (isOver()) reject(new Error("the server has ended"))
     else if (stdin.writableLength > mostUnsent) reject(new Error("the server does not read what it is sent"))
     else {
       stdin.write(serializeMessage(message), (error) => {
-        if (error) reject(error)
-        else resolve()
+        if (!error) return resolve()
+        const why = Effect.timeoutTo(Deferred.await(ended), {
+          duration: patience,
+          onSuccess: (end) => new Error(end),
+          onTimeout: () => error
+        })
+        Effect.runCallback(why, { onExit: (exit) => reject(Exit.getOrElse(exit, () => error)) })
       })
     }
   })
@@ -142,7 +156,7 @@ export const makeStdioTransport = (
       pid: null,
       stderr: null,
       start: () => Promise.resolve(),
-      send: sendTo(launched, () => whyEnded !== undefined),
+      send: sendTo(launched, () => whyEnded !== undefined, ended),
       // The program ends with the scope.
       close: () => {
         isClosed = whyEnded === undefined
