@@ -31,7 +31,10 @@ export const buildPage = async () => {
     target: ["chrome115", "firefox117", "safari17"],
     jsx: "automatic",
     jsxImportSource: "preact",
-    alias: { "decode-named-character-reference": join(source, "parts", "characterReference.ts") },
+    alias: {
+      "decode-named-character-reference": join(source, "parts", "characterReference.ts"),
+      "micromark-extension-gfm-footnote": join(source, "parts", "noFootnotes.ts")
+    },
     minify: true,
     legalComments: "none",
     logLevel: "warning",
