@@ -1,4 +1,4 @@
-/** Proves that an answer that is not of the API is told in a line. */
+/** Proves that an answer that is not of the API is reported in one line. */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { expect, it } from "@effect/vitest"
 import * as SkeinClient from "@skein/client/SkeinClient"

@@ -27,7 +27,7 @@ const same: Omit<Generation, "program"> = {
 
 const looks = (ms: number) => () => [SkeinTest.tool("look", () => Effect.as(Effect.sleep(ms), "seen"))]
 
-/** Reads sessions of the tree for ever, each time after another pause. */
+/** Reads sessions of the tree without end, each time after another pause. */
 const reading = (ids: ReadonlyArray<SessionID>, first: number) =>
   Effect.gen(function*() {
     const session = yield* Session

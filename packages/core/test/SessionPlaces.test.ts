@@ -20,7 +20,7 @@ const evil = "/home/user"
 const fakes: ReadonlyArray<Partial<SessionInfo>> = [
   { directory: evil },
   { directory: evil, worktree: { root: evil, branch: "x" } },
-  { directory: "/work/sub" },
+  { directory: "/repo/sub" },
   { directory: evil, projectID: "/home/user" }
 ]
 

@@ -157,7 +157,7 @@ it.scoped("counts the patience anew once a server was reached, as when several a
     expect(yield* Fiber.join(fiber)).toMatchObject({ version: "1" })
   }).pipe(Effect.provide(FetchHttpClient.layer)))
 
-it.scoped("an answer without the form of the API is told in a line, not with the type that was expected", () =>
+it.scoped("an answer without the form of the API is reported in one line, not with the type that was expected", () =>
   Effect.gen(function*() {
     const { url } = yield* Effect.acquireRelease(
       Effect.async<{ readonly url: string; readonly close: () => void }>((resume) => {
