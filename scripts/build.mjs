@@ -8,7 +8,6 @@ import { readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "no
 import { basename, join, relative } from "node:path"
 import { parseSync } from "oxc-parser"
 import { bundleDir, bundleEntry, bundleScript, codeCache, root, thirdPartyFile } from "./layout.mjs"
-import { leanerLibraries } from "./leanerLibraries.mjs"
 import { thirdParties } from "./licences.mjs"
 import { pageDir, writePage } from "./webPage.mjs"
 
@@ -27,7 +26,6 @@ const common = {
   target: "node22",
   conditions: ["module"],
   external,
-  plugins: [leanerLibraries],
   alias: {
     // Its main entry is UMD, whose inner requires a bundle cannot follow.
     "jsonc-parser": "jsonc-parser/lib/esm/main.js",

@@ -96,7 +96,7 @@ const build = async () => {
   const packages = join(root, "packages")
   const inputs = [
     installStamp,
-    ...["build.mjs", "codeCache.mjs", "leanerLibraries.mjs", "licences.mjs", "webPage.mjs"].map((name) =>
+    ...["build.mjs", "codeCache.mjs", "licences.mjs", "webPage.mjs"].map((name) =>
       join(root, "scripts", name)
     ),
     ...readdirSync(packages, { withFileTypes: true })
