@@ -96,9 +96,7 @@ const build = async () => {
   const packages = join(root, "packages")
   const inputs = [
     installStamp,
-    ...["build.mjs", "codeCache.mjs", "licences.mjs", "webPage.mjs"].map((name) =>
-      join(root, "scripts", name)
-    ),
+    ...["build.mjs", "codeCache.mjs", "licences.mjs", "webPage.mjs"].map((name) => join(root, "scripts", name)),
     ...readdirSync(packages, { withFileTypes: true })
       .filter((entry) => entry.isDirectory())
       .flatMap(({ name }) => ["bin", "src", "package.json"].map((input) => join(packages, name, input)))

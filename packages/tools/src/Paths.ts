@@ -89,7 +89,7 @@ const named = (target: Target): Effect.Effect<Target> =>
  */
 const makeGuarded = Effect.fnUntraced(function*(
   { home, own = [], settings }: OwnFiles & { readonly home?: string | undefined },
-  { secrets, credentials }: Hidden,
+  { credentials }: Hidden,
   realPath: (at: string) => Effect.Effect<string, ToolError>,
   within: (directory: string, at: string) => boolean
 ) {
@@ -101,22 +101,22 @@ const makeGuarded = Effect.fnUntraced(function*(
     const config = settings === undefined ? undefined : yield* resolved(settings)
     const isOurs = (real: string, directory: string) =>
       all.some((each) => within(each, real) && !within(each, directory))
-      || isOfOther(secrets.treeOf(real), directory)
       || (realHome !== undefined && isProtectedInHome(real, directory, realHome))
     const isPersonal = (real: string, directory: string) =>
       config !== undefined && within(config, real) && !within(config, directory)
       && !isForModels(real.slice(config.length + 1))
     return { isOurs, isPersonal }
   }))
-  const isOfOther = (tree: string | undefined, directory: string) => tree !== undefined && !within(tree, directory)
-  return (target: Target, caller: ToolCaller) =>
+  /** `tree` is that of an isolated task, or the workspace, in which the target lies. */
+  return (target: Target, directory: string, tree: string | undefined) =>
     target.place === "spill" || isPlan(target.shown)
       ? Effect.succeed(target)
-      : Effect.zipWith(ours, resolved(caller.directory), ({ isOurs, isPersonal }, directory): Target => {
+      : Effect.map(ours, ({ isOurs, isPersonal }): Target => {
         const credential = credentials.has(target.real, target.place === "inside")
         return {
           ...target,
-          protected: target.protected || credential || isOurs(target.real, directory),
+          protected: target.protected || credential || isOurs(target.real, directory)
+            || (tree !== undefined && !within(tree, directory)),
           personal: isPersonal(target.real, directory),
           ...(credential ? { credential } : {})
         }
@@ -142,12 +142,12 @@ const makeHidden = (options: OwnFiles & { readonly home?: string | undefined }):
 
 /** Keeps files from calls that none may see: by the path where they are, and by that of a link to them. */
 const makeSecrets = (own: OwnFiles, { credentials, secrets }: Hidden, path: Path.Path) => {
-  const refuseSecret = (target: Target, given: string, lexical: string) => {
-    if (target.place === "spill") return Effect.succeed(target)
-    const link = path.join(realOf(path.dirname(lexical)), path.basename(lexical))
-    return isOfProcess(target.real) || secrets.has(target.real) || (link !== target.real && secrets.has(link))
-      ? refuseOwn(given)
-      : Effect.succeed(target)
+  /** Refuses what is secret. Returns the tree of an isolated task, or the workspace, in which the target lies. */
+  const refuseSecret = ({ place, real }: Target, given: string, lexical: string) => {
+    if (place === "spill") return Effect.succeed(undefined)
+    const link = lexical === real ? real : path.join(realOf(path.dirname(lexical)), path.basename(lexical))
+    const { secret, tree } = secrets.look(real)
+    return isOfProcess(real) || secret || (link !== real && secrets.has(link)) ? refuseOwn(given) : Effect.succeed(tree)
   }
   const hiddenIn = (real: string) => {
     const personal = own.settings === undefined ? [] : [realOf(own.settings)].filter((each) => !isIn(real, each))
@@ -213,21 +213,18 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
 
         const posix = (at: string) => path.sep === "/" ? at : at.replaceAll(path.sep, "/")
 
-        const locate = (given: string, caller: ToolCaller): Effect.Effect<Target, ToolError> =>
-          absolute(given, caller).pipe(
-            Effect.flatMap((lexical) =>
-              Effect.flatMap(realPath(lexical), (real) => {
-                // If the real path is below the directory as written, the directory contains no link either.
-                if (within(caller.directory, real)) {
-                  return Effect.succeed(inside(caller.directory, real, lexical, caller))
-                }
-                return Effect.flatMap(realPath(caller.directory), (directory) =>
-                  within(directory, real)
-                    ? Effect.succeed(inside(directory, real, lexical, caller))
-                    : outside(real, lexical, caller))
-              }).pipe(Effect.flatMap((target) => refuseSecret(target, given, lexical)))
-            ),
-            Effect.flatMap((target) => protect(target, caller))
+        const locate = (given: string, lexical: string, real: string, caller: ToolCaller) =>
+          // If the real path is below the directory as written, the directory contains no link either.
+          (within(caller.directory, real) ? Effect.succeed(caller.directory) : realPath(caller.directory)).pipe(
+            Effect.flatMap((directory) =>
+              (within(directory, real)
+                ? Effect.succeed(inside(directory, real, lexical, caller))
+                : outside(real, lexical, caller)).pipe(
+                  Effect.flatMap((target) =>
+                    Effect.flatMap(refuseSecret(target, given, lexical), (tree) => protect(target, directory, tree))
+                  )
+                )
+            )
           )
 
         const inside = (directory: string, real: string, lexical: string, caller: ToolCaller): Target => {
@@ -244,27 +241,43 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
             return { real, shown: posix(real), place, protected: guarded, linked: false }
           })
 
+        /** Where a path leads now. */
+        const follow = (given: string, caller: ToolCaller) =>
+          Effect.flatMap(
+            absolute(given, caller),
+            (lexical) => Effect.map(realPath(lexical), (real) => ({ lexical, real }))
+          )
+
         const decide = (input: object, given: string, caller: ToolCaller) =>
-          Effect.tap(Effect.flatMap(locate(given, caller), named), (target) => {
-            const known = decided.get(input)
-            if (known === undefined) decided.set(input, new Map([[given, target]]))
-            else known.set(given, target)
-          })
+          follow(given, caller).pipe(
+            Effect.flatMap(({ lexical, real }) => locate(given, lexical, real, caller)),
+            Effect.flatMap(named),
+            Effect.tap((target) => {
+              const known = decided.get(input)
+              if (known === undefined) decided.set(input, new Map([[given, target]]))
+              else known.set(given, target)
+            })
+          )
 
         const confirm = (input: object, given: string, caller: ToolCaller) =>
-          Effect.flatMap(locate(given, caller), (target) => {
+          Effect.flatMap(follow(given, caller), ({ lexical, real }) => {
             const known = decided.get(input)?.get(given)
-            // By then, opening the file shows whether it has other names.
-            if (known?.real === target.real) return Effect.succeed({ ...target, linked: known.linked })
-            return known === undefined && target.place !== "outside" ? Effect.succeed(target) : known === undefined
-              ? refuse(
-                "unasked",
-                `${given} leads outside of the working directory, and permission was not asked for since Skein was started anew. Call the tool again.`
-              )
-              : refuse(
-                "moved",
-                `${given} leads to ${target.real} now, and not to where permission was given for. Call the tool again.`
-              )
+            // The decision holds for the place. Opening the file shows whether it has other names by then.
+            if (known?.real === real) return Effect.succeed(known)
+            return Effect.filterOrElse(
+              locate(given, lexical, real, caller),
+              ({ place }) => known === undefined && place !== "outside",
+              () =>
+                known === undefined
+                  ? refuse(
+                    "unasked",
+                    `${given} leads outside of the working directory, and permission was not asked for since Skein was started anew. Call the tool again.`
+                  )
+                  : refuse(
+                    "moved",
+                    `${given} leads to ${real} now, and not to where permission was given for. Call the tool again.`
+                  )
+            )
           })
 
         return { decide, confirm, hides, holds }

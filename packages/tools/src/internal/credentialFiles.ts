@@ -2,7 +2,7 @@
 import * as NodeFs from "node:fs"
 import { basename, delimiter, dirname, isAbsolute, join } from "node:path"
 import { attempt } from "./processes.ts"
-import { realOf } from "./secretFiles.ts"
+import { realOf, stateOf } from "./secretFiles.ts"
 import { isIn } from "./within.ts"
 
 /** Where they are in a home. What lies in a directory counts as well. */
@@ -125,6 +125,10 @@ const identityOf = (path: string): string | undefined => {
   return stat?.isFile() === true && stat.nlink > 1 ? `${stat.dev}:${stat.ino}` : undefined
 }
 
+/** A directory, or the nearest one above it that exists. */
+const existing = (directory: string): string =>
+  NodeFs.existsSync(directory) || directory === dirname(directory) ? directory : existing(dirname(directory))
+
 const filesOf = (place: string): ReadonlyArray<string> => [
   place,
   ...attempt(() => NodeFs.readdirSync(place), []).map((name) => join(place, name))
@@ -141,13 +145,16 @@ export const makeCredentialFiles = (
     ...inVariables.flatMap(([name, path]) => environment[name] === undefined ? [] : [join(environment[name], path)])
   ].filter(isAbsolute)
   const directories = [...new Set(named.map((path) => dirname(path)))]
-  let changed = ""
+  let watched: ReadonlyArray<string> | undefined
+  let state = ""
   let known: ReadonlyArray<string> = []
-  // A program may keep them elsewhere, and link to them. They are looked up again when a directory of theirs changes.
+  // A program may keep them elsewhere, and link to them. They are looked up again when a directory of theirs changes, or the
+  // one in which it would be created.
   const all = () => {
-    const now = directories.map((path) => attempt(() => NodeFs.statSync(path, missing)?.mtimeMs, undefined)).join()
-    if (now !== changed) known = [...new Set(named.flatMap((path) => [path, realOf(path)]))]
-    changed = now
+    if (watched !== undefined && stateOf(watched) === state) return known
+    watched = [...new Set(directories.map(existing))]
+    state = stateOf(watched)
+    known = [...new Set(named.flatMap((path) => [path, realOf(path)]))]
     return known
   }
   const isNamed = (real: string, inside: boolean): boolean =>

@@ -42,14 +42,15 @@ const entryIn = (register: string, name: string): KnownPlace | undefined => {
 const namesIn = (register: string): ReadonlyArray<string> =>
   attempt(() => NodeFs.readdirSync(register), []).filter((name) => /^[\da-f]{16}\.json$/.test(name)).slice(0, most)
 
-/** Reads the register. It is read again when an entry was added or removed. */
+/** Reads the register. It is read again when an entry was added or removed; until then the answer is the same array. */
 export const makeKnownPlaces = (register: string | undefined): () => ReadonlyArray<KnownPlace> => {
-  if (register === undefined) return () => []
+  const none: ReadonlyArray<KnownPlace> = []
+  if (register === undefined) return () => none
   let changed: bigint | undefined
   let known: ReadonlyArray<KnownPlace> = []
   return () => {
     const now = attempt(() => NodeFs.statSync(register, { bigint: true, throwIfNoEntry: false })?.mtimeNs, undefined)
-    if (now === undefined) return []
+    if (now === undefined) return none
     if (now !== changed) {
       known = namesIn(register).flatMap((name) => entryIn(register, name) ?? [])
       changed = now

@@ -1,7 +1,7 @@
 /** Finds the files of Skein's own that no call may see: its database, its tokens, its trust. */
 import * as NodeFs from "node:fs"
 import { basename, dirname, join } from "node:path"
-import { makeKnownPlaces, recordsBeside } from "./knownPlaces.ts"
+import { type KnownPlace, makeKnownPlaces, recordsBeside } from "./knownPlaces.ts"
 import { isOwnForm } from "./ownForms.ts"
 import { attempt } from "./processes.ts"
 import { isIn } from "./within.ts"
@@ -22,8 +22,8 @@ export interface SecretFiles {
   readonly has: (real: string) => boolean
   /** Whether a path is a second name of a secret file. */
   readonly isAlias: (real: string) => boolean
-  /** The tree of an isolated task, or the workspace, in which a path lies. */
-  readonly treeOf: (real: string) => string | undefined
+  /** Whether a path is secret, and otherwise the tree of an isolated task, or the workspace, in which it lies. */
+  readonly look: (real: string) => { readonly secret: boolean; readonly tree?: string }
   /** The known secret files and directories. */
   readonly places: () => ReadonlyArray<string>
   /**
@@ -99,13 +99,43 @@ const below = (kind: Kind, place: string, names: ReadonlyArray<string>): Found =
   return kind === "data" && rooms.includes(first) ? inRoom(join(place, first), rest) : { is: "secret" }
 }
 
-/** Makes it. Places are looked up at each decision: they may be created, linked or mounted at any time. */
+/** The places, by path and by what is there, and what they were found by. */
+interface Places {
+  readonly kinds: ReadonlyMap<string, Kind>
+  readonly identities: ReadonlyMap<string, Kind>
+  /** The directories that hold them. */
+  readonly directories: ReadonlyArray<string>
+  readonly state: string
+  /** What directories outside of all places were, when that was found. */
+  readonly outside: Map<string, string>
+}
+
+/** At most this many directories are known to be outside of all places. */
+const mostOutside = 1_000
+
+/** What directories are, and when something in them was created, removed or renamed. */
+export const stateOf = (directories: ReadonlyArray<string>): string => {
+  let state = ""
+  for (const directory of directories) {
+    const stat = attempt(() => NodeFs.statSync(directory, { throwIfNoEntry: false }), undefined)
+    state += stat === undefined ? ";" : `${stat.dev}:${stat.ino}:${stat.mtimeMs};`
+  }
+  return state
+}
+
+/**
+ * Makes it. Places are resolved when they are first needed, and again when a directory that holds one of them changes: they
+ * may be created, linked or mounted at any time.
+ */
 export const makeSecretFiles = ({ dataDirectory, register, secret = [] }: SecretPlaces): SecretFiles => {
   const known = makeKnownPlaces(register)
   const ofUser = register === undefined ? [] : [register, recordsBeside(register)]
-  const kinds = (): ReadonlyMap<string, Kind> => {
-    const others = known()
-    const data = [...(dataDirectory === undefined ? [] : [dataDirectory]), ...others.map((each) => each.dataDirectory)]
+  const own = dataDirectory === undefined ? [] : [dataDirectory]
+  // The files of other programs are resolved together with these, or when one of them enters or leaves the register.
+  const holding = [...new Set([...own, ...[...own, ...secret, ...ofUser].map((path) => dirname(path))])]
+
+  const resolve = (others: ReadonlyArray<KnownPlace>): ReadonlyMap<string, Kind> => {
+    const data = [...own, ...others.map((each) => each.dataDirectory)]
     const secrets = [...secret, ...ofUser, ...others.flatMap((each) => each.secret)]
     // The parts of a data directory may be links to another disk. If a path is several of these, the last one counts.
     return new Map([
@@ -116,32 +146,62 @@ export const makeSecretFiles = ({ dataDirectory, register, secret = [] }: Secret
     ])
   }
 
-  const find = (real: string): Found | undefined => {
-    const places = kinds()
-    const identities = new Map([...places].flatMap(([path, kind]) => {
+  let found: Places | undefined
+  let resolved: ReadonlyArray<KnownPlace> = []
+  const places = (): Places => {
+    const others = known()
+    if (found !== undefined && others === resolved && stateOf(found.directories) === found.state) return found
+    const before = stateOf(holding)
+    const kinds = resolve(others)
+    // A place that is a link, or lies behind one, is held by a directory elsewhere, too.
+    const held = [...own, ...secret, ...ofUser].map((path) => dirname(realOf(path)))
+    const beyond = [...new Set(held)].filter((directory) => !holding.includes(directory))
+    const identities = new Map([...kinds].flatMap(([path, kind]) => {
       const identity = identityOf(path)
       return identity === undefined ? [] : [[identity, kind] as const]
     }))
-    for (let path = real;; path = dirname(path)) {
-      const kind = places.get(path) ?? identities.get(identityOf(path) ?? "")
-      if (kind !== undefined) return below(kind, path, real.slice(path.length + 1).split("/"))
-      if (path === dirname(path)) return undefined
+    found = {
+      kinds,
+      identities,
+      directories: [...holding, ...beyond],
+      state: before + stateOf(beyond),
+      outside: new Map()
     }
+    resolved = others
+    return found
+  }
+  const kinds = () => places().kinds
+
+  const find = (real: string): Found | undefined => {
+    const { identities, kinds, outside } = places()
+    const parent = dirname(real)
+    for (let path = real;; path = dirname(path)) {
+      const identity = identityOf(path) ?? ""
+      const kind = kinds.get(path) ?? identities.get(identity)
+      if (kind !== undefined) return below(kind, path, real.slice(path.length + 1).split("/"))
+      // A directory is still in the same directories if it is the same one under the same path.
+      if (path === parent && outside.get(path) === identity && identity !== "") return undefined
+      if (path === dirname(path)) break
+    }
+    if (outside.size >= mostOutside) outside.clear()
+    outside.set(parent, identityOf(parent) ?? "")
+    return undefined
   }
 
   const secretPlaces = () => [...kinds()].flatMap(([path, kind]) => kind === "outputs" ? [] : [path])
 
   const isAlias = (real: string): boolean => {
     if (!hasOtherNames(real)) return false
-    const places = [...kinds()]
-    const opened = places.flatMap(([path, kind]) => kind === "outputs" || kind === "room" ? [path] : [])
-    const closed = places.flatMap(([path, kind]) => kind === "data" || kind === "secret" ? [path] : [])
+    const all = [...kinds()]
+    const opened = all.flatMap(([path, kind]) => kind === "outputs" || kind === "room" ? [path] : [])
+    const closed = all.flatMap(([path, kind]) => kind === "data" || kind === "secret" ? [path] : [])
     return identitiesOf(filesIn(closed, opened)).has(identityOf(real) ?? "")
   }
 
-  const has = (real: string): boolean => {
+  const look = (real: string) => {
     const found = find(real)
-    return found === undefined ? isOwnForm(real) || isAlias(real) : found.is === "secret"
+    if (found === undefined) return { secret: isOwnForm(real) || isAlias(real) }
+    return found.is === "tree" ? { secret: false, tree: found.tree } : { secret: found.is === "secret" }
   }
 
   const around = (place: string, directory: string, opened: ReadonlyArray<string>): ReadonlyArray<string> =>
@@ -152,12 +212,9 @@ export const makeSecretFiles = ({ dataDirectory, register, secret = [] }: Secret
     })
 
   return {
-    has,
+    has: (real) => look(real).secret,
+    look,
     isAlias,
-    treeOf: (real) => {
-      const found = find(real)
-      return found?.is === "tree" ? found.tree : undefined
-    },
     places: secretPlaces,
     apart: (directory) => {
       const opened = [...kinds()].flatMap(([path, kind]) => kind === "outputs" ? [path] : [])
