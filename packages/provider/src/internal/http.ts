@@ -3,6 +3,7 @@
  * a key never reaches another host.
  */
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import type { Scope } from "effect/Scope"
 import type { Agent, ClientRequest, IncomingMessage } from "node:http"
 import { NoConnection } from "./errors.ts"
@@ -47,17 +48,18 @@ const idle = 30_000
 /** How much of an error page to read, in bytes. */
 export const errorLimit = 64 * 1024
 
-const open = async (protocol: string): Promise<Transport> => {
-  const { Agent, request } = protocol === "https:" ? await import("node:https") : await import("node:http")
+const open = (protocol: string): Transport => {
+  // `import()` reads every export of node:http, and one of these loads all of undici.
+  const { Agent, request } = process.getBuiltinModule(protocol === "https:" ? "node:https" : "node:http")
   return { agent: new Agent({ keepAlive: true, scheduling: "lifo", timeout: idle }), request }
 }
 
 /** A pool of sockets. */
 export const makeSend: Effect.Effect<Send, never, Scope> = Effect.acquireRelease(
-  Effect.sync(() => new Map<string, Promise<Transport>>()),
+  Effect.sync(() => new Map<string, Transport>()),
   (pool) =>
-    Effect.promise(async () => {
-      for (const { agent } of await Promise.all(pool.values())) agent.destroy()
+    Effect.sync(() => {
+      for (const { agent } of pool.values()) agent.destroy()
     })
 ).pipe(Effect.map((pool) => (call, caller) => {
   let transport = pool.get(call.url.protocol)
@@ -65,18 +67,15 @@ export const makeSend: Effect.Effect<Send, never, Scope> = Effect.acquireRelease
     transport = open(call.url.protocol)
     pool.set(call.url.protocol, transport)
   }
-  let outgoing: ClientRequest | undefined
-  let closed = false
-  const start = async (ready: Promise<Transport>) => {
-    const found = await ready
-    if (!closed) outgoing = begin(found, call, caller)
+  const begun = Either.try({ try: () => begin(transport, call, caller), catch: (error) => error })
+  if (Either.isLeft(begun)) {
+    // For example a key with a line break in it. The caller has nothing to close yet.
+    queueMicrotask(() => caller.failed(begun.left))
+    return { close: () => undefined, closeAfter: () => undefined }
   }
-  start(transport).catch(caller.failed)
-  const close = () => {
-    closed = true
-    outgoing?.destroy()
-  }
-  return { close, closeAfter: (silence) => void outgoing?.setTimeout(silence, close) }
+  const outgoing = begun.right
+  const close = () => void outgoing.destroy()
+  return { close, closeAfter: (silence) => void outgoing.setTimeout(silence, close) }
 }))
 
 const begin = ({ agent, request }: Transport, { body, headers, method, url }: Call, caller: Caller): ClientRequest => {

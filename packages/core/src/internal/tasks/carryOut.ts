@@ -97,7 +97,15 @@ export const carryOut = Effect.fnUntraced(function*(
   const report = (rows: ReadonlyArray<SummaryRow>) =>
     task.row.background ? tellProgress(journal, task, start, rows) : progress?.summary(rows) ?? Effect.void
   const watched = request.background === true || progress !== undefined
-    ? withSummary(live.info.id, report, working)
+    ? withSummary(
+      live.info.id,
+      report,
+      // What the call of a model reports is shown by its part, to whoever watches that grow.
+      (bus) =>
+        request.partID === undefined || task.row.background
+        || bus.hasDeltaListeners({ sessionID: parent.info.id, rootID: parent.info.rootID }),
+      working
+    )
     : working
   const exit = yield* Effect.exit(Effect.interruptible(watched))
   task.giveUp()

@@ -24,10 +24,11 @@ const rowOf = (part: ToolPart): SummaryRow | undefined => {
 const sortRows = (rows: Iterable<SummaryRow>): ReadonlyArray<SummaryRow> =>
   [...rows].toSorted((a, b) => (a.id < b.id ? -1 : 1))
 
-/** Reports the calls of a session as they change, while an effect runs. */
+/** Reports the calls of a session as they change while an effect runs, if somebody watches, and once at its end. */
 export const withSummary = <A, E, R>(
   sessionID: SessionID,
   tell: (rows: ReadonlyArray<SummaryRow>) => Effect.Effect<void>,
+  isWatched: (bus: typeof Bus.Service) => boolean,
   effect: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R | Bus> =>
   Effect.scoped(Effect.gen(function*() {
@@ -52,7 +53,7 @@ export const withSummary = <A, E, R>(
       rows.set(row.id, row)
       isTold = false
       // A subagent that waits for its model has no fiber for this.
-      if (isTelling) return
+      if (isTelling || !isWatched(bus)) return
       isTelling = true
       Runtime.runFork(runtime)(telling, { scope, immediate: false })
     })
