@@ -84,13 +84,10 @@ export const known = {
   circles: [],
   closures: [
     "packages/cli/src/internal/run/live.ts",
-    "packages/config/src/internal/projectTrust.ts",
     "packages/core/src/internal/leases/makeLeases.ts",
     "packages/core/src/internal/permission/broker.ts",
-    "packages/tools/src/internal/bash/readLine.ts",
     "packages/tools/src/internal/sandbox/bwrap.ts",
     "packages/tools/src/internal/claude/claudeHooks.ts",
-    "packages/tools/src/internal/sandbox/guardedPlaces.ts",
     "packages/tools/src/internal/web/markdownWriter.ts"
   ]
 }
