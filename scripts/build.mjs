@@ -16,8 +16,8 @@ const cli = join(root, "packages", "cli")
 /** Native modules and programs: they are looked up in node_modules at run time. */
 const external = ["better-sqlite3", "@vscode/ripgrep", "@parcel/watcher", "msgpackr-extract", "*.node"]
 
-/** @type {esbuild.BuildOptions} */
-const common = {
+/** What all builds of the program share. @type {esbuild.BuildOptions} */
+export const common = {
   absWorkingDir: root,
   entryPoints: { skein: join(cli, "src", "bin.ts") },
   outdir: bundleDir,
@@ -41,6 +41,12 @@ const common = {
   }
 }
 
+/** Dependencies that are still CommonJS call `require` for Node's own modules. */
+export const banner = {
+  js:
+    "import { createRequire as __createRequire } from \"node:module\"; const require = __createRequire(import.meta.url);"
+}
+
 /** Writes the modules and the licences of what they hold, and returns the names of the files. */
 const writeModules = async () => {
   const page = await writePage()
@@ -53,11 +59,7 @@ const writeModules = async () => {
     sourcemap: "linked",
     sourcesContent: false,
     metafile: true,
-    // Dependencies that are still CommonJS call `require` for Node's own modules.
-    banner: {
-      js:
-        "import { createRequire as __createRequire } from \"node:module\"; const require = __createRequire(import.meta.url);"
-    }
+    banner
   })
   const used = Object.values(metafile.outputs).flatMap(({ inputs }) =>
     Object.entries(inputs).flatMap(([file, { bytesInOutput }]) => bytesInOutput > 0 ? [file] : [])

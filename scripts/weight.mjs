@@ -1,6 +1,6 @@
 // @ts-check
 // `npm run weight`: how much there is to read. It counts the source of each package in lines, files and syntax nodes, which
-// no formatting changes, and what stands beside it: scripts, tests, and what else lies in `src`.
+// no formatting changes. It also counts scripts, tests, and the other files in `src`.
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { extname, join } from "node:path"
 import { parseSync } from "oxc-parser"

@@ -146,31 +146,30 @@ export const makeSecretFiles = ({ dataDirectory, register, secret = [] }: Secret
     ])
   }
 
-  let found: Places | undefined
+  let kept: Places | undefined
   let resolved: ReadonlyArray<KnownPlace> = []
   const places = (): Places => {
     const others = known()
-    if (found !== undefined && others === resolved && stateOf(found.directories) === found.state) return found
+    if (kept !== undefined && others === resolved && stateOf(kept.directories) === kept.state) return kept
     const before = stateOf(holding)
-    const kinds = resolve(others)
+    const all = resolve(others)
     // A place that is a link, or lies behind one, is held by a directory elsewhere, too.
     const held = [...own, ...secret, ...ofUser].map((path) => dirname(realOf(path)))
     const beyond = [...new Set(held)].filter((directory) => !holding.includes(directory))
-    const identities = new Map([...kinds].flatMap(([path, kind]) => {
+    const identities = new Map([...all].flatMap(([path, kind]) => {
       const identity = identityOf(path)
       return identity === undefined ? [] : [[identity, kind] as const]
     }))
-    found = {
-      kinds,
+    kept = {
+      kinds: all,
       identities,
       directories: [...holding, ...beyond],
       state: before + stateOf(beyond),
       outside: new Map()
     }
     resolved = others
-    return found
+    return kept
   }
-  const kinds = () => places().kinds
 
   const find = (real: string): Found | undefined => {
     const { identities, kinds, outside } = places()
@@ -188,11 +187,11 @@ export const makeSecretFiles = ({ dataDirectory, register, secret = [] }: Secret
     return undefined
   }
 
-  const secretPlaces = () => [...kinds()].flatMap(([path, kind]) => kind === "outputs" ? [] : [path])
+  const secretPlaces = () => [...places().kinds].flatMap(([path, kind]) => kind === "outputs" ? [] : [path])
 
   const isAlias = (real: string): boolean => {
     if (!hasOtherNames(real)) return false
-    const all = [...kinds()]
+    const all = [...places().kinds]
     const opened = all.flatMap(([path, kind]) => kind === "outputs" || kind === "room" ? [path] : [])
     const closed = all.flatMap(([path, kind]) => kind === "data" || kind === "secret" ? [path] : [])
     return identitiesOf(filesIn(closed, opened)).has(identityOf(real) ?? "")
@@ -217,7 +216,7 @@ export const makeSecretFiles = ({ dataDirectory, register, secret = [] }: Secret
     isAlias,
     places: secretPlaces,
     apart: (directory) => {
-      const opened = [...kinds()].flatMap(([path, kind]) => kind === "outputs" ? [path] : [])
+      const opened = [...places().kinds].flatMap(([path, kind]) => kind === "outputs" ? [path] : [])
       return [
         ...new Set(
           secretPlaces().flatMap((place) => isIn(directory, place) ? around(place, directory, opened) : [place])

@@ -100,7 +100,7 @@ export const carryOut = Effect.fnUntraced(function*(
     ? withSummary(
       live.info.id,
       report,
-      // What the call of a model reports is shown by its part, to whoever watches that grow.
+      // A model's call reports through its part, which only those see who watch parts grow.
       (bus) =>
         request.partID === undefined || task.row.background
         || bus.hasDeltaListeners({ sessionID: parent.info.id, rootID: parent.info.rootID }),
