@@ -1,9 +1,9 @@
 /** The built program in its modes: chosen by a flag, stored with the session, shown, and changed. */
-import { existsSync } from "node:fs"
+import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
-import { sandbox } from "./support/cli.ts"
+import { barePath, sandbox } from "./support/cli.ts"
 import { startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -20,7 +20,11 @@ const writing = async () => {
   const where = sandbox({ llm: llm.url })
   atEnd(llm.close, where.remove)
   const run = (...words: ReadonlyArray<string>) => where.run(["run", "-m", "openai/m", ...words, "go"])
-  return { ...where, llm, prompt: run, has: (name: string) => existsSync(join(where.project, name)) }
+  /** Runs it where there is no bubblewrap. */
+  const bare = { PATH: barePath(), SKEIN_SANDBOX: "" }
+  const without = (words: ReadonlyArray<string>, env = {}) =>
+    where.run(["run", "-m", "openai/m", ...words, "go"], { env: { ...bare, ...env } })
+  return { ...where, llm, bare, prompt: run, without, has: (name: string) => existsSync(join(where.project, name)) }
 }
 
 it("a mode is chosen by a flag, stays with the session, is shown, and can be changed", async () => {
@@ -70,4 +74,43 @@ it("`--auto` is the mode `auto`, and flags that contradict each other are refuse
   ) {
     expect(await prompt(...words), words.join(" ")).toMatchObject({ code: 2, stderr: expect.stringContaining(why) })
   }
+})
+
+const waysOut =
+  /needs the sandbox[^]*bubblewrap[^]*--sandbox off, SKEIN_SANDBOX=off, or "sandbox": "off" in your own config/
+
+it("`auto` needs the sandbox: without one nothing begins, and the two ways out are named", async () => {
+  const { bare, has, home, project, run, without } = await writing()
+  writeFileSync(join(project, "skein.json"), JSON.stringify({ sandbox: "off" }))
+  for (const words of [["--auto"], ["--mode", "auto"], ["--auto", "--sandbox", "auto"]]) {
+    expect(await without(words), words.join(" ")).toMatchObject({ code: 2, stderr: expect.stringMatching(waysOut) })
+  }
+  expect(has("file1")).toBe(false)
+  expect(JSON.parse((await run(["sessions", "--format", "json"])).stdout)).toEqual([])
+
+  expect(await without([])).toMatchObject({ code: 3 })
+  const [{ id }] = JSON.parse((await run(["sessions", "--format", "json"])).stdout)
+  expect(await run(["sessions", "mode", id, "auto"], { env: bare }))
+    .toMatchObject({ code: 2, stderr: expect.stringMatching(waysOut) })
+
+  const off = /^sandbox: off \(.*\), so commands can do whatever you can/m
+  expect(await without(["--auto", "--sandbox", "off"])).toMatchObject({ code: 0, stderr: expect.stringMatching(off) })
+  expect(await without(["--auto"], { SKEIN_SANDBOX: "off" }))
+    .toMatchObject({ code: 0, stderr: expect.stringMatching(off) })
+  expect(await without(["--auto"], { SKEIN_SANDBOX: "none" }))
+    .toMatchObject({ code: 2, stderr: expect.stringContaining("SKEIN_SANDBOX: There is no sandbox none.") })
+
+  // The tree is stored in `auto`. Without that word, it continues in `ask`.
+  expect(await without(["-c"])).toMatchObject({
+    code: 3,
+    stderr: expect.stringMatching(/^mode: ask, instead of auto\. The mode auto asks nothing/m)
+  })
+  expect((await run(["sessions", "--format", "json"])).stdout).toContain("\"mode\": \"ask\"")
+
+  mkdirSync(join(home, "config", "skein"), { recursive: true })
+  writeFileSync(join(home, "config", "skein", "skein.json"), JSON.stringify({ sandbox: "off" }))
+  expect(await without(["--auto"])).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/^sandbox: off \(.*skein\.json:1\), so/m)
+  })
 })

@@ -9,14 +9,12 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
-  symlinkSync,
   writeFileSync
 } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
-import { program, sandbox as world } from "./support/cli.ts"
+import { barePath, program, sandbox as world } from "./support/cli.ts"
 import { startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -40,16 +38,8 @@ const place = async (config: object, lines: ReadonlyArray<string>) => {
   return { ...where, llm, run, doctor }
 }
 
-/** A directory with the programs that Skein needs, and without bubblewrap. */
-const bare = () => {
-  const directory = realpathSync(mkdtempSync(join(tmpdir(), "skein-path-")))
-  atEnd(() => rmSync(directory, { recursive: true }))
-  for (const name of ["bash", "sh", "git", "cat"]) {
-    const path = spawnSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).stdout.trim()
-    symlinkSync(path, join(directory, name))
-  }
-  return { PATH: directory }
-}
+/** Without bubblewrap, and without a word from the user. */
+const bare = () => ({ PATH: barePath(), SKEIN_SANDBOX: "" })
 
 it.skipIf(!works)("an allowed command is confined anyway, if there is bubblewrap", async () => {
   const { home, project, run } = await place({ permission: { bash: { "./build.sh": "allow" } } }, ["./build.sh"])

@@ -1,6 +1,6 @@
 // @ts-check
 // A place for crash runs: a project, a home, a database, and the program, with a log of its output.
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import {
   copyFileSync,
   existsSync,
@@ -18,6 +18,9 @@ import { root } from "../layout.mjs"
 
 /** The program that users start. */
 export const builtProgram = join(root, "packages", "cli", "bin", "skein.js")
+
+/** Without bubblewrap, the mode `auto` needs a word from the user. */
+const unconfined = spawnSync("bwrap", ["--version"]).status === 0 ? {} : { SKEIN_SANDBOX: "off" }
 
 /** The time limit of any step, in milliseconds: a longer one hangs. */
 const patience = 60_000
@@ -98,6 +101,7 @@ export const makeWorld = ({ config, program = builtProgram, url }) => {
   writeFileSync(join(base, "config", "skein", "skein.json"), JSON.stringify(config ?? { permission, sandbox: "off" }))
   const env = {
     PATH: process.env["PATH"] ?? "",
+    ...unconfined,
     HOME: base,
     XDG_DATA_HOME: join(base, "data"),
     XDG_CONFIG_HOME: join(base, "config"),

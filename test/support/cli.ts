@@ -4,10 +4,11 @@
  * `node scripts/release/installed.mjs DIRECTORY` installs the packed one and prints its path.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { atEnd } from "./atEnd.ts"
 
 /** The file that `npx skein` starts. */
 export const program = process.env["SKEIN_CLI"]
@@ -17,6 +18,22 @@ export const program = process.env["SKEIN_CLI"]
 const cache: Readonly<Record<string, string>> = process.env["SKEIN_CLI"] === undefined
   ? {}
   : { XDG_CACHE_HOME: join(dirname(program), "..", ".cache") }
+
+const confines = spawnSync("bwrap", ["--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]).status === 0
+
+/** Without bubblewrap, the mode `auto` needs a word from the user. */
+const unconfined: Readonly<Record<string, string>> = confines ? {} : { SKEIN_SANDBOX: "off" }
+
+/** A PATH with the programs that Skein needs, and without bubblewrap. */
+export const barePath = (): string => {
+  const directory = realpathSync(mkdtempSync(join(tmpdir(), "skein-path-")))
+  atEnd(() => rmSync(directory, { recursive: true }))
+  for (const name of ["bash", "sh", "git", "cat", "tr"]) {
+    const path = spawnSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).stdout.trim()
+    symlinkSync(path, join(directory, name))
+  }
+  return directory
+}
 
 /** The result of a run of the program. */
 export interface Ended {
@@ -89,6 +106,7 @@ export const sandbox = (
     XDG_DATA_HOME: join(home, "data"),
     XDG_CONFIG_HOME: join(home, "config"),
     ...cache,
+    ...unconfined,
     ...(options.llm === undefined ? {} : { OPENAI_BASE_URL: options.llm, OPENAI_API_KEY: "sk-test-0123456789" }),
     ...more
   })

@@ -11,6 +11,7 @@ export type BackendTag =
   | "ContextOverflow"
   | "ForkRefused"
   | "HookRefused"
+  | "ModeRefused"
   | "ModelError"
   | "ModelUnavailable"
   | "OutputInvalid"

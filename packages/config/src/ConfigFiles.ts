@@ -3,9 +3,11 @@ import type * as FileSystem from "@effect/platform/FileSystem"
 import { Config, defaults, type Settings, settle } from "@skein/core/Config"
 import type { ConfigInfo, ProviderConfig } from "@skein/domain/ConfigInfo"
 import * as Arr from "effect/Array"
+import * as Env from "effect/Config"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import { ConfigError, type ConfigIssue } from "./ConfigError.ts"
 import { DataDirs } from "./DataDirs.ts"
 import type { BrokenAgent } from "./internal/agentFiles.ts"
@@ -62,8 +64,8 @@ export interface LoadedConfig {
 }
 
 /**
- * Reads the config for a directory: the user's, then that of each directory from the top of the tree down, then the
- * overrides, each over the previous ones. In one directory skein.json overrides agent files. A file of another tool
+ * Reads the config for a directory: the user's, then that of each directory from the top of the tree down, then
+ * `SKEIN_SANDBOX` and the overrides, each over the previous ones. In one directory skein.json overrides agent files. A file of another tool
  * lifts no denial or question of an earlier file. Fails with all mistakes in Skein's config files at once. A fault in
  * an agent's file disables only that agent, and a file of another tool never causes a failure.
  */
@@ -109,8 +111,7 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
   const issues = [...found.issues, ...contents.flatMap((content) => content.issues)]
   if (Arr.isNonEmptyReadonlyArray(issues)) return yield* ConfigError.of(issues)
 
-  const nothing = record([], { name: "default" })
-  const user = own.map(({ tree }) => tree).reduce(merge, nothing)
+  const user = own.map(({ tree }) => tree).reduce(merge, record([], { name: "default" }))
   const theirs = mergeProject(others.flat())
   const { tree: confined, widenings } = admit(user, theirs)
   const project = widenings.length === 0
@@ -123,10 +124,11 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
         place: { root: found.root, directory: options.directory },
         data: dirs.data
       }))
-  const { overrides } = options
-  const over = overrides === undefined ? nothing : fromInfo(overrides.info, { name: overrides.origin })
   const broken = contents.flatMap((content) => content.broken)
-  const merged = withoutAgents([project.tree, over].reduce(merge, user), new Set(broken.map(({ name }) => name)))
+  const merged = withoutAgents(
+    [project.tree, yield* overridesOf(options)].reduce(merge, user),
+    new Set(broken.map(({ name }) => name))
+  )
   const entries = entriesOf(merged)
   return {
     // Merging validated parts key by key keeps the type.
@@ -146,6 +148,18 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
     files: filesOf(contents),
     serverDirectories: serverDirectories(entries, filesOf(others.flat()), found.root ?? options.directory)
   } satisfies LoadedConfig
+})
+
+/** What counts over all files: the sandbox of the environment, and the overrides. */
+const overridesOf = Effect.fnUntraced(function*({ overrides }: ConfigOptions) {
+  const name = "SKEIN_SANDBOX"
+  const over = overrides === undefined ? record([], { name }) : fromInfo(overrides.info, { name: overrides.origin })
+  const given = yield* Effect.orElseSucceed(Env.option(Env.nonEmptyString(name)), Option.none)
+  if (Option.isNone(given)) return over
+  const sandbox = (["auto", "on", "off"] as const).find((each) => each === given.value)
+  return sandbox === undefined
+    ? yield* ConfigError.of([{ file: name, message: `There is no sandbox ${given.value}. Set it to auto, on or off.` }])
+    : merge(fromInfo({ sandbox }, { name: `--sandbox or ${name}` }), over)
 })
 
 const foreignReaders = {

@@ -6,6 +6,7 @@ import type { Scope } from "effect/Scope"
 import type { Agent } from "./Agent.ts"
 import type { Commands } from "./Commands.ts"
 import type { Config } from "./Config.ts"
+import type { Confinement } from "./Confinement.ts"
 import type { Hooks } from "./Hooks.ts"
 import type { Instructions } from "./Instructions.ts"
 import type { Isolation } from "./Isolation.ts"
@@ -26,6 +27,7 @@ export type ProjectServices =
   | Agent
   | Commands
   | Config
+  | Confinement
   | Hooks
   | Instructions
   | Isolation

@@ -7,6 +7,7 @@ import { Scope } from "effect/Scope"
 import { Agent } from "./Agent.ts"
 import { Commands } from "./Commands.ts"
 import { Config } from "./Config.ts"
+import { Confinement } from "./Confinement.ts"
 import { Hooks } from "./Hooks.ts"
 import { Instructions } from "./Instructions.ts"
 import { makeProjects } from "./internal/project/makeProjects.ts"
@@ -20,7 +21,18 @@ import { Tools } from "./Tool.ts"
 /** How long an unused project stays open, by default. */
 export const idleTimeToLive: Duration.DurationInput = "5 minutes"
 
-const ofProject = Context.pick(Agent, Commands, Config, Hooks, Instructions, Isolation, Provider, Skill, Tools)
+const ofProject = Context.pick(
+  Agent,
+  Commands,
+  Config,
+  Confinement,
+  Hooks,
+  Instructions,
+  Isolation,
+  Provider,
+  Skill,
+  Tools
+)
 
 /** The projects. */
 export class Projects extends Context.Tag("@skein/core/Projects")<Projects, {

@@ -11,6 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
 import type { AgentNotFound } from "./Agent.ts"
+import type { ModeRefused } from "./Confinement.ts"
 import { answerOf as answerOfParts } from "./internal/conversation/makePrompt.ts"
 import { makeSession } from "./internal/session/makeSession.ts"
 import type { ProjectUnavailable } from "./Project.ts"
@@ -61,7 +62,7 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
   /** Makes a root session. */
   readonly create: (
     options: SessionOptions
-  ) => Effect.Effect<SessionInfo, AgentNotFound | BudgetInvalid | ProjectUnavailable | StorageError>
+  ) => Effect.Effect<SessionInfo, AgentNotFound | BudgetInvalid | ModeRefused | ProjectUnavailable | StorageError>
   /** Creates a session below another: same project and directory, one level deeper. */
   readonly createChild: (
     parentID: SessionID,
@@ -165,7 +166,7 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
   readonly setMode: (
     id: SessionID,
     mode: Mode
-  ) => Effect.Effect<SessionInfo, AgentNotFound | ProjectUnavailable | SessionNotFound | StorageError>
+  ) => Effect.Effect<SessionInfo, AgentNotFound | ModeRefused | ProjectUnavailable | SessionNotFound | StorageError>
   readonly rename: (id: SessionID, title: string) => Effect.Effect<void, SessionNotFound | StorageError>
   /** Stops and deletes a session with everything below it; its usage stays counted above it. */
   readonly remove: (id: SessionID) => Effect.Effect<void, SessionNotFound | StorageError>

@@ -12,6 +12,7 @@ import { Bus } from "./Bus.ts"
 import { Command, type CommandSource } from "./Command.ts"
 import { Commands } from "./Commands.ts"
 import { Config } from "./Config.ts"
+import { Confinement } from "./Confinement.ts"
 import { Governor } from "./Governor.ts"
 import { Hooks } from "./Hooks.ts"
 import { Instructions } from "./Instructions.ts"
@@ -48,6 +49,8 @@ export interface ProjectOptions {
   readonly toolSource?: Effect.Effect<ToolSource, never, unknown>
   /** Where isolated tasks work. By default such tasks are refused. */
   readonly isolation?: Layer.Layer<Isolation>
+  /** What confines commands: it decides whether trees may work in the mode `auto`. By default they may. */
+  readonly confinement?: Layer.Layer<Confinement>
   /** Settings, or a layer that can find them. */
   readonly config?: ConfigInfo | Layer.Layer<Config, unknown, unknown>
   /** The agents; by default the built-in ones. */
@@ -171,6 +174,7 @@ const projectOver = (options: SettledProject) =>
       options.provider,
       options.hooks ?? Hooks.layerNoop,
       options.isolation ?? Isolation.layerNone,
+      options.confinement ?? Confinement.layerNoop,
       options.instructions ?? Instructions.layerNone,
       options.agents ?? Agent.layer(builtins),
       options.skills === undefined ? Skill.layerNone : Skill.layer(options.skills),

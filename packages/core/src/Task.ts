@@ -104,6 +104,7 @@ const refused = ({ agent }: TaskOptions, reason: string, message: string) =>
 const refusals = {
   AgentNotFound: "unknown_agent",
   BudgetInvalid: "budget",
+  ModeRefused: "project",
   ProjectUnavailable: "project",
   StorageError: "storage"
 } as const

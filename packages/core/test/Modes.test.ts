@@ -3,6 +3,8 @@
  * questions.
  */
 import { describe, expect, it } from "@effect/vitest"
+import { Command } from "@skein/core/Command"
+import { Confinement, ModeRefused } from "@skein/core/Confinement"
 import { Session } from "@skein/core/Session"
 import type { PermissionAsk } from "@skein/core/Tool"
 import type { Mode } from "@skein/domain/Mode"
@@ -11,6 +13,7 @@ import { tasks } from "@skein/testing/ScriptedProvider"
 import { tool } from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
 import { begin, results, touch, touching, waiting, with_ } from "./support/asking.ts"
 import { callsMade, resultOf } from "./support/tree.ts"
@@ -94,6 +97,49 @@ describe("an edit", () => {
       const [child] = yield* Effect.flatMap(Session, (session) => session.children(id))
       expect(yield* results(child!.id)).toEqual(["touched deep"])
     }).pipe(with_({ build: [tasks({ worker: "deep" }), "Done."], worker: [touching("deep"), "Done."] })))
+})
+
+describe("where nothing confines commands", () => {
+  /** The services of a test in a place whose sandbox comes and goes. */
+  const place = (holds: { now: boolean }) =>
+    with_({ build: [touching("a"), "Done."] }, {
+      asks: "nobody",
+      confinement: Layer.succeed(Confinement, {
+        auto: Effect.suspend(() => holds.now ? Effect.void : new ModeRefused({ message: "Install a sandbox." }))
+      })
+    })
+
+  it.scoped("no tree begins in `auto`, and none is taken there; other modes are free", () =>
+    Effect.gen(function*() {
+      const session = yield* Session
+      expect(yield* Effect.flip(create("auto"))).toMatchObject({ _tag: "ModeRefused", message: "Install a sandbox." })
+      const { id } = yield* create("edits")
+      expect(yield* Effect.flip(session.setMode(id, "auto"))).toMatchObject({ _tag: "ModeRefused" })
+      expect((yield* session.get(id)).mode).toBe("edits")
+    }).pipe(place({ now: false })))
+
+  it.scoped("a tree that is stored in `auto` continues in `ask`", () => {
+    const holds = { now: true }
+    return Effect.gen(function*() {
+      const session = yield* Session
+      const { id } = yield* create("auto")
+      holds.now = false
+      yield* Session.prompt(id, "go")
+      expect(yield* results(id)).toEqual(asked)
+      expect((yield* session.get(id)).mode).toBe("ask")
+    }).pipe(place(holds))
+  })
+
+  it.scoped("a shell command in a prompt from a template asks, too", () => {
+    const holds = { now: true }
+    return Effect.gen(function*() {
+      const session = yield* Session
+      const { id } = yield* create("auto")
+      holds.now = false
+      yield* Effect.either(Effect.flatMap(Command, (command) => command.expand(id, { name: "init", arguments: "" })))
+      expect((yield* session.get(id)).mode).toBe("ask")
+    }).pipe(place(holds))
+  })
 })
 
 describe("a change of the mode", () => {

@@ -1,5 +1,6 @@
 /** Proves that a client chooses how much a tree may do without a question, and that the choice is shown and kept. */
 import { describe, expect, it } from "@effect/vitest"
+import { Confinement, ModeRefused } from "@skein/core/Confinement"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { Mode } from "@skein/domain/Mode"
 import * as Scripted from "@skein/testing/ScriptedProvider"
@@ -54,6 +55,18 @@ describe("the mode of a session", () => {
       expect((yield* told("auto")).properties.info).toMatchObject({ agent: "coordinator" })
       for (const body of [{}, { mode: "all" }, { mode: null }]) expect((yield* patch(id, body)).status).toBe(400)
     }).pipe(Effect.scoped, provide))
+
+  it.live("is not `auto` where nothing confines commands: the answer says why, and nothing changes", () =>
+    Effect.gen(function*() {
+      const refused = { status: 422, text: expect.stringContaining("Install a sandbox.") }
+      expect(yield* post("/v1/sessions", { directory, mode: "auto" })).toMatchObject(refused)
+      const api = yield* client
+      const { id } = yield* api.sessions.create({ headers: {}, payload: { directory } })
+      expect(yield* patch(id, { mode: "auto", title: "Named" })).toMatchObject(refused)
+      expect(yield* api.sessions.get({ path: { id } })).toMatchObject({ mode: "ask" })
+    }).pipe(Effect.provide(serving({}, {
+      confinement: Layer.succeed(Confinement, { auto: new ModeRefused({ message: "Install a sandbox." }) })
+    }))))
 
   it.live("holds for the next server on the same storage: `auto` goes on without a question", () => {
     const asking = SkeinTest.tool("change", () => Effect.succeed("changed"), {

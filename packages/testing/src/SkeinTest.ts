@@ -1,6 +1,7 @@
 /** The composition root of tests: all of Skein in memory, with scripted models. */
 import { Agent } from "@skein/core/Agent"
 import type { CommandSource } from "@skein/core/Command"
+import type { Confinement } from "@skein/core/Confinement"
 import { type Hook, Hooks } from "@skein/core/Hooks"
 import type { Instructions } from "@skein/core/Instructions"
 import type { Owner } from "@skein/core/Owner"
@@ -31,6 +32,8 @@ export interface SkeinTestOptions {
   readonly toolSource?: ToolSource | Effect.Effect<ToolSource, never, Question | Scope.Scope>
   readonly config?: ConfigInfo
   readonly hooks?: ReadonlyArray<Hook>
+  /** What confines commands; by default the mode `auto` is never refused. */
+  readonly confinement?: Layer.Layer<Confinement>
   /** How to answer permission questions; by default `nobody`, which denies them. */
   readonly asks?: PermissionOptions["asks"]
   /** Where to find more commands; nowhere by default. */
@@ -57,6 +60,7 @@ export const layer = (
     provider: isMade(scripts) ? scripts.layer : Scripted.layer(scripts),
     agents: Agent.layerWith(options.agents ?? [], fromConfig(options.rules ?? {})),
     tools: Effect.succeed(options.tools ?? []),
+    ...(options.confinement === undefined ? {} : { confinement: options.confinement }),
     ...(options.toolSource === undefined ? {} : { toolSource: sourceOf(options.toolSource) }),
     permission: { asks: options.asks ?? "nobody" },
     config: options.config ?? {},

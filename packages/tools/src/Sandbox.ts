@@ -25,6 +25,8 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
   readonly confine: (place: SandboxPlace) => Effect.Effect<ReadonlyArray<string>, SandboxError, Scope.Scope>
   /** How commands are confined here; `undefined` if they are not. */
   readonly limits: Effect.Effect<SandboxLimits | undefined>
+  /** Why commands run unconfined although nobody has switched that off; undefined if they do not. */
+  readonly fault: Effect.Effect<string | undefined>
   /**
    * Ends when a command uses too much of the machine, with a sentence that says what. `pid` is the started process. Of an
    * unconfined one, only the processes are counted.
@@ -42,6 +44,7 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
   static readonly layerNoop: Layer.Layer<Sandbox> = Layer.succeed(Sandbox, {
     confine: () => Effect.succeed([]),
     limits: Effect.succeed(undefined),
+    fault: Effect.succeed(undefined),
     watch: watchCrowd(undefined)
   })
 
@@ -53,14 +56,16 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
     Layer.scoped(
       Sandbox,
       Effect.gen(function*() {
-        const [cached, forget] = yield* Effect.cachedInvalidateWithTTL(
-          Effect.tapBoth(yield* bubblewrap(options), {
-            onFailure: (error) => error.isTemporary === true ? Effect.void : tell(options, error),
-            onSuccess: () => Effect.map(loadSaid, (said) => said.forget(options.dataDirectory))
-          }),
-          Duration.infinity
-        )
-        const bwrap = Effect.tapError(cached, ({ isTemporary }) => isTemporary === true ? forget : Effect.void)
+        const [cached, forget] = yield* Effect.cachedInvalidateWithTTL(yield* bubblewrap(options), Duration.infinity)
+        const found = Effect.tapError(cached, ({ isTemporary }) => isTemporary === true ? forget : Effect.void)
+        const said = yield* Effect.once(Effect.matchEffect(cached, {
+          onFailure: (error) => tell(options, error),
+          onSuccess: () => Effect.map(loadSaid, (last) => last.forget(options.dataDirectory))
+        }))
+        const bwrap = Effect.tapBoth(found, {
+          onFailure: ({ isTemporary }) => isTemporary === true ? Effect.void : said,
+          onSuccess: () => said
+        })
         return {
           confine: (place) =>
             Effect.matchEffect(bwrap, {
@@ -68,6 +73,11 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
               onFailure: (error) => error.isTemporary === true ? Effect.fail(error) : Effect.succeed([])
             }),
           limits: Effect.match(bwrap, { onSuccess: ({ limits }) => limits, onFailure: () => undefined }),
+          // What was lacking for a moment lets no command run unconfined.
+          fault: Effect.match(found, {
+            onSuccess: () => undefined,
+            onFailure: ({ isTemporary, message }) => isTemporary === true ? undefined : message
+          }),
           watch: (pid) =>
             Effect.matchEffect(bwrap, {
               onSuccess: ({ watch }) => watch(pid),
@@ -83,7 +93,11 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
       Sandbox,
       Effect.map(
         Effect.flatten(bubblewrap(options)),
-        ({ limits, ...bwrap }) => ({ ...bwrap, limits: Effect.succeed(limits) })
+        ({ limits, ...bwrap }) => ({
+          ...bwrap,
+          limits: Effect.succeed(limits),
+          fault: Effect.succeed(undefined)
+        })
       )
     )
 }

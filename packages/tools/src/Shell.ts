@@ -26,6 +26,8 @@ export class Shell extends Context.Tag("@skein/tools/Shell")<Shell, {
   readonly run: (command: ShellCommand) => Effect.Effect<ShellEnd, ShellError>
   /** How the sandbox confines commands, if there is one. Only then can they be kept from changing files. */
   readonly limits: Effect.Effect<SandboxLimits | undefined>
+  /** Why commands run unconfined although nobody has switched that off; undefined if they do not. */
+  readonly fault: Effect.Effect<string | undefined>
 }>() {
   /**
    * Runs bash, or sh if there is no bash. Commands get the variables that a shell needs and those in `pass`, but never
@@ -52,6 +54,7 @@ export class Shell extends Context.Tag("@skein/tools/Shell")<Shell, {
         const loaded = Effect.promise(() => import("./internal/shell/runShell.ts"))
         return {
           limits: place.sandbox.limits,
+          fault: place.sandbox.fault,
           run: (command) =>
             Effect.flatMap(loaded, ({ runShell }) => runShell(place, command)).pipe(
               Effect.mapError(({ reason }) =>

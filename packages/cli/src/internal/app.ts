@@ -9,8 +9,8 @@ import { type ConfigVersion, follow } from "@skein/config/ConfigWatch"
 import { DataDirs } from "@skein/config/DataDirs"
 import * as InstructionFiles from "@skein/config/InstructionFiles"
 import { Agent, builtins } from "@skein/core/Agent"
-import { Answerer } from "@skein/core/Answerer"
 import { Config } from "@skein/core/Config"
+import { Confinement, ModeRefused } from "@skein/core/Confinement"
 import { type Hook, Hooks } from "@skein/core/Hooks"
 import { Isolation } from "@skein/core/Isolation"
 import type { Owner } from "@skein/core/Owner"
@@ -33,9 +33,11 @@ import * as GitWorkspaces from "@skein/tools/GitWorkspaces"
 import * as NodeOwner from "@skein/tools/NodeOwner"
 import { Processes } from "@skein/tools/Processes"
 import { Sandbox } from "@skein/tools/Sandbox"
+import { Shell } from "@skein/tools/Shell"
 import * as ShellHooks from "@skein/tools/ShellHooks"
 import * as Worktrees from "@skein/tools/Worktrees"
 import { escapeLine } from "@skein/tui/Escape"
+import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
@@ -139,6 +141,22 @@ export const settle = Effect.fnUntraced(
   }
 )
 
+/** Runs with the sandbox that the command line chooses, as if `SKEIN_SANDBOX` did. */
+export const withSandbox = (chosen: string | undefined) => <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  chosen === undefined ? effect : Effect.configProviderWith((variables) =>
+    Effect.withConfigProvider(
+      effect,
+      ConfigProvider.orElse(ConfigProvider.fromMap(new Map([["SKEIN_SANDBOX", chosen]])), () => variables)
+    )
+  )
+
+/** Refuses to choose a sandbox for commands that run on a server. */
+export const refuseSandbox = (chosen: string | undefined, url: string) =>
+  chosen === undefined ? Effect.void : new UsageError({
+    message:
+      `--sandbox: the server at ${url} has settings of its own. Leave that out, or work without the server: --attach=off.`
+  })
+
 /** Config and agents, ready to use. */
 export type Settled = Effect.Effect.Success<ReturnType<typeof settle>>
 
@@ -163,6 +181,30 @@ const skillsOf = Effect.map(
     )
 )
 
+/** Trees work in `auto` where commands are confined, or where the user has switched that off. */
+const confinement = Effect.map(Shell, ({ fault }) =>
+  Layer.succeed(Confinement, {
+    auto: Effect.flatMap(fault, (why) => why === undefined ? Effect.void : noAuto(why))
+  }))
+
+const noAuto = (why: string) =>
+  new ModeRefused({
+    message:
+      `The mode auto asks nothing, so it needs the sandbox. ${why} Or switch the sandbox off yourself, with --sandbox off, SKEIN_SANDBOX=off, or "sandbox": "off" in your own config: then commands can do whatever you can.`
+  })
+
+/** Fails if no tree may work in `auto` with this config, for a program that has not composed its services yet. */
+export const checkAuto = ({ settings }: Settled) =>
+  settings.sandbox === "off" ? Effect.void : Effect.flatMap(environment, Sandbox.trial).pipe(
+    Effect.mapError(({ message }) => noAuto(`There is no sandbox for commands: ${message}.`))
+  )
+
+/** Says of a tree in `auto` that nothing confines its commands. */
+export const autoNote = ({ origins, settings }: Settled): string | undefined =>
+  settings.sandbox === "off"
+    ? `sandbox: off (${origins["sandbox"]}), so commands can do whatever you can, and nothing is asked`
+    : undefined
+
 /**
  * What a project gets from this config. `heard` may add hooks to those of the config; `tell` shows the user what hooks
  * say.
@@ -183,14 +225,13 @@ const projectOptions = Effect.fnUntraced(function*(
       onFailure: () => false,
       onSuccess: Option.exists((root) => modeOf(root) === "auto")
     })
-  const hooks = Effect.flatMap(Answerer, (answerer) =>
-    ShellHooks.hooks({
-      environment: variables,
-      directory,
-      processes,
-      auto: (rootID) => answerer.of(rootID) === "auto" ? Effect.succeed(true) : isAuto(rootID),
-      ...(tell === undefined ? {} : { tell: (line: string) => Effect.sync(() => tell(line)) })
-    }))
+  const hooks = ShellHooks.hooks({
+    environment: variables,
+    directory,
+    processes,
+    auto: isAuto,
+    ...(tell === undefined ? {} : { tell: (line: string) => Effect.sync(() => tell(line)) })
+  })
   return {
     provider: providers,
     tools: BuiltinTools.tools,
@@ -201,6 +242,7 @@ const projectOptions = Effect.fnUntraced(function*(
       budget: settings.mcp_budget
     }),
     isolation: Layer.succeed(Isolation, yield* Isolation),
+    confinement: yield* confinement,
     config: Layer.succeed(Config, { settings, origins }),
     agents: Agent.layer(agents, permission, broken),
     commands: yield* commandsOf({ settings, origins, whyNot: yield* providerCheck }),

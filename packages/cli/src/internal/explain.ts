@@ -26,6 +26,7 @@ const usage = new Set([
   "CommandInvalid",
   "SessionNotFound",
   "ModelUnavailable",
+  "ModeRefused",
   "PermissionNotFound",
   "PromptInvalid",
   "BudgetInvalid",

@@ -219,7 +219,10 @@ export const admit = (
     if (granted !== undefined) {
       return counts(path, node, `a project's file can only restrict what you grant (${granted})`)
     }
-    if (loosens(path, node, user)) return counts(path, node, "a project's file may not loosen the sandbox")
+    if (loosens(path, node, user)) {
+      // Nothing that a project says switches the sandbox off.
+      return counts(path, node, "a project's file may not loosen the sandbox", path[0] !== "sandbox")
+    }
     return !asksForMore(path, node, user) ||
       counts(path, node, "a project's file may not request additional model requests")
   }

@@ -59,10 +59,10 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
     Effect.gen(function*() {
       const less = yield* loadFiles({ [file]: { sandbox: "off", sandbox_network: true } })
       expect([less.settings.sandbox, less.settings.sandbox_network]).toEqual([undefined, undefined])
-      const reason = "is ignored: a project's file may not loosen the sandbox; it may be trusted"
+      const reason = "is ignored: a project's file may not loosen the sandbox"
       expect(less.warnings.map((warning) => formatIssue(less.root, warning))).toEqual([
         `${file}:2 sandbox ${reason}`,
-        `${file}:3 sandbox_network ${reason}`
+        `${file}:3 sandbox_network ${reason}; it may be trusted`
       ])
       const kept = yield* loadFiles({ [userFile]: { sandbox: "on" }, [file]: { sandbox: "auto" } })
       expect(kept.settings.sandbox).toBe("on")

@@ -41,7 +41,7 @@ const subagents = [
 /** The services of a test program. */
 export const with_ = (
   script: Readonly<Record<string, Script>>,
-  options: Pick<SkeinTestOptions, "asks" | "rules" | "hooks" | "storage" | "tools"> = {}
+  options: Pick<SkeinTestOptions, "asks" | "confinement" | "rules" | "hooks" | "storage" | "tools"> = {}
 ) => Effect.provide(layer(make(script), { tools: [touch], agents: subagents, asks: "person", ...options }))
 
 /** The results of its calls that the model reads. */

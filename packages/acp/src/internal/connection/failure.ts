@@ -27,6 +27,7 @@ const invalid = new Set([
   "AgentNotFound",
   "CommandInvalid",
   "CommandNotFound",
+  "ModeRefused",
   "ModelUnavailable",
   "PromptInvalid",
   "ProjectUnavailable"

@@ -39,6 +39,7 @@ const tags: ReadonlySet<string> = new Set<BackendTag>([
   "ContextOverflow",
   "ForkRefused",
   "HookRefused",
+  "ModeRefused",
   "ModelError",
   "ModelUnavailable",
   "OutputInvalid",

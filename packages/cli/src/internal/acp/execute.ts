@@ -10,7 +10,7 @@ import type { CommandError, Input } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio, type Streams } from "../../Stdio.ts"
 import type { Stop } from "../../Stop.ts"
-import { manyServices, platform, storage } from "../app.ts"
+import { manyServices, platform, refuseSandbox, storage, withSandbox } from "../app.ts"
 import { backendOf, findServer } from "../attach/attach.ts"
 import { EditorServers } from "../mcp/EditorServers.ts"
 import { checkDirectory, isSameDirectory, projectOf } from "../place.ts"
@@ -50,11 +50,14 @@ const outputOf = (stdio: Streams): WritableStream<Uint8Array> => {
 }
 
 /** The sessions: those of the server that holds the database, else of this process. */
-const backendFor = ({ attach, db }: Input<typeof acpFlags>["flags"]) =>
+const backendFor = ({ attach, db, sandbox }: Input<typeof acpFlags>["flags"]) =>
   Effect.gen(function*() {
     const stdio = yield* Stdio
     const found = yield* findServer({ attach, db }, stdio.err)
-    if (found !== undefined) stdio.err(`server: ${found.server.url} (its environment, config and trust apply)`)
+    if (found !== undefined) {
+      yield* refuseSandbox(sandbox, found.server.url)
+      stdio.err(`server: ${found.server.url} (its environment, config and trust apply)`)
+    }
     const editors: typeof EditorServers.Service = new Map()
     const files: Editors = new Map()
     const layer: Layer.Layer<Backend, CommandError> = found === undefined
@@ -98,4 +101,4 @@ export const executeAcp = (
       backend.layer
     )
     return ExitCode.done
-  })).pipe(Effect.provide(platform({ database: flags.db })))
+  })).pipe(Effect.provide(platform({ database: flags.db })), withSandbox(flags.sandbox))

@@ -8,6 +8,7 @@ export const acpFlags = {
   model: promptFlags.model,
   mode: promptFlags.mode,
   auto: promptFlags.auto,
+  sandbox: promptFlags.sandbox,
   attach: promptFlags.attach,
   db: promptFlags.db,
   verbose: promptFlags.verbose,

@@ -8,7 +8,7 @@ import type { CommandError } from "../../CommandSpec.ts"
 import { Stdio } from "../../Stdio.ts"
 import { Stop } from "../../Stop.ts"
 import { UsageError } from "../../UsageError.ts"
-import { platform, storage } from "../app.ts"
+import { platform, storage, withSandbox } from "../app.ts"
 import { findServer } from "../attach/attach.ts"
 import { sameWay } from "../attach/sameWay.ts"
 import { errorLine, explain, showCause } from "../explain.ts"
@@ -31,7 +31,7 @@ import {
 import { type Shown, shownAs } from "./shownAs.ts"
 
 /** The flags that only a run in its own process can apply. */
-const ownFlags = ["concurrency", "max-tasks", "max-steps"] as const
+const ownFlags = ["concurrency", "max-tasks", "max-steps", "sandbox"] as const
 
 /** The server to work through; undefined to work in this process. */
 const serverFor = Effect.fnUntraced(function*({ flags }: RunInput, { presenter }: Shown) {
@@ -39,7 +39,7 @@ const serverFor = Effect.fnUntraced(function*({ flags }: RunInput, { presenter }
   if (found === undefined) return undefined
   const own = ownFlags.filter((name) => flags[name] !== undefined).map((name) => `--${name}`).join(", ")
   if (own === "") return found
-  const why = `${own}: the server at ${found.server.url} has limits of its own`
+  const why = `${own}: the server at ${found.server.url} has settings of its own`
   if (flags.attach !== undefined && flags.attach !== "auto") {
     return yield* new UsageError({ message: `${why}. Leave that out, or run without the server: --attach=off.` })
   }
@@ -109,7 +109,9 @@ export const executeRun = (
     }
     return yield* Effect.uninterruptibleMask((restore) =>
       Effect.gen(function*() {
-        const exit = yield* Effect.exit(restore(work(input, silence, shown, progress)))
+        const exit = yield* Effect.exit(
+          restore(withSandbox(flags.sandbox)(work(input, silence, shown, progress)))
+        )
         const result = withLeftOut(yield* concluded(exit, progress), progress.leftOut.count)
         shown.presenter.end(result)
         yield* failpoint("ack_sent")

@@ -34,6 +34,12 @@ export const promptFlags = {
     description: "How much it may do without asking; see `skein sessions mode --help`"
   },
   auto: { type: "switch", description: "The same as --mode auto; what is denied stays denied" },
+  sandbox: {
+    type: "choice",
+    choices: ["auto", "on", "off"],
+    isOptional: true,
+    description: "Whether shell commands run in the sandbox; over SKEIN_SANDBOX and the config"
+  },
   concurrency: { type: "count", description: "The maximum number of subagents that work at once" },
   "max-tasks": { type: "count", description: "The maximum number of tasks in the turn, at all levels together" },
   "max-steps": { type: "count", description: "The maximum number of steps before the agent must conclude" },

@@ -2,13 +2,16 @@
 import * as LocalBackend from "@skein/backend/LocalBackend"
 import { formatIssue } from "@skein/config/ConfigError"
 import { summarise } from "@skein/config/Notes"
+import { Confinement } from "@skein/core/Confinement"
 import type { Hook } from "@skein/core/Hooks"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import { limitsOf, services, settle } from "../app.ts"
+import { autoNote, limitsOf, services, settle } from "../app.ts"
 import { projectOf } from "../place.ts"
 import { hideConfigured } from "../Redaction.ts"
 import { telemetry } from "../telemetry/telemetry.ts"
@@ -47,8 +50,8 @@ export const runHere = (input: RunInput, silence: Silence, shown: Shown, progres
     const { line, loud } = summarise(settled.warnings, true)
     for (const said of [...loud.map(formatIssue), ...(line === undefined ? [] : [line])]) shown.presenter.note(said)
     const root = flags.agent ?? agentIn(typed, target.session, settled.settings.default_agent)
-    progress.isAuto = (typed ?? (yield* storedMode(target.session, lookup))) === "auto"
-    const asks = progress.isAuto ? "auto" : shown.canAsk ? "person" : "nobody"
+    const stored = yield* storedMode(target.session, lookup)
+    progress.isAuto = (typed ?? stored) === "auto"
     yield* hideConfigured(settled.settings)
     const watched = yield* telemetry(settled.settings.telemetry, shown.presenter.note)
     const heard = flags.verbose
@@ -60,14 +63,30 @@ export const runHere = (input: RunInput, silence: Silence, shown: Shown, progres
     const context = yield* Layer.build(
       Layer.provideMerge(
         LocalBackend.layer({ projectOf }),
-        services(settled, bounded(settled.agents, root, flags["max-steps"]), asks, heard, shown.presenter.note)
+        services(
+          settled,
+          bounded(settled.agents, root, flags["max-steps"]),
+          shown.canAsk ? "person" : "nobody",
+          heard,
+          shown.presenter.note
+        )
       )
     )
+    const said = progress.isAuto ? autoNote(settled) : undefined
+    if (said !== undefined) shown.presenter.note(said)
+    const allowed = typed === undefined && progress.isAuto
+      ? yield* Effect.either(Context.get(context, Confinement).auto)
+      : Either.void
+    if (Either.isLeft(allowed)) {
+      progress.isAuto = false
+      shown.presenter.note(`mode: ask, instead of auto. ${allowed.left.message}`)
+    }
+    const mode = Either.isLeft(allowed) ? "ask" : typed
     const ground: Ground = {
       modelNote: (usual) => Effect.provide(defaultNote(usual), context),
       beside: yield* Effect.provide(forgetting, context)
     }
     return yield* watched(
-      Effect.provide(prompted(input, { target, typed }, ground, Fiber.join(reading), shown, progress), context)
+      Effect.provide(prompted(input, { target, typed: mode }, ground, Fiber.join(reading), shown, progress), context)
     )
   })

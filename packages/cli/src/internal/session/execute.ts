@@ -4,7 +4,7 @@ import * as Layer from "effect/Layer"
 import type { CommandError } from "../../CommandSpec.ts"
 import { Stdio } from "../../Stdio.ts"
 import type { Stop } from "../../Stop.ts"
-import { platform, storage } from "../app.ts"
+import { platform, refuseSandbox, storage, withSandbox } from "../app.ts"
 import { findServer } from "../attach/attach.ts"
 import { typedMode } from "../run/mode.ts"
 import { readModel } from "../run/models.ts"
@@ -18,6 +18,7 @@ const open = (opening: Opening) =>
     const notes: Array<string> = []
     const found = yield* findServer(opening.input.flags, (line) => notes.push(line))
     if (found !== undefined) {
+      yield* refuseSandbox(opening.input.flags.sandbox, found.server.url)
       const { openAttached } = yield* Effect.promise(() => import("./attached.ts"))
       return yield* openAttached(opening, found)
     }
@@ -36,5 +37,8 @@ export const executeSession = (input: SessionInput): Effect.Effect<number, Comma
     const mode = yield* typedMode(flags)
     const model = yield* readModel(flags.model)
     const seat = yield* seatOf(stdio, flags.plain || (yield* variable("TERM")) === "dumb")
-    return yield* Effect.provide(open({ input, mode, model, seat }), platform({ database: flags.db }))
+    return yield* open({ input, mode, model, seat }).pipe(
+      Effect.provide(platform({ database: flags.db })),
+      withSandbox(flags.sandbox)
+    )
   }))

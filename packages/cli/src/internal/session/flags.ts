@@ -9,6 +9,7 @@ export const sessionFlags = {
   dir: promptFlags.dir,
   mode: promptFlags.mode,
   auto: promptFlags.auto,
+  sandbox: promptFlags.sandbox,
   db: promptFlags.db,
   attach: promptFlags.attach,
   verbose: promptFlags.verbose,

@@ -6,7 +6,7 @@ import * as Trust from "@skein/config/Trust"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { ExitCode } from "../../ExitCode.ts"
-import { manyServices, settle } from "../app.ts"
+import { autoNote, checkAuto, manyServices, settle } from "../app.ts"
 import { projectOf } from "../place.ts"
 import { findTarget, inStorage } from "../run/target.ts"
 import { type Opening, openOver } from "./ground.ts"
@@ -45,10 +45,16 @@ export const openHere = Effect.fnUntraced(function*(opening: Opening, notes: Rea
   const target = yield* findTarget({ ...flags, fork: false }, yield* inStorage)
   if (!(yield* askTrust(target.directory, seat))) return ExitCode.done
   // The limits of the process are those of the directory that it begins in.
-  const { settings, warnings } = yield* settle(target.directory)
+  const settled = yield* settle(target.directory)
+  const { settings, warnings } = settled
+  if (opening.mode === "auto") yield* checkAuto(settled)
+  const said = opening.mode === "auto" ? autoNote(settled) : undefined
   const backend = yield* Layer.build(Layer.provide(LocalBackend.layer({ projectOf }), manyServices("person", settings)))
   yield* Effect.forkScoped(
     Effect.flatMap(Effect.promise(() => import("../prune/daily.ts")), ({ forgetDaily }) => forgetDaily)
   )
-  return yield* Effect.provide(openOver(opening, target, [...notes, ...notesOf(warnings)]), backend)
+  return yield* Effect.provide(
+    openOver(opening, target, [...notes, ...notesOf(warnings), ...(said === undefined ? [] : [said])]),
+    backend
+  )
 })

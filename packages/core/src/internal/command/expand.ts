@@ -7,6 +7,7 @@ import type { CommandInfo, CommandRequest, Expanded } from "../../CommandInfo.ts
 import { positional } from "../../ShellLine.ts"
 import { Tools } from "../../Tool.ts"
 import { type Acting, actingAs, type Live } from "../live/Live.ts"
+import { leaveAuto } from "../live/mode.ts"
 import { concrete } from "../model/candidates.ts"
 import { attach, endsAll } from "./attach.ts"
 import { callTool, type UserCall } from "./callTool.ts"
@@ -111,6 +112,7 @@ export const expand = Effect.fnUntraced(function*(live: Live, command: CommandIn
     })
   }
   // The calling agent gathers what the prompt of a subagent contains.
+  yield* leaveAuto(live)
   const acting = isSubtask ? live : actingAs(live, agent.name)
   const raw = rawOf(request)
   const { highest, pieces } = completed(command.template, raw)

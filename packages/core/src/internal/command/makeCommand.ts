@@ -8,6 +8,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type { CommandRequest } from "../../CommandInfo.ts"
 import { Commands } from "../../Commands.ts"
+import type { Journal } from "../../Journal.ts"
 import type { Leases } from "../../Leases.ts"
 import type { Permission } from "../../Permission.ts"
 import type { ProjectServices } from "../../Project.ts"
@@ -27,7 +28,7 @@ import { withBuiltins } from "./builtins.ts"
 import { expand, rawOf } from "./expand.ts"
 import { find } from "./find.ts"
 
-type Needs = Ids | Leases | Permission | SessionTable | Spill
+type Needs = Ids | Journal | Leases | Permission | SessionTable | Spill
 
 /** Makes the service. */
 export const makeCommand = Effect.gen(function*() {

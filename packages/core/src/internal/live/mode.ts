@@ -1,6 +1,12 @@
-/** Decides the agent for a mode: in the mode `plan`, the agent `plan` works. */
+/** Decides the agent for a mode, and which mode holds where a tree is taken up. In the mode `plan`, the agent `plan` works. */
 import { type Mode, modeOf, planAgent } from "@skein/domain/Mode"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import { Confinement } from "../../Confinement.ts"
+import { Journal } from "../../Journal.ts"
+import type { Live } from "./Live.ts"
 
 type Patch = Partial<Pick<SessionInfo, "agent" | "agentBefore" | "mode">>
 
@@ -26,3 +32,21 @@ export const startIn = (agent: string, mode: Mode | undefined): Patch & Pick<Ses
   if (mode !== "plan") return mode === undefined ? { agent } : { agent, mode }
   return agent === planAgent ? { agent, mode } : { agent: planAgent, mode, agentBefore: agent }
 }
+
+/**
+ * Takes a tree out of `auto` if nothing confines its commands here: the mode was chosen on another machine, or while
+ * there was a sandbox. Runs with the services of its project, before the tree does anything.
+ */
+export const leaveAuto = Effect.fnUntraced(function*(live: Live) {
+  const root = live.parent?.root ?? live
+  if (modeOf(root.info) !== "auto") return
+  const allowed = yield* Effect.either((yield* Confinement).auto)
+  if (Either.isRight(allowed) || modeOf(root.info) !== "auto") return
+  const journal = yield* Journal
+  yield* journal.commit([root.record.change(yield* Clock.currentTimeMillis, { mode: "ask" })])
+  yield* Effect.annotateLogs(
+    Effect.logWarning(`The session ${root.info.id} continues in the mode ask. ${allowed.left.message}`),
+    "notice",
+    true
+  )
+})

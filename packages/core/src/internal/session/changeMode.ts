@@ -5,6 +5,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
 import { Config } from "../../Config.ts"
+import { Confinement } from "../../Confinement.ts"
 import { Journal } from "../../Journal.ts"
 import { Permission } from "../../Permission.ts"
 import type { Live } from "../live/Live.ts"
@@ -16,8 +17,9 @@ import { bindTree } from "./bindTree.ts"
 /** The delay, because a person who cycles through the modes with a key passes modes that would answer a question. */
 const delay = "2 seconds"
 
-/** The changes of the root; fails before any of them if the agent does not exist. */
+/** The changes of the root; fails before any of them if the agent does not exist or the mode is refused. */
 const patchOf = Effect.fnUntraced(function*(root: Live, mode: Mode) {
+  if (mode === "auto") yield* (yield* Confinement).auto
   const { settings } = yield* Config
   const patch = switchMode(root.info, mode, settings.default_agent)
   const agents = yield* Agent

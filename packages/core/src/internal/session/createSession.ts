@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
 import { needsNoDirectory } from "../../Anywhere.ts"
 import { Config } from "../../Config.ts"
+import { Confinement } from "../../Confinement.ts"
 import { Journal } from "../../Journal.ts"
 import type { Entry } from "../../JournalEntry.ts"
 import { Leases } from "../../Leases.ts"
@@ -26,6 +27,7 @@ const agentOf = (name: string) => Effect.flatMap(Agent, (agents) => agents.get(n
 /** A project's settings for a new session. */
 const startOf = Effect.fnUntraced(function*(options: SessionOptions) {
   const { settings } = yield* Config
+  if (options.mode === "auto") yield* (yield* Confinement).auto
   if (options.mode === "plan") yield* agentOf(planAgent)
   const agent = yield* agentOf(options.agent ?? settings.default_agent)
   const { directory, permission = [] } = options

@@ -21,6 +21,7 @@ import { checkPlace } from "../live/checkPlace.ts"
 import { failedToStore, isGone } from "../live/endings.ts"
 import type { LiveMessage } from "../live/History.ts"
 import type { Live } from "../live/Live.ts"
+import { leaveAuto } from "../live/mode.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 import { setStatus } from "../live/setStatus.ts"
 import { sessionAttributes, usageAttributes } from "../live/spanAttributes.ts"
@@ -139,6 +140,7 @@ export const runTurn = Effect.fnUntraced(
     const { hasOpenTurn } = live
     const resumes = hasOpenTurn && !live.assignment.isConcluding
     const messages = yield* table.history(live)
+    yield* leaveAuto(live)
     if (!resumes && (hasOpenTurn || !known)) yield* closeTurn(live)
     const before = live.info.usage.subtree
     live.tasks.beginTurn()

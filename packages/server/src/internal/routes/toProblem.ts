@@ -3,6 +3,7 @@ import { problem } from "@skein/api/Problem"
 import type { AgentNotFound } from "@skein/core/Agent"
 import type { ArchiveInvalid } from "@skein/core/ArchiveError"
 import type { ExpandError } from "@skein/core/Command"
+import type { ModeRefused } from "@skein/core/Confinement"
 import type { PermissionNotFound } from "@skein/core/PermissionError"
 import type { ProjectUnavailable } from "@skein/core/Project"
 import type { TurnFailed } from "@skein/core/PromptedTurn"
@@ -19,6 +20,7 @@ export type ServiceError =
   | AgentNotFound
   | ArchiveInvalid
   | HostRefused
+  | ModeRefused
   | CompactError
   | ExpandError
   | ForkRefused
@@ -105,6 +107,7 @@ const toProblem = (error: ServiceError) => {
       return problem(422, error._tag, error.message, error.fault === undefined ? {} : { reason: "broken" })
     case "BudgetInvalid":
     case "CommandInvalid":
+    case "ModeRefused":
     case "PromptInvalid":
     case "OutputInvalid":
       return problem(422, error._tag, error.message)
