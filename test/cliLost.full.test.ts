@@ -1,5 +1,16 @@
 /** The built program when it loses its session to another process, or its database. */
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync
+} from "node:fs"
 import { dirname, join } from "node:path"
 import { describe, expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
@@ -55,6 +66,15 @@ describe("a database that disappears during a run", () => {
       renameSync(file, `${file}.old`)
       writeFileSync(file, "")
     }],
+    ["is emptied", (file) => truncateSync(file)],
+    ["loses its end", (file) => truncateSync(file, Math.floor(statSync(file).size / 8192) * 4096)],
+    ["loses its log", (file) => rmSync(`${file}-wal`)],
+    ["loses the end of its log", (file) => truncateSync(`${file}-wal`, 4_096)],
+    ["has its beginning overwritten", (file) => {
+      const descriptor = openSync(file, "r+")
+      writeSync(descriptor, "no database", 0)
+      closeSync(descriptor)
+    }],
     ["loses its directory", (file) => rmSync(dirname(file), { recursive: true })],
     ["is moved with its directory", (file) => {
       renameSync(dirname(file), `${dirname(file)}.old`)
@@ -70,7 +90,7 @@ describe("a database that disappears during a run", () => {
     release()
     const { code, stderr, stdout } = await running.ended
     expect({ code, stdout }).toEqual({ code: 1, stdout: "the answer\n" })
-    expect(stderr).toMatch(/skein\.db was removed or replaced/)
+    expect(stderr).toMatch(/skein\.db was removed, replaced or cut off/)
     expect(stderr).not.toContain("sessions resume")
   })
 
@@ -101,7 +121,7 @@ describe("a database that disappears during a run", () => {
     expect(await running.ended).toMatchObject({
       code: 1,
       stdout: "written\n",
-      stderr: expect.stringMatching(/removed or replaced/)
+      stderr: expect.stringMatching(/removed, replaced or cut off/)
     })
   })
 
@@ -119,7 +139,7 @@ describe("a database that disappears during a run", () => {
     release()
     const { code, stderr, stdout } = await running.ended
     expect({ code, stdout }).toEqual({ code: 1, stdout: "the answer\n" })
-    expect(stderr).toMatch(/^skein: \S+skein\.db was removed or replaced/m)
+    expect(stderr).toMatch(/^skein: \S+skein\.db was removed, replaced or cut off/m)
     expect(llm.requests).toHaveLength(1)
     expect(existsSync(join(place.project, "new.txt"))).toBe(false)
   })

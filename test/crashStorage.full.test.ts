@@ -48,6 +48,53 @@ describe("a locked database", () => {
   })
 })
 
+const canInject =
+  spawnSync("strace", ["-f", "-qq", "-o", "/dev/null", "-e", "inject=fdatasync:error=EIO", "true"]).status === 0
+
+describe.skipIf(!canInject)("a disk that fails to flush (needs strace)", () => {
+  /** Each call fails in the one thread that flushes, from one to another. */
+  const failing = async (calls: string) => {
+    const llm = await startLlm((request) => {
+      const isChild = JSON.stringify(request.messages.filter(({ role }) => role === "user")).includes("count the files")
+      const done = request.messages.filter(({ role }) => role === "tool").length
+      if (isChild) {
+        return done < 3
+          ? { calls: [{ tool: "bash", args: { command: `echo ${done} >> effects.log` } }] }
+          : "three"
+      }
+      return done === 0
+        ? {
+          calls: [{ tool: "task", args: { description: "count", prompt: "count the files", subagent_type: "general" } }]
+        }
+        : "done"
+    })
+    const place = sandbox({
+      llm: llm.url,
+      through: ["strace", "-f", "-qq", "-o", "/dev/null", "-e", `inject=fdatasync:error=EIO:when=${calls}`]
+    })
+    atEnd(llm.close, place.remove)
+    const ended = await place.run([...run, "--format", "quiet", "go"], { env: { UV_THREADPOOL_SIZE: "1" } })
+    const runs = within(place.database, (db) => db.prepare("SELECT state, data FROM run").all())
+    return { ended, place, runs }
+  }
+
+  it("for a moment is waited for: the task completes, and its commands run once", async () => {
+    const { ended, place, runs } = await failing("8..14")
+    expect(ended).toMatchObject({ code: 0, stdout: "done\n" })
+    expect(JSON.parse(String(runs[0]?.["data"]))).toMatchObject({ outcome: { status: "completed", text: "three" } })
+    expect(readFileSync(join(place.project, "effects.log"), "utf8")).toBe("0\n1\n2\n")
+    expect(integrity(place.database)).toEqual(["ok"])
+  })
+
+  it("for longer than half a minute interrupts the run, and is no outcome of the task", async () => {
+    const { ended, runs } = await failing("12+")
+    expect(ended.code).toBe(1)
+    expect(ended.stderr).toMatch(/could not be read or written for 30 seconds/)
+    expect(runs).toHaveLength(1)
+    expect(runs[0]?.["state"]).not.toBe("settled")
+  })
+})
+
 const mountpoint = mkdtempSync(join(tmpdir(), "skein-full-"))
 const mounts = spawnSync("mount", ["-t", "tmpfs", "-o", "size=20m", "none", mountpoint]).status === 0
 if (mounts) spawnSync("umount", [mountpoint])

@@ -70,6 +70,11 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
    * not waited for. The tree is released soon unless you use it.
    */
   readonly claim: (rootID: SessionID) => Effect.Effect<boolean, StorageError>
+  /**
+   * Ends what runs of a held tree here, as after a crash, because its storage failed: nothing of it may be stored as an end. Does
+   * nothing if no other process has access to the storage.
+   */
+  readonly abandon: (rootID: SessionID, error: StorageError) => Effect.Effect<void>
   /** Why work in a tree that is not held has ended here: the storage is away, or another process holds the tree. */
   readonly failure: (rootID: SessionID) => StorageError
   /** Whether commands of an earlier holder may still run in a held tree: it did not release the tree, and is out of reach. */

@@ -27,6 +27,13 @@ export class StorageError extends Schema.TaggedError<StorageError>()("StorageErr
 export const isOutage = ({ reason }: StorageError): boolean =>
   reason === "busy" || reason === "full" || reason === "readonly"
 
+/**
+ * Whether the storage is to blame, for now or for good, and not the change that it refused or the row that it read. This is no
+ * outcome of an agent: the work stops here, and continues from its last stored step. If the database is gone, there is none.
+ */
+export const isFault = (error: StorageError): boolean =>
+  isOutage(error) || error.reason === "corrupt" || error.reason === "other"
+
 /** Nothing of a session is stored from its removal on. */
 export const storedTooLate = (id: string): StorageError =>
   new StorageError({

@@ -136,4 +136,18 @@ describe("a process whose storage is away", () => {
       }
     }
   })
+
+  it.each(["damaged", "odd", "damaged reads"] as const)(
+    "and %s, stops what it does, and nothing of it is an outcome",
+    (what) => {
+      for (let from = 0; from < 4_000; from += 270) {
+        const { acted, calls, outcomes, told } = run(what, from, 1_000, from)
+        const at = `from ${from}`
+        expect(outcomes, at).toEqual(["completed", "completed", "completed"].slice(0, outcomes.length))
+        expect(told, at).toEqual([outcomes.length, 0])
+        expect(new Set(acted).size, `${at}: an effect was doubled`).toBe(acted.length)
+        expect(calls.join("\n"), at).not.toMatch(/stopped|caller|damaged|no such table/)
+      }
+    }
+  )
 })

@@ -4,19 +4,19 @@ import type { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import { existsSync, type Stats, statSync } from "node:fs"
+import { existsSync, statSync } from "node:fs"
 import { resolve } from "node:path"
 import { migrations } from "./internal/migrations.ts"
 import { noteOpen } from "./internal/openFiles.ts"
 import { connect, execute, sqlite } from "./internal/sqliteConnection.ts"
 import { copyToRead } from "./internal/sqliteCopy.ts"
 import { create } from "./internal/sqliteCreate.ts"
-import { fileError } from "./internal/sqliteError.ts"
 import { checkSchema, fileSystem, inspect } from "./internal/sqliteFile.ts"
 import { makeFlush } from "./internal/sqliteFlush.ts"
 import { migrate, schemaOf } from "./internal/sqliteMigrate.ts"
+import { makeWhole } from "./internal/sqliteWhole.ts"
 import { makeSqlStorage } from "./internal/sqlStorage.ts"
-import { retryBusy } from "./internal/writer.ts"
+import { retryBusy, retryOutage } from "./internal/writer.ts"
 
 /** Where the database is. */
 export interface Options {
@@ -47,25 +47,13 @@ const open = Effect.fnUntraced(function*(file: string) {
   // A file system without shared memory has no log: there each COMMIT waits for the disk.
   const hasLog = mode?.["journal_mode"] === "wal"
   yield* run(`PRAGMA synchronous = ${hasLog ? "NORMAL" : "FULL"}`)
-  const flush = hasLog ? yield* makeFlush(file) : Effect.void
-  const othersVersion = Effect.map(run("PRAGMA data_version"), ([row]) => row?.["data_version"])
-  return { connection, flush, dialect: sqlite(file), othersVersion }
-})
-
-/** Fails if the file at this path is no longer the one that was opened. */
-const isStill = (file: string, opened: Stats): Effect.Effect<void, StorageError> => {
-  const gone = (detail: string) => fileError("check", "gone", file, detail)
-  return Effect.flatMap(
-    Effect.try({
-      try: () => statSync(file, { throwIfNoEntry: false }),
-      catch: (cause) => gone(cause instanceof Error ? cause.message : String(cause))
-    }),
-    (found) => {
-      if (found === undefined) return gone("it is not there")
-      return found.ino === opened.ino && found.dev === opened.dev ? Effect.void : gone("another file is in its place")
-    }
+  const durability = hasLog ? yield* makeFlush(connection, file) : { flush: Effect.void }
+  const othersVersion = Effect.map(
+    retryOutage(execute(connection, file, "PRAGMA data_version", [], "mail")),
+    ([row]) => row?.["data_version"]
   )
-}
+  return { connection, dialect: sqlite(file), hasLog, othersVersion, ...durability }
+})
 
 /** Creates the file if it is missing. */
 const ready = (file: string): Effect.Effect<string, StorageError> =>
@@ -93,6 +81,7 @@ export const layer = ({ access = "write", filename }: Options): Layer.Layer<Sess
       if (found !== file) return yield* makeSqlStorage(yield* open(found))
       const opened = yield* fileSystem(file, () => statSync(file))
       yield* noteOpen(opened)
-      return yield* makeSqlStorage({ ...yield* open(file), intact: isStill(file, opened) })
+      const database = yield* open(file)
+      return yield* makeSqlStorage({ ...database, intact: yield* makeWhole(file, opened, database.hasLog) })
     })
   )

@@ -7,8 +7,11 @@ import * as Layer from "effect/Layer"
 
 type Storage = Context.Tag.Service<SessionStorage>
 
-/** What does not work: all of it, or commits alone, as with a full disk. Renewals are commits. */
-export type Broken = "all" | "commits"
+/**
+ * What does not work: all of it, or commits alone, as with a full disk. Renewals are commits. Of what is `damaged` or `odd`,
+ * commits or reads fail at once.
+ */
+export type Broken = "all" | "commits" | "damaged" | "odd" | "damaged reads"
 
 /** How long a request waits (ms). */
 const patience = 30_000
@@ -18,8 +21,15 @@ const pace = 100
 
 const errors = {
   all: new StorageError({ operation: "commit", reason: "busy", message: "The database could not be reached." }),
-  commits: new StorageError({ operation: "commit", reason: "full", message: "There is no space left." })
+  commits: new StorageError({ operation: "commit", reason: "full", message: "There is no space left." }),
+  damaged: new StorageError({ operation: "commit", reason: "corrupt", message: "A page is damaged." }),
+  odd: new StorageError({ operation: "commit", reason: "other", message: "There is no such table." }),
+  "damaged reads": new StorageError({ operation: "read", reason: "corrupt", message: "A page is damaged." })
 }
+
+/** Which requests fail. */
+const fails = (broken: Broken, isCommit: boolean): boolean =>
+  broken === "all" || isCommit === (broken !== "damaged reads")
 
 /** Makes it, over the rows of another. */
 export const makeOutages = (inner: Storage) => {
@@ -30,8 +40,9 @@ export const makeOutages = (inner: Storage) => {
     waited = 0
   ): Effect.Effect<A, StorageError> =>
     Effect.suspend(() => {
-      if (broken === undefined || (broken === "commits" && !isCommit)) return request
-      if (waited >= patience) return errors[broken]
+      if (broken === undefined || !fails(broken, isCommit)) return request
+      const waits = broken === "all" || broken === "commits"
+      if (!waits || waited >= patience) return errors[broken]
       return Effect.zipRight(Effect.sleep(pace), asked(isCommit, request, waited + pace))
     })
   const reading = Object.fromEntries(

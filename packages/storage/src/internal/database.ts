@@ -26,4 +26,6 @@ export interface Database {
   readonly intact?: Effect.Effect<void, StorageError>
   /** Makes commits durable. */
   readonly flush: Effect.Effect<void, StorageError>
+  /** Writes the latest commits anew before the next flush: after one that failed, the system may take them for written. */
+  readonly rewrite?: Effect.Effect<void, StorageError>
 }

@@ -51,24 +51,30 @@ export const isLost = (cause: unknown): boolean => {
 }
 
 /** The server lacks something for a while, such as memory, or its disk fails: the prefix of an SQLSTATE. */
-const lacking = ["53000", "53200", "58000", "58030"]
+const lacking = ["53", "58"]
 
 const isLacking = (cause: unknown): boolean => lacking.some((each) => codeOf(cause).startsWith(each))
 
 /**
- * The prefix of an SQLSTATE, and its meaning. What passes by itself is `busy` or `full`, together with lost connections: it is
- * tried again for half a minute, and nothing else is (see `retryOutage`).
+ * The prefix of an SQLSTATE, and its meaning; the first that fits counts. What may pass by itself is `busy`, `full` or
+ * `readonly`, together with lost connections: it is tried again for half a minute, and nothing else is (see `retryOutage`).
  */
 const meanings: ReadonlyArray<readonly [code: string, reason: Reason]> = [
   ["23", "constraint"],
+  // A value that no text of this database can hold, or that is larger than it allows.
+  ["22", "constraint"],
+  ["54", "constraint"],
+  ["53100", "full"],
   ...lacking.map((code) => [code, "busy"] as const),
-  ["40001", "busy"],
-  ["40P01", "busy"],
-  ["55P03", "busy"],
+  ["40", "busy"],
+  ["55", "busy"],
   // An earlier interrupted read may cause this too.
   ["57014", "busy"],
-  ["53100", "full"],
+  // It was the primary server until now: another one is on its way.
   ["25006", "readonly"],
+  // An earlier statement, or a pool of connections, left the connection in another state.
+  ["25", "busy"],
+  ["26", "busy"],
   ["42501", "readonly"],
   ["XX001", "corrupt"],
   ["XX002", "corrupt"]

@@ -48,15 +48,20 @@ const makeKnownSets = () => {
 }
 
 /**
- * Checks with each renewal of a lease, every few seconds, that the database still exists: a commit would not notice. If
- * it is gone, nothing more is stored, so that nobody continues long on lost data.
+ * Checks with each renewal of a lease, every few seconds, that the database is still there, and whole: a commit would not
+ * notice. If it is not, nothing more is stored, so that nobody continues long on lost data.
  */
 const checkedAtRenewal = (
   commit: (writes: ReadonlyArray<Write>, onStored?: () => void) => Effect.Effect<Places, StorageError>,
   intact: Effect.Effect<void, StorageError>
 ) => {
   let gone: StorageError | undefined
-  const check = Effect.tapError(intact, (error) => Effect.sync(() => void (gone = error)))
+  const check = Effect.catchAll(intact, (error) => {
+    // What is in the way for a moment is in the way of the renewal as well, which says so.
+    if (error.reason !== "gone") return Effect.void
+    gone = error
+    return error
+  })
   return (writes: ReadonlyArray<Write>, onStored?: () => void): Effect.Effect<Places, StorageError> =>
     Effect.suspend(() => {
       if (gone !== undefined) return gone
@@ -67,7 +72,7 @@ const checkedAtRenewal = (
 
 /** The port over a database. */
 export const makeSqlStorage = (
-  { connection, dialect, flush, intact, othersVersion, renew, transactions }: Database
+  { connection, dialect, flush, intact, othersVersion, renew, rewrite = Effect.void, transactions }: Database
 ): Effect.Effect<Context.Tag.Service<SessionStorage>, never, Scope.Scope> =>
   Effect.gen(function*() {
     const lock = yield* makeReadWriteLock
@@ -76,6 +81,7 @@ export const makeSqlStorage = (
       flush,
       lock,
       plan: makePlan(dialect),
+      rewrite,
       transaction: makeTransaction(within, dialect)
     })
     const mail = othersVersion === undefined
@@ -96,7 +102,7 @@ export const makeSqlStorage = (
       })
     return {
       ...(mail === undefined ? {} : { mail }),
-      ...(intact === undefined ? {} : { intact }),
+      ...(intact === undefined ? {} : { intact: retryOutage(intact) }),
       ...makeQueries(read, snapshot, together, dialect),
       prune: makePrune(connection, dialect, lock, read),
       commit: intact === undefined ? store : checkedAtRenewal(store, intact)

@@ -44,11 +44,12 @@ export const connect = (file: string): Effect.Effect<Connection, StorageError, S
     )
   )
 
-/** Runs a statement while a file is opened or created. */
+/** Runs a statement, by default while a file is opened or created. */
 export const execute = (
   connection: Connection,
   file: string,
   sql: string,
-  params: ReadonlyArray<Value> = []
+  params: ReadonlyArray<Value> = [],
+  operation = "open"
 ): Effect.Effect<ReadonlyArray<Readonly<Record<string, unknown>>>, StorageError> =>
-  Effect.mapError(connection.execute(sql, params, undefined), (error) => sqlite(file).explain("open", error))
+  Effect.mapError(connection.execute(sql, params, undefined), (error) => sqlite(file).explain(operation, error))

@@ -12,13 +12,16 @@ export const codeOf = (cause: unknown): string =>
 const detailOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
 
 /**
- * The prefix of a SQLite code, or a code of Node, and its meaning. What passes by itself is `busy` or `full`: it is tried again
- * for half a minute, and nothing else is (see `retryOutage`).
+ * The prefix of a SQLite code, or a code of Node, and its meaning; the first that fits counts. What may pass by itself is
+ * `busy`, `full` or `readonly`: in an open database it is tried again for half a minute, and nothing else is (see `retryOutage`).
  */
 const meanings: ReadonlyArray<readonly [code: string, reason: Reason]> = [
   ["SQLITE_BUSY", "busy"],
   ["SQLITE_LOCKED", "busy"],
   ["SQLITE_PROTOCOL", "busy"],
+  ["SQLITE_IOERR_CORRUPTFS", "corrupt"],
+  ["SQLITE_IOERR_DATA", "corrupt"],
+  ["SQLITE_READONLY_DBMOVED", "gone"],
   ["SQLITE_FULL", "full"],
   ["SQLITE_READONLY", "readonly"],
   ["SQLITE_CORRUPT", "corrupt"],
@@ -26,6 +29,8 @@ const meanings: ReadonlyArray<readonly [code: string, reason: Reason]> = [
   ["SQLITE_CANTOPEN", "unreadable"],
   ["SQLITE_PERM", "unreadable"],
   ["SQLITE_CONSTRAINT", "constraint"],
+  ["SQLITE_TOOBIG", "constraint"],
+  ["SQLITE_MISMATCH", "constraint"],
   ["ENOSPC", "full"],
   ["EDQUOT", "full"],
   ["EROFS", "readonly"],
@@ -36,16 +41,18 @@ const meanings: ReadonlyArray<readonly [code: string, reason: Reason]> = [
   ["ENAMETOOLONG", "unreadable"]
 ]
 
-/** What SQLite says if the disk, or the network below it, did not do what it should: this may pass. */
-const ioFailed = "disk I/O error"
+/** The codes of a statement that fits no table, or of a fault in SQLite. Nothing of this passes by itself. */
+const faults = /^SQLITE_(ERROR|INTERNAL|MISUSE|SCHEMA|RANGE|NOTFOUND|NOLFS|FORMAT|EMPTY)/
+
+const isLock = (detail: string): boolean => /locked|locking protocol|being written/.test(detail)
 
 /** How to fix each reason; `other` is everything else. */
 const sentence = (reason: Reason, file: string, detail: string): string => {
   switch (reason) {
     case "busy":
-      return detail === ioFailed
-        ? `${file} could not be read or written for 30 seconds (${detail}). Check its disk, then try again: what was stored before is safe.`
-        : `${file} was locked by another process for 30 seconds. End the process that holds it ("fuser ${file}" names it), then try again.`
+      return isLock(detail)
+        ? `${file} was locked by another process for 30 seconds. End the process that holds it ("fuser ${file}" names it), then try again.`
+        : `${file} could not be read or written for 30 seconds (${detail}). Check its disk, then try again: what was stored before is safe.`
     case "full":
       return `There is no space left for ${file} (${detail}). Free some space, then try again: what was stored before is safe.`
     case "readonly":
@@ -61,7 +68,7 @@ const sentence = (reason: Reason, file: string, detail: string): string => {
     case "constraint":
       return `The change was refused: something in it is stored already, or belongs to something that is not stored (${detail}).`
     case "gone":
-      return `${file} was removed or replaced while it was in use (${detail}). What this process stored is lost with it: leave the file in its place until the work has ended.`
+      return `${file} was removed, replaced or cut off while it was in use (${detail}). What was stored in it is lost, or parts of it. Put a backup in its place, or move what is left away, and begin anew: nothing but Skein may change ${file}, ${file}-wal and ${file}-shm while it is in use.`
     case "held":
     case "other":
       return `${file} cannot be used (${detail}).`
@@ -93,13 +100,15 @@ export const explainCause = (
   }
   const code = codeOf(cause)
   if (code === "") return Option.none()
-  // While it is opened, a file that cannot be read is reported at once.
-  const reason = code === "EACCES" || code === "EPERM"
+  const known = code === "EACCES" || code === "EPERM"
     ? denied
-    : code.startsWith("SQLITE_IOERR") && operation !== "open"
-    ? "busy"
-    : meanings.find(([prefix]) => code.startsWith(prefix))?.[1]
-  return Option.some(
-    fileError(operation, reason ?? "other", file, code.startsWith("SQLITE_IOERR") ? ioFailed : detailOf(cause))
-  )
+    : meanings.find(([prefix]) => code.startsWith(prefix))?.[1] ?? "other"
+  // While it is opened, a file that cannot be read is reported at once. Later, its disk, the network below it, or a limit of
+  // the process may be in the way for a moment.
+  const passes = operation !== "open" && (known === "unreadable" || known === "other") && !faults.test(code)
+  return Option.some(fileError(operation, passes ? "busy" : known, file, detailOf(cause)))
 }
+
+/** Explains whatever went wrong with an open file. */
+export const failed = (operation: string, file: string) => (cause: unknown): StorageError =>
+  Option.getOrElse(explainCause(operation, file, cause), () => fileError(operation, "other", file, String(cause)))

@@ -1,7 +1,7 @@
 /** Owns all writing: commits wait in a queue, and one fiber stores whatever waits in one transaction. */
 import type { Places } from "@skein/core/LoggedEvent"
 import { elapsed } from "@skein/core/MonotonicClock"
-import { StorageError } from "@skein/core/StorageError"
+import { isOutage, StorageError } from "@skein/core/StorageError"
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -71,10 +71,10 @@ const retryWhile = (isPassing: (error: StorageError) => boolean) =>
 export const retryBusy = retryWhile(({ reason }) => reason === "busy")
 
 /**
- * The same for work in an open database, which also waits for space: somebody frees some, or PostgreSQL recycles its log. One
- * that cannot even be opened is reported at once.
+ * The same for work in an open database, which also waits for space and for the right to write: somebody frees some, or mounts
+ * the disk again. One that cannot even be opened is reported at once.
  */
-export const retryOutage = retryWhile(({ reason }) => reason === "busy" || reason === "full")
+export const retryOutage = retryWhile(isOutage)
 
 /** When the first of them was requested: what waited behind commits that failed does not wait as long once more. */
 const oldest = (group: ReadonlyArray<Waiting>): number =>
@@ -105,7 +105,7 @@ const closed = () =>
 const noJson = (cause: unknown) =>
   new StorageError({
     operation: "commit",
-    reason: "other",
+    reason: "constraint",
     message: `A value has no JSON and cannot be stored (${
       String(cause)
     }). Keep functions, big integers and cycles out of it.`
@@ -148,12 +148,14 @@ const transactions = ({ plan, transaction, lock }: {
 }
 
 /** Starts the writer. When its scope closes, queued commits are still stored, and later ones are refused. */
-export const makeWriter = ({ flush, plan, transaction, lock }: {
+export const makeWriter = ({ flush, plan, rewrite, transaction, lock }: {
   readonly plan: Plan
   readonly transaction: Transaction
   readonly lock: ReadWriteLock
   /** Makes commits durable; the next group gathers meanwhile. */
   readonly flush: Effect.Effect<void, StorageError>
+  /** Writes anew what a failed flush may have dropped. */
+  readonly rewrite: Effect.Effect<void, StorageError>
 }): Effect.Effect<Commit, never, Scope.Scope> =>
   Effect.gen(function*() {
     const clock = yield* Effect.clock
@@ -178,8 +180,11 @@ export const makeWriter = ({ flush, plan, transaction, lock }: {
       })
 
     const inTransactions = transactions({ plan, transaction, lock })
+    // The transaction is not repeated: it is committed, and others may have read it.
+    const flushed = (since: number) =>
+      Effect.catchIf(flush, isOutage, () => retryOutage(Effect.zipRight(lock.write(rewrite), flush), since))
     const make = (group: ReadonlyArray<Waiting>) =>
-      Effect.map(Effect.exit(Effect.zipLeft(inTransactions(group), flush)), (exit) => {
+      Effect.map(Effect.exit(Effect.zipLeft(inTransactions(group), flushed(oldest(group)))), (exit) => {
         for (const [index, { onStored, resume }] of group.entries()) {
           const result: Result = Exit.isSuccess(exit)
             ? exit.value[index] ?? Either.right(noPlaces)
@@ -229,6 +234,6 @@ const failure = (cause: Cause.Cause<StorageError>): StorageError =>
   Option.getOrElse(Cause.failureOption(cause), () =>
     new StorageError({
       operation: "commit",
-      reason: "other",
+      reason: "constraint",
       message: `The commit failed unexpectedly. ${Cause.pretty(cause)}`
     }))

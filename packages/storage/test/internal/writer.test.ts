@@ -23,12 +23,16 @@ const approval = (id: string, pattern = "*"): Write => ({
 })
 
 /** Storage in memory that lets a test control its connection and flush, and close it before its connection. */
-const make = (flush: Effect.Effect<void, StorageError> = Effect.void, scope?: Scope.Scope) =>
+const make = (
+  flush: Effect.Effect<void, StorageError> = Effect.void,
+  scope?: Scope.Scope,
+  rewrite: Effect.Effect<void, StorageError> = Effect.void
+) =>
   Effect.gen(function*() {
     const connection = yield* connect(":memory:")
     yield* migrate(connection, ":memory:")
     const storage = yield* Scope.extend(
-      makeSqlStorage({ connection, flush, dialect: sqlite(":memory:") }),
+      makeSqlStorage({ connection, flush, rewrite, dialect: sqlite(":memory:") }),
       scope ?? (yield* Effect.scope)
     )
     return { storage, run: (sql: string) => execute(connection, ":memory:", sql) }
@@ -113,10 +117,29 @@ describe("writer", () => {
       }])
     }))
 
-  it.scoped("acknowledges nothing that could not be flushed", () =>
+  it.scoped("acknowledges nothing that could not be flushed for half a minute", () =>
     Effect.gen(function*() {
       const { storage } = yield* make(Effect.fail(error("full")))
-      expect((yield* Effect.flip(storage.commit([approval("a")]))).reason).toBe("full")
+      const failed = yield* ask(Effect.flip(storage.commit([approval("a")])))
+      yield* TestClock.adjust("29 seconds")
+      expect((yield* Fiber.poll(failed))._tag).toBe("None")
+      yield* TestClock.adjust("2 seconds")
+      expect((yield* Fiber.join(failed)).reason).toBe("full")
+    }))
+
+  it.scoped("writes the log anew before it flushes again, and does not repeat the transaction", () =>
+    Effect.gen(function*() {
+      const steps: Array<string> = []
+      const flush = Effect.suspend(() => {
+        steps.push("flush")
+        return steps.length < 5 ? Effect.fail(error("busy")) : Effect.void
+      })
+      const { run, storage } = yield* make(flush, undefined, Effect.sync(() => void steps.push("rewrite")))
+      const stored = yield* ask(storage.commit([approval("a")]))
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(stored)
+      expect(steps).toEqual(["flush", "rewrite", "flush", "rewrite", "flush"])
+      expect(yield* run("SELECT id FROM approval")).toHaveLength(1)
     }))
 
   it.scoped("reports after 30 seconds that the disk is full, stores nothing of the failed commit, and continues when there is space", () =>

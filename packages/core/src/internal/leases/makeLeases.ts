@@ -10,7 +10,7 @@ import { countLost } from "../../Metrics.ts"
 import { elapsed, steady } from "../../MonotonicClock.ts"
 import { machineOfOwner, Owner } from "../../Owner.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
-import { heldByAnother, type StorageError } from "../../StorageError.ts"
+import { heldByAnother, isOutage, type StorageError } from "../../StorageError.ts"
 import type { Hold, Write } from "../../Write.ts"
 import { Flights } from "./flights.ts"
 import { makeGuard } from "./guard.ts"
@@ -155,12 +155,14 @@ export const makeLeases = () =>
           return lose(tree, error, Effect.void)
         })
         if (lost.length === 0) return Effect.void
-        const rootIDs = lost.map(({ lease }) => lease.rootID)
-        outage(rootIDs)
+        const passes = isOutage(error)
+        if (passes) outage(lost.map(({ lease }) => lease.rootID))
         return Effect.logError(
-          `The storage is away (${error.message}) The work in ${lost.length} ${
+          `The storage ${passes ? "is away" : "has failed"} (${error.message}) The work in ${lost.length} ${
             lost.length === 1 ? "tree" : "trees"
-          } has stopped here. It continues from the last stored step once the storage is back.`
+          } has stopped here. ${
+            passes ? "It continues from the last stored step once the storage is back." : "Nothing more is stored."
+          }`
         )
       })
 
@@ -386,6 +388,12 @@ export const makeLeases = () =>
         Effect.suspend(() => held.get(rootID) === undefined ? other(rootID) : Effect.succeed(owner.id)),
       due: findDue,
       claim: (rootID: SessionID) => Effect.uninterruptible(withLock(rootID, claim(rootID))),
+      abandon: (rootID: SessionID, error: StorageError) =>
+        Effect.sync(() => {
+          const tree = held.get(rootID)
+          if (!isShared || tree === undefined) return
+          lose(tree, error, Effect.logError(`The work in ${rootID} has stopped. ${error.message}`))
+        }),
       failure: (rootID: SessionID) => leaving.get(rootID) ?? heldByAnother("hold", { rootID }),
       isHaunted: (rootID: SessionID) => held.get(rootID)?.lingers === true,
       leave: (rootID: SessionID, last: () => ReadonlyArray<Write> = () => []) =>

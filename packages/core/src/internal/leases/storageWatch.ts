@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { elapsed } from "../../MonotonicClock.ts"
-import { isOutage, type StorageError } from "../../StorageError.ts"
+import { isFault, isOutage, type StorageError } from "../../StorageError.ts"
 import type { Lane, Watch } from "./watchedStorage.ts"
 
 /** How often to look, in milliseconds. */
@@ -68,7 +68,8 @@ export class StorageWatch {
             const error = Option.getOrUndefined(Cause.failureOption(exit.cause))
             // It was not waited for any longer, which says nothing about the storage.
             if (error === undefined) return Effect.void
-            if (isOutage(error)) {
+            // A reader may meet a damaged page that the work here has nothing to do with.
+            if (lane === "reads" ? isOutage(error) : isFault(error)) {
               requests.failed = now
               return failed(error)
             }

@@ -7,7 +7,10 @@ import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
 import { Journal } from "../../Journal.ts"
+import { Leases } from "../../Leases.ts"
+import { isFault } from "../../StorageError.ts"
 import type { TaskProgress, TaskRequest } from "../../TaskRequest.ts"
 import { opened } from "../budget/account.ts"
 import { beginPromise, workOn } from "../budget/reservations.ts"
@@ -108,6 +111,11 @@ export const carryOut = Effect.fnUntraced(function*(
     )
     : working
   const exit = yield* Effect.exit(Effect.interruptible(watched))
+  // That something could not be stored or read is no outcome of the subagent.
+  const failure = Exit.isFailure(exit) ? Option.getOrUndefined(Cause.failureOption(exit.cause)) : undefined
+  if (failure?._tag === "StorageError" && isFault(failure)) {
+    yield* (yield* Leases).abandon(live.info.rootID, failure)
+  }
   task.giveUp()
   // The session still shows the status of an earlier run of the same task.
   if (live.tasks.queue[0] === task && live.status.type === "queued" && live.running === undefined) {
