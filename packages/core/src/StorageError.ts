@@ -28,7 +28,7 @@ export const isOutage = ({ reason }: StorageError): boolean =>
   reason === "busy" || reason === "full" || reason === "readonly"
 
 /**
- * Whether the storage is to blame, for now or for good, and not the change that it refused or the row that it read. This is no
+ * Whether the storage is to blame, for now or permanently, and not the change that it refused or the row that it read. This is no
  * outcome of an agent: the work stops here, and continues from its last stored step. If the database is gone, there is none.
  */
 export const isFault = (error: StorageError): boolean =>

@@ -1,4 +1,4 @@
-/** What each error of a database means for the work: whether it waits, ends, or is told that its change was refused. */
+/** What each error of a database means for the work: it waits, it stops, or its change is refused. */
 import { SqlError } from "@effect/sql/SqlError"
 import { expect, it } from "@effect/vitest"
 import { isFault, isOutage, type StorageError } from "@skein/core/StorageError"
