@@ -182,6 +182,18 @@ const projectOver = (options: SettledProject) =>
     ))
   )
 
+/** A graph of its own. Layers are shared by reference: two calls share none of its services, and one call is built once. */
+const ownGraph = <A, E, R>(graph: Layer.Layer<A, E, R>): Layer.Layer<A, E, R> => Layer.scopedContext(Layer.build(graph))
+
+/** The ports of a process. What a program passes to two calls is one for both. */
+const ports = ({ owner, spill, storage, workspaces }: SettledProcess) =>
+  Layer.mergeAll(
+    storage ?? ownGraph(SessionStorage.layerMemory),
+    spill ?? ownGraph(Spill.layerMemory),
+    workspaces ?? Layer.empty,
+    ownGraph(Layer.provideMerge(owner ?? Owner.layer, Ids.layer))
+  )
+
 const process = (options: SettledProcess) => {
   const { asks, ...permission } = options.permission ?? { asks: "nobody" }
   return Layer.mergeAll(
@@ -195,14 +207,7 @@ const process = (options: SettledProcess) => {
       Layer.provideMerge(Whereabouts.layer),
       Layer.provideMerge(Journal.layer),
       Layer.provideMerge(Leases.layer),
-      Layer.provideMerge(Layer.mergeAll(
-        options.storage ?? SessionStorage.layerMemory,
-        options.spill ?? Spill.layerMemory,
-        options.workspaces ?? Layer.empty,
-        Answerer.layer(asks),
-        Bus.layer,
-        Layer.provideMerge(options.owner ?? Owner.layer, Ids.layer)
-      ))
+      Layer.provideMerge(Layer.merge(Answerer.layer(asks), Bus.layer))
     )
 }
 
@@ -222,10 +227,13 @@ export function layer<O extends SkeinOptions>(
 >
 // The graph needs what the options need, and fails as they fail: here that is nothing.
 export function layer(options: SettledProject & SettledProcess): Layer.Layer<SkeinServices> {
-  return running.pipe(
+  const graph = running.pipe(
     Layer.provideMerge(Projects.layerOne),
     Layer.provideMerge(projectOver(options)),
-    Layer.provideMerge(process(options)),
+    Layer.provideMerge(process(options))
+  )
+  return ownGraph(graph).pipe(
+    Layer.provideMerge(ports(options)),
     Layer.provideMerge(configOf(options.config)),
     Layer.provideMerge(MonotonicClock.layer)
   )
@@ -236,7 +244,7 @@ export function project<O extends ProjectOptions>(
   options: Only<O, ProjectOptions>
 ): Layer.Layer<ProjectServices, ErrorOf<Of<O, ProjectKeys>>, ProjectNeeds<O> | ProcessServices>
 export function project(options: SettledProject): Layer.Layer<ProjectServices, never, ProcessServices> {
-  return Layer.provideMerge(projectOver(options), configOf(options.config))
+  return ownGraph(Layer.provideMerge(projectOver(options), configOf(options.config)))
 }
 
 /** Builds the graph of services with a project for each directory. */
@@ -251,10 +259,13 @@ export function layerMany(
   options: SettledProcess & Omit<ManyOptions<ProcessServices>, keyof ProcessOptions>
 ): Layer.Layer<ManyServices> {
   const { config, idleTimeToLive, projects } = options
-  return running.pipe(
+  const graph = running.pipe(
     Layer.provideMerge(Projects.layer(projects, idleTimeToLive === undefined ? {} : { idleTimeToLive })),
     // Each project has its own settings; these are for what all of them share.
-    Layer.provideMerge(Layer.provide(process(options), Config.layer(config))),
+    Layer.provideMerge(Layer.provide(process(options), Config.layer(config)))
+  )
+  return ownGraph(graph).pipe(
+    Layer.provideMerge(ports(options)),
     Layer.provideMerge(MonotonicClock.layer)
   )
 }

@@ -113,5 +113,9 @@ export class Server extends Context.Tag("@skein/server/Server")<Server, {
   static readonly layer = (
     options: ServerOptions
   ): Layer.Layer<Server, ListenFailed, FileSystem.FileSystem | ManyServices> =>
-    Layer.provide(Layer.scoped(Server, make(options)), options.cluster === undefined ? Feeds.layer : Feeds.layerShared)
+    // Layers are shared by reference. Two servers in one program have feeds of their own.
+    Layer.scopedContext(Layer.build(Layer.provide(
+      Layer.scoped(Server, make(options)),
+      options.cluster === undefined ? Feeds.layer : Feeds.layerShared
+    )))
 }

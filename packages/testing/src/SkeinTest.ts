@@ -7,7 +7,7 @@ import type { Instructions } from "@skein/core/Instructions"
 import type { Owner } from "@skein/core/Owner"
 import type { PermissionOptions } from "@skein/core/Permission"
 import type { Question } from "@skein/core/Question"
-import { SessionStorage } from "@skein/core/SessionStorage"
+import type { SessionStorage } from "@skein/core/SessionStorage"
 import * as Skein from "@skein/core/Skein"
 import { type AnyTool, define, type Tool, type ToolContext, type ToolError, type ToolSource } from "@skein/core/Tool"
 import type { Workspaces } from "@skein/core/Workspaces"
@@ -65,7 +65,7 @@ export const layer = (
     permission: { asks: options.asks ?? "nobody" },
     config: options.config ?? {},
     hooks: options.hooks === undefined ? Hooks.layerNoop : Hooks.layer(options.hooks),
-    storage: options.storage ?? SessionStorage.layerMemory,
+    ...(options.storage === undefined ? {} : { storage: options.storage }),
     ...(options.commands === undefined ? {} : { commands: options.commands }),
     ...(options.instructions === undefined ? {} : { instructions: options.instructions }),
     ...(options.owner === undefined ? {} : { owner: options.owner }),
