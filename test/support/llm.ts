@@ -7,6 +7,7 @@ interface WireMessage {
   readonly role: "system" | "user" | "assistant" | "tool"
   readonly content?: unknown
   readonly tool_calls?: ReadonlyArray<{ readonly id: string; readonly function: { readonly name: string } }>
+  readonly tool_call_id?: string
 }
 
 /** One request. */
@@ -95,6 +96,29 @@ const read = async (request: IncomingMessage): Promise<LlmRequest> => {
   }
 }
 
+/** What a strict provider refuses about a conversation: blank texts, blank results, and calls without their results. */
+const faultIn = ({ messages }: LlmRequest): string | undefined => {
+  let open: ReadonlyArray<string> = []
+  for (const [at, { content, role, tool_call_id: id, tool_calls: calls = [] }] of messages.entries()) {
+    const parts: ReadonlyArray<{ readonly type?: string; readonly text?: string }> = Array.isArray(content)
+      ? content
+      : typeof content === "string"
+      ? [{ type: "text", text: content }]
+      : []
+    const isBlank = parts.some(({ text, type }) => type === "text" && (text ?? "").trim() === "")
+    if (isBlank || (parts.length === 0 && calls.length === 0)) return `messages.${at}: text content blocks must contain non-whitespace text`
+    if (role === "tool") {
+      if (id !== open[0]) return `messages.${at}: the result ${id} has no call before it`
+      open = open.slice(1)
+      continue
+    }
+    if (open.length > 0) return `messages.${at}: the calls ${open.join()} have no results`
+    open = calls.map((call) => call.id)
+    if (new Set(open).size < open.length) return `messages.${at}: two calls have one id`
+  }
+  return open.length > 0 ? `the calls ${open.join()} have no results` : undefined
+}
+
 const base = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "m" }
 
 const event = (delta: unknown, finish: string | null = null) =>
@@ -171,6 +195,8 @@ export const startLlm = async (script: Script): Promise<Llm> => {
     }
     requests.push(asked)
     for (const each of waiting) if (requests.length >= each.count) each.resolve()
+    const fault = faultIn(asked)
+    if (fault !== undefined) return say(response, { status: 400, message: fault })
     const answer = await script(asked)
     say(response, typeof answer === "string" ? { text: answer } : answer, asked.maxTokens)
   })

@@ -121,6 +121,8 @@ export interface ToolSpec {
 export interface RequestOrigin {
   readonly sessionID: SessionID
   readonly rootID: SessionID
+  /** The session of which this one is a copy: its requests began in the same way. */
+  readonly cachedAs?: SessionID | undefined
   /** The names of the agents from the root to this one. */
   readonly path: ReadonlyArray<string>
   /** Counts the requests of one session's turns from 0; a retry has the number of what it retries. */

@@ -53,6 +53,7 @@ describe("the fork of a session", () => {
         ...kept,
         id: copy.id,
         rootID: copy.id,
+        cachedAs: id,
         title: "Test (fork)",
         usage: { own: none, subtree: none },
         budget: {
@@ -101,6 +102,26 @@ describe("the fork of a session", () => {
       yield* session.remove(id)
       expect(words(yield* messagesOf(copy.id))).toHaveLength(4)
     }).pipe(provide(script))
+  })
+
+  it.effect("asks with the same prefix, ids of calls included, so that the provider's cache is read", () => {
+    const script = Scripted.make({ build: [Scripted.call("echo", {}, {}), "a", "b", "c"] })
+    return Effect.gen(function*() {
+      const session = yield* Session
+      const { id } = yield* root()
+      yield* session.prompt(id, "one")
+      const copy = yield* fork(id)
+      yield* session.prompt(copy.id, "two")
+      const again = yield* fork(copy.id)
+      yield* session.prompt(again.id, "three")
+      const lastOf = (one: SessionID) => script.requests.findLast(({ origin }) => origin.sessionID === one)
+      for (const [before, after] of [[id, copy.id], [copy.id, again.id]] as const) {
+        const prefix = lastOf(before)?.messages ?? []
+        expect(prefix.length).toBeGreaterThan(2)
+        expect(lastOf(after)?.messages.slice(0, prefix.length)).toEqual(prefix)
+        expect(lastOf(after)?.origin.cachedAs).toBe(id)
+      }
+    }).pipe(Effect.provide(SkeinTest.layer(script, { agents, tools: [SkeinTest.tool("echo", () => Effect.succeed("e"))] })))
   })
 
   it.effect("ends with the named message, and has the todos only if it is complete", () =>

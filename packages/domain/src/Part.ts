@@ -126,6 +126,8 @@ export const ToolPart = Schema.Struct({
   ...base,
   type: Schema.Literal("tool"),
   callID: Schema.String,
+  /** The id under which models know the call, if it is not the part's own: a copy keeps the id of its original. */
+  sentAs: Schema.optional(Schema.String.pipe(Schema.pattern(/^[\w-]{1,64}$/))),
   tool: Schema.String,
   state: ToolState,
   /** What the model's provider wants back with the call, such as a signature. */

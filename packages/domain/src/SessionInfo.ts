@@ -96,6 +96,8 @@ export const SessionInfo = Schema.Struct({
   model: Schema.optional(ModelRef),
   /** A system prompt that replaces that of its agent, while that is the agent. */
   prompt: Schema.optional(Schema.Struct({ agent: Schema.String, text: Schema.String })),
+  /** For a copy: the session of the original, under which the provider may have cached the conversation. */
+  cachedAs: Schema.optional(SessionID),
   /** The session's own rules, which it and everything below it cannot exceed. */
   permission: Ruleset,
   /**

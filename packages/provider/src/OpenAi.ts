@@ -71,7 +71,7 @@ export const make = (options: OpenAiOptions = {}): Effect.Effect<Vendor, never, 
               // Skein stores conversations itself. Reasoning goes back to the model encrypted.
               store: false,
               // Other servers may refuse unknown fields.
-              ...isOpenAi ? { promptCacheKey: origin.sessionID } : {}
+              ...isOpenAi ? { promptCacheKey: origin.cachedAs ?? origin.sessionID } : {}
             }
           })
         })

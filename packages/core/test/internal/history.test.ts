@@ -27,10 +27,19 @@ const states: ReadonlyArray<ToolState> = [
   { status: "error", input: "x", error: { tag: "permission", message: "Permission denied." } }
 ]
 
+/** What no strict provider takes as a text or a result. */
+const blanks = ["", " ", "\n\n", "\r\n", "\t \u2003", "\u0085\u001f", "\u200b\ufeff"]
+
+const blankStates = blanks.flatMap((text): ReadonlyArray<ToolState> => [
+  { status: "completed", input: {}, output: text, title: "t", metadata: {}, time: { start: 0, end: 1 } },
+  { status: "error", input: {}, error: { tag: "exit", message: text } }
+])
+
 /** What a model, a user, or a crash may leave, with empty, duplicate or arbitrary call ids. */
 const part: FastCheck.Arbitrary<Part> = FastCheck.oneof(
   FastCheck.constantFrom<Part>(
-    { ...base, type: "text", text: "" },
+    ...blanks.map((text): Part => ({ ...base, type: "text", text })),
+    { ...base, type: "text", text: "\n\n", metadata: { google: { thoughtSignature: "s" } } },
     { ...base, type: "text", text: "said" },
     { ...base, type: "reasoning", text: "thought" },
     { ...base, type: "reasoning", text: "signed", metadata: { openai: { itemId: "r" } } },
@@ -40,7 +49,7 @@ const part: FastCheck.Arbitrary<Part> = FastCheck.oneof(
   FastCheck.record({
     callID: FastCheck.constantFrom("", "call_0", "x".repeat(200)),
     tool: FastCheck.constantFrom("read", "no such/tool", ""),
-    state: FastCheck.constantFrom(...states)
+    state: FastCheck.constantFrom(...states, ...blankStates)
   }).map((call): Part => ({ ...base, type: "tool", ...call }))
 )
 
@@ -100,6 +109,25 @@ describe("the prompt of a history", () => {
           .length
       )
     }))
+  })
+
+  it("has no blank text and no blank result, whatever was stored", () => {
+    const shows = /[^\s\p{Cc}\p{Cf}]/u
+    FastCheck.assert(FastCheck.property(history, FastCheck.constantFrom(...blanks, "be good"), (messages, system) => {
+      for (const message of makePrompt(system, messages)) {
+        const texts = message.role === "system" ? [message.content] : message.content.flatMap((part) => {
+          if (part.type === "tool-result") return [part.output.value]
+          return part.type === "text" ? [part.text] : []
+        })
+        for (const text of texts) expect(text).toMatch(shows)
+      }
+    }))
+  })
+
+  it("still asks for an answer if the user's message is blank", () => {
+    const blank = { info: infos[0]!, parts: [{ ...base, type: "text", text: "\n" } as const], prompt: undefined }
+    const prompt = makePrompt("", [blank])
+    expect(prompt).toEqual([{ role: "user", content: [{ type: "text", text: "(an empty message)" }] }])
   })
 
   it("has no two consecutive user messages, and none without content", () => {

@@ -28,6 +28,7 @@ const wrongCall = ({ input, toolCallId, toolName: name }: ToolCallContent, known
 const wrongResults = (message: Extract<PromptMessage, { role: "tool" }>, before: PromptMessage | undefined) => {
   const calls = callsOf(before).map((call) => call.toolCallId)
   const results = message.content.map((result) => result.toolCallId)
+  if (message.content.some(({ output }) => output.value.trim() === "")) return "a result is blank"
   return calls.join() === results.join() ? undefined : `results of ${results.join()} follow calls of ${calls.join()}`
 }
 
@@ -36,11 +37,14 @@ const wrongMessage = (
   before: PromptMessage | undefined,
   ids: Set<string>
 ): string | undefined => {
-  if (message.role === "system") return before === undefined ? undefined : "a system message stands inside"
+  if (message.role === "system") {
+    if (message.content.trim() === "") return "the system message is blank"
+    return before === undefined ? undefined : "a system message stands inside"
+  }
   if (message.content.length === 0) return `a message of the ${message.role} is empty`
   if (message.role !== "tool") {
     if (before?.role === message.role) return `two messages of the ${message.role} follow each other`
-    if (message.content.some((part) => part.type === "text" && part.text === "")) return "a text is empty"
+    if (message.content.some((part) => part.type === "text" && part.text.trim() === "")) return "a text is blank"
   }
   if (message.role !== "tool" && callsOf(before).length > 0) return "a call has no result"
   if (message.role === "tool") return wrongResults(message, before)

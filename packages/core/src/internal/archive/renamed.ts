@@ -72,8 +72,21 @@ const renameMetadata = (names: Names, part: Part): Part => {
   }
 }
 
-const renamePart = (names: Names, part: Part): Part => ({
-  ...renameMetadata(names, part),
+/**
+ * Models know a call of a copy by the id of the original, so that the provider's cache of the conversation is read. An
+ * archive may name an id twice: the second call gets its own.
+ */
+const withSentID = (names: Names, part: Part, taken: Set<string>): Part => {
+  if (part.type !== "tool") return part
+  const { sentAs = part.id, ...rest } = part
+  const own = names.part(part.id)
+  const sent = taken.has(sentAs) ? own : sentAs
+  taken.add(sent)
+  return sent === own ? rest : { ...rest, sentAs: sent }
+}
+
+const renamePart = (names: Names, part: Part, taken: Set<string>): Part => ({
+  ...renameMetadata(names, withSentID(names, part, taken)),
   ...(part.type === "compaction" && part.keptFrom !== undefined ? { keptFrom: names.message(part.keptFrom) } : {}),
   id: names.part(part.id),
   sessionID: names.session(part.sessionID),
@@ -89,9 +102,10 @@ export const renameMessages = (
     names.message(info.id)
     for (const { id } of parts) names.part(id)
   }
+  const taken = new Set<string>()
   return messages.map(({ info, parts }) => ({
     info: renameInfo(names, info),
-    parts: parts.map((part) => renamePart(names, part))
+    parts: parts.map((part) => renamePart(names, part, taken))
   }))
 }
 

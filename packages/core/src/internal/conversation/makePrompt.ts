@@ -28,10 +28,13 @@ const fileContent = (
   ...(part.filename === undefined ? {} : { filename: part.filename })
 })
 
+/** Whether a text shows nothing: strict providers refuse it, and with it every later request. */
+export const isBlank = (text: string): boolean => /^[\s\p{Cc}\p{Cf}]*$/u.test(text)
+
 const userContent = (part: Part): ReadonlyArray<TextContent | FileContent> => {
   switch (part.type) {
     case "text":
-      return part.text === "" ? [] : [{ type: "text", text: part.text }]
+      return isBlank(part.text) ? [] : [{ type: "text", text: part.text }]
     case "file":
       return [fileContent(part)]
     case "subtask":
@@ -41,17 +44,23 @@ const userContent = (part: Part): ReadonlyArray<TextContent | FileContent> => {
   }
 }
 
-const userMessage = (message: LiveMessage): ReadonlyArray<PromptMessage> => {
-  const content = message.parts.flatMap(userContent)
-  return content.length === 0 ? [] : [{ role: "user", content }]
+/** A message of blank text alone still asks for an answer. */
+const userMessage = ({ parts }: LiveMessage): ReadonlyArray<PromptMessage> => {
+  const content = parts.flatMap(userContent)
+  if (content.length > 0) return [{ role: "user", content }]
+  const isAsked = parts.some(({ type }) => type === "text")
+  return isAsked ? [{ role: "user", content: [{ type: "text", text: "(an empty message)" }] }] : []
 }
+
+/** Strict providers refuse a blank result as well. */
+const shown = (output: string): string => isBlank(output) ? "(no output)" : output
 
 const resultOf = (part: ToolPart): ToolResultContent["output"] => {
   switch (part.state.status) {
     case "completed":
-      return { type: "text", value: part.state.output }
+      return { type: "text", value: shown(part.state.output) }
     case "error":
-      return { type: "error-text", value: part.state.error.message }
+      return { type: "error-text", value: shown(part.state.error.message) }
     default:
       return { type: "error-text", value: missingResult }
   }
@@ -66,10 +75,12 @@ const wantedBack = (
 ): { readonly providerOptions?: ProviderMetadata } =>
   metadata === undefined ? {} : { providerOptions: metadata as ProviderMetadata }
 
-/** Calls are identified by the id of their part: the model's own ids may be empty, duplicated, or reused later. */
+/** The model's own ids may be empty, duplicated, or reused later. */
+const idOf = ({ id, sentAs }: ToolPart): string => sentAs ?? id
+
 const callContent = (part: ToolPart): ToolCallContent => ({
   type: "tool-call",
-  toolCallId: part.id,
+  toolCallId: idOf(part),
   toolName: nameOf(part),
   input: asObject(part.state.input),
   ...wantedBack(part)
@@ -103,13 +114,13 @@ const assistantMessages = (message: LiveMessage): ReadonlyArray<PromptMessage> =
   const isTooLarge = message.info.role === "assistant" && message.info.error?.tag === "AnswerTooLarge"
   for (const part of message.parts) {
     for (const each of reasoning(part)) content.push(each)
-    if (part.type === "text" && part.text !== "") {
+    if (part.type === "text" && !isBlank(part.text)) {
       const isCut = isTooLarge && part.text.length > excerpt
       content.push({ type: "text", text: isCut ? cutTo(part.text) : part.text, ...isCut ? {} : wantedBack(part) })
     }
     if (part.type !== "tool") continue
     content.push(callContent(part))
-    results.push({ type: "tool-result", toolCallId: part.id, toolName: nameOf(part), output: resultOf(part) })
+    results.push({ type: "tool-result", toolCallId: idOf(part), toolName: nameOf(part), output: resultOf(part) })
     const files = part.state.status === "completed" ? part.state.attachments ?? [] : []
     if (files.length > 0) {
       attachments.push({ type: "text", text: `Files from ${part.tool}:` })
@@ -150,7 +161,7 @@ export const makePrompt = (
   closing?: string,
   wholeFrom?: MessageID
 ): ReadonlyArray<PromptMessage> => {
-  const prompt: Array<PromptMessage> = system === "" ? [] : [{ role: "system", content: system }]
+  const prompt: Array<PromptMessage> = isBlank(system) ? [] : [{ role: "system", content: system }]
   const add = (next: PromptMessage) => {
     const last = prompt.at(-1)
     if (next.role === "user" && last?.role === "user") {

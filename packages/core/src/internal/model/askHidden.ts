@@ -10,6 +10,7 @@ import { Governor } from "../../Governor.ts"
 import { countUsage } from "../../Metrics.ts"
 import { type ModelRequest, Provider, type RequestOrigin } from "../../Provider.ts"
 import { exhausted, unpriced } from "../budget/review.ts"
+import { isBlank } from "../conversation/makePrompt.ts"
 import { promptFor } from "../conversation/promptFor.ts"
 import { charge } from "../live/charge.ts"
 import type { Live } from "../live/Live.ts"
@@ -61,7 +62,7 @@ const requestOf = (
   prompt: string | undefined
 ): ModelRequest => ({
   messages: [
-    { role: "system", content: prompt ?? "" },
+    ...prompt === undefined || isBlank(prompt) ? [] : [{ role: "system" as const, content: prompt }],
     { role: "user", content: [{ type: "text", text }] }
   ],
   tools: [],

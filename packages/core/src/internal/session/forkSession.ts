@@ -63,6 +63,7 @@ const infoOf = (live: Live, id: SessionInfo["id"], now: number): SessionInfo => 
     ...kept,
     ...(workspace === undefined ? {} : { workspace: { remote: workspace.remote, inside: workspace.inside } }),
     id,
+    cachedAs: kept.cachedAs ?? kept.id,
     rootID: kept.parentID === undefined ? id : kept.rootID,
     // The worktree stays with the original: each task has its own.
     ...(live.parent === undefined ? {} : { directory: live.parent.info.directory }),

@@ -78,6 +78,7 @@ const requestOf = (
     origin: {
       sessionID: live.info.id,
       rootID: live.info.rootID,
+      cachedAs: live.info.cachedAs,
       path: pathOf(live),
       step: live.request.steps,
       directory: live.info.directory,

@@ -28,7 +28,7 @@ export const openAiDialect = (modelID: string, isOfficial: boolean): Dialect => 
         ...reasons ? { max_completion_tokens: maxOutputTokens } : { max_tokens: maxOutputTokens },
         reasoning_effort: variant,
         stream_options: { include_usage: true },
-        ...isOfficial ? { prompt_cache_key: origin.sessionID } : {}
+        ...isOfficial ? { prompt_cache_key: origin.cachedAs ?? origin.sessionID } : {}
       }
     }
   }
