@@ -106,7 +106,9 @@ const faultIn = ({ messages }: LlmRequest): string | undefined => {
       ? [{ type: "text", text: content }]
       : []
     const isBlank = parts.some(({ text, type }) => type === "text" && (text ?? "").trim() === "")
-    if (isBlank || (parts.length === 0 && calls.length === 0)) return `messages.${at}: text content blocks must contain non-whitespace text`
+    if (isBlank || (parts.length === 0 && calls.length === 0)) {
+      return `messages.${at}: text content blocks must contain non-whitespace text`
+    }
     if (role === "tool") {
       if (id !== open[0]) return `messages.${at}: the result ${id} has no call before it`
       open = open.slice(1)

@@ -32,6 +32,8 @@ export const ModelErrorReason = Schema.Literal(
   "auth",
   /** Any other 4xx. */
   "invalid_request",
+  /** The provider refuses reasoning, or a signature, of an earlier answer. */
+  "reasoning_refused",
   /** The conversation exceeds the context of the model. */
   "context_overflow",
   /** The stream violated its protocol: no JSON, no finish, or an unknown shape. */
@@ -174,6 +176,8 @@ export type ModelEvent =
     readonly name: string
     readonly input: string
     readonly metadata?: ProviderMetadata
+    /** Why the server refused the call: it does not run, and the model learns why. */
+    readonly fault?: string
   }
   | {
     /** What an answer used that fails next: it has to be paid for. */

@@ -121,7 +121,9 @@ describe("the fork of a session", () => {
         expect(lastOf(after)?.messages.slice(0, prefix.length)).toEqual(prefix)
         expect(lastOf(after)?.origin.cachedAs).toBe(id)
       }
-    }).pipe(Effect.provide(SkeinTest.layer(script, { agents, tools: [SkeinTest.tool("echo", () => Effect.succeed("e"))] })))
+    }).pipe(
+      Effect.provide(SkeinTest.layer(script, { agents, tools: [SkeinTest.tool("echo", () => Effect.succeed("e"))] }))
+    )
   })
 
   it.effect("ends with the named message, and has the todos only if it is complete", () =>

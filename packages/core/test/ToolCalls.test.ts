@@ -216,7 +216,7 @@ describe("invalid arguments", () => {
 })
 
 describe("an unknown tool name", () => {
-  for (const name of ["Bash2", "BASH", "", "ba\nsh", "b".repeat(10_000), "__proto__", "task_", "😀 tool"]) {
+  for (const name of ["Bash2", "", "ba\nsh", "b".repeat(10_000), "__proto__", "task_", "😀 tool"]) {
     it.effect(`is an error that the model can correct: ${JSON.stringify(name).slice(0, 20)}`, () =>
       Effect.gen(function*() {
         const { calls, requests, result } = yield* turn({ calls: [{ tool: name, input: { command: "ls" } }] })

@@ -9,8 +9,8 @@ export const ErrorInfo = Schema.Struct({ tag: Schema.String, message: Schema.Str
 /** The type of a stored error. */
 export interface ErrorInfo extends Schema.Schema.Type<typeof ErrorInfo> {}
 
-/** Why a model stopped. */
-export const FinishReason = Schema.Literal("stop", "tool-calls", "length", "content-filter", "error", "other")
+/** Why a model stopped. After a `pause` it continues. */
+export const FinishReason = Schema.Literal("stop", "tool-calls", "length", "pause", "content-filter", "error", "other")
 /** The type of a finish reason. */
 export type FinishReason = typeof FinishReason.Type
 

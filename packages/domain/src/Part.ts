@@ -49,8 +49,15 @@ export const FilePart = Schema.Struct({
 /** The type of a file part. */
 export interface FilePart extends Schema.Schema.Type<typeof FilePart> {}
 
-/** The model requested a call, and nothing has run. `input` is the text that the model wrote. */
-export const ToolPending = Schema.Struct({ status: Schema.Literal("pending"), input: Schema.String })
+/**
+ * The model requested a call, and nothing has run. `input` is the text that the model wrote; `fault` is why its server did
+ * not accept the call.
+ */
+export const ToolPending = Schema.Struct({
+  status: Schema.Literal("pending"),
+  input: Schema.String,
+  fault: Schema.optional(Schema.String)
+})
 /** The type of a pending tool state. */
 export interface ToolPending extends Schema.Schema.Type<typeof ToolPending> {}
 

@@ -59,11 +59,18 @@ const withCalledTools = (options: LanguageModelV3CallOptions): LanguageModelV3Ca
   }
 }
 
+/** Whether the answer continues after calls that were made without thinking. */
+const hasNotThought = ({ prompt }: LanguageModelV3CallOptions): boolean => {
+  if (prompt.at(-1)?.role !== "tool") return false
+  const last = prompt.findLast(({ role }) => role === "assistant")
+  return last?.role === "assistant" && !last.content.some(({ type }) => type === "reasoning")
+}
+
 /** Finishes the options of a call: thinking, the maximum of the answer, tools and cache points. */
 const prepare =
   (info: ModelInfo, isAnthropic: boolean) =>
   (options: LanguageModelV3CallOptions, request: ModelRequest): LanguageModelV3CallOptions => {
-    const thinking = thinkingOf(info.modelID, request, maximumOf(info, request))
+    const thinking = thinkingOf(info.modelID, request, maximumOf(info, request), hasNotThought(options))
     const { maxOutputTokens: _, ...rest } = withCalledTools(options)
     const call: LanguageModelV3CallOptions = {
       ...rest,

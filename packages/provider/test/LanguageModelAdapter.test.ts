@@ -17,7 +17,10 @@ const usage = (input: number | undefined, output: number | undefined) => ({
   outputTokens: { total: output, text: output, reasoning: undefined }
 })
 
-const finish = (unified: "stop" | "other" | "error" = "stop", raw?: string): LanguageModelV3StreamPart => ({
+const finish = (
+  unified: "stop" | "tool-calls" | "other" | "error" = "stop",
+  raw?: string
+): LanguageModelV3StreamPart => ({
   type: "finish",
   finishReason: { unified, raw },
   usage: usage(1, 2)
@@ -188,7 +191,7 @@ describe("LanguageModelAdapter", () => {
       expect(finishOf({ events, error })).toBeUndefined()
     }))
 
-  it.effect("an end without a reason is a truncated answer, an unknown reason is not", () =>
+  it.effect("an end without a reason, or for an unknown one, is no whole answer, and none of its calls runs", () =>
     Effect.gen(function*() {
       const text: LanguageModelV3StreamPart = { type: "text-delta", id: "t", delta: "a" }
       expect((yield* ask(adapt(mock(text)))).error?.reason).toBe("bad_response")
@@ -197,7 +200,44 @@ describe("LanguageModelAdapter", () => {
       expect((yield* ask(adapt(mock()))).error?.reason).toBe("empty_response")
       const unfinished = Object.assign(new Error("no"), { name: "AI_InvalidResponseDataError", data: undefined })
       expect((yield* ask(adapt(mock({ type: "error", error: unfinished })))).error?.reason).toBe("empty_response")
-      expect(finishOf(yield* ask(adapt(mock(text, finish("other", "eos")))))).toMatchObject({ finish: "other" })
+      const call: LanguageModelV3StreamPart = { type: "tool-call", toolCallId: "c", toolName: "bash", input: "{}" }
+      for (const unified of ["other", "tool-calls"] as const) {
+        for (const raw of ["network_error", "abort", "insufficient_system_resource", "whatever"]) {
+          const asked = yield* ask(adapt(mock(text, call, finish(unified, raw))))
+          expect(asked.error).toMatchObject({ reason: "bad_response", retryable: true })
+          expect(asked.error?.message).toContain(raw)
+          expect(callsOf(asked)).toEqual([])
+        }
+      }
+      expect(finishOf(yield* ask(adapt(mock(text, finish("other", "eos")))))).toMatchObject({ finish: "stop" })
+    }))
+
+  it.effect("a paused answer is none that is complete", () =>
+    Effect.gen(function*() {
+      const text: LanguageModelV3StreamPart = { type: "text-delta", id: "t", delta: "a" }
+      expect(finishOf(yield* ask(adapt(mock(text, finish("stop", "pause_turn")))))).toMatchObject({ finish: "pause" })
+    }))
+
+  it.effect("what a package puts on a call or a text goes back as it came, except ids of the server's copy", () =>
+    Effect.gen(function*() {
+      const own = { thoughtSignature: "s", nested: { list: [1, { deep: true }] }, itemId: "fc_1" }
+      const asked = yield* ask(adapt(mock(
+        { type: "text-start", id: "t", providerMetadata: { any: { annotations: [], phase: "x" } } },
+        { type: "text-delta", id: "t", delta: "a" },
+        { type: "text-end", id: "t" },
+        { type: "tool-call", toolCallId: "c", toolName: "bash", input: "{}", providerMetadata: { any: own } },
+        {
+          type: "tool-call",
+          toolCallId: "d",
+          toolName: "bash",
+          input: "{}",
+          providerMetadata: { any: { itemId: "i" } }
+        },
+        finish("tool-calls", "tool_use")
+      )))
+      const { itemId: _, ...kept } = own
+      expect(callsOf(asked).map((call) => call.metadata)).toEqual([{ any: kept }, undefined])
+      expect(asked.events).toContainEqual({ type: "text-end", id: "t", metadata: { any: { phase: "x" } } })
     }))
 
   it.effect("P30: counts that are not whole numbers are unknown", () =>

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
+import type { PromptMessage } from "@skein/core/Provider"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type { ServerResponse } from "node:http"
@@ -8,6 +9,12 @@ import { ask, callsOf, request, serve, sse } from "./support/Server.ts"
 import { wireSuite } from "./support/wire.ts"
 
 const wire = chatWire((baseUrl, apiKey) => OpenAiCompatible.make({ id: "corp", baseUrl, apiKey, keyName: "CORP_KEY" }))
+
+type Answered = Extract<PromptMessage, { readonly role: "assistant" }>
+
+const output = { type: "text", value: "a.txt" } as const
+
+const wireDelta = (delta: object) => ({ id: "c", choices: [{ index: 0, delta }] })
 
 describe("a compatible server", () => {
   wireSuite(wire)
@@ -59,6 +66,95 @@ describe("OpenAiCompatible", () => {
         { type: "reasoning-end", id: "reasoning-0", metadata: { corp: { field: "reasoning_content" } } }
       ])
       expect(server.seen[0]?.body).toContain("\"reasoning_content\":\"thought\"")
+    }))
+
+  it.scoped("sends what a server signed back to the same model as it came, whatever it is", () =>
+    Effect.gen(function*() {
+      const details = [
+        { type: "reasoning.text", index: 0, format: "anthropic-claude-v1", text: "Hm, so", signature: "sig" },
+        { type: "reasoning.encrypted", index: 1, data: "AAA=", id: "rs_1" }
+      ]
+      const [first] = details
+      const call = {
+        id: "a",
+        type: "function",
+        function: { name: "bash", arguments: "{}" },
+        extra_content: { google: { thought_signature: "SIG==" } }
+      }
+      const server = yield* serve((response) =>
+        sse(
+          response,
+          wireDelta({ reasoning: "Hm", reasoning_details: [{ ...first, text: "Hm", signature: undefined }] }),
+          wireDelta({ reasoning: ", so", reasoning_details: [{ ...first, text: ", so", signature: null }] }),
+          wireDelta({ reasoning_details: [{ type: "reasoning.text", index: 0, signature: "sig" }] }),
+          wireDelta({ content: "I look." }),
+          wireDelta({ reasoning_details: [details[1]] }),
+          wireDelta({ tool_calls: [{ index: 0, ...call }] }),
+          ...wire.finish("tool_calls")
+        ).end()
+      )
+      const vendor = yield* OpenAiCompatible.make({ id: "router", baseUrl: server.url })
+      const { events } = yield* ask(yield* vendor.model("google/gemini-4"))
+      expect(events.flatMap((event) => event.type === "reasoning-delta" ? [event.delta] : []).join("")).toBe("Hm, so")
+      const author = { providerID: "router", modelID: "google/gemini-4" }
+      const content = events.flatMap((event): Answered["content"] => {
+        if (event.type === "tool-call") {
+          return [{
+            type: "tool-call",
+            toolCallId: "prt_1",
+            toolName: event.name,
+            input: {},
+            providerOptions: event.metadata ?? {}
+          }]
+        }
+        if (event.type !== "reasoning-end") return []
+        return [{ type: "reasoning", text: "", providerOptions: event.metadata ?? {} }]
+      })
+      const answer: Answered = { role: "assistant", model: author, content }
+      const result = { type: "tool-result", toolCallId: "prt_1", toolName: "bash", output } as const
+      const messages = [...request().messages, answer, { role: "tool", content: [result] } as const]
+      const sentTo = (modelID: string) =>
+        Effect.gen(function*() {
+          yield* ask(yield* vendor.model(modelID), { messages })
+          return (JSON.parse(server.seen.at(-1)?.body ?? "") as { messages: ReadonlyArray<unknown> }).messages[1]
+        })
+      expect(yield* sentTo("google/gemini-4")).toMatchObject({
+        role: "assistant",
+        reasoning_details: details,
+        tool_calls: [{ ...call, id: "prt_1" }]
+      })
+      expect(JSON.stringify(yield* sentTo("other"))).not.toMatch(/SIG==|AAA=|reasoning/)
+    }))
+
+  it.scoped("a call that the server did not accept is one that the model can fix", () =>
+    Effect.gen(function*() {
+      const written = "{\"name\": \"bash\", \"arguments\": {\"cmd\": \"ls\"}"
+      const groq = { message: "Failed to call a function.", code: "tool_use_failed", failed_generation: written }
+      const vllm = { message: "Invalid tool call: arguments are not valid JSON", type: "BadRequestError", code: 400 }
+      const ollama = { message: "error parsing tool call: raw='{\"name\": \"bash\", oops', err=invalid character" }
+      const frame = (error: object) => (response: ServerResponse) => {
+        sse(response, wireDelta({ content: "I look." }), { error }).end()
+      }
+      const refusal = (status: number, error: object) => (response: ServerResponse) => {
+        response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ error }))
+      }
+      for (
+        const [answer, name, input] of [
+          [refusal(400, groq), "bash", written],
+          [refusal(500, ollama), "bash", "{\"name\": \"bash\", oops"],
+          [frame(vllm), "unknown", ""],
+          [frame(groq), "bash", written]
+        ] as const
+      ) {
+        const server = yield* serve(answer)
+        const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: server.url })
+        const asked = yield* ask(yield* vendor.model("m"))
+        expect(asked.error).toBeUndefined()
+        expect(callsOf(asked)).toMatchObject([{ name, input, fault: expect.stringContaining("did not accept") }])
+        expect(asked.events.at(-1)).toMatchObject({ type: "finish", finish: "tool-calls" })
+        // Without tools, there is nothing to fix.
+        expect((yield* ask(yield* vendor.model("m"), { tools: [] })).error).toBeDefined()
+      }
     }))
 
   it.scoped("P15: gives an id to a call without one", () =>

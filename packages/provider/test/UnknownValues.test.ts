@@ -348,6 +348,7 @@ describe("errors in a stream", () => {
   it.scoped("does not count an incomplete answer as a whole one, even without a reason", () =>
     Effect.gen(function*() {
       const asked = yield* answerOf(responsesWire, [...said(), { type: "response.incomplete", response: { usage } }])
-      expect(finishOf(asked)).toMatchObject({ finish: "other" })
+      expect(finishOf(asked)).toBeUndefined()
+      expect(asked.error).toMatchObject({ reason: "bad_response", retryable: true })
     }))
 })

@@ -1,5 +1,12 @@
 /** A model that answers from a script: by agent and by step, with latencies and faults, without a network. */
-import { type LanguageModel, ModelError, type ModelEvent, type ModelRequest, Provider } from "@skein/core/Provider"
+import {
+  type LanguageModel,
+  ModelError,
+  type ModelEvent,
+  type ModelRequest,
+  Provider,
+  type ProviderMetadata
+} from "@skein/core/Provider"
 import type { FinishReason } from "@skein/domain/Message"
 import { formatRef, type ModelInfo } from "@skein/domain/Model"
 import type { Tokens } from "@skein/domain/Usage"
@@ -7,18 +14,24 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import { checkRequest } from "./internal/checkRequest.ts"
 
-/** A scripted call; `raw` replaces `input` for arguments that are not JSON. */
+/**
+ * A scripted call; `raw` replaces `input` for arguments that are not JSON, and `fault` is why the server did not accept it.
+ */
 export interface ScriptedCall {
   readonly tool: string
   readonly input?: unknown
   readonly raw?: string
   readonly id?: string
+  readonly metadata?: ProviderMetadata
+  readonly fault?: string
 }
 
 /** One step of a scripted model. Delays are in milliseconds of the Clock. */
 export interface ScriptedStep {
   readonly text?: string
   readonly reasoning?: string
+  /** What the provider wants back with the reasoning, which is only then sent back. */
+  readonly signature?: ProviderMetadata
   readonly calls?: ReadonlyArray<ScriptedCall>
   readonly finish?: FinishReason
   readonly tokens?: Partial<Tokens>
@@ -130,7 +143,7 @@ const say = Effect.fnUntraced(function*(step: ScriptedStep, emit: (event: ModelE
   if (step.reasoning !== undefined) {
     emit({ type: "reasoning-start", id: "r" })
     emit({ type: "reasoning-delta", id: "r", delta: step.reasoning })
-    emit({ type: "reasoning-end", id: "r" })
+    emit({ type: "reasoning-end", id: "r", ...step.signature === undefined ? {} : { metadata: step.signature } })
   }
   if (step.text !== undefined) {
     emit({ type: "text-start", id: "t" })
@@ -145,7 +158,9 @@ const say = Effect.fnUntraced(function*(step: ScriptedStep, emit: (event: ModelE
       type: "tool-call",
       id: each.id ?? `call_${i}`,
       name: each.tool,
-      input: each.raw ?? JSON.stringify(each.input ?? {})
+      input: each.raw ?? JSON.stringify(each.input ?? {}),
+      ...each.metadata === undefined ? {} : { metadata: each.metadata },
+      ...each.fault === undefined ? {} : { fault: each.fault }
     })
   }
   if (step.hangs === true) return yield* Effect.never

@@ -68,6 +68,9 @@ export const lastStep = (steps: number) =>
 export const carryOn =
   "Your answer was cut off: it reached the maximum output that your budget allowed. Continue exactly where it ends, and repeat nothing."
 
+/** For a model that paused. */
+export const goOn = "You paused in the middle of your answer. Continue exactly where it ends, and repeat nothing."
+
 /** For a model that wrote a call into its text. */
 export const announced = (tool: string) =>
   `You wrote a call of ${tool} as text, so nothing was run. If you need the tool, call it for real. If not, answer without such markup.`

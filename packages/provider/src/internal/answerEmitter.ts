@@ -12,6 +12,22 @@ interface OpenPart {
   begun: boolean
 }
 
+const ends: Readonly<Partial<Record<FinishReason, RegExp>>> = {
+  stop: /^(?:stop|end_turn|stop_sequence|eos|eos_token|complete)$/i,
+  "tool-calls": /^(?:tool_calls?|function_call|tool_use)$/i,
+  length: /^(?:length|max_tokens|max_output_tokens|model_length)$/i,
+  "content-filter": /^(?:content_filter(?:ed)?|sensitive|safety|refusal|recitation|guardrail_intervened)$/i,
+  pause: /^pause_turn$/i,
+  error: /^error$/i
+}
+
+/**
+ * Why an answer ended, by the server's word for it. Undefined if that is none of the reasons for which an answer is
+ * complete: the server broke it off, such as by `network_error`, `abort` or `insufficient_system_resource`.
+ */
+export const endOf = (raw: string): FinishReason | undefined =>
+  (Object.keys(ends) as ReadonlyArray<FinishReason>).find((finish) => ends[finish]?.test(raw))
+
 const activity: ModelEvent = { type: "activity" }
 
 /** The input of the emitter, from the reader of a stream. */
@@ -67,20 +83,25 @@ export const makeAnswerEmitter = (emit: (event: ModelEvent) => void) => {
       say(kind, id, part.cleaner.push(delta), part)
     },
     end,
-    call: (id: string, name: string, input: string, metadata?: ProviderMetadata): void => {
+    call: (id: string, name: string, input: string, metadata?: ProviderMetadata, fault?: string): void => {
       spoke = true
       emit({
         type: "tool-call",
         id: cleanText(id),
         name: cleanText(name),
         input: cleanArguments(input),
-        ...metadata === undefined ? {} : { metadata }
+        ...metadata === undefined ? {} : { metadata },
+        ...fault === undefined ? {} : { fault }
       })
     },
-    /** What is wrong with an answer that ends now, for this reason; `more` arrived without being emitted. */
-    flaw: (finish: FinishReason | undefined, more = false): BrokenStream | undefined => {
+    /**
+     * What is wrong with an answer that ends now, for this reason; `more` arrived without being emitted. `raw` is the
+     * server's word for the reason.
+     */
+    flaw: (finish: FinishReason | undefined, more = false, raw?: string): BrokenStream | undefined => {
       if (finish === "error") return new BrokenStream("bad_response", "it finished with an error that it did not name")
       if (finish !== undefined) return undefined
+      if (raw !== undefined) return new BrokenStream("bad_response", `it ended for the reason ${raw}`)
       return spoke || more
         ? new BrokenStream("bad_response", "the stream ended without a reason to finish")
         : new BrokenStream("empty_response", "the stream ended with nothing in it")

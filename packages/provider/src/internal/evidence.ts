@@ -24,6 +24,10 @@ export interface Evidence {
   readonly network: SocketError | undefined
   /** How long to wait, such as `37s`, where the server says it in the body. */
   readonly delay: string | undefined
+  /** The text of a call that the server did not accept. */
+  readonly failed: string | undefined
+  /** The context of a local server, in tokens, where it says that the conversation exceeds it. */
+  readonly context: number | undefined
   /** The target of a redirect. */
   readonly location: string | undefined
   /** What to blame if nothing else says: the server, its stream, or the request. */
@@ -50,6 +54,8 @@ export const gather = (cause: unknown, isAccepted = false): Evidence => {
     text: socket?.message ?? response.text ?? text(body) ?? text(error["message"]) ?? "",
     network: socket,
     delay: response.delay,
+    context: response.context,
+    failed: response.failed,
     location: headers["location"],
     origin: originOf(cause, response.found, isAccepted)
   }
@@ -74,29 +80,59 @@ interface ServerError {
   readonly codes: ReadonlyArray<string>
   readonly text: string | undefined
   readonly delay: string | undefined
+  readonly context: number | undefined
+  readonly failed: string | undefined
   /** Whether there is an error object. */
   readonly found: boolean
+}
+
+const nothing: ServerError = {
+  status: undefined,
+  codes: [],
+  text: undefined,
+  delay: undefined,
+  context: undefined,
+  failed: undefined,
+  found: false
+}
+
+/** What a gateway passes on of the error of the provider behind it. */
+const passedOn = (inner: Fields): ServerError & { readonly from: string } => {
+  const metadata = fields(inner["metadata"]) ?? {}
+  const raw = text(metadata["raw"])
+  const parsed = raw === undefined ? metadata["raw"] : Option.getOrUndefined(parseJson(raw))
+  const found = fields(parsed) === undefined ? nothing : readServerError(Array.isArray(parsed) ? parsed[0] : parsed)
+  const said = found.text ?? raw
+  return { ...found, text: said, from: text(metadata["provider_name"]) ?? "the provider" }
 }
 
 /** Finds the error in `{error: {…}}`, `{error: "…"}`, `{response: {error: {…}}}`, `{detail: "…"}` or the thing itself. */
 const readServerError = (body: unknown): ServerError => {
   const outer = fields(body)
-  if (outer === undefined) return { status: undefined, codes: [], text: undefined, delay: undefined, found: false }
+  if (outer === undefined) return nothing
   const nested = outer["error"] ?? fields(outer["response"])?.["error"]
   const inner = fields(nested) ?? outer
   const details = (Array.isArray(inner["details"]) ? inner["details"] : []).map((detail) => fields(detail) ?? {})
+  const behind = passedOn(inner)
+  const said = text(nested) ?? text(inner["message"]) ?? text(inner["detail"]) ?? text(inner["msg"])
+  const context = inner["n_ctx"]
   const codes = [
     inner["code"],
     inner["type"],
     inner["status"],
     fields(inner["metadata"])?.["error_type"],
+    ...behind.codes,
     ...details.flatMap(({ reason, violations }) => [reason, ...quotasOf(violations)])
   ]
   return {
     status: codes.map(httpStatus).find((status) => status !== undefined),
     codes: codes.flatMap((code) => typeof code === "string" ? [code.toLowerCase()] : []),
-    text: text(nested) ?? text(inner["message"]) ?? text(inner["detail"]) ?? text(inner["msg"]),
+    text: behind.text === undefined || said === undefined
+      ? said ?? behind.text
+      : `${said} (${behind.from}: ${behind.text})`,
     delay: details.map(({ retryDelay }) => text(retryDelay)).find((delay) => delay !== undefined),
+    context: typeof context === "number" ? context : behind.context,
+    failed: text(inner["failed_generation"]) ?? behind.failed,
     found: nested !== undefined && nested !== null
   }
 }

@@ -4,14 +4,44 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { BrokenStream, Refusal, TooLarge, Unaskable, WrongAnswer } from "./errors.ts"
 import { type Evidence, gather } from "./evidence.ts"
+import { fields } from "./json.ts"
 import { isOverflow } from "./overflow.ts"
-import { type Address, settingOf, unreachable, type Verdict, versionHint, wrongAnswer } from "./unreachable.ts"
+import { type Address, isLocal, settingOf, unreachable, type Verdict, versionHint, wrongAnswer } from "./unreachable.ts"
 
 /** Where a request went, for the message. */
 export interface Place extends Address {
   /** The variable that holds the key, to name when a key is refused. */
   readonly key: string | undefined
   readonly redact: (text: string) => string
+}
+
+/** A call that the server did not accept from its model. */
+export interface RefusedCall {
+  /** The name of the tool, as far as it can be read. */
+  readonly name: string
+  /** What the model wrote. */
+  readonly input: string
+  readonly fault: string
+}
+
+const callRefused =
+  /tool_use_failed|tool call validation failed|(?:invalid|malformed) (?:tool|function) call|(?:error|fail\w*)(?: to)? pars\w+ tool call/i
+
+/** The call that made a server end its answer with an error: the model can fix it. Undefined for any other error. */
+export const refusedCall = (cause: unknown, redact: (text: string) => string): RefusedCall | undefined => {
+  if (!(cause instanceof Refusal) && fields(cause)?.["error"] === undefined) return undefined
+  const { codes, failed, text } = gather(cause)
+  if (!says(codes, /^tool_use_failed$/) && !callRefused.test(text)) return undefined
+  const input = failed ?? /raw='([^]*?)', err=/.exec(text)?.[1] ?? ""
+  const [, quoted, marked] = /"name"\s*:\s*"([^"]+)"|<function=([\w.:-]+)/.exec(input) ?? []
+  const [, named] = /tool '([^']+)'|tool ([\w.:-]+) did not match/.exec(text) ?? []
+  return {
+    name: quoted ?? marked ?? named ?? "unknown",
+    input,
+    fault: `The server did not accept this call: ${
+      brief(redact(text))
+    } Write it again, with arguments that fit its schema.`
+  }
 }
 
 /** Why an answer was cut, even if the AI SDK reports it differently. */
@@ -57,12 +87,46 @@ const judge = (cause: unknown, evidence: Evidence, place: Place): Verdict => {
     return { reason: "AnswerTooLarge", retryable: false, says: `gave an answer that is too large: ${excess.message}` }
   }
   if (evidence.network !== undefined) return unreachable(evidence.network.code, evidence.network.error, place)
-  if (isOverflow(evidence)) {
-    return { reason: "context_overflow", retryable: false, says: "says that the conversation is too long for it" }
+  if (isOverflow(evidence)) return tooLong(evidence, place)
+  if (isReasoningRefused(evidence)) {
+    return { reason: "reasoning_refused", retryable: false, says: "refused the reasoning of its earlier answers" }
   }
   return byStatus(evidence, place) ?? byCode(evidence, place) ?? insteadOfStream(cause, evidence)
     ?? byOrigin(cause, evidence)
 }
+
+/** The context of a local server is often smaller than that of its model. */
+const tooLong = ({ context }: Evidence, { baseUrl }: Place): Verdict => ({
+  reason: "context_overflow",
+  retryable: false,
+  says: `says that the conversation is too long for it${context === undefined ? "" : ` (n_ctx is ${context} tokens)`}`,
+  ...context !== undefined || isLocal(baseUrl ?? "")
+    ? {
+      advice:
+        "Start the server with a larger context: -c for llama.cpp, OLLAMA_CONTEXT_LENGTH for Ollama (4096 tokens by default), --max-model-len for vLLM."
+    }
+    : {}
+})
+
+/** What providers say of reasoning or a signature that they did not make, or that has expired. */
+const refusedReasoning = new RegExp(
+  [
+    "invalid_encrypted_content",
+    "encrypted content .{0,80}could not be",
+    "(?:invalid|corrupted|bad) .{0,20}signature",
+    "signature.{0,60}(?:invalid|not valid|corrupt|mismatch|could not be verified)",
+    "thinking.{0,80}cannot be modified",
+    "invalid `?data`? in `?redacted_thinking",
+    "of type 'reasoning' was provided without",
+    "item with id 'rs_\\w+' not found"
+  ].join("|"),
+  "i"
+)
+
+/** A key may have a signature as well, so the status decides. */
+const isReasoningRefused = ({ codes, status, text }: Evidence): boolean =>
+  (status === undefined || status === 400 || status === 404 || status === 422) &&
+  (says(codes, refusedReasoning) || refusedReasoning.test(text))
 
 /** An error that came as a success, in place of a stream: it would come again, unless it says that the server erred. */
 const insteadOfStream = (cause: unknown, { codes }: Evidence): Verdict | undefined =>

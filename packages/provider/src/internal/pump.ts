@@ -2,7 +2,8 @@
 import type { LanguageModelV3StreamPart } from "@ai-sdk/provider"
 import type { AnswerMeter } from "@skein/core/AnswerMeter"
 import type { ModelEvent, ProviderMetadata } from "@skein/core/Provider"
-import { type AnswerEmitter, makeAnswerEmitter } from "./answerEmitter.ts"
+import type { FinishReason } from "@skein/domain/Message"
+import { type AnswerEmitter, endOf, makeAnswerEmitter } from "./answerEmitter.ts"
 import { BrokenStream, TooLarge } from "./errors.ts"
 import { toTokens } from "./tokens.ts"
 
@@ -61,9 +62,14 @@ export const pump = async (
   if (finish === undefined) return
   for (const tell of emission.held) tell()
   emitter.close()
-  const { unified } = finish.finishReason
-  // If there are calls, an unknown finish reason does not matter.
-  emit({ type: "finish", finish: unified === "other" && emission.held.length > 0 ? "tool-calls" : unified, tokens })
+  emit({ type: "finish", finish: reasonOf(finish, emission.held.length > 0), tokens })
+}
+
+/** The AI SDK counts a pause as an end, and some reasons that are known as others. */
+const reasonOf = ({ finishReason: { raw, unified } }: Finish, calls: boolean): FinishReason => {
+  const known = raw === undefined ? undefined : endOf(raw)
+  if (known === "pause") return calls ? "tool-calls" : "pause"
+  return unified === "other" ? known ?? "other" : unified
 }
 
 /** Of an answer that says something, a count of 0 is none. */
@@ -87,6 +93,10 @@ const flawOf = ({ emitter, held, open }: Emission, finish: Finish | undefined): 
   }
   if (raw !== undefined && (mishap.test(raw) || unified === "error")) {
     return new BrokenStream("bad_response", `it ended for the reason ${raw}`)
+  }
+  // The AI SDK calls the end of an answer with calls a normal one, whatever broke it off.
+  if (raw !== undefined && (unified === "other" || unified === "tool-calls") && endOf(raw) === undefined) {
+    return emitter.flaw(undefined, true, raw)
   }
   // An answer that is cut off may end in a call.
   const isCut = unified === "length" || unified === "content-filter"
@@ -149,12 +159,17 @@ const takeCollected = ({ metadata }: Emission, key: string): ProviderMetadata | 
   return found
 }
 
-/** Of the metadata of texts and calls, only these fields have to go back. Others may not even be accepted. */
-const wanted = ["thoughtSignature", "phase"]
+/**
+ * Of the metadata of texts and calls, all goes back except what refers to the server's copy of the answer, in which calls
+ * have other ids than here, and what is only to be shown.
+ */
+const unwanted = new Set(["itemId", "annotations", "logprobs"])
 
 const wantedIn = (metadata: ProviderMetadata | undefined): ProviderMetadata | undefined => {
   const kept = Object.entries(metadata ?? {}).flatMap(([provider, all]) => {
-    const fields = Object.entries(all).filter(([name, value]) => wanted.includes(name) && typeof value === "string")
+    const fields = Object.entries(all).filter(([name, value]) =>
+      !unwanted.has(name) && value !== undefined && value !== null
+    )
     return fields.length === 0 ? [] : [[provider, Object.fromEntries(fields)] as const]
   })
   return kept.length === 0 ? undefined : Object.fromEntries(kept)

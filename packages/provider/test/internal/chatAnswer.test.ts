@@ -187,11 +187,28 @@ describe("chatAnswer", () => {
     ["content_filter", "content-filter"],
     ["tool_calls", "tool-calls"],
     ["function_call", "tool-calls"],
-    ["constructor", "other"],
-    ["eos", "other"]
+    ["STOP", "stop"],
+    ["end_turn", "stop"],
+    ["max_tokens", "length"],
+    ["tool_use", "tool-calls"],
+    ["pause_turn", "pause"],
+    ["sensitive", "content-filter"]
   ])("the reason %s is %s", (reason, finish) => {
     expect(read(piece({ content: "a" }), piece({}, reason)).said.at(-1)).toMatchObject({ type: "finish", finish })
   })
+
+  it.each(["network_error", "abort", "insufficient_system_resource", "constructor", "weird"])(
+    "the reason %s breaks the answer off, and none of its calls runs",
+    (reason) => {
+      const { failure, said } = read(
+        piece({ content: "a" }),
+        call({ index: 0, id: "a", function: { name: "bash", arguments: "{}" } }),
+        piece({}, reason)
+      )
+      expect(failure).toMatchObject({ reason: "bad_response", message: `it ended for the reason ${reason}` })
+      expect(said.filter(({ type }) => type === "tool-call" || type === "finish")).toEqual([])
+    }
+  )
 
   it("an empty reason is none yet, and that of an error is an error", () => {
     expect(read(piece({ content: "a" }, "")).failure).toMatchObject({ reason: "bad_response" })

@@ -44,6 +44,59 @@ export const wireFailures = (wire: Wire): void => {
       })
   )
 
+  it.scoped.each([
+    { code: "invalid_encrypted_content", message: "The encrypted content could not be verified." },
+    { message: "messages.1.content.0: Invalid `signature` in `thinking` block" },
+    { message: "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified." },
+    { message: "Corrupted thought signature." },
+    {
+      message: "Provider returned error",
+      metadata: { raw: JSON.stringify({ error: { message: "Invalid signature" } }) }
+    }
+  ])("names a refused signature as such: %o", (error) =>
+    Effect.gen(function*() {
+      const { error: found } = yield* answer((response) => json(response, 400, { error }))
+      expect(found).toMatchObject({ reason: "reasoning_refused", retryable: false, status: 400 })
+      const { error: key } = yield* answer((response) => json(response, 403, { error }))
+      expect(key).toMatchObject({ reason: "auth" })
+    }))
+
+  it.scoped("shows what a gateway says of the provider behind it, and judges by that", () =>
+    Effect.gen(function*() {
+      const said = (raw: unknown, status = 400) =>
+        answer((response) =>
+          json(response, status, {
+            error: { message: "Provider returned error", code: status, metadata: { raw, provider_name: "Corp" } }
+          })
+        )
+      const asText = yield* said("upstream: unknown parameter foo")
+      expect(asText.error?.message).toContain("Provider returned error (Corp: upstream: unknown parameter foo)")
+      const tooLong = { error: { message: "This model's maximum context length is 8192 tokens" } }
+      expect((yield* said(JSON.stringify(tooLong))).error).toMatchObject({ reason: "context_overflow" })
+      expect((yield* said(tooLong)).error?.message).toContain(
+        "(Corp: This model's maximum context length is 8192 tokens)"
+      )
+      expect((yield* said({ error: { message: `leaks ${secret}` } }, 502)).error?.message).toContain("[redacted]")
+    }))
+
+  it.scoped("names the context of a local server, and how to enlarge it", () =>
+    Effect.gen(function*() {
+      const { error } = yield* answer((response) =>
+        json(response, 400, {
+          error: {
+            code: 400,
+            message: "the request exceeds the available context size, try increasing it",
+            type: "exceed_context_size_error",
+            n_prompt_tokens: 9_000,
+            n_ctx: 4_096
+          }
+        })
+      )
+      expect(error).toMatchObject({ reason: "context_overflow" })
+      expect(error?.message).toContain("n_ctx is 4096 tokens")
+      expect(error?.message).toContain("OLLAMA_CONTEXT_LENGTH")
+    }))
+
   it.scoped("P05: a refused connection on this machine is retried once, and the message says what to set", () =>
     Effect.gen(function*() {
       const { host, url } = yield* Effect.scoped(serve(() => {}))

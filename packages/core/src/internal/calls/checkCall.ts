@@ -18,6 +18,9 @@ export const refused = (kind: string, message: string) => new ToolError({ kind, 
 /** Parses what the model wrote. Every mistake has a message that the model can act on. */
 const read = (part: ToolPart, { finish, offered }: Answered, tool: AnyTool | undefined, whyMissing?: string) => {
   const text = writtenOf(part)
+  if (part.state.status === "pending" && part.state.fault !== undefined) {
+    return Either.left(refused("invalid_call", part.state.fault))
+  }
   if (finish === "length") {
     return Either.left(
       refused(

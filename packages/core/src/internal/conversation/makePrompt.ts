@@ -11,7 +11,7 @@ import type {
   ToolResultContent
 } from "../../Provider.ts"
 import type { LiveMessage } from "../live/History.ts"
-import { withoutOutputs } from "./prune.ts"
+import { withoutOutputs, withoutReasoning } from "./prune.ts"
 import { sentOf } from "./sentMessages.ts"
 import { answerIn } from "./structuredOutput.ts"
 
@@ -153,13 +153,14 @@ export const isSuperseded = ({ info }: LiveMessage, next: LiveMessage | undefine
 /**
  * The prompt. Each call has exactly one result, ids are unique, and consecutive user messages are merged. What does not
  * change from step to step is made once. The runtime adds `closing` at the end. A compacted conversation begins with
- * its summary, and tool outputs before `wholeFrom` are left out.
+ * its summary. Tool outputs before `wholeFrom` and reasoning before `reasonedFrom` are left out.
  */
 export const makePrompt = (
   system: string,
   messages: ReadonlyArray<LiveMessage>,
   closing?: string,
-  wholeFrom?: MessageID
+  wholeFrom?: MessageID,
+  reasonedFrom?: MessageID
 ): ReadonlyArray<PromptMessage> => {
   const prompt: Array<PromptMessage> = isBlank(system) ? [] : [{ role: "system", content: system }]
   const add = (next: PromptMessage) => {
@@ -172,7 +173,9 @@ export const makePrompt = (
   for (const [i, message] of sent.entries()) {
     if (isSuperseded(message, sent[i + 1])) continue
     const isOld = wholeFrom !== undefined && message.info.id < wholeFrom
-    for (const each of isOld ? withoutOutputs(promptOf(message)) : promptOf(message)) add(each)
+    const isRefused = reasonedFrom !== undefined && message.info.id < reasonedFrom
+    const made = isOld ? withoutOutputs(promptOf(message)) : promptOf(message)
+    for (const each of isRefused ? made.map(withoutReasoning) : made) add(each)
   }
   if (closing !== undefined) add({ role: "user", content: [{ type: "text", text: closing }] })
   return prompt

@@ -1,4 +1,4 @@
-/** Leaves old tool outputs out of requests; they stay stored. */
+/** Leaves old tool outputs and refused reasoning out of requests; they stay stored. */
 import type { MessageID } from "@skein/domain/Id"
 import type { PromptMessage, ToolCallContent, ToolResultContent } from "../../Provider.ts"
 import type { LiveMessage } from "../live/History.ts"
@@ -55,6 +55,24 @@ export const withoutOutputs = (prompt: ReadonlyArray<PromptMessage>): ReadonlyAr
     return { ...message, content: message.content.map((result) => withoutOutput(result, calls)) }
   })
   made.set(prompt, shorter)
+  return shorter
+}
+
+const plain = new WeakMap<PromptMessage, PromptMessage>()
+
+/** A message without the reasoning and the signatures of an earlier answer; made once, so that its bytes stay the same. */
+export const withoutReasoning = (message: PromptMessage): PromptMessage => {
+  if (message.role !== "assistant") return message
+  if (!message.content.some((part) => part.type === "reasoning" || part.providerOptions !== undefined)) return message
+  const known = plain.get(message)
+  if (known !== undefined) return known
+  const content = message.content.flatMap((part) => {
+    if (part.type === "reasoning") return []
+    const { providerOptions: _, ...rest } = part
+    return [rest]
+  })
+  const shorter: PromptMessage = { ...message, content }
+  plain.set(message, shorter)
   return shorter
 }
 

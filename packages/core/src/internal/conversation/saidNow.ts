@@ -5,7 +5,10 @@ import * as prompts from "../prompts.ts"
 import { answerOf } from "./makePrompt.ts"
 
 const isCarryOn = ({ info, parts }: LiveMessage): boolean =>
-  info.role === "user" && parts.some((part) => part.type === "text" && part.text === prompts.carryOn)
+  info.role === "user" &&
+  parts.some((part) =>
+    part.type === "text" && part.synthetic === true && (part.text === prompts.carryOn || part.text === prompts.goOn)
+  )
 
 const rawText = ({ parts }: LiveMessage): string =>
   parts.flatMap((part) => part.type === "text" ? [part.text] : []).join("\n\n")

@@ -1,4 +1,4 @@
-/** Owns the size of a session's requests, and from where on they include tool outputs. */
+/** Owns the size of a session's requests, and from where on they include tool outputs and reasoning. */
 import type { MessageID } from "@skein/domain/Id"
 
 /** The length of a request in characters, and the tokens that its model counted for it. */
@@ -11,6 +11,7 @@ export interface Measure {
 export class RequestSize {
   #measured: Measure | undefined
   #wholeFrom: MessageID | undefined
+  #reasonedFrom: MessageID | undefined
   #floor = 0
   #steps = 0
 
@@ -22,6 +23,11 @@ export class RequestSize {
   /** The first message whose tool outputs are sent; undefined if all are. */
   get wholeFrom(): MessageID | undefined {
     return this.#wholeFrom
+  }
+
+  /** The first message whose reasoning is sent; undefined if all of it is. */
+  get reasonedFrom(): MessageID | undefined {
+    return this.#reasonedFrom
   }
 
   /** The tokens of the last shortened request. */
@@ -42,6 +48,11 @@ export class RequestSize {
   /** Leaves out the outputs before this message. */
   sendWholeFrom(id: MessageID): void {
     this.#wholeFrom = id
+  }
+
+  /** Leaves out the reasoning before this message: the provider refused it. */
+  leaveOutReasoning(before: MessageID): void {
+    this.#reasonedFrom = before
   }
 
   /** Notes the size of a shortened request. */

@@ -15,6 +15,7 @@ import { Journal } from "../../Journal.ts"
 import { isContent, type LanguageModel, ModelError, type ModelRequest } from "../../Provider.ts"
 import { BudgetExhausted } from "../../SessionError.ts"
 import { StorageError } from "../../StorageError.ts"
+import { calledTool } from "../conversation/askedOf.ts"
 import type { LiveMessage } from "../live/History.ts"
 import type { Live } from "../live/Live.ts"
 import { logUnstored } from "../logUnstored.ts"
@@ -115,7 +116,9 @@ const send = <E, R>(
     emit: (event) => {
       live.connected.unsafeOpen()
       if (isContent(event)) live.clock.alive()
-      answer.buffer.emit(event)
+      answer.buffer.emit(
+        event.type === "tool-call" ? { ...event, name: calledTool(event.name, request.tools) } : event
+      )
       comeBy(event)
     },
     check: Effect.suspend(() =>
@@ -126,6 +129,7 @@ const send = <E, R>(
         storeRetry(answer, attempt, tellStatus),
         Effect.sync(() => {
           requestBudget.settle(isCutEmpty(attempt.error))
+          if (attempt.error.reason === "reasoning_refused") live.request.leaveOutReasoning(answer.message.info.id)
         })
       ),
     queued: (position) => tellNow({ type: "queued", position }),

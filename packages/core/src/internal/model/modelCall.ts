@@ -19,6 +19,7 @@ import {
   type ModelRequest,
   type RequestOrigin
 } from "../../Provider.ts"
+import { withoutReasoning } from "../conversation/prune.ts"
 import { endable } from "../endable.ts"
 import { counted } from "./counted.ts"
 import { retryDelay } from "./retryDelay.ts"
@@ -109,6 +110,21 @@ export interface Attempt {
   readonly delay: number
 }
 
+/** The request without what its provider refused; undefined if there is nothing to leave out. */
+const withoutRefused = (request: ModelRequest): ModelRequest | undefined => {
+  const messages = request.messages.map(withoutReasoning)
+  return messages.some((message, at) => message !== request.messages[at]) ? { ...request, messages } : undefined
+}
+
+/** The error of a refused reasoning, as the retry tells it. */
+const leftOut = ({ message, reason, status }: ModelError): ModelError =>
+  new ModelError({
+    reason,
+    retryable: true,
+    status,
+    message: `${message} The reasoning of earlier answers is left out from now on.`
+  })
+
 /** How many answers without content to retry before accepting one. */
 const triesForNothing = 2
 
@@ -139,6 +155,7 @@ export const modelCall = <E, F>(options: {
   const { check, emit, failed, gate, model, origin, resumed, retry, settings, take } = options
   const { deadlines, limits: { answer: bounds, requests } } = settings
   let away = false
+  let isPlain = false
   const sender: Sender = {
     rootID: origin.rootID,
     urgent: options.urgent,
@@ -162,11 +179,18 @@ export const modelCall = <E, F>(options: {
     empty: number,
     hopeless: number
   ): Effect.Effect<void, ModelError | E | F> => {
-    const trying = (request: ModelRequest) =>
-      Effect.catchAll(sent(request), (error) =>
-        error.retryable
-          ? Effect.flatMap(retryDelay(gate, error, attempt, retry), (delay) => Effect.fail({ attempt, error, delay }))
-          : Effect.fail({ attempt, error, delay: 0 }))
+    const trying = (asked: ModelRequest) => {
+      const plain = withoutRefused(asked)
+      return Effect.catchAll(
+        sent(isPlain ? plain ?? asked : asked),
+        (error) =>
+          error.reason === "reasoning_refused" && plain !== undefined && !isPlain
+            ? Effect.fail({ attempt, error: leftOut(error), delay: 0 })
+            : error.retryable
+            ? Effect.flatMap(retryDelay(gate, error, attempt, retry), (delay) => Effect.fail({ attempt, error, delay }))
+            : Effect.fail({ attempt, error, delay: 0 })
+      )
+    }
     // A request that waits for budget takes nobody's place in the queue to the model.
     const next = Effect.flatMap(take, (request) => Effect.either(gate.send(sender, trying(request))))
     return Effect.flatMap(next, (ended) => {
@@ -175,11 +199,14 @@ export const modelCall = <E, F>(options: {
       const { delay, error } = failure
       const nothing = empty + (error.reason === "empty_response" ? 1 : 0)
       const inRow = error.tries === undefined ? 0 : hopeless + 1
+      // What the provider refused is left out once, whatever the settings say of retries.
+      const isLast = attempt >= retry.attempts && error.reason !== "reasoning_refused"
       if (
-        !error.retryable || attempt >= retry.attempts || inRow >= (error.tries ?? Infinity) ||
+        !error.retryable || isLast || inRow >= (error.tries ?? Infinity) ||
         nothing >= triesForNothing
       ) return Effect.fail(error)
       away = true
+      isPlain ||= error.reason === "reasoning_refused"
       countRetry(model.info, error.reason)
       return failed(failure).pipe(
         Effect.zipRight(Effect.sleep(Duration.millis(delay))),

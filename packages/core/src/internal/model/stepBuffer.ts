@@ -132,7 +132,7 @@ export class StepBuffer {
       case "reasoning-end":
         return this.#end(event.id, "reasoning", event.metadata)
       case "tool-call":
-        return this.#call(event.id, event.name, event.input, event.metadata)
+        return this.#call(event)
       case "finish":
         this.finish = event.finish
         this.tokens = event.tokens
@@ -229,14 +229,18 @@ export class StepBuffer {
     }
   }
 
-  #call(callID: string, tool: string, input: string, metadata?: ProviderMetadata): void {
+  #call({ fault, id, input, metadata, name }: Extract<ModelEvent, { readonly type: "tool-call" }>): void {
     const { base } = this.#base("tool")
     this.#parts.push({
       ...base,
       type: "tool",
-      callID: callID.toWellFormed().slice(0, 256),
-      tool: tool.toWellFormed().slice(0, 256),
-      state: { status: "pending", input: input.toWellFormed() },
+      callID: id.toWellFormed().slice(0, 256),
+      tool: name.toWellFormed().slice(0, 256),
+      state: {
+        status: "pending",
+        input: input.toWellFormed(),
+        ...fault === undefined ? {} : { fault: fault.toWellFormed() }
+      },
       ...metadata === undefined ? {} : { metadata }
     })
   }

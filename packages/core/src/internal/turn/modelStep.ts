@@ -68,7 +68,8 @@ const requestOf = (
       systemPrompt({ live, agent, own, instructions, user, now }),
       live.messages ?? [],
       closing,
-      live.request.wholeFrom
+      live.request.wholeFrom,
+      live.request.reasonedFrom
     ),
     tools,
     toolChoice: last && structuredOutput !== undefined ? "required" : "auto",

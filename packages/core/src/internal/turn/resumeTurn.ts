@@ -121,7 +121,7 @@ const endOf = (live: Live, from: number, structuredOutput: StructuredOutput | un
   const last = (live.messages ?? []).slice(from).at(-1)
   if (last === undefined || !isAnswer(last)) return undefined
   if (last.info.error?.tag === "steps") return "steps"
-  if (last.info.error !== undefined) return undefined
+  if (last.info.error !== undefined || last.info.finish === "pause") return undefined
   const calls = callsIn(last)
   if (calls.some(({ state }) => state.status !== "pending" && state.metadata?.["endsTurn"] === true)) return "denied"
   if (calls.some((part) => answerIn(part) !== undefined)) return "completed"

@@ -39,6 +39,9 @@ import { takeInbox } from "./takeInbox.ts"
 /** How many consecutive answers may be cut off inside a call. */
 const cutOffLimit = 3
 
+/** How many consecutive answers may pause. */
+const pauseLimit = 10
+
 /** How often in a turn a model gets the hint that it wrote a call as text. After that, the text is its answer. */
 const announcementLimit = 2
 
@@ -73,6 +76,13 @@ const cutOffAgain = (step: Step) =>
     reason: "bad_response",
     retryable: false,
     message: `${formatRef(step.model)} ran into its output limit in the middle of a call ${cutOffLimit} times in a row.`
+  })
+
+const pausedAgain = ({ model }: Step) =>
+  new ModelError({
+    reason: "bad_response",
+    retryable: false,
+    message: `${formatRef(model)} paused ${pauseLimit + 1} times in a row, and did not finish its answer.`
   })
 
 const endOfStep = ({ finish, message, model }: Step): Ended => ({
@@ -153,6 +163,7 @@ export const runTurn = Effect.fnUntraced(
     const from = resumed?.from ?? messages.length
     let cutOff = 0
     let announcements = 0
+    let pauses = 0
     let asked: StructuredOutput | undefined
     let answering: string | undefined
     let structuredOutput: StructuredOutput | undefined
@@ -193,6 +204,12 @@ export const runTurn = Effect.fnUntraced(
       // The rest of the budget may be enough to finish; if not, the next request fails.
       if (step.cutBy !== undefined && step.calls.length === 0) {
         yield* sayToModel(live, lastUser(messages) ?? user, prompts.carryOn)
+        continue
+      }
+      pauses = step.finish === "pause" && step.calls.length === 0 ? pauses + 1 : 0
+      if (pauses > pauseLimit) return yield* pausedAgain(step)
+      if (pauses > 0) {
+        yield* sayToModel(live, lastUser(messages) ?? user, prompts.goOn)
         continue
       }
       const tool = announcements < announcementLimit ? announced(step) : undefined

@@ -4,15 +4,16 @@ import { defaults } from "@skein/core/Config"
 import { isTextNested } from "@skein/core/Nesting"
 import type { ModelEvent, ProviderMetadata } from "@skein/core/Provider"
 import type { AnswerBounds } from "@skein/domain/ConfigInfo"
-import type { FinishReason } from "@skein/domain/Message"
 import * as Option from "effect/Option"
-import { type AnswerEmitter, makeAnswerEmitter } from "../answerEmitter.ts"
+import { type AnswerEmitter, endOf, makeAnswerEmitter } from "../answerEmitter.ts"
 import { TooLarge, UnreadableChunk } from "../errors.ts"
+import type { RefusedCall } from "../failure.ts"
 import { type Fields, fields, parseJson } from "../json.ts"
 import { isError, isKnown, tooDeepEvent } from "../knownEvents.ts"
 import { toTokens } from "../tokens.ts"
 import type { Dialect } from "./chatBody.ts"
 import { ChatCalls } from "./chatCalls.ts"
+import { Signed } from "./signed.ts"
 import { makeThinkTag } from "./thinkTag.ts"
 
 type Kind = "text" | "reasoning"
@@ -30,9 +31,10 @@ export class ChatAnswer {
   /** The field in which the server sends reasoning: it gets it back there. */
   #field: string | undefined
   readonly #parts: Record<Kind, number> = { text: 0, reasoning: 0 }
+  readonly #signed = new Signed()
   #kind: Kind | undefined
   #id = ""
-  #finish: FinishReason | undefined
+  #finish: string | undefined
   #refused = false
   #usage: Fields | undefined
 
@@ -75,7 +77,7 @@ export class ChatAnswer {
     if (choice === undefined) return this.#unreadable(chunk)
     const reason = choice["finish_reason"]
     // Some servers send "" before the last chunk.
-    if (typeof reason === "string" && reason !== "") this.#finish = reasons.get(reason) ?? "other"
+    if (typeof reason === "string" && reason !== "") this.#finish = reason
     const delta = fields(choice["delta"] ?? {})
     if (delta === undefined || !this.#takeDelta(delta)) return this.#unreadable(chunk)
     const { excess } = this.#meter
@@ -95,8 +97,9 @@ export class ChatAnswer {
   /** Emits the end, or returns the error of an answer that must not end here. */
   end(): unknown {
     this.#thinkTag?.flush()
-    const finish = this.#finish === "stop" && this.#refused ? "content-filter" : this.#finish
-    const flaw = this.#emitter.flaw(finish, this.#calls.begun)
+    const ended = this.#finish === undefined ? undefined : endOf(this.#finish)
+    const finish = ended === "stop" && this.#refused ? "content-filter" : ended
+    const flaw = this.#emitter.flaw(finish, this.#calls.begun, this.#finish)
     const spoke = this.#emitter.spoke || this.#calls.begun
     const tokens = this.#usage === undefined ? undefined : tokensOf(this.#usage, spoke)
     if (flaw !== undefined) {
@@ -105,20 +108,43 @@ export class ChatAnswer {
     }
     if (finish === undefined) return undefined
     this.#close()
-    for (const [at, { id, input, name }] of this.#calls.all().entries()) {
-      this.#emitter.call(id === "" ? `call_${this.#step}_${at}` : id, name, input)
+    const signed = this.#signed.all()
+    if (signed !== undefined && this.#provider !== undefined) {
+      this.#emitter.begin("reasoning", "signed")
+      this.#emitter.end("signed", { [this.#provider]: { message: signed } })
+    }
+    for (const [at, { id, input, name, signed: more }] of this.#calls.all().entries()) {
+      const metadata = this.#provider === undefined || more === undefined
+        ? undefined
+        : { [this.#provider]: { call: more } }
+      this.#emitter.call(id === "" ? `call_${this.#step}_${at}` : id, name, input, metadata)
     }
     this.#emit({ type: "finish", finish, tokens })
     return undefined
   }
 
-  #takeDelta({ content, reasoning, reasoning_content, refusal, tool_calls }: Fields): boolean {
+  /** Ends the answer with a call that the server did not accept; what it held back is dropped. */
+  endWith({ fault, input, name }: RefusedCall): void {
+    this.#thinkTag?.flush()
+    this.#close()
+    this.#emitter.call(`call_${this.#step}_refused`, name, input, undefined, fault)
+    const tokens = this.#usage === undefined ? undefined : tokensOf(this.#usage, true)
+    this.#emit({ type: "finish", finish: "tool-calls", tokens })
+  }
+
+  #takeDelta(delta: Fields): boolean {
+    const { content, reasoning, reasoning_content, refusal, tool_calls } = delta
+    const signed = this.#signed.take(delta)
+    if (signed.opaque !== "") {
+      this.#meter.text(signed.opaque)
+      this.#emitter.alive()
+    }
     const thought = reasoning_content ?? reasoning ?? ""
     if (typeof thought !== "string") return false
     if (thought !== "") {
       this.#field = typeof reasoning_content === "string" ? "reasoning_content" : "reasoning"
       this.#say("reasoning", thought)
-    }
+    } else if (signed.text !== "") this.#say("reasoning", signed.text)
     if (typeof content === "string") {
       if (content !== "") this.#write(content)
     } else if (Array.isArray(content)) content.forEach(this.#takeContent)
@@ -187,15 +213,6 @@ export class ChatAnswer {
     return false
   }
 }
-
-const reasons: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>([
-  ["stop", "stop"],
-  ["length", "length"],
-  ["content_filter", "content-filter"],
-  ["tool_calls", "tool-calls"],
-  ["function_call", "tool-calls"],
-  ["error", "error"]
-])
 
 /** Of an answer that says something, a count of 0 is none. */
 const tokensOf = (usage: Fields, spoke: boolean) => {

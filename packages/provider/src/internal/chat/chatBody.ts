@@ -1,7 +1,8 @@
 /** Writes requests for the Chat Completions API. */
-import type { FileContent, ModelRequest, PromptMessage, ToolSpec } from "@skein/core/Provider"
+import type { FileContent, ModelRequest, PromptMessage, ProviderMetadata, ToolSpec } from "@skein/core/Provider"
 import { argumentsOf, readFile } from "../content.ts"
 import { Unaskable } from "../errors.ts"
+import { fields } from "../json.ts"
 import { cleanBody } from "../wellFormed.ts"
 import { makeGrowing, separated } from "./growing.ts"
 
@@ -97,22 +98,27 @@ const toAnswer = (
   let text = ""
   let reasoning = ""
   let field = usualField
+  let signed: object | undefined
   const calls: Array<object> = []
+  // What another model wants back means nothing to this one.
+  const wantedIn = ({ providerOptions = {} }: { readonly providerOptions?: ProviderMetadata }) =>
+    provider === undefined || (author !== undefined && author.modelID !== model) ? undefined : providerOptions[provider]
   for (const part of content) {
     switch (part.type) {
       case "text":
         text += part.text
         break
       case "reasoning":
-        // Reasoning of another model means nothing to this one.
         if (author !== undefined && author.modelID !== model) break
         if (provider !== undefined && (part.providerOptions === undefined || provider in part.providerOptions)) {
           reasoning += part.text
-          field = part.providerOptions?.[provider]?.["field"] === "reasoning" ? "reasoning" : usualField
+          if (part.text !== "") field = wantedIn(part)?.["field"] === "reasoning" ? "reasoning" : usualField
+          signed = fields(wantedIn(part)?.["message"]) ?? signed
         }
         break
       case "tool-call":
         calls.push({
+          ...fields(wantedIn(part)?.["call"]),
           id: callID(part.toolCallId),
           type: "function",
           function: { name: part.toolName, arguments: JSON.stringify(argumentsOf(part.input)) }
@@ -120,6 +126,7 @@ const toAnswer = (
     }
   }
   return {
+    ...signed,
     role: "assistant",
     content: text === "" && calls.length > 0 ? null : text,
     ...reasoning === "" && !(needsReasoning && calls.length > 0) ? {} : { [field]: reasoning },

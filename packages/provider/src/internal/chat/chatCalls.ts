@@ -2,6 +2,7 @@
 import type { AnswerMeter } from "@skein/core/AnswerMeter"
 import * as Option from "effect/Option"
 import { type Fields, fields, parseJson } from "../json.ts"
+import { signedIn } from "./signed.ts"
 
 /** A call, as far as it has arrived. */
 interface ChatCall {
@@ -9,6 +10,8 @@ interface ChatCall {
   id: string
   name: string
   input: string
+  /** What the server wants back with it. */
+  signed: Fields | undefined
 }
 
 /** The calls of one answer. */
@@ -39,6 +42,11 @@ export class ChatCalls {
     if (call.id === "") call.id = id
     if (call.name === "") call.name = name
     call.input += input
+    const signed = signedIn(piece)
+    if (signed !== undefined) {
+      this.#meter.arguments(JSON.stringify(signed))
+      call.signed = { ...call.signed, ...signed }
+    }
     return true
   }
 
@@ -59,7 +67,13 @@ export class ChatCalls {
 
   #begin(piece: Fields): ChatCall {
     const index = piece["index"]
-    const call = { index: typeof index === "number" ? index : this.#calls.length, id: "", name: "", input: "" }
+    const call = {
+      index: typeof index === "number" ? index : this.#calls.length,
+      id: "",
+      name: "",
+      input: "",
+      signed: undefined
+    }
     this.#calls.push(call)
     this.#meter.call()
     return call

@@ -7,7 +7,7 @@ import type { IncomingMessage } from "node:http"
 import { makeRedactor } from "../../Redactor.ts"
 import { Refusal, Unaskable } from "../errors.ts"
 import { makeEventStream } from "../eventStream.ts"
-import { type Place, toModelError } from "../failure.ts"
+import { type Place, type RefusedCall, refusedCall, toModelError } from "../failure.ts"
 import { type Call, errorLimit, isSuccess, type Send } from "../http.ts"
 import { isNotStream, readNotStream } from "../notStream.ts"
 import type { ModelSetup } from "../vendor.ts"
@@ -59,6 +59,7 @@ export const make = (options: ChatModelOptions): LanguageModel => {
                 send,
                 call,
                 new ChatAnswer(request.origin.step, emit, request.bounds, dialect),
+                (cause) => request.tools.length === 0 ? undefined : refusedCall(cause, place.redact),
                 emit,
                 resume
               )
@@ -78,6 +79,7 @@ const exchange = (
   send: Send,
   call: Call,
   answer: ChatAnswer,
+  refusedIn: (cause: unknown) => RefusedCall | undefined,
   emit: (event: ModelEvent) => void,
   resume: (end: Effect.Effect<void, unknown>) => void
 ): () => void => {
@@ -85,7 +87,12 @@ const exchange = (
   const fail = (cause: unknown): void => {
     if (settled) return resume(Effect.void)
     close()
-    resume(Effect.fail(cause))
+    const refused = refusedIn(cause)
+    if (refused !== undefined) {
+      settled = true
+      answer.endWith(refused)
+    }
+    resume(refused === undefined ? Effect.fail(cause) : Effect.void)
   }
   const finish = (incoming: IncomingMessage): void => {
     const cause = answer.failure ?? answer.end()

@@ -46,17 +46,20 @@ const budgetFor = (variant: string | undefined, cap: number | undefined): Thinki
 
 /**
  * The options of the AI SDK for thinking; throws `Unaskable` for an unknown variant. `cap` is the maximum of an answer,
- * including what is thought. Newer models think as much as they see fit, by default: this asks for summaries to show.
+ * including what is thought. Older models refuse to think where the calls before were made without. Newer models think as much as they see fit, by default: this asks for summaries to show.
  */
 export const thinkingOf = (
   modelID: string,
   { origin, temperature, topP, variant }: ModelRequest,
-  cap: number | undefined
+  cap: number | undefined,
+  hasNotThought = false
 ): Thinking => {
   if (variant !== undefined && !efforts.includes(variant)) {
     throw new Unaskable(`it knows the efforts ${efforts.join(", ")}, and no ${variant}`, unknownVariant)
   }
-  if (!modelID.includes("claude-") || budgeted.test(modelID)) return budgetFor(variant, cap)
+  if (!modelID.includes("claude-") || budgeted.test(modelID)) {
+    return budgetFor(hasNotThought ? undefined : variant, cap)
+  }
   const plain = { maxOutputTokens: cap }
   // A title needs no thought.
   const wished = variant ?? (origin.purpose === "title" ? "none" : undefined)
