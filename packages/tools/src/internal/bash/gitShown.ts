@@ -21,6 +21,27 @@ const patch =
 const summary =
   /^(?:--stat|--numstat|--shortstat|--dirstat|--summary|--compact-summary|--name-only|--name-status|--raw|-s|--no-patch|--check|--quiet|-q)$/
 
+/** Commands that show no contents, whatever their options are. Any other one may, also an alias. */
+const silent = new Set(
+  ["add", "apply", "bisect", "branch", "check-attr", "check-ignore", "cherry-pick", "clean", "commit-tree", "config"]
+    .concat(["count-objects", "describe", "fetch", "for-each-ref", "fsck", "gc", "hash-object", "init", "ls-files"])
+    .concat([
+      "ls-remote",
+      "ls-tree",
+      "maintenance",
+      "merge",
+      "merge-base",
+      "mktree",
+      "mv",
+      "name-rev",
+      "notes",
+      "pack-refs"
+    ])
+    .concat(["prune", "pull", "push", "rebase", "remote", "repack", "reset", "rev-list", "rev-parse", "revert", "rm"])
+    .concat(["shortlog", "submodule", "switch", "symbolic-ref", "tag", "update-index", "update-ref", "var", "version"])
+    .concat(["write-tree", "help", "--version", "--help"])
+)
+
 const isShown = (sub: string, options: ReadonlyArray<string>, operands: ReadonlyArray<string>): boolean => {
   const patches = options.some((each) => patch.test(each))
   const summed = options.some((each) => summary.test(each))
@@ -45,21 +66,59 @@ const isShown = (sub: string, options: ReadonlyArray<string>, operands: Readonly
     case "whatchanged":
       return patches || sub === "range-diff"
     case "stash":
-      return patches && /^(?:list|show)$/.test(operands[0] ?? "")
+      return patches
+    case "am":
     case "rebase":
       return options.includes("--show-current-patch")
     case "commit":
     case "status":
       return options.some((each) => /^(?:-v|--verbose)$/.test(each))
+    case "checkout":
+    case "restore":
+      return options.some((each) => each.startsWith("--work-tree"))
+    case "worktree":
+      return operands[0] === "add"
+    case "clone":
+      return !operands.some((each) => /^[a-z][a-z+]*:\/\/|^[\w.-]+@[\w.-]+:/i.test(each))
     default:
-      return false
+      return !silent.has(sub)
   }
 }
 
-/** What a git call shows of tracked files; `undefined` if nothing. */
-export const shownBy = ({ args, call, program, risk }: Invocation): Shown | undefined => {
-  if (program !== "git" || call === undefined || call.unknown !== undefined || risk !== undefined) return undefined
-  const { directories, sub = "" } = gitCall(args)
+/** Whether words ask for the parts of changes one by one. */
+const picks = (options: ReadonlyArray<string>): boolean => options.some((each) => /^(?:-p|--patch)$/.test(each))
+
+/** Commands whose words say which files they show. */
+const limited = new Set(
+  [
+    "blame",
+    "cat-file",
+    "commit",
+    "diff",
+    "diff-files",
+    "diff-index",
+    "diff-tree",
+    "grep",
+    "log",
+    "range-diff",
+    "rebase"
+  ]
+    .concat(["reflog", "show", "stash", "status", "whatchanged"])
+)
+
+/** What a git call shows of tracked files; `undefined` if nothing. What is not known of a call may show everything. */
+export const shownBy = ({ args, call, program }: Invocation): Shown | undefined => {
+  if (program !== "git") return undefined
+  const { directories, head, sub } = gitCall(args)
+  if (sub === undefined) return undefined
+  if (call === undefined || call.unknown !== undefined || !limited.has(sub)) {
+    const words = args.slice(head - 1).map(({ text }) => text)
+    const options = words.filter((each) => each.startsWith("-"))
+    const operands = words.filter((each) => !each.startsWith("-"))
+    const shows = /^(?:blame|cat-file|diff.*|grep|log|range-diff|show|whatchanged)$/.test(sub)
+      || isShown(sub, options, operands) || picks(options)
+    return shows ? { ever: true, paths: [], surePaths: [] } : undefined
+  }
   const operands = call.operands.map(({ text }) => text)
   if (!isShown(sub, call.options, operands)) return undefined
   const inside = (text: string) =>
