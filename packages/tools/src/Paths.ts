@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { type CredentialFiles, makeCredentialFiles } from "./internal/credentialFiles.ts"
 import { hasOtherNames, makeRealPath } from "./internal/files/realPath.ts"
+import { makeGitNames } from "./internal/git/gitNames.ts"
 import { isOwnForm } from "./internal/ownForms.ts"
 import { isPlan, isProtected, isProtectedInHome } from "./internal/protectedNames.ts"
 import { refuse, refuseOwn } from "./internal/refusal.ts"
@@ -88,7 +89,7 @@ const named = (target: Target): Effect.Effect<Target> =>
  * Makes the protection of files that cannot be found by name: Skein's own, and those that the user's programs rely on.
  */
 const makeGuarded = Effect.fnUntraced(function*(
-  { home, own = [], settings }: OwnFiles & { readonly home?: string | undefined },
+  { environment = {}, home, own = [], settings }: OwnFiles & { readonly home?: string | undefined },
   { credentials }: Hidden,
   realPath: (at: string) => Effect.Effect<string, ToolError>,
   within: (directory: string, at: string) => boolean
@@ -107,15 +108,17 @@ const makeGuarded = Effect.fnUntraced(function*(
       && !isForModels(real.slice(config.length + 1))
     return { isOurs, isPersonal }
   }))
+  const gitNames = makeGitNames(environment)
   /** `tree` is that of an isolated task, or the workspace, in which the target lies. */
   return (target: Target, directory: string, tree: string | undefined) =>
     target.place === "spill" || isPlan(target.shown)
       ? Effect.succeed(target)
-      : Effect.map(ours, ({ isOurs, isPersonal }): Target => {
+      : Effect.zipWith(ours, gitNames(directory), ({ isOurs, isPersonal }, byGit): Target => {
         const credential = credentials.has(target.real, target.place === "inside")
         return {
           ...target,
           protected: target.protected || credential || isOurs(target.real, directory)
+            || byGit.some((each) => within(each, target.real))
             || (tree !== undefined && !within(tree, directory)),
           personal: isPersonal(target.real, directory),
           ...(credential ? { credential } : {})

@@ -119,6 +119,7 @@ const bubblewrap = (options: SandboxOptions) =>
   Effect.map(Effect.scope, (scope) =>
     // Loaded at first use, so that the program starts without it.
     Effect.flatMap(
-      Effect.promise(() => import("./internal/sandbox/bwrap.ts")),
-      ({ makeBwrap }) => Effect.provideService(makeBwrap(options), Scope.Scope, scope)
+      Effect.promise(() => Promise.all([import("./internal/sandbox/bwrap.ts"), import("./internal/git/gitNames.ts")])),
+      ([{ makeBwrap }, { makeGitNames }]) =>
+        Effect.provideService(makeBwrap(options, makeGitNames(options.environment)), Scope.Scope, scope)
     ))

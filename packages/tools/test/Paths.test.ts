@@ -2,7 +2,9 @@ import { describe, expect, it } from "@effect/vitest"
 import { Failpoints } from "@skein/core/Failpoints"
 import type { ToolError } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
+import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
+import { places } from "./support/places.ts"
 import { sessionID, Workspace } from "./workspace.ts"
 
 const external = (real: string) => expect.objectContaining({ permission: "external_directory", patterns: [real] })
@@ -156,6 +158,31 @@ describe("paths", () => {
       expect((yield* Effect.flip(asks("read", { filePath: " " }))).kind).toBe("bad_path")
     }).pipe(Effect.provide(Workspace.layer)))
 
+  it.effect("of what git runs or reads because a config names it are asked for each time", () =>
+    Effect.gen(function*() {
+      const { asks, at, write } = yield* Workspace
+      const git = (...args: ReadonlyArray<string>) => spawnSync("git", ["-C", at("."), ...args])
+      git("init", "-q")
+      const guarded = Effect.fnUntraced(function*(filePath: string) {
+        const [ask] = yield* asks("write", { filePath, content: "" })
+        return ask?.protected === true
+      })
+      expect(yield* guarded("tools/hooks/pre-commit")).toBe(false)
+      git("config", "core.hooksPath", "tools/hooks")
+      expect(yield* guarded("tools/hooks/pre-commit")).toBe(true)
+      expect(yield* guarded("tools/other")).toBe(false)
+      write("elsewhere/x", "")
+      git("config", "core.hooksPath", "linked")
+      fs.symlinkSync(at("elsewhere"), at("linked"))
+      expect(yield* guarded("elsewhere/pre-commit")).toBe(true)
+      expect(yield* guarded("tools/hooks/pre-commit")).toBe(false)
+      write("shared.inc", "[core]\nhooksPath = deep/hooks\n")
+      git("config", "--unset", "core.hooksPath")
+      git("config", "include.path", "../shared.inc")
+      expect(yield* guarded("shared.inc")).toBe(true)
+      expect(yield* guarded("deep/hooks/post-merge")).toBe(true)
+    }).pipe(Effect.provide(Workspace.layer)))
+
   it.effect("of protected names are asked for each time, whether they exist or not", () =>
     Effect.gen(function*() {
       const { asks, at, write } = yield* Workspace
@@ -189,7 +216,8 @@ describe("paths", () => {
         "home/.zshenv",
         "AGENTS.md",
         ".claude/agents/x.md",
-        ".opencode/agent/x.md"
+        ".opencode/agent/x.md",
+        ...places
       ]
       for (const name of names) {
         const [ask] = yield* asks("write", { filePath: name, content: "" })
@@ -209,7 +237,11 @@ describe("paths", () => {
           ".gitignore",
           "my.skein.json",
           "config",
-          ".github/workflows/ci.yml"
+          ".github/workflows/ci.yml",
+          ".gitattributes",
+          "Makefile",
+          "lefthook.md",
+          "src/cargo/config.toml"
         ]
       ) {
         const [ask] = yield* asks("write", { filePath: name, content: "" })

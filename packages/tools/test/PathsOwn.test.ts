@@ -56,7 +56,7 @@ describe("a tool that changes a file asks each time", () => {
           [project, "~/.ssh/authorized_keys", true],
           [project, "../.npmrc", true],
           [project, "../notes.txt", false],
-          [project, ".npmrc", false],
+          [project, ".npmrc", true],
           [project, "mine.db", true],
           [project, "mine.db-wal", true],
           [project, "mine.db2", false],

@@ -16,6 +16,7 @@ import { lstatOf } from "../files/lstatOf.ts"
 import { isOwnForm, proofIn } from "../ownForms.ts"
 import { ownProgram } from "../ownPrograms.ts"
 import { attempt } from "../processes.ts"
+import { isProtectedAtTop, protectedBelow } from "../protectedNames.ts"
 import { makeSecretFiles, realOf } from "../secretFiles.ts"
 import { between, isBelow, isIn } from "../within.ts"
 import { aftermath } from "./aftermath.ts"
@@ -24,7 +25,7 @@ import { bwrapArguments, type Confinement } from "./bwrapArguments.ts"
 import { makeBwrapPlace } from "./bwrapPlace.ts"
 import { bwrapTrial } from "./bwrapTrial.ts"
 import { isClosed } from "./closedPlaces.ts"
-import { type Guarded, guardedPlaces, isOfProject, protectedAtTop, watchedAtTop } from "./guardedPlaces.ts"
+import { type Guarded, guardedPlaces, isOfProject } from "./guardedPlaces.ts"
 import { installedPackages } from "./installedProgram.ts"
 import { makeMaskedFiles } from "./maskedFiles.ts"
 import { findRepositories } from "./nestedRepositories.ts"
@@ -62,8 +63,11 @@ const sockets = (seen: ReadonlyArray<string>, agent: ReadonlyArray<string>): Rea
 /** What may be changed, and what in it may not. */
 type Changing = Pick<Confinement, "pinned" | "readable" | "reopened" | "writable">
 
-/** Makes the sandbox, or fails if bubblewrap cannot be used. */
-export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
+/** Makes the sandbox, or fails if bubblewrap cannot be used. `gitNames` are the places that a config of git names. */
+export const makeBwrap = Effect.fnUntraced(function*(
+  options: SandboxOptions,
+  gitNames: (directory: string) => Effect.Effect<ReadonlyArray<string>>
+) {
   const strength = yield* Effect.mapError(
     bwrapTrial(options),
     ({ isTemporary, why }) => isTemporary ? unusableNow(why) : unusable(why)
@@ -127,7 +131,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
       const besides = yield* Effect.mapError(
         Effect.forEach(
           beyond.writable.filter(isDirectory),
-          (each) => guardedPlaces({ directory: each, approved, home, isPlaceholder: () => false })
+          (each) => guardedPlaces({ directory: each, approved, home, named: [], isPlaceholder: () => false })
         ),
         (error) => unusable(`what is protected outside of ${directory} could not be looked at (${String(error.error)})`)
       )
@@ -157,7 +161,12 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
     })
 
   /** Watches the tree while the command runs, and checks it afterwards. */
-  const watching = (guarded: Guarded, directory: string, { approved, tell }: SandboxPlace) =>
+  const watching = (
+    guarded: Guarded,
+    named: ReadonlyArray<string>,
+    directory: string,
+    { approved, tell }: SandboxPlace
+  ) =>
     Effect.gen(function*() {
       const isHome = directory === home
       yield* Effect.acquireRelease(
@@ -168,7 +177,7 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
         [...consents].some((all) => all.some((each) => isIn(each, path) || isIn(path, each)))
       const look = aftermath({
         directory,
-        names: protectedAtTop(isHome),
+        names: guarded.names,
         repositories: guarded.repositories,
         states: guarded.states,
         found: guarded.found,
@@ -177,8 +186,8 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
         isApproved
       })
       const watched = yield* Effect.forEach(
-        watchedPlaces(directory, watchedAtTop(isHome), ownPlaces()),
-        ([at, names]) => watchProtected({ directory: at, isApproved, names, all: watchedPaths })
+        watchedPlaces(directory, isHome, [...named, ...ownPlaces()]),
+        ([at, isNamed]) => watchProtected({ directory: at, top: directory, isApproved, isNamed, all: watchedPaths })
       )
       yield* Effect.addFinalizer(() =>
         Effect.forEach(
@@ -276,22 +285,24 @@ export const makeBwrap = Effect.fnUntraced(function*(options: SandboxOptions) {
       try: () => NodeFs.realpathSync(given.directory),
       catch: () => new SandboxError({ message: `the directory ${given.directory} is gone` })
     })
+    // Never make the whole machine writable: a tree that is the root directory is read-only.
+    const onlyReads = readOnly || directory === "/"
     const isPlaceholder = placeholders.known()
+    const named = onlyReads ? [] : (yield* gitNames(directory)).filter((path) => isIn(path, directory))
     const guarded = yield* Effect.mapError(
       guardedPlaces({
         directory,
         approved,
         home,
+        named,
         isPlaceholder: (path) => watchedPaths.has(path) || isPlaceholder(path)
       }),
       (error) => unusable(`what is protected in ${directory} could not be looked at (${String(error.error)})`)
     )
-    // Never make the whole machine writable: a tree that is the root directory is read-only.
-    const onlyReads = readOnly || directory === "/"
     const changes = onlyReads
       ? { writable: approved.filter(isFile), readable: [], pinned: [], reopened: [] }
       : yield* changing(guarded, approvedPlaces({ approved, reached, directory, home }), directory, given)
-    if (!onlyReads) yield* watching(guarded, directory, given)
+    if (!onlyReads) yield* watching(guarded, named, directory, given)
     const agent = credentials && SSH_AUTH_SOCK !== undefined ? [SSH_AUTH_SOCK] : []
     const seen = [
       ...machine.toolchains,
@@ -368,14 +379,20 @@ const tooLarge = (unchecked: ReadonlyArray<string>, directory: string): string =
   return `The project has too many directories to check for files that must not be read. This command does not see ${named}${more}.`
 }
 
-/** Which names are watched: protected ones at the top of the tree, and files of Skein's own that do not exist yet. */
-const watchedPlaces = (directory: string, names: ReadonlyArray<string>, own: ReadonlyArray<string>) => {
-  const places = new Map<string, ReadonlyArray<string>>([[directory, names]])
-  for (const path of own) {
+/**
+ * Which names are watched: protected ones at the top of the tree, and of these paths, such as files of Skein's own,
+ * those that do not exist yet.
+ */
+const watchedPlaces = (directory: string, isHome: boolean, paths: ReadonlyArray<string>) => {
+  const places = new Map<string, (name: string) => boolean>([
+    [directory, (name) => isProtectedAtTop(name, isHome)],
+    ...protectedBelow.map(([parent, isNamed]) => [join(directory, parent), isNamed] as const)
+  ])
+  for (const path of paths) {
     const at = dirname(path)
-    if (isIn(at, directory) && isDirectory(at) && !isThere(path)) {
-      places.set(at, [...places.get(at) ?? [], basename(path)])
-    }
+    if (!isIn(at, directory) || isThere(path)) continue
+    const isOther = places.get(at) ?? (() => false)
+    places.set(at, (name) => name === basename(path) || isOther(name))
   }
   return places
 }

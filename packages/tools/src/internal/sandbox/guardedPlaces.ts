@@ -7,67 +7,16 @@ import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
 import * as NodePath from "node:path"
 import { lstatOf } from "../files/lstatOf.ts"
+import { isProtectedAtTop, protectedBelow } from "../protectedNames.ts"
 import { between, isIn } from "../within.ts"
 import { findRepositories, type FoundRepositories } from "./nestedRepositories.ts"
 import { isBare } from "./repositoryChecks.ts"
 
-/** Directories that are protected as a whole. Missing ones are watched. */
-const directories = [".skein", ".opencode", ".claude", ".vscode", ".idea"]
+/** The names in a home that belong to a project there. Other names that begin with a dot are hidden. */
+const ofProject = new Set([".git", ".gitignore", ".gitmodules", ".skein", ".vscode", ".idea", ".mcp.json", ".envrc"])
 
-/** Files that are protected. Missing ones are watched. */
-const files = ["skein.json", "skein.jsonc", "opencode.json", "opencode.jsonc", ".mcp.json", ".envrc", ".gitmodules"]
-
-/** Files that are protected if they exist. */
-const found = [
-  "AGENTS.md",
-  "CLAUDE.md",
-  ".gitconfig",
-  ".ripgreprc",
-  ".profile",
-  ".bashrc",
-  ".bash_profile"
-]
-  .concat([".bash_login", ".bash_logout", ".bash_aliases", ".zshrc", ".zprofile", ".zshenv", ".zlogin", ".inputrc"])
-
-/** Files that a login or the user's programs read. They are watched if the tree is the user's home. */
-const ofHome = {
-  directories: [".ssh", ".config", ".gnupg", ".local"],
-  files: [".profile", ".bashrc", ".bash_profile", ".bash_login", ".bash_aliases", ".bash_logout", ".inputrc"]
-    .concat([
-      ".zshenv",
-      ".zprofile",
-      ".zshrc",
-      ".zlogin",
-      ".zlogout",
-      ".gitconfig",
-      ".npmrc",
-      ".netrc",
-      ".pam_environment"
-    ])
-}
-
-/** The protected names at the top of a tree, except `.git`. */
-export const protectedAtTop = (
-  isHome: boolean
-): ReadonlyArray<string> => [
-  ...directories,
-  ...files,
-  ...found,
-  ...(isHome ? [...ofHome.directories, ...ofHome.files] : [])
-]
-
-/** The names that are watched while they are missing at the top of a tree. */
-export const watchedAtTop = (isHome: boolean): ReadonlyArray<string> => [
-  ...directories,
-  ...files,
-  ...(isHome ? [...ofHome.directories, ...ofHome.files] : [])
-]
-
-/** Whether a name in the home belongs to a project there. Other names that begin with a dot are hidden. */
-export const isOfProject = (name: string): boolean => [...directories, ...files, ".git", ".gitignore"].includes(name)
-
-const isNamed = (name: string): boolean =>
-  [...directories, ...files, ...found, ...ofHome.directories, ...ofHome.files, ".git"].includes(name)
+/** Whether a name in the home belongs to a project there. */
+export const isOfProject = (name: string): boolean => ofProject.has(name)
 
 /** What git runs or reads in its directory. */
 const ofGit = ["hooks", "config", "modules", "info/attributes"]
@@ -81,6 +30,8 @@ const mostRepositories = 50
 
 /** What a command may and may not change. */
 export interface Guarded {
+  /** The protected names at the top of the tree that exist, except `.git`. */
+  readonly names: ReadonlyArray<string>
   /** The shared git directories of worktrees, which the command has to see, read-only. */
   readonly kept: ReadonlyArray<string>
   /** The directories of git in the tree. */
@@ -124,7 +75,9 @@ const worktreeOf = (file: string): { readonly own: string; readonly common: stri
   return back === file && NodePath.dirname(own) === NodePath.join(common, "worktrees") ? { own, common } : undefined
 }
 
-const guard = ({ approved, directory, home, isPlaceholder }: Parameters<typeof guardedPlaces>[0]): Guarded => {
+const guard = (
+  { approved, directory, home, isPlaceholder, named: namedByConfig }: Parameters<typeof guardedPlaces>[0]
+): Guarded => {
   const writable: Array<string> = [directory]
   const readable: Array<string> = []
   const pinned: Array<string> = []
@@ -149,20 +102,21 @@ const guard = ({ approved, directory, home, isPlaceholder }: Parameters<typeof g
     keep(target)
   }
 
-  for (const name of [...directories, ...files]) keep(NodePath.join(directory, name))
   const isHome = home === directory
-  for (const name of found) if (!isHome || !ofHome.files.includes(name)) keep(NodePath.join(directory, name))
-
-  if (home !== undefined && !isHome && isIn(home, directory)) {
-    pinned.push(...between(home, directory))
-    keep(home)
+  const isHidden = (name: string) => isHome && name.startsWith(".") && name !== ".git"
+  const names = NodeFs.readdirSync(directory).filter((name) => isProtectedAtTop(name, isHome) || isHidden(name))
+  for (const name of names) keep(NodePath.join(directory, name))
+  const keepBelow = (path: string) => {
+    pinned.push(...between(path, directory))
+    keep(path)
   }
-  if (isHome) {
-    for (const name of [...ofHome.directories, ...ofHome.files]) keep(NodePath.join(home, name))
-    for (const name of NodeFs.readdirSync(home)) {
-      if (name.startsWith(".") && !isNamed(name)) keep(NodePath.join(home, name))
-    }
+  for (const [parent, isNamed] of protectedBelow) {
+    const at = NodePath.join(directory, parent)
+    if (kindOf(at) !== "directory") continue
+    for (const name of NodeFs.readdirSync(at).filter(isNamed)) keepBelow(NodePath.join(at, name))
   }
+  for (const path of namedByConfig) keepBelow(path)
+  if (home !== undefined && !isHome && isIn(home, directory)) keepBelow(home)
 
   // What git runs is protected where it is, wherever its directory is in the tree.
   const repositories: Array<string> = []
@@ -198,8 +152,7 @@ const guard = ({ approved, directory, home, isPlaceholder }: Parameters<typeof g
   for (const each of [...nested.named.keys(), ...nested.bare.keys()].slice(0, mostRepositories)) {
     if (kindOf(each) === "directory") keepGit(each)
     else {
-      pinned.push(...between(each, directory))
-      keep(each)
+      keepBelow(each)
     }
   }
   if (kindOf(git) === "file") {
@@ -221,6 +174,7 @@ const guard = ({ approved, directory, home, isPlaceholder }: Parameters<typeof g
 
   const plans = NodePath.join(directory, ".skein", "plans")
   return {
+    names,
     kept,
     repositories,
     states,
@@ -242,6 +196,8 @@ export const guardedPlaces = (options: {
   readonly approved: ReadonlyArray<string>
   /** The user's home, real. */
   readonly home: string | undefined
+  /** Places in the tree that its git runs or reads because a config names them. */
+  readonly named: ReadonlyArray<string>
   /** Placeholders for what is missing. */
   readonly isPlaceholder: (path: string) => boolean
 }): Effect.Effect<Guarded, Cause.UnknownException> => Effect.try(() => guard(options))

@@ -4,7 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
-import { join, relative } from "node:path"
+import { basename, dirname, join, relative } from "node:path"
 import { lstatOf } from "../files/lstatOf.ts"
 import { attempt } from "../processes.ts"
 import { aside } from "./aside.ts"
@@ -14,53 +14,61 @@ const mostKept = 3
 
 const isThere = (path: string): boolean => lstatOf(path) !== undefined
 
+/** What is watched for one command. */
+interface Watch {
+  readonly directory: string
+  /** Whether a name in it is protected. */
+  readonly isNamed: (name: string) => boolean
+  /** Those that were there before. */
+  readonly before: ReadonlySet<string>
+}
+
 /**
- * The watched paths of this process's commands, and the number of commands for each. What another command is creating
- * counts as missing too, because nobody has approved it.
+ * The watches of this process's commands. What another command is creating counts as missing too, because nobody has
+ * approved it.
  */
 export class WatchedPaths {
-  readonly #counts = new Map<string, number>()
+  readonly #watches = new Set<Watch>()
 
   has(path: string): boolean {
-    return this.#counts.has(path)
+    const [directory, name] = [dirname(path), basename(path)]
+    return [...this.#watches].some((each) =>
+      each.directory === directory && each.isNamed(name) && !each.before.has(name)
+    )
   }
 
-  add(paths: ReadonlyArray<string>): void {
-    for (const path of paths) this.#counts.set(path, (this.#counts.get(path) ?? 0) + 1)
+  add(watch: Watch): void {
+    this.#watches.add(watch)
   }
 
-  remove(paths: ReadonlyArray<string>): void {
-    for (const path of paths) {
-      const left = (this.#counts.get(path) ?? 1) - 1
-      if (left === 0) this.#counts.delete(path)
-      else this.#counts.set(path, left)
-    }
+  remove(watch: Watch): void {
+    this.#watches.delete(watch)
   }
 }
 
+const namesIn = (directory: string): ReadonlyArray<string> => attempt(() => NodeFs.readdirSync(directory), [])
+
 /** Watches until the scope closes. Returns the final check, which reports what was moved away. */
-export const watchProtected = (options: {
-  readonly directory: string
-  /** The names at its top that are protected. */
-  readonly names: ReadonlyArray<string>
-  /** Checked at each event: another call may have approval for what appears. */
-  readonly isApproved: (path: string) => boolean
-  readonly all: WatchedPaths
-}) =>
+export const watchProtected = (
+  options: Pick<Watch, "directory" | "isNamed"> & {
+    /** The top of the tree. */
+    readonly top: string
+    /** Checked at each event: another call may have approval for what appears. */
+    readonly isApproved: (path: string) => boolean
+    readonly all: WatchedPaths
+  }
+) =>
   Effect.map(
     Effect.acquireRelease(
       Effect.sync(() => {
-        const { all, directory, isApproved, names } = options
-        const missing = new Set(names.filter((name) => {
-          const path = join(directory, name)
-          return (all.has(path) || !isThere(path)) && !isApproved(path)
-        }))
-        const paths = [...missing].map((name) => join(directory, name))
-        all.add(paths)
+        const { all, directory, isApproved, isNamed } = options
+        const before = new Set(namesIn(directory).filter((name) => isNamed(name) && !all.has(join(directory, name))))
+        const watch: Watch = { directory, isNamed, before }
+        all.add(watch)
         const taken = new Map<string, Array<string>>()
         const take = (name: string) => {
           const path = join(directory, name)
-          if (!missing.has(name) || !isThere(path) || isApproved(path)) return
+          if (!isNamed(name) || before.has(name) || !isThere(path) || isApproved(path)) return
           attempt(() => {
             const kept = taken.get(name) ?? []
             taken.set(name, kept)
@@ -74,19 +82,22 @@ export const watchProtected = (options: {
           undefined
         )
         watcher?.on("error", () => watcher.close())
-        return { directory, missing, paths, take, taken, watcher }
+        return { take, taken, watch, watcher }
       }),
-      ({ paths, watcher }) =>
+      ({ watch, watcher }) =>
         Effect.sync(() => {
           watcher?.close()
-          options.all.remove(paths)
+          options.all.remove(watch)
         })
     ),
-    ({ directory, missing, take, taken }) => (): ReadonlyArray<string> => {
-      for (const name of missing) take(name)
+    ({ take, taken }) => (): ReadonlyArray<string> => {
+      const { directory, isNamed, top } = options
+      for (const name of namesIn(directory).filter(isNamed)) take(name)
       return [...taken].map(([name, kept]) =>
-        `${name} is protected, and this command was not allowed to make it. What it made is now ${
-          kept.map((path) => relative(directory, path)).join(", ")
+        `${
+          relative(top, join(directory, name))
+        } is protected, and this command was not allowed to make it. What it made is now ${
+          kept.map((path) => relative(top, path)).join(", ")
         }.`
       )
     }
