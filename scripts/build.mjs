@@ -4,10 +4,10 @@
 // into one script whose compiled code is kept, which halves that again on the Node that it was built with.
 import * as esbuild from "esbuild"
 import { spawnSync } from "node:child_process"
-import { readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs"
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { basename, join, relative } from "node:path"
 import { parseSync } from "oxc-parser"
-import { bundleDir, bundleEntry, bundleScript, codeCache, root, thirdPartyFile } from "./layout.mjs"
+import { bundleDir, bundleScript, codeCache, root, thirdPartyFile } from "./layout.mjs"
 import { thirdParties } from "./licences.mjs"
 import { pageDir, writePage } from "./webPage.mjs"
 
@@ -47,9 +47,11 @@ export const banner = {
     "import { createRequire as __createRequire } from \"node:module\"; const require = __createRequire(import.meta.url);"
 }
 
-/** Writes the modules and the licences of what they hold, and returns the names of the files. */
-const writeModules = async () => {
-  const page = await writePage()
+/**
+ * Writes the modules and the licences of what they hold, and returns the names of the files.
+ * @param {ReadonlyArray<string>} page what the page is made of
+ */
+const writeModules = async (page) => {
   const { metafile } = await esbuild.build({
     ...common,
     outExtension: { ".js": ".mjs" },
@@ -124,14 +126,21 @@ const compileAhead = () => {
   process.stderr.write(`skein: the program could not be compiled ahead, so it starts more slowly. ${stderr}\n`)
 }
 
-/** Builds the bundle and removes what an earlier build left beside it. */
-export const bundle = async () => {
-  const start = new Date()
+/**
+ * Builds the bundle and removes what an earlier build left beside it.
+ * @param {(name: string, run: () => unknown) => Promise<void>} step runs a part of it, which has a name
+ */
+export const bundle = async (step = async (_, run) => void await run()) => {
   rmSync(codeCache, { force: true })
-  const [modules] = await Promise.all([writeModules(), writeScript()])
-  const written = new Set([...modules, basename(bundleScript)])
-  for (const name of readdirSync(bundleDir)) if (!written.has(name)) rmSync(join(bundleDir, name), { recursive: true })
-  compileAhead()
-  // A source that was saved while the build ran must count as newer.
-  utimesSync(bundleEntry, start, start)
+  /** @type {ReadonlyArray<string>} */
+  let page = []
+  await step("building the page", async () => page = await writePage())
+  await step("bundling the program", async () => {
+    const [modules] = await Promise.all([writeModules(page), writeScript()])
+    const written = new Set([...modules, basename(bundleScript)])
+    for (const name of readdirSync(bundleDir)) {
+      if (!written.has(name)) rmSync(join(bundleDir, name), { recursive: true })
+    }
+  })
+  await step("compiling it ahead, for faster starts", compileAhead)
 }

@@ -2,9 +2,10 @@
 // builds the command line program.
 // npm runs it before `start`, `test`, `check`, `build` and `bench`, so it must need no dependency and cost next to
 // nothing when there is nothing to do.
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { bundleEntry, expectedStamp, installStamp, readStamp, root } from "./layout.mjs"
+import { builtFrom } from "./builtFrom.mjs"
+import { buildStamp, bundleEntry, expectedStamp, installStamp, readStamp, root } from "./layout.mjs"
 import { linkPackages, packagesIn } from "./linkPackages.mjs"
 import { linkOwnNode, needNewerNode, npm } from "./ownNode.mjs"
 
@@ -54,7 +55,7 @@ const installPackages = () => {
 }
 
 const install = async () => {
-  const found = readStamp()
+  const found = readStamp(installStamp)
   const expected = expectedStamp()
   if (found === expected) return
   const sameNode = found?.split(" lock ")[0] === expected.split(" lock ")[0]
@@ -79,37 +80,23 @@ const install = async () => {
   say(`installed in ${seconds(start)}`)
 }
 
-/**
- * The latest change below a path, in milliseconds; directories count, so that a deleted file is a change as well.
- * @param {string} path
- * @returns {number}
- */
-const lastChange = (path) => {
-  const stat = statSync(path, { throwIfNoEntry: false })
-  if (stat === undefined) return 0
-  if (!stat.isDirectory()) return stat.mtimeMs
-  return readdirSync(path).reduce((latest, name) => Math.max(latest, lastChange(join(path, name))), stat.mtimeMs)
-}
-
 const build = async () => {
-  const built = statSync(bundleEntry, { throwIfNoEntry: false })?.mtimeMs ?? 0
-  const packages = join(root, "packages")
-  const inputs = [
-    installStamp,
-    ...["build.mjs", "codeCache.mjs", "licences.mjs", "webPage.mjs"].map((name) => join(root, "scripts", name)),
-    ...readdirSync(packages, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .flatMap(({ name }) => ["bin", "src", "package.json"].map((input) => join(packages, name, input)))
-  ]
-  if (inputs.every((input) => lastChange(input) < built)) return
-  const start = Date.now()
+  // Of what the sources are before the build: what is saved meanwhile must be built again.
+  const expected = builtFrom(root)
+  if (existsSync(bundleEntry) && readStamp(buildStamp) === expected) return
+  rmSync(buildStamp, { force: true })
   const { bundle } = await import("./build.mjs")
   try {
-    await bundle()
+    await bundle(async (name, run) => {
+      const start = Date.now()
+      process.stderr.write(`skein: ${name} … `)
+      await run()
+      process.stderr.write(`${seconds(start)}\n`)
+    })
   } catch {
-    fail("the command line program could not be built; esbuild's message is above.")
+    fail("the program could not be built; esbuild's message is above.")
   }
-  say(`built in ${seconds(start)}`)
+  writeFileSync(buildStamp, expected)
 }
 
 needNewerNode()

@@ -339,10 +339,24 @@ describe("without bubblewrap", () => {
       expect(error).toMatchObject({ _tag: "SandboxError", message: expect.stringContaining("`skein doctor`") })
     }))
 
+  /** A bwrap that is a script: its directory, and what finds it there. */
+  const fake = (script: string) =>
+    Effect.map(
+      Effect.acquireRelease(
+        Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "skein-bin-"))),
+        (bin) => Effect.sync(() => fs.rmSync(bin, { recursive: true }))
+      ),
+      (bin) => {
+        fs.writeFileSync(path.join(bin, "bwrap"), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+        const environment = { PATH: `${bin}:${process.env["PATH"]}` }
+        return { bin, options: { ...options, dataDirectory: path.join(bin, "data"), environment } }
+      }
+    )
+
   it.live("runs no command unconfined because there is no place for temporary files", () =>
     Effect.scoped(Effect.gen(function*() {
-      const { top } = yield* world
-      const missing = path.join(top, "missing")
+      const { bin, options } = yield* fake("echo 'sandboxed 2'")
+      const missing = path.join(bin, "missing")
       yield* Effect.acquireRelease(
         Effect.sync(() => vi.stubEnv("TMPDIR", missing)),
         () => Effect.sync(() => vi.unstubAllEnvs())
@@ -352,31 +366,20 @@ describe("without bubblewrap", () => {
         expect(message).toMatch(/^its sandbox cannot be used now: no directory for temporary files could be made/)
         fs.mkdirSync(missing)
         expect(yield* confined).toContain("--unshare-all")
-      }).pipe(
-        Effect.provide(Sandbox.layer({ ...options, dataDirectory: path.join(top, "data"), environment: process.env }))
-      )
+      }).pipe(Effect.provide(Sandbox.layer(options)))
     })))
 
   it.live("runs no command unconfined because the machine lacks something for a moment", () =>
     Effect.scoped(Effect.gen(function*() {
-      const bin = yield* Effect.acquireRelease(
-        Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "skein-bin-"))),
-        (directory) => Effect.sync(() => fs.rmSync(directory, { recursive: true }))
-      )
       const refusal = "bwrap: Creating new namespace failed: Resource temporarily unavailable"
-      const lines = [
-        "#!/bin/sh",
-        `[ -e ${bin}/tried ] && { echo "sandboxed 2"; exit 0; }`,
-        `touch ${bin}/tried; echo '${refusal}' >&2; exit 1`
-      ]
-      fs.writeFileSync(path.join(bin, "bwrap"), `${lines.join("\n")}\n`, { mode: 0o755 })
-      const environment = { PATH: `${bin}:${process.env["PATH"]}` }
-      const dataDirectory = path.join(bin, "data")
+      const { options } = yield* fake(
+        `cd "$(dirname "$0")"; [ -e tried ] && { echo "sandboxed 2"; exit 0; }; touch tried; echo '${refusal}' >&2; exit 1`
+      )
       yield* Effect.gen(function*() {
         const error = yield* Effect.flip(confined)
         expect(error).toMatchObject({ _tag: "SandboxError", message: expect.stringContaining("cannot be used now") })
         expect(yield* confined).toContain("--unshare-all")
-      }).pipe(Effect.provide(Sandbox.layer({ ...options, dataDirectory, environment })))
+      }).pipe(Effect.provide(Sandbox.layer(options)))
     })))
 
   const fakes = {
@@ -392,13 +395,8 @@ describe("without bubblewrap", () => {
     "a bubblewrap that %s is none",
     ([, [script, why]]) =>
       Effect.scoped(Effect.gen(function*() {
-        const bin = yield* Effect.acquireRelease(
-          Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "skein-bin-"))),
-          (directory) => Effect.sync(() => fs.rmSync(directory, { recursive: true }))
-        )
-        fs.writeFileSync(path.join(bin, "bwrap"), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
-        const environment = { PATH: `${bin}:${process.env["PATH"]}` }
-        const error = yield* Effect.flip(Effect.provide(confined, Sandbox.layerRequired({ ...options, environment })))
+        const { options } = yield* fake(script)
+        const error = yield* Effect.flip(Effect.provide(confined, Sandbox.layerRequired(options)))
         expect(error).toMatchObject({ _tag: "SandboxError", message: expect.stringMatching(why) })
       }))
   )
