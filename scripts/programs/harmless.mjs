@@ -163,7 +163,7 @@ export const programs = {
     omit:
       `-e --edit -S --gpg-sign -s --strategy -X --strategy-option --upload-pack --recurse-submodules --verify-signatures -r
       --rebase -o --server-option`,
-    add: "-r --rebase"
+    add: "-r --rebase --no-edit"
   },
   "git push": {
     head: "acts remote",
@@ -175,7 +175,7 @@ export const programs = {
   },
   "git reset": { head: "acts git", omit: "-p --patch --recurse-submodules --pathspec-from-file" },
   "git restore": { head: "acts look", omit: "-p --patch --recurse-submodules --pathspec-from-file" },
-  "git revert": { head: "acts git", omit: "-e --edit -S --gpg-sign --strategy -X --strategy-option" },
+  "git revert": { head: "acts git", omit: "-e --edit -S --gpg-sign --strategy -X --strategy-option", add: "--no-edit" },
   "git rm": { head: "acts look", omit: "--pathspec-from-file" },
   "git shortlog": { head: "git", omit: "--output" },
   "git show-ref": { head: "text", omit: "--exclude-existing" },

@@ -84,6 +84,10 @@ export const namesBeginning = ({ pattern }: Rule, beginning: string): boolean =>
   return named.endsWith("/") && named.includes(" ") && beginning.startsWith(named) && !/\.\.|\s/.test(rest)
 }
 
+/** Whether a rule is for all calls of a command's program: its name and a wildcard. */
+export const namesProgram = ({ pattern }: Rule, command: string): boolean =>
+  /^[^\s*?]+ ?\*$/.test(pattern) && pattern.replace(/ ?\*$/, "") === command.split(" ", 1)[0]
+
 /** Whether a rule is specific, and not a catch-all. */
 export const isNarrow = ({ pattern }: Rule): boolean => !/^\*+$/.test(pattern)
 

@@ -19,8 +19,8 @@ export class ToolError extends Schema.TaggedError<ToolError>()("ToolError", {
   metadata: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 }) {}
 
-/** What allowed a call: a rule or a saved approval, the mode of the tree, the sandbox that it runs in, or a person or hook. */
-export type Allowance = "rule" | "mode" | "sandbox" | "person"
+/** What allowed a call: a rule or a saved approval, the mode of the tree, the sandbox that it runs in, a hook, or a person. */
+export type Allowance = "rule" | "mode" | "sandbox" | "hook" | "person"
 
 /** What a call needs permission for. All patterns must be allowed. */
 export interface PermissionAsk {
@@ -37,6 +37,13 @@ export interface PermissionAsk {
   readonly exact?: ReadonlyArray<string>
   /** For some of those, how a rule must begin to allow them with a wildcard behind that, such as `npx vitest`. */
   readonly beginnings?: Readonly<Record<string, string>>
+  /** Those of them that are ordinary use of their program: a rule for its name and a wildcard allows them, too. */
+  readonly ordinary?: ReadonlyArray<string>
+  /**
+   * The patterns of commands that may run more than they show: a text, a script, or a word that only the shell knows.
+   * Where a rule denies commands, mode `auto` needs a rule for each of them that is no catch-all.
+   */
+  readonly runs?: ReadonlyArray<string>
   /** The patterns that are known to only read, once permission to read is given. */
   readonly reads?: ReadonlyArray<string>
   /**

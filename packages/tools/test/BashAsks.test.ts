@@ -8,11 +8,19 @@ const asked = (command: string) =>
   Effect.gen(function*() {
     const { asks } = yield* Workspace
     const found = yield* asks("bash", { command })
-    return found.map(({ also: _also, beginnings: _beginnings, metadata: _metadata, reads: _reads, ...ask }) => ask)
+    return found.map(({ always, exact, patterns, permission, protected: isProtected, unclear }) => ({
+      permission,
+      patterns,
+      always,
+      ...(exact === undefined ? {} : { exact }),
+      ...(isProtected === undefined ? {} : { protected: isProtected }),
+      ...(unclear === undefined ? {} : { unclear })
+    }))
   })
 
 /** What the answer `always` would store of the commands themselves. */
-const offered = (command: string) => Effect.map(asked(command), (asks) => asks.at(-1)?.always)
+const offered = (command: string) =>
+  Effect.map(asked(command), (asks) => asks.find(({ permission }) => permission === "bash")?.always)
 
 layer(Workspace.layer)((it) => {
   it.effect("each simple command is a pattern of one question, as rules write it", () =>
@@ -46,26 +54,22 @@ layer(Workspace.layer)((it) => {
       fs.symlinkSync("real", at("soft"))
       fs.linkSync(at("b"), at("hard"))
       expect(yield* asked("echo x > soft/a 2>> soft/../log 3>&1")).toEqual([
-        { permission: "edit", patterns: ["real/a", "log"], always: ["real/**", "log"] },
-        expect.objectContaining({ permission: "bash" })
+        expect.objectContaining({ permission: "bash" }),
+        { permission: "edit", patterns: ["real/a", "log"], always: ["real/**", "log"] }
       ])
-      expect(yield* asked("cd real && echo x > c")).toMatchObject([{ permission: "edit", patterns: ["real/c"] }, {}])
+      expect(yield* asked("cd real && echo x > c")).toMatchObject([{}, { permission: "edit", patterns: ["real/c"] }])
       expect(yield* asked("echo x > hard")).toMatchObject([
         { permission: "external_directory", patterns: [`${repo}/hard`] },
-        { permission: "edit", patterns: ["hard"] },
-        {}
+        { permission: "bash" },
+        { permission: "edit", patterns: ["hard"] }
       ])
       expect(yield* asked("echo x > .git/hooks/x")).toMatchObject([
         { permission: "edit", patterns: [".git/hooks/x"], protected: true, always: [] },
         {}
       ])
       expect(yield* asked("cp a skein.json")).toMatchObject([
-        {
-          permission: "edit",
-          patterns: ["skein.json"],
-          protected: true
-        },
         { permission: "read", patterns: ["a"] },
+        { permission: "edit", patterns: ["skein.json"], protected: true },
         {}
       ])
       expect(yield* asked("git status >/dev/null 2>&1")).toHaveLength(1)

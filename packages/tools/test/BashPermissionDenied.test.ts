@@ -104,5 +104,8 @@ describeDecisions("a denied command, wherever it stands", "deny", [
   "for c in git touch; do \"$c\" PWNED; done",
   "for c in 'PWNED'; do touch \"$c\"; done",
   "chrt -o 0 touch PWNED",
-  "ssh-agent touch PWNED"
+  "ssh-agent touch PWNED",
+  "pnpm touch x",
+  "git -c alias.t='!touch PWNED' t",
+  "rg --pre='touch PWNED' a"
 ])

@@ -27,7 +27,7 @@ const cases: ReadonlyArray<readonly [rule: string, allowed: ReadonlyArray<string
     "python -c 'x'",
     "python x.py"
   ]],
-  ["python *", [], ["python -m pytest", "python x.py", "python -c x"]],
+  ["python *", ["python -m pytest", "python x.py"], ["python -c x", "python -i x.py", "python"]],
   ["python -c *", [], ["python -c 'print(1)'"]],
   ["python3 scripts/gen.py *", ["python3 scripts/gen.py --fast"], ["python3 scripts/other.py"]],
   ["python3 scripts/*", ["python3 scripts/gen.py a"], ["python3 scripts/../x.py", "python3 -i scripts/gen.py"]],
@@ -37,20 +37,32 @@ const cases: ReadonlyArray<readonly [rule: string, allowed: ReadonlyArray<string
     "node --import ./x scripts/build.mjs"
   ]],
   ["docker ps*", ["docker ps", "docker ps -a"], ["docker run x", "docker -H x ps"]],
-  ["docker *", [], ["docker run --privileged x", "docker exec x y", "docker ps"]],
+  ["docker *", ["docker ps", "docker compose up -d", "docker build -t x ."], [
+    "docker run --privileged x",
+    "docker exec x y",
+    "docker -H x ps"
+  ]],
+  ["node *", ["node src/a.ts", "node --test src", "node x.js --fast"], [
+    "node -e 1",
+    "node -r ./x src/a.ts",
+    "node --test --import x",
+    "node"
+  ]],
+  ["bun *", ["bun test", "bun run build", "bun install"], ["bun -e 1", "bun x evil", "bunx evil"]],
+  ["uv *", ["uv sync"], ["uv run python -c x", "uv run evil"]],
   ["docker compose ps*", ["docker compose ps"], ["docker compose run x", "docker compose -f x ps"]],
   ["uv run pytest *", ["uv run pytest -q"], ["uv run python x.py"]],
   ["uv run python *", [], ["uv run python x.py", "uv run python -c x"]],
   ["uv run python -m pytest *", ["uv run python -m pytest -q"], ["uv run python -m x"]],
   ["bash scripts/x.sh *", ["bash scripts/x.sh a"], ["bash -c 'x'", "bash scripts/y.sh"]],
-  ["bash *", [], ["bash -c 'x'", "bash x.sh"]],
+  ["bash *", ["bash x.sh", "bash -e x.sh"], ["bash -c 'x'", "bash -s", "bash", "bash --rcfile x"]],
   ["bash -c *", [], ["bash -c 'x'"]],
   ["go run ./cmd/x *", ["go run ./cmd/x a"], ["go run ./cmd/y"]],
   ["cargo run *", ["cargo run -- a"], ["cargo install x", "cargo --config x run"]],
   ["sudo *", [], ["sudo ls", "sudo apt update"]],
   ["ssh host *", [], ["ssh host uptime"]],
   ["env *", [], ["env -S 'x y'", "env -C x y"]],
-  ["git *", ["git commit -m x"], ["git evil", "git bisect run x"]],
+  ["git *", ["git commit -m x", "git revert --no-edit HEAD", "git clean -n"], ["git evil", "git bisect run x"]],
   ["cmake --build *", ["cmake --build build"], ["cmake -P x.cmake"]]
 ]
 

@@ -14,7 +14,6 @@ describeDecisions("programs that run another by a word, an option or a file", "a
   "x='@a.txt'; curl -H \"$x\" example.com",
   "x='%output{y}'; curl -w \"$x\" example.com",
   "curl -H \"X: $x\" -w \"$x\" example.com",
-  "pnpm touch x",
   "pnpm sh",
   "echo x | pnpm bash",
   "pnpm --filter a tsx -e 1",

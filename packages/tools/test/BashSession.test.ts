@@ -56,7 +56,7 @@ describe("a session with bash", () => {
         "a\n",
         expect.stringContaining("a rule forbids bash (touch x) here."),
         expect.stringContaining("needs a person's consent"),
-        expect.stringContaining("needs a person's consent")
+        expect.stringContaining("a rule forbids")
       ])
       expect(fs.existsSync(at("x"))).toBe(false)
     }).pipe(
@@ -69,6 +69,47 @@ describe("a session with bash", () => {
         ], {})
       )
     ))
+
+  it.scoped("asks once for a line that writes a file, and names both", () =>
+    Effect.gen(function*() {
+      const permission = yield* Permission
+      const { read } = yield* Workspace
+      const heard = yield* record()
+      const { id } = yield* begin()
+      const turn = yield* Effect.fork(Session.prompt(id, "Go"))
+      const { properties } = yield* heard.first("permission.asked")
+      expect(properties).toMatchObject({
+        permission: "bash",
+        patterns: ["sort"],
+        metadata: { reasons: ["It also needs the permission edit: f."] }
+      })
+      yield* permission.reply(properties.id, "once")
+      yield* Fiber.join(turn)
+      expect(yield* results(id)).toEqual(["(no output)", expect.stringContaining("a rule forbids edit (g)")])
+      expect(heard.of("permission.asked")).toHaveLength(1)
+      expect(read("f")).toBe("x\n")
+    }).pipe(
+      Effect.provide(
+        running(["sort <<< x > f", "sort <<< x > g"], {
+          rules: { bash: { "*": "ask", "sort *": "ask" }, edit: { "*": "ask", g: "deny" } },
+          asks: "person"
+        })
+      )
+    ))
+
+  it.scoped("a rule that allows the command answers only for the command", () =>
+    Effect.gen(function*() {
+      const permission = yield* Permission
+      const heard = yield* record()
+      const { id } = yield* begin()
+      const turn = yield* Effect.fork(Session.prompt(id, "Go"))
+      const { properties } = yield* heard.first("permission.asked")
+      expect(properties).toMatchObject({ permission: "edit", patterns: ["f"] })
+      yield* permission.reply(properties.id, "reject", { message: "No." })
+      yield* Fiber.join(turn)
+      expect(yield* results(id)).toEqual([expect.stringContaining("No.")])
+      expect(heard.of("permission.asked")).toHaveLength(1)
+    }).pipe(Effect.provide(running(["echo x > f"], { rules: { ...rules, edit: "ask" }, asks: "person" }))))
 
   it.scoped("asks a person for what no wildcard allows, and remembers the answer for just that", () =>
     Effect.gen(function*() {

@@ -4,7 +4,7 @@
 import * as Effect from "effect/Effect"
 import { failpoint } from "../../Failpoints.ts"
 import type { AnyTool, PermissionAsk } from "../../Tool.ts"
-import { type Before, beforeCall, insisting, withInput } from "../sessionHooks/callHooks.ts"
+import { type Before, beforeCall, deniedFirst, insisting, withInput } from "../sessionHooks/callHooks.ts"
 import type { CallRecord } from "./CallRecord.ts"
 import { refused } from "./checkCall.ts"
 import { whileAsking } from "./currentCall.ts"
@@ -70,9 +70,10 @@ export const authoriseCall = (call: CallRecord) =>
     if (before?.refusal !== undefined) return yield* before.refusal
     if (call.invalid !== undefined) return yield* call.invalid
     if (tool === undefined) return yield* refused("unknown_tool", part.tool)
-    const asks = yield* tool.authorise(call.input, call.context)
+    const asks = insisting(yield* tool.authorise(call.input, call.context), tool, call.input, before)
+    const { caller, options: { subject }, services: { permission } } = call
     let changed: { readonly input: unknown } | undefined
-    for (const each of insisting(asks, tool, call.input, before)) {
+    for (const each of yield* deniedFirst(asks, (one) => permission.decide(subject, caller, one))) {
       yield* ask(call, each, (input) => {
         changed = { input }
       })

@@ -11,7 +11,7 @@ import { type AnyTool, type PermissionAsk, type ToolContext, ToolError, type Too
 import { callerOf, subjectOf } from "../calls/offer.ts"
 import type { Acting } from "../live/Live.ts"
 import { readingOf, readsOnly } from "../permission/verdict.ts"
-import { afterCall, insisting, placeOf, withContexts } from "../sessionHooks/callHooks.ts"
+import { afterCall, deniedFirst, insisting, placeOf, withContexts } from "../sessionHooks/callHooks.ts"
 
 /** The call to make. */
 export interface UserCall {
@@ -87,7 +87,8 @@ export const callTool = Effect.fnUntraced(function*(live: Acting, call: UserCall
       (action) => action === "allow" ? Effect.void : whileAsking(live, permission.authorise(subject, tool, each))
     )
   }
-  for (const each of insisting(yield* tool.authorise(input, context), tool, input, before)) yield* ask(each)
+  const asks = insisting(yield* tool.authorise(input, context), tool, input, before)
+  for (const each of yield* deniedFirst(asks, (one) => permission.decide(subject, tool, one))) yield* ask(each)
   const result: ToolResult = yield* tool.execute(input, context)
   const read = yield* afterCall(hooks, live, tool, by ?? call.hookInput ?? input, result.output)
   const output = withContexts(read.output, before?.contexts)

@@ -19,7 +19,7 @@ import type { Allowance, PermissionAsk } from "../../Tool.ts"
 import { makeApprovals } from "./approvals.ts"
 import { askedBefore } from "./askedBefore.ts"
 import { makeHolding } from "./holding.ts"
-import { deniesBash, isOffered, passedOver, remembered } from "./verdict.ts"
+import { isOffered, mayBeDenied, passedOver, remembered } from "./verdict.ts"
 import { type Answer, makeWaitingAsks, noQuestion, type WaitingAsk } from "./waitingAsks.ts"
 import { readActionOf, type Verdict, weigh as weighCall } from "./weigh.ts"
 
@@ -59,8 +59,19 @@ const forbidden = (ask: PermissionAsk, tool: Caller, { forbids, onlyReads = fals
 const alwaysAsks = (ask: PermissionAsk): boolean => ask.protected === true || ask.permission === "doom_loop"
 
 /** What `auto` allows: not that, nor what would show credentials, nor a line that may be what a rule denies. */
-const autoAllows = (subject: Subject, ask: PermissionAsk): boolean =>
-  !alwaysAsks(ask) && ask.permission !== "bash_credentials" && (ask.unclear !== true || !deniesBash(subject))
+const autoAllows = (subject: Subject, tool: Caller, ask: PermissionAsk): boolean =>
+  !alwaysAsks(ask) && ask.permission !== "bash_credentials" && !mayBeDenied(subject, tool, ask)
+
+/** Why `auto` refuses such a call. */
+const hidden = "because a rule denies some commands, and Skein cannot see whether this line runs one of them."
+
+/** The rule that would allow it, where there is one. */
+const allowedBy = ({ beginnings = {}, patterns }: PermissionAsk): string => {
+  const named = patterns.flatMap((pattern) => beginnings[pattern] ?? [])
+  return named.length === 0
+    ? ""
+    : ` A rule of the user's may allow it: ${named.map((each) => `"${each} *"`).join(", ")}.`
+}
 
 const placeOf = ({ path, session }: Subject): HookPlace => ({
   sessionID: session.id,
@@ -122,7 +133,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
 
     const tellReply = (
       { request: { id }, subject }: Pick<WaitingAsk, "request" | "subject">,
-      answer: Answer,
+      { by: _by, ...answer }: Answer,
       also: ReadonlyArray<Entry> = []
     ) =>
       Effect.zipLeft(
@@ -132,17 +143,25 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
 
     const waiting = makeWaitingAsks({ asked: tell, replied: tellReply })
 
-    const askNobody = Effect.fnUntraced(function*(subject: Subject, request: PermissionRequest, ask: PermissionAsk) {
+    const askNobody = Effect.fnUntraced(function*(
+      subject: Subject,
+      request: PermissionRequest,
+      ask: PermissionAsk,
+      isHidden: boolean
+    ) {
+      const why = isHidden
+        ? `${hidden} Call the program itself, with its words written out.${allowedBy(ask)}`
+        : "and nobody can be asked here."
       const message = `Permission denied: ${ask.permission} (${
         ask.patterns.join(", ")
-      }) needs a person's consent, and nobody can be asked here.`
+      }) needs a person's consent, ${why}`
       yield* tell({ request, subject })
       yield* tellReply({ request, subject }, { reply: "reject", message })
       return yield* denied(ask, "nobody", false, message)
     })
 
-    const apply = (ask: PermissionAsk, { message, reply: given }: Answer) =>
-      given !== "reject" ? Effect.succeed<Allowance>("person") : denied(
+    const apply = (ask: PermissionAsk, { by = "person", message, reply: given }: Answer) =>
+      given !== "reject" ? Effect.succeed<Allowance>(by) : denied(
         ask,
         "rejected",
         message === undefined,
@@ -194,24 +213,26 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
         )
         if (allows && !alwaysAsks(ask)) {
           yield* unlessDenied(subject, tool, ask)
-          if (changed === undefined) return "person"
+          if (changed === undefined) return "hook"
           if (call?.changed !== undefined) {
             call.changed(changed.input)
-            return "person"
+            return "hook"
           }
           const why = "Permission denied: a hook changes the arguments of a call whose arguments cannot change here."
           return yield* denied(ask, "hook", false, why)
         }
       }
       const asks = (yield* present(subject)).mode === "auto" ? "auto" : answerer.of(subject.session.rootID)
-      if (asks === "auto" && autoAllows(subject, ask)) return "mode"
+      if (asks === "auto" && autoAllows(subject, tool, ask)) return "mode"
       if (hooks.isRegistered("Notification", caller)) {
         const notified = hooks.notification(placeOf(subject), caller, request, call?.about)
         // The question does not wait for the notification. Without a question, the program might end before the
         // notification is published.
         yield* asks === "person" ? Effect.forkIn(notified, lifetime) : notified
       }
-      if (asks !== "person") return yield* askNobody(subject, request, ask)
+      if (asks !== "person") {
+        return yield* askNobody(subject, request, ask, asks === "auto" && mayBeDenied(subject, tool, ask))
+      }
       const now = yield* Clock.currentTimeMillis
       const left = before === undefined
         ? patience
@@ -228,9 +249,9 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
     const lookAgain = Effect.fnUntraced(function*(concerns: (subject: Subject) => boolean) {
       for (const { ask, request, subject, tool } of waiting.all()) {
         if (!concerns(subject)) continue
-        const action = yield* decide(subject, tool, ask)
-        const isAuto = autoAllows(subject, ask) && (yield* present(subject)).mode === "auto"
-        if (action === "allow" || (action === "ask" && isAuto)) yield* waiting.answer(request.id, { reply: "once" })
+        const { action, by = "mode" } = yield* weigh(subject, tool, ask)
+        const isAuto = autoAllows(subject, tool, ask) && (yield* present(subject)).mode === "auto"
+        if (action === "allow" || (action === "ask" && isAuto)) yield* waiting.answer(request.id, { reply: "once", by })
         if (action === "deny") {
           yield* waiting.answer(request.id, { reply: "reject", message: "A rule forbids it now." })
         }

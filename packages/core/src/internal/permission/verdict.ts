@@ -12,6 +12,7 @@ import {
   evaluate,
   isNarrow,
   namesBeginning,
+  namesProgram,
   stricter
 } from "../../Ruleset.ts"
 import type { Caller, Subject } from "../../Subject.ts"
@@ -66,7 +67,7 @@ const namesCredentials = ({ action, permission }: Rule): boolean =>
   action !== "allow" || permission === "bash_credentials"
 
 /** Which rules count for a pattern of this call; all if `undefined`. */
-export const countsFor = ({ beginnings = {}, exact, patterns, permission }: PermissionAsk) => {
+export const countsFor = ({ beginnings = {}, exact, ordinary = [], patterns, permission }: PermissionAsk) => {
   const inFull = new Set(exact ?? (permission === "bash" ? patterns : []))
   const named = permission === "bash_credentials" ? namesCredentials : undefined
   return (pattern: string): ((rule: Rule) => boolean) | undefined => {
@@ -75,7 +76,9 @@ export const countsFor = ({ beginnings = {}, exact, patterns, permission }: Perm
     const beginning = beginnings[pattern]
     return beginning === undefined
       ? allowsInFull
-      : (rule) => allowsInFull(rule) || namesBeginning(rule, beginning)
+      : (rule) =>
+        allowsInFull(rule) || namesBeginning(rule, beginning) ||
+        (ordinary.includes(pattern) && namesProgram(rule, pattern))
   }
 }
 
@@ -165,17 +168,30 @@ export const restrictsBash = (subject: Subject): boolean =>
   ) || deniesBash(subject)
 
 /** Whether any rule denies commands: then a line that is not all known may be one of them. */
-export const deniesBash = ({ ceilings, earlier = [], rules }: Subject): boolean =>
+const deniesBash = ({ ceilings, earlier = [], rules }: Subject): boolean =>
   [rules, ...ceilings, ...earlier].some((each) =>
     each.some(({ action, permission }) => action === "deny" && covers(permission, "bash"))
   )
 
-/** What rules say of the other ways to say the same. */
+/**
+ * Whether a command may be one that a rule denies, and mode `auto` must not run it: its line is not all known, or it
+ * runs what it does not show, and no rule that means it allows that.
+ */
+export const mayBeDenied = (subject: Subject, tool: Caller, ask: PermissionAsk): boolean => {
+  if (!deniesBash(subject)) return false
+  if (ask.unclear === true) return true
+  const { exact = [], runs = [] } = ask
+  if (runs.length === 0 || ask.permission !== "bash") return false
+  return byRules(subject, tool, { ...ask, patterns: runs, exact: [...exact, ...runs] }).some((each) => each !== "allow")
+}
+
+/** What rules say of the other ways to say the same. A rule that asks for the command itself has been heard. */
 export const byOtherWords = (subject: Subject, tool: Caller, ask: PermissionAsk): Action => {
   const caller = callerOf(tool, ask)
+  const counts = (rule: Rule) =>
+    isNarrow(rule) && (rule.action !== "ask" || !ask.patterns.some((pattern) => covers(rule.pattern, pattern)))
   return (ask.also ?? []).reduce<Action>(
-    (action, words) =>
-      stricter(action, strictest(subject, (rules) => verdict(rules, caller, words, isNarrow), "allow")),
+    (action, words) => stricter(action, strictest(subject, (rules) => verdict(rules, caller, words, counts), "allow")),
     "allow"
   )
 }

@@ -10,7 +10,7 @@ import { whileAsked } from "../../Metrics.ts"
 import { PermissionNotFound } from "../../PermissionError.ts"
 import type { StorageError } from "../../StorageError.ts"
 import type { Caller, Subject } from "../../Subject.ts"
-import type { PermissionAsk } from "../../Tool.ts"
+import type { Allowance, PermissionAsk } from "../../Tool.ts"
 import { logUnstored } from "../logUnstored.ts"
 
 /** How a question ends. */
@@ -20,6 +20,8 @@ export interface Answer {
   /** Nobody answered: the call was stopped first. */
   readonly withdrawn?: true
   readonly scope?: "tree" | "project"
+  /** What allows it, if nobody answered. */
+  readonly by?: Allowance
 }
 
 /** A call that waits for an answer. */

@@ -14,6 +14,7 @@ import {
   byRules,
   isClosedTo,
   isDefault,
+  mayBeDenied,
   mustRead,
   readsOnly,
   restrictsBash
@@ -82,6 +83,7 @@ export const weigh = <E = StorageError>(
       })
     }
     if (onlyPerson) return asks
+    if (subject.mode === "auto" && mayBeDenied(subject, tool, ask)) return asks
     if (ask.needless?.() === true) return Effect.succeed(allowed("rule", lasts))
     if (ask.unclear !== true) {
       if (strictest === "allow" || ask.consented === true) return Effect.succeed(allowed("rule", lasts))

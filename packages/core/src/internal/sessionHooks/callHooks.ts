@@ -1,5 +1,6 @@
 /** The hooks around one call: those before it see what the model wrote, those after it what the model will read. */
 import type { ToolPart } from "@skein/domain/Part"
+import type { Action } from "@skein/domain/Rule"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -83,6 +84,18 @@ export const insisting = (
     ...asked.map((ask) => ({ ...ask, always: [], insists: true, metadata: { ...ask.metadata, reason } }))
   ]
 }
+
+/** The questions of a call, those first that are denied: a person is not asked about what cannot run anyway. */
+export const deniedFirst = <E>(
+  asks: ReadonlyArray<PermissionAsk>,
+  decide: (ask: PermissionAsk) => Effect.Effect<Action, E>
+): Effect.Effect<ReadonlyArray<PermissionAsk>, E> =>
+  asks.length < 2
+    ? Effect.succeed(asks)
+    : Effect.map(Effect.forEach(asks, decide), (actions) => {
+      const isDenied = (at: number) => actions[at] === "deny"
+      return [...asks.filter((_, at) => isDenied(at)), ...asks.filter((_, at) => !isDenied(at))]
+    })
 
 /** What the model reads of an ended call. */
 export const afterCall = (

@@ -16,6 +16,7 @@ import type { Parts } from "./parts.ts"
 import { makePlaces, type Places } from "./places.ts"
 import type { LookAtRepository } from "./repository.ts"
 import { withRepositories } from "./repositoryRisks.ts"
+import { withScripts } from "./scripts.ts"
 import { takeApart } from "./takeApart.ts"
 import { touch } from "./touch.ts"
 import type { Touched } from "./touched.ts"
@@ -45,10 +46,13 @@ const bashAsk = (
     exact: [...new Set([...risky.map(({ pattern }) => pattern), ...settings])],
     reads: [...new Set(invocations.flatMap((each) => each.reads && !risky.includes(each) ? [each.pattern] : []))],
     beginnings: Object.fromEntries(
-      risky.flatMap(({ beginning, pattern, risk }) =>
-        beginning === undefined || risk === undefined ? [] : [[pattern, beginning]]
-      )
+      invocations.flatMap(({ beginning, pattern, program, risk, runs }) => {
+        const named = risk === undefined && runs === true ? program : beginning
+        return named === undefined ? [] : [[pattern, named]]
+      })
     ),
+    ordinary: invocations.flatMap(({ ordinary, pattern }) => ordinary === true ? [pattern] : []),
+    runs: [...new Set([...invocations.flatMap(({ pattern, runs }) => runs === true ? [pattern] : []), ...settings])],
     also: [...also, call.command.trim()],
     ...(unclear === undefined ? {} : { unclear: true }),
     always: unclear === undefined ? offersFor(parts) : [],
@@ -71,6 +75,32 @@ const personalAsks = (touched: Touched, metadata: PermissionAsk["metadata"]): Re
       reason: "Files of Skein's own, or keys and passwords, are below it, and nothing hides them from this command."
     }).map((ask) => ({ ...ask, protected: true }))
   ]
+}
+
+/** Two questions of one line as one: the first names the second, which needs no answer once a person gave it. */
+const asOne = (first: PermissionAsk, second: PermissionAsk): ReadonlyArray<PermissionAsk> => {
+  let isAnswered = false
+  const { reasons } = first.metadata
+  const also = `It also needs the permission ${second.permission}: ${second.patterns.join(", ")}.`
+  return [
+    {
+      ...first,
+      metadata: { ...first.metadata, reasons: [...(Array.isArray(reasons) ? reasons : []), also] },
+      allowed: (by) => {
+        isAnswered = by === "person"
+      }
+    },
+    { ...second, needless: () => isAnswered }
+  ]
+}
+
+/** The questions for the files that a line changes, and for the line itself. */
+const actingAsks = (changed: ReadonlyArray<Target>, bash: PermissionAsk, metadata: PermissionAsk["metadata"]) => {
+  const asks = changed.length === 0 ? [] : changeAsks(changed, { metadata })
+  const edit = asks.at(-1)
+  if (edit === undefined) return [bash]
+  // A person is always asked about a protected file, and then sees the command.
+  return [...asks.slice(0, -1), ...edit.protected === true ? asOne(edit, bash) : asOne(bash, edit)]
 }
 
 const readingByDefault = (path: string): Action => evaluate(defaultRules, "read", path) ?? "ask"
@@ -96,9 +126,10 @@ export const bashAsks = Effect.fnUntraced(function*(
   call: BashCall,
   caller: ToolCaller
 ) {
-  const read = takeApart(call.command)
+  const line = takeApart(call.command)
   const metadata = { command: call.command, description: call.description }
-  const places: Places = yield* makePlaces(paths, call, caller, read.moves ?? { to: [], sure: false })
+  const places: Places = yield* makePlaces(paths, call, caller, line.moves ?? { to: [], sure: false })
+  const read = withScripts(line, places.directories.map((each) => resolve(caller.directory, each)))
   const known = withTreePrograms(read, places, caller.directory, programPath)
   const reading = caller.reading ?? readingByDefault
   const checked = yield* withRepositories(known, places, caller.directory, look)
@@ -115,7 +146,6 @@ export const bashAsks = Effect.fnUntraced(function*(
   const searched = [...touched.searched].filter((path) => !reads.includes(path))
   const asks = [
     ...external,
-    ...(changed.length === 0 ? [] : changeAsks(changed, { metadata })),
     ...(reads.length === 0 ? [] : [{ permission: "read", patterns: reads, always: asRules(reads), metadata }]),
     ...(searched.length === 0 ? [] : [{
       permission: "read",
@@ -124,7 +154,7 @@ export const bashAsks = Effect.fnUntraced(function*(
       metadata: { ...metadata, searched: true }
     }]),
     ...personalAsks(touched, metadata),
-    bashAsk(call, parts, touched, metadata)
+    ...actingAsks(changed, bashAsk(call, parts, touched, metadata), metadata)
   ]
   // If not everything is known, it must not become a rule.
   return {

@@ -60,6 +60,9 @@ const aliases: ReadonlyArray<readonly [RegExp, string]> = [
 /** Programs that run another one. If that is an interpreter, the rule has to name what it runs as well. */
 const carriers = /^(?:bun|bundle|bunx|npm|npx|pipenv|pnpm|pnpx|poetry|uv|uvx|yarn)$/
 
+/** What those of them do that runs no program named in the call. */
+const ownWork = /^bun (?:test|install|run)$|^uv (?:sync|lock|pip|tree|tool)$|^bundle (?!exec$)/
+
 const isName = (text: string | undefined): text is string => text !== undefined && /^[\w@./:+][\w@./:+-]*$/.test(text)
 
 /** Whether a word only selects or formats tests. */
@@ -77,26 +80,34 @@ const scripted = (kind: string, words: ReadonlyArray<string>): number | undefine
   return isName(words[at]) && !/^\/(?:dev|proc)\//.test(words[at] ?? "") ? at + 1 : undefined
 }
 
-const countOf = (name: string, words: ReadonlyArray<string>): number | undefined => {
-  const rest = words.slice(1)
-  const known = subcommands[name]
-  for (let count = 1; known !== undefined && count <= Math.min(3, rest.length); count++) {
-    if (known.test(rest.slice(0, count).join(" "))) return count + 1
-  }
-  const kind = known === undefined ? aliases.find(([pattern]) => pattern.test(name))?.[1] : undefined
-  return kind === undefined ? undefined : scripted(kind, words)
+/** How a call begins. */
+export interface Beginning {
+  /** How many words a rule that is narrower than the program's name has to name. */
+  readonly count: number
+  /** Whether this is what the program is usually run for, so that a rule for its name is enough. */
+  readonly ordinary: boolean
+  /** Whether it runs a file or another program. */
+  readonly runs: boolean
 }
 
-/** How many words of a call a rule has to name; `undefined` for all of them. */
-export const beginningOf = (words: ReadonlyArray<string>): number | undefined => {
-  const [program = ""] = words
+/** How a call of such a program begins; `undefined` if a rule has to name all of it. */
+export const beginningOf = (words: ReadonlyArray<string>): Beginning | undefined => {
+  const [program = "", ...rest] = words
   const name = program.slice(program.lastIndexOf("/") + 1)
-  const count = countOf(name, words)
-  if (count === undefined || !carriers.test(name)) return count
-  const [carried = "", ...rest] = words.slice(count - 1)
+  const known = subcommands[name]
+  const length = known === undefined ?
+    0 :
+    [1, 2, 3].find((count) => count <= rest.length && known.test(rest.slice(0, count).join(" ")))
+  if (length === undefined) return undefined
+  const kind = length > 0 ? undefined : aliases.find(([pattern]) => pattern.test(name))?.[1]
+  const count = length > 0 ? length + 1 : kind === undefined ? undefined : scripted(kind, words)
+  if (count === undefined) return undefined
+  if (!carriers.test(name)) return { count, ordinary: true, runs: length === 0 }
+  const isOwn = length > 0 && ownWork.test(words.slice(0, 2).join(" "))
+  if (isOwn) return { count, ordinary: true, runs: false }
+  const [carried = "", ...others] = words.slice(count - 1)
   // A package may be named with its version.
-  const inner = [carried.replace(/(?!^)@[^/]*$/, ""), ...rest]
-  if (!aliases.some(([pattern]) => pattern.test(inner[0] ?? ""))) return count
-  const more = beginningOf(inner)
-  return more === undefined ? undefined : count - 1 + more
+  const inner = [carried.replace(/(?!^)@[^/]*$/, ""), ...others]
+  const more = aliases.some(([pattern]) => pattern.test(inner[0] ?? "")) ? beginningOf(inner)?.count : 1
+  return more === undefined ? undefined : { count: count - 1 + more, ordinary: false, runs: true }
 }

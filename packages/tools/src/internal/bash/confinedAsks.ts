@@ -18,7 +18,7 @@ export class Grants {
 
   /** Whether a rule or a person allowed the command itself. Then it may change the tree. */
   get isByRule(): boolean {
-    return this.#command === "rule" || this.#command === "person"
+    return this.#command === "rule" || this.#command === "hook" || this.#command === "person"
   }
 
   has(need: Need): boolean {
@@ -87,7 +87,7 @@ const gets: Readonly<Record<Need, string>> = {
  * The question for the needs that the command declares. The same person's answer also covers the needs in `together`.
  */
 const needAsk = (bash: PermissionAsk, need: Need, together: ReadonlyArray<Need>, grants: Grants): PermissionAsk => {
-  const { confined: _, sandbox: __, ...ask } = bash
+  const { allowed, confined: _, sandbox: __, ...ask } = bash
   return {
     ...ask,
     permission: `bash_${need}`,
@@ -95,7 +95,10 @@ const needAsk = (bash: PermissionAsk, need: Need, together: ReadonlyArray<Need>,
     metadata: { ...ask.metadata, reason: [need, ...together].map((each) => gets[each]).join(" ") },
     together: together.map((each) => `bash_${each}`),
     needless: () => (need === "write" && grants.isByRule) || grants.isAnswered(need),
-    allowed: grants.need(need, together)
+    allowed: (by) => {
+      grants.need(need, together)(by)
+      if (need === "write" && by === "person") allowed?.(by)
+    }
   }
 }
 
@@ -122,7 +125,11 @@ export const confinedAsks = (
   return asks.flatMap((ask): ReadonlyArray<PermissionAsk> => {
     switch (ask.permission) {
       case "bash": {
-        const bash = { ...ask, confined: true, ...answers, allowed: grants.command }
+        const allowed = (by: Allowance) => {
+          grants.command(by)
+          ask.allowed?.(by)
+        }
+        const bash = { ...ask, confined: true, ...answers, allowed }
         return [
           bash,
           ...needAsks(bash, needs.filter((need) => need !== "network" || !limits.network), grants)

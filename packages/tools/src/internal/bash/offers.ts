@@ -2,6 +2,7 @@
 import { lookup } from "@skein/domain/Lookup"
 import type { Invocation, Parts } from "./parts.ts"
 import { isInterpreter } from "./risks.ts"
+import type { Argument } from "./words.ts"
 
 /** Programs with subcommands, and how many words name the subcommand. */
 const subcommands = lookup<number>({
@@ -29,6 +30,15 @@ const subcommands = lookup<number>({
   yarn: 1,
   "yarn run": 2
 })
+
+/** Commands of programs that are groups of commands. */
+const groups = /^(?:docker|nerdctl|podman) (?:buildx|compose|container|image|network|system|volume)$/
+
+/** How many words name the subcommand of a call; one for a program that nothing is known about. */
+export const subcommandWords = (program: string, args: ReadonlyArray<Argument>): number => {
+  const starts = args.slice(0, 8).map(({ text }) => `${program} ${text}`)
+  return starts.some((each) => subcommands[each] === 2 || groups.test(each)) ? 2 : subcommands[program] ?? 1
+}
 
 /** Programs that change or send so much that a rule must name the whole call. */
 const weighty = new Set(

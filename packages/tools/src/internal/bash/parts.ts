@@ -14,6 +14,10 @@ export interface Invocation {
   readonly risk: string | undefined
   /** The prefix that a rule with a wildcard needs to allow it nevertheless. */
   readonly beginning?: string
+  /** Whether a rule for the name of the program is enough for that. */
+  readonly ordinary?: boolean
+  /** Whether it may run a command that its words do not show. */
+  readonly runs?: boolean
   /** Whether it only reads files that have their own questions. */
   readonly reads: boolean
   /** What the table of its program says about its arguments. */

@@ -8,7 +8,7 @@ import { carriedBy } from "../programs/packageManagers.ts"
 import { hasSubcommands, type KnownCall, knownCall, nameInTables, tableFor } from "../programs/programs.ts"
 import type { Named } from "../programs/readCall.ts"
 import type { Kind } from "../programs/table.ts"
-import { beginningOf } from "./beginnings.ts"
+import { type Beginning, beginningOf } from "./beginnings.ts"
 import { builtinRisks } from "./builtinRisks.ts"
 import { gitCall } from "./gitCall.ts"
 import { isAnchored } from "./glob.ts"
@@ -19,18 +19,24 @@ import { xargsJudged } from "./xargs.ts"
 
 /** Programs that run their arguments: code, commands, or the contents of a file. */
 const interpreters = new Set(
-  `. 7z 7za alias ansible aria2c ash at atq bash batch bind bsdtar bun busctl busybox bwrap bzless catchsegv chroot chrt chronic
-  clisp cmake convert coproc compgen complete cpio crontab csh ctr cvs dash dbus-run-session dbus-send dc dd deno docker doas ed
-  elinks elixir elvish emacs enable entr env erl escript eval ex exec expect fakeroot fc firejail fish flock fossil fzf gdb gdbus
-  getopts ghci gnuplot gpg gpg2 groff groovy gs gtar guile  hg  ifne info irb java jbang jobs jrunscript jshell julia ksh
-  latex latexmk launchctl ldd  let links lldb logsave ltrace lua luajit lualatex lynx lzless m4 machinectl magick mail mailx man
-  mapfile mariadb mksh mogrify mono  most mutt mysql nano nc ncat nerdctl newgrp nix nix-shell node nodejs nodemon nsenter nu
-  numactl nvim ocaml octave open openssl openvpn osascript pandoc parallel patch pax pdflatex pdftex pee perf perl pg php pkexec
-  podman powershell prename prlimit psql pwsh py pypy pypy3 python python2 python3 R racket readarray rename rlwrap rsync Rscript ruby
-  run0 runcon run-parts runuser sbcl scala scp screen script sftp sg sh shopt sk sleep-until socat source split csplit sqlite sqlite3
-  ssh ssh-add ssh-agent ssh-copy-id ssh-keygen start-stop-daemon stdbuf strace su sudo svn swift systemctl systemd-run tar taskset tclsh
-  tcpdump telnet tex tmux toybox trap troff ts-node tsx unalias unbuffer unrar unshare unzip valgrind vi view vim visudo w3m watch
-  watchexec wine wish xargs xdg-open xelatex xonsh xsltproc xterm xvfb-run xzless yash zip zless zmore zsh`.split(/\s+/)
+  `. alias ansible ash at bash batch bind bun busybox bwrap catchsegv chroot chrt chronic clisp cmake coproc compgen complete
+  crontab csh ctr dash dbus-run-session dbus-send dc deno docker doas ed elinks elixir elvish emacs enable entr env erl
+  escript eval ex exec expect fakeroot firejail fish flock fzf gdb gdbus getopts ghci gnuplot groovy guile hg ifne irb java
+  jbang jrunscript jshell julia ksh latexmk launchctl let lldb logsave ltrace lua luajit m4 machinectl mail mailx man
+  mapfile mariadb mksh mono mutt mysql nano nc ncat nerdctl newgrp nix nix-shell node nodejs nodemon nsenter nu numactl nvim
+  ocaml octave openvpn osascript parallel pee perf perl php pkexec podman powershell prename prlimit psql pwsh py pypy pypy3
+  python python2 python3 R racket readarray rename rlwrap Rscript ruby run0 runcon run-parts runuser sbcl scala screen
+  script sftp sg sh shopt sk sleep-until socat source sqlite sqlite3 ssh ssh-agent start-stop-daemon stdbuf strace su sudo
+  swift systemd-run taskset tclsh telnet tmux toybox trap ts-node tsx unbuffer unshare valgrind vi view vim visudo w3m watch
+  watchexec wine wish xargs xonsh xterm xvfb-run yash zsh`.split(/\s+/)
+)
+
+/** Programs that run something only by an option, or by what a file says. */
+const willing = new Set(
+  `7z 7za aria2c atq bsdtar busctl bzless convert cpio cvs dd fc fossil gpg gpg2 groff gs gtar info jobs latex ldd links
+  lualatex lynx lzless magick mogrify most open openssl pandoc patch pax pdflatex pdftex pg rsync scp split csplit ssh-add
+  ssh-copy-id ssh-keygen svn systemctl tar tcpdump tex troff unalias unrar unzip xdg-open xelatex xsltproc xzless zip zless
+  zmore`.split(/\s+/)
 )
 
 /** Options of programs without a table that make them run, write or contact something. */
@@ -65,6 +71,9 @@ const runsMore = lookup<ReadonlyArray<string>>({
 
 /** Programs that download a program and run it. */
 const fetchers = new Set(["npx", "bunx", "uvx", "pipx", "pnpx", "corepack"])
+
+/** Options that only say where to write. */
+const writing = /^(?:-[a-zA-Z]+|--(?:output|write|in-?place)(?:=.*)?|-(?:delete|fls|fprint[0f]?))$/
 
 /** Programs that only treat their arguments as text, whatever the shell makes of them. */
 const inert = new Set([
@@ -119,6 +128,10 @@ const packerRisk = (args: ReadonlyArray<Argument>): Risk =>
     ? undefined
     : "it puts unpacked files in the place of packed ones"
 
+/** The arguments of sed without those that make it write to the file that it reads. */
+const notInPlace = (args: ReadonlyArray<Argument>): ReadonlyArray<Argument> =>
+  args.filter(({ text }) => !/^(?:-i.*|--in-place(?:=.*)?)$/.test(text))
+
 const ownRisks: ReadonlyMap<string, (args: ReadonlyArray<Argument>) => Risk> = new Map([
   ["awk", awkRisk],
   ["bzip2", packerRisk],
@@ -141,7 +154,8 @@ const ownRisks: ReadonlyMap<string, (args: ReadonlyArray<Argument>) => Risk> = n
 
 /** The plain name of a program. The name of an interpreter may end in a version. */
 export const isInterpreter = (program: string): boolean =>
-  interpreters.has(program) || fetchers.has(program) || /^(?:python|perl|ruby|lua|php|node|pypy)[\d.]+$/.test(program)
+  interpreters.has(program) || willing.has(program) || fetchers.has(program) ||
+  /^(?:python|perl|ruby|lua|php|node|pypy)[\d.]+$/.test(program)
 
 /** Kinds of operands for which it does not matter which files exist. */
 const takesFiles = new Set<Kind>(["read", "look", "below", "git"])
@@ -202,10 +216,12 @@ const tableRisk = ({ call, name, table }: KnownCall<Argument>, still: boolean): 
 export interface Judged {
   /** Why no wildcard may allow it. */
   readonly risk: Risk
-  /** How many words a rule has to name to allow it nevertheless. */
-  readonly beginning?: number | undefined
+  /** How a rule with a wildcard has to begin to allow it nevertheless. */
+  readonly beginning?: Beginning | undefined
   /** Whether it only reads files that have their own questions. */
   readonly reads: boolean
+  /** Whether it may run a command that its words do not show: a text, a script, or what only the shell knows. */
+  readonly runs?: boolean
   readonly known?: KnownCall<Argument> | undefined
 }
 
@@ -227,10 +243,27 @@ const unknownWord = (args: ReadonlyArray<Argument>): Risk => {
 
 const findJudged = (args: ReadonlyArray<Argument>): Judged => {
   const { starts, unknown } = findCall(args)
+  if (unknown !== undefined) {
+    return { risk: `find ${unknown} may do more than to look`, reads: false, runs: !writing.test(unknown) }
+  }
   const open = starts.find(({ fixed, glob }) => !fixed && glob === undefined)
-  return unknown !== undefined
-    ? { risk: `find ${unknown} may do more than to look`, reads: false }
-    : { risk: open === undefined ? undefined : `${open.source} is not known before it runs`, reads: open === undefined }
+  return {
+    risk: open === undefined ? undefined : `${open.source} is not known before it runs`,
+    reads: open === undefined
+  }
+}
+
+/** A word that may turn out to name a subcommand or an option. */
+const mayBeAny = (args: ReadonlyArray<Argument>): boolean =>
+  args.some(({ fixed, glob, output, text }) =>
+    !fixed && output?.kind !== "word" && (glob === undefined || !/[./]/.test(text))
+  )
+
+const gitJudged = (args: ReadonlyArray<Argument>, still: boolean, isPlain: boolean): Judged => {
+  const { known, reads, risk } = gitCall(args)
+  const found = risk ?? (known === undefined ? undefined : tableRisk(known, still))
+  const runs = found !== undefined && (known?.call.unknown !== undefined || known === undefined || mayBeAny(args))
+  return { risk: found, reads: reads && found === undefined && isPlain, runs: runs || !isPlain, known }
 }
 
 /** The risk of a program without a table: an argument that a wildcard must not cover. */
@@ -247,6 +280,10 @@ const subcommandRisk = (name: string, args: ReadonlyArray<Argument>): Risk => {
   return carried === undefined ? undefined : `${name} ${carried} runs or changes more than this project says`
 }
 
+/** Whether a program that runs something only by an option may have been given one: few short ones take a command. */
+const isWilling = (args: ReadonlyArray<Argument>): boolean =>
+  args.some(({ text }) => text.startsWith("-") && (!/^-[a-zA-Z0-9]*$/.test(text) || /[IeF]/.test(text)))
+
 /**
  * What a call does beyond its name, and whether it only reads. `still`: nothing in its line changes which files exist,
  * so a pattern's matches are the call's arguments.
@@ -256,30 +293,36 @@ export const judge = (program: string, args: ReadonlyArray<Argument>, still: boo
   const isPlain = !program.includes("/")
   if (isQuestion(args) && isPlain && tellsVersion(name)) return { risk: undefined, reads: true }
   const words = [program, ...args.map(({ text }) => text)]
-  const withBeginning = (risk: Risk): Judged => ({ risk, beginning: beginningOf(words), reads: false })
+  const withBeginning = (risk: Risk, runs: boolean): Judged => {
+    const beginning = beginningOf(words)
+    return { risk, beginning, reads: false, runs: runs && beginning?.runs !== false }
+  }
   if (name === "env" && args.length === 0) return { risk: undefined, reads: isPlain }
   if (name === "find") return findJudged(args)
   if (name === "xargs") return xargsJudged(args)
   const before = subcommandRisk(name, args)
-  if (before !== undefined) return withBeginning(before)
-  const own = (builtinRisks.get(name) ?? ownRisks.get(name))?.(args)
-  if (own !== undefined) return { risk: own, reads: false }
-  if (name === "git") {
-    const { known, reads, risk } = gitCall(args)
-    const found = risk ?? (known === undefined ? undefined : tableRisk(known, still))
-    return { risk: found, reads: reads && found === undefined && isPlain, known }
+  if (before !== undefined) return withBeginning(before, true)
+  const ownRisk = builtinRisks.get(name) ?? ownRisks.get(name)
+  const own = ownRisk?.(args)
+  if (own !== undefined) {
+    const runs = ownRisk !== packerRisk && ownRisk !== dateRisk &&
+      (ownRisk !== sedRisk || sedRisk(notInPlace(args)) !== undefined)
+    return { risk: own, reads: false, runs }
   }
+  if (name === "git") return gitJudged(args, still, isPlain)
   const known = knownCall(program, args)
   if (known !== undefined) {
     const risk = tableRisk(known, still)
-    return { risk, reads: risk === undefined && !known.table.acts && isPlain, known }
+    const runs = !isPlain || known.call.unknown !== undefined || (risk !== undefined && mayBeAny(args))
+    return { risk, reads: risk === undefined && !known.table.acts && isPlain, runs, known }
   }
-  if (hasSubcommands(name)) return withBeginning(`${name} ${args[0]?.text ?? ""} may run other programs`)
-  if (isInterpreter(name)) return withBeginning(`${name} runs what it is given`)
+  if (hasSubcommands(name)) return withBeginning(`${name} ${args[0]?.text ?? ""} may run other programs`, true)
+  if (isInterpreter(name)) return withBeginning(`${name} runs what it is given`, !willing.has(name) || isWilling(args))
+  const option = findOption(args, options[name] ?? {})
   const risk = openRisk(name, args)
   return risk === undefined
-    ? { risk, reads: isPlain && readingBuiltins.has(name) }
-    : withBeginning(risk)
+    ? { risk, reads: isPlain && readingBuiltins.has(name), runs: !isPlain }
+    : withBeginning(risk, option === undefined || !writing.test(option))
 }
 
 /** Whether a program is known to run its arguments. */

@@ -1,5 +1,6 @@
 /** Splits a command line into the parts that rules apply to: each program that it would run, with its arguments. */
 import { eachOf } from "./loops.ts"
+import { subcommandWords } from "./offers.ts"
 import { isStream } from "./operands.ts"
 import type { Invocation, Parts } from "./parts.ts"
 import { readLine, type SimpleCommand } from "./readLine.ts"
@@ -37,6 +38,38 @@ interface Step {
   readonly risk?: string
 }
 
+const isOption = (text: string): boolean => /^[-+]./.test(text)
+
+/** Options that take no value, in whatever program. */
+const flag = /^(?:-[pPqy]|--|--(?:no-[\w-]+|silent|quiet|verbose|debug|paginate|bare|yes|json|offline|locked|frozen))$/
+
+/** How many words before a subcommand are read as options. */
+const maximumOptions = 16
+
+/** Where the first operand of a call may be: an option may take the next word as its value, or not. */
+const startsOf = (args: ReadonlyArray<Argument>): ReadonlyArray<number> => {
+  const reached = new Set([0])
+  for (const at of reached) {
+    const text = args[at]?.text ?? ""
+    if (!isOption(text) || at > maximumOptions) continue
+    reached.add(at + 1)
+    if (!text.includes("=") && !text.startsWith("+") && !flag.test(text)) reached.add(at + 2)
+  }
+  return [...reached].filter((at) => args[at] !== undefined && !isOption(args[at].text))
+}
+
+/** The arguments without the options before the words of a subcommand. */
+const withoutOptions = (
+  args: ReadonlyArray<Argument>,
+  count: number
+): ReadonlyArray<ReadonlyArray<Argument>> => {
+  const starts = count === 0 ? [] : startsOf(args)
+  if (starts.length === 0) return [args]
+  return starts.flatMap((at) =>
+    withoutOptions(args.slice(at + 1), count - 1).map((rest) => [args[at] as Argument, ...rest])
+  )
+}
+
 class Dismantler {
   readonly steps: Array<Step> = []
   readonly settings: Array<string> = []
@@ -53,8 +86,7 @@ class Dismantler {
     }
     const program = programName(first.text)
     if (program !== first.text) this.also.add(said(words))
-    const base = program.slice(program.lastIndexOf("/") + 1)
-    if (base !== program) this.also.add(said([plainWord(base), ...args]))
+    this.#named(program, args)
     const wrapped = unwrap(program, args)
     if (wrapped !== undefined && typeof wrapped === "object") {
       this.also.add(said([plainWord(program), ...args]))
@@ -75,14 +107,29 @@ class Dismantler {
     if (runsWhatItIsGiven(program) || wrapped === "unclear") this.given(args)
   }
 
+  /** A call as rules name it: by the name of its program and its subcommand, without the options before that. */
+  #named(program: string, args: ReadonlyArray<Argument>): void {
+    const name = program.slice(program.lastIndexOf("/") + 1).replace(/^git-(?=[a-z])/, "git ")
+    if (name !== program) this.also.add(said([plainWord(name), ...args]))
+    if (!args.some(({ text }) => isOption(text))) return
+    for (const bare of withoutOptions(args, subcommandWords(name, args))) {
+      this.also.add(said([plainWord(name), ...bare]))
+    }
+  }
+
   /** What an interpreter may run of its arguments, for rules that deny: each tail of them, and each one as code. */
   given(args: ReadonlyArray<Argument>, depth = 0): void {
     for (let at = 0; at < Math.min(args.length, suffixes.count); at++) {
-      const rest = args.slice(at, at + suffixes.words)
-      const [first] = rest
-      if (first === undefined || first.text.startsWith("-")) continue
-      this.also.add(said([plainWord(programName(first.text)), ...rest.slice(1)]))
-      if (depth < maximumDepth && /[\s;&|$`<>({]/.test(first.text)) this.#code(first.text, depth + 1)
+      const [first, ...rest] = args.slice(at, at + suffixes.words)
+      if (first === undefined) continue
+      const value = /^[^\s=]+=!?(.*)$/s.exec(first.text)?.[1]
+      for (const text of value === undefined ? [first.text] : [first.text, value]) {
+        if (depth < maximumDepth && /[\s;&|$`<>({]/.test(text)) this.#code(text, depth + 1)
+      }
+      if (isOption(first.text)) continue
+      const program = programName(first.text)
+      this.also.add(said([plainWord(program), ...rest]))
+      this.#named(program, rest)
     }
   }
 
@@ -95,6 +142,7 @@ class Dismantler {
       inner.command({ words, settings: [], repeated: false, loops: [], input: [] })
       for (const { args: given, program } of inner.steps) {
         this.also.add(said([plainWord(program), ...given]))
+        this.#named(program, given)
         if (runsWhatItIsGiven(program)) this.given(given, depth)
       }
       if (!first.fixed) this.given(args, depth)
@@ -114,14 +162,17 @@ const invocation = ({ args, program, risk: known, settings: given }: Step, still
   const set = settings.length === 0 ? undefined : `${settings.join(" ")} changes what ${program} does`
   const risk = known ?? set ?? judged.risk
   const pattern = risk === undefined ? said(words) : [...settings, spelled(words)].join(" ")
-  const count = known === undefined && set === undefined ? judged.beginning : undefined
+  const beginning = known === undefined && set === undefined ? judged.beginning : undefined
   return {
     program,
     args,
     pattern,
     risk,
     reads: risk === undefined && judged.reads,
-    ...(count === undefined ? {} : { beginning: spelled(words.slice(0, count)) }),
+    runs: known !== undefined || set !== undefined || judged.runs === true,
+    ...(beginning === undefined
+      ? {}
+      : { beginning: spelled(words.slice(0, beginning.count)), ordinary: beginning.ordinary }),
     ...(judged.known === undefined ? {} : { call: judged.known.call })
   }
 }
@@ -136,6 +187,9 @@ export const takeApart = (text: string): Parts => {
   const writes = line.opened.some((each) => each.writes && !isStream(each.target.text))
   const loose = steps.map((step) => invocation(step, true))
   const isStill = !writes && loose.every(({ reads }) => reads)
+  for (const { args, program, runs } of loose) {
+    if (runs === true && !runsWhatItIsGiven(program)) dismantler.given(args)
+  }
   const invocations = loose.map((each, at) =>
     isStill || each.args.every(({ fixed }) => fixed) ? each : invocation(steps[at] as Step, false)
   )

@@ -24,7 +24,8 @@ export const withTreePrograms = (parts: Parts, places: Places, top: string, path
       args,
       pattern: spelled([plainWord(program), ...args]),
       risk: `${program} is a program of this project (${found})`,
-      reads: false
+      reads: false,
+      runs: true
     }
   })
   return { ...parts, invocations }

@@ -148,7 +148,7 @@ export const generated: Readonly<Record<string, string>> = {
   "git mv": "[acts look] --dry-run --force --sparse --verbose -f -k -n -v",
   "git name-rev": "[git] --all --always --annotate-stdin --exclude: --name-only --refs: --stdin --tags --undefined",
   "git pull":
-    "[acts remote] --all --allow-unrelated-histories --append --autostash --cleanup: --commit --deepen: --depth: --dry-run --ff --ff-only --force --ipv4 --ipv6 --jobs? --keep --log? --negotiation-tip: --progress --prune --quiet --rebase --refmap: --set-upstream --shallow-exclude: --shallow-since: --show-forced-updates --signoff? --squash --stat --tags --unshallow --update-shallow --verbose --verify -4 -6 -a -f -j -k -n -p -q -r -t -v",
+    "[acts remote] --all --allow-unrelated-histories --append --autostash --cleanup: --commit --deepen: --depth: --dry-run --ff --ff-only --force --ipv4 --ipv6 --jobs? --keep --log? --negotiation-tip: --no-edit --progress --prune --quiet --rebase --refmap: --set-upstream --shallow-exclude: --shallow-since: --show-forced-updates --signoff? --squash --stat --tags --unshallow --update-shallow --verbose --verify -4 -6 -a -f -j -k -n -p -q -r -t -v",
   "git push":
     "[acts remote] --all --atomic --delete --dry-run --follow-tags --force --force-if-includes --force-with-lease? --ipv4 --ipv6 --mirror --no-verify --porcelain --progress --prune --quiet --set-upstream --tags --thin --verbose -4 -6 -d -f -n -q -u -v",
   "git rebase":
@@ -158,7 +158,7 @@ export const generated: Readonly<Record<string, string>> = {
   "git restore":
     "[acts look] --conflict: --ignore-skip-worktree-bits --ignore-unmerged --merge --ours --overlay --pathspec-file-nul --progress --quiet --source: --staged --theirs --worktree -2 -3 -S -W -m -q -s:",
   "git revert":
-    "[acts git] --abort --cleanup: --continue --mainline: --no-commit --quit --reference --rerere-autoupdate --signoff --skip -m: -n -s",
+    "[acts git] --abort --cleanup: --continue --mainline: --no-commit --no-edit --quit --reference --rerere-autoupdate --signoff --skip -m: -n -s",
   "git rm": "[acts look] --cached --dry-run --force --ignore-unmatch --pathspec-file-nul --quiet --sparse -f -n -q -r",
   "git shortlog": "[git] --committer --email --group: --numbered --summary -c -e -n -s -w?",
   "git show-ref": "[text] --abbrev? --dereference --hash? --head --heads --quiet --tags --verify -d -q -s",

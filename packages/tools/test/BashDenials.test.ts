@@ -1,0 +1,251 @@
+/** A rule that denies a command denies it in whatever form a line runs it. */
+import { describe, expect, it, layer } from "@effect/vitest"
+import { Session } from "@skein/core/Session"
+import type { PermissionConfig } from "@skein/domain/Rule"
+import { call } from "@skein/testing/ScriptedProvider"
+import * as SkeinTest from "@skein/testing/SkeinTest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { execFileSync } from "node:child_process"
+import { decided, layerDecisions } from "./support/decisions.ts"
+import { Workspace } from "./workspace.ts"
+
+/** All is allowed but one command. */
+const noPush: PermissionConfig = { "*": "allow", bash: { "*": "allow", "git *": "allow", "git push *": "deny" } }
+
+/** Ways to run `git push`. */
+const pushes = [
+  "git push",
+  "git -C . push",
+  "git -C sub -C .. push origin main",
+  "git --no-pager push",
+  "git -P push",
+  "git -p push",
+  "git --git-dir=.git push",
+  "git --git-dir .git push",
+  "git --work-tree=. push",
+  "git --work-tree . --git-dir .git push",
+  "git -c push.default=current push",
+  "git -c alias.p=push p",
+  "git -c alias.p='!git push' p",
+  "git --config-env=push.default=X push",
+  "git --exec-path=/tmp push",
+  "/usr/bin/git push",
+  "/usr/lib/git-core/git-push origin",
+  "\\git push",
+  "'git' \"push\"",
+  "g''it pu\"sh\"",
+  "GIT_TRACE=1 git push",
+  "GIT_DIR=.git git push",
+  "env GIT_DIR=.git git push",
+  "env -i git push",
+  "env -S 'git push'",
+  "timeout 5 git -C . push",
+  "timeout -k 3 5 nice -n 5 git push",
+  "nice git push",
+  "nohup git push",
+  "sudo git push",
+  "sudo -u me git -C . push",
+  "doas git push",
+  "command git push",
+  "command -p git push",
+  "builtin command git push",
+  "exec git push",
+  "time git push",
+  "time -p git push",
+  "stdbuf -oL git push",
+  "setsid git push",
+  "setsid -w timeout 3 git push",
+  "ionice -c 3 git push",
+  "chrt -o 0 git push",
+  "taskset 1 git push",
+  "flock .lock git push",
+  "strace -f git push",
+  "xargs git push",
+  "echo push | xargs git",
+  "echo 'git push' | xargs -0 sh -c",
+  "git submodule foreach git push",
+  "git submodule foreach 'git push'",
+  "git rebase -x 'git push' HEAD~1",
+  "git rebase --exec='git push' HEAD~1",
+  "git bisect run git push",
+  "bash -c 'git push'",
+  "sh -c \"git -C . push\"",
+  "bash <<< 'git push'",
+  "bash <<EOF\ngit push\nEOF",
+  "eval git push",
+  "eval 'git push'",
+  "eval \"git pu\"\"sh\"",
+  "echo git push | sh",
+  "echo Z2l0IHB1c2gK | base64 -d | bash",
+  "printf 'git push' | bash -s",
+  "find . -maxdepth 0 -exec git push \\;",
+  "find . -maxdepth 0 -exec git -C . push {} +",
+  "find . -maxdepth 0 -execdir git push \\;",
+  "find . -maxdepth 0 -exec sh -c 'git push' \\;",
+  "npx git push",
+  "npx -y git-push",
+  "npx -c 'git push'",
+  "npm exec -- git push",
+  "npm exec -c 'git push'",
+  "pnpm exec git push",
+  "pnpm dlx git push",
+  "yarn exec git push",
+  "bunx git push",
+  "uv run git push",
+  "poetry run git push",
+  "x=push; git $x",
+  "x=git; $x push",
+  "g=git; p=push; \"$g\" \"$p\"",
+  "$(echo git) push",
+  "`which git` push",
+  "git $(echo push)",
+  "f() { git \"$@\"; }; f push",
+  "f() { \"$@\"; }; f git push",
+  "f() { $1 $2; }; f git push",
+  "alias gp='git push'; gp",
+  "shopt -s expand_aliases\nalias gp='git push'\ngp",
+  "trap 'git push' EXIT",
+  "git pus?",
+  "git p*",
+  "for c in push; do git $c; done",
+  "sh scripts/x.sh",
+  "bash scripts/x.sh",
+  "./scripts/x.sh",
+  ". scripts/x.sh",
+  "source scripts/x.sh",
+  "python3 -c 'import os; os.system(\"git push\")'",
+  "python3 x.py",
+  "node -e 'require(\"child_process\").execSync(\"git push\")'",
+  "node src/index.js",
+  "perl -e 'system \"git push\"'",
+  "ruby -e '`git push`'",
+  "awk 'BEGIN { system(\"git push\") }'",
+  "sed -n '1e git push' f.txt",
+  "rg --pre='git push' a",
+  "rg --pre ./x.sh a",
+  "tar cf /dev/null --use-compress-program='git push' f.txt",
+  "tar -cf x.tar -I 'git push' f.txt",
+  "GIT_SSH_COMMAND='git push' git fetch",
+  "PAGER='git push' git log",
+  "git config alias.p push && git p",
+  "git p",
+  "coproc git push",
+  "{ git push; }",
+  "(git -C . push)",
+  "! git push",
+  "watch git push",
+  "script -qc 'git push' /dev/null",
+  "ssh localhost git push",
+  "parallel git ::: push",
+  "busybox sh -c 'git push'",
+  "vim -c '!git push' -c q",
+  "npm run push",
+  "make -f - <<< 'all: ; git push'",
+  "systemd-run git push",
+  "unshare git push",
+  "xvfb-run git push",
+  "echo \"git push\" > p.sh && sh p.sh",
+  "docker run -v .:/r alpine git push",
+  "git -c core.sshCommand='git push' fetch",
+  "git --attr-source=HEAD push",
+  "git --namespace x push",
+  "git -- push",
+  "npm run ship",
+  "npm -s run push",
+  "pnpm push"
+]
+
+/** What such a rule has nothing to do with: mode `auto` goes on with it. */
+const others = [
+  "git status",
+  "git --no-pager log --oneline",
+  "git --no-pager log push",
+  "git commit -m 'push; it'",
+  "git fetch",
+  "git stash push -m x",
+  "npm test",
+  "npm run build",
+  "sed -i s/a/b/ src/index.js",
+  "prettier --write src",
+  "cp package.json b.json",
+  "rm -rf dist",
+  "find . -name x -delete",
+  "tar czf a.tgz src",
+  "docker ps",
+  "cargo test",
+  "make test",
+  "echo push",
+  "grep -rn 'git push' src",
+  "for f in src/*; do wc -l \"$f\"; done",
+  "git ls-files | xargs grep -n push",
+  "x=$(wc -l < package.json); echo $x"
+]
+
+/** A repository with something to push, and scripts that do. */
+const prepare = Effect.map(Workspace, ({ repo, top, write }) => {
+  const git = (...args: ReadonlyArray<string>) => execFileSync("git", args, { cwd: repo })
+  write(
+    "package.json",
+    JSON.stringify({ scripts: { push: "git -C . push", ship: "npm run push", test: "vitest run" } })
+  )
+  write("scripts/x.sh", "#!/bin/sh\nset -e\ngit --no-pager push\n")
+  write("src/index.js", "require('child_process').execSync('git push')\n")
+  git("init", "-q", "-b", "main")
+  git("init", "-q", "--bare", `${top}/remote`)
+  git("config", "remote.origin.url", `${top}/remote`)
+  git("add", ".")
+  git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "--allow-empty", "-qm", "x")
+  return { pushed: () => execFileSync("git", ["for-each-ref"], { cwd: `${top}/remote`, encoding: "utf8" }) }
+})
+
+/** A session whose model runs these commands at once, and whose questions mode `auto` answers. */
+const running = (commands: ReadonlyArray<string>) =>
+  Layer.unwrapEffect(
+    Effect.map(Workspace, ({ tools }) =>
+      SkeinTest.layer({ build: [call("bash", ...commands.map((command) => ({ command }))), "Done."] }, {
+        tools: [...tools.values()],
+        rules: noPush,
+        asks: "auto"
+      }))
+  ).pipe(Layer.provideMerge(Workspace.layer))
+
+describe("git push, denied", () => {
+  it.scoped("is denied in mode auto in every form", () =>
+    Effect.gen(function*() {
+      const { repo } = yield* Workspace
+      const { pushed } = yield* prepare
+      const session = yield* Session.create({ directory: repo, agent: "build", title: "Test", mode: "auto" })
+      yield* Session.prompt(session.id, "Go")
+      const messages = yield* Effect.flatMap(Session, (service) => service.messages(session.id))
+      const ran = messages.flatMap(({ parts }) => parts).flatMap((part) =>
+        part.type === "tool" && !(part.state.status === "error" && part.state.error.tag === "permission")
+          ? [part.state.input]
+          : []
+      )
+      expect(ran).toEqual([])
+      expect(pushed()).toBe("")
+    }).pipe(Effect.provide(running(pushes))))
+
+  layer(layerDecisions)((it) => {
+    it.effect("stops nothing else in mode auto", () =>
+      Effect.gen(function*() {
+        yield* prepare
+        const refused = yield* Effect.filter(
+          others,
+          (line) => Effect.map(decided(line, { ...noPush, read: "allow" }, "auto"), (action) => action !== "allow")
+        )
+        expect(refused).toEqual([])
+      }))
+
+    it.effect("never runs without a question in another mode", () =>
+      Effect.gen(function*() {
+        yield* prepare
+        const allowed = yield* Effect.filter(
+          pushes,
+          (line) => Effect.map(decided(line, noPush), (action) => action === "allow")
+        )
+        expect(allowed).toEqual([])
+      }))
+  })
+})
