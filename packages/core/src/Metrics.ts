@@ -3,7 +3,7 @@
  * are in seconds.
  */
 import type { ModelRef } from "@skein/domain/Model"
-import type { Usage } from "@skein/domain/Usage"
+import { knownCost, type Usage } from "@skein/domain/Usage"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as MetricBoundaries from "effect/MetricBoundaries"
@@ -107,8 +107,8 @@ export const countUsage = (model: ModelRef, { cost: spent, tokens }: Pick<Usage,
   countTokens(model, "cache_read", tokens.cacheRead)
   countTokens(model, "cache_write", tokens.cacheWrite)
   countTokens(model, "reasoning", tokens.reasoning)
-  if (spent === "unknown" || spent === "0") return
-  cost.unsafeUpdate(Number(spent), ofModel("USD", model))
+  const amount = Number(knownCost(spent))
+  if (amount > 0) cost.unsafeUpdate(amount, ofModel("USD", model))
 }
 
 /** Counts a try that is retried. */

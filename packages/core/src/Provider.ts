@@ -3,7 +3,7 @@ import type { AnswerBounds } from "@skein/domain/ConfigInfo"
 import type { SessionID } from "@skein/domain/Id"
 import { FinishReason } from "@skein/domain/Message"
 import { formatRef, type ModelInfo, type ModelRef } from "@skein/domain/Model"
-import type { Tokens } from "@skein/domain/Usage"
+import type { Cost, Tokens } from "@skein/domain/Usage"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -183,12 +183,15 @@ export type ModelEvent =
     /** What an answer used that fails next: it has to be paid for. */
     readonly type: "usage"
     readonly tokens: Tokens
+    readonly cost?: Cost | undefined
   }
   | {
     readonly type: "finish"
     readonly finish: FinishReason
     /** Undefined if the provider reported nothing usable. */
     readonly tokens: Tokens | undefined
+    /** What the provider says that the answer cost, in USD. Otherwise the price of the model decides. */
+    readonly cost?: Cost | undefined
   }
 
 /** A model that can be asked. */

@@ -120,6 +120,19 @@ describe("what vendors send", () => {
       expect(error.message).toContain("paused 11 times in a row")
     }))
 
+  it.effect("the cost that a provider reports counts, and stays known if another answer has none", () =>
+    Effect.gen(function*() {
+      const script = Scripted.make({ build: [Scripted.text("a", { cost: "0.35" }), "b"] }, { price: undefined })
+      yield* Effect.gen(function*() {
+        const session = yield* Session
+        const { id } = yield* root()
+        yield* session.prompt(id, "one")
+        expect((yield* session.get(id)).usage.own.cost).toBe("0.35")
+        yield* session.prompt(id, "two")
+        expect((yield* session.get(id)).usage).toMatchObject({ own: { cost: "0.35+" }, subtree: { cost: "0.35+" } })
+      }).pipe(Effect.provide(SkeinTest.layer(script)))
+    }))
+
   it.effect.each([
     ["Read", "read"],
     ["functions.read", "read"],

@@ -27,10 +27,16 @@ export const Cost = Schema.Union(
 /** The type of a cost. */
 export type Cost = typeof Cost.Type
 
+/** The cost of several requests: `0.35+` if that is what those with a known cost add up to, and others had none. */
+export const TotalCost = Schema.Union(
+  Cost,
+  Schema.String.pipe(Schema.pattern(/^\d+(\.\d+)?\+$/, { description: "the known part of a cost, such as \"0.15+\"" }))
+)
+
 /** The usage of a session, a task or a subtree. */
 export const Usage = Schema.Struct({
   tokens: Tokens,
-  cost: Cost,
+  cost: TotalCost,
   /** Finished model requests. */
   steps: Count,
   /** Tool calls that ran or were refused. */
@@ -47,13 +53,33 @@ export const noTokens: Tokens = { input: 0, output: 0, reasoning: 0, cacheRead: 
 /** No usage: the neutral element of `add`. */
 export const none: Usage = { tokens: noTokens, cost: "0", steps: 0, toolCalls: 0, blockedToolCalls: 0 }
 
-/** Adds two costs; an unknown cost makes the sum unknown. */
-export const addCost = (a: Cost, b: Cost): Cost => {
-  if (a === "unknown" || b === "unknown") return "unknown"
+const isPartial = (cost: string): boolean => cost === "unknown" || cost.endsWith("+")
+
+/** The part of a cost that is known. */
+export const knownCost = (cost: string): string => cost === "unknown" ? "0" : cost.replace("+", "")
+
+const total = (known: BigDecimal.BigDecimal, partial: boolean): string =>
+  !partial ? plainDecimal(known) : BigDecimal.isZero(known) ? "unknown" : `${plainDecimal(known)}+`
+
+const amountOf = (cost: string): BigDecimal.BigDecimal => BigDecimal.unsafeFromString(knownCost(cost))
+
+/** Adds two costs. What is known of them stays known. */
+export const addCost = (a: string, b: string): string => {
   if (a === "0") return b
   if (b === "0") return a
-  return plainDecimal(BigDecimal.sum(BigDecimal.unsafeFromString(a), BigDecimal.unsafeFromString(b)))
+  return total(BigDecimal.sum(amountOf(a), amountOf(b)), isPartial(a) || isPartial(b))
 }
+
+/** A cost as a budget counts it: unknown if a part of it is. */
+export const exactCost = (cost: string): Cost => isPartial(cost) ? "unknown" : cost
+
+/** What a provider says that an answer cost, in USD; undefined if it is no cost. */
+export const costSaid = (value: unknown): Cost | undefined =>
+  typeof value === "number" && Number.isFinite(value) && value >= 0
+    ? plainDecimal(BigDecimal.unsafeFromNumber(value))
+    : typeof value === "string" && /^\d{1,12}(\.\d{1,30})?$/.test(value)
+    ? plainDecimal(BigDecimal.unsafeFromString(value))
+    : undefined
 
 /** Adds token counts kind by kind. */
 export const addTokens = (a: Tokens, b: Tokens): Tokens => ({
@@ -135,11 +161,10 @@ export const since = (before: Usage, after: Usage): Usage => ({
     cacheRead: after.tokens.cacheRead - before.tokens.cacheRead,
     cacheWrite: after.tokens.cacheWrite - before.tokens.cacheWrite
   },
-  cost: after.cost === "unknown" || before.cost === "unknown"
-    ? "unknown"
-    : plainDecimal(
-      BigDecimal.subtract(BigDecimal.unsafeFromString(after.cost), BigDecimal.unsafeFromString(before.cost))
-    ),
+  cost: total(
+    BigDecimal.subtract(amountOf(after.cost), amountOf(before.cost)),
+    isPartial(after.cost) || isPartial(before.cost)
+  ),
   steps: after.steps - before.steps,
   toolCalls: after.toolCalls - before.toolCalls,
   blockedToolCalls: after.blockedToolCalls - before.blockedToolCalls

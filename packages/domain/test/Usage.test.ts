@@ -1,5 +1,16 @@
 import { describe, expect, it } from "@effect/vitest"
-import { add, addCost, costOf, none, noTokens, since, type Tokens, Usage } from "@skein/domain/Usage"
+import {
+  add,
+  addCost,
+  costOf,
+  exactCost,
+  knownCost,
+  none,
+  noTokens,
+  since,
+  type Tokens,
+  Usage
+} from "@skein/domain/Usage"
 import * as FastCheck from "effect/FastCheck"
 import * as Schema from "effect/Schema"
 
@@ -41,10 +52,16 @@ describe("costs", () => {
     })
   })
 
-  it("stay unknown once one summand is unknown", () => {
-    holds(cost, (other) => {
-      expect(addCost("unknown", other)).toBe("unknown")
-      expect(addCost(other, "unknown")).toBe("unknown")
+  it("keep what is known if a summand is unknown", () => {
+    expect(addCost("0.35", "unknown")).toBe("0.35+")
+    expect(addCost("0.35+", "1")).toBe("1.35+")
+    expect(addCost("0.35+", "0.15+")).toBe("0.5+")
+    expect(addCost("unknown", "unknown")).toBe("unknown")
+    holds(FastCheck.array(cost), (all) => {
+      const sum = all.reduce(addCost, "0")
+      const known = all.filter((each) => each !== "unknown").reduce(addCost, "0")
+      expect(knownCost(sum)).toBe(known)
+      expect(exactCost(sum)).toBe(all.includes("unknown") ? "unknown" : known)
     })
   })
 
@@ -93,7 +110,8 @@ describe("usage", () => {
   it("since a measurement is what was added after it", () => {
     holds(FastCheck.tuple(usage, usage), ([before, more]) => {
       const got = since(before, add(before, more))
-      expect(got).toEqual({ ...more, cost: before.cost === "unknown" ? "unknown" : more.cost })
+      const isExact = before.cost !== "unknown" && more.cost !== "unknown"
+      expect(got).toEqual({ ...more, cost: isExact ? more.cost : addCost("unknown", more.cost) })
     })
   })
 

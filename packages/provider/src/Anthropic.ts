@@ -12,7 +12,6 @@ import type { Scope } from "effect/Scope"
 import { keyFrom, textFrom } from "./internal/environment.ts"
 import { messagesEvents } from "./internal/events/messagesEvents.ts"
 import { makeFetch } from "./internal/fetch.ts"
-import { withCachePoints } from "./internal/messages/cachePoints.ts"
 import { thinkingOf } from "./internal/messages/thinking.ts"
 import { makeHttpVendor } from "./internal/vendor.ts"
 import { isOfficial, withVersion } from "./internal/versioned.ts"
@@ -66,20 +65,18 @@ const hasNotThought = ({ prompt }: LanguageModelV3CallOptions): boolean => {
   return last?.role === "assistant" && !last.content.some(({ type }) => type === "reasoning")
 }
 
-/** Finishes the options of a call: thinking, the maximum of the answer, tools and cache points. */
+/** Finishes the options of a call: thinking, the maximum of the answer, and tools. */
 const prepare =
   (info: ModelInfo, isAnthropic: boolean) =>
   (options: LanguageModelV3CallOptions, request: ModelRequest): LanguageModelV3CallOptions => {
     const thinking = thinkingOf(info.modelID, request, maximumOf(info, request), hasNotThought(options))
     const { maxOutputTokens: _, ...rest } = withCalledTools(options)
-    const call: LanguageModelV3CallOptions = {
+    return {
       ...rest,
       ...thinking.maxOutputTokens === undefined ? {} : { maxOutputTokens: thinking.maxOutputTokens },
       // Other servers may refuse fields of tools that they do not know.
       providerOptions: { anthropic: { ...thinking.options, ...isAnthropic ? {} : { toolStreaming: false } } }
     }
-    // Nobody repeats the other requests.
-    return request.origin.purpose === "turn" ? withCachePoints(call) : call
   }
 
 /** The vendor of Anthropic's models. */
@@ -111,6 +108,7 @@ export const make = (options: AnthropicOptions = {}): Effect.Effect<Vendor, neve
         LanguageModelAdapter.make({
           ...setup,
           model: anthropic(setup.info.modelID),
+          keepsMarked: true,
           prepare: prepare(setup.info, isAnthropic)
         })
     }

@@ -6,6 +6,7 @@ import type { LanguageModel, ModelRequest } from "@skein/core/Provider"
 import { formatRef, type ModelInfo } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
+import { keepsMarked, withCachePoints } from "./internal/cachePoints.ts"
 import { type Place, toModelError } from "./internal/failure.ts"
 import { listen } from "./internal/fetch.ts"
 import { type PromptStyle, toCallOptions } from "./internal/prompt.ts"
@@ -32,7 +33,9 @@ export interface AdapterOptions {
   readonly providerOptions?: (request: ModelRequest) => SharedV3ProviderOptions | undefined
   /** How to write prompts for this provider. */
   readonly style?: PromptStyle
-  /** Finishes the options of a call, such as by marking what to cache. */
+  /** Whether the server keeps only what is marked of a prompt; by default if the model is a Claude. */
+  readonly keepsMarked?: boolean
+  /** Finishes the options of a call, such as by its thinking. */
   readonly prepare?: (options: LanguageModelV3CallOptions, request: ModelRequest) => LanguageModelV3CallOptions
 }
 
@@ -70,7 +73,10 @@ export const make = (options: AdapterOptions): LanguageModel => {
             ...providerOptions === undefined ? {} : { providerOptions },
             abortSignal: abort.signal
           }
-          const { stream } = await model.doStream(options.prepare?.(call, request) ?? call)
+          const prepared = options.prepare?.(call, request) ?? call
+          // Nobody repeats the other requests.
+          const marks = (options.keepsMarked ?? keepsMarked(info.modelID)) && request.origin.purpose === "turn"
+          const { stream } = await model.doStream(marks ? withCachePoints(prepared) : prepared)
           connected()
           accepted()
           await pump(stream, abort.signal, new AnswerMeter(bounds), emit)

@@ -212,6 +212,34 @@ describe("LanguageModelAdapter", () => {
       expect(finishOf(yield* ask(adapt(mock(text, finish("other", "eos")))))).toMatchObject({ finish: "stop" })
     }))
 
+  it.effect("marks what to keep of a prompt for Claude, whatever package serves it, and for no other model", () =>
+    Effect.gen(function*() {
+      const control = { cacheControl: { type: "ephemeral" } }
+      const point = { anthropic: control, openrouter: control, bedrock: { cachePoint: { type: "default" } } }
+      for (
+        const [modelID, marked] of [
+          ["us.anthropic.claude-sonnet-5-5-v1:0", true],
+          ["claude-opus-5@20260101", true],
+          ["amazon.nova-pro-v1:0", false]
+        ] as const
+      ) {
+        const model = mock(finish())
+        const info = { providerID: "bedrock", modelID }
+        yield* ask(LanguageModelAdapter.make({ model, info }))
+        const [call] = model.doStreamCalls
+        expect(call?.prompt.map(({ providerOptions }) => providerOptions)).toEqual([marked ? point : undefined])
+        expect(call?.tools).toMatchObject([marked ? { providerOptions: point } : { name: "bash" }])
+      }
+    }))
+
+  it.effect("takes the cost that a gateway reports", () =>
+    Effect.gen(function*() {
+      for (const metadata of [{ openrouter: { usage: { cost: 0.25 } } }, { gateway: { cost: "0.25" } }]) {
+        const asked = yield* ask(adapt(mock({ ...finish(), providerMetadata: metadata } as LanguageModelV3StreamPart)))
+        expect(finishOf(asked)).toMatchObject({ cost: "0.25" })
+      }
+    }))
+
   it.effect("a paused answer is none that is complete", () =>
     Effect.gen(function*() {
       const text: LanguageModelV3StreamPart = { type: "text-delta", id: "t", delta: "a" }

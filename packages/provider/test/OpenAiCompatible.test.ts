@@ -157,6 +157,77 @@ describe("OpenAiCompatible", () => {
       }
     }))
 
+  it.scoped("marks what to keep of a prompt for Claude on any server, and for no other model", () =>
+    Effect.gen(function*() {
+      const mark = { cache_control: { type: "ephemeral" } }
+      const calls = (id: string): ReadonlyArray<PromptMessage> => [
+        { role: "assistant", content: [{ type: "tool-call", toolCallId: id, toolName: "bash", input: {} }] },
+        { role: "tool", content: [{ type: "tool-result", toolCallId: id, toolName: "bash", output }] }
+      ]
+      const begin: ReadonlyArray<PromptMessage> = [{ role: "system", content: "be good" }, ...request().messages]
+      const steps = [begin, [...begin, ...calls("a")], [...begin, ...calls("a"), ...calls("b")]]
+      const server = yield* serve((response) => sse(response, ...wire.text("ok"), ...wire.finish("stop")).end())
+      const vendor = yield* OpenAiCompatible.make({ id: "openrouter", baseUrl: server.url })
+      const sentTo = (modelID: string, messages: ReadonlyArray<PromptMessage>, purpose: "turn" | "title" = "turn") =>
+        Effect.gen(function*() {
+          const { origin } = request()
+          yield* ask(yield* vendor.model(modelID), { messages, origin: { ...origin, purpose } })
+          return (JSON.parse(server.seen.at(-1)?.body ?? "") as { messages: ReadonlyArray<unknown> }).messages
+        })
+      const text = (words: string) => [{ type: "text", text: words, ...mark }]
+      const claude = yield* Effect.forEach(steps, (messages) => sentTo("anthropic/claude-sonnet-5-5", messages))
+      const system = { role: "system", content: text("be good") }
+      const asked = { role: "user", content: text("hello") }
+      const result = (id: string, marked = mark) => ({
+        role: "tool",
+        tool_call_id: id,
+        content: "a.txt",
+        ...marked
+      })
+      expect(claude[0]).toEqual([system, asked])
+      expect(claude[1]).toMatchObject([system, asked, { role: "assistant" }, result("a")])
+      expect(claude[2]).toMatchObject([
+        system,
+        { role: "user", content: "hello" },
+        { role: "assistant" },
+        result("a"),
+        { role: "assistant" },
+        result("b")
+      ])
+      for (const messages of steps) {
+        expect(JSON.stringify(yield* sentTo("openai/gpt-6-sol", messages))).not.toContain("cache_control")
+        expect(JSON.stringify(yield* sentTo("anthropic/claude-sonnet-5-5", messages, "title"))).not.toContain("cache_")
+      }
+    }))
+
+  it.scoped("takes the cost that a server reports, and the tokens that it read from its cache", () =>
+    Effect.gen(function*() {
+      const finishOf = (usage: object) =>
+        Effect.gen(function*() {
+          const server = yield* serve((response) =>
+            sse(
+              response,
+              ...wire.text("ok"),
+              ...wire.finish("stop", { prompt_tokens: 100, completion_tokens: 9, ...usage })
+            )
+              .end()
+          )
+          const vendor = yield* OpenAiCompatible.make({ id: "corp", baseUrl: server.url })
+          return (yield* ask(yield* vendor.model("m"))).events.at(-1)
+        })
+      const read = { cacheRead: 64 }
+      expect(yield* finishOf({ cost: 0.00125 })).toMatchObject({ cost: "0.00125" })
+      expect(yield* finishOf({ cost: 1.2e-7 })).toMatchObject({ cost: "0.00000012" })
+      expect(yield* finishOf({ cost: 0 })).toMatchObject({ cost: "0" })
+      expect(yield* finishOf({ cost: 0.1, is_byok: true, cost_details: { upstream_inference_cost: 0.2 } }))
+        .toMatchObject({ cost: "0.3" })
+      expect(yield* finishOf({ cost: { total_cost: 0.5 } })).toMatchObject({ cost: "0.5" })
+      expect(yield* finishOf({ cost_in_usd_ticks: 318_319_000 })).toMatchObject({ cost: "0.0318319" })
+      for (const cost of [-1, "free", null, {}]) expect(yield* finishOf({ cost })).not.toHaveProperty("cost")
+      expect(yield* finishOf({ prompt_cache_hit_tokens: 64 })).toMatchObject({ tokens: read })
+      expect(yield* finishOf({ cached_tokens: 64 })).toMatchObject({ tokens: read })
+    }))
+
   it.scoped("P15: gives an id to a call without one", () =>
     Effect.gen(function*() {
       for (const id of [undefined, ""]) {

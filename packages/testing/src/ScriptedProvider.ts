@@ -35,6 +35,8 @@ export interface ScriptedStep {
   readonly calls?: ReadonlyArray<ScriptedCall>
   readonly finish?: FinishReason
   readonly tokens?: Partial<Tokens>
+  /** What the provider says that the answer cost, in USD. */
+  readonly cost?: string
   /** The delay until the model accepts the request, until its first word, and between two words. */
   readonly delay?: { readonly connect?: number; readonly first?: number; readonly between?: number }
   /** The step fails with this after its content. */
@@ -171,7 +173,8 @@ const say = Effect.fnUntraced(function*(step: ScriptedStep, emit: (event: ModelE
   emit({
     type: "finish",
     finish: step.finish ?? ((step.calls ?? []).length > 0 ? "tool-calls" : "stop"),
-    tokens: { ...usual, ...step.tokens }
+    tokens: { ...usual, ...step.tokens },
+    ...step.cost === undefined ? {} : { cost: step.cost }
   })
 })
 

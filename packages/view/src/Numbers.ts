@@ -9,9 +9,10 @@ export const formatCount = (count: number): string => {
 
 /** An amount of USD: `$0.0012`, `$0.35`, `$12.40`. */
 export const formatCost = (cost: string): string => {
-  const amount = Number(cost)
-  if (amount > 0 && amount < 0.0001) return "<$0.0001"
-  return `$${amount === 0 ? "0" : amount < 0.1 ? amount.toFixed(4) : amount.toFixed(2)}`
+  const amount = Number.parseFloat(cost)
+  const more = cost.endsWith("+") ? "+" : ""
+  if (amount > 0 && amount < 0.0001) return `<$0.0001${more}`
+  return `$${amount === 0 ? "0" : amount < 0.1 ? amount.toFixed(4) : amount.toFixed(2)}${more}`
 }
 
 /** A time in milliseconds: `5 ms`, `0.4 s`, `12 s`, `3 m 05 s`, `2 h 07 m`. */

@@ -17,15 +17,21 @@ const scaled = (decimal: string, scale: number): bigint => {
 
 const scaleOf = (decimal: string): number => decimal.split(".")[1]?.length ?? 0
 
-/** `a` plus `sign` times `b` as decimals. Unknown stays unknown, and a negative result becomes zero. */
+const isPartial = (cost: string): boolean => cost === "unknown" || cost.endsWith("+")
+
+const knownIn = (cost: string): string => cost === "unknown" ? "0" : cost.replace("+", "")
+
+/** `a` plus `sign` times `b` as decimals. What is known stays known, and a negative result becomes zero. */
 const combine = (a: string, b: string, sign: 1n | -1n): string => {
-  if (a === "unknown" || b === "unknown") return "unknown"
   if (b === "0") return a
-  const scale = Math.max(scaleOf(a), scaleOf(b))
-  const value = scaled(a, scale) + sign * scaled(b, scale)
-  if (value <= 0n) return "0"
+  const [left, right] = [knownIn(a), knownIn(b)]
+  const scale = Math.max(scaleOf(left), scaleOf(right))
+  const value = scaled(left, scale) + sign * scaled(right, scale)
+  const rest = isPartial(a) || isPartial(b) ? "+" : ""
+  if (value <= 0n) return rest === "" ? "0" : "unknown"
   const digits = value.toString().padStart(scale + 1, "0")
-  return scale === 0 ? digits : `${digits.slice(0, -scale)}.${digits.slice(-scale)}`.replace(/\.?0+$/, "")
+  const sum = scale === 0 ? digits : `${digits.slice(0, -scale)}.${digits.slice(-scale)}`.replace(/\.?0+$/, "")
+  return sum + rest
 }
 
 const kinds = ["input", "output", "reasoning", "cacheRead", "cacheWrite"] as const satisfies ReadonlyArray<keyof Tokens>

@@ -2,7 +2,7 @@
 import { ModelError, type ModelEvent, type ModelRequest } from "@skein/core/Provider"
 import { FinishReason } from "@skein/domain/Message"
 import { ModelInfo } from "@skein/domain/Model"
-import { Tokens } from "@skein/domain/Usage"
+import { Cost, Tokens } from "@skein/domain/Usage"
 import * as Schema from "effect/Schema"
 import { createHash } from "node:crypto"
 
@@ -22,11 +22,19 @@ const Event: Schema.Schema<ModelEvent, unknown> = Schema.Union(
   Schema.Struct({ type: Schema.Literal("text-start", "reasoning-start"), ...id }),
   Schema.Struct({ type: Schema.Literal("text-delta", "reasoning-delta"), ...delta }),
   Schema.Struct({ type: Schema.Literal("text-end", "reasoning-end"), ...id, ...metadata }),
-  Schema.Struct({ type: Schema.Literal("tool-call"), ...id, name: Schema.String, input: Schema.String, ...metadata }),
-  Schema.Struct({ type: Schema.Literal("usage"), tokens: Tokens }),
+  Schema.Struct({
+    type: Schema.Literal("tool-call"),
+    ...id,
+    name: Schema.String,
+    input: Schema.String,
+    fault: Schema.optional(Schema.String),
+    ...metadata
+  }),
+  Schema.Struct({ type: Schema.Literal("usage"), tokens: Tokens, cost: Schema.optional(Cost) }),
   Schema.Struct({
     type: Schema.Literal("finish"),
     finish: FinishReason,
+    cost: Schema.optional(Cost),
     // JSON has no undefined.
     tokens: Schema.transform(Schema.NullOr(Tokens), Schema.UndefinedOr(Schema.typeSchema(Tokens)), {
       strict: true,

@@ -3,9 +3,11 @@ import type { LanguageModelV3StreamPart } from "@ai-sdk/provider"
 import type { AnswerMeter } from "@skein/core/AnswerMeter"
 import type { ModelEvent, ProviderMetadata } from "@skein/core/Provider"
 import type { FinishReason } from "@skein/domain/Message"
+import type { Cost } from "@skein/domain/Usage"
 import { type AnswerEmitter, endOf, makeAnswerEmitter } from "./answerEmitter.ts"
 import { BrokenStream, TooLarge } from "./errors.ts"
-import { toTokens } from "./tokens.ts"
+import { fields } from "./json.ts"
+import { costIn, toTokens } from "./tokens.ts"
 
 type Part = LanguageModelV3StreamPart
 type Finish = Extract<Part, { readonly type: "finish" }>
@@ -56,13 +58,21 @@ export const pump = async (
     ? undefined
     : tokensOf(last, emitter.spoke || emission.held.length + emission.open.size > 0)
   if (flaw !== undefined) {
-    if (tokens !== undefined) emit({ type: "usage", tokens })
+    if (tokens !== undefined) emit({ type: "usage", tokens, ...costOf(last) })
     throw flaw
   }
   if (finish === undefined) return
   for (const tell of emission.held) tell()
   emitter.close()
-  emit({ type: "finish", finish: reasonOf(finish, emission.held.length > 0), tokens })
+  emit({ type: "finish", finish: reasonOf(finish, emission.held.length > 0), tokens, ...costOf(finish) })
+}
+
+/** What a gateway says that the answer cost. */
+const costOf = (last: Finish | undefined): { readonly cost?: Cost } => {
+  const [cost] = Object.values(last?.providerMetadata ?? {}).flatMap((metadata) =>
+    costIn(fields(metadata["usage"]) ?? {}) ?? costIn(metadata) ?? []
+  )
+  return cost === undefined ? {} : { cost }
 }
 
 /** The AI SDK counts a pause as an end, and some reasons that are known as others. */
@@ -149,7 +159,7 @@ interface Emission {
 const collect = ({ metadata }: Emission, key: string, more: ProviderMetadata | undefined): void => {
   if (more === undefined) return
   const merged: ProviderMetadata = { ...metadata.get(key) }
-  for (const [provider, fields] of Object.entries(more)) merged[provider] = { ...merged[provider], ...fields }
+  for (const [provider, each] of Object.entries(more)) merged[provider] = { ...merged[provider], ...each }
   metadata.set(key, merged)
 }
 
@@ -167,10 +177,10 @@ const unwanted = new Set(["itemId", "annotations", "logprobs"])
 
 const wantedIn = (metadata: ProviderMetadata | undefined): ProviderMetadata | undefined => {
   const kept = Object.entries(metadata ?? {}).flatMap(([provider, all]) => {
-    const fields = Object.entries(all).filter(([name, value]) =>
+    const found = Object.entries(all).filter(([name, value]) =>
       !unwanted.has(name) && value !== undefined && value !== null
     )
-    return fields.length === 0 ? [] : [[provider, Object.fromEntries(fields)] as const]
+    return found.length === 0 ? [] : [[provider, Object.fromEntries(found)] as const]
   })
   return kept.length === 0 ? undefined : Object.fromEntries(kept)
 }

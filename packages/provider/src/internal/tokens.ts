@@ -1,5 +1,6 @@
-/** Decides which token counts of a provider to trust. */
-import type { Tokens } from "@skein/domain/Usage"
+/** Decides which counts and costs of a provider to trust. */
+import { addCost, type Cost, costSaid, type Tokens } from "@skein/domain/Usage"
+import { type Fields, fields } from "./json.ts"
 
 /** What a provider reports; the values may be nonsense. */
 export interface Counts {
@@ -28,3 +29,15 @@ export const toTokens = (counts: Counts): Tokens | undefined => {
 
 const count = (value: unknown): number | undefined =>
   typeof value === "number" && value >= 0 && Number.isSafeInteger(Math.trunc(value)) ? Math.trunc(value) : undefined
+
+/** What xAI calls a tick, in USD. */
+const tick = 1e-10
+
+/** What a provider says that an answer cost. With a key of the user's own at another provider, that costs as well. */
+export const costIn = (usage: Fields): Cost | undefined => {
+  const { cost, cost_details, cost_in_usd_ticks: ticks, is_byok } = usage
+  const said = costSaid(fields(cost)?.["total_cost"] ?? cost)
+  const behind = is_byok === true ? costSaid(fields(cost_details)?.["upstream_inference_cost"]) : undefined
+  if (said !== undefined) return behind === undefined ? said : addCost(said, behind)
+  return typeof ticks === "number" && Number.isSafeInteger(ticks) ? costSaid((ticks * tick).toFixed(10)) : undefined
+}

@@ -30,7 +30,7 @@ const contextUsed = ({ input, output }: Tokens): number => input + output
 const usageOf = (change: Extract<Change, { readonly type: "usage" }>, facts: Facts): ReadonlyArray<SessionUpdate> => {
   const size = facts.contextOf(change.model)
   if (size === undefined) return []
-  const amount = Number(change.cost)
+  const amount = Number.parseFloat(change.cost)
   return [{
     sessionUpdate: "usage_update",
     used: contextUsed(change.tokens),

@@ -1,6 +1,6 @@
 /** Decides how much of a budget is used: by requests, by time at work, and by tasks. */
 import { type Account, type Bound, type Budget, open, type Spent } from "@skein/domain/Budget"
-import { addCost, type Usage } from "@skein/domain/Usage"
+import { addCost, exactCost, type Usage } from "@skein/domain/Usage"
 import { type Amount, toAmount } from "./amount.ts"
 import type { BudgetNode } from "./BudgetNode.ts"
 
@@ -62,7 +62,7 @@ export const spend = (node: BudgetNode, used: Usage): { readonly budget?: Accoun
       spent: {
         ...spent,
         tokens: addTokens(spent.tokens, tokensOf(used)),
-        usd: addCost(spent.usd, used.cost),
+        usd: exactCost(addCost(spent.usd, used.cost)),
         steps: spent.steps + used.steps
       }
     }

@@ -7,6 +7,6 @@ export type Amount = BigDecimal.BigDecimal
 /** Nothing. */
 export const zero: Amount = BigDecimal.fromBigInt(0n)
 
-/** A stored amount; undefined if it is unknown. */
+/** A stored amount; undefined if it is unknown. Of a cost that is known in part, it is that part. */
 export const toAmount = (stored: string | number): Amount | undefined =>
-  stored === "unknown" ? undefined : BigDecimal.unsafeFromString(String(stored))
+  stored === "unknown" ? undefined : BigDecimal.unsafeFromString(String(stored).replace("+", ""))

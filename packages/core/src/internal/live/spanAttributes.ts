@@ -1,5 +1,5 @@
 /** Decides what spans say about a session and its usage: ids, names and numbers, and never a word of its content. */
-import type { Usage } from "@skein/domain/Usage"
+import { knownCost, type Usage } from "@skein/domain/Usage"
 import type { Attributes } from "../traced.ts"
 import { type Live, pathOf } from "./Live.ts"
 
@@ -24,5 +24,5 @@ export const usageAttributes = ({ cost, tokens }: Pick<Usage, "cost" | "tokens">
   "gen_ai.usage.cache_read.input_tokens": tokens.cacheRead,
   "gen_ai.usage.cache_creation.input_tokens": tokens.cacheWrite,
   "gen_ai.usage.reasoning.output_tokens": tokens.reasoning,
-  ...(cost === "unknown" ? {} : { "skein.cost": Number(cost) })
+  ...(cost === "unknown" ? {} : { "skein.cost": Number(knownCost(cost)) })
 })

@@ -210,9 +210,9 @@ export class AnswerRecord {
   }
 
   #charge(toolCalls: number, now: number): ReadonlyArray<Entry> {
-    const { tokens } = this.buffer
+    const { cost: said, tokens } = this.buffer
     const { info } = this.#model
-    const cost = tokens === undefined ? "unknown" : costOf(tokens, info.price)
+    const cost = said ?? (tokens === undefined ? "unknown" : costOf(tokens, info.price))
     const usage: Usage = { ...none, tokens: tokens ?? noTokens, cost, steps: 1, toolCalls }
     this.#used = add(this.#used, usage)
     countUsage(info, usage)

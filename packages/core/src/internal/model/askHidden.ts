@@ -115,7 +115,7 @@ const askOne = Effect.fnUntraced(function*(
     emit: (event) => {
       if (event.type === "text-delta" && answer.length < longest) answer += event.delta
       if ((event.type !== "finish" && event.type !== "usage") || event.tokens === undefined) return
-      used = { tokens: event.tokens, cost: costOf(event.tokens, model.info.price) }
+      used = { tokens: event.tokens, cost: event.cost ?? costOf(event.tokens, model.info.price) }
       countUsage(model.info, used)
       pay(live, used, clock.unsafeCurrentTimeMillis())
     },

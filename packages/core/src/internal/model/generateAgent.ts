@@ -110,7 +110,7 @@ export const generateAgent = Effect.fn("Agent.generate")(function*(wish: AgentWi
         if (event.type === "text-delta") text += event.delta
         if (event.type === "tool-call" && event.name === tool) input ??= event.input
         if ((event.type === "finish" || event.type === "usage") && event.tokens !== undefined) {
-          countUsage(model.info, { tokens: event.tokens, cost: costOf(event.tokens, model.info.price) })
+          countUsage(model.info, { tokens: event.tokens, cost: event.cost ?? costOf(event.tokens, model.info.price) })
         }
       },
       check: Effect.void,

@@ -2,7 +2,7 @@
 import type { Ids, MessageID, PartID } from "@skein/domain/Id"
 import type { FinishReason } from "@skein/domain/Message"
 import type { Part, ReasoningPart, TextPart, ToolPart } from "@skein/domain/Part"
-import type { Tokens } from "@skein/domain/Usage"
+import type { Cost, Tokens } from "@skein/domain/Usage"
 import type * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import type { Journal } from "../../Journal.ts"
@@ -48,6 +48,7 @@ export class StepBuffer {
   #holds = true
   finish: FinishReason | undefined
   tokens: Tokens | undefined
+  cost: Cost | undefined
 
   constructor(options: StepBufferOptions) {
     this.#options = options
@@ -64,6 +65,7 @@ export class StepBuffer {
     this.#publishedLengths = []
     this.finish = undefined
     this.tokens = undefined
+    this.cost = undefined
     return emptied
   }
 
@@ -136,9 +138,11 @@ export class StepBuffer {
       case "finish":
         this.finish = event.finish
         this.tokens = event.tokens
+        this.cost = event.cost
         return
       case "usage":
         this.tokens = event.tokens
+        this.cost = event.cost
         return
       case "connected":
       case "activity":

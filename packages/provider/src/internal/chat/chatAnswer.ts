@@ -4,13 +4,14 @@ import { defaults } from "@skein/core/Config"
 import { isTextNested } from "@skein/core/Nesting"
 import type { ModelEvent, ProviderMetadata } from "@skein/core/Provider"
 import type { AnswerBounds } from "@skein/domain/ConfigInfo"
+import type { Cost } from "@skein/domain/Usage"
 import * as Option from "effect/Option"
 import { type AnswerEmitter, endOf, makeAnswerEmitter } from "../answerEmitter.ts"
 import { TooLarge, UnreadableChunk } from "../errors.ts"
 import type { RefusedCall } from "../failure.ts"
 import { type Fields, fields, parseJson } from "../json.ts"
 import { isError, isKnown, tooDeepEvent } from "../knownEvents.ts"
-import { toTokens } from "../tokens.ts"
+import { costIn, toTokens } from "../tokens.ts"
 import type { Dialect } from "./chatBody.ts"
 import { ChatCalls } from "./chatCalls.ts"
 import { Signed } from "./signed.ts"
@@ -103,7 +104,7 @@ export class ChatAnswer {
     const spoke = this.#emitter.spoke || this.#calls.begun
     const tokens = this.#usage === undefined ? undefined : tokensOf(this.#usage, spoke)
     if (flaw !== undefined) {
-      if (tokens !== undefined) this.#emit({ type: "usage", tokens })
+      if (tokens !== undefined) this.#emit({ type: "usage", tokens, ...this.#cost })
       return flaw
     }
     if (finish === undefined) return undefined
@@ -119,7 +120,7 @@ export class ChatAnswer {
         : { [this.#provider]: { call: more } }
       this.#emitter.call(id === "" ? `call_${this.#step}_${at}` : id, name, input, metadata)
     }
-    this.#emit({ type: "finish", finish, tokens })
+    this.#emit({ type: "finish", finish, tokens, ...this.#cost })
     return undefined
   }
 
@@ -129,7 +130,7 @@ export class ChatAnswer {
     this.#close()
     this.#emitter.call(`call_${this.#step}_refused`, name, input, undefined, fault)
     const tokens = this.#usage === undefined ? undefined : tokensOf(this.#usage, true)
-    this.#emit({ type: "finish", finish: "tool-calls", tokens })
+    this.#emit({ type: "finish", finish: "tool-calls", tokens, ...this.#cost })
   }
 
   #takeDelta(delta: Fields): boolean {
@@ -192,6 +193,11 @@ export class ChatAnswer {
     if (this.#meter.excess === undefined) this.#emitter.say(kind, this.#id, delta)
   }
 
+  get #cost(): { readonly cost?: Cost } {
+    const cost = this.#usage === undefined ? undefined : costIn(this.#usage)
+    return cost === undefined ? {} : { cost }
+  }
+
   #close(): void {
     if (this.#kind !== undefined) this.#emitter.end(this.#id, this.#kind === "reasoning" ? this.#sentBack() : undefined)
     this.#kind = undefined
@@ -221,7 +227,8 @@ const tokensOf = (usage: Fields, spoke: boolean) => {
     input: usage["prompt_tokens"],
     output: spoke && usage["completion_tokens"] === 0 ? undefined : usage["completion_tokens"],
     reasoning: fields(usage["completion_tokens_details"])?.["reasoning_tokens"],
-    cacheRead: prompt?.["cached_tokens"],
-    cacheWrite: prompt?.["cache_write_tokens"]
+    // DeepSeek and Moonshot have names of their own.
+    cacheRead: prompt?.["cached_tokens"] ?? usage["prompt_cache_hit_tokens"] ?? usage["cached_tokens"],
+    cacheWrite: prompt?.["cache_write_tokens"] ?? usage["cache_creation_input_tokens"]
   })
 }

@@ -1,5 +1,6 @@
 /** Writes requests for the Chat Completions API. */
 import type { FileContent, ModelRequest, PromptMessage, ProviderMetadata, ToolSpec } from "@skein/core/Provider"
+import { cacheControl, keepsMarked, markedIn } from "../cachePoints.ts"
 import { argumentsOf, readFile } from "../content.ts"
 import { Unaskable } from "../errors.ts"
 import { fields } from "../json.ts"
@@ -40,20 +41,45 @@ export const makeWriter = (model: string, dialect: Dialect): (request: ModelRequ
   return (request) => {
     const { messages, toolChoice, tools } = request
     const rest = { model, stream: true, ...dialect.settings(request) }
-    // The system prompt differs in each request.
+    const marked = keepsMarked(model) && request.origin.purpose === "turn" ? markedIn(messages) : new Set<number>()
+    // The system prompt differs in each request, and so does what is marked at the end.
     const begin = messages[0]?.role === "system" ? 1 : 0
-    return conversation(messages.slice(begin), {
+    const end = messages.findIndex((_, at) => at >= begin && marked.has(at))
+    const last = end < 0 ? [] : messages.slice(end).map((message, i) => {
+      const wire = toMessages(message, model, dialect)
+      return bytesOf(marked.has(end + i) ? withMark(wire) : wire)
+    })
+    return conversation(messages.slice(begin, end < 0 ? undefined : end), {
       before: Buffer.from(`${cleanBody(JSON.stringify(rest)).slice(0, -1)},"messages":[`),
-      first: messages.slice(0, begin),
-      after: tools.length === 0
-        ? [Buffer.from("]}")]
-        : [
-          Buffer.from("],\"tools\":["),
-          ...separated(tools.map(toolBytes)),
-          Buffer.from(`],"tool_choice":"${toolChoice}"}`)
-        ]
+      first: messages.slice(0, begin).map((message) => {
+        const wire = toMessages(message, model, dialect)
+        return bytesOf(marked.has(0) ? withMark(wire) : wire)
+      }),
+      after: [
+        ...last.length > 0 && end > 0 ? [Buffer.from(",")] : [],
+        ...separated(last),
+        ...tools.length === 0
+          ? [Buffer.from("]}")]
+          : [
+            Buffer.from("],\"tools\":["),
+            ...separated(tools.map(toolBytes)),
+            Buffer.from(`],"tool_choice":"${toolChoice}"}`)
+          ]
+      ]
     })
   }
+}
+
+/** Marks the end of a message for the server's cache: its last text, or its last result. */
+const withMark = (wire: ReadonlyArray<WireMessage>): ReadonlyArray<WireMessage> => {
+  const last = wire.at(-1)
+  if (last === undefined) return wire
+  const { content, role } = last
+  if (role === "tool") return [...wire.slice(0, -1), { ...last, ...cacheControl }]
+  const parts = typeof content === "string" ? [{ type: "text", text: content }] : content ?? []
+  const at = parts.findLastIndex((part) => "type" in part && part.type === "text")
+  const marked = parts.map((part, i) => i === at ? { ...part, ...cacheControl } : part)
+  return [...wire.slice(0, -1), { ...last, content: marked }]
 }
 
 /** The elements of a list, without brackets. */
@@ -63,7 +89,13 @@ const bytesOf = (elements: ReadonlyArray<object>): Buffer =>
 const toTool = ({ description, inputSchema, name }: ToolSpec): Buffer =>
   bytesOf([{ type: "function", function: { name, description, parameters: inputSchema } }])
 
-const toMessages = (message: PromptMessage, model: string, dialect: Dialect): ReadonlyArray<object> => {
+/** A message as it is sent. */
+interface WireMessage {
+  readonly role: string
+  readonly content: string | null | ReadonlyArray<object>
+}
+
+const toMessages = (message: PromptMessage, model: string, dialect: Dialect): ReadonlyArray<WireMessage> => {
   const { callID = same } = dialect
   switch (message.role) {
     case "system":
@@ -94,7 +126,7 @@ const toAnswer = (
   { content, model: author }: Extract<PromptMessage, { readonly role: "assistant" }>,
   model: string,
   { callID = same, needsReasoning = false, reasoning: provider }: Dialect
-): object => {
+): WireMessage => {
   let text = ""
   let reasoning = ""
   let field = usualField

@@ -5,9 +5,9 @@ const comma = Buffer.from(",")
 const nothing = Buffer.alloc(0)
 
 /** What surrounds a list: the text `before` and `after` it, and the `first` elements, which differ each time. */
-export interface Around<out A extends object> {
+export interface Around {
   readonly before: Buffer
-  readonly first: ReadonlyArray<A>
+  readonly first: ReadonlyArray<Buffer>
   readonly after: ReadonlyArray<Buffer>
 }
 
@@ -30,11 +30,11 @@ export const makeGrowing = <A extends object>(write: (element: A) => Buffer) => 
     return known?.list.length === at + 1 && known.list.every((each, i) => each === list[i])
   }
 
-  return (list: ReadonlyArray<A>, { after, before, first }: Around<A>): Buffer => {
+  return (list: ReadonlyArray<A>, { after, before, first }: Around): Buffer => {
     const end = list.findLast(isBeginning(list))
     const known = end === undefined ? undefined : written.get(end)
     const pieces = separated([known?.bytes ?? nothing, ...list.slice(known?.list.length ?? 0).map(write)])
-    const opening = separated([...first.map(write), ...pieces.slice(0, 1)])
+    const opening = separated([...first, ...pieces.slice(0, 1)])
     const whole = Buffer.concat([before, ...opening, ...pieces.slice(1), ...after])
     // Nobody asks for the shorter list again.
     if (end !== undefined) written.delete(end)
