@@ -50,6 +50,47 @@ const ready = "Write a prompt"
 const leftFull = "\u001b[?1049l"
 
 describe.skipIf(!hasPython)("a session at a terminal (needs python3)", () => {
+  it("holds the limits of its flags, with a command, a title and files for the first prompt", async () => {
+    const received: Array<string> = []
+    const { open, place } = await world(({ last, maxTokens, tools, user }) => {
+      received.push(user.join("\n"))
+      // A title is not limited, and has no tools.
+      return tools.length === 0 ? "A title" : { text: `At most ${maxTokens} tokens.` }
+    })
+    writeFileSync(join(place.project, "notes.txt"), "the notes of the user")
+    const limits = ["--budget-tokens", "60000", "--timeout", "20m", "--title", "Bounded", "-f", "notes.txt"]
+    const { code, printed } = await open([
+      { after: "Attached to your first prompt: notes.txt", send: "" },
+      { after: "At most", send: "" },
+      { after: "› Write", send: "/quit\r" }
+    ], [...limits, "question"])
+    expect(code, await shown(printed)).toBe(0)
+    expect(received.some((text) => text.includes("question") && text.includes("the notes of the user"))).toBe(true)
+    const listed = await place.run(["sessions", "--format", "json"])
+    const [stored] = JSON.parse(listed.stdout) as ReadonlyArray<
+      { readonly id: string; readonly title: string; readonly budget?: { readonly limit: unknown } }
+    >
+    expect(stored).toMatchObject({ title: "Bounded", budget: { limit: { tokens: 60_000, time: 1_200_000 } } })
+    const again = await open([
+      { after: "At most", send: "" },
+      { after: "budget", send: "/quit\r" }
+    ], ["--session", stored?.id ?? "", "--budget-tokens", "500", "one more question"])
+    expect(await shown(again.printed)).toMatch(/budget of 500 tokens/i)
+  })
+
+  it("limits steps and subagents as a run does", async () => {
+    const { open } = await world(({ last, tools }) =>
+      last.includes("maximum steps") || tools.length === 0
+        ? "Concluded early."
+        : { calls: [{ tool: "list", args: { path: "." } }] }
+    )
+    const { printed } = await open([
+      { after: "Concluded early.", send: "" },
+      { after: "› Write", send: "/quit\r" }
+    ], ["--max-steps", "2", "--concurrency", "1", "--max-tasks", "1", "work"])
+    expect(await shown(printed)).toContain("Concluded early.")
+  })
+
   it("talks over several turns, renders Markdown, prints each line once, and is continued by its id", async () => {
     const { open } = await world(({ user }) =>
       `# Answer ${user.length}\n\n- **one** thing\n- \`two\` things\n\nEnd ${user.length}.`
@@ -227,6 +268,19 @@ describe.skipIf(!hasPython)("a session at a terminal (needs python3)", () => {
     ])
     expect(asked).toEqual([])
     expect(printed).not.toContain("hello")
+  })
+
+  it("refuses a model that does not exist, and keeps the one that answers", async () => {
+    const { open } = await world(({ last }) => `heard ${last}`)
+    const { printed } = await open([
+      { after: ready, send: "/model nonsense\r" },
+      { after: "nonsense names no model: write PROVIDER/MODEL", send: "/model nonsense/x\r" },
+      { after: "There is no provider nonsense", send: "still here\r" },
+      { after: "heard still here", send: "/quit\r" }
+    ])
+    const text = await shown(printed)
+    expect(text).toContain("heard still here")
+    expect(text).not.toContain("from the next prompt on")
   })
 
   it("goes back to before a prompt, and restores what tools changed since", async () => {

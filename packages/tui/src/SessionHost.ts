@@ -1,7 +1,9 @@
 /** What a session at a terminal is given: the terminal, the person's machine, and what to open. */
+import type { Budget } from "@skein/domain/Budget"
 import type { SessionID } from "@skein/domain/Id"
 import type { Mode } from "@skein/domain/Mode"
 import type { ModelRef } from "@skein/domain/Model"
+import type { PartInput } from "@skein/domain/Part"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { ReadStream } from "node:tty"
@@ -91,8 +93,14 @@ export interface SessionRequest {
   readonly session: SessionID | undefined
   /** Shows the sessions of the project first. */
   readonly picks: boolean
+  /** The title of the first session that is made. */
+  readonly title: string | undefined
   /** The first prompt; empty where there is none. */
   readonly prompt: string
+  /** They go with the first prompt that is sent. */
+  readonly files: ReadonlyArray<PartInput>
+  /** The limits of each session from its first prompt here; they replace those of the same name. */
+  readonly budget: Budget | undefined
   readonly mode: Mode | undefined
   readonly agent: string | undefined
   readonly model: ModelRef | undefined

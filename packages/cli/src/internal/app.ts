@@ -314,18 +314,32 @@ const projectLayer = (settled: Settled) =>
     Layer.provide(shell(settled))
   )
 
+/** The limits of a command line, for all projects of a process. */
+interface Limits {
+  readonly overrides?: ConfigFiles.ConfigOptions["overrides"]
+  /** The steps of an agent that people prompt. */
+  readonly steps?: number | undefined
+}
+
+/** The agents, with a step limit for the one with this name, or for all that people prompt. */
+export const bounded = (agents: ReadonlyArray<AgentInfo>, steps: number | undefined, name?: string) =>
+  steps === undefined ? agents : agents.map((agent) =>
+    (name === undefined ? agent.mode !== "subagent" : agent.name === name) ? { ...agent, steps } : agent
+  )
+
 /** The project of a directory. It is read again each time its config changes. */
-const openProject = Effect.fnUntraced(function*(directory: string) {
+const openProject = Effect.fnUntraced(function*(directory: string, { overrides, steps }: Limits) {
   const unavailable = ({ message }: { readonly message: string }) => new ProjectUnavailable({ directory, message })
   const versionOf = ({ config, next }: ConfigVersion): ProjectVersion<ProjectNeeds> => ({
     layer: Effect.tap(withAgents(directory, config), ({ settings }) => hideConfigured(settings)).pipe(
-      Effect.map(projectLayer),
+      Effect.map((settled) => projectLayer({ ...settled, agents: bounded(settled.agents, steps) })),
       Layer.unwrapEffect,
       Layer.mapError(unavailable)
     ),
     next: Effect.map(next, versionOf)
   })
-  return versionOf(yield* Effect.mapError(follow({ directory, whyNot: yield* providerCheck }), unavailable))
+  const options = { directory, whyNot: yield* providerCheck, ...(overrides === undefined ? {} : { overrides }) }
+  return versionOf(yield* Effect.mapError(follow(options), unavailable))
 })
 
 type ProjectNeeds = Layer.Layer.Context<ReturnType<typeof projectLayer>>
@@ -334,11 +348,12 @@ type ProjectNeeds = Layer.Layer.Context<ReturnType<typeof projectLayer>>
 export const manyServices = (
   asks: PermissionOptions["asks"],
   config: ConfigInfo = {},
+  limits: Limits = {},
   runner?: Layer.Layer<Owner>
 ) =>
   Layer.unwrapEffect(
     Effect.map(processOptions(asks, runner, config), (process) => {
-      const graph = Skein.layerMany({ ...process, projects: openProject, config })
+      const graph = Skein.layerMany({ ...process, projects: (directory) => openProject(directory, limits), config })
       return runner === undefined ? Layer.provideMerge(placement, graph) : graph
     })
   ).pipe(Layer.provide(machine))

@@ -36,7 +36,7 @@ export const parse = (
   if (first === "--help" || first === "-h") return { _tag: "Help", path: [] }
   if (first === undefined && session !== undefined) return parseFor([session], [])
   if (first === undefined && stdinIsTerminal) return { _tag: "Help", path: [] }
-  if (first === "--version" || first === "-v") return { _tag: "Version" }
+  if (first === "--version" || first === "-v" || (first === "version" && rest.length === 0)) return { _tag: "Version" }
   if (first === "help") return helpFor(commands, rest.filter((word) => !word.startsWith("-")), [])
   const command = first === undefined ? undefined : commands.find(isCalled(first))
   return command === undefined ? parsePrompt(commands, argv, session) : parseFor([command], rest)
@@ -62,14 +62,66 @@ const parsePrompt = (
   if (exact !== undefined) {
     return mistake(`Write the command before its flags: \`skein ${word} …\`. To send it as a prompt: \`skein -- …\`.`)
   }
-  const meant = similar(word, [...namesOf(commands), "help"])
-  const below = commands.find(({ name }) => name === meant)?.commands ?? []
-  const isCommand = words.length === 0 || below.some(isCalled(words[0] ?? "")) || words.some((each) => /\s/.test(each))
-  return meant === undefined || !isCommand ? parsed : mistake(
-    `There is no command ${JSON.stringify(word)}. Did you mean \`skein ${meant}\`? To send it as a prompt: \`skein -- ${
+  const known = words.length === 0 && Object.hasOwn(wordsElsewhere, word) ? wordsElsewhere[word] : undefined
+  const near = known === undefined ? similar(word, [...namesOf(commands), "help"]) : undefined
+  const meant = known ?? (near === undefined ? undefined : `skein ${near}`)
+  const below = commands.find(({ name }) => name === near)?.commands ?? []
+  const isProse = words.length > 0 && (everyday.has(word) || !/^[a-z]+$/.test(word)) && !below.some(isCalled(words[0] ?? ""))
+  return meant === undefined || isProse ? parsed : mistake(
+    `There is no command ${JSON.stringify(word)}. Did you mean \`${meant}\`? To send it as a prompt: \`skein -- ${
       words.length === 0 ? word : "…"
     }\`.`
   )
+}
+
+/** English words that prompts begin with, although they are within two edits of a command. */
+const everyday: ReadonlySet<string> = new Set(
+  (`act acts actor again agree alert alerts app apps back cap case cases cast cell code codes command comment comments `
+    + `completion confirm counter deep docker each edit emit event events exit fact factor feel fun half hand head heap `
+    + `heed held hell hello helper here hey hint hold info inst int into just keep kill lack last leave limit lint list `
+    + `map maps mark marks mask merge mock mode model module modules move moves much must never node nodes none observe `
+    + `omit parent pass permission print quit ran rerun rest ring round rub rug rule rules run runs rust save saves self `
+    + `sell sense series server servers service session shell since skill skip solve some sort still struct sun sure `
+    + `tags take takes talk task tell test tests thanks that these this thus track tracks trait treat tree true trunk `
+    + `trusted truth turn unit units upgrades urgent vector verse versions visit wait walk was well went were wrap`)
+    .split(" ")
+)
+
+/** What to write for single words that are commands of other programs. */
+const wordsElsewhere: Readonly<Record<string, string>> = {
+  auth: "skein models",
+  exec: "skein run",
+  login: "skein models",
+  logs: "skein sessions",
+  ls: "skein sessions",
+  resume: "skein --resume",
+  status: "skein tasks",
+  update: "skein upgrade"
+}
+
+/** The flags of other agents' programs, with the flag that does the same here. `run` prints the answer and exits. */
+const flagsElsewhere: Readonly<Record<string, string>> = {
+  "-C": "--dir PATH",
+  "-i": "--file PATH",
+  "-p": "run",
+  "-q": "--format quiet",
+  "-r": "--resume",
+  "--approval-mode": "--mode",
+  "--cd": "--dir PATH",
+  "--cwd": "--dir PATH",
+  "--dangerously-bypass-approvals-and-sandbox": "--mode auto",
+  "--dangerously-skip-permissions": "--mode auto",
+  "--full-auto": "--mode auto",
+  "--image": "--file PATH",
+  "--json": "--format json",
+  "--max-budget-usd": "--budget-usd",
+  "--max-turns": "--max-steps",
+  "--output-format": "--format",
+  "--permission-mode": "--mode",
+  "--print": "run",
+  "--prompt": "run",
+  "--quiet": "--format quiet",
+  "--yolo": "--mode auto"
 }
 
 const namesOf = (commands: ReadonlyArray<CommandSpec>): ReadonlyArray<string> =>
@@ -169,7 +221,13 @@ const optionsOf = (flags: Flags) =>
 
 const unknownFlag = (path: ReadonlyArray<CommandSpec>, raw: string): Parsed => {
   const names = Object.keys(path.at(-1)?.flags ?? {})
-  const meant = didYouMean(raw.replace(/^--?/, ""), names, (name) => `--${name}`)
+  const same = Object.hasOwn(flagsElsewhere, raw) ? flagsElsewhere[raw] : undefined
+  const isHere = same !== undefined && names.includes(same.slice(2).split(" ")[0] ?? "")
+  const meant = same === "run" && names.includes("no-wait")
+    ? " `skein run PROMPT` prints the answer and exits."
+    : isHere
+    ? ` Its equivalent is ${same}.`
+    : didYouMean(raw.replace(/^--?/, ""), names, (name) => `--${name}`)
   return mistake(
     `\`${callOf(path)}\` has no flag ${raw}.${meant} See \`${callOf(path)} --help\`; words after -- are not flags.`
   )

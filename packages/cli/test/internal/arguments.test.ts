@@ -96,7 +96,9 @@ describe("what was typed", () => {
     [["--auto", "--", "sessions"], ["sessions"]],
     [["--", "-m", "x"], ["-m", "x"]],
     [["in", "tests"], ["in", "tests"]],
-    [["rn", "the", "tests"], ["rn", "the", "tests"]],
+    [["test", "the", "parser"], ["test", "the", "parser"]],
+    [["Rnu", "hi"], ["Rnu", "hi"]],
+    [["hello,", "what", "is this"], ["hello,", "what", "is this"]],
     [["what is this"], ["what is this"]],
     [["zzz", "--", "rn"], ["zzz", "rn"]]
   ])("%j is a prompt", (argv, operands) => {
@@ -124,6 +126,39 @@ describe("what was typed", () => {
     })
   })
 
+  it.each([
+    [["--budget-usd", "1"], { "budget-usd": "1" }],
+    [["--budget-tokens", "9", "--timeout", "5m"], { "budget-tokens": 9, timeout: 300_000 }],
+    [["--concurrency", "2", "--max-tasks", "3", "--max-steps", "4"], {
+      concurrency: 2,
+      "max-tasks": 3,
+      "max-steps": 4
+    }],
+    [["-c", "--fork", "--title", "x"], { fork: true, title: "x" }],
+    [["-f", "a.png", "--command", "review"], { file: ["a.png"], command: "review" }]
+  ])("%j opens a session on a terminal, with the limits of a run", (argv, flags) => {
+    expect(parse(commands, argv, { stdinIsTerminal: true, session })).toMatchObject({
+      _tag: "Run",
+      command: { name: "session" },
+      input: { flags }
+    })
+  })
+
+  it.each([
+    [["-p", "hi"], "`skein run PROMPT` prints the answer and exits."],
+    [["--print", "hi"], "`skein run PROMPT` prints the answer and exits."],
+    [["--output-format", "json", "hi"], "Its equivalent is --format."],
+    [["--yolo", "hi"], "Its equivalent is --mode auto."],
+    [["--dangerously-skip-permissions"], "Its equivalent is --mode auto."]
+  ])("%j names what does the same", (argv, equivalent) => {
+    for (const opened of [session, undefined]) {
+      expect(parse(commands, argv, { stdinIsTerminal: true, session: opened })).toEqual({
+        _tag: "Mistake",
+        message: expect.stringContaining(equivalent)
+      })
+    }
+  })
+
   it("is for run on a terminal as well, with flags that only run has", () => {
     const parsed = parse(table, ["--format", "json", "what is this"], { stdinIsTerminal: true, session })
     expect(parsed).toMatchObject({ _tag: "Run", command: { name: "run" } })
@@ -142,7 +177,16 @@ describe("what was typed", () => {
     expect(parsed._tag === "Help" && parsed.path.map(({ name }) => name)).toEqual(path)
   })
 
-  it.each([["--version"], ["-v"]])("%s asks for the version", (flag) => {
+  it.each(["fix", "list", "test", "explain", "add", "why", "edit", "solve", "hello", "keep", "app", "unit", "model", "update"])(
+    "%s and more words are a prompt",
+    (word) => {
+      for (const rest of [["the", "bug"], ["this thing"]]) {
+        expect(parse(commands, [word, ...rest])).toMatchObject({ _tag: "Run", input: { operands: [word, ...rest] } })
+      }
+    }
+  )
+
+  it.each([["--version"], ["-v"], ["version"]])("%s asks for the version", (flag) => {
     expect(parse(table, [flag])).toEqual({ _tag: "Version" })
   })
 
@@ -151,6 +195,12 @@ describe("what was typed", () => {
     [["sesion"], /no command "sesion"\. Did you mean `skein sessions`\?/],
     [["-m", "x", "rnu"], /no command "rnu"\. Did you mean `skein run`\?/],
     [["sesions", "show", "x"], /no command "sesions"\. Did you mean `skein sessions`\? .*`skein -- …`\.$/],
+    [["rnu", "hi"], /no command "rnu"\. Did you mean `skein run`\? .*`skein -- …`\.$/],
+    [["rn", "the", "tests"], /no command "rn"\./],
+    [["update"], /Did you mean `skein upgrade`\?/],
+    [["resume"], /Did you mean `skein --resume`\?/],
+    [["run", "--json", "x"], /no flag --json\. Its equivalent is --format json\./],
+    [["sessions", "--yolo"], /no flag --yolo\. See/],
     [["rnu", "fix the bug"], /no command "rnu"\. Did you mean `skein run`\?/],
     [["--auto", "sessions"], /Write the command before its flags: `skein sessions …`/],
     [["--odd"], /`skein run` has no flag --odd/],

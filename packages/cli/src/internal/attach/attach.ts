@@ -44,6 +44,29 @@ export const findServer = Effect.fnUntraced(
   }
 )
 
+/** The flags that only sessions in the process of the command can apply. */
+interface OwnSettings {
+  readonly concurrency: number | undefined
+  readonly "max-tasks": number | undefined
+  readonly "max-steps": number | undefined
+  readonly sandbox: string | undefined
+}
+
+/** The server for a command that prompts. If it has settings that a server does not take, it works in its own process. */
+export const findServerFor = Effect.fnUntraced(
+  function*(flags: AttachFlags & OwnSettings, note: (line: string) => void) {
+    const found = yield* findServer(flags, note)
+    const own = (["concurrency", "max-tasks", "max-steps", "sandbox"] as const).filter((name) => flags[name] !== undefined)
+    if (found === undefined || own.length === 0) return found
+    const why = `${own.map((name) => `--${name}`).join(", ")}: the server at ${found.server.url} has settings of its own`
+    if (flags.attach !== undefined && flags.attach !== "auto") {
+      return yield* new UsageError({ message: `${why}. Leave that out, or run without the server: --attach=off.` })
+    }
+    note(`${why}, so this command does not use it.`)
+    return undefined
+  }
+)
+
 /** The backend over the server that was found. */
 export const backendOf = ({ locate, others = [], server }: Found): Layer.Layer<Backend> =>
   Layer.unwrapEffect(Effect.map(

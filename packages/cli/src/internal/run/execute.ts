@@ -7,9 +7,8 @@ import * as Layer from "effect/Layer"
 import type { CommandError } from "../../CommandSpec.ts"
 import { Stdio } from "../../Stdio.ts"
 import { Stop } from "../../Stop.ts"
-import { UsageError } from "../../UsageError.ts"
 import { platform, storage, withSandbox } from "../app.ts"
-import { findServer } from "../attach/attach.ts"
+import { findServerFor } from "../attach/attach.ts"
 import { sameWay } from "../attach/sameWay.ts"
 import { errorLine, explain, showCause } from "../explain.ts"
 import { closingLines } from "./closing.ts"
@@ -29,23 +28,6 @@ import {
   withLeftOut
 } from "./result.ts"
 import { type Shown, shownAs } from "./shownAs.ts"
-
-/** The flags that only a run in its own process can apply. */
-const ownFlags = ["concurrency", "max-tasks", "max-steps", "sandbox"] as const
-
-/** The server to work through; undefined to work in this process. */
-const serverFor = Effect.fnUntraced(function*({ flags }: RunInput, { presenter }: Shown) {
-  const found = yield* findServer(flags, presenter.note)
-  if (found === undefined) return undefined
-  const own = ownFlags.filter((name) => flags[name] !== undefined).map((name) => `--${name}`).join(", ")
-  if (own === "") return found
-  const why = `${own}: the server at ${found.server.url} has settings of its own`
-  if (flags.attach !== undefined && flags.attach !== "auto") {
-    return yield* new UsageError({ message: `${why}. Leave that out, or run without the server: --attach=off.` })
-  }
-  presenter.note(`${why}, so this run does not use it.`)
-  return undefined
-})
 
 /** The result of a run, however it ended. */
 const concluded = (exit: Exit.Exit<RunResult, CommandError>, progress: Progress) =>
@@ -72,7 +54,7 @@ const work = (input: RunInput, silence: Silence, shown: Shown, progress: Progres
     const { flags } = input
     const dirs = platform({ database: flags.db })
     const context = yield* Layer.build(dirs)
-    const found = yield* Effect.provide(serverFor(input, shown), context)
+    const found = yield* Effect.provide(findServerFor(flags, shown.presenter.note), context)
     if (found !== undefined) {
       const { runAttached } = yield* Effect.promise(() => import("./attached.ts"))
       return yield* Effect.provide(runAttached(input, silence, found, shown, progress), context)

@@ -5,13 +5,12 @@ import { summarise } from "@skein/config/Notes"
 import { Confinement } from "@skein/core/Confinement"
 import type { Hook } from "@skein/core/Hooks"
 import { SessionStorage } from "@skein/core/SessionStorage"
-import type { AgentInfo } from "@skein/domain/AgentInfo"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import { autoNote, limitsOf, services, settle } from "../app.ts"
+import { autoNote, bounded, limitsOf, services, settle } from "../app.ts"
 import { projectOf } from "../place.ts"
 import { hideConfigured } from "../Redaction.ts"
 import { telemetry } from "../telemetry/telemetry.ts"
@@ -22,10 +21,6 @@ import { readPrompt, type RunInput, type Silence } from "./prompt.ts"
 import { type Ground, prompted } from "./prompted.ts"
 import type { Shown } from "./shownAs.ts"
 import { findTarget, inStorage } from "./target.ts"
-
-/** The agents, with a step limit for the root agent. */
-const bounded = (agents: ReadonlyArray<AgentInfo>, name: string, steps: number | undefined) =>
-  steps === undefined ? agents : agents.map((agent) => agent.name === name ? { ...agent, steps } : agent)
 
 /** Waiting for models leaves time to remove old data. */
 const forgetting = Effect.map(
@@ -65,7 +60,7 @@ export const runHere = (input: RunInput, silence: Silence, shown: Shown, progres
         LocalBackend.layer({ projectOf }),
         services(
           settled,
-          bounded(settled.agents, root, flags["max-steps"]),
+          bounded(settled.agents, flags["max-steps"], root),
           shown.canAsk ? "person" : "nobody",
           heard,
           shown.presenter.note

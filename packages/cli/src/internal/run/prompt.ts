@@ -2,6 +2,7 @@
 import { Backend } from "@skein/backend/Backend"
 import type { NewPrompt } from "@skein/backend/Sessions"
 import { Command, type CommandRequest } from "@skein/core/Command"
+import type { Budget } from "@skein/domain/Budget"
 import type { PartInput } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
@@ -83,6 +84,17 @@ const isCommand = Effect.fnUntraced(function*(written: string, { directory, proj
   const { broken, items } = yield* projects.commands(directory)
   return Command.matching(written, { commands: items, broken }).length > 0
 })
+
+/** The budget that flags set; undefined if none does. */
+export const budgetOf = (
+  { "budget-tokens": tokens, "budget-usd": usd }: Pick<RunInput["flags"], "budget-tokens" | "budget-usd">,
+  time?: number
+): Budget | undefined =>
+  tokens === undefined && usd === undefined && time === undefined ? undefined : {
+    ...(tokens === undefined ? {} : { tokens }),
+    ...(usd === undefined ? {} : { usd }),
+    ...(time === undefined ? {} : { time })
+  }
 
 /** How a prompt is answered. */
 export type Answering = Pick<NewPrompt, "agent" | "budget" | "model" | "unattended">

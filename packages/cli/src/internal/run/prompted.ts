@@ -5,7 +5,6 @@ import type { NewSession, Turn } from "@skein/backend/Sessions"
 import { type ConnectedServer, type Connection, connectionText } from "@skein/backend/Watching"
 import { Failpoints } from "@skein/core/Failpoints"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
-import type { Budget } from "@skein/domain/Budget"
 import type { Event } from "@skein/domain/Event"
 import type { Mode } from "@skein/domain/Mode"
 import { formatRef } from "@skein/domain/Model"
@@ -24,11 +23,11 @@ import { agentIn, storedMode } from "./mode.ts"
 import { readModel } from "./models.ts"
 import type { Presenter } from "./presenter.ts"
 import type { Progress } from "./progress.ts"
-import { type Answering, type Asked, commandOf, prompt, type RunInput } from "./prompt.ts"
+import { type Answering, type Asked, budgetOf, commandOf, prompt, type RunInput } from "./prompt.ts"
 import { type InterruptedTask, nothing, ofTimeout, ofTurn, withContinuing, withInterrupted } from "./result.ts"
 import { seesFiles } from "./seesFiles.ts"
 import type { Shown } from "./shownAs.ts"
-import { onBackend, type Target } from "./target.ts"
+import { forked, onBackend, type Target } from "./target.ts"
 import { answered, runTurn } from "./turn.ts"
 
 /** How long a summary may take after the result was printed, in milliseconds. */
@@ -48,19 +47,6 @@ export interface Ground {
   readonly beside: Effect.Effect<void>
 }
 
-/** The session's budget from now on, if a flag sets one. Its other limits still apply. */
-const budgetOf = (
-  { "budget-tokens": tokens, "budget-usd": usd }: RunInput["flags"],
-  before: Budget | undefined
-): { readonly budget?: Budget } =>
-  tokens === undefined && usd === undefined ? {} : {
-    budget: {
-      ...before,
-      ...(tokens === undefined ? {} : { tokens }),
-      ...(usd === undefined ? {} : { usd })
-    }
-  }
-
 const colorsOf = (agents: ReadonlyArray<AgentInfo>) =>
   new Map(agents.flatMap(({ color, name }) => color === undefined ? [] : [[name, color] as const]))
 
@@ -74,14 +60,6 @@ const checkPrimary = (agent: AgentInfo, agents: ReadonlyArray<AgentInfo>): Effec
     }. Primary agents: ${primary.join(", ")}.`
   })
 }
-
-/** A copy of a session, with the title from the command line. */
-const forked = Effect.fnUntraced(function*(original: SessionInfo, title: string | undefined) {
-  const { sessions } = yield* Backend
-  const { id } = yield* sessions.fork(original.id)
-  if (title !== undefined) yield* sessions.rename(id, title)
-  return yield* sessions.get(id)
-})
 
 /** Checks before anything is stored: the agent, its model, and what the prompt names. */
 const checked = Effect.fnUntraced(function*(
@@ -256,10 +234,12 @@ export const prompted = Effect.fnUntraced(function*(
   yield* attend
   yield* Effect.forkScoped(ground.beside)
   const unattended = canAsk || mode === "auto" ? undefined : flags["no-wait"] ? "turn" : "tree"
+  // The session keeps its other limits.
+  const limit = budgetOf(flags)
   const answering: Answering = {
     ...(flags.agent === undefined ? {} : { agent: flags.agent }),
     ...(model === undefined ? {} : { model }),
-    ...budgetOf(flags, current.budget?.limit),
+    ...(limit === undefined ? {} : { budget: { ...current.budget?.limit, ...limit } }),
     ...(unattended === undefined ? {} : { unattended })
   }
   const work: Effect.Effect<Turn, BackendError | CommandError, Backend> = asked === undefined

@@ -1,5 +1,5 @@
 /** Decides which session a prompt goes to, and in which directory. */
-import type { Backend } from "@skein/backend/Backend"
+import { Backend } from "@skein/backend/Backend"
 import { DataDirs } from "@skein/config/DataDirs"
 import { isOn } from "@skein/core/Machine"
 import { SessionStorage } from "@skein/core/SessionStorage"
@@ -95,6 +95,14 @@ const existing = Effect.fnUntraced(function*(
   }
   yield* check(session, session.id === session.rootID ? session : (yield* get(session.rootID)) ?? session)
   return { session, directory: session.directory } satisfies Target
+})
+
+/** A copy of a session, with the title from the command line. */
+export const forked = Effect.fnUntraced(function*(original: SessionInfo, title: string | undefined) {
+  const { sessions } = yield* Backend
+  const { id } = yield* sessions.fork(original.id)
+  if (title !== undefined) yield* sessions.rename(id, title)
+  return yield* sessions.get(id)
 })
 
 /** Finds the session that the flags name, or the place for a new one. */

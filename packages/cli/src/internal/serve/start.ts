@@ -153,7 +153,7 @@ const start = Effect.fnUntraced(function*(flags: ServeFlags) {
     )
   })).pipe(
     Layer.provide(isolation),
-    Layer.provide(manyServices("person", settings, runner?.owner)),
+    Layer.provide(manyServices("person", settings, {}, runner?.owner)),
     Layer.provide(runner === undefined ? Watchdog.layerWithoutLeases : Watchdog.layer)
   )
   const { hide } = yield* Redaction

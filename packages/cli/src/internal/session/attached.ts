@@ -13,7 +13,7 @@ export const openAttached = Effect.fnUntraced(function*(opening: Opening, found:
   const context = yield* Layer.build(backendOf(found))
   return yield* Effect.provide(
     Effect.gen(function*() {
-      const target = yield* findTarget({ ...opening.input.flags, fork: false }, onBackend(yield* Backend))
+      const target = yield* findTarget(opening.input.flags, onBackend(yield* Backend))
       const note =
         `Attached to the server at ${found.server.url}: its environment, config and trust apply. --attach=off works without it.`
       return yield* openOver(opening, target, [note], yield* seesFiles(target.session, target.directory))

@@ -4,8 +4,8 @@ import * as Layer from "effect/Layer"
 import type { CommandError } from "../../CommandSpec.ts"
 import { Stdio } from "../../Stdio.ts"
 import type { Stop } from "../../Stop.ts"
-import { platform, refuseSandbox, storage, withSandbox } from "../app.ts"
-import { findServer } from "../attach/attach.ts"
+import { platform, storage, withSandbox } from "../app.ts"
+import { findServerFor } from "../attach/attach.ts"
 import { typedMode } from "../run/mode.ts"
 import { readModel } from "../run/models.ts"
 import type { Opening, SessionInput } from "./ground.ts"
@@ -16,9 +16,8 @@ import { variable } from "./terminal.ts"
 const open = (opening: Opening) =>
   Effect.gen(function*() {
     const notes: Array<string> = []
-    const found = yield* findServer(opening.input.flags, (line) => notes.push(line))
+    const found = yield* findServerFor(opening.input.flags, (line) => notes.push(line))
     if (found !== undefined) {
-      yield* refuseSandbox(opening.input.flags.sandbox, found.server.url)
       const { openAttached } = yield* Effect.promise(() => import("./attached.ts"))
       return yield* openAttached(opening, found)
     }

@@ -1,21 +1,13 @@
 /** The flags of a session at the terminal. */
 import type { Flags } from "../../CommandSpec.ts"
-import { promptFlags, runFlags } from "../run/flags.ts"
+import { runFlags } from "../run/flags.ts"
 
-/** The flags: those of `skein run` that say where and with what an agent works. */
+/** Those about output, and about the end of the program, need one that prints an answer and exits. */
+const { format: _format, "no-wait": _noWait, ...shared } = runFlags
+
+/** The flags: all others of `skein run`, and its own. */
 export const sessionFlags = {
-  agent: promptFlags.agent,
-  model: promptFlags.model,
-  dir: promptFlags.dir,
-  mode: promptFlags.mode,
-  auto: promptFlags.auto,
-  sandbox: promptFlags.sandbox,
-  db: promptFlags.db,
-  attach: promptFlags.attach,
-  verbose: promptFlags.verbose,
-  "log-format": promptFlags["log-format"],
-  session: runFlags.session,
-  continue: runFlags.continue,
+  ...shared,
   plain: { type: "switch", description: "Prints lines and reads lines, for screen readers; so does TERM=dumb" },
   resume: { type: "switch", description: "Shows the sessions to choose from" }
 } as const satisfies Flags

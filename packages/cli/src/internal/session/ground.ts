@@ -12,7 +12,9 @@ import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { sameWay } from "../attach/sameWay.ts"
 import { fallback } from "../providers.ts"
-import type { Target } from "../run/target.ts"
+import { currentDirectory } from "../place.ts"
+import { budgetOf } from "../run/prompt.ts"
+import { forked, type Target } from "../run/target.ts"
 import type { sessionFlags } from "./flags.ts"
 import { makeHost } from "./host.ts"
 import type { Seat } from "./seat.ts"
@@ -50,16 +52,24 @@ export const openOver = Effect.fnUntraced(function*(
 ) {
   const stdio = yield* Stdio
   const host = yield* makeHost(flags)
+  const files = flags.file.length === 0 ? [] : yield* Effect.flatMap(
+    Effect.promise(() => import("../run/attachments.ts")),
+    ({ attachments }) => Effect.flatMap(currentDirectory, (here) => attachments(here, flags.file))
+  )
+  const opened = session !== undefined && flags.fork ? yield* forked(session, flags.title) : session
   const left = yield* Effect.scoped(seat.open(host, {
     directory,
     branch: seesFiles ? branchOf(directory) : undefined,
-    session: session?.id,
+    session: opened?.id,
+    title: flags.title,
     picks: flags.resume,
-    prompt: operands.join(" "),
+    prompt: [...(flags.command === undefined ? [] : [`/${flags.command}`]), ...operands].join(" "),
+    files,
+    budget: budgetOf(flags, flags.timeout),
     mode,
     agent: flags.agent,
     model,
-    notes,
+    notes: files.length === 0 ? notes : [...notes, `Attached to your first prompt: ${flags.file.join(", ")}`],
     fallback: { model: formatRef(fallback), note: noKey }
   }))
   if (left.session !== undefined) {

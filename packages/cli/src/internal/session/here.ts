@@ -6,7 +6,7 @@ import * as Trust from "@skein/config/Trust"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { ExitCode } from "../../ExitCode.ts"
-import { autoNote, checkAuto, manyServices, settle } from "../app.ts"
+import { autoNote, checkAuto, limitsOf, manyServices, settle } from "../app.ts"
 import { projectOf } from "../place.ts"
 import { findTarget, inStorage } from "../run/target.ts"
 import { type Opening, openOver } from "./ground.ts"
@@ -42,14 +42,16 @@ const notesOf = (warnings: Effect.Effect.Success<ReturnType<typeof settle>>["war
 /** Opens it. `notes` are said in it. */
 export const openHere = Effect.fnUntraced(function*(opening: Opening, notes: ReadonlyArray<string>) {
   const { input: { flags }, seat } = opening
-  const target = yield* findTarget({ ...flags, fork: false }, yield* inStorage)
+  const target = yield* findTarget(flags, yield* inStorage)
   if (!(yield* askTrust(target.directory, seat))) return ExitCode.done
   // The limits of the process are those of the directory that it begins in.
-  const settled = yield* settle(target.directory)
+  const overrides = limitsOf(flags)
+  const settled = yield* settle(target.directory, overrides)
   const { settings, warnings } = settled
   if (opening.mode === "auto") yield* checkAuto(settled)
   const said = opening.mode === "auto" ? autoNote(settled) : undefined
-  const backend = yield* Layer.build(Layer.provide(LocalBackend.layer({ projectOf }), manyServices("person", settings)))
+  const services = manyServices("person", settings, { overrides, steps: flags["max-steps"] })
+  const backend = yield* Layer.build(Layer.provide(LocalBackend.layer({ projectOf }), services))
   yield* Effect.forkScoped(
     Effect.flatMap(Effect.promise(() => import("../prune/daily.ts")), ({ forgetDaily }) => forgetDaily)
   )

@@ -1,6 +1,7 @@
 /** What those work with who carry out what a session asks for. */
 import type { Backend } from "@skein/backend/Backend"
 import type { BackendError } from "@skein/backend/BackendError"
+import type { NewPrompt, Prompted } from "@skein/backend/Sessions"
 import type { SessionID } from "@skein/domain/Id"
 import type * as Deferred from "effect/Deferred"
 import type * as Effect from "effect/Effect"
@@ -58,6 +59,8 @@ export interface Acting extends Stage {
   readonly close: Effect.Effect<void>
   /** The session that is open; made where there is none. */
   readonly ensure: Effect.Effect<SessionID, BackendError>
+  /** Sends a prompt to a session: to the agent and model that are chosen, within the limits of the command line. */
+  readonly send: (id: SessionID, prompt: NewPrompt) => Effect.Effect<Prompted, BackendError>
   /** Who holds it sends a prompt. */
   readonly sending: Effect.Semaphore
   /** Runs beside everything else; what fails is said. */

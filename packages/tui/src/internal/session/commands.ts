@@ -336,18 +336,15 @@ export const runCommand = (
   { after, name, words }: Extract<Request, { readonly type: "command" }>
 ): Effect.Effect<void, BackendError> =>
   Effect.suspend(() => {
-    const { backend, beside, ensure, model } = acting
+    const { beside, ensure, model, send } = acting
     const run = runs[name]
     if (run !== undefined && Object.hasOwn(runs, name)) return run(acting, words.trim())
     if (model.facts.commands.some((command) => command.name === name)) {
       return Effect.gen(function*() {
         const id = yield* ensure
-        const agent = chosenAgent(model.facts)
-        const prompted = yield* backend.sessions.prompt(id, {
+        const prompted = yield* send(id, {
           command: { name, arguments: words },
-          ...(after === undefined ? {} : { after }),
-          ...(agent === undefined ? {} : { agent }),
-          ...(model.facts.choice.model === undefined ? {} : { model: model.facts.choice.model })
+          ...(after === undefined ? {} : { after })
         })
         yield* beside(Effect.catchTag(prompted.turn, "SessionStopped", () => Effect.void))
       })

@@ -29,7 +29,7 @@ const prompt = (
   { after, text, typed }: Extract<Request, { readonly type: "prompt" }>
 ): Effect.Effect<void, BackendError> =>
   Effect.gen(function*() {
-    const { backend, beside, heard, host, model } = acting
+    const { beside, heard, host, model } = acting
     const arrived = model.sending.begin(text, acting.moment().steady)
     yield* Effect.addFinalizer(() => Effect.sync(arrived))
     yield* Effect.fork(sayLate(acting))
@@ -53,16 +53,12 @@ const prompt = (
     const send = Effect.gen(function*() {
       const id = open ?? (yield* onceBack(acting.ensure, text, acting))
       outputs = heard.splice(0)
-      const agent = chosenAgent(model.facts)
-      const { choice } = model.facts
       return yield* onceBack(
-        backend.sessions.prompt(id, {
+        acting.send(id, {
           key: randomUUID(),
           words: text.toWellFormed(),
           ...(outputs.length === 0 ? {} : { text: outputs.join("\n\n") }),
-          ...(after === undefined ? {} : { after }),
-          ...(agent === undefined ? {} : { agent }),
-          ...(choice.model === undefined ? {} : { model: choice.model })
+          ...(after === undefined ? {} : { after })
         }),
         text,
         acting
@@ -273,6 +269,29 @@ const stopAtEnd = (backend: typeof Backend.Service, model: SessionModel) =>
       : Effect.ignoreLogged(Effect.timeoutOption(backend.sessions.stop(id, "the user"), 5_000))
   })
 
+/** Sends prompts. The files of the command line go with the first one, and its limits with the first one of each session. */
+const makeSend = ({ asked, model }: Stage, { sessions }: typeof Backend.Service): Acting["send"] => {
+  const files = [...asked.files]
+  const limited = new Set<SessionID>()
+  return (id, prompt) =>
+    Effect.gen(function*() {
+      const agent = chosenAgent(model.facts)
+      const { model: chosen } = model.facts.choice
+      const parts = [...files]
+      const limit = limited.has(id) ? undefined : asked.budget
+      const prompted = yield* sessions.prompt(id, {
+        ...prompt,
+        ...(agent === undefined ? {} : { agent }),
+        ...(chosen === undefined ? {} : { model: chosen }),
+        ...(parts.length === 0 ? {} : { parts }),
+        ...(limit === undefined ? {} : { budget: { ...(yield* sessions.get(id)).budget?.limit, ...limit } })
+      })
+      limited.add(id)
+      files.splice(0, parts.length)
+      return prompted
+    })
+}
+
 /** Makes what carries requests out, each beside the others. */
 export const makePerformer = (stage: Stage): Effect.Effect<Performer, never, Backend | Scope.Scope> =>
   Effect.gen(function*() {
@@ -282,6 +301,8 @@ export const makePerformer = (stage: Stage): Effect.Effect<Performer, never, Bac
     const { close, make, open } = yield* makeWatching(model, moment, touch)
     const making = yield* Effect.makeSemaphore(1)
     const sending = yield* Effect.makeSemaphore(1)
+    const send = makeSend(stage, backend)
+    let { title } = stage.asked
     const beside = <E extends { readonly message: string }>(effect: Effect.Effect<unknown, E>) =>
       effect.pipe(
         Effect.catchAll((error) => Effect.sync(() => model.fail(error.message))),
@@ -299,9 +320,13 @@ export const makePerformer = (stage: Stage): Effect.Effect<Performer, never, Bac
           directory,
           ...(mode === "ask" ? {} : { mode }),
           ...(agent === undefined ? {} : { agent }),
-          ...(choice.model === undefined ? {} : { model: choice.model })
+          ...(choice.model === undefined ? {} : { model: choice.model }),
+          ...(title === undefined ? {} : { title })
         }),
-        (session) => session.id
+        (session) => {
+          title = undefined
+          return session.id
+        }
       )
     }))
     // A session has an agent and a model of its own: what was chosen for another one ends with that.
@@ -313,7 +338,7 @@ export const makePerformer = (stage: Stage): Effect.Effect<Performer, never, Bac
         }),
         open(id)
       )
-    const acting: Acting = { ...stage, backend, heard: [], open: change, close, ensure, beside, sending }
+    const acting: Acting = { ...stage, backend, heard: [], open: change, close, ensure, beside, sending, send }
     const isOpened = yield* Effect.makeLatch()
     const modes = yield* Effect.makeSemaphore(1)
     // Modes are changed one after the other, and what is sent behind a change happens in that mode.
