@@ -197,6 +197,39 @@ describe("a server in the middle of a run", () => {
     expect(ended.stderr).toContain("Connected to the server again.")
   })
 
+  it("that is killed and restarted does not end those who wait for its tasks", async () => {
+    let isCut = false
+    const llm = await model(({ messages, user }) => {
+      if (user[0] === "Work") return isCut ? "done later" : { text: "so far", hangs: true }
+      return messages.some(({ role }) => role === "tool")
+        ? "began it"
+        : {
+          calls: [{
+            tool: "task",
+            args: { description: "work", prompt: "Work", subagent_type: "general", background: true }
+          }]
+        }
+    })
+    const at = place({ llm: llm.url })
+    const first = await serve(at)
+    const { stderr } = await at.run(["run", ...gpt, "--no-wait", "Begin"])
+    const task = /\((ses_\w+), general\) continues on the server/.exec(stderr)?.[1] ?? ""
+    const { port } = new URL(first.url)
+    const waits = [[], [`--attach=${first.url}`]].map((attach) => at.start(["tasks", "wait", task, ...attach]))
+    await until(() => llm.requests.some(({ user }) => user[0] === "Work"))
+    await until(() => waits.every((wait) => wait.output().startsWith("server: ")))
+    isCut = true
+    first.child.kill("SIGKILL")
+    await first.ended
+    await until(() => waits[0]?.output().includes("has ended. Waiting for one that continues"))
+    await serve(at, ["--port", port])
+    for (const wait of waits) {
+      const { code, stdout } = await wait.ended
+      expect(stdout).toContain("done later")
+      expect(code).toBe(0)
+    }
+  })
+
   it("is left running by a closed terminal, and with --no-wait by a run that has its answer", async () => {
     const waiting: Array<(text: string) => void> = []
     const later = new Promise<string>((resolve) => waiting.push(resolve))

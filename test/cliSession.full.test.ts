@@ -52,7 +52,7 @@ const leftFull = "\u001b[?1049l"
 describe.skipIf(!hasPython)("a session at a terminal (needs python3)", () => {
   it("holds the limits of its flags, with a command, a title and files for the first prompt", async () => {
     const received: Array<string> = []
-    const { open, place } = await world(({ last, maxTokens, tools, user }) => {
+    const { open, place } = await world(({ maxTokens, tools, user }) => {
       received.push(user.join("\n"))
       // A title is not limited, and has no tools.
       return tools.length === 0 ? "A title" : { text: `At most ${maxTokens} tokens.` }

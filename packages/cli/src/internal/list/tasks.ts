@@ -12,7 +12,7 @@ import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
-import type { AttachFlags } from "../attach/attach.ts"
+import { type AttachFlags, findServer } from "../attach/attach.ts"
 import { readable } from "../attach/database.ts"
 import { errorLine } from "../explain.ts"
 import { sessionOf, stored } from "../ids.ts"
@@ -26,6 +26,9 @@ const pace = 250
 
 /** How long `skein tasks wait` waits by default, in milliseconds. */
 const patience = 10 * 60_000
+
+/** How long a server may take to be started again, in milliseconds. */
+const restart = 30_000
 
 const noTask = (id: string) => new UsageError({ message: `There is no task ${escapeLine(id)}. See \`skein tasks\`.` })
 
@@ -160,17 +163,28 @@ export const waitForTasks = ({ flags, operands }: {
     const stdio = yield* Stdio
     const ids = yield* Effect.forEach(operands, (given) =>
       Effect.map(newestRun(given), ({ id, taskID }) => isOfRun(given) ? id : taskID))
-    const look = (id: string) =>
-      Effect.gen(function*() {
+    // As a run does, it waits for a server that is being restarted.
+    const server = yield* findServer(flags, stdio.err)
+    if (server !== undefined) stdio.err(`server: ${server.server.url}`)
+    const settled = (id: string) => {
+      let leftAt: number | undefined
+      const look = Effect.gen(function*() {
         const run = yield* newestRun(id)
-        if (yield* wasLeft(run)) {
+        const now = yield* Clock.currentTimeMillis
+        if (!(yield* wasLeft(run))) leftAt = undefined
+        else if (server === undefined || now - (leftAt ?? now) >= restart) {
           return yield* new UsageError({ message: `The task ${id} does not settle: ${leftText(run.rootID)}` })
+        } else {
+          if (leftAt === undefined) {
+            stdio.err(`The server at ${server.server.url} has ended. Waiting for one that continues the task ${id}.`)
+          }
+          leftAt ??= now
         }
         yield* Effect.sleep(pace)
         return run
       })
-    const settled = (id: string) =>
-      Effect.repeat(look(id), { until: (run) => run.state === "settled" })
+      return Effect.repeat(look, { until: (run) => run.state === "settled" })
+    }
     const waited = Effect.forEach(ids, settled, { concurrency: "unbounded" })
     const found = yield* Effect.timeoutOption(waited, flags.timeout ?? patience)
     if (Option.isNone(found)) {
