@@ -79,6 +79,43 @@ describe("subtask parts", () => {
       expect(JSON.stringify(script.requests[1]?.messages)).toContain("did: do one 50")
     }))
 
+  it.effect("keep their answers open until they have ended", () =>
+    Effect.gen(function*() {
+      const { calls, events, messages } = yield* run([subtask("a 300"), subtask("b 100"), subtask("will fail")])
+      const made = messages.filter(({ info }) => info.role === "assistant" && info.agent === "worker")
+      const ends = made.map(({ info }) => [info.role === "assistant" && info.finish, info.time])
+      expect(ends.map(([finish]) => finish)).toEqual(["tool-calls", "tool-calls", "tool-calls"])
+      expect(ends.slice(0, 2).map(([, time]) => time)).toEqual([
+        { created: 0, completed: 300 },
+        { created: 0, completed: 100 }
+      ])
+      const id = made[0]?.info.id
+      const stored = events.of("message.updated").map(({ properties: { info } }) => info).filter((info) => info.id === id)
+      expect(stored).toMatchObject([{ time: { created: 0 } }, { finish: "tool-calls", time: { completed: 300 } }])
+      expect(stored[0]).not.toHaveProperty("finish")
+      expect(stored[0]?.time).not.toHaveProperty("completed")
+      expect(calls.map(({ state }) => state.status)).toEqual(["completed", "completed", "error"])
+    }))
+
+  it.effect("that are stopped end their answers, which name the directory and the root of the project", () =>
+    Effect.gen(function*() {
+      const script = Scripted.make({ worker: [{ text: "never", delay: { first: 60_000 } }] })
+      yield* Effect.gen(function*() {
+        const { id } = yield* Session.create({ directory: "/repo/packages/a", projectID: "/repo" })
+        const fiber = yield* Effect.fork(Session.prompt(id, [subtask("a")]))
+        yield* TestClock.adjust("1 second")
+        yield* Fiber.interrupt(fiber)
+        const [, made] = yield* messagesOf(id)
+        expect(made?.info).toMatchObject({
+          finish: "tool-calls",
+          path: { cwd: "/repo/packages/a", root: "/repo" },
+          time: { created: 0, completed: 1_000 }
+        })
+        expect(made?.info).not.toHaveProperty("error")
+        expect(callsOf([made!])[0]?.state.status).toBe("error")
+      }).pipe(Effect.provide(SkeinTest.layer(script, { agents })))
+    }))
+
   it.effect("run in parallel, each in its own answer, in their order", () =>
     Effect.gen(function*() {
       const { calls, events, messages } = yield* run([subtask("a 300"), subtask("b 100"), subtask("c 200")])

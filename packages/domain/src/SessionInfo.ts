@@ -120,6 +120,12 @@ export const SessionInfo = Schema.Struct({
 /** The type of a session's data. */
 export interface SessionInfo extends Schema.Schema.Type<typeof SessionInfo> {}
 
+/** The directory of a session, and the root of its worktree, or else of its project. */
+export const pathOf = ({ directory, projectID, worktree }: SessionInfo) => ({
+  cwd: directory,
+  root: worktree?.root ?? (`${directory}/`.startsWith(`${projectID}/`) ? projectID : directory)
+})
+
 /**
  * The status of a session: idle, queued for a slot, busy, compacting, waiting for budget, waiting before a retry, or, for
  * the root of a tree with unfinished work, waiting for a server on the host of its directory. With `elsewhere` another process

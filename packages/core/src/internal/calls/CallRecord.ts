@@ -19,7 +19,7 @@ import type { StorageError } from "../../StorageError.ts"
 import type { Caller } from "../../Subject.ts"
 import type { AnyTool, ToolContext, ToolError, Tools } from "../../Tool.ts"
 import { askedOf } from "../conversation/askedOf.ts"
-import { notRun } from "../conversation/closeTurn.ts"
+import { endSubtask, notRun } from "../conversation/closeTurn.ts"
 import { missingResult } from "../conversation/makePrompt.ts"
 import type { StructuredOutput } from "../conversation/structuredOutput.ts"
 import { charge } from "../live/charge.ts"
@@ -214,11 +214,18 @@ export class CallRecord {
   /** Stores the end of the call, and removes the outcomes that it reports from the inbox. */
   close(state: ToolState, blocked = false) {
     return Effect.uninterruptible(Effect.suspend(() => {
-      const { live } = this.options
+      const { byUser, live, step } = this.options
       const reported = this.#reportedRuns ?? new Set()
       const news = takeNews(live, reported, this.now())
       const charged = blocked ? charge(live, { ...none, blockedToolCalls: 1 }, this.now()) : []
-      return this.become({ ...this.#current, state: storable(wellFormed(state)) }, [...news.writes, ...charged]).pipe(
+      const ended: Array<Entry> = []
+      if (byUser && step.message.info.role === "assistant") {
+        const info = endSubtask(step.message.info, this.now())
+        live.history.putMessage(info)
+        ended.push({ _tag: "Message", info })
+      }
+      const also = [...ended, ...news.writes, ...charged]
+      return this.become({ ...this.#current, state: storable(wellFormed(state)) }, also).pipe(
         Effect.tapError(() => news.putBack),
         Effect.zipRight(disposeOf(live, reported))
       )

@@ -1,6 +1,6 @@
 /** Closes everything when a turn ends early: every call gets a result, every answer an end. */
 import type { AssistantMessage } from "@skein/domain/Message"
-import type { Part, ToolPart } from "@skein/domain/Part"
+import type { MessageWithParts, Part, ToolPart } from "@skein/domain/Part"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
@@ -22,12 +22,24 @@ export const endCall = (part: ToolPart, isUnbegun: boolean, now: number, why?: s
   return { ...part, state: { status: "error", input: state.input, error, time: { start, end: now } } }
 }
 
-/** Ends an incomplete answer in the same way. */
-export const endAnswer = (info: AssistantMessage, now: number): AssistantMessage => ({
+/** Whether an answer was made here, as if a model had asked for the task. */
+export const isOfUser = ({ parts }: Pick<MessageWithParts, "parts">): boolean =>
+  parts.length === 1 && parts.every((part) => part.type === "tool" && part.tool === "task" && part.callID === part.id)
+
+/** The end of such an answer, with its call. */
+export const endSubtask = (info: AssistantMessage, now: number): AssistantMessage => ({
   ...info,
-  error: info.error ?? { tag: "interrupted", message: "Stopped before the answer was complete." },
+  finish: "tool-calls",
   time: { ...info.time, completed: now }
 })
+
+/** Ends an incomplete answer in the same way. */
+export const endAnswer = (info: AssistantMessage, { parts }: Pick<MessageWithParts, "parts">, now: number) =>
+  isOfUser({ parts }) ? endSubtask(info, now) : {
+    ...info,
+    error: info.error ?? { tag: "interrupted", message: "Stopped before the answer was complete." },
+    time: { ...info.time, completed: now }
+  }
 
 /** Ends what is still open. */
 export const closeTurn = Effect.fnUntraced(function*(live: Live) {
@@ -39,7 +51,7 @@ export const closeTurn = Effect.fnUntraced(function*(live: Live) {
   for (const message of live.messages ?? []) {
     const { info, parts } = message
     const isOpen = info.role === "assistant" && info.time.completed === undefined
-    if (isOpen) answers.push(endAnswer(info, now))
+    if (isOpen) answers.push(endAnswer(info, message, now))
     for (const part of parts) {
       // A cut-off answer exists in memory alone; more of it may have been published than is known here.
       if (isOpen && part.type === "step-start") begun.push(part)

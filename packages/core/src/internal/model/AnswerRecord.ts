@@ -2,6 +2,7 @@
 import type { Ids } from "@skein/domain/Id"
 import type { AssistantMessage, FinishReason, UserMessage } from "@skein/domain/Message"
 import type { Part } from "@skein/domain/Part"
+import { pathOf } from "@skein/domain/SessionInfo"
 import { add, costOf, none, noTokens, type Usage } from "@skein/domain/Usage"
 import type * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
@@ -72,7 +73,7 @@ export class AnswerRecord {
     this.#model = model
     this.#services = services
     const { bus, clock, ids, journal, runtime } = services
-    const { agent, directory, id: sessionID, rootID } = live.info
+    const { agent, id: sessionID, rootID } = live.info
     const started = clock.unsafeCurrentTimeMillis()
     this.#begun = {
       id: ids.unsafeMake("msg", started),
@@ -82,7 +83,7 @@ export class AnswerRecord {
       agent,
       providerID: model.info.providerID,
       modelID: model.info.modelID,
-      path: { cwd: directory, root: directory },
+      path: pathOf(live.info),
       usage: none,
       time: { created: started }
     }

@@ -48,7 +48,7 @@ const refuseAtWork = ({ info: { id }, running, tasks }: Live) =>
 
 /** Closes what a crash left open: nothing continues in the copy. */
 const closed = ({ info, parts }: MessageWithParts, now: number): MessageWithParts => ({
-  info: info.role === "assistant" && info.time.completed === undefined ? endAnswer(info, now) : info,
+  info: info.role === "assistant" && info.time.completed === undefined ? endAnswer(info, { parts }, now) : info,
   parts: parts.map((part) =>
     part.type === "tool" && (part.state.status === "pending" || part.state.status === "running")
       ? endCall(part, false, now)

@@ -9,14 +9,14 @@ import { SessionStorage } from "../../SessionStorage.ts"
 import type { TurnEnd } from "../../Turn.ts"
 import { offer, subjectOf } from "../calls/offer.ts"
 import { toolCalls } from "../calls/toolCalls.ts"
-import { endAnswer, endCall } from "../conversation/closeTurn.ts"
+import { endAnswer, endCall, isOfUser } from "../conversation/closeTurn.ts"
 import { answerIn, type StructuredOutput } from "../conversation/structuredOutput.ts"
 import type { LiveMessage } from "../live/History.ts"
 import type { Live } from "../live/Live.ts"
 import { setStatus } from "../live/setStatus.ts"
 import type { Step } from "../model/Step.ts"
 import { askForAnswer } from "./checkAnswer.ts"
-import { isOfUser, runSubtasks } from "./runSubtasks.ts"
+import { runSubtasks } from "./runSubtasks.ts"
 import { consentsOf } from "./takeInbox.ts"
 
 /** A resumed turn. */
@@ -56,9 +56,9 @@ const storeEnds = Effect.fnUntraced(function*(
 /** An incomplete answer does not count: the model is asked again, and none of its calls was made. */
 const endBroken = Effect.fnUntraced(function*(live: Live, messages: ReadonlyArray<LiveMessage>) {
   const now = yield* Clock.currentTimeMillis
-  const broken = messages.filter(isAnswer).filter(({ info }) => info.time.completed === undefined)
+  const broken = messages.filter(isAnswer).filter((each) => each.info.time.completed === undefined && !isOfUser(each))
   if (broken.length === 0) return
-  const infos = broken.map(({ info }) => endAnswer(info, now))
+  const infos = broken.map((message) => endAnswer(message.info, message, now))
   const parts = broken.flatMap((message) =>
     callsIn(message).filter(isOpen).map((part) => {
       const ended = endCall(part, true, now)

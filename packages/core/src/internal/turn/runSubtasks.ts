@@ -3,6 +3,7 @@ import { Ids } from "@skein/domain/Id"
 import type { AssistantMessage, UserMessage } from "@skein/domain/Message"
 import { formatRef } from "@skein/domain/Model"
 import type { SubtaskPart, ToolPart } from "@skein/domain/Part"
+import { pathOf } from "@skein/domain/SessionInfo"
 import { none } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -15,6 +16,7 @@ import { makePlaces } from "../calls/currentCall.ts"
 import { makeCalls } from "../calls/makeCalls.ts"
 import { countEnded, observedCall } from "../calls/observedCall.ts"
 import { toolCall } from "../calls/toolCall.ts"
+import { isOfUser } from "../conversation/closeTurn.ts"
 import { sayToModel } from "../conversation/sayToModel.ts"
 import type { LiveMessage } from "../live/History.ts"
 import type { Live } from "../live/Live.ts"
@@ -23,10 +25,6 @@ import type { Step } from "../model/Step.ts"
 
 /** Follows the results of a command, so that the model continues with them. */
 const continueText = "Summarize the task tool output above and continue with your task."
-
-/** Whether an answer was made here, as if a model had asked for the task. */
-export const isOfUser = ({ parts }: LiveMessage): boolean =>
-  parts.length === 1 && parts.every((part) => part.type === "tool" && part.tool === "task" && part.callID === part.id)
 
 const argumentsOf = (part: SubtaskPart) => ({
   prompt: part.prompt,
@@ -51,10 +49,9 @@ const begin = Effect.fnUntraced(function*(live: Live, user: UserMessage, part: S
     parentID: user.id,
     agent: part.agent,
     ...model,
-    path: { cwd: live.info.directory, root: live.info.directory },
+    path: pathOf(live.info),
     usage: none,
-    finish: "tool-calls",
-    time: { created: now, completed: now }
+    time: { created: now }
   }
   const callID = yield* ids.make("prt")
   const tool: ToolPart = {
