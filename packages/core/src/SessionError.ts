@@ -87,6 +87,8 @@ export class BudgetExhausted extends Schema.TaggedError<BudgetExhausted>()("Budg
   /** The session with that budget: this one, or one above it. */
   holder: SessionID,
   which: Schema.Literal("tokens", "usd", "steps", "time"),
+  /** The limit with its unit, such as `5 steps`. */
+  amount: Schema.String,
   text: Schema.String,
   message: Schema.String
 }) {}

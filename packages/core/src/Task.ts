@@ -1,6 +1,7 @@
 /** Subagents as effects: what a program asks an agent, with a value or a typed error as the result. */
 import type { Budget } from "@skein/domain/Budget"
 import { SessionID } from "@skein/domain/Id"
+import { stepLimitOf } from "@skein/domain/Message"
 import type { ModelRef } from "@skein/domain/Model"
 import { type Outcome, reason as sentenceOf } from "@skein/domain/Outcome"
 import type { Ruleset } from "@skein/domain/Rule"
@@ -92,8 +93,7 @@ const failure = ({ agent }: TaskOptions, sessionID: SessionID) => (error: Prompt
   })
 
 const ends = {
-  steps: { status: "budget_exhausted", message: "reached its limit of steps" },
-  denied: { status: "denied", message: "was not permitted what it needs" },
+  denied: { status: "denied", message: "was denied a permission that it needs" },
   completed: { status: "empty", message: "ended without any text" }
 } as const
 
@@ -163,18 +163,21 @@ const turnOf = Effect.fnUntraced(
   }
 )
 
-const conclude = (options: TaskOptions, { end, sessionID, text }: Turn): Effect.Effect<string, TaskFailed> => {
+const conclude = ({ agent }: TaskOptions, turn: Turn): Effect.Effect<string, TaskFailed> => {
+  const { end, sessionID, text } = turn
   if (end === "completed" && text !== "") return Effect.succeed(text)
+  if (end === "steps") {
+    return new TaskFailed({
+      agent,
+      sessionID,
+      status: "budget_exhausted",
+      reason: end,
+      text,
+      message: stepLimitOf(turn.info)
+    })
+  }
   const { message, status } = ends[end]
-  const { agent } = options
-  return new TaskFailed({
-    agent,
-    sessionID,
-    status,
-    ...(end === "steps" ? { reason: end } : {}),
-    text,
-    message: `The agent ${agent} ${message}.`
-  })
+  return new TaskFailed({ agent, sessionID, status, text, message: `The agent ${agent} ${message}.` })
 }
 
 // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded

@@ -92,7 +92,7 @@ describe("a budget of a root", () => {
       expect(error).toMatchObject({ _tag: "BudgetExhausted", which: "tokens" })
       const [answer] = (yield* callsMade(id)).map(resultOf)
       expect(answer).toContain("state: budget_exhausted")
-      expect(answer).toContain("The task used up its budget of tokens.")
+      expect(answer).toContain("The budget of 32000 tokens is exhausted.")
       expect(answer).toContain("<task_result>\nlook 2\n</task_result>")
       expect((yield* sessionOf(id)).budget?.spent.tokens).toBe(31_000)
       yield* expectStill(id, script)

@@ -243,7 +243,7 @@ describe("the limit of steps", () => {
       const [child] = yield* childrenOf(id)
       expect(task && resultOf(task)).toBe(
         `task_id: ${child?.id} (for resuming to continue this task if needed)\nstate: budget_exhausted\n\n`
-          + "<task_error>\nThe task used up its budget of steps.\n</task_error>\n\n"
+          + "<task_error>\nThe agent worker reached its limit of 2 steps.\n</task_error>\n\n"
           + "<task_result>\nhalf of it\n</task_result>"
       )
     }).pipe(Effect.provide(SkeinTest.layer(script, { tools, agents: limited(2) })))
@@ -320,7 +320,7 @@ describe("the limit of steps", () => {
       const { id } = yield* root()
       expect((yield* Session.prompt(id, "Go")).end).toBe("completed")
       const [worker, own] = yield* callsMade(id)
-      expect(worker && resultOf(worker)).toContain("used up its budget of steps")
+      expect(worker && resultOf(worker)).toMatch(/reached its limit of \d+ steps/)
       expect(own && resultOf(own)).toContain("<task_result>\nwhat I have")
       expect(own && resultOf(own)).not.toContain("<task_error>")
       expect(script.requests.filter(({ origin }) => origin.path.at(-1) === "worker")).toHaveLength(4)

@@ -32,7 +32,7 @@ describe("a task of a program", () => {
       [
         "the limit of steps",
         [Scripted.call("look", {}), "half of it"],
-        { status: "budget_exhausted", text: "half of it", message: "The agent worker reached its limit of steps." }
+        { status: "budget_exhausted", text: "half of it", message: "The agent worker reached its limit of 2 steps." }
       ]
     ] as const
   )("fails with a typed error at %s", ([, steps, error]) =>

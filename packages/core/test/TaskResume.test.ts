@@ -72,6 +72,30 @@ describe("a task that is resumed", () => {
     }).pipe(Effect.scoped, Effect.provide(SkeinTest.layer(script, { agents })))
   })
 
+  it.effect("shows the calls of its earlier runs as well", () => {
+    let id = ""
+    const script = Scripted.make({
+      build: (request) => {
+        const results = request.messages.flatMap((message) => message.role === "tool" ? message.content : [])
+        id = /^task_id: (\S+)/.exec(results[0]?.output.value ?? "")?.[1] ?? ""
+        return results.length === 0
+          ? Scripted.tasks({ worker: "first" })
+          : results.length === 1
+          ? resume(id, "second")
+          : "ok"
+      },
+      worker: [Scripted.call("look", {}), "one", Scripted.call("look", {}), "two"]
+    })
+    const look = SkeinTest.tool("look", () => Effect.succeed("seen"))
+    return Effect.gen(function*() {
+      const { id: rootID } = yield* root()
+      yield* Session.prompt(rootID, "Go")
+      const shown = (yield* callsMade(rootID)).map(({ state }) => state.status === "completed" && state.metadata?.["summary"])
+      const row = { tool: "look", state: { status: "completed", title: expect.any(String) } }
+      expect(shown).toMatchObject([[row], [row, row]])
+    }).pipe(Effect.provide(SkeinTest.layer(script, { agents, tools: [look] })))
+  })
+
   it.effect("can be resumed by the alias of its id, and after it failed", () => {
     const script = Scripted.make({ worker: [Scripted.fault("auth"), "better"] })
     return Effect.gen(function*() {

@@ -105,6 +105,12 @@ describe("the input of a task", () => {
     "Unknown agent type: nobody is not a valid agent type"
   )
   refuses(
+    "a command as an agent",
+    input({ subagent_type: "command" }),
+    "unknown_agent",
+    /^Unknown agent type: command is not a valid agent type\. Commands .* `skein run --command NAME`/
+  )
+  refuses(
     "a hidden agent",
     input({ subagent_type: "secret" }),
     "unknown_agent",

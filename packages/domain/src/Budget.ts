@@ -74,13 +74,8 @@ export const open = (limit: Budget, since: number): Account => ({
   since
 })
 
-const units: Record<Bound, (amount: string) => string> = {
-  tokens: (amount) => `${amount} tokens`,
-  usd: (amount) => `${amount} USD`,
-  steps: (amount) => `${amount} steps`,
-  time: (amount) => `${amount} ms of work`,
-  tasks: (amount) => `${amount} tasks`
-}
+const units: Record<Bound, string> = { tokens: "token", usd: "USD", steps: "step", time: "ms of work", tasks: "task" }
 
 /** An amount with its unit, for people and models. */
-export const formatAmount = (bound: Bound, amount: string | number): string => units[bound](String(amount))
+export const formatAmount = (bound: Bound, amount: string | number): string =>
+  `${amount} ${units[bound]}${bound === "usd" || bound === "time" || String(amount) === "1" ? "" : "s"}`

@@ -54,6 +54,10 @@ export const AssistantMessage = Schema.Struct({
 /** The type of an assistant message. */
 export interface AssistantMessage extends Schema.Schema.Type<typeof AssistantMessage> {}
 
+/** Says which limit of steps ended the turn of this answer. */
+export const stepLimitOf = ({ agent, error }: AssistantMessage): string =>
+  error?.message ?? `The agent ${agent} reached its limit of steps.`
+
 /** A message of either side. */
 export const Message = Schema.Union(UserMessage, AssistantMessage)
 /** The type of a message. */

@@ -14,6 +14,8 @@ const base = {
   /** The usage of the task's session and everything below it, in this run. */
   usage: Usage,
   durationMs: Schema.Number,
+  /** Set if the session of the task is deleted once its caller has read this. */
+  isDeleted: Schema.optional(Schema.Literal(true)),
   /** The worktree of an isolated task; absent if it changed nothing. */
   worktree: Schema.optional(
     Schema.Struct({
@@ -52,7 +54,9 @@ export const TimedOut = Schema.Struct({
 export const BudgetExhausted = Schema.Struct({
   ...base,
   status: Schema.Literal("budget_exhausted"),
-  which: Schema.Literal("steps", "tokens", "usd", "time", "tasks")
+  which: Schema.Literal("steps", "tokens", "usd", "time", "tasks"),
+  /** Says which limit that is, and its amount; absent if a crash hid it. */
+  message: Schema.optional(Schema.String)
 })
 /** A person rejected a request of the task. */
 export const Denied = Schema.Struct({ ...base, status: Schema.Literal("denied"), permission: Schema.String })
@@ -80,7 +84,7 @@ export const reason = (outcome: Outcome): string => {
         ? `The task ran longer than its timeout of ${outcome.after} ms.`
         : `The task showed no sign of life for ${outcome.after} ms.`
     case "budget_exhausted":
-      return `The task used up its budget of ${outcome.which}.`
+      return outcome.message ?? `The task used up its budget of ${outcome.which}.`
     case "denied":
       return `The user rejected a request of the task for permission ${outcome.permission}.`
     case "lost":

@@ -1,7 +1,7 @@
 /** Decides the result of a run: its outcome, and the matching exit code. */
 import type { Turn } from "@skein/backend/Sessions"
 import type { RunID, SessionID } from "@skein/domain/Id"
-import type { FinishReason } from "@skein/domain/Message"
+import { type FinishReason, stepLimitOf } from "@skein/domain/Message"
 import { none, type Usage } from "@skein/domain/Usage"
 import { ExitCode } from "../../ExitCode.ts"
 import type { StopReason } from "../../Stop.ts"
@@ -82,7 +82,7 @@ export const ofTurn = (turn: Turn, denials: number): RunResult => {
       exitCode: ExitCode.limit,
       error: {
         tag: "steps",
-        message: "The agent reached its step limit (--max-steps). The answer is what it had so far."
+        message: `${stepLimitOf(info)} The answer is what it had so far. --max-steps sets another limit.`
       }
     }
   }

@@ -67,6 +67,7 @@ const exhaustedBy = (
   return new BudgetExhausted({
     holder: holder.session.id,
     which: bound,
+    amount,
     text: said(),
     message: (spent === undefined
       ? `The budget of ${amount} cannot be kept, for a model did not say what it used. Name a model that does, or bound its steps.`

@@ -45,6 +45,7 @@ export const exhausted = (node: BudgetNode, said: () => string): BudgetExhausted
     return new BudgetExhausted({
       holder: left.holder.session.id,
       which: bound,
+      amount: formatAmount(bound, plainDecimal(left.limit)),
       text: said(),
       message: `${why(node, left)} What was done is kept. To continue, set a new budget (${budgetFlags[bound]}).`
     })
@@ -54,10 +55,13 @@ export const exhausted = (node: BudgetNode, said: () => string): BudgetExhausted
 
 /** The budget cut an answer off, and what is left is not enough for the rest. */
 export const cutOff = (node: BudgetNode, which: "tokens" | "usd" | "steps", text: string): BudgetExhausted => {
-  const { session: { id } } = lineOf(node).find(({ session }) => session.account?.limit[which] !== undefined) ?? node
+  const { session: { account, id } } = lineOf(node).find(({ session }) => session.account?.limit[which] !== undefined)
+    ?? node
+  const limit = account?.limit[which]
   return new BudgetExhausted({
     holder: id,
     which,
+    amount: limit === undefined ? which : formatAmount(which, limit),
     text,
     message:
       `The answer was cut off: the budget of ${which} of ${id} does not suffice for the rest of it. What was done is kept. To continue, set a new budget (${

@@ -101,7 +101,7 @@ export const carryOut = Effect.fnUntraced(function*(
     task.row.background ? tellProgress(journal, task, start, rows) : progress?.summary(rows) ?? Effect.void
   const watched = request.background === true || progress !== undefined
     ? withSummary(
-      live.info.id,
+      live,
       report,
       // A model's call reports through its part, which only those see who watch parts grow.
       (bus) =>

@@ -25,7 +25,11 @@ const findAgent = Effect.fnUntraced(function*(name: string, byUser: boolean) {
       onFailure: (error) => error.fault,
       onSuccess: () => undefined
     })
-    const why = fault === undefined ? "" : `: its file cannot be used.\n${fault}`
+    const why = fault !== undefined
+      ? `: its file cannot be used.\n${fault}`
+      : name === "command"
+      ? ". Commands are run by people, with /NAME or `skein run --command NAME`; name an agent here."
+      : ""
     return yield* refuse("unknown_agent", `Unknown agent type: ${name} is not a valid agent type${why}`)
   }
   return agent

@@ -1,6 +1,7 @@
 /** Decides the result of a task's run: how it ended, and its conclusion. */
 import { earliest, type MessageID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
+import { stepLimitOf } from "@skein/domain/Message"
 import type { Outcome, TaskRun } from "@skein/domain/Outcome"
 import type { SessionTurn } from "@skein/domain/SessionInfo"
 import { none, type Usage } from "@skein/domain/Usage"
@@ -27,13 +28,13 @@ export type End =
   }
   | { readonly status: "stopped"; readonly by: string }
   | { readonly status: "timed_out"; readonly which: "timeout" | "idle"; readonly after: number }
-  | { readonly status: "budget_exhausted"; readonly which: BudgetExhausted["which"] }
+  | { readonly status: "budget_exhausted"; readonly which: BudgetExhausted["which"]; readonly message?: string }
   | { readonly status: "denied"; readonly permission: string }
   | { readonly status: "lost" }
 
 /** The end of a run whose subagent ended its turn. */
 export const endOfTurn = (turn: Turn): End => {
-  if (turn.end === "steps") return { status: "budget_exhausted", which: "steps" }
+  if (turn.end === "steps") return { status: "budget_exhausted", which: "steps", message: stepLimitOf(turn.info) }
   if (turn.end === "denied") return endOfDenied(turn)
   return turn.text === "" ? { status: "empty", finish: turn.info.finish ?? "other" } : { status: "completed" }
 }
@@ -81,7 +82,10 @@ export const stoppedFromOutside = (by = "a stop of its session"): End => ({ stat
 
 const endOfError = (error: PromptError, stoppedBy: string | undefined): End => {
   if (error._tag === "SessionStopped") return stoppedFromOutside(stoppedBy)
-  if (error._tag === "BudgetExhausted") return { status: "budget_exhausted", which: error.which }
+  if (error._tag === "BudgetExhausted") {
+    const { amount, which } = error
+    return { status: "budget_exhausted", which, message: `The budget of ${amount} is exhausted.` }
+  }
   if (error._tag === "ModelError" && error.reason === "empty_response") {
     return { status: "empty", finish: error.finish ?? "other" }
   }

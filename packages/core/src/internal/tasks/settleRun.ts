@@ -77,6 +77,7 @@ const outcomeOf = Effect.fnUntraced(function*(parent: Live, task: RunningTask, e
     ...(worktree === undefined ? {} : { worktree: leftIn(worktree) }),
     taskID: run.taskID,
     runID: run.id,
+    ...(run.cleanup === "delete" ? { isDeleted: true as const } : {}),
     text: end.status === "completed"
       ? wholeWords(live, start)
       : (end.status === "failed" && end.text) || lastWords(live, start),

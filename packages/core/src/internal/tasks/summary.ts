@@ -1,10 +1,10 @@
 /** Follows the tool calls of a subagent and reports them as rows. */
 import type { SummaryRow } from "@skein/domain/Event"
-import type { SessionID } from "@skein/domain/Id"
 import type { ToolPart } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
 import * as Runtime from "effect/Runtime"
 import { Bus } from "../../Bus.ts"
+import type { Live } from "../live/Live.ts"
 
 /** The minimum interval of progress reports, in milliseconds. */
 const every = 100
@@ -20,13 +20,14 @@ const rowOf = (part: ToolPart): SummaryRow | undefined => {
   }
 }
 
-/** Rows sorted by id. */
-const sortRows = (rows: Iterable<SummaryRow>): ReadonlyArray<SummaryRow> =>
-  [...rows].toSorted((a, b) => (a.id < b.id ? -1 : 1))
+/** The calls of a session, also those of earlier runs, sorted by id. */
+const rowsOf = ({ messages = [] }: Live): ReadonlyArray<SummaryRow> =>
+  messages.flatMap(({ parts }) => parts.flatMap((part) => part.type === "tool" ? rowOf(part) ?? [] : []))
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
 
 /** Reports the calls of a session as they change while an effect runs, if somebody watches, and once at its end. */
 export const withSummary = <A, E, R>(
-  sessionID: SessionID,
+  live: Live,
   tell: (rows: ReadonlyArray<SummaryRow>) => Effect.Effect<void>,
   isWatched: (bus: typeof Bus.Service) => boolean,
   effect: Effect.Effect<A, E, R>
@@ -35,7 +36,6 @@ export const withSummary = <A, E, R>(
     const bus = yield* Bus
     const scope = yield* Effect.scope
     const runtime = yield* Effect.runtime<never>()
-    const rows = new Map<string, SummaryRow>()
     let isTold = true
     let isTelling = false
     const telling: Effect.Effect<void> = Effect.suspend(() => {
@@ -44,13 +44,11 @@ export const withSummary = <A, E, R>(
         return Effect.void
       }
       isTold = true
-      return Effect.zipRight(Effect.zipRight(tell(sortRows(rows.values())), Effect.sleep(every)), telling)
+      return Effect.zipRight(Effect.zipRight(tell(rowsOf(live)), Effect.sleep(every)), telling)
     })
-    yield* bus.listen({ sessionID, deltas: false }, (event) => {
+    yield* bus.listen({ sessionID: live.info.id, deltas: false }, (event) => {
       if (event.type !== "message.part.updated" || event.properties.part.type !== "tool") return
-      const row = rowOf(event.properties.part)
-      if (row === undefined) return
-      rows.set(row.id, row)
+      if (event.properties.part.state.status === "pending") return
       isTold = false
       // A subagent that waits for its model has no fiber for this.
       if (isTelling || !isWatched(bus)) return
@@ -60,6 +58,9 @@ export const withSummary = <A, E, R>(
     // The last change may be newer than the last report.
     return yield* Effect.ensuring(
       effect,
-      Effect.suspend(() => rows.size === 0 ? Effect.void : tell(sortRows(rows.values())))
+      Effect.suspend(() => {
+        const rows = rowsOf(live)
+        return rows.length === 0 ? Effect.void : tell(rows)
+      })
     )
   }))

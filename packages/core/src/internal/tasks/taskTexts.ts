@@ -35,15 +35,18 @@ const textOf = (reader: SessionID, outcome: Outcome) =>
     lines: bound.lines - margin.lines
   })
 
-const resumable = (taskID: string) => `task_id: ${taskID} (for resuming to continue this task if needed)`
+const resumable = ({ isDeleted, taskID }: Outcome) =>
+  isDeleted === true
+    ? `task_id: ${taskID} (deleted, as cleanup asked: it cannot be resumed)`
+    : `task_id: ${taskID} (for resuming to continue this task if needed)`
 
 /** The result of a call that waited for the outcome. */
 export const outcomeText = (reader: SessionID, outcome: Outcome) =>
   Effect.map(textOf(reader, outcome), (text) =>
     outcome.status === "completed"
-      ? `${resumable(outcome.taskID)}\n\n${block("task_result", text)}`
+      ? `${resumable(outcome)}\n\n${block("task_result", text)}`
       : [
-        `${resumable(outcome.taskID)}\nstate: ${outcome.status}`,
+        `${resumable(outcome)}\nstate: ${outcome.status}`,
         block("task_error", inert(reason(outcome))),
         ...(text === "" ? [] : [block("task_result", text)])
       ].join("\n\n"))
