@@ -6,6 +6,7 @@ import { describe, expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
 import { type LlmAnswer, type LlmRequest, startLlm } from "./support/llm.ts"
+import { startServer } from "./support/server.ts"
 import { until } from "./support/until.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -52,6 +53,36 @@ describe("tasks", () => {
         stderr: "skein: There is no task ses_x. See `skein tasks`.\n"
       })
     }
+  })
+
+  it("of all sessions are listed together, newest first", async () => {
+    const place = await made()
+    await place.run(["run", "-m", "openai/m", "--auto", "--format", "quiet", "go"])
+    const of = async (...args: ReadonlyArray<string>) =>
+      JSON.parse((await place.run(["tasks", "list", "--format", "json", ...args])).stdout) as ReadonlyArray<
+        { readonly id: string; readonly rootID: string }
+      >
+    const all = await of("--all")
+    expect(all).toHaveLength(4)
+    expect(new Set(all.map(({ rootID }) => rootID)).size).toBe(2)
+    expect(all.map(({ id }) => id)).toEqual(all.map(({ id }) => id).toSorted().toReversed())
+    expect(await of()).toHaveLength(2)
+    expect((await of("--all", "--limit", "3")).map(({ id }) => id)).toEqual(all.slice(0, 3).map(({ id }) => id))
+    expect((await place.run(["tasks", "--all"])).stdout).toMatch(
+      /^TASK\tROOT\tSTATE\t.*\nses_\w+\tses_\w+\tcompleted\t/
+    )
+    expect(await place.run(["tasks", "list", "ses_1", "--all"])).toMatchObject({ code: 2 })
+    const server = await startServer(place)
+    atEnd(async () => {
+      server.child.kill("SIGKILL")
+      await server.ended
+    })
+    expect((await of("--all", `--attach=${server.url}`)).map(({ id }) => id)).toEqual(all.map(({ id }) => id))
+    const first = (await server.send("/v1/tasks?limit=3")).json
+    expect(first.items.map(({ id }: { readonly id: string }) => id)).toEqual(all.slice(0, 3).map(({ id }) => id))
+    const last = (await server.send(`/v1/tasks?limit=3&cursor=${first.next}`)).json
+    expect(last).toEqual({ items: [expect.objectContaining({ id: all[3]?.id })] })
+    expect((await server.send("/v1/tasks?cursor=nonsense")).status).toBe(400)
   })
 
   it("are found by a prefix of their id, and by the ids of their runs", async () => {

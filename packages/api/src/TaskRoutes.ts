@@ -5,8 +5,8 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { TaskRun } from "@skein/domain/Outcome"
 import * as Schema from "effect/Schema"
-import { idempotency, StopTask, TaskMessage, WaitForTasks } from "./Input.ts"
-import { Stopped, Task, Told, Waited } from "./Output.ts"
+import { idempotency, page, StopTask, TaskMessage, WaitForTasks } from "./Input.ts"
+import { pageOf, Stopped, Task, Told, Waited } from "./Output.ts"
 
 const id = Schema.Struct({ id: Schema.String })
 const about = (summary: string, description?: string) =>
@@ -15,9 +15,12 @@ const about = (summary: string, description?: string) =>
 /** Tasks: runs of subagents. */
 export class TaskRoutes extends HttpApiGroup.make("tasks")
   .add(
-    HttpApiEndpoint.get("list", "/v1/tasks").setUrlParams(Schema.Struct({ session: Schema.String }))
-      .addSuccess(Schema.Struct({ items: Schema.Array(TaskRun) }))
-      .annotateContext(about("Lists the runs of all tasks in a session's tree, oldest first"))
+    HttpApiEndpoint.get("list", "/v1/tasks")
+      .setUrlParams(Schema.Struct({ session: Schema.optional(Schema.String), ...page })).addSuccess(pageOf(TaskRun))
+      .annotateContext(about(
+        "Lists the runs of all tasks, newest first, or those in the tree of a session, oldest first",
+        "With `session`, there is a single page."
+      ))
   )
   .add(
     HttpApiEndpoint.get("get", "/v1/tasks/:id").setPath(id).addSuccess(Task)

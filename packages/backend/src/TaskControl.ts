@@ -19,6 +19,8 @@ export interface Waited {
 export interface TaskControl {
   /** The runs of all tasks in a session's tree, oldest first. */
   readonly list: (session: SessionID) => Effect.Effect<ReadonlyArray<TaskRun>, BackendError>
+  /** The newest runs of all sessions, at most 500, newest first. */
+  readonly newest: (limit: number) => Effect.Effect<ReadonlyArray<TaskRun>, BackendError>
   /** The runs of a task, oldest first, and what it does or waits for. The id may also be the id of a run. */
   readonly get: (
     id: RunID | SessionID

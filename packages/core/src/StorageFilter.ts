@@ -1,6 +1,6 @@
 /** Which rows to read from storage. */
 import type { EventType } from "@skein/domain/Event"
-import type { MessageID, SessionID } from "@skein/domain/Id"
+import type { MessageID, RunID, SessionID } from "@skein/domain/Id"
 import type { UnreadableEvent } from "./LoggedEvent.ts"
 
 /** What you can look up by a prefix of its id. */
@@ -41,6 +41,8 @@ export interface RunFilter {
   readonly parentID?: SessionID
   readonly rootID?: SessionID
   readonly unsettled?: boolean
+  /** Only the newest of them: so many, and only those before a run if you name one. The oldest comes first all the same. */
+  readonly newest?: { readonly limit: number; readonly before?: RunID | undefined }
 }
 
 /** Events that match all of these. */

@@ -237,7 +237,9 @@ describe("a task whose session is to be removed", () => {
         expect(yield* treeOf(id)).toHaveLength(1)
         const [call] = yield* callsMade(id)
         expect(call && resultOf(call)).not.toContain("for resuming")
-        if (!background) expect(call && resultOf(call)).toMatch(/^task_id: ses_\w+ \(deleted, .*\n\n<task_result>\nfound/)
+        if (!background) {
+          expect(call && resultOf(call)).toMatch(/^task_id: ses_\w+ \(deleted, .*\n\n<task_result>\nfound/)
+        }
         expect((yield* session.get(id)).usage.subtree.steps).toBe(background ? 4 : 3)
       }).pipe(Effect.provide(SkeinTest.layer(script, { agents })))
     }

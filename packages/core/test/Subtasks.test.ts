@@ -90,7 +90,9 @@ describe("subtask parts", () => {
         { created: 0, completed: 100 }
       ])
       const id = made[0]?.info.id
-      const stored = events.of("message.updated").map(({ properties: { info } }) => info).filter((info) => info.id === id)
+      const stored = events.of("message.updated").map(({ properties: { info } }) => info).filter((info) =>
+        info.id === id
+      )
       expect(stored).toMatchObject([{ time: { created: 0 } }, { finish: "tool-calls", time: { completed: 300 } }])
       expect(stored[0]).not.toHaveProperty("finish")
       expect(stored[0]?.time).not.toHaveProperty("completed")

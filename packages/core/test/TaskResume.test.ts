@@ -90,7 +90,9 @@ describe("a task that is resumed", () => {
     return Effect.gen(function*() {
       const { id: rootID } = yield* root()
       yield* Session.prompt(rootID, "Go")
-      const shown = (yield* callsMade(rootID)).map(({ state }) => state.status === "completed" && state.metadata?.["summary"])
+      const shown = (yield* callsMade(rootID)).map(({ state }) =>
+        state.status === "completed" && state.metadata?.["summary"]
+      )
       const row = { tool: "look", state: { status: "completed", title: expect.any(String) } }
       expect(shown).toMatchObject([[row], [row, row]])
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents, tools: [look] })))

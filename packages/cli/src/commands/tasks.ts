@@ -5,11 +5,19 @@ import { databaseFlags, directoryFlags, formatFlags, listingFlags, verboseFlags 
 
 const load = () => import("../internal/list/tasks.ts")
 
-const listFlags = { ...listingFlags, ...directoryFlags, ...databaseFlags, ...attachFlags, ...verboseFlags } as const
+const listFlags = {
+  ...listingFlags,
+  all: { type: "switch", description: "Lists the tasks of all sessions of the database, newest first" },
+  limit: { type: "count", description: "The maximum number with --all; 50 by default, at most 500 of a server" },
+  ...directoryFlags,
+  ...databaseFlags,
+  ...attachFlags,
+  ...verboseFlags
+} as const
 
 const list = command({
   name: "list",
-  summary: "Lists the tasks below a session, or below the newest one of this project",
+  summary: "Lists the tasks below a session, by default the newest of this project",
   operands: { usage: "[SESSION]", least: 0, most: 1 },
   flags: listFlags,
   load: () => load().then(({ listTasks }) => listTasks)

@@ -323,9 +323,11 @@ interface Limits {
 
 /** The agents, with a step limit for the one with this name, or for all that people prompt. */
 export const bounded = (agents: ReadonlyArray<AgentInfo>, steps: number | undefined, name?: string) =>
-  steps === undefined ? agents : agents.map((agent) =>
-    (name === undefined ? agent.mode !== "subagent" : agent.name === name) ? { ...agent, steps } : agent
-  )
+  steps === undefined ?
+    agents :
+    agents.map((agent) =>
+      (name === undefined ? agent.mode !== "subagent" : agent.name === name) ? { ...agent, steps } : agent
+    )
 
 /** The project of a directory. It is read again each time its config changes. */
 const openProject = Effect.fnUntraced(function*(directory: string, { overrides, steps }: Limits) {

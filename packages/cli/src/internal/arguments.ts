@@ -66,7 +66,8 @@ const parsePrompt = (
   const near = known === undefined ? similar(word, [...namesOf(commands), "help"]) : undefined
   const meant = known ?? (near === undefined ? undefined : `skein ${near}`)
   const below = commands.find(({ name }) => name === near)?.commands ?? []
-  const isProse = words.length > 0 && (everyday.has(word) || !/^[a-z]+$/.test(word)) && !below.some(isCalled(words[0] ?? ""))
+  const isProse = words.length > 0 && (everyday.has(word) || !/^[a-z]+$/.test(word)) &&
+    !below.some(isCalled(words[0] ?? ""))
   return meant === undefined || isProse ? parsed : mistake(
     `There is no command ${JSON.stringify(word)}. Did you mean \`${meant}\`? To send it as a prompt: \`skein -- ${
       words.length === 0 ? word : "…"

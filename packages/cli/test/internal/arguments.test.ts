@@ -177,7 +177,22 @@ describe("what was typed", () => {
     expect(parsed._tag === "Help" && parsed.path.map(({ name }) => name)).toEqual(path)
   })
 
-  it.each(["fix", "list", "test", "explain", "add", "why", "edit", "solve", "hello", "keep", "app", "unit", "model", "update"])(
+  it.each([
+    "fix",
+    "list",
+    "test",
+    "explain",
+    "add",
+    "why",
+    "edit",
+    "solve",
+    "hello",
+    "keep",
+    "app",
+    "unit",
+    "model",
+    "update"
+  ])(
     "%s and more words are a prompt",
     (word) => {
       for (const rest of [["the", "bug"], ["this thing"]]) {

@@ -172,17 +172,21 @@ const makeRuns = (read: Select): Pick<Port, "run" | "runs"> => {
       const rows = yield* read<RunRow>("run", "SELECT id, terms, data FROM run WHERE id = ?", [id])
       return Option.map(yield* oneReadable("run", rows, decodeRun), bounded(yield* readTerms(rows)))
     }),
-    runs: Effect.fnUntraced(function*({ parentID, rootID, taskID, unsettled }) {
+    runs: Effect.fnUntraced(function*({ newest, parentID, rootID, taskID, unsettled }) {
       const tests = where(
         { task_id: taskID, parent_id: parentID, root_id: rootID },
-        ...(unsettled === true ? ["state <> 'settled'"] : [])
+        ...(unsettled === true ? ["state <> 'settled'"] : []),
+        ...(newest?.before === undefined ? [] : ["id < ?"])
       )
       const rows = yield* read<RunRow>(
         "runs",
-        `SELECT id, terms, data FROM run ${tests.sql} ORDER BY id`,
-        tests.params
+        `SELECT id, terms, data FROM run ${tests.sql} ORDER BY id${newest === undefined ? "" : " DESC LIMIT ?"}`,
+        [
+          ...tests.params,
+          ...(newest === undefined ? [] : [newest.before, newest.limit].filter((each) => each !== undefined))
+        ]
       )
-      const found = readable(rows, decodeRun)
+      const found = readable(newest === undefined ? rows : rows.toReversed(), decodeRun)
       return { ...found, rows: found.rows.map(bounded(yield* readTerms(rows))) }
     })
   }

@@ -16,6 +16,7 @@ export const makeTaskControl = (
     given(
       Effect.flatMap(findSession(session), ({ rootID }) => Effect.map(storage.runs({ rootID }), ({ rows }) => rows))
     ),
+  newest: (limit) => given(Effect.map(storage.runs({ newest: { limit } }), ({ rows }) => rows.toReversed())),
   get: (id) =>
     given(Effect.gen(function*() {
       const { parentID, taskID } = yield* findTaskOrRun(id)

@@ -36,6 +36,8 @@ export const makeAsks = ({ call }: Link): Asking => ({
 export const makeTaskControl = ({ call }: Link): TaskControl => ({
   list: (session) =>
     call("may be sent again", ({ tasks }) => Effect.map(tasks.list({ urlParams: { session } }), itemsOf)),
+  newest: (limit) =>
+    call("may be sent again", ({ tasks }) => Effect.map(tasks.list({ urlParams: { limit } }), itemsOf)),
   get: (id) =>
     call(
       "may be sent again",

@@ -34,13 +34,18 @@ const sessionsOf = ({ sessions, watch }: typeof Backend.Service, filter: Session
   return Effect.mapBoth(found, { onFailure: failed("sessions"), onSuccess: rowsOf })
 }
 
-const runsOf = ({ tasks }: typeof Backend.Service, { parentID, rootID, taskID, unsettled = false }: RunFilter) => {
+const runsOf = (
+  { tasks }: typeof Backend.Service,
+  { newest, parentID, rootID, taskID, unsettled = false }: RunFilter
+) => {
   const found = taskID !== undefined
     ? Effect.map(tasks.get(taskID), ({ runs }) => runs)
     : parentID !== undefined
     ? Effect.map(tasks.list(parentID), (runs) => runs.filter((run) => run.parentID === parentID))
     : rootID !== undefined
     ? tasks.list(rootID)
+    : newest !== undefined
+    ? Effect.map(tasks.newest(newest.limit), (runs) => runs.toReversed())
     : Effect.succeed([])
   return Effect.mapBoth(found, {
     onFailure: failed("runs"),

@@ -43,41 +43,63 @@ const leftText = (rootID: SessionID): string =>
 /** Whether a run has no outcome, and no process that could settle it. */
 const wasLeft = ({ rootID, state }: TaskRun) => state === "settled" ? Effect.succeed(false) : isLeft(rootID)
 
-/** Lists the tasks of a tree. */
-export const listTasks = ({ flags, operands: [given] }: {
+interface ListInput {
   readonly flags: AttachFlags & {
+    readonly all: boolean
+    readonly limit: number | undefined
     readonly format: "default" | "json"
     readonly full: boolean
     readonly dir: string | undefined
   }
   readonly operands: ReadonlyArray<string>
-}): Effect.Effect<number, CommandError, Stdio> =>
+}
+
+/** The runs to list, how deep each is nested, and what to say if there are none. */
+const listed = Effect.fnUntraced(function*({ flags: { all, dir, limit = 50 }, operands: [given] }: ListInput) {
+  const store = yield* SessionStorage
+  const depths = new Map<string, number>()
+  if (all) {
+    if (given !== undefined) {
+      return yield* new UsageError({
+        message: `--all lists the tasks of all sessions: leave ${escapeLine(given)} out.`
+      })
+    }
+    const { rows } = yield* store.runs({ newest: { limit } })
+    return { runs: rows.toReversed(), depths, empty: "There are no tasks yet." }
+  }
+  const projectID = yield* Effect.flatMap(directoryOf(dir), projectOf)
+  const named = given === undefined ? undefined : yield* sessionOf(given)
+  const { rows: [newest] } = yield* store.sessions({ projectID, roots: true, limit: 1 })
+  const rootID = named?.rootID ?? newest?.id
+  if (rootID === undefined) {
+    return { runs: [], depths, empty: `There are no sessions in ${escapeLine(projectID)} yet, and so no tasks.` }
+  }
+  for (const { depth, id } of (yield* store.sessions({ rootID })).rows) depths.set(id, depth)
+  return { runs: (yield* store.runs({ rootID })).rows, depths, empty: `The session ${rootID} has started no tasks.` }
+})
+
+/** Lists the tasks of a tree, or those of all. */
+export const listTasks = (input: ListInput): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
-    const store = yield* SessionStorage
-    const projectID = yield* Effect.flatMap(directoryOf(flags.dir), projectOf)
-    const named = given === undefined ? undefined : yield* sessionOf(given)
-    const { rows: [newest] } = yield* store.sessions({ projectID, roots: true, limit: 1 })
-    const rootID = named === undefined ? newest?.id : named.rootID
-    const runs = rootID === undefined ? [] : (yield* store.runs({ rootID })).rows
-    const depths = new Map(
-      rootID === undefined ? [] : (yield* store.sessions({ rootID })).rows.map(({ depth, id }) => [id, depth] as const)
-    )
+    const { flags: { all, format, full } } = input
+    const { depths, empty, runs } = yield* listed(input)
     const now = yield* Clock.currentTimeMillis
-    const open = runs.find(({ state }) => state !== "settled")
-    const isOpenLeft = open !== undefined && (yield* wasLeft(open))
-    const host = isOpenLeft ? yield* awaitedHost(open.rootID) : undefined
-    if (open !== undefined && host !== undefined && flags.format === "default") {
-      const stdio = yield* Stdio
-      stdio.err(continueText(open.rootID, host))
+    const open = runs.filter(({ state }) => state !== "settled").map(({ rootID }) => rootID)
+    const left = new Set(yield* Effect.filter([...new Set(open)], isLeft))
+    const isLeftOver = ({ rootID, state }: TaskRun) => state !== "settled" && left.has(rootID)
+    for (const rootID of format === "default" ? left : []) {
+      const host = yield* awaitedHost(rootID)
+      if (host !== undefined) (yield* Stdio).err(continueText(rootID, host))
     }
     return yield* printList({
-      format: flags.format,
-      full: flags.full,
-      json: isOpenLeft ? runs.map((run) => run.state === "settled" ? run : { ...run, interrupted: true }) : runs,
-      head: ["TASK", "STATE", "AGENT", "TIME", "STEPS", "TOKENS", "DESCRIPTION"],
+      format,
+      full,
+      json: runs.map((run) => isLeftOver(run) ? { ...run, interrupted: true } : run),
+      head: ["TASK", ...(all ? ["ROOT"] : []), "STATE", "AGENT", "TIME", "STEPS", "TOKENS", "DESCRIPTION"],
       rows: runs.map((run) => [
         run.taskID,
-        stateOf(run, isOpenLeft),
+        ...(all ? [run.rootID] : []),
+        stateOf(run, isLeftOver(run)),
         run.agent,
         formatDuration(run.outcome?.durationMs ?? Math.max(0, now - run.time.created)),
         run.outcome === undefined ? "-" : String(run.outcome.usage.steps),
@@ -86,11 +108,9 @@ export const listTasks = ({ flags, operands: [given] }: {
           : formatCount(run.outcome.usage.tokens.input + run.outcome.usage.tokens.output),
         `${"  ".repeat(Math.max(0, (depths.get(run.taskID) ?? 1) - 1))}${run.description}`
       ]),
-      empty: rootID === undefined
-        ? `There are no sessions in ${escapeLine(projectID)} yet, and so no tasks.`
-        : `The session ${rootID} has started no tasks.`
+      empty
     })
-  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readable(flags)))
+  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readable(input.flags)))
 
 /** A run, with its prompt and how it ended. */
 export const runText = (run: TaskRun, now: number, isLeftOver = false): string => {
@@ -165,14 +185,17 @@ export const waitForTasks = ({ flags, operands }: {
       Effect.map(newestRun(given), ({ id, taskID }) => isOfRun(given) ? id : taskID))
     // As a run does, it waits for a server that is being restarted.
     const server = yield* findServer(flags, stdio.err)
-    if (server !== undefined) stdio.err(`server: ${server.server.url}`)
+    if (server !== undefined) {
+      stdio.err(`server: ${server.server.url}`)
+    }
     const settled = (id: string) => {
       let leftAt: number | undefined
       const look = Effect.gen(function*() {
         const run = yield* newestRun(id)
         const now = yield* Clock.currentTimeMillis
-        if (!(yield* wasLeft(run))) leftAt = undefined
-        else if (server === undefined || now - (leftAt ?? now) >= restart) {
+        if (!(yield* wasLeft(run))) {
+          leftAt = undefined
+        } else if (server === undefined || now - (leftAt ?? now) >= restart) {
           return yield* new UsageError({ message: `The task ${id} does not settle: ${leftText(run.rootID)}` })
         } else {
           if (leftAt === undefined) {
@@ -183,7 +206,10 @@ export const waitForTasks = ({ flags, operands }: {
         yield* Effect.sleep(pace)
         return run
       })
-      return Effect.repeat(look, { until: (run) => run.state === "settled" })
+      return Effect.repeat(look, {
+        until: (run) =>
+          run.state === "settled"
+      })
     }
     const waited = Effect.forEach(ids, settled, { concurrency: "unbounded" })
     const found = yield* Effect.timeoutOption(waited, flags.timeout ?? patience)

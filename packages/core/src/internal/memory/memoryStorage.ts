@@ -226,13 +226,14 @@ export const makeMemoryStorage = () => {
       }),
     messages: (id: SessionID, newest?: Newest) => read(() => messagesOf(state, id, newest)),
     run: (id: RunID) => read(() => HashMap.get(state.runs, id)),
-    runs: ({ parentID, rootID, taskID, unsettled }: RunFilter) =>
+    runs: ({ newest, parentID, rootID, taskID, unsettled }: RunFilter) =>
       read(() => {
         const found = HashMap.toValues(state.runs).filter((run) =>
           matches(taskID, run.taskID) && matches(parentID, run.parentID) && matches(rootID, run.rootID)
           && (unsettled !== true || (run.state !== "settled" && !HashMap.has(state.shelved, run.id)))
         )
-        return all(found.toSorted(byID))
+        const sorted = found.filter(({ id }) => newest?.before === undefined || id < newest.before).toSorted(byID)
+        return all(newest === undefined ? sorted : sorted.slice(Math.max(0, sorted.length - newest.limit)))
       }),
     inbox: (id: SessionID) =>
       read(() => {

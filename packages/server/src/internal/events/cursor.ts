@@ -1,4 +1,6 @@
 /** Decides how clients see a position in the log of all trees, or in a list: as an opaque text. */
+import { problem } from "@skein/api/Problem"
+import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 
@@ -17,12 +19,18 @@ export const cursorOf = (position: number): string => write([1, position])
 export const positionOf = (cursor: string): number | undefined =>
   Either.match(decodePlace(read(cursor)), { onLeft: () => undefined, onRight: ([, position]) => position })
 
+/** The default number of items on a page of a list. */
+export const usualPage = 50
+
+const badCursor = () => problem(400, "BadCursor", "`cursor` is not one that this list gave. Begin without it.")
+
 /** Makes cursors of lists, from the schema of what a list is sorted by. */
 export const listCursor = <A, I>(schema: Schema.Schema<A, I>) => {
-  const decode = Schema.decodeUnknownEither(Schema.parseJson(schema))
+  const decode = Schema.decodeUnknown(Schema.parseJson(schema))
   return {
     write: (value: I): string => write(value),
-    read: (cursor: string): A | undefined =>
-      Either.match(decode(read(cursor)), { onLeft: () => undefined, onRight: (value) => value })
+    /** What a request names; undefined for the first page. */
+    read: (cursor: string | undefined) =>
+      cursor === undefined ? Effect.succeed(undefined) : Effect.mapError(decode(read(cursor)), badCursor)
   }
 }

@@ -2,7 +2,6 @@
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import { Api } from "@skein/api/Api"
 import type { ChangeSession, CreateSession, ForkSession, whichMessages } from "@skein/api/Input"
-import { problem } from "@skein/api/Problem"
 import { attended } from "@skein/core/BegunPrompt"
 import { Session } from "@skein/core/Session"
 import { findSession } from "@skein/core/SessionLookup"
@@ -12,7 +11,7 @@ import { MessageID, SessionID } from "@skein/domain/Id"
 import { SessionSummary } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { listCursor } from "../events/cursor.ts"
+import { listCursor, usualPage } from "../events/cursor.ts"
 import { ServerState } from "../ServerState.ts"
 import { answeredBefore } from "./answeredBefore.ts"
 import { checkDirectory } from "./checkDirectory.ts"
@@ -23,19 +22,8 @@ import { noting } from "./reached.ts"
 import { readTimeline } from "./timeline.ts"
 import { asProblem, type ServiceError } from "./toProblem.ts"
 
-/** The default number of items on a page of a list. */
-const usual = 50
-
 const sessionCursor = listCursor(Schema.Struct({ updated: Schema.Number, id: SessionID }))
 const messageCursor = listCursor(Schema.Struct({ after: Schema.String }))
-
-const badCursor = () => problem(400, "BadCursor", "`cursor` is not one that this list gave. Begin without it.")
-
-const readCursor = <A>(cursor: string | undefined, read: (text: string) => A | undefined) => {
-  if (cursor === undefined) return Effect.succeed(undefined)
-  const found = read(cursor)
-  return found === undefined ? Effect.fail(badCursor()) : Effect.succeed(found)
-}
 
 /** The project whose sessions are listed; undefined for those of all. */
 const listedProject = Effect.fnUntraced(function*(directory: string | undefined, projectID: string | undefined) {
@@ -45,7 +33,7 @@ const listedProject = Effect.fnUntraced(function*(directory: string | undefined,
 })
 
 const list = Effect.fnUntraced(function*(
-  { cursor, directory, limit = usual, projectID: given }: {
+  { cursor, directory, limit = usualPage, projectID: given }: {
     readonly cursor?: string | undefined
     readonly directory?: string | undefined
     readonly limit?: number | undefined
@@ -54,7 +42,7 @@ const list = Effect.fnUntraced(function*(
 ) {
   const storage = yield* SessionStorage
   const projectID = yield* listedProject(directory, given)
-  const after = yield* readCursor(cursor, sessionCursor.read)
+  const after = yield* sessionCursor.read(cursor)
   const { rows } = yield* asProblem(storage.sessions({
     roots: true,
     limit: limit + 1,
@@ -77,7 +65,7 @@ const messages = Effect.fnUntraced(function*(
   { before, cursor, limit, newest }: typeof whichMessages.Type
 ) {
   const session = yield* Session
-  const after = yield* readCursor(cursor, messageCursor.read)
+  const after = yield* messageCursor.read(cursor)
   const info = yield* asProblem(findSession(id))
   if (newest !== undefined) {
     const read = session.messages(info.id, { limit: newest, ...(before === undefined ? {} : { before }) })

@@ -12,6 +12,8 @@ import { MessageID, RunID } from "@skein/domain/Id"
 import { withoutTerms } from "@skein/domain/Outcome"
 import { groupBy } from "effect/Array"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { listCursor, usualPage } from "../events/cursor.ts"
 import { once } from "./once.ts"
 import { noting } from "./reached.ts"
 import { asProblem } from "./toProblem.ts"
@@ -32,6 +34,27 @@ const show = Effect.fnUntraced(function*(id: string) {
     runs: runs.map(withoutTerms),
     doing: status?.doing ?? ""
   }
+})
+
+const listBelow = Effect.fnUntraced(function*(session: string) {
+  const storage = yield* SessionStorage
+  const { rootID } = yield* asProblem(findSession(session))
+  return { items: (yield* asProblem(storage.runs({ rootID }))).rows.map(withoutTerms) }
+})
+
+const runCursor = listCursor(Schema.Struct({ before: RunID }))
+
+/** A page of the runs of all sessions, newest first. */
+const listAll = Effect.fnUntraced(function*({ cursor, limit = usualPage }: {
+  readonly cursor?: string | undefined
+  readonly limit?: number | undefined
+}) {
+  const storage = yield* SessionStorage
+  const before = (yield* runCursor.read(cursor))?.before
+  const { rows } = yield* asProblem(storage.runs({ newest: { limit: limit + 1, before } }))
+  const items = rows.toReversed().slice(0, limit).map(withoutTerms)
+  const last = items.at(-1)
+  return rows.length > limit && last !== undefined ? { items, next: runCursor.write({ before: last.id }) } : { items }
 })
 
 /** The answer to a message, from its receipt: the ids of the message, and of the run that it started. */
@@ -86,12 +109,7 @@ const wait = Effect.fnUntraced(function*({ tasks: ids, timeout }: typeof WaitFor
 /** The routes of tasks. */
 export const taskRoutes = HttpApiBuilder.group(Api, "tasks", (handlers) =>
   handlers
-    .handle("list", ({ urlParams }) =>
-      Effect.gen(function*() {
-        const storage = yield* SessionStorage
-        const { rootID } = yield* asProblem(findSession(urlParams.session))
-        return { items: (yield* asProblem(storage.runs({ rootID }))).rows.map(withoutTerms) }
-      }))
+    .handle("list", ({ urlParams: { session, ...page } }) => session === undefined ? listAll(page) : listBelow(session))
     .handle("get", ({ path }) => show(path.id))
     .handle("stop", ({ path, payload: { reason } }) =>
       Effect.gen(function*() {

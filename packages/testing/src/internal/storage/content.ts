@@ -67,6 +67,20 @@ export const content: Tests = {
     expect(yield* use(runOf(ids.run("c")))).toEqual(Option.some(free))
   }),
 
+  "reads the newest runs, and the newest before one": Effect.fnUntraced(function*(use) {
+    const all = ["a", "b", "c", "d"].map((name) => {
+      const tree = name === "b" ? "other" : "root"
+      return run(name, tree, { rootID: ids.ses(tree) })
+    })
+    yield* use(commit([write.session(session("root")), write.session(session("other")), ...all.map(write.run)]))
+    const [a, b, c, d] = all
+    expect((yield* use(runs({ newest: { limit: 2 } }))).rows).toEqual([c, d])
+    expect((yield* use(runs({ newest: { limit: 9 } }))).rows).toEqual(all)
+    expect((yield* use(runs({ newest: { limit: 2, before: ids.run("c") } }))).rows).toEqual([a, b])
+    const ofTree = { rootID: ids.ses("root"), newest: { limit: 2, before: ids.run("d") } }
+    expect((yield* use(runs(ofTree))).rows).toEqual([a, c])
+  }),
+
   "returns nothing if nothing was stored": Effect.fnUntraced(function*(use) {
     yield* use(commit([]))
     expect(yield* use(sessionOf(ids.ses("none")))).toEqual(Option.none())

@@ -273,14 +273,14 @@ const stopAtEnd = (backend: typeof Backend.Service, model: SessionModel) =>
 const makeSend = ({ asked, model }: Stage, { sessions }: typeof Backend.Service): Acting["send"] => {
   const files = [...asked.files]
   const limited = new Set<SessionID>()
-  return (id, prompt) =>
+  return (id, asking) =>
     Effect.gen(function*() {
       const agent = chosenAgent(model.facts)
       const { model: chosen } = model.facts.choice
       const parts = [...files]
       const limit = limited.has(id) ? undefined : asked.budget
       const prompted = yield* sessions.prompt(id, {
-        ...prompt,
+        ...asking,
         ...(agent === undefined ? {} : { agent }),
         ...(chosen === undefined ? {} : { model: chosen }),
         ...(parts.length === 0 ? {} : { parts }),
