@@ -56,9 +56,13 @@ interface OwnSettings {
 export const findServerFor = Effect.fnUntraced(
   function*(flags: AttachFlags & OwnSettings, note: (line: string) => void) {
     const found = yield* findServer(flags, note)
-    const own = (["concurrency", "max-tasks", "max-steps", "sandbox"] as const).filter((name) => flags[name] !== undefined)
+    const own = (["concurrency", "max-tasks", "max-steps", "sandbox"] as const).filter((name) =>
+      flags[name] !== undefined
+    )
     if (found === undefined || own.length === 0) return found
-    const why = `${own.map((name) => `--${name}`).join(", ")}: the server at ${found.server.url} has settings of its own`
+    const why = `${
+      own.map((name) => `--${name}`).join(", ")
+    }: the server at ${found.server.url} has settings of its own`
     if (flags.attach !== undefined && flags.attach !== "auto") {
       return yield* new UsageError({ message: `${why}. Leave that out, or run without the server: --attach=off.` })
     }
