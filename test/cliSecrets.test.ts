@@ -15,6 +15,14 @@ const canaries = {
   PGPASSWORD: "canary-PASSWORD-4242"
 }
 
+/** Shows the environment of its process and of those that started it, as far as the system lets it. */
+const ancestors = `pid=$$
+while [ "$pid" -gt 1 ]; do
+  tr '\\0' '\\n' < /proc/$pid/environ
+  pid=$(sed 's/.*) . //' /proc/$pid/stat | cut -d' ' -f1)
+done
+`
+
 /** All files below a directory, as text. */
 const textsBelow = (directory: string): ReadonlyArray<readonly [path: string, text: string]> =>
   readdirSync(directory).flatMap((name) => {
@@ -51,7 +59,7 @@ it.each(["auto", "off"])(
         hooks: { PreToolUse: [{ command: hook }] }
       })
     )
-    writeFileSync(join(place.project, "tell.sh"), "#!/bin/sh\nenv > tool.env\nenv\n", { mode: 0o755 })
+    writeFileSync(join(place.project, "tell.sh"), `#!/bin/bash\nenv > tool.env\nenv\n${ancestors}`, { mode: 0o755 })
     const runs = [
       await place.run(["run", "-m", "openai/m", "--verbose", "go"], { env: canaries }),
       await place.run(["run", "-m", "openai/m", "--format", "json", "-c", "again"], { env: canaries }),

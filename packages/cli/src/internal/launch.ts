@@ -1,5 +1,6 @@
 /** Runs a command in the process: starts and stops it, reports errors, and exits. */
 import * as MonotonicClock from "@skein/core/MonotonicClock"
+import { hideEnvironment } from "@skein/tools/Environment"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -123,5 +124,5 @@ export const launch = (
     // alive, or other open handles.
     Effect.flatMap((exit) => Effect.sync(() => process.exit(Exit.isSuccess(exit) ? exit.value : ExitCode.failed)))
   )
-  return Effect.runPromise(program)
+  return Effect.runPromise(Effect.zipRight(hideEnvironment, program))
 }
