@@ -8,6 +8,7 @@ import * as Schema from "effect/Schema"
 import { environment } from "./Environment.ts"
 import { confinedAsks, Grants, readsOnly } from "./internal/bash/confinedAsks.ts"
 import { confinedHint } from "./internal/bash/confinedHint.ts"
+import { makeGitReplaces } from "./internal/bash/gitReplaces.ts"
 import { makeRepositories } from "./internal/bash/repository.ts"
 import { makeTrackedNames } from "./internal/bash/trackedNames.ts"
 import { refusal, refuse } from "./internal/refusal.ts"
@@ -128,6 +129,7 @@ export const makeBash: Effect.Effect<
   const variables = yield* environment
   const look = makeRepositories(variables)
   const tracked = makeTrackedNames(variables)
+  const replaces = yield* makeGitReplaces(variables)
 
   return define<BashInput>({
     name: "bash",
@@ -144,7 +146,7 @@ export const makeBash: Effect.Effect<
       const { bashAsks } = yield* loaded
       const { call, known } = askedOf(input)
       const limits = yield* shell.limits
-      const needed = yield* bashAsks({ paths, look, tracked, programPath: variables["PATH"] }, call, caller)
+      const needed = yield* bashAsks({ paths, look, replaces, tracked, programPath: variables["PATH"] }, call, caller)
       const grants = new Grants()
       const asks = limits === undefined ? needed.asks : confinedAsks(needed.asks, input.needs ?? [], limits, grants)
       const isPrivate = (path: string) => limits?.isPrivate(path) === true

@@ -21,7 +21,7 @@ const addresses = (stat: string): readonly [from: number, to: number] => {
  * Overwrites the variables in what `/proc` shows of this process, where every process of the user could read its keys.
  * `environment` still has them. Does nothing where there is no `/proc`.
  */
-export const hideEnvironment: Effect.Effect<void> = Effect.ignore(Effect.try(() => {
+export const hideEnvironment: Effect.Effect<void> = Effect.ignoreLogged(Effect.try(() => {
   const [from, to] = addresses(NodeFs.readFileSync("/proc/self/stat", "latin1"))
   const shown = NodeFs.readFileSync("/proc/self/environ")
   if (!(from > 0) || to - from !== shown.length) return

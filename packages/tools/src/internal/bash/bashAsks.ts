@@ -11,6 +11,7 @@ import { resolve } from "node:path"
 import type { Paths, Target } from "../../Paths.ts"
 import { asRules, changeAsks, lookAsks, ofConfig, ofCredentials, onlyByPerson } from "../asks.ts"
 import { withGitReads } from "./gitReads.ts"
+import type { makeGitReplaces } from "./gitReplaces.ts"
 import { offersFor } from "./offers.ts"
 import type { Parts } from "./parts.ts"
 import { makePlaces, type Places } from "./places.ts"
@@ -103,6 +104,15 @@ const actingAsks = (changed: ReadonlyArray<Target>, bash: PermissionAsk, metadat
   return [...asks.slice(0, -1), ...edit.protected === true ? asOne(edit, bash) : asOne(bash, edit)]
 }
 
+/** The question of a git command that has to replace protected files. */
+const replacingAsk = (call: BashCall, files: ReadonlyArray<string>, metadata: PermissionAsk["metadata"]) => ({
+  permission: "bash_write",
+  patterns: [call.command.trim()],
+  always: [],
+  metadata: { ...metadata, reason: `Git would replace protected files: ${files.slice(0, 10).join(", ")}.` },
+  protected: true
+})
+
 const readingByDefault = (path: string): Action => evaluate(defaultRules, "read", path) ?? "ask"
 
 /** The permission that a call of `bash` needs, and the absolute paths that it may change once it has that. */
@@ -116,9 +126,10 @@ export interface BashAsks {
 
 /** Decides that for one call. */
 export const bashAsks = Effect.fnUntraced(function*(
-  { look, paths, programPath, tracked }: {
+  { look, paths, programPath, replaces, tracked }: {
     readonly paths: typeof Paths.Service
     readonly look: LookAtRepository
+    readonly replaces: Effect.Effect.Success<ReturnType<typeof makeGitReplaces>>
     readonly tracked: TrackedNames
     /** Where a command looks for programs. */
     readonly programPath?: string | undefined
@@ -134,6 +145,7 @@ export const bashAsks = Effect.fnUntraced(function*(
   const reading = caller.reading ?? readingByDefault
   const checked = yield* withRepositories(known, places, caller.directory, look)
   const { parts, read: byGit } = yield* withGitReads(checked, places, caller.directory, tracked, reading)
+  const replaced = yield* replaces(parts.invocations, places, caller.directory, reading)
   const touched = yield* touch(places, parts, { reading, editing: caller.editing ?? (() => "allow") })
   const changed = [...touched.changed.values()]
   const outside = [...touched.outside.values()].filter(({ real }) => !touched.changed.has(real))
@@ -146,6 +158,7 @@ export const bashAsks = Effect.fnUntraced(function*(
   const searched = [...touched.searched].filter((path) => !reads.includes(path))
   const asks = [
     ...external,
+    ...(replaced.size === 0 ? [] : [replacingAsk(call, [...replaced.keys()], metadata)]),
     ...(reads.length === 0 ? [] : [{ permission: "read", patterns: reads, always: asRules(reads), metadata }]),
     ...(searched.length === 0 ? [] : [{
       permission: "read",
@@ -159,7 +172,11 @@ export const bashAsks = Effect.fnUntraced(function*(
   // If not everything is known, it must not become a rule.
   return {
     asks: parts.substitutes ? asks.map((ask) => ({ ...ask, always: [] })) : asks,
-    approved: [...changed.flatMap(({ real, shown }) => [real, resolve(caller.directory, shown)]), ...touched.entered],
+    approved: [
+      ...changed.flatMap(({ real, shown }) => [real, resolve(caller.directory, shown)]),
+      ...replaced.values(),
+      ...touched.entered
+    ],
     reached: [...touched.reached]
   } satisfies BashAsks
 })

@@ -135,6 +135,9 @@ export const confinedAsks = (
           ...needAsks(bash, needs.filter((need) => need !== "network" || !limits.network), grants)
         ]
       }
+      // It may then change everything.
+      case "bash_write":
+        return [{ ...ask, allowed: grants.need("write", ["write"]) }]
       case "external_directory": {
         const left = ask.patterns.filter((path) => !isPrivate(path))
         const seen = limits.answers && left.every((path) => limits.sees(path)) ? { sandbox: "anyMode" as const } : {}
