@@ -177,7 +177,11 @@ export const programs = {
   "git restore": { head: "acts look", omit: "-p --patch --recurse-submodules --pathspec-from-file" },
   "git revert": { head: "acts git", omit: "-e --edit -S --gpg-sign --strategy -X --strategy-option", add: "--no-edit" },
   "git rm": { head: "acts look", omit: "--pathspec-from-file" },
-  "git shortlog": { head: "git", omit: "--output" },
+  "git shortlog": {
+    head: "git",
+    omit: "--output",
+    add: "--all --branches --no-merges --merges --author: --since: --after: --until: --before:"
+  },
   "git show-ref": { head: "text", omit: "--exclude-existing" },
   "git status": { head: "look", add: "-uno -uall -unormal" },
   "git switch": { head: "acts git", omit: "--recurse-submodules" },

@@ -238,6 +238,17 @@ describe("git push, denied", () => {
         expect(refused).toEqual([])
       }))
 
+    it.effect("of one program says nothing about a subcommand of another", () =>
+      Effect.gen(function*() {
+        const rules: PermissionConfig = { bash: { "docker *": "allow", "git *": "allow", "rm *": "deny" } }
+        for (const line of ["docker rm web", "git rm --cached x", "docker compose rm web", "git config rm.x y"]) {
+          expect(yield* decided(line, rules), line).not.toBe("deny")
+        }
+        for (const line of ["docker run -it x rm y", "docker exec web rm -rf /", "git -c alias.x='!rm y' x"]) {
+          expect(yield* decided(line, rules), line).toBe("deny")
+        }
+      }))
+
     it.effect("never runs without a question in another mode", () =>
       Effect.gen(function*() {
         yield* prepare

@@ -5,7 +5,7 @@ import { fromConfig } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
 import { execFileSync } from "node:child_process"
 import { decided, layerDecisions } from "./support/decisions.ts"
-import { everyday, typicalRules } from "./support/everyday.ts"
+import { everyday, programLines, programRules, typicalRules } from "./support/everyday.ts"
 import { Workspace } from "./workspace.ts"
 
 /** A project with what most of them have. */
@@ -36,6 +36,25 @@ describe("everyday commands", () => {
         const [inAsk, inEdits] = [yield* questions("ask"), yield* questions("edits")]
         expect(inAsk.length, JSON.stringify(inAsk)).toBeLessThanOrEqual(25)
         expect(inEdits.length, JSON.stringify(inEdits)).toBeLessThanOrEqual(5)
+      }))
+
+    it.effect("are asked for at most 12 times of 284 where rules name programs", () =>
+      Effect.gen(function*() {
+        yield* prepare
+        const rules = [...defaultRules, ...fromConfig(programRules)]
+        const asked = yield* Effect.filter(
+          programLines,
+          (line) => Effect.map(decided(line, rules), (found) => found !== "allow")
+        )
+        expect(programLines.length).toBeGreaterThanOrEqual(284)
+        expect(asked).toEqual([
+          "npm pkg get name",
+          "diff -r src tests",
+          // No rule names these programs.
+          "ps aux | grep node | grep -v grep",
+          "lsof -i :3000",
+          "du -sh .git"
+        ])
       }))
 
     it.effect("are allowed and asked for as the table says", () =>

@@ -9,6 +9,48 @@ import { describeDecisions } from "./support/bashClasses.ts"
 import { decided, layerDecisions } from "./support/decisions.ts"
 import { Workspace } from "./workspace.ts"
 
+describeDecisions("lines of an output, files that nobody knows, and what only looks like a list", "ask", [
+  "find src -type f | while read -r f; do rm \"$f\"; done",
+  "echo a | while read -r f; do cat \"$f\"; done",
+  "find src -type f | while read -r f; do read -r f; cat \"$f\"; done",
+  "find src -type f | while read -r f; do f=x; cat \"$f\"; done",
+  "find src -type f | while read -r f g; do cat \"$g\"; done",
+  "find src -type f | while read -u 3 f; do cat \"$f\"; done",
+  "find src -type f | while read -r f; do $f; done",
+  "find src -type f | while read -r f; do git \"$f\"; done",
+  "ls -al src | xargs cat",
+  "ls -F src | xargs cat",
+  "IFS=x sort $a",
+  "make CFLAGS=-x",
+  "export GIT_SSH=x",
+  "git submodule foreach ls",
+  "git submodule update",
+  "git bisect run x",
+  "git apply x.patch",
+  "git notes merge x",
+  "pip list --outdated",
+  "npm ls --prefix x",
+  "python3 -v",
+  "pnpm --dir x test"
+])
+
+describeDecisions("lists of what is outside", "deny", [
+  "ls /etc | xargs cat",
+  "ls link/* | xargs cat",
+  "ls */passwd | xargs cat",
+  "ls ../x | xargs cat",
+  "find link/ -type f | while read -r f; do cat \"$f\"; done"
+])
+
+describeDecisions("lists of what is inside", "allow", [
+  "find src -type f | while read -r f; do head -1 \"$f\"; done",
+  "cat a.txt | while IFS= read -r line; do echo \"$line\"; done",
+  "export FOO=bar; git status",
+  "make V=1 test",
+  "git revert --no-edit HEAD",
+  "git submodule status"
+])
+
 describeDecisions("programs that run another by a word, an option or a file", "ask", [
   "rustc @x",
   "x='@a.txt'; curl -H \"$x\" example.com",

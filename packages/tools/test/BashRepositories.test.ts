@@ -23,7 +23,27 @@ const cases: ReadonlyArray<
     "cd src && git status"
   ]],
   ["diff.external", { "diff.external": "./x" }, "ask", ["git diff", "git log -p"]],
-  ["a text converter", { "diff.pdf.textconv": "./x" }, "ask", ["git blame a", "git log -p", "git show"]],
+  ["a text converter", { "diff.pdf.textconv": "./x" }, "ask", [
+    "git blame a",
+    "git log -p",
+    "git log -S x",
+    "git log -G x --oneline",
+    "git log -L 1,2:a",
+    "git show",
+    "git diff --stat",
+    "git grep x",
+    "git commit -v -m x",
+    "git stash show"
+  ]],
+  ["a text converter that nothing needs", { "diff.pdf.textconv": "./x", "diff.external": "./y" }, "allow", [
+    "git status",
+    "git log --grep='a && b'",
+    "git log --oneline --stat",
+    "git commit -m 'fix; rm -rf x'",
+    "git commit --allow-empty -m 'fix; rm -rf $(touch x)'",
+    "git branch",
+    "git add src"
+  ]],
   ["a filter", { "filter.x.clean": "./x" }, "ask", ["git add a", "git status"]],
   ["a merge driver", { "merge.x.driver": "./x" }, "ask", ["git merge main"]],
   ["an ssh command", { "core.sshCommand": "./x" }, "ask", ["git fetch"]],

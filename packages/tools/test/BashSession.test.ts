@@ -122,7 +122,10 @@ describe("a session with bash", () => {
         permission: "bash",
         patterns: ["sh -c 'echo b'"],
         always: ["sh -c 'echo b'"],
-        metadata: { command: "sh -c 'echo b'", reasons: ["sh runs what it is given"] }
+        metadata: {
+          command: "sh -c 'echo b'",
+          reasons: ["sh runs what it is given", "To allow it, you need a rule that names it in full."]
+        }
       })
       yield* permission.reply(properties.id, "always")
       yield* Fiber.join(turn)

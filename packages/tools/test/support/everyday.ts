@@ -86,7 +86,22 @@ export const typicalRules: PermissionConfig = {
   }
 }
 
-const table = readFileSync(new URL("everyday.txt", import.meta.url), "utf8")
+/** Rules of a user who names programs, and leaves their subcommands open. */
+export const programRules: PermissionConfig = {
+  edit: "allow",
+  bash: Object.fromEntries(
+    `bun cargo cp curl deno docker gh git go kubectl make mkdir mv mypy node npm pip pnpm pytest python python3 rm ruff touch tsc
+    uv yarn`.split(/\s+/).concat("npx tsc", "npx vitest", "npx eslint", "npx prettier")
+      .map((name) => [`${name} *`, "allow" as const])
+  )
+}
+
+const read = (name: string): string => readFileSync(new URL(name, import.meta.url), "utf8")
+
+/** Commands for those rules. */
+export const programLines: ReadonlyArray<string> = read("everydayPrograms.txt").trim().split("\n")
+
+const table = read("everyday.txt")
 
 /** A command, and whether it is allowed under each set of rules. */
 export interface Everyday {

@@ -19,7 +19,7 @@ import type { Allowance, PermissionAsk } from "../../Tool.ts"
 import { makeApprovals } from "./approvals.ts"
 import { askedBefore } from "./askedBefore.ts"
 import { makeHolding } from "./holding.ts"
-import { isOffered, mayBeDenied, passedOver, remembered } from "./verdict.ts"
+import { isOffered, mayBeDenied, remembered, wouldAllow } from "./verdict.ts"
 import { type Answer, makeWaitingAsks, noQuestion, type WaitingAsk } from "./waitingAsks.ts"
 import { readActionOf, type Verdict, weigh as weighCall } from "./weigh.ts"
 
@@ -80,9 +80,9 @@ const placeOf = ({ path, session }: Subject): HookPlace => ({
   cwd: session.directory
 })
 
-/** What is shown with a question; also why rules that seem to allow the call do not. */
+/** What is shown with a question; also which rule would allow the call. */
 const explained = (subject: Subject, ask: PermissionAsk): PermissionAsk["metadata"] => {
-  const found = passedOver(subject, ask)
+  const found = wouldAllow(subject, ask)
   const { reasons } = ask.metadata
   return found.length === 0
     ? ask.metadata

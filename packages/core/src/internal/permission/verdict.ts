@@ -111,16 +111,21 @@ export const readingOf = (subject: Subject) => (path: string): Action =>
 export const editingOf = (subject: Subject) => (path: string): Action =>
   strictest(subject, (rules) => editingBy(rules, path), "allow")
 
-/** The rules that would allow a pattern if their wildcards counted for it, and what a rule needs that does. */
-export const passedOver = (subject: Subject, ask: PermissionAsk): ReadonlyArray<string> => {
+/** Which rules would allow what a question asks for, where not just any rule does. */
+export const wouldAllow = (subject: Subject, ask: PermissionAsk): ReadonlyArray<string> => {
+  if (!ask.permission.startsWith("bash")) return []
+  if (ask.unclear === true) return ["No rule can allow this line as it is written."]
   const counts = countsFor(ask)
   return ask.patterns.flatMap((pattern) => {
     const counting = counts(pattern)
-    const rule = counting === undefined ? undefined : deciding(subject.rules, ask.permission, pattern)
-    if (rule?.action !== "allow" || counting?.(rule) !== false) return []
+    if (counting === undefined || evaluate(subject.rules, ask.permission, pattern, counting) === "allow") return []
     const beginning = ask.beginnings?.[pattern]
+    const own = ask.ordinary?.includes(pattern) === true ? ` "${pattern.split(" ", 1).join("")} *", or one` : ""
     const needed = beginning === undefined ? "names it in full" : `begins with "${beginning}"`
-    return [`The rule "${rule.pattern}" does not allow this: that takes a rule that ${needed}.`]
+    const rule = deciding(subject.rules, ask.permission, pattern)
+    return rule?.action === "allow"
+      ? [`The rule "${rule.pattern}" does not allow this: that takes a rule${own} that ${needed}.`]
+      : [`To allow it, you need a rule${own} that ${needed}.`]
   })
 }
 

@@ -9,7 +9,8 @@ const plainOptions = lookup<RegExp>({
   bash: /^-[eux]+$/,
   bunx: /^$/,
   java: /^-X(?:mx|ms|ss)\w+$/,
-  node: /^--(?:no-warnings|enable-source-maps|experimental-strip-types|test|watch|trace-warnings|no-deprecation)$/,
+  node:
+    /^--(?:no-warnings|enable-source-maps|check|experimental-strip-types|test|watch|trace-warnings|no-deprecation)$/,
   npx: /^(?:-y|--yes|--no-install|-q|--quiet|--no)$/,
   perl: /^-[wT]+$/,
   php: /^$/,
@@ -21,7 +22,7 @@ const plainOptions = lookup<RegExp>({
 
 /** Programs with subcommands, and the subcommands after which a wildcard only covers details. */
 const subcommands = lookup<RegExp>({
-  bun: /^(?:test|install|run [\w:.-]+|x [\w@/.-]+)$/,
+  bun: /^(?:test|install|add|remove|update|outdated|pm ls|run [\w:./-]+|x [\w@/.-]+|[\w@./-]+\.[cm]?[jt]sx?)$/,
   bundle: /^(?:install|exec [\w.-]+|list|show|outdated)$/,
   busctl: /^(?:list|status|tree)$/,
   cargo: /^run$/,
@@ -61,7 +62,7 @@ const aliases: ReadonlyArray<readonly [RegExp, string]> = [
 const carriers = /^(?:bun|bundle|bunx|npm|npx|pipenv|pnpm|pnpx|poetry|uv|uvx|yarn)$/
 
 /** What those of them do that runs no program named in the call. */
-const ownWork = /^bun (?:test|install|run)$|^uv (?:sync|lock|pip|tree|tool)$|^bundle (?!exec$)/
+const ownWork = /^bun (?!x$)|^uv (?:sync|lock|pip|tree|tool)$|^bundle (?!exec$)/
 
 const isName = (text: string | undefined): text is string => text !== undefined && /^[\w@./:+][\w@./:+-]*$/.test(text)
 
@@ -104,7 +105,7 @@ export const beginningOf = (words: ReadonlyArray<string>): Beginning | undefined
   if (count === undefined) return undefined
   if (!carriers.test(name)) return { count, ordinary: true, runs: length === 0 }
   const isOwn = length > 0 && ownWork.test(words.slice(0, 2).join(" "))
-  if (isOwn) return { count, ordinary: true, runs: false }
+  if (isOwn) return { count, ordinary: true, runs: /\.[cm]?[jt]sx?$/.test(words[count - 1] ?? "") }
   const [carried = "", ...others] = words.slice(count - 1)
   // A package may be named with its version.
   const inner = [carried.replace(/(?!^)@[^/]*$/, ""), ...others]

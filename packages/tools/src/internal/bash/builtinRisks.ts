@@ -1,6 +1,6 @@
 /** Decides when builtins of bash run the text of their arguments: as names with an index, as code, or as settings. */
 import type { Risk } from "./textRisks.ts"
-import { isHarmlessToPrograms, isHarmlessToShell } from "./variables.ts"
+import { isHarmlessToPrograms, isHarmlessToShell, isUnknownToTools } from "./variables.ts"
 import type { Argument } from "./words.ts"
 
 const every = (args: ReadonlyArray<Argument>, plain: RegExp): boolean =>
@@ -53,7 +53,7 @@ const wordRisk = (plain: RegExp, risk: string) => (args: ReadonlyArray<Argument>
 export const builtinRisks: ReadonlyMap<string, (args: ReadonlyArray<Argument>) => Risk> = new Map([
   ["[", testRisk],
   ["declare", settingRisk(isHarmlessToShell)],
-  ["export", settingRisk(isHarmlessToPrograms)],
+  ["export", settingRisk((name, source) => isHarmlessToPrograms(name, source) || isUnknownToTools(name, source))],
   ["local", settingRisk(isHarmlessToShell)],
   ["printf", printfRisk],
   ["read", wordRisk(/^(?:-r|[a-z][a-z0-9_]*)$/, "read may set what it should not, or run an index")],

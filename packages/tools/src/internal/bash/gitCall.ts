@@ -37,6 +37,22 @@ const subRisk = (sub: string, known: KnownCall<Argument>): Risk => {
       return first === undefined || /^(?:show|get-url)$/.test(first)
         ? undefined
         : "git remote changes where code comes from"
+    case "submodule":
+      return first === undefined || /^(?:init|status|summary)$/.test(first)
+        ? undefined
+        : "git submodule runs commands or hooks in submodules"
+    case "bisect":
+      return /^(?:bad|good|log|new|old|reset|skip|start)$/.test(first ?? "")
+        ? undefined
+        : "git bisect may run a command"
+    case "notes":
+      return /^(?:add|append|copy|list|show|remove)?$/.test(first ?? "")
+        ? undefined
+        : "git notes may do more than to add a note"
+    case "apply":
+      return has(known, /^--(?:check|stat|numstat|summary)$/)
+        ? undefined
+        : "git apply changes files that only the patch names"
     case "worktree":
       return first === "list" ? undefined : "git worktree may check files out elsewhere"
     default:

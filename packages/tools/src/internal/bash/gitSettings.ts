@@ -43,9 +43,13 @@ const byValue: ReadonlyArray<readonly [key: RegExp, value: RegExp]> = [
   [/^filter\.lfs\.required$/, /^(?:true|false)$/]
 ]
 
-/** Whether a setting makes git run no program. The key is in git's own form. */
-export const isHarmlessSetting = (key: string, value: string): boolean =>
-  harmless.some((each) => each.test(key)) || byValue.some(([name, known]) => name.test(key) && known.test(value))
+/** Settings of programs that run only where git compares the contents of files. */
+const comparing = /^diff\.(?:external|[^]*\.(?:command|textconv|trustexitcode))$/
+
+/** Whether a setting makes git run no program. The key is in git's own form. `compares`: the call compares contents. */
+export const isHarmlessSetting = (key: string, value: string, compares: boolean): boolean =>
+  (!compares && comparing.test(key)) || harmless.some((each) => each.test(key)) ||
+  byValue.some(([name, known]) => name.test(key) && known.test(value))
 
 /** Whether an address is on another machine, so that git runs no hook of a local repository. */
 export const isRemoteAddress = (address: string): boolean =>

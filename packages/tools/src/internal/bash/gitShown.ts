@@ -1,8 +1,10 @@
 /** Decides which git calls show the contents of tracked files, and of which. Rules for reading apply to those files. */
 import * as Wildcard from "@skein/core/Wildcard"
 import { posix } from "node:path"
+import type { Call } from "../programs/readCall.ts"
 import { gitCall } from "./gitCall.ts"
 import type { Invocation } from "./parts.ts"
+import type { Argument } from "./words.ts"
 
 /** What a call shows. */
 export interface Shown {
@@ -84,6 +86,14 @@ const isShown = (sub: string, options: ReadonlyArray<string>, operands: Readonly
       return !silent.has(sub)
   }
 }
+
+/** Options with which git compares contents, whether or not it shows them. */
+const comparing = /^(?:-[GILS]|--(?:check|exit-code|ignore-.*|pickaxe.*))$/
+
+/** Whether a git call may compare the contents of files, so that programs of the config convert or compare them. */
+export const mayCompare = (sub: string, { operands, options }: Call<Argument>): boolean =>
+  /^(?:am|apply|diff|stash)/.test(sub) || isShown(sub, options, operands.map(({ text }) => text)) ||
+  options.some((each) => patch.test(each) || comparing.test(each))
 
 /** Whether words ask for the parts of changes one by one. */
 const picks = (options: ReadonlyArray<string>): boolean => options.some((each) => /^(?:-p|--patch)$/.test(each))

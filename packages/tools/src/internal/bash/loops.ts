@@ -13,11 +13,11 @@ const setters = new Set(
 
 /** The variables that a line sets only at the head of one loop. */
 const steady = ({ commands, settings }: Line): ReadonlySet<string> => {
-  const sets = ({ settings: own, words }: SimpleCommand) =>
-    own.length > 0 ||
-    words.some(({ text }, at) =>
-      setters.has(text) && (text !== "printf" || words.slice(at).some((each) => each.text.startsWith("-v")))
-    )
+  const sets = ({ heads, settings: own, words }: SimpleCommand) =>
+    heads !== true && (own.length > 0 ||
+      words.some(({ text }, at) =>
+        setters.has(text) && (text !== "printf" || words.slice(at).some((each) => each.text.startsWith("-v")))
+      ))
   if (commands.some(sets)) return new Set()
   const once = new Set<string>()
   const again = new Set<string>()

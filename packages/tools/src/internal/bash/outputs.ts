@@ -63,6 +63,11 @@ const pathsOf = (words: ReadonlyArray<Argument>): Output | undefined => {
         : undefined
     case "fd":
       return isKnown ? everywhere : undefined
+    case "ls":
+      // Its names are relative to what it lists: they may also be names of the working directory.
+      return given.every((each) => /^-[1acdrtAB]+$|^(?!.*\.\.)[\w.*?][\w./*?-]*$/.test(each))
+        ? { ...everywhere, below: [".", ...given.filter((each) => !each.startsWith("-")).map(directoryOf)] }
+        : undefined
     case "find": {
       const found = findCall(args)
       const plain = found.unknown === undefined && found.runs.length === 0 &&
@@ -73,6 +78,9 @@ const pathsOf = (words: ReadonlyArray<Argument>): Output | undefined => {
       return undefined
   }
 }
+
+/** The directory of the names that a word stands for. */
+const directoryOf = (text: string): string => text.replace(/[^/]*[*?].*$/, "") || "."
 
 const belowOf = (starts: ReadonlyArray<string>): ReadonlyArray<string> => starts.length === 0 ? ["."] : starts
 
@@ -92,7 +100,8 @@ const isFilter = ([program, ...args]: ReadonlyArray<Argument>): boolean => {
 /** The output of a pipeline of simple commands, if it is known. */
 export const outputOf = (commands: ReadonlyArray<ReadonlyArray<Argument>>): Output | undefined => {
   const [first, ...filters] = commands
-  if (first === undefined || !commands.every((words) => words.length > 0 && words.every(isFixed))) return undefined
+  const isKnown = (word: Argument) => isFixed(word) || (first?.[0]?.text === "ls" && word.glob !== undefined)
+  if (first === undefined || !commands.every((words) => words.length > 0 && words.every(isKnown))) return undefined
   if (filters.length === 0 && harmlessWord(texts(first))) return { kind: "word" }
   return filters.every(isFilter) ? pathsOf(first) : undefined
 }

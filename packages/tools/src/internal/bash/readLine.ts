@@ -7,8 +7,9 @@ import { forEachChild, type ParameterExpansionPart, parse, type ParsedScript, ty
 import { unaccounted } from "./account.ts"
 import { argumentOf, plainWords } from "./argumentOf.ts"
 import { expandedCount } from "./braces.ts"
+import { outputOf } from "./outputs.ts"
 import { documentIn } from "./plainText.ts"
-import { type Argument, readWord } from "./words.ts"
+import { type Argument, placeholder, readWord } from "./words.ts"
 
 /** A variable that the line sets, and its value. */
 interface Setting {
@@ -22,6 +23,8 @@ export interface SimpleCommand {
   readonly words: ReadonlyArray<Argument>
   /** The assignments for this command alone. */
   readonly settings: ReadonlyArray<Setting>
+  /** Whether it only sets the variable of a loop. */
+  readonly heads?: boolean
   /** Whether it may run more than once: in a loop, or in a function. */
   readonly repeated: boolean
   /** The possible values of the variables of the loops around it, if known. */
@@ -143,6 +146,8 @@ class Reader {
   #documents = false
   #functions = false
   #loops: ReadonlyArray<Loop> = []
+  /** The commands that set the variable of a loop. */
+  readonly #heads = new Set<SyntaxNode>()
   /** The commands before each command of a pipeline. */
   readonly #inputs = new Map<SyntaxNode, ReadonlyArray<ReadonlyArray<Argument>>>()
 
@@ -165,6 +170,24 @@ class Reader {
     if (node.type === "For" && words?.every(isMeant) === true) {
       this.#loops = [{ name: node.name.value, words }, ...outer]
     }
+    this.#repeated(node)
+    this.#loops = outer
+  }
+
+  /** Reads what is done with each line of a known output: `git ls-files | while read -r f; do …; done`. */
+  #lines(node: Extract<SyntaxNode, { type: "While" }>): void {
+    const [head, ...others] = node.clause.commands
+    const read = others.length === 0 && head?.command.type === "Command" ? head.command : undefined
+    const [program, ...args] = read?.args.every(({ type }) => type === "Word") === true
+      ? [read.name?.text, ...read.args.map(({ text }) => text)]
+      : []
+    const name = program === "read" ? args.filter((each) => each !== "-r") : []
+    const output = name.length === 1 && isName(name[0] ?? "") ? outputOf(this.#inputs.get(node) ?? []) : undefined
+    if (output === undefined || read === undefined || name[0] === undefined) return this.#repeated(node)
+    const outer = this.#loops
+    this.settings.push({ name: name[0], source: "" })
+    this.#loops = [{ name: name[0], words: [placeholder(output)] }, ...outer]
+    this.#heads.add(read)
     this.#repeated(node)
     this.#loops = outer
   }
@@ -253,7 +276,7 @@ class Reader {
         this.#functions = true
         return this.#repeated(node)
       case "While":
-        return this.#repeated(node)
+        return this.#lines(node)
       case "ArithmeticFor":
         if (node.test === undefined) this.#doubt("A loop without a test has no end.")
         return this.#repeated(node)
@@ -347,6 +370,7 @@ class Reader {
         input: this.#inputs.get(node) ?? [],
         settings,
         repeated: this.#repeats > 0,
+        heads: this.#heads.has(node),
         loops: this.#loops
       })
     }

@@ -12,6 +12,8 @@ export interface RepositoryUse {
   readonly directory: string
   /** Whether it changes something, and so runs hooks. */
   readonly hooks: boolean
+  /** Whether it may compare the contents of files. */
+  readonly compares: boolean
   /** The remote that it contacts: a name or an address, `default` if it names none. */
   readonly remote: string | "default" | undefined
 }
@@ -81,12 +83,16 @@ export const makeRepositories = (environment: Readonly<Record<string, string | u
   })
 
   /** The programs that the settings of a directory and its submodules make git run. */
-  const configured = (directory: string, left: { count: number }): Effect.Effect<RepositoryRisk | undefined> =>
+  const configured = (
+    directory: string,
+    compares: boolean,
+    left: { count: number }
+  ): Effect.Effect<RepositoryRisk | undefined> =>
     Effect.gen(function*() {
       const found = yield* settings(directory)
       if (found === undefined) return certain("the config of this repository cannot be read")
       const strange = found.find(([key, value]) =>
-        !isHarmlessSetting(key, value) || (/^remote\.[^]*url$/.test(key) && value.includes("::"))
+        !isHarmlessSetting(key, value, compares) || (/^remote\.[^]*url$/.test(key) && value.includes("::"))
       )
       if (strange !== undefined) {
         return certain(`${strange[0]} in the config of this repository may have git run a program`)
@@ -97,7 +103,7 @@ export const makeRepositories = (environment: Readonly<Record<string, string | u
       for (const link of links) {
         if (!(yield* exists(`${directory}/${link}/.git`))) continue
         if (--left.count < 0) return certain("this repository has more submodules than are checked")
-        const risk = yield* configured(`${directory}/${link}`, left)
+        const risk = yield* configured(`${directory}/${link}`, compares, left)
         if (risk !== undefined) return risk
       }
       return undefined
@@ -116,9 +122,9 @@ export const makeRepositories = (environment: Readonly<Record<string, string | u
     return isHere ? certain(`${remote} may be a directory, whose hooks git would run`) : undefined
   })
 
-  return ({ directory, hooks: changes, remote }) =>
+  return ({ compares, directory, hooks: changes, remote }) =>
     Effect.gen(function*() {
-      const risk = yield* configured(directory, { count: maximumSubmodules })
+      const risk = yield* configured(directory, compares, { count: maximumSubmodules })
       if (risk !== undefined) return risk
       const away = remote === undefined ? undefined : yield* remoteRisk(directory, remote)
       if (away !== undefined) return away

@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import { resolve } from "node:path"
 import { type GitCall, gitCall, runsHooks } from "./gitCall.ts"
+import { mayCompare } from "./gitShown.ts"
 import type { Invocation, Parts } from "./parts.ts"
 import type { Places } from "./places.ts"
 import type { LookAtRepository, RepositoryRisk, RepositoryUse } from "./repository.ts"
@@ -37,6 +38,7 @@ const usesOf = (places: Places, top: string, invocation: Invocation) => {
     directories.map((directory): RepositoryUse => ({
       directory,
       hooks: runsHooks(call),
+      compares: mayCompare(call.sub ?? "", known.call),
       remote: talks ? named[0]?.text ?? "default" : undefined
     })))
 }

@@ -14,6 +14,7 @@ import { gitCall } from "./gitCall.ts"
 import { isAnchored } from "./glob.ts"
 import { findOption, type Options } from "./options.ts"
 import { awkRisk, type Risk, sedRisk } from "./textRisks.ts"
+import { isUnknownToTools } from "./variables.ts"
 import type { Argument } from "./words.ts"
 import { xargsJudged } from "./xargs.ts"
 
@@ -204,7 +205,9 @@ const tableRisk = ({ call, name, table }: KnownCall<Argument>, still: boolean): 
   for (const each of call.named) {
     if (!mayStand(name, each, still && !table.acts, table.at)) return `${each.word.source} is not known before it runs`
     const { kind, text } = each
-    if (kind === "target" && /[=]/.test(text)) return `${name} may be given another shell by ${text}`
+    if (kind === "target" && text.includes("=") && !isUnknownToTools(text.split("=", 1).join(""), text)) {
+      return `${name} may be given another shell by ${text}`
+    }
     if (kind === "url" && urlRisk(text) !== undefined) return urlRisk(text)
     if (table.at && /^@|%output/.test(text)) return `${text} names a file`
     if (kind === "write" && writesSecond.has(name)) return `${name} may write a file`
@@ -225,14 +228,22 @@ export interface Judged {
   readonly known?: KnownCall<Argument> | undefined
 }
 
-const isQuestion = (args: ReadonlyArray<Argument>): boolean =>
-  args.length === 1 && args[0]?.fixed === true && /^(?:--version|--help)$/.test(args[0].text)
+const isQuestion = (name: string, [first, ...others]: ReadonlyArray<Argument>): boolean =>
+  first?.fixed === true && others.length === 0 &&
+  (/^(?:--version|--help)$/.test(first.text) || /^(?:node|npm) -v$|^python[\d.]* -V$/.test(`${name} ${first.text}`))
 
 /** Programs that print their version without looking at the project. The project's files may select other programs. */
 const tellsVersion = (name: string): boolean =>
   tableFor(name)?.acts === false ||
   /^(?:git|npm|npx|node|python[\d.]*|bash|make|docker|gcc|g\+\+|clang|curl|wget|tar|perl|ruby|tmux|zip|gzip|ssh|sqlite3|java|php)$/
     .test(name)
+
+/** Whether a package manager only lists what is installed, and contacts nobody for that. */
+const isListing = ([program, sub, ...args]: ReadonlyArray<string>): boolean =>
+  /^(?:npm (?:explain|la|list|ll|ls|prefix|root|why)|pip3? (?:check|freeze|list|show))$/.test(`${program} ${sub}`) &&
+  args.every((each) =>
+    /^(?:-[afglqv]|--(?:all|depth=\d+|files|json|local|long|parseable|user)|@?\w[\w./@-]*)$/.test(each)
+  )
 
 const unknownWord = (args: ReadonlyArray<Argument>): Risk => {
   const found = args.find(({ fixed, glob, output }) =>
@@ -260,9 +271,10 @@ const mayBeAny = (args: ReadonlyArray<Argument>): boolean =>
   )
 
 const gitJudged = (args: ReadonlyArray<Argument>, still: boolean, isPlain: boolean): Judged => {
-  const { known, reads, risk } = gitCall(args)
+  const { known, reads, risk, sub = "" } = gitCall(args)
   const found = risk ?? (known === undefined ? undefined : tableRisk(known, still))
-  const runs = found !== undefined && (known?.call.unknown !== undefined || known === undefined || mayBeAny(args))
+  const isText = risk !== undefined && !/^(?:apply|worktree)$/.test(sub)
+  const runs = isText || (found !== undefined && (known?.call.unknown !== undefined || mayBeAny(args)))
   return { risk: found, reads: reads && found === undefined && isPlain, runs: runs || !isPlain, known }
 }
 
@@ -291,7 +303,7 @@ const isWilling = (args: ReadonlyArray<Argument>): boolean =>
 export const judge = (program: string, args: ReadonlyArray<Argument>, still: boolean): Judged => {
   const name = nameInTables(program)
   const isPlain = !program.includes("/")
-  if (isQuestion(args) && isPlain && tellsVersion(name)) return { risk: undefined, reads: true }
+  if (isQuestion(name, args) && isPlain && tellsVersion(name)) return { risk: undefined, reads: true }
   const words = [program, ...args.map(({ text }) => text)]
   const withBeginning = (risk: Risk, runs: boolean): Judged => {
     const beginning = beginningOf(words)
@@ -300,6 +312,7 @@ export const judge = (program: string, args: ReadonlyArray<Argument>, still: boo
   if (name === "env" && args.length === 0) return { risk: undefined, reads: isPlain }
   if (name === "find") return findJudged(args)
   if (name === "xargs") return xargsJudged(args)
+  if (isPlain && isListing(words) && args.every(({ fixed }) => fixed)) return { risk: undefined, reads: true }
   const before = subcommandRisk(name, args)
   if (before !== undefined) return withBeginning(before, true)
   const ownRisk = builtinRisks.get(name) ?? ownRisks.get(name)

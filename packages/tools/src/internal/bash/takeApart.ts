@@ -58,6 +58,13 @@ const startsOf = (args: ReadonlyArray<Argument>): ReadonlyArray<number> => {
   return [...reached].filter((at) => args[at] !== undefined && !isOption(args[at].text))
 }
 
+/** How many words of a call name its subcommand, and so no other program: `docker rm x` does not run `rm`. */
+const ownWords = (program: string, args: ReadonlyArray<Argument>, count = subcommandWords(program, args)): number => {
+  if (count === 0 || !/^(?:docker|git|kubectl|nerdctl|podman|systemctl)$/.test(program)) return 0
+  const [at = 0] = startsOf(args)
+  return at + 1 + ownWords(program, args.slice(at + 1), count - 1)
+}
+
 /** The arguments without the options before the words of a subcommand. */
 const withoutOptions = (
   args: ReadonlyArray<Argument>,
@@ -78,9 +85,11 @@ class Dismantler {
 
   /** Follows a command through its wrappers to the programs that it runs. */
   command({ input, loops, repeated, settings, words }: SimpleCommand, wrappers = 0): void {
-    const risky = settings.filter(({ name, source }) => !isHarmlessToPrograms(name, source))
     const [first, ...args] = words
     if (first === undefined) return
+    const risky = settings.filter(({ name, source }) =>
+      !isHarmlessToPrograms(name, source) && !(name === "IFS" && first.text === "read")
+    )
     if (!first.fixed || first.tilde || /^$|\s/.test(first.text)) {
       this.unclear ??= `${first.source} is not known before it runs, and it is what would be run.`
     }
@@ -104,7 +113,7 @@ class Dismantler {
       }
     } else this.unclear ??= "More programs stand before one another in it than are followed."
     this.steps.push(wrapped === "unclear" ? { ...step, risk: `${program} runs something that is not known` } : step)
-    if (runsWhatItIsGiven(program) || wrapped === "unclear") this.given(args)
+    if (runsWhatItIsGiven(program) || wrapped === "unclear") this.given(args, 0, ownWords(program, args))
   }
 
   /** A call as rules name it: by the name of its program and its subcommand, without the options before that. */
@@ -118,7 +127,7 @@ class Dismantler {
   }
 
   /** What an interpreter may run of its arguments, for rules that deny: each tail of them, and each one as code. */
-  given(args: ReadonlyArray<Argument>, depth = 0): void {
+  given(args: ReadonlyArray<Argument>, depth = 0, from = 0): void {
     for (let at = 0; at < Math.min(args.length, suffixes.count); at++) {
       const [first, ...rest] = args.slice(at, at + suffixes.words)
       if (first === undefined) continue
@@ -126,7 +135,7 @@ class Dismantler {
       for (const text of value === undefined ? [first.text] : [first.text, value]) {
         if (depth < maximumDepth && /[\s;&|$`<>({]/.test(text)) this.#code(text, depth + 1)
       }
-      if (isOption(first.text)) continue
+      if (at < from || isOption(first.text)) continue
       const program = programName(first.text)
       this.also.add(said([plainWord(program), ...rest]))
       this.#named(program, rest)
@@ -188,7 +197,7 @@ export const takeApart = (text: string): Parts => {
   const loose = steps.map((step) => invocation(step, true))
   const isStill = !writes && loose.every(({ reads }) => reads)
   for (const { args, program, runs } of loose) {
-    if (runs === true && !runsWhatItIsGiven(program)) dismantler.given(args)
+    if (runs === true && !runsWhatItIsGiven(program)) dismantler.given(args, 0, ownWords(program, args))
   }
   const invocations = loose.map((each, at) =>
     isStill || each.args.every(({ fixed }) => fixed) ? each : invocation(steps[at] as Step, false)

@@ -49,6 +49,15 @@ export const readWord = (word: Word): Argument => {
 /** A word that is passed on unchanged. */
 export const plainWord = (text: string): Argument => ({ text, source: text, fixed: true, tilde: false })
 
+/** The placeholder for a file of an output; without a known output, for anything. */
+export const placeholder = (output: Output | undefined): Argument => ({
+  text: "{}",
+  source: "{}",
+  fixed: false,
+  tilde: false,
+  ...(output === undefined ? {} : { output })
+})
+
 /** Words as rules see them: without quotes. */
 export const said = (words: ReadonlyArray<Argument>): string => words.map(({ text }) => text).join(" ")
 

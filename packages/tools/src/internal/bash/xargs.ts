@@ -2,16 +2,7 @@
 import { findCall } from "../programs/findCall.ts"
 import { skipOptions } from "./options.ts"
 import { outputOf } from "./outputs.ts"
-import type { Argument, Output } from "./words.ts"
-
-/** The placeholder for the found files; without a known output, for anything. */
-const placeholder = (output: Output | undefined): Argument => ({
-  text: "{}",
-  source: "{}",
-  fixed: false,
-  tilde: false,
-  ...(output === undefined ? {} : { output })
-})
+import { type Argument, type Output, placeholder } from "./words.ts"
 
 /** Replaces the placeholder for the files. */
 const filled = (words: ReadonlyArray<Argument>, sign: string, output: Output | undefined): ReadonlyArray<Argument> =>

@@ -26,6 +26,14 @@ const isScript = (text: string): boolean =>
   /^(?:build|check|check-types|ci|clean|compile|coverage|deploy|dev|docs?|e2e|fix|format|generate|lint|lint-fix|prebuild|preview|release|serve|storybook|test-\w+|type-?check|types|validate|verify|watch)$/
     .test(text)
 
+/** Where the arguments of a script begin, for managers that pass on all words behind its name. */
+export const scriptArguments = (manager: string, words: ReadonlyArray<string>): number | undefined => {
+  if (manager !== "pnpm" && manager !== "yarn") return undefined
+  const [first = "", second = ""] = words
+  if (first === "run") return /^[\w:.-]+$/.test(second) ? 2 : undefined
+  return isScript(first) || /^(?:start|t|test)$/.test(first) ? 1 : undefined
+}
+
 /** The name of the program that a manager would run; undefined for one of its own commands. */
 export const carriedBy = (manager: string, operands: ReadonlyArray<string>): string | undefined => {
   const [sub, ...rest] = operands

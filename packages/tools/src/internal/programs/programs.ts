@@ -1,5 +1,6 @@
 /** Finds the table of a call: by its program, and if that has subcommands, by both. */
-import { type Call, type CallWord, readCall } from "./readCall.ts"
+import { scriptArguments } from "./packageManagers.ts"
+import { type Call, type CallWord, type Named, readCall } from "./readCall.ts"
 import { type Table, tableOf } from "./table.ts"
 import { generated } from "./tables/generated.ts"
 import { written } from "./tables/written.ts"
@@ -44,5 +45,9 @@ export const knownCall = <Word extends CallWord>(
   if (isDivided && first?.fixed !== true) return undefined
   const name = isDivided ? `${base} ${first?.text}` : base
   const table = tableFor(name)
-  return table === undefined ? undefined : { name, table, call: readCall(table, isDivided ? args.slice(1) : args) }
+  if (table === undefined) return undefined
+  const own = scriptArguments(name, args.map(({ text }) => text)) ?? args.length
+  const call = readCall(table, isDivided ? args.slice(1) : args.slice(0, own))
+  const passed = args.slice(own).map((word): Named<Word> => ({ word, text: word.text, kind: "text", operand: true }))
+  return { name, table, call: { ...call, named: [...call.named, ...passed] } }
 }

@@ -160,7 +160,8 @@ export const generated: Readonly<Record<string, string>> = {
   "git revert":
     "[acts git] --abort --cleanup: --continue --mainline: --no-commit --no-edit --quit --reference --rerere-autoupdate --signoff --skip -m: -n -s",
   "git rm": "[acts look] --cached --dry-run --force --ignore-unmatch --pathspec-file-nul --quiet --sparse -f -n -q -r",
-  "git shortlog": "[git] --committer --email --group: --numbered --summary -c -e -n -s -w?",
+  "git shortlog":
+    "[git] --after: --all --author: --before: --branches --committer --email --group: --merges --no-merges --numbered --since: --summary --until: -c -e -n -s -w?",
   "git show-ref": "[text] --abbrev? --dereference --hash? --head --heads --quiet --tags --verify -d -q -s",
   "git status":
     "[look] --ahead-behind --branch --column? --find-renames? --ignore-submodules? --ignored? --long --no-renames --null --porcelain? --short --show-stash --untracked-files? --verbose -M -b -s -u -uall -uno -unormal -v -z",

@@ -37,7 +37,7 @@ const packages =
   `-D -E -O -P -S -B -s -g? -h -v -w: -d -l -q -y --save --save-dev --save-exact --save-optional --save-peer
   --save-prod --no-save --silent --quiet --if-present --workspace: --workspaces --include-workspace-root --production --omit:
   --include: --no-audit --no-fund --audit --fund --legacy-peer-deps --strict-peer-deps --json --depth: --long --all --parseable
-  --dry-run --prefer-offline --prefer-online --offline --no-progress --no-color --color --loglevel: --ignore-scripts
+  --dry-run --prefer-offline --prefer-online --offline --no-progress --no-color --color --loglevel: --ignore-scripts --immutable --no-git-tag-version
   --package-lock-only --no-package-lock --frozen-lockfile --version --help --verbose --force -f -F: --filter: -r --recursive
   --parallel --stream --no-optional --latest --production`
 
@@ -161,7 +161,8 @@ export const written: Readonly<Record<string, string>> = {
     --progress: -nc --no-clobber --no-netrc --no-config -U:`,
   rustc: "[acts at read] --version -V -v --edition: --crate-type: --crate-name: --explain: --print: -O -g --test",
   rustfmt: "[acts read] --check --edition: -v -q --color:",
-  "cargo fmt": "[acts] --check --all -v -q -p: --package:",
+  "cargo bench": `[acts text] ${rust} --no-run --no-fail-fast`,
+  "cargo fmt": "[acts text] --check --all -v -q -p: --package:",
   "cargo clippy": `[acts text] ${rust} --no-deps`,
   "cargo metadata": "[acts] --no-deps --format-version: --offline --locked --frozen -q",
   "cargo update": "[acts] -p: --package: --dry-run --offline -q -v --aggressive --precise:",
@@ -224,6 +225,14 @@ export const written: Readonly<Record<string, string>> = {
   "git show-branch":
     "[git] -r -a --remotes --all --current --topo-order --date-order --list --no-name --sha1-name --color? --topics",
   "git version": "[none] --build-options",
+  "git fsck":
+    "[none] --full --strict --no-dangling --unreachable --connectivity-only --verbose --progress --no-progress",
+  "git gc": "[acts none] -q --quiet --auto --aggressive --prune? --no-prune",
+  "git init": "[acts write] -q -b: --quiet --bare --initial-branch:",
+  "git submodule": "[acts text] -q --quiet --cached --recursive",
+  "git bisect": "[acts git] --no-checkout --first-parent",
+  "git notes": "[acts git] -m: -f --force",
+  "git apply": "[acts read] -p: -R -v --check --stat --numstat --summary --reverse --verbose",
   "git remote": "[acts text remote] -v --verbose -n --push --all",
   "git stash":
     `[acts text] -u -a -k -q -p -v -m: -s --include-untracked --all --keep-index --no-keep-index --quiet --message: --index

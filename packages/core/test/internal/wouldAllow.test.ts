@@ -1,7 +1,7 @@
 import type { SessionID } from "@skein/domain/Id"
 import { fromConfig } from "@skein/domain/Rule"
 import { expect, it } from "vitest"
-import { passedOver } from "../../src/internal/permission/verdict.ts"
+import { wouldAllow } from "../../src/internal/permission/verdict.ts"
 import type { Subject } from "../../src/Subject.ts"
 import type { PermissionAsk } from "../../src/Tool.ts"
 
@@ -15,7 +15,7 @@ const subject: Subject = {
   mode: "ask"
 }
 
-const why = (pattern: string, beginning?: string) => {
+const why = (pattern: string, beginning?: string, more: Partial<PermissionAsk> = {}) => {
   const beginnings = beginning === undefined ? {} : { [pattern]: beginning }
   const ask: PermissionAsk = {
     permission: "bash",
@@ -23,9 +23,10 @@ const why = (pattern: string, beginning?: string) => {
     exact: [pattern],
     beginnings,
     always: [],
-    metadata: {}
+    metadata: {},
+    ...more
   }
-  return passedOver(subject, ask)
+  return wouldAllow(subject, ask)
 }
 
 it("a question names the rule that seems to allow the call, and what a rule would need", () => {
@@ -37,7 +38,15 @@ it("a question names the rule that seems to allow the call, and what a rule woul
   ])
 })
 
-it("nothing is said if no rule seems to allow the call, or one does", () => {
-  expect(why("make -f x")).toEqual([])
+it("a question that just any rule cannot lift names the rule that can", () => {
+  expect(why("make -f x")).toEqual(["To allow it, you need a rule that names it in full."])
+  expect(why("node --test test/", "node --test", { ordinary: ["node --test test/"] })).toEqual([
+    "To allow it, you need a rule \"node *\", or one that begins with \"node --test\"."
+  ])
+  expect(why("$x", undefined, { unclear: true })).toEqual(["No rule can allow this line as it is written."])
+})
+
+it("nothing is said where any rule can allow the call, or one does", () => {
+  expect(why("make x", undefined, { exact: [] })).toEqual([])
   expect(why("npx tsc --noEmit", "npx tsc")).toEqual([])
 })
