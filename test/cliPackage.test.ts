@@ -35,4 +35,8 @@ it("runs on a package that the user installed, and says how to install one that 
   const refused = await place.run(["run", "-m", "absent/m", "hello"], { env })
   expect(refused.stderr).toContain(`npm install --prefix ${config} absent-ai-provider`)
   expect(refused.code).toBe(2)
+  const { stdout: checked } = await place.run(["doctor"], { env: { ...env, AWS_BEARER_TOKEN_BEDROCK: "k-123456" } })
+  expect(checked).toMatch(/ok +package +mine: @ai-sdk\/openai-compatible is installed/)
+  expect(checked).toMatch(/missing +package +absent: absent-ai-provider is not installed/)
+  expect(checked).toContain(`npm install --prefix ${config} @ai-sdk/amazon-bedrock@4`)
 })

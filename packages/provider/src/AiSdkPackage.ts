@@ -4,7 +4,8 @@ import { type LanguageModel, ModelUnavailable } from "@skein/core/Provider"
 import { formatRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import { loadInstalled } from "./internal/installed.ts"
+import { keepsMarked } from "./internal/cachePoints.ts"
+import { loadInstalled, versionOf } from "./internal/installed.ts"
 import { type Fields, fields } from "./internal/json.ts"
 import { fingerprintOf } from "./internal/vendor.ts"
 import * as LanguageModelAdapter from "./LanguageModelAdapter.ts"
@@ -29,6 +30,54 @@ export interface AiSdkPackageOptions {
   /** Passed on as they are. */
   readonly options?: Readonly<Record<string, unknown>> | undefined
 }
+
+/** The releases for AI SDK 6, by package. */
+const releases: Readonly<Record<string, number>> = {
+  "@ai-sdk/alibaba": 1,
+  "@ai-sdk/amazon-bedrock": 4,
+  "@ai-sdk/anthropic": 3,
+  "@ai-sdk/azure": 3,
+  "@ai-sdk/cerebras": 2,
+  "@ai-sdk/cohere": 3,
+  "@ai-sdk/deepinfra": 2,
+  "@ai-sdk/deepseek": 2,
+  "@ai-sdk/fireworks": 2,
+  "@ai-sdk/gateway": 3,
+  "@ai-sdk/google": 3,
+  "@ai-sdk/google-vertex": 4,
+  "@ai-sdk/groq": 3,
+  "@ai-sdk/huggingface": 1,
+  "@ai-sdk/mistral": 3,
+  "@ai-sdk/moonshotai": 2,
+  "@ai-sdk/openai": 3,
+  "@ai-sdk/openai-compatible": 2,
+  "@ai-sdk/perplexity": 3,
+  "@ai-sdk/togetherai": 2,
+  "@ai-sdk/vercel": 2,
+  "@ai-sdk/xai": 3,
+  "@openrouter/ai-sdk-provider": 2
+}
+
+/** A command that installs the release that fits. */
+const installing = (name: string, directory: string): string => {
+  const release = releases[name]
+  const command = `npm install --prefix ${directory} ${name}`
+  return release === undefined ? `${command}. Choose its release for AI SDK 6.` : `${command}@${release}`
+}
+
+/** What is wrong with an installed package, and how to fix it; undefined if it can be loaded. */
+export const checkInstalled = (
+  name: string,
+  directory: string
+): Effect.Effect<{ readonly isMissing: boolean; readonly detail: string; readonly fix: string } | undefined> =>
+  Effect.map(Effect.promise(() => versionOf(name, directory)), (version) => {
+    const fix = installing(name, directory)
+    if (version === undefined) return { isMissing: true, detail: `${name} is not installed`, fix }
+    const release = releases[name]
+    return release === undefined || version.startsWith(`${release}.`)
+      ? undefined
+      : { isMissing: false, detail: `${name} is version ${version}, which is not for AI SDK 6`, fix }
+  })
 
 const secretNames = /key|token|secret|passw|credential|auth/i
 
@@ -92,11 +141,13 @@ export const make = (options: AiSdkPackageOptions): Vendor => {
         modelID,
         `The package ${name} of the provider ${id} cannot be used: ${why instanceof Error ? why.message : why}.`
       )
-    const exported = yield* Effect.tryPromise({ try: () => loadInstalled(name, directory), catch: fault })
+    // Claude on Vertex has an entry of its own.
+    const entry = name === "@ai-sdk/google-vertex" && keepsMarked(modelID) ? "./anthropic" : "."
+    const exported = yield* Effect.tryPromise({ try: () => loadInstalled(name, directory, entry), catch: fault })
     if (exported === undefined) {
       return yield* refuse(
         modelID,
-        `The provider ${id} needs the package ${name}, which is not installed: npm install --prefix ${directory} ${name}. Choose its release for AI SDK 6.`
+        `The provider ${id} needs the package ${name}, which is not installed: ${installing(name, directory)}`
       )
     }
     const result = yield* Effect.try({
@@ -108,7 +159,7 @@ export const make = (options: AiSdkPackageOptions): Vendor => {
     })
     if (typeof result === "string") return yield* fault(result)
     if (!isV3(result.model)) {
-      return yield* fault("its models are not of version 3; install its release for AI SDK 6")
+      return yield* fault(`its models are not of version 3. ${installing(name, directory)}`)
     }
     return adapt(result.model, modelID)
   })

@@ -14,6 +14,10 @@ export interface BuiltIn {
   readonly defaultModel?: string | undefined
   /** Whether it answers without a key. */
   readonly keyless?: boolean | undefined
+  /** The package of the AI SDK that serves it, which reads the variables itself. */
+  readonly package?: string
+  /** Variables that set it up as well as a key, and that other programs need too. */
+  readonly signs?: ReadonlyArray<string>
 }
 
 const fromPresets: ReadonlyArray<readonly [string, BuiltIn]> = Object.entries<Preset>(presets).map(
@@ -32,8 +36,25 @@ export const builtIn: Readonly<Record<string, BuiltIn>> = {
   },
   anthropic: { ...Anthropic.variables, defaultModel: Anthropic.defaultModel.modelID },
   google: { ...Google.variables, defaultModel: Google.defaultModel.modelID },
+  azure: { keyNames: ["AZURE_OPENAI_API_KEY", "AZURE_API_KEY"], baseUrlName: "AZURE_OPENAI_BASE_URL" },
+  bedrock: {
+    keyNames: ["AWS_BEARER_TOKEN_BEDROCK"],
+    signs: ["AWS_ACCESS_KEY_ID"],
+    baseUrlName: "BEDROCK_BASE_URL",
+    package: "@ai-sdk/amazon-bedrock"
+  },
+  vertex: {
+    keyNames: ["GOOGLE_VERTEX_API_KEY"],
+    signs: ["GOOGLE_VERTEX_PROJECT"],
+    baseUrlName: "VERTEX_BASE_URL",
+    package: "@ai-sdk/google-vertex"
+  },
   ...Object.fromEntries(fromPresets)
 }
+
+/** The package of the AI SDK that serves a provider, if one does. */
+export const packageOf = (id: string, config: ProviderConfig | undefined): string | undefined =>
+  config?.package ?? (config?.base_url === undefined && config?.type === undefined ? builtIn[id]?.package : undefined)
 
 /** The variables that may hold a provider's key: the one in the config, else those that are known. */
 export const keyNamesOf = (id: string, config: ProviderConfig | undefined): ReadonlyArray<string> =>

@@ -32,12 +32,22 @@ export interface Preset {
 
 /** Presets: servers that need no base URL. */
 export const presets = {
+  cerebras: {
+    baseUrl: "https://api.cerebras.ai/v1",
+    baseUrlName: "CEREBRAS_BASE_URL",
+    keyName: "CEREBRAS_API_KEY"
+  },
   deepseek: {
     baseUrl: "https://api.deepseek.com/v1",
     baseUrlName: "DEEPSEEK_BASE_URL",
     keyName: "DEEPSEEK_API_KEY",
     defaultModel: "deepseek-flash",
     needsReasoning: true
+  },
+  fireworks: {
+    baseUrl: "https://api.fireworks.ai/inference/v1",
+    baseUrlName: "FIREWORKS_BASE_URL",
+    keyName: "FIREWORKS_API_KEY"
   },
   groq: {
     baseUrl: "https://api.groq.com/openai/v1",
@@ -67,6 +77,12 @@ export const presets = {
     refusesUsage: true,
     shortCallIDs: true
   },
+  moonshot: {
+    baseUrl: "https://api.moonshot.ai/v1",
+    baseUrlName: "MOONSHOT_BASE_URL",
+    keyName: "MOONSHOT_API_KEY",
+    needsReasoning: true
+  },
   ollama: {
     baseUrl: "http://127.0.0.1:11434/v1",
     baseUrlName: "OLLAMA_BASE_URL",
@@ -92,6 +108,16 @@ export const presets = {
     keyName: "VLLM_API_KEY",
     keyless: true,
     isLocal: true
+  },
+  xai: {
+    baseUrl: "https://api.x.ai/v1",
+    baseUrlName: "XAI_BASE_URL",
+    keyName: "XAI_API_KEY"
+  },
+  zai: {
+    baseUrl: "https://api.z.ai/api/paas/v4",
+    baseUrlName: "ZAI_BASE_URL",
+    keyName: "ZAI_API_KEY"
   }
 } as const satisfies Readonly<Record<string, Preset>>
 

@@ -10,11 +10,13 @@ import * as Layer from "effect/Layer"
 import type { Scope } from "effect/Scope"
 import * as AiSdkPackage from "./AiSdkPackage.ts"
 import * as Anthropic from "./Anthropic.ts"
-import { builtIn } from "./BuiltIn.ts"
+import { builtIn, packageOf } from "./BuiltIn.ts"
+import type { Catalogue } from "./Catalogue.ts"
 import { chooseModel } from "./DefaultModel.ts"
 import * as Google from "./Google.ts"
 import { textFrom } from "./internal/environment.ts"
 import { findKey } from "./internal/providerKey.ts"
+import type { ModelConfigs } from "./Models.ts"
 import * as OpenAi from "./OpenAi.ts"
 import * as OpenAiCompatible from "./OpenAiCompatible.ts"
 import { toProvider, type Vendor } from "./Vendor.ts"
@@ -27,12 +29,19 @@ type Api = NonNullable<ProviderConfig["type"]>
 const apiOf = (id: string, config: ProviderConfig): Api =>
   config.type ?? (id === "openai" || id === "anthropic" || id === "google" ? id : "openai-compatible")
 
+/** What the config says of a model comes before what a catalogue says of it. */
+const withConfig = (catalogue: ModelConfigs, configs: ModelConfigs = {}): ModelConfigs => ({
+  ...catalogue,
+  ...Object.fromEntries(Object.entries(configs).map(([name, config]) => [name, { ...catalogue[name], ...config }]))
+})
+
 /** Sets up a provider. A provider of your own gets no other provider's key, unless it has OpenAI's API. */
 const vendorOf = (
   id: string,
   config: ProviderConfig,
   firstEvent: number | undefined,
-  packages: string | undefined
+  packages: string | undefined,
+  catalogue: ModelConfigs
 ): VendorEffect =>
   Effect.gen(function*() {
     const api = apiOf(id, config)
@@ -42,10 +51,34 @@ const vendorOf = (
       : own
     const baseUrlName = builtIn[id]?.baseUrlName
     const baseUrl = config.base_url ?? (baseUrlName === undefined ? undefined : yield* textFrom(baseUrlName))
-    const common = { id, apiKey, keyName, firstEvent, headers: config.headers, models: config.models }
-    if (config.package !== undefined && packages !== undefined) {
-      const { options, package: name } = config
-      return AiSdkPackage.make({ ...common, package: name, options, baseUrl: config.base_url, directory: packages })
+    const resource = id === "azure" && baseUrl === undefined ? yield* textFrom("AZURE_RESOURCE_NAME") : undefined
+    const signs = yield* Effect.forEach(builtIn[id]?.signs ?? [], textFrom)
+    const common = {
+      id,
+      apiKey,
+      keyName,
+      firstEvent,
+      headers: config.headers,
+      models: withConfig(catalogue, config.models)
+    }
+    const name = packageOf(id, config)
+    if (name !== undefined && packages !== undefined) {
+      // A package that Skein names reads the variables itself.
+      const isNamed = config.package !== undefined || config.key_env !== undefined
+      const ready = isNamed || apiKey !== undefined || signs.some((sign) => sign !== undefined)
+      return AiSdkPackage.make({
+        ...common,
+        ...isNamed ? {} : { apiKey: undefined, keyName: ready ? undefined : keyName },
+        package: name,
+        options: config.options,
+        baseUrl: config.base_url,
+        directory: packages
+      })
+    }
+    if (id === "azure") {
+      // Its deployments have names of their own, and it has the API of OpenAI.
+      const url = baseUrl ?? (resource === undefined ? "" : `https://${resource}.openai.azure.com/openai/v1`)
+      return yield* OpenAi.make({ ...common, baseUrl: url, api: config.api })
     }
     switch (api) {
       case "openai":
@@ -69,6 +102,8 @@ export interface ProvidersOptions {
   readonly vendors: ReadonlyArray<Vendor>
   /** The directory whose `node_modules` holds the packages that the config names. Without it, no package is loaded. */
   readonly packages?: string
+  /** Limits, prices and abilities of models, newer than those of this package. The config overrides them. */
+  readonly catalogue?: Catalogue
   /** The default model if no key and no model is set. Its vendor must not need a key. */
   readonly fallback: ModelRef
 }
@@ -76,7 +111,7 @@ export interface ProvidersOptions {
 const vendors = (
   configs: Readonly<Record<string, ProviderConfig>>,
   firstEvent: number | undefined,
-  { packages, vendors: own }: ProvidersOptions
+  { catalogue = {}, packages, vendors: own }: ProvidersOptions
 ): Effect.Effect<
   ReadonlyArray<Vendor>,
   ConfigError,
@@ -85,7 +120,7 @@ const vendors = (
   const ids = new Set([...Object.keys(builtIn), ...Object.keys(configs)])
   for (const { id } of own) ids.delete(id)
   return Effect.map(
-    Effect.forEach(ids, (id) => vendorOf(id, configs[id] ?? {}, firstEvent, packages)),
+    Effect.forEach(ids, (id) => vendorOf(id, configs[id] ?? {}, firstEvent, packages, catalogue[id] ?? {})),
     (made) => [...made, ...own]
   )
 }

@@ -16,7 +16,7 @@ export const unusable =
     const known = builtIn[providerID]
     if (known === undefined && config === undefined) return `there is no provider ${JSON.stringify(providerID)}`
     const names = keyNamesOf(providerID, config)
-    if (names.length === 0 || names.some(has)) return undefined
+    if (names.length === 0 || [...names, ...known?.signs ?? []].some(has)) return undefined
     if (known?.keyless !== true) return `${providerID} needs a key: set ${names[0]}`
     return config !== undefined || has(known.baseUrlName)
       ? undefined

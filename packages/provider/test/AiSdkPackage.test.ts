@@ -9,6 +9,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { checkInstalled } from "../src/AiSdkPackage.ts"
 import * as Providers from "../src/Providers.ts"
 import { ask, callsOf, finishOf, serve, sse, textOf } from "./support/Server.ts"
 
@@ -108,7 +109,7 @@ it.scoped("loads a module by its absolute path, and says no secret in an error",
 
 it.scoped.each<readonly [string, Readonly<Record<string, string>>, string]>([
   ["that is not installed", {}, "npm install --prefix"],
-  ["whose models are of another version", { "index.js": sound("v4") }, "install its release for AI SDK 6"],
+  ["whose models are of another version", { "index.js": sound("v4") }, "Choose its release for AI SDK 6"],
   ["that makes no models", { "index.js": "export const createAcme = () => ({})" }, "makes no language models"],
   ["that creates nothing", { "index.js": "export const acme = 1" }, "whose name begins with create"],
   ["that throws", { "index.js": "throw new Error('out of order')" }, "out of order"],
@@ -126,6 +127,57 @@ it.scoped.each<readonly [string, Readonly<Record<string, string>>, string]>([
     const error = yield* Effect.flip(resolve({ package: "acme" }, packages))
     expect(error).toMatchObject({ _tag: "ModelUnavailable", reason: "bad_config", model: "acme/m" })
     expect(error.message).toContain(said)
+  }))
+
+it.scoped("names the release that fits, and says of an installed one that it does not", () =>
+  Effect.gen(function*() {
+    const error = yield* Effect.flip(resolve({ package: "@ai-sdk/xai" }, "/nowhere"))
+    expect(error.message).toMatch(/npm install --prefix \/nowhere @ai-sdk\/xai@3$/)
+    const at = (version: string) => {
+      const name = "@ai-sdk/amazon-bedrock"
+      return Effect.flatMap(
+        directory({ [`node_modules/${name}/package.json`]: JSON.stringify({ name, version }) }),
+        (packages) => checkInstalled(name, packages)
+      )
+    }
+    expect(yield* at("4.0.1")).toBeUndefined()
+    expect(yield* at("5.1.0")).toMatchObject({
+      isMissing: false,
+      detail: expect.stringContaining("5.1.0"),
+      fix: expect.stringContaining("@ai-sdk/amazon-bedrock@4")
+    })
+    expect(yield* checkInstalled("acme", "/nowhere")).toMatchObject({ isMissing: true })
+  }))
+
+it.scoped("serves Bedrock and Vertex by their packages, which read the environment, and Claude on Vertex by its entry", () =>
+  Effect.gen(function*() {
+    const vertex = "node_modules/@ai-sdk/google-vertex"
+    const packages = yield* directory({
+      "node_modules/@ai-sdk/amazon-bedrock/package.json": manifest({}),
+      "node_modules/@ai-sdk/amazon-bedrock/index.js": sound(),
+      [`${vertex}/package.json`]: manifest({ exports: { ".": "./index.js", "./anthropic": "./claude.js" } }),
+      [`${vertex}/index.js`]: sound(),
+      [`${vertex}/claude.js`]: sound().replace("{ modelId, settings }", "{ modelId, settings, isClaude: true }")
+    })
+    const resolved = (providerID: string, modelID: string, env: Readonly<Record<string, string>>) =>
+      Effect.flatMap(Provider, (provider) => provider.resolve({ providerID, modelID })).pipe(
+        Effect.provide(Providers.layer({ vendors: [], fallback: { providerID: "a", modelID: "b" }, packages })),
+        Effect.provide(Config.layer({})),
+        Effect.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(env)))))
+      )
+    expect((yield* Effect.flip(resolved("bedrock", "m", {}))).message).toContain("AWS_BEARER_TOKEN_BEDROCK")
+    for (const env of [{ AWS_BEARER_TOKEN_BEDROCK: "k-123456" }, { AWS_ACCESS_KEY_ID: "AKIA" }]) {
+      const said = textOf(yield* ask(yield* resolved("bedrock", "us.anthropic.claude-sonnet-5-5", env)))
+      expect(JSON.parse(said)).toEqual({ modelId: "us.anthropic.claude-sonnet-5-5", settings: { name: "bedrock" } })
+    }
+    const project = { GOOGLE_VERTEX_PROJECT: "p" }
+    const saidBy = (modelID: string) =>
+      Effect.map(
+        Effect.flatMap(resolved("vertex", modelID, project), ask),
+        (asked) => JSON.parse(textOf(asked)) as object
+      )
+    expect(yield* saidBy("gemini-4-argon")).not.toHaveProperty("isClaude")
+    expect(yield* saidBy("claude-opus-5")).toMatchObject({ isClaude: true })
   }))
 
 it.scoped("needs the key that the config names", () =>

@@ -2,19 +2,45 @@
 import type { ProviderCheck } from "@skein/config/ConfigFiles"
 import { DataDirs } from "@skein/config/DataDirs"
 import { surveyRef, vendor } from "@skein/offline/Offline"
+import type { Catalogue } from "@skein/provider/Catalogue"
 import * as DefaultModel from "@skein/provider/DefaultModel"
 import * as Providers from "@skein/provider/Providers"
 import { unusable } from "@skein/provider/Unusable"
 import { environment } from "@skein/tools/Environment"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
 
 /** The model that answers if no key is set. It is not an AI. */
 export const fallback = surveyRef
 
+/** Where `skein models update` keeps the catalogue. */
+export const catalogueFile = ({ data }: Context.Tag.Service<DataDirs>): string => join(data, "models.json")
+
+/** The stored catalogue. Mostly there is none, and then nothing of it is loaded. */
+const catalogue = (dirs: Context.Tag.Service<DataDirs>): Effect.Effect<Catalogue> => {
+  const file = catalogueFile(dirs)
+  if (!existsSync(file)) return Effect.succeed({})
+  return Effect.tryPromise(() => import("@skein/provider/Catalogue")).pipe(
+    Effect.flatMap(({ read }) => Effect.try(() => read(readFileSync(file, "utf8")))),
+    Effect.catchAll((error) =>
+      Effect.as(Effect.logWarning(`The catalogue of models ${file} cannot be read and does not count`, error), {})
+    )
+  )
+}
+
 /** All providers: those that talk to a server, and the one that needs none. */
 export const providers = Layer.unwrapEffect(
-  Effect.map(DataDirs, ({ config }) => Providers.layer({ vendors: [vendor], fallback, packages: config }))
+  Effect.flatMap(
+    DataDirs,
+    (dirs) =>
+      Effect.map(
+        catalogue(dirs),
+        (known) => Providers.layer({ vendors: [vendor], fallback, packages: dirs.config, catalogue: known })
+      )
+  )
 )
 
 /** The model of agents that name none, and the reason for the choice. */

@@ -116,7 +116,9 @@ const badUrl = (providerID: string, modelID: string, baseUrl: string): ModelUnav
     model: formatRef({ providerID, modelID }),
     reason: "bad_config",
     message: baseUrl === ""
-      ? `The provider ${providerID} has no base_url: give it one in your config, such as http://127.0.0.1:8000/v1. One that the project's config gives it counts once you trust that: skein trust.`
+      ? `The provider ${providerID} has no base_url: give it one in your config, such as http://127.0.0.1:8000/v1${
+        providerID === "azure" ? ", or set AZURE_RESOURCE_NAME" : ""
+      }. One that the project's config gives it counts once you trust that: skein trust.`
       : `The base URL of the provider ${providerID} is ${
         JSON.stringify(baseUrl)
       }, which is not one: it must be like https://host/v1.`

@@ -3,7 +3,8 @@ import { DataDirs } from "@skein/config/DataDirs"
 import { Config, defaults } from "@skein/core/Config"
 import type { ProviderConfig } from "@skein/domain/ConfigInfo"
 import { formatRef } from "@skein/domain/Model"
-import { builtIn, keyNamesOf } from "@skein/provider/BuiltIn"
+import { checkInstalled } from "@skein/provider/AiSdkPackage"
+import { builtIn, keyNamesOf, packageOf } from "@skein/provider/BuiltIn"
 import { keyNames } from "@skein/provider/DefaultModel"
 import { isPostgres, place } from "@skein/storage/PostgresUrl"
 import { environment } from "@skein/tools/Environment"
@@ -88,6 +89,31 @@ const keyCheck = (
   return builtIn[id]?.keyless === true ? { ...base, detail: `${id}: ${unset} is not set, and not needed` } : unset
 }
 
+/** The packages of the AI SDK that the config needs, or a key in the environment. */
+const packageCheck = (id: string, name: string) =>
+  Effect.gen(function*() {
+    const { config } = yield* DataDirs
+    const base = { name: "package", essential: false } as const
+    const fault = yield* checkInstalled(name, config)
+    return fault === undefined
+      ? { ...base, state: "ok", detail: `${id}: ${name} is installed` } satisfies Check
+      : {
+        ...base,
+        state: fault.isMissing ? "missing" : "broken",
+        detail: `${id}: ${fault.detail}`,
+        fix: fault.fix
+      } satisfies Check
+  })
+
+/** What people find out late: that this server cuts long prompts without a word. */
+const ollamaCheck: Check = {
+  name: "ollama",
+  state: "warn",
+  essential: false,
+  detail: "by default, Ollama drops what a prompt has beyond 4096 tokens, and does not report it",
+  fix: "Start it with OLLAMA_CONTEXT_LENGTH=32768 or more: `ollama ps` shows the context of a loaded model"
+}
+
 /** The default model, and why it cannot be used; undefined if nothing is set up. */
 const usualModel = (settings: Settled["settings"], origins: Settled["origins"]) =>
   Effect.gen(function*() {
@@ -133,6 +159,17 @@ export const checkKeys = (directory: string | undefined) =>
     const others: ReadonlyArray<Check> = unset.length === 0
       ? []
       : [{ name: "key", state: "ok", essential: false, detail: `not set: ${unset.join(", ")}` }]
+    const isSet = (name: string) => (variables[name] ?? "").trim() !== ""
+    const packages = yield* Effect.forEach(
+      [...ids].flatMap((id) => {
+        const name = packageOf(id, configs[id])
+        const isMeant = configs[id] !== undefined ||
+          [...keyNamesOf(id, undefined), ...builtIn[id]?.signs ?? []].some(isSet)
+        return name === undefined || !isMeant ? [] : [[id, name] as const]
+      }),
+      ([id, name]) => packageCheck(id, name)
+    )
+    const ollama = configs["ollama"] !== undefined || isSet("OLLAMA_BASE_URL") ? [ollamaCheck] : []
     const isAny = checks.some(({ detail }) => detail.endsWith("is set"))
-    return [modelCheck(isAny, yield* usualModel(settings, origins)), ...checks, ...others]
+    return [modelCheck(isAny, yield* usualModel(settings, origins)), ...checks, ...others, ...packages, ...ollama]
   })

@@ -2,6 +2,7 @@
 import { Config } from "@skein/core/Config"
 import { Provider } from "@skein/core/Provider"
 import { formatRef, type ModelInfo } from "@skein/domain/Model"
+import { localModels } from "@skein/provider/LocalModels"
 import { formatCount } from "@skein/view/Numbers"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -14,7 +15,7 @@ import { printList } from "./print.ts"
 
 const priceOf = ({ price }: ModelInfo): string => price === undefined ? "unknown" : `$${price.input} / $${price.output}`
 
-/** Lists the known models, and whether there is a key for each. */
+/** Lists the known models, and whether there is a key for each; also those of servers that run on this machine. */
 export const listModels = ({ flags }: {
   readonly flags: { readonly format: "default" | "json"; readonly full: boolean; readonly dir: string | undefined }
 }): Effect.Effect<number, CommandError, Stdio> =>
@@ -24,7 +25,13 @@ export const listModels = ({ flags }: {
       Provider,
       Layer.provide(providers, Layer.succeed(Config, { settings, origins }))
     )
-    const models = yield* provider.list
+    const listed = yield* provider.list
+    const running = yield* localModels(settings.provider ?? {})
+    const names = new Set(listed.map(formatRef))
+    const models = [
+      ...listed,
+      ...running.filter((model) => !names.has(formatRef(model))).map((model) => ({ ...model, available: true }))
+    ]
     const usual = formatRef(yield* provider.defaultModel)
     return yield* printList({
       format: flags.format,
