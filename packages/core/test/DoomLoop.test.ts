@@ -49,6 +49,29 @@ describe("loop detection", () => {
       expect((yield* run(words.map(say))).calls).toEqual(words.map((each) => `said ${each}`))
     }))
 
+  it.effect("counts equal calls of one answer once: no result was read between them", () =>
+    Effect.gen(function*() {
+      const votes = Scripted.call("echo", { words: "a" }, { words: "a" }, { words: "a" })
+      const { calls, end } = yield* run([votes, votes])
+      expect({ calls, end }).toEqual({ calls: Array.from({ length: 6 }, () => "said a"), end: "completed" })
+      const third = yield* run([votes, votes, votes])
+      expect(third.calls.slice(6)).toEqual([looped, looped, looped])
+      expect(third.end).toBe("denied")
+    }))
+
+  it.effect("lets a caller ask several subagents the same in one answer", () => {
+    const vote = { description: "vote", prompt: "Which?", subagent_type: "worker" }
+    const script = Scripted.make({ build: [Scripted.call("task", vote, vote, vote, vote), "counted"], worker: ["this"] })
+    return Effect.gen(function*() {
+      const { id } = yield* root()
+      const { end, text } = yield* Session.prompt(id, "Go")
+      expect({ end, text }).toEqual({ end: "completed", text: "counted" })
+      expect((yield* callsMade(id)).map(resultOf)).toEqual(
+        Array.from({ length: 4 }, () => expect.stringContaining("this"))
+      )
+    }).pipe(provide(script))
+  })
+
   it.effect("ignores calls that poll tasks in between", () =>
     Effect.gen(function*() {
       const poll = [Scripted.call("task_status", {}), Scripted.call("task_wait", {})]

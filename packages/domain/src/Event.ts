@@ -49,6 +49,8 @@ export const PermissionRequest = Schema.Struct({
   patterns: Schema.Array(Schema.String),
   /** The patterns that the answer `always` would store. */
   always: Schema.Array(Schema.String),
+  /** Set if only a person may allow it: the mode `auto` denies it. */
+  needsPerson: Schema.optional(Schema.Literal(true)),
   metadata: Metadata
 })
 /** The type of a permission question. */

@@ -72,3 +72,15 @@ it("a person who said no is told that this ended the turn", () => {
     "skein: You said no to 2 calls, so the turn ended. Continue with: skein run -s ses_1 --db 'my db' \"…\""
   ])
 })
+
+it("a run that cannot ask is advised to pass --auto only if that allows what was denied", () => {
+  const denied = (needsPerson: boolean) => {
+    const { denials, tell } = world()
+    tell("permission.asked", { ...permission("per_0"), ...(needsPerson ? { needsPerson } : {}) })
+    tell("permission.replied", { id: "per_0", reply: "reject" })
+    const asked = { auto: false, canAsk: false, onTerminal: false, readerIsGone: false, way: "" }
+    return closingLines({ outcome: "completed" } as RunResult, denials, asked)[0]
+  }
+  expect(denied(false)).toContain("Run it on a terminal to be asked, pass --auto, or allow it")
+  expect(denied(true)).toMatch(/\. Run it on a terminal to be asked: --auto does not allow that\.$/)
+})

@@ -26,18 +26,20 @@ interface Asked {
 }
 
 /** How to permit what was denied. A person who rejected it needs no hint. */
-const advice = ({ auto, canAsk, onTerminal }: Asked): string => {
+const advice = ({ auto, canAsk, onTerminal }: Asked, autoHelps: boolean): string => {
   if (auto) {
     return onTerminal
       ? " --auto does not allow that. Run it without --auto to be asked."
       : " --auto does not allow that. Run it on a terminal without --auto to be asked."
   }
   if (canAsk) return ""
-  const allow = "pass --auto, or allow it under \"permission\" in the config."
+  const allow = autoHelps
+    ? "pass --auto, or allow it under \"permission\" in the config."
+    : "--auto does not allow that."
   // The terminal cannot draw, or the format is for programs: a terminal alone would not help.
   return onTerminal
     ? ` Nobody can be asked here (--format, or TERM=dumb): ${allow}`
-    : ` Run it on a terminal to be asked, ${allow}`
+    : ` Run it on a terminal to be asked${autoHelps ? "," : ":"} ${allow}`
 }
 
 /** The tasks that --no-wait interrupted, and how to continue them. */
@@ -92,7 +94,7 @@ export const closingLines = (
   }
   const denied = denials.count === 0
     ? []
-    : [errorLine(`${escapeLine(denials.summary)}.${advice(asked)}`)]
+    : [errorLine(`${escapeLine(denials.summary)}.${advice(asked, denials.autoHelps)}`)]
   const failed = result.error === undefined ? [] : [errorLine(`${result.error.message}${resume(result, way)}`)]
   return [...cutLines(result), ...denied, ...failed, ...interruptedLines(result, way), ...continuingLines(result, way)]
 }

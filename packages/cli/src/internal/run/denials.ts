@@ -27,6 +27,11 @@ export class Denials {
     return this.#denied.length
   }
 
+  /** Whether the mode `auto` would have allowed one of them. */
+  get autoHelps(): boolean {
+    return this.#denied.some(({ needsPerson }) => needsPerson !== true)
+  }
+
   /** One line about them: the number, and the first few. */
   get summary(): string {
     const named = this.#denied.slice(0, 3).map(({ path, patterns, permission }) =>

@@ -3,6 +3,7 @@ import type { TaskRun } from "@skein/domain/Outcome"
 import type { Part, ToolPart } from "@skein/domain/Part"
 import * as Hash from "effect/Hash"
 import { flattened } from "../../Nesting.ts"
+import { askedOf } from "../conversation/askedOf.ts"
 import type { LiveMessage } from "../live/History.ts"
 import type { Live } from "../live/Live.ts"
 
@@ -55,17 +56,23 @@ const isByUser = ({ info, parts }: LoopMessage): boolean =>
       : part.type === "file" || part.type === "agent" || part.type === "subtask"
   )
 
-/** The latest calls since the user's last message up to a given one, latest last. */
+/**
+ * The latest calls since the user's last message up to a given one, latest last. Equal calls of one step count once: the
+ * agent has read no result between them.
+ */
 const callsUpTo = (messages: ReadonlyArray<LoopMessage>, part: ToolPart, input: unknown): ReadonlyArray<string> => {
   const found = [identity(part.tool, input)]
-  let seen = false
+  let ofStep: Set<string> | undefined
   for (const message of messages.toReversed()) {
-    if (seen && isByUser(message)) return found
+    if (ofStep !== undefined && isByUser(message)) return found
+    if (ofStep !== undefined) ofStep = new Set()
     for (const each of message.parts.toReversed()) {
-      if (each.id === part.id) seen = true
-      else if (seen && each.type === "tool" && !exempt.has(each.tool)) {
-        // The input of a call that could not be parsed is the text that the model wrote.
-        found.unshift(identity(each.tool, each.state.input))
+      if (each.id === part.id) ofStep = new Set(found)
+      else if (ofStep !== undefined && each.type === "tool" && !exempt.has(each.tool)) {
+        const call = identity(each.tool, each.state.status === "pending" ? askedOf(each) : each.state.input)
+        if (ofStep.has(call)) continue
+        ofStep.add(call)
+        found.unshift(call)
         if (found.length === limit * longestCycle) return found
       }
     }
