@@ -108,10 +108,12 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
   /**
    * Resumes what a dead process left of the whole tree of a session: interrupted turns, unsettled tasks, unread
    * prompts. What was stopped stays stopped. Ends when everything is running; `untilIdle` waits for it. Fails with
-   * `ModelUnavailable` if a model is missing here with which an open turn began: nothing has changed then.
+   * `ModelUnavailable` if a model is missing here with which an open turn began: nothing has changed then. A turn for whose
+   * next answer the process has died three times in a row is left alone, unless `anew` says to ask again.
    */
   readonly resume: (
-    id: SessionID
+    id: SessionID,
+    options?: { readonly anew?: boolean }
   ) => Effect.Effect<void, ModelUnavailable | ProjectUnavailable | SessionNotFound | StorageError>
   /**
    * Has a model describe the result of a session and everything below it, from a digest of the work. The summary is

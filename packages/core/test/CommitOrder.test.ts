@@ -116,9 +116,11 @@ describe("the log of a turn", () => {
     const layer = SkeinTest.layer(script, { storage: storage.layer, tools: [act] })
     expect(simulate(Effect.provide(program, layer), { seed: 1 })).toEqual([
       ["text"],
-      ["step-start", "pending", "step-finish", "running"],
+      ["step-start"],
+      ["pending", "step-finish", "running"],
       ["completed"],
-      ["step-start", "text", "step-finish"]
+      ["step-start"],
+      ["text", "step-finish"]
     ])
   })
 

@@ -61,7 +61,10 @@ describe("loop detection", () => {
 
   it.effect("lets a caller ask several subagents the same in one answer", () => {
     const vote = { description: "vote", prompt: "Which?", subagent_type: "worker" }
-    const script = Scripted.make({ build: [Scripted.call("task", vote, vote, vote, vote), "counted"], worker: ["this"] })
+    const script = Scripted.make({
+      build: [Scripted.call("task", vote, vote, vote, vote), "counted"],
+      worker: ["this"]
+    })
     return Effect.gen(function*() {
       const { id } = yield* root()
       const { end, text } = yield* Session.prompt(id, "Go")

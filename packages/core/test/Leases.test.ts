@@ -34,7 +34,7 @@ describe("a tree that two processes want", () => {
         expect(yield* Effect.flip(session.rename(id, "No"))).toMatchObject({ reason: "held" })
         expect(yield* Effect.flip(session.remove(id))).toMatchObject({ reason: "held" })
         // Reading needs no lease.
-        expect(yield* session.messages(id)).toHaveLength(1)
+        expect(yield* session.messages(id)).toHaveLength(2)
         expect((yield* Fiber.join(working)).text).toBe("done")
       })
     )

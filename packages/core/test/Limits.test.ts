@@ -55,12 +55,6 @@ describe("an agent that repeats itself", () => {
       expect(calls[2]).toContain("doom_loop")
     }))
 
-  it.effect("is stopped when the same calls are in one step", () =>
-    Effect.gen(function*() {
-      const { calls } = yield* circle([{ calls: [1, 2, 3].flatMap(() => same.calls ?? []) }])
-      expect(calls.filter((each) => each.includes("doom_loop"))).toHaveLength(1)
-    }))
-
   it.effect("is stopped when it alternates between two calls", () =>
     Effect.gen(function*() {
       const a = Scripted.call("echo", { words: "a" })

@@ -70,7 +70,11 @@ describe("a session whose process died", () => {
           const [child] = yield* childrenOf(id)
           const [, broken] = yield* messagesOf(child!.id)
           expect(broken).toMatchObject({
-            info: { error: { tag: "interrupted" }, time: { completed: expect.any(Number) } },
+            info: {
+              error: { tag: "died" },
+              usage: { steps: 1, estimated: true },
+              time: { completed: expect.any(Number) }
+            },
             parts: [{ type: "step-start" }, { type: "text", text: "half a s" }]
           })
         }).pipe(

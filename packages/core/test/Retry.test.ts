@@ -189,7 +189,7 @@ describe("the text of a failed try", () => {
       })
       expect(textsOf(messages).slice(1)).toMatchObject([{ type: "text", text: "half a sentence", partial: true }])
       expect(messages[1]?.info).toMatchObject({
-        error: { tag: "network", message: "cut. It did not report its usage, so that is not counted." },
+        error: { tag: "network", message: "cut" },
         time: { completed: expect.any(Number) }
       })
     }))

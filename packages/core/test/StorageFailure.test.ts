@@ -107,7 +107,7 @@ describe("a storage that fails", () => {
       simulate(Effect.provide(program, SkeinTest.layer(script, { storage: storage.layer })), { seed: n })
       return script.requests.length
     }
-    expect([1, 2, 3].map(requests)).toEqual([0, 0, 1])
+    expect([1, 2, 3, 4].map(requests)).toEqual([0, 0, 0, 1])
   })
 
   it("below a task never hangs the tree, and no effect happens without a stored intent", () => {

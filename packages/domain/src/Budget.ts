@@ -46,8 +46,7 @@ export const bounds: ReadonlyArray<Bound> = ["tokens", "usd", "steps", "time", "
 
 /** The usage of a session and everything below it since the budget was set. */
 export const Spent = Schema.Struct({
-  /** `unknown` after a request whose model does not report its usage. */
-  tokens: Schema.Union(Schema.Literal("unknown"), Schema.NonNegativeInt),
+  tokens: Schema.NonNegativeInt,
   usd: Cost,
   steps: Schema.NonNegativeInt,
   /** In milliseconds. */

@@ -60,8 +60,12 @@ export const BudgetExhausted = Schema.Struct({
 })
 /** A person rejected a request of the task. */
 export const Denied = Schema.Struct({ ...base, status: Schema.Literal("denied"), permission: Schema.String })
-/** The process that ran the task died, and the work could not be continued. */
-export const Lost = Schema.Struct({ ...base, status: Schema.Literal("lost") })
+/** The process that ran the task died, and the work could not be continued; `reason` says why if there is more to say. */
+export const Lost = Schema.Struct({
+  ...base,
+  status: Schema.Literal("lost"),
+  reason: Schema.optional(Schema.String)
+})
 
 /** The end of one run of a task. */
 export const Outcome = Schema.Union(Completed, Empty, Failed, Stopped, TimedOut, BudgetExhausted, Denied, Lost)
@@ -88,7 +92,7 @@ export const reason = (outcome: Outcome): string => {
     case "denied":
       return `The user rejected a request of the task for permission ${outcome.permission}.`
     case "lost":
-      return "The process that ran the task ended, and its work could not be continued."
+      return outcome.reason ?? "The process that ran the task ended, and its work could not be continued."
   }
 }
 

@@ -3,7 +3,7 @@ import * as Schema from "effect/Schema"
 import { MessageID, PartID, SessionID } from "./Id.ts"
 import { ErrorInfo, FinishReason } from "./Message.ts"
 import { ModelRef } from "./Model.ts"
-import { Usage } from "./Usage.ts"
+import { Reserved, Usage } from "./Usage.ts"
 
 const base = { id: PartID, sessionID: SessionID, messageID: MessageID }
 const Metadata = Schema.Record({ key: Schema.String, value: Schema.Unknown })
@@ -157,8 +157,12 @@ export const SubtaskPart = Schema.Struct({
 /** The type of a subtask part. */
 export interface SubtaskPart extends Schema.Schema.Type<typeof SubtaskPart> {}
 
-/** A model request began. */
-export const StepStartPart = Schema.Struct({ ...base, type: Schema.Literal("step-start") })
+/** A model request began. It is out while its message is not completed and this has a reservation. */
+export const StepStartPart = Schema.Struct({
+  ...base,
+  type: Schema.Literal("step-start"),
+  reserved: Schema.optional(Reserved)
+})
 /** The type of a step-start part. */
 export interface StepStartPart extends Schema.Schema.Type<typeof StepStartPart> {}
 

@@ -1,11 +1,11 @@
 /** Defines the stored data of a session. */
 import * as Schema from "effect/Schema"
 import { Account } from "./Budget.ts"
-import { MessageID, SessionID } from "./Id.ts"
+import { MessageID, PartID, SessionID } from "./Id.ts"
 import { Mode } from "./Mode.ts"
 import { ModelRef } from "./Model.ts"
 import { Ruleset } from "./Rule.ts"
-import { Usage } from "./Usage.ts"
+import { Reserved, Usage } from "./Usage.ts"
 
 /** The version of the format of stored sessions, messages and parts. */
 export const version = 1
@@ -106,6 +106,8 @@ export const SessionInfo = Schema.Struct({
   usage: Schema.Struct({ own: Usage, subtree: Usage }),
   /** The budget of it and everything below it, and its usage. */
   budget: Schema.optional(Account),
+  /** The requests of hidden agents that are out: each is charged when its answer is stored. */
+  asking: Schema.optional(Schema.Array(Schema.Struct({ id: PartID, reserved: Reserved }))),
   /** The open turn, or the last one; a stop is stored here before anything stops. */
   turn: Schema.optional(SessionTurn),
   /** How often it was stopped itself, with everything below it. */

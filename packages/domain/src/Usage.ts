@@ -37,12 +37,14 @@ export const TotalCost = Schema.Union(
 export const Usage = Schema.Struct({
   tokens: Tokens,
   cost: TotalCost,
-  /** Finished model requests. */
+  /** Model requests that were sent and not refused. */
   steps: Count,
   /** Tool calls that ran or were refused. */
   toolCalls: Count,
   /** Tool calls that a permission denied. */
-  blockedToolCalls: Count
+  blockedToolCalls: Count,
+  /** Set if some of it is an estimate: an answer was cut off, or its model did not report its usage. */
+  estimated: Schema.optional(Schema.Literal(true))
 })
 /** The type of usage. */
 export interface Usage extends Schema.Schema.Type<typeof Usage> {}
@@ -96,7 +98,8 @@ export const add = (a: Usage, b: Usage): Usage => ({
   cost: addCost(a.cost, b.cost),
   steps: a.steps + b.steps,
   toolCalls: a.toolCalls + b.toolCalls,
-  blockedToolCalls: a.blockedToolCalls + b.blockedToolCalls
+  blockedToolCalls: a.blockedToolCalls + b.blockedToolCalls,
+  ...(a.estimated === true || b.estimated === true ? { estimated: true as const } : {})
 })
 
 /** Prices in USD for one million tokens, each an exact decimal. */
@@ -110,6 +113,17 @@ export const Price = Schema.Struct({
 })
 /** The type of a price. */
 export interface Price extends Schema.Schema.Type<typeof Price> {}
+
+/** What a request may use, stored before it is sent: a crash before its answer is stored uses all of it. */
+export const Reserved = Schema.Struct({
+  /** The estimated tokens of its input. */
+  input: Count,
+  /** The cap on its output, in tokens; 0 if no budget caps it. */
+  output: Count,
+  price: Schema.optional(Price)
+})
+/** The type of such a reservation. */
+export interface Reserved extends Schema.Schema.Type<typeof Reserved> {}
 
 const million = BigDecimal.make(1n, -6)
 
@@ -167,5 +181,6 @@ export const since = (before: Usage, after: Usage): Usage => ({
   ),
   steps: after.steps - before.steps,
   toolCalls: after.toolCalls - before.toolCalls,
-  blockedToolCalls: after.blockedToolCalls - before.blockedToolCalls
+  blockedToolCalls: after.blockedToolCalls - before.blockedToolCalls,
+  ...(after.estimated === true ? { estimated: true as const } : {})
 })

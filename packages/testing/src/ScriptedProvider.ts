@@ -47,6 +47,10 @@ export interface ScriptedStep {
   readonly pieces?: number
   /** The step ignores the request's cap, as a provider does that ignores `max_tokens`. */
   readonly ignoresCap?: boolean
+  /** The step does not report its usage. */
+  readonly silent?: boolean
+  /** The step fails before the server is reached. */
+  readonly unreached?: boolean
 }
 
 /** A script for one agent: its steps in order (the last one is repeated), or a function of the request. */
@@ -82,9 +86,20 @@ const mayPass: ReadonlySet<ModelError["reason"]> = new Set([
   "empty_response"
 ])
 
+/** The statuses with which servers refuse requests. */
+const statuses: Partial<Record<ModelError["reason"], number>> = {
+  rate_limit: 429,
+  overloaded: 529,
+  server: 500,
+  auth: 401,
+  invalid_request: 400,
+  reasoning_refused: 400,
+  context_overflow: 400
+}
+
 /**
  * Fails the request after the content in `more`: `fault("rate_limit", { retryAfter: 2_000 })`, `fault("network", {}, {
- * text: "so far" })`.
+ * text: "so far" })`. Without content, a status refuses it if servers do that for this reason.
  */
 export const fault = (
   reason: ModelError["reason"],
@@ -92,7 +107,13 @@ export const fault = (
   more: Omit<ScriptedStep, "fails"> = {}
 ): ScriptedStep => ({
   ...more,
-  fails: new ModelError({ reason, retryable: mayPass.has(reason), message: `scripted ${reason}`, ...details })
+  fails: new ModelError({
+    reason,
+    retryable: mayPass.has(reason),
+    message: `scripted ${reason}`,
+    ...(more.text === undefined && statuses[reason] !== undefined ? { status: statuses[reason] } : {}),
+    ...details
+  })
 })
 
 /** The last text in the request, for scripts that are functions. */
@@ -140,7 +161,7 @@ const capped = (step: ScriptedStep, { maxOutputTokens: cap }: ModelRequest): Scr
 const say = Effect.fnUntraced(function*(step: ScriptedStep, emit: (event: ModelEvent) => void) {
   const { between, connect, first } = { between: 0, connect: 0, first: 0, ...step.delay }
   if (connect > 0) yield* Effect.sleep(connect)
-  emit({ type: "connected" })
+  if (step.unreached !== true) emit({ type: "connected" })
   if (first > 0) yield* Effect.sleep(first)
   if (step.reasoning !== undefined) {
     emit({ type: "reasoning-start", id: "r" })
@@ -167,13 +188,13 @@ const say = Effect.fnUntraced(function*(step: ScriptedStep, emit: (event: ModelE
   }
   if (step.hangs === true) return yield* Effect.never
   if (step.fails !== undefined) {
-    if (step.tokens !== undefined) emit({ type: "usage", tokens: { ...usual, ...step.tokens } })
+    if (step.tokens !== undefined && step.silent !== true) emit({ type: "usage", tokens: { ...usual, ...step.tokens } })
     return yield* step.fails
   }
   emit({
     type: "finish",
     finish: step.finish ?? ((step.calls ?? []).length > 0 ? "tool-calls" : "stop"),
-    tokens: { ...usual, ...step.tokens },
+    tokens: step.silent === true ? undefined : { ...usual, ...step.tokens },
     ...step.cost === undefined ? {} : { cost: step.cost }
   })
 })

@@ -67,14 +67,14 @@ export const summaryLines = (
   }
 ): ReadonlyArray<string> => {
   const { counted, failed } = taskLines(tree, reported)
-  const { cost, steps, tokens } = result.usage
+  const { cost, estimated, steps, tokens } = result.usage
   return [
     ...failed,
     [
       result.outcome.replaceAll("_", " "),
       formatDuration(now - tree.root.began),
       `${steps} ${steps === 1 ? "step" : "steps"}`,
-      `${formatCount(tokens.input + tokens.output)} tokens`,
+      `${formatCount(tokens.input + tokens.output)} tokens${estimated === true ? " (estimated)" : ""}`,
       cost === "unknown" ? "cost unknown" : formatCost(cost),
       ...counted
     ].join(" · "),

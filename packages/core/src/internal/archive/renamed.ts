@@ -37,17 +37,20 @@ export const anew = (ids: Context.Tag.Service<typeof Ids>, now: number): Names =
 }
 
 /** A session's data. */
-export const renameSession = (names: Names, { turn, ...info }: SessionInfo): SessionInfo => ({
-  ...info,
-  id: names.session(info.id),
-  rootID: names.session(info.rootID),
-  ...(info.parentID === undefined ? {} : { parentID: names.session(info.parentID) }),
-  ...(info.summary === undefined ? {} : { summary: { ...info.summary, until: names.message(info.summary.until) } }),
+export const renameSession = (names: Names, session: SessionInfo): SessionInfo => {
   // Work that was in progress at the origin does not continue here.
-  ...(turn?.ended === undefined
-    ? {}
-    : { turn: { ...turn, ...(turn.first === undefined ? {} : { first: names.message(turn.first) }) } })
-})
+  const { asking: _, turn, ...info } = session
+  return {
+    ...info,
+    id: names.session(info.id),
+    rootID: names.session(info.rootID),
+    ...(info.parentID === undefined ? {} : { parentID: names.session(info.parentID) }),
+    ...(info.summary === undefined ? {} : { summary: { ...info.summary, until: names.message(info.summary.until) } }),
+    ...(turn?.ended === undefined
+      ? {}
+      : { turn: { ...turn, ...(turn.first === undefined ? {} : { first: names.message(turn.first) }) } })
+  }
+}
 
 const renameInfo = (names: Names, info: Message): Message => {
   const common = { id: names.message(info.id), sessionID: names.session(info.sessionID) }

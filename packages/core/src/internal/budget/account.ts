@@ -41,15 +41,6 @@ export const accountNow = (node: BudgetNode): Account | undefined => {
 export const spentOf = (node: BudgetNode, account: Account, bound: Bound): Amount | undefined =>
   toAmount(clocked(node, account)[bound])
 
-/** The usage of a request. If the model does not report it, the sum is unknown. */
-const tokensOf = ({ cost, steps, tokens }: Usage): number | "unknown" => {
-  const sum = tokens.input + tokens.output
-  return sum === 0 && steps > 0 && cost === "unknown" ? "unknown" : sum
-}
-
-const addTokens = (a: Spent["tokens"], b: Spent["tokens"]): Spent["tokens"] =>
-  a === "unknown" || b === "unknown" ? "unknown" : a + b
-
 /** The budget of a session after a request of it or below it; nothing if it has none. */
 export const spend = (node: BudgetNode, used: Usage): { readonly budget?: Account } => {
   const budget = node.session.account
@@ -61,7 +52,7 @@ export const spend = (node: BudgetNode, used: Usage): { readonly budget?: Accoun
       ...budget,
       spent: {
         ...spent,
-        tokens: addTokens(spent.tokens, tokensOf(used)),
+        tokens: spent.tokens + used.tokens.input + used.tokens.output,
         usd: exactCost(addCost(spent.usd, used.cost)),
         steps: spent.steps + used.steps
       }

@@ -70,7 +70,7 @@ const exhaustedBy = (
     amount,
     text: said(),
     message: (spent === undefined
-      ? `The budget of ${amount} cannot be kept, for a model did not say what it used. Name a model that does, or bound its steps.`
+      ? `The budget of ${amount} cannot be enforced: the price of a model that was used is unknown. Set its price in skein.json, or set a budget of tokens.`
       : `The budget of ${amount} for ${whose(node, holder)} does not suffice for another request: ${
         plainDecimal(spent)
       } are used${kept}, and the request needs about ${needs}.`) +

@@ -122,7 +122,7 @@ const refused = ({ bound, limit, promised, spent }: Left): TaskRefused => {
     message: spent === undefined
       ? `The budget of ${
         formatAmount(bound, plainDecimal(limit))
-      } cannot be kept, for the model does not say what it uses. Do the rest without tasks.`
+      } cannot be enforced: the price of a model that was used is unknown. Do the rest without tasks.`
       : `The budget of ${formatAmount(bound, plainDecimal(limit))} does not suffice for another task: ${
         plainDecimal(spent)
       } are used${kept}. Do the rest without tasks${kept === "" ? "" : ", or wait for those"}.`

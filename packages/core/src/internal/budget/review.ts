@@ -29,7 +29,7 @@ export const whose = (node: BudgetNode, holder: BudgetNode): string =>
 const why = (node: BudgetNode, { bound, holder, limit, spent }: Left): string => {
   const amount = formatAmount(bound, plainDecimal(limit))
   return spent === undefined
-    ? `The budget of ${amount} cannot be kept, for a model did not say what it used. Name a model that does, or bound its steps.`
+    ? `The budget of ${amount} cannot be enforced: the price of a model that was used is unknown. Set its price in skein.json, or set a budget of tokens.`
     : `The budget of ${amount} for ${whose(node, holder)} is used up: ${plainDecimal(spent)} are used.`
 }
 

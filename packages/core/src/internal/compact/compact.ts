@@ -19,7 +19,7 @@ import { estimate, rateOf, roomOf, sizeOf } from "../conversation/requestSize.ts
 import { sentOf } from "../conversation/sentMessages.ts"
 import { cut } from "../cutText.ts"
 import type { LiveMessage } from "../live/History.ts"
-import { lineOf, type Live } from "../live/Live.ts"
+import type { Live } from "../live/Live.ts"
 import { setStatus } from "../live/setStatus.ts"
 import { askHidden, modelsFor } from "../model/askHidden.ts"
 import * as prompts from "../prompts.ts"
@@ -111,7 +111,7 @@ const receiptOf = (
     ? []
     : [{ _tag: "Receipt", receipt: { ...receipt, sessionID, result: `${messageID} ${before} ${after}`, created } }]
 
-/** Stores the summary and its cost, all or nothing; stores neither if it makes nothing shorter. */
+/** Stores the summary, unless it makes nothing shorter. */
 const store = Effect.fnUntraced(function*(
   live: Live,
   { auto, fixed, receipt }: Goal,
@@ -140,8 +140,7 @@ const store = Effect.fnUntraced(function*(
       { _tag: "Message", info },
       ...parts.map((each): Entry => ({ _tag: "Part", part: each })),
       journal.fact(live.info, "session.compacted", compacted),
-      ...receiptOf(receipt, live, compacted, now),
-      ...lineOf(live).map((each): Entry => ({ _tag: "Session", info: each.info }))
+      ...receiptOf(receipt, live, compacted, now)
     ],
     live.info
   )

@@ -88,7 +88,7 @@ const measure = (
 ): void => {
   const usage: Usage | undefined = info.role === "assistant" ? info.usage : undefined
   const tokens = usage?.tokens.input ?? 0
-  if (tokens === 0 || parts.some((part) => part.type === "retry")) return
+  if (tokens === 0 || usage?.estimated === true || parts.some((part) => part.type === "retry")) return
   live.request.measure({ size: sizeOfRequest(request), tokens })
   if (isBounded(live.budget)) noteRate(live.budget, formatRef(model), tokens / Math.max(1, weightOf(request)))
 }

@@ -1,12 +1,20 @@
-/** Closes everything when a turn ends early: every call gets a result, every answer an end. */
-import type { AssistantMessage } from "@skein/domain/Message"
+/** Closes everything when a turn ends early: every call gets a result, every answer an end, and its request is charged. */
+import type { AssistantMessage, ErrorInfo } from "@skein/domain/Message"
+import { formatRef } from "@skein/domain/Model"
 import type { MessageWithParts, Part, ToolPart } from "@skein/domain/Part"
+import { add, none } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
+import type { Entry } from "../../JournalEntry.ts"
+import { countUsage } from "../../Metrics.ts"
+import { rateOf } from "../budget/calibration.ts"
+import { charge, usedBy } from "../live/charge.ts"
+import type { LiveMessage } from "../live/History.ts"
 import type { Live } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 import { missingResult } from "./makePrompt.ts"
+import { tokensSaid } from "./requestSize.ts"
 
 /** The message for a call to which nothing happened. */
 export const notRun = "The call was not run: the turn was stopped before."
@@ -33,43 +41,104 @@ export const endSubtask = (info: AssistantMessage, now: number): AssistantMessag
   time: { ...info.time, completed: now }
 })
 
+const interrupted: ErrorInfo = { tag: "interrupted", message: "Stopped before the answer was complete." }
+const died: ErrorInfo = { tag: "died", message: "The process that asked for this answer ended before it was complete." }
+
 /** Ends an incomplete answer in the same way. */
-export const endAnswer = (info: AssistantMessage, { parts }: Pick<MessageWithParts, "parts">, now: number) =>
-  isOfUser({ parts }) ? endSubtask(info, now) : {
-    ...info,
-    error: info.error ?? { tag: "interrupted", message: "Stopped before the answer was complete." },
-    time: { ...info.time, completed: now }
-  }
+export const endAnswer = (
+  info: AssistantMessage,
+  { parts }: Pick<MessageWithParts, "parts">,
+  now: number,
+  error = interrupted
+): AssistantMessage =>
+  isOfUser({ parts })
+    ? endSubtask(info, now)
+    : { ...info, error: info.error ?? error, time: { ...info.time, completed: now } }
+
+/** Charges the request of an incomplete answer: in full if its process has died, else what has arrived of the answer. */
+const chargeOpen = (live: Live, info: AssistantMessage, parts: ReadonlyArray<Part>, now: number, hasDied: boolean) => {
+  const reserved = parts.find((part) => part.type === "step-start")?.reserved
+  if (reserved === undefined || live.request.charged === info.id) return { info, writes: [] }
+  const said = tokensSaid(parts, rateOf(live.budget, formatRef(info)))
+  const received = hasDied ? Math.max(reserved.output, said) : said
+  const usage = { ...none, ...usedBy(reserved, undefined, received, false), steps: 1 }
+  live.request.noteCharged(info.id)
+  countUsage(info, usage)
+  return { info: { ...info, usage: add(info.usage, usage) }, writes: charge(live, usage, now) }
+}
+
+/**
+ * Ends the incomplete answers of models among these messages, with their calls, which were not made; returns the writes. The
+ * model is asked again.
+ */
+export const endAnswers = (
+  live: Live,
+  messages: ReadonlyArray<LiveMessage>,
+  now: number,
+  hasDied: boolean
+): ReadonlyArray<Entry> =>
+  messages.flatMap((message): ReadonlyArray<Entry> => {
+    const { info: open, parts } = message
+    if (open.role !== "assistant" || open.time.completed !== undefined || isOfUser(message)) return []
+    const { info, writes } = chargeOpen(live, open, parts, now, hasDied)
+    const ended = endAnswer(info, message, now, hasDied ? died : interrupted)
+    live.history.putMessage(ended)
+    const calls = parts.filter((part) => part.type === "tool" && !isOver(part)).map((part) => {
+      const call = endCall(part as ToolPart, true, now)
+      live.history.putPart(message, call)
+      return call
+    })
+    return [
+      { _tag: "Message", info: ended },
+      // A cut-off answer may exist in memory alone; more of it may have been published than is known here.
+      ...[...parts.filter(({ type }) => type === "step-start"), ...calls].map((part) =>
+        ({ _tag: "Part", part }) as const
+      ),
+      ...writes
+    ]
+  })
+
+const isOver = ({ state }: ToolPart): boolean => state.status === "completed" || state.status === "error"
+
+/** How often in a row the process has died that asked for the next answer of this conversation. */
+export const deathsIn = (messages: ReadonlyArray<LiveMessage>): number => {
+  const own = messages.filter(({ info, parts }) =>
+    info.role === "assistant" || !parts.every((part) => part.type === "text" && part.synthetic === true)
+  )
+  return own.length - 1 - own.findLastIndex(({ info }) => info.role === "user" || info.error?.tag !== died.tag)
+}
+
+/** Begins that count anew; returns the writes. */
+export const forgiveDeaths = (live: Live): ReadonlyArray<Entry> =>
+  (live.messages ?? []).flatMap(({ info: before }): ReadonlyArray<Entry> => {
+    if (before.role === "user" || before.error?.tag !== died.tag) return []
+    const info = { ...before, error: { ...before.error, tag: interrupted.tag } }
+    live.history.putMessage(info)
+    return [{ _tag: "Message", info }]
+  })
 
 /** Ends what is still open. */
 export const closeTurn = Effect.fnUntraced(function*(live: Live) {
   const journal = yield* Journal
   const now = yield* Clock.currentTimeMillis
-  const answers: Array<AssistantMessage> = []
-  const begun: Array<Part> = []
-  const calls: Array<ToolPart> = []
+  const answers = endAnswers(live, live.messages ?? [], now, false)
+  const calls: Array<Entry> = []
   for (const message of live.messages ?? []) {
     const { info, parts } = message
-    const isOpen = info.role === "assistant" && info.time.completed === undefined
-    if (isOpen) answers.push(endAnswer(info, message, now))
+    if (info.role === "assistant" && info.time.completed === undefined) {
+      const over = endSubtask(info, now)
+      live.history.putMessage(over)
+      calls.push({ _tag: "Message", info: over })
+    }
     for (const part of parts) {
-      // A cut-off answer exists in memory alone; more of it may have been published than is known here.
-      if (isOpen && part.type === "step-start") begun.push(part)
-      if (part.type !== "tool" || part.state.status === "completed" || part.state.status === "error") continue
+      if (part.type !== "tool" || isOver(part)) continue
       const ended = endCall(part, live.history.isUnbegun(part.id), now)
-      calls.push(ended)
+      calls.push({ _tag: "Part", part: ended })
       live.history.putPart(message, ended)
     }
   }
   if (answers.length + calls.length === 0) return
-  for (const info of answers) live.history.putMessage(info)
-  yield* journal.commit(
-    [
-      ...answers.map((info) => ({ _tag: "Message", info }) as const),
-      ...[...begun, ...calls].map((part) => ({ _tag: "Part", part }) as const)
-    ],
-    live.info
-  )
+  yield* journal.commit([...answers, ...calls], live.info)
   live.history.clearUnbegun()
 })
 

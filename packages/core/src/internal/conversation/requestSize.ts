@@ -1,5 +1,6 @@
 /** Estimates the tokens of a request before its model counts them, and decides how long it may be. */
 import type { ModelInfo } from "@skein/domain/Model"
+import type { Part } from "@skein/domain/Part"
 import type { ModelRequest, PromptMessage, ToolSpec } from "../../Provider.ts"
 
 /** The length of a request in characters, and the tokens that its model counted for it. */
@@ -97,23 +98,44 @@ const textsOf = (message: PromptMessage): ReadonlyArray<string> => {
   })
 }
 
+/** How many more tokens a text has than its length suggests. */
+const extraOfText = (text: string): number =>
+  (text.match(middle)?.length ?? 0) * usual + (text.match(wide)?.length ?? 0) * (most - usual)
+
+/** The estimated tokens of a text; `rate` is how many its model counts for one estimated token. */
+export const tokensOfText = (text: string, rate = 1): number =>
+  Math.ceil((text.length * usual + extraOfText(text)) * rate)
+
+/** The estimated tokens of what a model has said. */
+export const tokensSaid = (parts: ReadonlyArray<Part>, rate?: number): number =>
+  parts.reduce((sum, part) => {
+    if (part.type === "text" || part.type === "reasoning") return sum + tokensOfText(part.text, rate)
+    return part.type === "tool" && part.state.status === "pending" ? sum + tokensOfText(part.state.input, rate) : sum
+  }, 0)
+
 const extras = new WeakMap<object, number>()
 
 /** How many more tokens a message has than its length suggests. */
 const extraOf = (message: PromptMessage): number => {
   const known = extras.get(message)
   if (known !== undefined) return known
-  let sum = 0
-  for (const text of textsOf(message)) {
-    sum += (text.match(middle)?.length ?? 0) * usual + (text.match(wide)?.length ?? 0) * (most - usual)
-  }
+  const sum = textsOf(message).reduce((before, text) => before + extraOfText(text), 0)
   extras.set(message, sum)
   return sum
 }
 
-/** The tokens of a request, estimated from its letters alone. */
+/** What encloses a message, and each piece of it, in tokens: names, ids and marks. */
+const frame = { message: 6, piece: 12 }
+
+const frameOf = ({ content }: PromptMessage): number =>
+  frame.message + (typeof content === "string" ? 0 : content.length * frame.piece)
+
+/** The tokens of a request, estimated from its letters and its form. */
 export const weightOf = (request: Pick<ModelRequest, "messages" | "tools">): number =>
-  Math.ceil(sizeOfRequest(request) * usual + request.messages.reduce((sum, message) => sum + extraOf(message), 0))
+  Math.ceil(
+    sizeOfRequest(request) * usual +
+      request.messages.reduce((sum, message) => sum + extraOf(message) + frameOf(message), 0)
+  )
 
 /**
  * The estimated tokens of a request: the last count of its session, and what came since. The first request of a session

@@ -14,6 +14,7 @@ export class RequestSize {
   #reasonedFrom: MessageID | undefined
   #floor = 0
   #steps = 0
+  #charged: MessageID | undefined
 
   /** The measurement of the last request. */
   get measured(): Measure | undefined {
@@ -38,6 +39,16 @@ export class RequestSize {
   /** The number of model requests since the session was opened. */
   get steps(): number {
     return this.#steps
+  }
+
+  /** The answer whose request was charged here last, even if that could not be stored. */
+  get charged(): MessageID | undefined {
+    return this.#charged
+  }
+
+  /** Notes that the request of an answer was charged; undefined once another one is out. */
+  noteCharged(id: MessageID | undefined): void {
+    this.#charged = id
   }
 
   /** Notes what a model counted. */

@@ -1,7 +1,9 @@
-/** Charges what a session used, to it and to all above it. */
-import { add, type Usage } from "@skein/domain/Usage"
+/** Decides what a request has used, and charges it to its session and to all above it. */
+import { add, type Cost, costOf, noTokens, type Reserved, type Tokens, type Usage } from "@skein/domain/Usage"
+import * as BigDecimal from "effect/BigDecimal"
 import type { Entry } from "../../JournalEntry.ts"
 import { spend } from "../budget/account.ts"
+import { toAmount, zero } from "../budget/amount.ts"
 import { usePromise } from "../budget/reservations.ts"
 import { lineOf, type Live } from "./Live.ts"
 
@@ -18,4 +20,36 @@ export const charge = (live: Live, used: Usage, now: number, keepsDate = false):
   })
   for (const each of line) usePromise(each.budget)
   return writes
+}
+
+/** What a provider reports of a request. */
+export interface Reported {
+  readonly tokens: Tokens
+  readonly cost?: Cost | undefined
+}
+
+/** An estimated input; at the price of writing it to a cache if that costs more. */
+const estimatedInput = ({ input, price }: Reserved): Tokens => {
+  const isDearer = BigDecimal.greaterThan(
+    toAmount(price?.cacheWrite ?? "0") ?? zero,
+    toAmount(price?.input ?? "0") ?? zero
+  )
+  return { ...noTokens, input, cacheWrite: isDearer ? input : 0 }
+}
+
+/**
+ * What a request has used: what its model reported. Without that, or if a cut answer is longer (`isWhole` is false), its
+ * estimated input and the tokens that arrived of its answer.
+ */
+export const usedBy = (
+  reserved: Reserved,
+  reported: Reported | undefined,
+  received: number,
+  isWhole: boolean
+): Pick<Usage, "cost" | "estimated" | "tokens"> => {
+  if (reported !== undefined && (isWhole || reported.tokens.output >= received)) {
+    return { tokens: reported.tokens, cost: reported.cost ?? costOf(reported.tokens, reserved.price) }
+  }
+  const tokens = { ...(reported?.tokens ?? estimatedInput(reserved)), output: received }
+  return { tokens, cost: costOf(tokens, reserved.price), estimated: true }
 }

@@ -1,9 +1,10 @@
 /** Owns one answer of a model as it arrives: its message, its parts, what is stored of them, and its usage. */
 import type { Ids } from "@skein/domain/Id"
 import type { AssistantMessage, FinishReason, UserMessage } from "@skein/domain/Message"
-import type { Part } from "@skein/domain/Part"
+import { formatRef } from "@skein/domain/Model"
+import type { Part, StepStartPart } from "@skein/domain/Part"
 import { pathOf } from "@skein/domain/SessionInfo"
-import { add, costOf, none, noTokens, type Usage } from "@skein/domain/Usage"
+import { add, none, type Reserved, type Usage } from "@skein/domain/Usage"
 import type * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -12,13 +13,16 @@ import type { Bus } from "../../Bus.ts"
 import type { Journal } from "../../Journal.ts"
 import type { Entry } from "../../JournalEntry.ts"
 import { countUsage } from "../../Metrics.ts"
-import type { LanguageModel } from "../../Provider.ts"
+import type { LanguageModel, ModelEvent } from "../../Provider.ts"
 import type { StorageError } from "../../StorageError.ts"
+import { rateOf } from "../budget/calibration.ts"
+import { tokensSaid } from "../conversation/requestSize.ts"
 import { charge } from "../live/charge.ts"
 import type { LiveMessage } from "../live/History.ts"
 import type { Live } from "../live/Live.ts"
 import { Flusher } from "./Flusher.ts"
 import { StepBuffer } from "./stepBuffer.ts"
+import { TryUse } from "./TryUse.ts"
 
 /** The services that an answer needs. */
 export interface AnswerServices {
@@ -46,8 +50,8 @@ export interface AnswerEnd extends Omit<Change, "info"> {
 const messageEntry = (info: AssistantMessage): Entry => ({ _tag: "Message", info })
 
 /**
- * Stores an answer as it arrives: growing text now and then, and everything at the end. Until there is something to
- * store or publish, the message is in memory alone: most steps are one commit.
+ * Stores an answer as it arrives: that its request is about to be sent, growing text now and then, and everything at the
+ * end.
  */
 export class AnswerRecord {
   readonly message: LiveMessage
@@ -58,12 +62,12 @@ export class AnswerRecord {
   readonly #model: LanguageModel
   readonly #services: AnswerServices
   readonly #begun: AssistantMessage
-  readonly #opening: Part
+  readonly #opening: StepStartPart
+  readonly #tries = new TryUse()
   #isOpen = false
   #isComplete = false
   /** The usage so far, including failed answers. */
   #used = none
-  #isCounted = false
   // One commit after the other, so that changes of a part are published in order.
   #isStoring = false
   readonly #isStored = Effect.unsafeMakeLatch(true)
@@ -91,8 +95,7 @@ export class AnswerRecord {
     const flusher = new Flusher({
       runtime,
       scope: live.scope,
-      open: this.open,
-      storeChanged: Effect.zipRight(this.open, this.store(() => ({ parts: this.buffer.takeChanged() })))
+      storeChanged: this.store(() => ({ parts: this.buffer.takeChanged() }))
     })
     this.stopFlushing = flusher.stop
     this.buffer = new StepBuffer({
@@ -106,11 +109,6 @@ export class AnswerRecord {
     })
     this.#opening = { ...this.base(started), type: "step-start" }
     live.history.putPart(this.message, this.#opening)
-  }
-
-  /** Whether the message is stored. */
-  get isOpen(): boolean {
-    return this.#isOpen
   }
 
   /** Whether the end of the answer is stored: a later stop cannot undo that. */
@@ -134,26 +132,38 @@ export class AnswerRecord {
     return { id: this.#services.ids.unsafeMake("prt", now), sessionID, messageID }
   }
 
+  /** Stores that a try is about to be sent, and what it may use. */
+  begin(reserved: Reserved): Effect.Effect<void, StorageError> {
+    return this.store(() => {
+      this.#tries.begin(reserved)
+      this.#live.request.noteCharged(undefined)
+      return { parts: [{ ...this.#opening, reserved }] }
+    })
+  }
+
+  /** Takes an event of the current try in. */
+  hear(event: ModelEvent): void {
+    this.#tries.hear(event)
+    this.buffer.emit(event)
+  }
+
   /** Charges a complete answer; returns the writes. */
   count(now: number): ReadonlyArray<Entry> {
-    this.#isCounted = true
     return this.#charge(this.buffer.calls.length, now)
   }
 
-  /** Whether the model has begun an answer whose usage it did not report: what that costs is not known. */
-  get isUncounted(): boolean {
-    return !this.#isCounted && this.buffer.tokens === undefined && this.buffer.parts.length > 0
+  /**
+   * Charges a failed try, unless a status refused it or the server was never reached; returns the writes. None of its calls
+   * is made.
+   */
+  countLost(now: number, status: number | undefined): ReadonlyArray<Entry> {
+    return this.#charge(0, now, status)
   }
 
-  /** Charges a failed answer whose usage the model reported; none of its calls is made. */
-  countLost(now: number): ReadonlyArray<Entry> {
-    return this.#isCounted || this.buffer.tokens === undefined ? [] : this.#charge(0, now)
+  /** The row that says that no try is out; commit it with the charge of the last one. */
+  get opening(): Part {
+    return this.#opening
   }
-
-  /** Stores the message once there is something to publish about it: a message must be stored first. */
-  readonly open: Effect.Effect<void, StorageError> = Effect.suspend(() =>
-    this.buffer.waits ? this.store(() => ({ parts: [] })) : Effect.void
-  )
 
   /** Stores a change after all changes before it. */
   store(what: (now: number) => Change): Effect.Effect<void, StorageError> {
@@ -201,7 +211,7 @@ export class AnswerRecord {
     const { history } = this.#live
     for (const part of parts) history.putPart(this.message, part)
     if (info !== undefined) history.putMessage(info)
-    const all = this.#isOpen ? parts : [this.#opening, ...parts]
+    const all = this.#isOpen || parts.some(({ id }) => id === this.#opening.id) ? parts : [this.#opening, ...parts]
     return [
       ...(this.#isOpen ? [] : [messageEntry(this.#begun)]),
       ...all.map((part): Entry => ({ _tag: "Part", part })),
@@ -210,11 +220,13 @@ export class AnswerRecord {
     ]
   }
 
-  #charge(toolCalls: number, now: number): ReadonlyArray<Entry> {
-    const { cost: said, tokens } = this.buffer
+  #charge(toolCalls: number, now: number, status?: number): ReadonlyArray<Entry> {
     const { info } = this.#model
-    const cost = said ?? (tokens === undefined ? "unknown" : costOf(tokens, info.price))
-    const usage: Usage = { ...none, tokens: tokens ?? noTokens, cost, steps: 1, toolCalls }
+    const rate = rateOf(this.#live.budget, formatRef(info))
+    const used = this.#tries.end(() => tokensSaid(this.buffer.parts, rate), status)
+    if (used === undefined) return []
+    const usage: Usage = { ...none, ...used, steps: 1, toolCalls }
+    this.#live.request.noteCharged(this.#begun.id)
     this.#used = add(this.#used, usage)
     countUsage(info, usage)
     return charge(this.#live, usage, now)

@@ -12,8 +12,6 @@ const flushEvery = 200
 export interface FlusherOptions {
   readonly runtime: Runtime.Runtime<never>
   readonly scope: Scope.Scope
-  /** Stores the message if there is something to publish about it. */
-  readonly open: Effect.Effect<void, StorageError>
   /** Stores what has grown. */
   readonly storeChanged: Effect.Effect<void, StorageError>
 }
@@ -45,11 +43,10 @@ export class Flusher {
   )
 
   #flush(): Effect.Effect<never> {
-    const { open, storeChanged } = this.#options
+    const { storeChanged } = this.#options
     return Effect.forever(
       this.#unstored.await.pipe(
         Effect.zipRight(this.#unstored.close),
-        Effect.zipRight(forgiven(open)),
         Effect.zipRight(Effect.sleep(flushEvery)),
         Effect.zipRight(forgiven(storeChanged))
       )

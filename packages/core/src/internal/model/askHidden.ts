@@ -1,25 +1,39 @@
 /** Asks a hidden agent one question, outside the conversation of a session. */
 import type { AgentInfo } from "@skein/domain/AgentInfo"
-import { type ModelRef, parseRef } from "@skein/domain/Model"
-import { costOf, none, noTokens, type Usage } from "@skein/domain/Usage"
+import { Ids } from "@skein/domain/Id"
+import { formatRef, type ModelRef, parseRef } from "@skein/domain/Model"
+import { add, none, type Reserved } from "@skein/domain/Usage"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { Agent } from "../../Agent.ts"
 import { Config } from "../../Config.ts"
 import { Governor } from "../../Governor.ts"
+import { Journal } from "../../Journal.ts"
 import { countUsage } from "../../Metrics.ts"
-import { type ModelRequest, Provider, type RequestOrigin } from "../../Provider.ts"
+import {
+  type LanguageModel,
+  ModelError,
+  type ModelEvent,
+  type ModelRequest,
+  Provider,
+  type RequestOrigin
+} from "../../Provider.ts"
+import { rateOf } from "../budget/calibration.ts"
 import { exhausted, unpriced } from "../budget/review.ts"
 import { isBlank } from "../conversation/makePrompt.ts"
 import { promptFor } from "../conversation/promptFor.ts"
+import { tokensOfText } from "../conversation/requestSize.ts"
 import { charge } from "../live/charge.ts"
 import type { Live } from "../live/Live.ts"
 import { sessionAttributes, usageAttributes } from "../live/spanAttributes.ts"
+import { logUnstored } from "../logUnstored.ts"
 import { traced } from "../traced.ts"
 import { candidates, concrete } from "./candidates.ts"
 import { nothingSaid } from "./emptyAnswer.ts"
 import { modelCall } from "./modelCall.ts"
 import { makeRequestBudget } from "./requestBudget.ts"
+import { TryUse } from "./TryUse.ts"
 
 /** How much of an answer is kept, in characters: answers of hidden agents are short. */
 const longest = 16_000
@@ -48,13 +62,6 @@ export const modelsFor = Effect.fnUntraced(function*(live: Live, agent: AgentInf
   return yield* candidates(live, agents.all.find(({ name }) => name === live.info.agent) ?? agent)
 })
 
-/**
- * Charges a question. It is no step of the session, and does not change its date. Commit the writes with the answer.
- */
-const pay = (live: Live, used: Pick<Usage, "cost" | "tokens">, now: number): void => {
-  charge(live, { ...none, ...used }, now, true)
-}
-
 const requestOf = (
   live: Live,
   { purpose, text }: HiddenQuestion,
@@ -80,6 +87,41 @@ const requestOf = (
   }
 })
 
+/**
+ * Books the tries of one question: that one is out is stored with the session before it is sent, and its use when it has ended.
+ * They are no steps of the session, and do not change its date.
+ */
+const makeBooking = Effect.fnUntraced(function*(live: Live, { info }: LanguageModel, answer: () => string) {
+  const journal = yield* Journal
+  const clock = yield* Effect.clock
+  const id = (yield* Ids).unsafeMake("prt", clock.unsafeCurrentTimeMillis())
+  const tries = new TryUse()
+  const rate = rateOf(live.budget, formatRef(info))
+  const others = () => (live.info.asking ?? []).filter((each) => each.id !== id)
+  const booking = {
+    used: none,
+    begin: (reserved: Reserved) =>
+      Effect.suspend(() => {
+        tries.begin(reserved)
+        return journal.commit([live.record.annotate({ asking: [...others(), { id, reserved }] })])
+      }),
+    hear: (event: ModelEvent) => tries.hear(event),
+    end: (status?: number) =>
+      Effect.suspend(() => {
+        const left = others()
+        if (left.length === (live.info.asking ?? []).length) return Effect.void
+        const over = live.record.annotate({ asking: left.length === 0 ? undefined : left })
+        const use = tries.end(() => tokensOfText(answer(), rate), status)
+        if (use === undefined) return journal.commit([over])
+        const paid = { ...none, ...use }
+        booking.used = add(booking.used, paid)
+        countUsage(info, paid)
+        return journal.commit(charge(live, paid, clock.unsafeCurrentTimeMillis(), true))
+      })
+  }
+  return booking
+})
+
 /** Asks one model. */
 const askOne = Effect.fnUntraced(function*(
   live: Live,
@@ -90,12 +132,11 @@ const askOne = Effect.fnUntraced(function*(
   const provider = yield* Provider
   const governor = yield* Governor
   const { settings } = yield* Config
-  const clock = yield* Effect.clock
   const model = yield* provider.resolve(ref)
   const refusal = unpriced(live.budget, model.info) ?? exhausted(live.budget, () => "")
   if (refusal !== undefined) return yield* refusal
   let answer = ""
-  let used = { tokens: noTokens, cost: costOf(noTokens, model.info.price) }
+  const booking = yield* makeBooking(live, model, () => answer)
   const requestBudget = yield* makeRequestBudget({
     live,
     model,
@@ -112,16 +153,14 @@ const askOne = Effect.fnUntraced(function*(
     settings,
     retry: urgent ? settings.retry : { ...settings.retry, attempts: 1 },
     urgent,
+    begin: (asked) => Effect.suspend(() => booking.begin(requestBudget.reserved(asked))),
     emit: (event) => {
+      booking.hear(event)
       if (event.type === "text-delta" && answer.length < longest) answer += event.delta
-      if ((event.type !== "finish" && event.type !== "usage") || event.tokens === undefined) return
-      used = { tokens: event.tokens, cost: event.cost ?? costOf(event.tokens, model.info.price) }
-      countUsage(model.info, used)
-      pay(live, used, clock.unsafeCurrentTimeMillis())
     },
     check: Effect.suspend(() => answer.trim() === "" ? Effect.fail(nothingSaid(model.info, "stop")) : Effect.void),
-    failed: () =>
-      Effect.sync(() => {
+    failed: ({ error }) =>
+      Effect.map(booking.end(error.status), () => {
         answer = ""
         requestBudget.settle()
       }),
@@ -137,9 +176,20 @@ const askOne = Effect.fnUntraced(function*(
       ...sessionAttributes(live),
       "skein.purpose": purpose
     }),
-    Effect.ensuring(asking, Effect.sync(() => requestBudget.settle())),
+    asking.pipe(
+      Effect.onExit((exit) => {
+        const error = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
+        return Effect.catchAll(
+          booking.end(error instanceof ModelError ? error.status : undefined),
+          logUnstored("What a hidden agent used could not be stored")
+        )
+      }),
+      Effect.ensuring(Effect.sync(() => requestBudget.settle()))
+    ),
     (exit) =>
-      Exit.isSuccess(exit) ? { outcome: "completed", failed: false, attributes: usageAttributes(used) } : undefined
+      Exit.isSuccess(exit)
+        ? { outcome: "completed", failed: false, attributes: usageAttributes(booking.used) }
+        : undefined
   )
   return answer.slice(0, longest).toWellFormed().trim()
 })

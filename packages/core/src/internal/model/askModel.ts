@@ -71,21 +71,16 @@ interface AskServices extends AnswerServices {
 
 type TellStatus = (status: SessionStatus, now: number) => void
 
-/** The message of a failed try. What it cost is not zero, and must not look so. */
-const messageOf = (answer: AnswerRecord, { message }: { readonly message: string }): string =>
-  answer.isUncounted ? `${message.replace(/\.?$/, ".")} It did not report its usage, so that is not counted.` : message
-
 /** Stores that a try failed and when the next one is; the next try replaces what it said. */
 const storeRetry = (answer: AnswerRecord, { attempt, delay, error }: Attempt, tellStatus: TellStatus) =>
   answer.store((now) => {
     const next = now + delay
-    const message = messageOf(answer, error)
-    const extra = answer.countLost(now)
+    const { message, reason, status } = error
+    const extra = answer.countLost(now, status)
     const emptied = answer.buffer.restart()
     tellStatus({ type: "retry", attempt, message, next }, now)
-    const failure = { tag: error.reason, message }
-    const part: Part = { ...answer.base(now), type: "retry", attempt, error: failure, next }
-    return { parts: answer.isOpen ? [...emptied, part] : [part], extra }
+    const part: Part = { ...answer.base(now), type: "retry", attempt, error: { tag: reason, message }, next }
+    return { parts: [answer.opening, ...emptied, part], extra }
   })
 
 const saysSomething = ({ buffer }: AnswerRecord): boolean =>
@@ -113,12 +108,11 @@ const send = <E, R>(
     settings,
     retry: settings.retry,
     urgent: true,
+    begin: (asked) => answer.begin(requestBudget.reserved(asked)),
     emit: (event) => {
       live.connected.unsafeOpen()
       if (isContent(event)) live.clock.alive()
-      answer.buffer.emit(
-        event.type === "tool-call" ? { ...event, name: calledTool(event.name, request.tools) } : event
-      )
+      answer.hear(event.type === "tool-call" ? { ...event, name: calledTool(event.name, request.tools) } : event)
       comeBy(event)
     },
     check: Effect.suspend(() =>
@@ -149,15 +143,16 @@ const complete = (answer: AnswerRecord, limit: ErrorInfo | undefined, begunCalls
   })
 
 /** Stores the end of an answer that was cut off. Its calls are dropped: they never started. */
-const breakOff = (answer: AnswerRecord, why: ErrorInfo) => {
+const breakOff = (answer: AnswerRecord, exit: Parameters<typeof errorOf>[0]) => {
   const { buffer } = answer
-  // A stop is no failure of the model, and needs no remark.
-  const error = why.tag === "interrupted" ? why : { ...why, message: messageOf(answer, why) }
+  const error = errorOf(exit)
+  const failure = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
+  const status = failure instanceof ModelError ? failure.status : undefined
   buffer.close()
   const finish = buffer.finish === undefined ? {} : { finish: buffer.finish }
   return answer.end((now) => ({
     parts: buffer.parts.filter((part) => part.type !== "tool"),
-    extra: answer.countLost(now),
+    extra: answer.countLost(now, status),
     rest: { ...finish, error }
   })).pipe(
     Effect.catchAll(logUnstored("The end of a failed step could not be stored"))
@@ -187,7 +182,6 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
   return yield* Effect.gen(function*() {
     points.hit("before_provider")
     yield* Effect.ensuring(sending, answer.stopFlushing)
-    yield* answer.open
     answer.buffer.close()
     const { finish } = answer
     const calls = yield* start(answer.buffer.calls, finish)
@@ -197,6 +191,6 @@ export const askModel = Effect.fnUntraced(function*<E extends { readonly _tag: s
     if (begunCalls.length > 0) points.hit("intent_after_commit")
     return { message: answer.message, calls, finish, cutBy: requestBudget.settle(finish === "length") } satisfies Answer
   }).pipe(
-    Effect.onExit((exit) => Exit.isSuccess(exit) || answer.isComplete ? Effect.void : breakOff(answer, errorOf(exit)))
+    Effect.onExit((exit) => Exit.isSuccess(exit) || answer.isComplete ? Effect.void : breakOff(answer, exit))
   )
 })

@@ -106,6 +106,7 @@ export const generateAgent = Effect.fn("Agent.generate")(function*(wish: AgentWi
       settings,
       retry: settings.retry,
       urgent: true,
+      begin: () => Effect.void,
       emit: (event) => {
         if (event.type === "text-delta") text += event.delta
         if (event.type === "tool-call" && event.name === tool) input ??= event.input

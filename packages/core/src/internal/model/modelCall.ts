@@ -144,6 +144,8 @@ export const modelCall = <E, F>(options: {
   readonly retry: Retry
   /** Whether others wait for the answer: background requests come after all others. */
   readonly urgent: boolean
+  /** Called right before each try is sent. */
+  readonly begin: (request: ModelRequest) => Effect.Effect<void, E>
   readonly emit: (event: ModelEvent) => void
   readonly check: Effect.Effect<void, ModelError>
   readonly failed: (attempt: Attempt) => Effect.Effect<void, E>
@@ -152,7 +154,7 @@ export const modelCall = <E, F>(options: {
   /** Called when a wait is over, before a retry or at the gate, and the request is sent. */
   readonly resumed: Effect.Effect<void>
 }): Effect.Effect<void, ModelError | E | F> => {
-  const { check, emit, failed, gate, model, origin, resumed, retry, settings, take } = options
+  const { begin, check, emit, failed, gate, model, origin, resumed, retry, settings, take } = options
   const { deadlines, limits: { answer: bounds, requests } } = settings
   let away = false
   let isPlain = false
@@ -167,11 +169,11 @@ export const modelCall = <E, F>(options: {
   }
   const ask = (request: ModelRequest) =>
     counted(model.info, origin.purpose, Effect.zipRight(askOnce(gate, model, request, deadlines, bounds, emit), check))
-  const sent = (request: ModelRequest) =>
+  const ready = (request: ModelRequest) =>
     Effect.suspend(() => {
-      if (!away) return ask(request)
+      if (!away) return begin(request)
       away = false
-      return Effect.zipRight(resumed, ask(request))
+      return Effect.zipRight(resumed, begin(request))
     })
   // `hopeless` counts consecutive failures that are worth fewer tries than usual.
   const tryFrom = (
@@ -181,18 +183,17 @@ export const modelCall = <E, F>(options: {
   ): Effect.Effect<void, ModelError | E | F> => {
     const trying = (asked: ModelRequest) => {
       const plain = withoutRefused(asked)
-      return Effect.catchAll(
-        sent(isPlain ? plain ?? asked : asked),
-        (error) =>
-          error.reason === "reasoning_refused" && plain !== undefined && !isPlain
-            ? Effect.fail({ attempt, error: leftOut(error), delay: 0 })
-            : error.retryable
-            ? Effect.flatMap(retryDelay(gate, error, attempt, retry), (delay) => Effect.fail({ attempt, error, delay }))
-            : Effect.fail({ attempt, error, delay: 0 })
-      )
+      const request = isPlain ? plain ?? asked : asked
+      const failing = (error: ModelError) =>
+        error.reason === "reasoning_refused" && plain !== undefined && !isPlain
+          ? Effect.fail({ attempt, error: leftOut(error), delay: 0 })
+          : error.retryable
+          ? Effect.flatMap(retryDelay(gate, error, attempt, retry), (delay) => Effect.fail({ attempt, error, delay }))
+          : Effect.fail({ attempt, error, delay: 0 })
+      return Effect.zipRight(ready(request), Effect.either(Effect.catchAll(ask(request), failing)))
     }
     // A request that waits for budget takes nobody's place in the queue to the model.
-    const next = Effect.flatMap(take, (request) => Effect.either(gate.send(sender, trying(request))))
+    const next = Effect.flatMap(take, (request) => gate.send(sender, trying(request)))
     return Effect.flatMap(next, (ended) => {
       if (Either.isRight(ended)) return Effect.void
       const failure = ended.left

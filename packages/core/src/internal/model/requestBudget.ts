@@ -1,5 +1,6 @@
 /** The budget reservation of one model request: made before each try, released once its usage is charged. */
 import { formatRef } from "@skein/domain/Model"
+import type { Reserved } from "@skein/domain/Usage"
 import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
 import type { LanguageModel, ModelRequest } from "../../Provider.ts"
@@ -34,6 +35,8 @@ export interface Asking {
 export interface RequestBudget {
   /** Holds what the next try may use, unless it does already; returns the request to send. */
   readonly take: (request: ModelRequest) => Effect.Effect<ModelRequest, BudgetExhausted>
+  /** What a try holds, to be stored before it is sent. */
+  readonly reserved: (request: ModelRequest) => Reserved
   /**
    * Releases what a try held, once its usage is charged. If its answer was cut off, returns the budget that did it;
    * undefined if the model's own limit did.
@@ -46,8 +49,11 @@ export const makeRequestBudget = Effect.fnUntraced(function*({ inLoop, live, mod
   const journal = yield* Journal
   let grant: Grant | undefined
 
+  const inputOf = (request: ModelRequest): number =>
+    expectedInput(request, live.request.measured, rateOf(live.budget, formatRef(model.info)))
+
   const needFor = (request: ModelRequest): Need => ({
-    input: expectedInput(request, live.request.measured, rateOf(live.budget, formatRef(model.info))),
+    input: inputOf(request),
     steps,
     price: model.info.price,
     most: Math.min(most ?? Number.POSITIVE_INFINITY, model.info.limit?.output ?? Number.POSITIVE_INFINITY),
@@ -92,6 +98,11 @@ export const makeRequestBudget = Effect.fnUntraced(function*({ inLoop, live, mod
           })
         )
       }),
+    reserved: (request) => ({
+      input: inputOf(request),
+      output: grant?.cap ?? 0,
+      ...(model.info.price === undefined ? {} : { price: model.info.price })
+    }),
     settle: (wasCutOff) => {
       const ended = grant
       grant = undefined

@@ -2,7 +2,6 @@
 import type { Ids, MessageID, PartID } from "@skein/domain/Id"
 import type { FinishReason } from "@skein/domain/Message"
 import type { Part, ReasoningPart, TextPart, ToolPart } from "@skein/domain/Part"
-import type { Cost, Tokens } from "@skein/domain/Usage"
 import type * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import type { Journal } from "../../Journal.ts"
@@ -47,8 +46,6 @@ export class StepBuffer {
   #publishedLengths: Array<number> = []
   #holds = true
   finish: FinishReason | undefined
-  tokens: Tokens | undefined
-  cost: Cost | undefined
 
   constructor(options: StepBufferOptions) {
     this.#options = options
@@ -64,15 +61,7 @@ export class StepBuffer {
     this.#changed = new Set()
     this.#publishedLengths = []
     this.finish = undefined
-    this.tokens = undefined
-    this.cost = undefined
     return emptied
-  }
-
-  /** Whether there is something to publish for which the message must be stored. */
-  get waits(): boolean {
-    return this.#holds && this.#options.hasListeners() &&
-      this.#parts.some((part, at) => this.#unpublished(part, at) !== "")
   }
 
   /** From now on deltas are held back: a snapshot that is being stored must not be published after later deltas. */
@@ -137,15 +126,10 @@ export class StepBuffer {
         return this.#call(event)
       case "finish":
         this.finish = event.finish
-        this.tokens = event.tokens
-        this.cost = event.cost
-        return
-      case "usage":
-        this.tokens = event.tokens
-        this.cost = event.cost
         return
       case "connected":
       case "activity":
+      case "usage":
         return
     }
   }

@@ -202,7 +202,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
         permission: ask.permission,
         patterns: ask.patterns,
         always: lasts ? ask.always : [],
-        ...(autoAllows(subject, ask) ? {} : { needsPerson: true as const }),
+        ...(autoAllows(subject, tool, ask) ? {} : { needsPerson: true as const }),
         metadata: explained(subject, ask)
       }
       const hooks = yield* Hooks

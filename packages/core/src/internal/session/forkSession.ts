@@ -58,7 +58,7 @@ const closed = ({ info, parts }: MessageWithParts, now: number): MessageWithPart
 
 /** The data of the fork: it keeps the original's settings, and none of its usage and state. */
 const infoOf = (live: Live, id: SessionInfo["id"], now: number): SessionInfo => {
-  const { budget, stops: _, summary: __, turn: ___, worktree: ____, workspace, ...kept } = live.info
+  const { asking: _, budget, stops: __, summary: ___, turn: ____, worktree: _____, workspace, ...kept } = live.info
   return {
     ...kept,
     ...(workspace === undefined ? {} : { workspace: { remote: workspace.remote, inside: workspace.inside } }),

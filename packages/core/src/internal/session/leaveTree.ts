@@ -1,4 +1,7 @@
-/** Leaves a tree to other processes: calls that have begun get a moment to end, and the others are handed over as not begun. */
+/**
+ * Leaves a tree to other processes: calls that have begun get a moment to end, and the others are handed over as not begun.
+ * Answers that are still arriving end here, and what has arrived is charged: the next process counts no crash.
+ */
 import type { SessionID } from "@skein/domain/Id"
 import type { ToolPart } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
@@ -6,6 +9,7 @@ import { Leases } from "../../Leases.ts"
 import { elapsed } from "../../MonotonicClock.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { Write } from "../../Write.ts"
+import { endAnswers } from "../conversation/closeTurn.ts"
 import type { Live } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 import { Recovery } from "../tasks/Recovery.ts"
@@ -39,7 +43,12 @@ const leaveLive = Effect.fnUntraced(function*(root: Live) {
       ? Effect.void
       : Effect.zipRight(Effect.sleep(pace), quiet)
   )
-  const last = () => allBelow(root, table).flatMap(({ history }) => history.unbegun).flatMap(unbegun)
+  const last = () => [
+    ...allBelow(root, table).flatMap(({ history }) => history.unbegun).flatMap(unbegun),
+    ...allBelow(root, table).flatMap((live) =>
+      endAnswers(live, live.messages ?? [], clock.unsafeCurrentTimeMillis(), false)
+    ).filter((entry) => entry._tag !== "Fact" && entry._tag !== "DeleteSession")
+  ]
   yield* Effect.acquireUseRelease(
     Effect.sync(() => {
       root.pause.begin()

@@ -77,7 +77,7 @@ export const makeSession = Effect.gen(function*() {
             live.run.lastTurn ?? Effect.succeed(undefined))
       ),
     append: (id: SessionID, input: string | ReadonlyArray<PartInput>) => given(appendTo(id, input)),
-    resume: (id: SessionID) => given(resumeSession(id)),
+    resume: (id: SessionID, options?: { readonly anew?: boolean }) => given(resumeSession(id, options?.anew)),
     compact: (id: SessionID, receipt?: Keyed) => given(table.work(id, (live) => compactNow(live, receipt))),
     summarize: (id: SessionID, receipt?: Keyed) => given(table.work(id, (live) => summarize(live, receipt))),
     summarized: (id: SessionID) => opened(id, summarized),

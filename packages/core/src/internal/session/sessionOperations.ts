@@ -70,7 +70,7 @@ export const promptSession = Effect.fnUntraced(function*(
  * Continues what is unfinished of a tree. If that is stored although nothing of it runs here, an end could not be stored, and
  * memory is not trusted: the tree is read again, as after a crash.
  */
-export const resumeSession = Effect.fnUntraced(function*(id: SessionID) {
+export const resumeSession = Effect.fnUntraced(function*(id: SessionID, anew?: boolean) {
   const table = yield* SessionTable
   const leases = yield* Leases
   const recovery = yield* Recovery
@@ -83,7 +83,8 @@ export const resumeSession = Effect.fnUntraced(function*(id: SessionID) {
     const root = table.peek(id)?.root
     if (root !== undefined && isIdle() && unfinished.includes(root.info.id)) yield* table.close(root.info.id)
   }
-  yield* Effect.tapErrorTag(table.work(id, recovery.recover), "ModelUnavailable", () => leaveUnrecovered(id))
+  const recovered = table.work(id, (live) => recovery.recover(live, anew))
+  yield* Effect.tapErrorTag(recovered, "ModelUnavailable", () => leaveUnrecovered(id))
 })
 
 /** Stores a message without answering it. */

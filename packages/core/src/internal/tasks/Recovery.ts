@@ -16,14 +16,16 @@ import { recoverTree } from "./recover.ts"
 import { confirmStop, stopStored } from "./stopStored.ts"
 import type { TaskServices } from "./TaskServices.ts"
 
+type Failure = ModelUnavailable | StorageError
+
 /** The recovery of trees. */
 export class Recovery extends Context.Tag("@skein/core/internal/tasks/Recovery")<Recovery, {
   /**
    * Continues the unfinished work of a session's tree, which must be held. Ends when all of it is running, or when the
    * session was stopped. Fails with reason `held` if the tree is left meanwhile, and without touching anything if a model is
-   * missing with which some of it began.
+   * missing with which some of it began. `anew` asks again for answers for which the process has died too often.
    */
-  readonly recover: (live: Live) => Effect.Effect<void, ModelUnavailable | StorageError>
+  readonly recover: (live: Live, anew?: boolean) => Effect.Effect<void, Failure>
   /** Stops a session and everything below it, including what a dead process left of it. */
   readonly stop: (live: Live, by?: string) => Effect.Effect<void, SessionNotFound | StorageError>
   /** Runs an effect while nothing of a tree is being recovered: a recovery ends early, and begins again after the effect. */
@@ -45,9 +47,9 @@ export class Recovery extends Context.Tag("@skein/core/internal/tasks/Recovery")
       const recovered = new WeakSet<Live>()
 
       /** Recovers a tree; false if something else was to be waited for, or takes precedence. */
-      const attempt = (asked: Live, stops: number): Effect.Effect<boolean, ModelUnavailable | StorageError> =>
+      const attempt = (asked: Live, stops: number, anew: boolean): Effect.Effect<boolean, Failure> =>
         Effect.uninterruptibleMask((restore) =>
-          Effect.suspend((): Effect.Effect<boolean, ModelUnavailable | StorageError> => {
+          Effect.suspend((): Effect.Effect<boolean, Failure> => {
             const { root } = asked
             const { id } = root.info
             if (table.peek(id) !== root) return heldByAnother("resume", root.info)
@@ -58,7 +60,7 @@ export class Recovery extends Context.Tag("@skein/core/internal/tasks/Recovery")
             const over = Effect.unsafeMakeLatch()
             current.set(id, over)
             const mayContinue = () => !before.has(id) && table.peek(id) === root
-            return restore(Effect.provide(recoverTree(root, asked, mayContinue), context)).pipe(
+            return restore(Effect.provide(recoverTree(root, asked, mayContinue, anew), context)).pipe(
               Effect.map((how) => {
                 if (how === "interrupted") return false
                 root.markRecovered()
@@ -70,8 +72,8 @@ export class Recovery extends Context.Tag("@skein/core/internal/tasks/Recovery")
           })
         )
 
-      const recover = (asked: Live, stops: number): Effect.Effect<void, ModelUnavailable | StorageError> =>
-        Effect.flatMap(attempt(asked, stops), (isDone) => isDone ? Effect.void : recover(asked, stops))
+      const recover = (asked: Live, stops: number, anew: boolean): Effect.Effect<void, Failure> =>
+        Effect.flatMap(attempt(asked, stops, anew), (isDone) => isDone ? Effect.void : recover(asked, stops, anew))
 
       const inFront = <A, E, R>(rootID: SessionID, effect: Effect.Effect<A, E, R>) =>
         Effect.acquireUseRelease(
@@ -98,7 +100,8 @@ export class Recovery extends Context.Tag("@skein/core/internal/tasks/Recovery")
         )
 
       return {
-        recover: (live) => Effect.suspend(() => live.root.isRecovered ? Effect.void : recover(live, live.run.stops)),
+        recover: (live, anew = false) =>
+          Effect.suspend(() => live.root.isRecovered ? Effect.void : recover(live, live.run.stops, anew)),
         stop: (live, by) =>
           Effect.flatMap(Clock.currentTimeMillis, (at): Effect.Effect<void, SessionNotFound | StorageError> => {
             const { info, root } = live

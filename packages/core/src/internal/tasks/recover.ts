@@ -6,6 +6,7 @@ import type { PartID, SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
+import { none } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -18,7 +19,8 @@ import { missingOf, neededModels, notContinued } from "../../TurnModels.ts"
 import { hasOpenTurn, startsLoop, stopsOf } from "../../Unfinished.ts"
 import { endPromise, keptFor } from "../budget/reservations.ts"
 import { disposeOf } from "../calls/reportedRuns.ts"
-import { closeStopped, closeTurn } from "../conversation/closeTurn.ts"
+import { closeStopped, closeTurn, deathsIn, endAnswers, forgiveDeaths } from "../conversation/closeTurn.ts"
+import { charge, usedBy } from "../live/charge.ts"
 import { inProject } from "../live/inProject.ts"
 import type { Live } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
@@ -146,6 +148,31 @@ const isWaitedFor = Effect.fnUntraced(function*({ parentID, partID }: TaskRun) {
   )
 })
 
+/** How often in a row a process may die while it waits for the same answer. Then somebody must look before it is asked again. */
+const mostDeaths = 3
+
+/** Whether the same request has died too often, and nothing new was said since. */
+const isDeadly = ({ inbox, messages = [] }: Live): boolean => deathsIn(messages) >= mostDeaths && !inbox.wantsAnswer
+
+const deadly = `The process died ${mostDeaths} times in a row while it waited for the same answer of the model.`
+
+/** Ends and charges what a dead process had asked models in a session: its answer and the questions of hidden agents. */
+const endRequests = Effect.fnUntraced(function*(live: Live, anew: boolean) {
+  const table = yield* SessionTable
+  const journal = yield* Journal
+  const now = yield* Clock.currentTimeMillis
+  const messages = live.hasOpenTurn ? yield* table.history(live) : []
+  const answers = endAnswers(live, messages, now, true)
+  const forgiven = anew && live.hasOpenTurn ? forgiveDeaths(live) : []
+  const { asking = [] } = live.info
+  const over = asking.length === 0 ? [] : [live.record.annotate({ asking: undefined })]
+  const asked = asking.flatMap(({ reserved }) =>
+    charge(live, { ...none, ...usedBy(reserved, undefined, reserved.output, false) }, now, true)
+  )
+  const writes = [...answers, ...forgiven, ...over, ...asked]
+  if (writes.length > 0) yield* journal.commit(writes, live.info)
+})
+
 const isStopping = ({ turn }: SessionInfo): boolean => turn?.ended?.unclosed === true
 
 /** A session to recover; undefined if it was deleted meanwhile, or cannot be read, which is logged. */
@@ -184,9 +211,10 @@ const settleOrKeep = Effect.fnUntraced(function*(row: TaskRun, infos: Map<Sessio
     })
   if (by !== undefined) return yield* end(stoppedBy({ by, reason }), row.background)
   if (wasStoppedSince(infos, row.parentID, row.stops, row.time.created)) return yield* end(stoppedFromOutside(), false)
+  const { agent, child } = yield* continued(row)
+  if (isDeadly(child)) return yield* end({ status: "lost", reason: deadly }, row.background)
   // A run that a program abandoned has nobody to notify.
   if (!row.background && !(yield* isWaitedFor(row))) return yield* end({ status: "lost" }, false)
-  const { agent } = yield* continued(row)
   if (agent._tag === "None") {
     return yield* end(
       { status: "failed", error: { tag: "AgentNotFound", message: withoutAgent(row) } },
@@ -227,9 +255,15 @@ const startForUnread = Effect.fnUntraced(
 
 /**
  * Recovers the tree of a root, for any session of it. Ends early, as `interrupted`, if `mayContinue` turns false; else says
- * whether there was unfinished work. Fails if a model is missing with which some of that began.
+ * whether there was unfinished work. Fails if a model is missing with which some of that began. With `anew`, it asks again
+ * what had died too often.
  */
-export const recoverTree = Effect.fnUntraced(function*(root: Live, asked: Live, mayContinue: () => boolean) {
+export const recoverTree = Effect.fnUntraced(function*(
+  root: Live,
+  asked: Live,
+  mayContinue: () => boolean,
+  anew: boolean
+) {
   const runner = yield* SessionRunner
   const storage = yield* SessionStorage
   const rootID = root.info.id
@@ -242,6 +276,20 @@ export const recoverTree = Effect.fnUntraced(function*(root: Live, asked: Live, 
   const needed = neededModels(before, runs)
   const [missing] = needed.length === 0 ? [] : yield* inProject(root, missingOf(needed))
   if (missing !== undefined) return yield* notContinued(missing)
+  // Before anything is asked again: what was asked before counts in the budgets.
+  for (const info of before) {
+    if (!hasOpenTurn(info) && (info.asking ?? []).length === 0) continue
+    const live = yield* openIfReadable(info.id)
+    if (live === undefined) continue
+    yield* endRequests(live, anew)
+    infos.set(info.id, live.info)
+  }
+  const resume = (live: Live) =>
+    isDeadly(live)
+      ? Effect.logWarning(
+        `${deadly} The session ${live.info.id} is left alone. To ask again, run \`skein sessions resume ${live.info.id}\`.`
+      )
+      : runner.resume(live)
   // Stopped sessions come first, with everything that they requested.
   const kept: Array<TaskRun> = []
   for (const row of [...runs.filter(({ stop }) => stop), ...runs.filter(({ stop }) => !stop)]) {
@@ -264,11 +312,11 @@ export const recoverTree = Effect.fnUntraced(function*(root: Live, asked: Live, 
     if (live === undefined) continue
     if (isStopping(info) || wasStoppedSince(infos, info.parentID, turn.stops, turn.began)) yield* closeStopped(live)
     // The turn of a task continues when its run has its slot.
-    else if (!ofRuns.has(info.id)) yield* runner.resume(live)
+    else if (!ofRuns.has(info.id)) yield* resume(live)
   }
   if (!mayContinue()) return "interrupted" as const
-  if (!ofRuns.has(asked.info.id)) yield* runner.resume(asked)
-  if (asked !== root) yield* runner.resume(root)
+  if (!ofRuns.has(asked.info.id) && !isDeadly(asked)) yield* runner.resume(asked)
+  if (asked !== root && !isDeadly(root)) yield* runner.resume(root)
   const wasLeft = runs.length > 0 || before.some(hasOpenTurn)
   return wasLeft || root.running !== undefined || asked.running !== undefined
     ? "continued" as const

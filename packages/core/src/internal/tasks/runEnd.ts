@@ -30,7 +30,7 @@ export type End =
   | { readonly status: "timed_out"; readonly which: "timeout" | "idle"; readonly after: number }
   | { readonly status: "budget_exhausted"; readonly which: BudgetExhausted["which"]; readonly message?: string }
   | { readonly status: "denied"; readonly permission: string }
-  | { readonly status: "lost" }
+  | { readonly status: "lost"; readonly reason?: string }
 
 /** The end of a run whose subagent ended its turn. */
 export const endOfTurn = (turn: Turn): End => {

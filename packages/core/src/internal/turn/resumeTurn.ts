@@ -9,7 +9,7 @@ import { SessionStorage } from "../../SessionStorage.ts"
 import type { TurnEnd } from "../../Turn.ts"
 import { offer, subjectOf } from "../calls/offer.ts"
 import { toolCalls } from "../calls/toolCalls.ts"
-import { endAnswer, endCall, isOfUser } from "../conversation/closeTurn.ts"
+import { endAnswers, endCall, isOfUser } from "../conversation/closeTurn.ts"
 import { answerIn, type StructuredOutput } from "../conversation/structuredOutput.ts"
 import type { LiveMessage } from "../live/History.ts"
 import type { Live } from "../live/Live.ts"
@@ -37,37 +37,10 @@ const isOpen = (part: ToolPart): boolean => part.state.status === "pending" || p
 
 const callsIn = ({ parts }: LiveMessage): ReadonlyArray<ToolPart> => parts.filter((part) => part.type === "tool")
 
-/** Stores answers and calls that have ended. */
-const storeEnds = Effect.fnUntraced(function*(
-  live: Live,
-  infos: ReadonlyArray<AssistantMessage>,
-  parts: ReadonlyArray<ToolPart>
-) {
-  const journal = yield* Journal
-  yield* journal.commit(
-    [
-      ...infos.map((info) => ({ _tag: "Message", info }) as const),
-      ...parts.map((part) => ({ _tag: "Part", part }) as const)
-    ],
-    live.info
-  )
-})
-
-/** An incomplete answer does not count: the model is asked again, and none of its calls was made. */
+/** An incomplete answer does not count. Recovery has ended what a dead process left; this one's may not have been stored. */
 const endBroken = Effect.fnUntraced(function*(live: Live, messages: ReadonlyArray<LiveMessage>) {
-  const now = yield* Clock.currentTimeMillis
-  const broken = messages.filter(isAnswer).filter((each) => each.info.time.completed === undefined && !isOfUser(each))
-  if (broken.length === 0) return
-  const infos = broken.map((message) => endAnswer(message.info, message, now))
-  const parts = broken.flatMap((message) =>
-    callsIn(message).filter(isOpen).map((part) => {
-      const ended = endCall(part, true, now)
-      live.history.putPart(message, ended)
-      return ended
-    })
-  )
-  for (const info of infos) live.history.putMessage(info)
-  yield* storeEnds(live, infos, parts)
+  const writes = endAnswers(live, messages, yield* Clock.currentTimeMillis, false)
+  if (writes.length > 0) yield* (yield* Journal).commit(writes, live.info)
 })
 
 /**
@@ -90,7 +63,7 @@ const endExcess = Effect.fnUntraced(function*(live: Live, messages: ReadonlyArra
       return ended
     })
   })
-  yield* storeEnds(live, [], parts)
+  yield* (yield* Journal).commit(parts.map((part) => ({ _tag: "Part", part }) as const), live.info)
 })
 
 /** A step as it was when its calls were requested. */

@@ -222,7 +222,7 @@ export const sessionRoutes = HttpApiBuilder.group(Api, "sessions", (handlers) =>
     .handle("withdraw", ({ path }) =>
       withSession(path.id, (session, id) => session.withdraw(id, path.message)))
     .handle("interrupt", ({ path, urlParams }) => withSession(path.id, (session, id) => session.stop(id, urlParams.by)))
-    .handle("resume", ({ path }) => withSession(path.id, (session, id) => session.resume(id)))
+    .handle("resume", ({ path }) => withSession(path.id, (session, id) => session.resume(id, { anew: true })))
     .handle("fork", ({ headers, path, payload }) => fork(path.id, payload, headers["idempotency-key"]))
     .handle("compact", ({ headers, path }) => compact(path.id, headers["idempotency-key"]))
     .handle("summarize", ({ headers, path }) => summarize(path.id, headers["idempotency-key"]))

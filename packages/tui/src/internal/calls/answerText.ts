@@ -50,7 +50,8 @@ export class AnswerText {
       const { id, time } = info
       if (info.role === "assistant") {
         this.#answers.add(id)
-        if (info.error?.tag === "interrupted" && !this.#cut.has(id)) this.#cut.set(id, false)
+        const isCut = info.error?.tag === "interrupted" || info.error?.tag === "died"
+        if (isCut && !this.#cut.has(id)) this.#cut.set(id, false)
         if (id === this.#message && this.#text !== "" && this.#markCut(id)) return true
       }
       if (id === this.#message && "completed" in time) this.#isComplete = time.completed !== undefined

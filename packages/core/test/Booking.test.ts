@@ -1,0 +1,288 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Budget } from "@skein/core/Budget"
+import type { ModelRequest } from "@skein/core/Provider"
+import { Session } from "@skein/core/Session"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import type { SessionID } from "@skein/domain/Id"
+import * as Scripted from "@skein/testing/ScriptedProvider"
+import * as SkeinTest from "@skein/testing/SkeinTest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/TestClock"
+import { failing, options, sessionOf } from "./support/budgets.ts"
+import { generations, resumed } from "./support/generations.ts"
+import { childrenOf, messagesOf, root, treeOf } from "./support/tree.ts"
+
+const inputOf = ({ messages, tools }: ModelRequest): number =>
+  Math.ceil((JSON.stringify(messages).length + JSON.stringify(tools).length) / 4)
+
+/** A text of that many tokens. */
+const words = (tokens: number): string => "word ".repeat(Math.ceil(tokens * 0.8))
+
+/** A server that counts all tokens that it reads and writes, whatever becomes of its answers. */
+class Server {
+  sent = 0
+  requests = 0
+
+  /** Counts a request and its answer, which ends at the cap of the request; reports that as its usage if the answer ends. */
+  count(request: ModelRequest, most: number, step: Scripted.ScriptedStep): Scripted.ScriptedStep {
+    const input = inputOf(request)
+    const output = Math.min(most, request.maxOutputTokens ?? most)
+    this.requests++
+    this.sent += input + output
+    return { tokens: { input, output }, ...step, ...(step.text === undefined ? {} : { text: words(output) }) }
+  }
+
+  /** Calls a tool, each time with other arguments. */
+  look(request: ModelRequest, output: number, more: Scripted.ScriptedStep = {}) {
+    const calls = [{ tool: "look", input: { at: `${this.requests}` } }]
+    return this.count(request, output, { text: words(output), calls, ...more })
+  }
+}
+
+const cut = (output: number) => Scripted.fault("network", {}, { text: words(output), silent: true })
+
+const budget = { tokens: 40_000 }
+
+/** Prompts a session until its budget is used up. */
+const exhaust = (script: Scripted.Script) =>
+  Effect.gen(function*() {
+    const { id } = yield* root({ budget })
+    const fiber = yield* Effect.fork(failing(id))
+    yield* TestClock.adjust("1 hour")
+    const error = yield* Fiber.join(fiber)
+    return { error, info: yield* sessionOf(id) }
+  }).pipe(Effect.provide(SkeinTest.layer(Scripted.make({ build: script }), options)))
+
+/** The server counted no more than the budget and 3 %, and nearly all of that is charged. */
+const expectKept = (sent: number, spent: number | undefined, limit = budget.tokens) => {
+  expect(sent).toBeGreaterThan(0)
+  expect(sent).toBeLessThanOrEqual(limit * 1.03)
+  expect(spent).toBeGreaterThanOrEqual(sent * 0.97)
+}
+
+describe("a request is charged", () => {
+  it.effect("if its answer is cut off, and counts as a step of the budget", () =>
+    Effect.gen(function*() {
+      const server = new Server()
+      const { error, info } = yield* exhaust((request) =>
+        server.requests % 5 === 4 ? server.look(request, 500) : server.count(request, 2_000, cut(2_000))
+      )
+      expect(error).toMatchObject({ _tag: "BudgetExhausted", which: "tokens" })
+      expectKept(server.sent, info.budget?.spent.tokens)
+      expect(info.usage.own).toMatchObject({ steps: server.requests, estimated: true })
+      expect(info.budget?.spent.steps).toBe(server.requests)
+    }))
+
+  it.effect("if its model reports no usage", () =>
+    Effect.gen(function*() {
+      const server = new Server()
+      const { error, info } = yield* exhaust((request) => server.look(request, 1_000, { silent: true }))
+      expect(error).toMatchObject({ _tag: "BudgetExhausted", which: "tokens" })
+      expectKept(server.sent, info.budget?.spent.tokens)
+      expect(info.usage.own.estimated).toBe(true)
+    }))
+
+  it.effect("if it is stopped in the middle of the answer", () =>
+    Effect.gen(function*() {
+      const server = new Server()
+      const script = Scripted.make({
+        build: (request) => server.count(request, 2_000, { text: words(2_000), hangs: true })
+      })
+      yield* Effect.gen(function*() {
+        const { id } = yield* root({ budget })
+        const fiber = yield* Effect.fork(Session.prompt(id, "Go"))
+        yield* TestClock.adjust("1 second")
+        yield* Fiber.interrupt(fiber)
+        const { budget: account, usage } = yield* sessionOf(id)
+        expectKept(server.sent, account?.spent.tokens)
+        expect(usage.own).toMatchObject({ steps: 1, estimated: true })
+      }).pipe(Effect.provide(SkeinTest.layer(script)))
+    }))
+
+  it.effect("not if a status refuses it, or if the server is not reached", () => {
+    const unreached = { fails: Scripted.fault("network").fails!, unreached: true }
+    const script = Scripted.make({ build: [Scripted.fault("rate_limit"), unreached, "done"] })
+    return Effect.gen(function*() {
+      const { id } = yield* root({ budget })
+      const fiber = yield* Effect.fork(Session.prompt(id, "Go"))
+      yield* TestClock.adjust("1 hour")
+      expect((yield* Fiber.join(fiber)).text).toBe("done")
+      const { budget: account, usage } = yield* sessionOf(id)
+      expect(account?.spent).toMatchObject({ tokens: 15, steps: 1 })
+      expect(usage.own.estimated).toBeUndefined()
+    }).pipe(Effect.provide(SkeinTest.layer(script)))
+  })
+})
+
+describe("after a crash", () => {
+  const begin = Effect.gen(function*() {
+    const { id } = yield* root({ budget })
+    yield* Session.prompt(id, "Go")
+  })
+
+  it("is charged in full if it died between the request and its answer, and the turn is left alone after three", () => {
+    const server = new Server()
+    const slow = (request: ModelRequest) =>
+      server.count(request, 2_000, { text: words(2_000), pieces: 20, delay: { between: 1_000 } })
+    const spent: Array<number | undefined> = []
+    const died = {
+      scripts: { build: slow },
+      options: {},
+      dies: 5_000,
+      program: (id: SessionID) =>
+        Effect.gen(function*() {
+          yield* resumed(id)
+          spent.push((yield* sessionOf(id)).budget?.spent.steps)
+        })
+    }
+    const isOpen = (id: SessionID) => Effect.map(sessionOf(id), ({ turn }) => turn?.ended === undefined)
+    generations(
+      { scripts: { build: slow }, options: {}, dies: 5_000, program: begin },
+      died,
+      died,
+      ...Array.from({ length: 6 }, () => died),
+      {
+        scripts: { build: slow },
+        options: {},
+        program: (id) =>
+          Effect.gen(function*() {
+            const session = yield* Session
+            yield* resumed(id)
+            expect(yield* isOpen(id)).toBe(true)
+            expect(server.requests).toBe(3)
+            const { budget: account, usage } = yield* sessionOf(id)
+            expect(usage.own).toMatchObject({ steps: 3, estimated: true })
+            expectKept(server.sent, account?.spent.tokens)
+            expect(account?.spent.tokens).toBeGreaterThan(server.sent)
+            yield* Budget.pipe(Effect.flatMap((budgets) => budgets.set(id, { tokens: 50_000 })))
+            yield* session.resume(id, { anew: true })
+            yield* session.untilIdle(id)
+            expect(server.requests).toBe(4)
+            expect(yield* isOpen(id)).toBe(false)
+          })
+      }
+    )
+  })
+
+  it("a task whose request died three times is lost, and its caller reads why", () => {
+    const task = Scripted.call("task", { description: "part", prompt: "Do it", subagent_type: "worker" })
+    const scripts = { build: [task, "told"], worker: [{ text: "never", hangs: true }] }
+    const agents = [SkeinTest.agent("worker")]
+    const again = { scripts, options: { agents }, dies: 5_000, program: resumed }
+    generations(
+      { scripts, options: { agents }, dies: 5_000, program: begin },
+      again,
+      again,
+      {
+        scripts: { build: ["told"], worker: ["not asked"] },
+        options: { agents },
+        program: (id, script) =>
+          Effect.gen(function*() {
+            expect((yield* resumed(id))?.text).toBe("told")
+            expect(script.requests.map(({ origin }) => origin.path.length)).toEqual([1])
+            expect(JSON.stringify((yield* messagesOf(id)).map(({ parts }) => parts))).toContain("died 3 times in a row")
+            const storage = yield* SessionStorage
+            const [run] = (yield* storage.runs({ rootID: id })).rows
+            expect(run?.outcome).toMatchObject({ status: "lost", usage: { steps: 3, estimated: true } })
+          })
+      }
+    )
+  })
+
+  it.each([1, 2, 3])("many tasks stay within one budget over kills (seed %i)", (seed) => {
+    const server = new Server()
+    const count = 64
+    const limit = 250_000
+    const tasks = Array.from({ length: count }, (_, i) => ({
+      description: `part ${i}`,
+      prompt: `Do part ${i}`,
+      subagent_type: "worker"
+    }))
+    const scripts = {
+      build: (request: ModelRequest) =>
+        request.messages.some(({ role }) => role === "tool")
+          ? server.count(request, 10, { text: "done" })
+          : server.count(request, 4_000, Scripted.call("task", ...tasks)),
+      worker: (request: ModelRequest) => server.look(request, 400, { pieces: 4, delay: { first: 500, between: 500 } })
+    }
+    const given = { scripts, options: { ...options, config: { limits: { concurrency: 16 } } } }
+    const killed = (dies: number) => ({ ...given, dies, program: resumed })
+    generations(
+      {
+        ...given,
+        seed,
+        dies: 3_300,
+        program: Effect.gen(function*() {
+          const { id } = yield* root({ budget: { tokens: limit } })
+          yield* Session.prompt(id, "Go")
+        })
+      },
+      killed(4_100),
+      killed(2_700),
+      killed(5_200),
+      {
+        ...given,
+        program: (id) =>
+          Effect.gen(function*() {
+            const session = yield* Session
+            yield* session.resume(id)
+            yield* Effect.exit(session.untilIdle(id))
+            const { budget: account, usage } = yield* sessionOf(id)
+            expect(server.sent).toBeLessThanOrEqual(limit * 1.03)
+            expect(server.sent).toBeGreaterThan(limit * 0.1)
+            expect(account?.spent.tokens).toBeGreaterThanOrEqual(server.sent)
+            expect(usage.subtree.tokens.input + usage.subtree.tokens.output).toBe(account?.spent.tokens)
+            const all = yield* treeOf(id)
+            expect(all).toHaveLength(count + 1)
+          })
+      }
+    )
+  })
+
+  it("charges what hidden agents had asked", () => {
+    const compaction = { text: words(2_000), hangs: true }
+    const long = { text: words(6_000), tokens: { input: 8_000, output: 6_000 } }
+    generations(
+      {
+        scripts: { build: [long, long, "done"], compaction: [compaction] },
+        options: {},
+        dies: 5_000,
+        program: Effect.gen(function*() {
+          const session = yield* Session
+          const { id } = yield* root({ budget: { tokens: 400_000 } })
+          yield* Session.prompt(id, "Go")
+          yield* Session.prompt(id, "Go on")
+          yield* session.compact(id)
+        })
+      },
+      {
+        scripts: { build: ["done"] },
+        options: {},
+        program: (id) =>
+          Effect.gen(function*() {
+            const before = (yield* sessionOf(id)).usage.own
+            yield* resumed(id)
+            yield* Session.prompt(id, "And?")
+            const { asking, usage } = yield* sessionOf(id)
+            expect(asking ?? []).toEqual([])
+            expect(usage.own.estimated).toBe(true)
+            expect(usage.own.tokens.input - before.tokens.input).toBeGreaterThan(1_000)
+            expect(usage.own.tokens.output - before.tokens.output).toBe(16_384 + 5)
+            expect(usage.own.steps).toBe(before.steps + 1)
+          })
+      }
+    )
+  })
+
+  it.effect("nothing more is charged if the answer was stored", () => {
+    const script = Scripted.make({ build: ["done"] })
+    return Effect.gen(function*() {
+      const { id } = yield* root({ budget })
+      yield* Session.prompt(id, "Go")
+      const { budget: account, usage } = yield* sessionOf(id)
+      expect({ steps: usage.own.steps, tokens: account?.spent.tokens }).toEqual({ steps: 1, tokens: 15 })
+      expect(yield* childrenOf(id)).toEqual([])
+    }).pipe(Effect.provide(SkeinTest.layer(script)))
+  })
+})
