@@ -51,11 +51,11 @@ it("nothing is reported for a model that is named", async () => {
   expect((await place.run(["run", "-m", "openai/m", "go"], { env })).stderr).not.toMatch(/answers|model:/)
 })
 
-it("it is reported once per session, and not before a usage error", async () => {
+it("it is reported in each run, and not before a usage error", async () => {
   const { llm, place } = await world()
   const env = { OPENAI_API_KEY: "o", OPENAI_BASE_URL: llm.url }
   expect((await place.run(["run", "go"], { env })).stderr).toContain("model: openai/")
-  expect((await place.run(["run", "-c", "go"], { env })).stderr).not.toContain("model:")
+  expect((await place.run(["run", "-c", "go"], { env })).stderr).toContain("model: openai/")
   const refused = await place.run(["run", "--command", "nosuch", "go"], { env })
   expect(refused.code).toBe(2)
   expect(refused.stderr).not.toContain("model:")

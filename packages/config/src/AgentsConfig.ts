@@ -45,7 +45,8 @@ export const agentsFrom = (
   origins: Readonly<Record<string, string>> = {},
   unusable: ReadonlyArray<BrokenAgent> = []
 ): Either.Either<Agents, ConfigError> => {
-  const issues: Array<ConfigIssue> = []
+  const [warnings, mistakes] = Arr.partition(misspelt(settings, origins), isMistake)
+  const issues = mistakes.filter(({ key }) => key?.startsWith("permission."))
   const broken = new Map<string, ReadonlyArray<ConfigIssue>>()
   for (const { issues: why, name } of unusable) broken.set(name, [...broken.get(name) ?? [], ...why])
   const report = (key: string, message: string) => issues.push({ ...place(originOf(origins, key)), key, message })
@@ -57,6 +58,7 @@ export const agentsFrom = (
     const config = configured.get(name) ?? {}
     const path = `agent.${name}`
     const before = issues.length
+    issues.push(...mistakes.filter(({ key }) => key?.startsWith(`${path}.`)))
     if (!isAgentName(name)) report(path, `${JSON.stringify(name)} is not a valid agent name; ${namesForAgents}`)
     const builtin = known.get(name)
     const why = broken.get(name)
@@ -73,7 +75,6 @@ export const agentsFrom = (
     if (fault !== undefined) report(`${path}.output`, `${path}.output: ${fault}`)
     const base = builtin?.permission ?? []
     const own = ownRules(config, [...defaultRules, ...permission, ...base])
-    const ceiling = ceilingOf(config, builtin)
     // A fault in an agent's file disables only that agent.
     const wrong = issues.slice(before)
     if (wrong.length > 0 && wrong.every(({ file }) => file.endsWith(".md"))) {
@@ -90,7 +91,7 @@ export const agentsFrom = (
       model,
       // Rules for all agents come before an agent's own, where a built-in `allow` would lift their denials.
       permission: base.length === 0 ? own : [...base, ...narrow(base, [...permission, ...own])],
-      ...(ceiling === undefined ? {} : { ceiling }),
+      ...ceilingOf(config, builtin),
       hidden: config.hidden ?? builtin?.hidden ?? false,
       origin: configured.has(name) ? originOf(origins, path) : builtin?.origin ?? "config"
     }]
@@ -100,7 +101,6 @@ export const agentsFrom = (
     ? undefined
     : faultOfDefault(settings.default_agent, agents, configured, origins)
   const usual = agents.some(({ mode, name }) => name === settings.default_agent && mode !== "subagent")
-  const warnings = misspelt(settings, origins)
   if (fault !== undefined) {
     const origin = place(originOf(origins, "default_agent"))
     const issue = { ...origin, key: "default_agent", message: fault }
@@ -133,7 +133,10 @@ const otherDefault = (agents: ReadonlyArray<AgentInfo>): string => {
 const isOtherThanDefault = (origins: Readonly<Record<string, string>>): boolean =>
   (origins["default_agent"] ?? "default") !== "default"
 
-const misspelt = (settings: Settings, origins: Readonly<Record<string, string>>): Array<ConfigIssue> =>
+/** Whether it is in a file of Skein; code and other tools may have tools that Skein does not know. */
+const isMistake = ({ file }: ConfigIssue): boolean => /\.(?:jsonc?|md)$/.test(file) && !isForeignFile(file)
+
+const misspelt = (settings: Settings, origins: Readonly<Record<string, string>>): ReadonlyArray<ConfigIssue> =>
   misspeltKeys(settings).map(({ key, meant, path }) => ({
     ...place(originOf(origins, path)),
     key: path,
@@ -213,12 +216,12 @@ const onlyAgents = (names: ReadonlyArray<string>, before: Ruleset): Ruleset => [
   ...names.flatMap((name) => within(before, "task", name))
 ]
 
-const ceilingOf = (config: AgentConfig, builtin: AgentInfo | undefined): Ruleset | undefined => {
-  if (config.ceiling === undefined) return builtin?.ceiling
+const ceilingOf = (config: AgentConfig, builtin: AgentInfo | undefined): Pick<AgentInfo, "ceiling"> => {
+  if (config.ceiling === undefined) return {}
   const declared = fromConfig(config.ceiling)
-  if (builtin === undefined) return declared
+  if (builtin === undefined) return { ceiling: declared }
   const base = builtin.ceiling ?? denials(builtin.permission)
-  return [...base, ...narrow(base, declared)]
+  return { ceiling: [...base, ...narrow(base, declared)] }
 }
 
 const originOf = (origins: Readonly<Record<string, string>>, key: string): string =>

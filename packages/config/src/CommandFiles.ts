@@ -13,12 +13,17 @@ import { type CommandContent, readCommandFile } from "./internal/commandFile.ts"
 import type { Foreign, WhyNot } from "./internal/foreign.ts"
 import { foreignCommandAt, readForeignCommand } from "./internal/foreignCommand.ts"
 import { parseForeign } from "./internal/foreignSource.ts"
-import { listMarkdown, outside } from "./internal/markdownFiles.ts"
+import { listMarkdown } from "./internal/markdownFiles.ts"
 import { isThere, placesOf } from "./internal/places.ts"
+import { type Grants, noGrants, type ProjectFiles, projectFiles } from "./internal/projectFiles.ts"
+import { at, record, type SourcedLeaf } from "./internal/sourced.ts"
+import type { TrustItem } from "./TrustItem.ts"
 
 /** Commands, and warnings about ignored parts of their files. */
 export interface LoadedCommands extends CommandList {
   readonly warnings: ReadonlyArray<ConfigIssue>
+  /** What needs trust, trusted or not; see `Trust`. */
+  readonly widenings: ReadonlyArray<TrustItem>
 }
 
 /** The commands in the config of the process. */
@@ -27,6 +32,8 @@ export interface CommandSettings {
   readonly origins: Readonly<Record<string, string>>
   /** The providers whose models files of other programs may name; any if absent. */
   readonly whyNot?: ProviderCheck
+  /** What the user grants to the files of a project. */
+  readonly grants?: Grants
 }
 
 /** Commands for one program, in one directory. */
@@ -53,16 +60,18 @@ export const load = Effect.fn("CommandFiles.load")(function*(directory: string, 
   const seen = new Set<string>()
   const found: Array<CommandContent> = []
   const warnings: Array<ConfigIssue> = []
+  const widenings: Array<TrustItem> = []
+  const { grants = noGrants } = config
   const settled = configured(config)
   const whyNot: WhyNot = (providerID) => config.whyNot?.(providerID, config.settings.provider?.[providerID])
 
-  const readHome = Effect.fnUntraced(function*({ directories, foreign }: Home, project: string | undefined) {
+  const readHome = Effect.fnUntraced(function*({ directories, foreign }: Home, project: ProjectFiles | undefined) {
     const own = new Map<string, CommandContent>()
     for (const top of directories) {
       if (!(yield* isThere(top))) continue
       const issues: Array<ConfigIssue> = []
       for (const { name, path } of yield* listMarkdown(top, { deep: true, what: "command", seen, issues })) {
-        const refusal = project === undefined ? undefined : yield* outside(path, project)
+        const refusal = project === undefined ? undefined : yield* project.refusal(path)
         if (refusal !== undefined) {
           warnings.push({ file: path, message: `this command is ignored: ${refusal}` })
           continue
@@ -74,31 +83,50 @@ export const load = Effect.fn("CommandFiles.load")(function*(directory: string, 
       }
       warnings.push(...issues.map((issue) => foreign === undefined ? issue : { ...issue, kind: "left_out" as const }))
     }
-    keep([...own.values()])
+    yield* keep([...own.values()], project)
   })
 
-  /** Keeps usable commands and those of Skein; warns about the others. */
-  const keep = (contents: ReadonlyArray<CommandContent>) => {
+  /** Keeps what counts of usable commands, and those of Skein; warns about the others. */
+  const keep = Effect.fnUntraced(function*(contents: ReadonlyArray<CommandContent>, project: ProjectFiles | undefined) {
     for (const content of contents) {
       const isLeftOut = Either.isLeft(content.said) && content.said.left.every(({ kind }) => kind !== undefined)
       if (isLeftOut && Either.isLeft(content.said)) warnings.push(...content.said.left)
-      else found.push(content)
+      else found.push(project === undefined ? content : yield* confined(content, project))
     }
-  }
+  })
 
-  const readPlace = Effect.fnUntraced(function*(place: string, homes: ReadonlyArray<Home>, project?: string) {
+  /** A project's command, with the keys that count. */
+  const confined = Effect.fnUntraced(function*(content: CommandContent, { root }: ProjectFiles) {
+    if (Either.isLeft(content.said)) return content
+    const origin = { name: content.origin }
+    const leaf: SourcedLeaf = { kind: "leaf", value: content.said.right, origin }
+    const project = record([["command", record([[content.name, leaf]], origin)]], origin)
+    const { judge } = yield* Effect.promise(() => import("./internal/weigh.ts"))
+    const judged = yield* judge({ grants, project, place: { root, directory }, data: dirs.data })
+    widenings.push(...judged.items)
+    warnings.push(...judged.warnings)
+    // What is left of it still has its type: only optional keys do not count.
+    const said = at(judged.tree, "leaf", ["command", content.name])?.value as CommandConfig
+    return { ...content, said: Either.right(said) }
+  })
+
+  const readPlace = Effect.fnUntraced(function*(place: string, homes: ReadonlyArray<Home>, project?: ProjectFiles) {
     for (const home of homes) {
       yield* readHome(home, project)
-      if (home.foreign === "opencode") keep(yield* readOpenCode(place, whyNot))
+      if (home.foreign === "opencode") yield* keep(yield* readOpenCode(place, whyNot), project)
     }
     found.push(...settled.filter(({ origin }) => dirname(origin) === place))
   })
 
   yield* readPlace(places.user, [{ directories: [join(places.user, "command")] }])
-  for (const place of places.project) yield* readPlace(place, homesIn(place), places.root ?? place)
+  for (const place of places.project) {
+    const project = projectFiles({ root: places.root ?? place, directory, data: dirs.data, grants })
+    yield* readPlace(place, homesIn(place), project)
+    widenings.push(...project.asked)
+  }
   // Commands from elsewhere, such as an embedding program, override all others.
   const elsewhere = settled.filter((each) => !found.includes(each))
-  return settle([...found, ...elsewhere], warnings)
+  return { ...settle([...found, ...elsewhere], warnings), widenings } satisfies LoadedCommands
 })
 
 const twice = (name: string, path: string, before: CommandContent): CommandContent => ({
@@ -133,8 +161,8 @@ const readOpenCode = Effect.fnUntraced(function*(place: string, whyNot: WhyNot) 
       const commands = parsed.tree.entries.find(({ key }) => key === "command")?.value
       if (commands?.kind !== "object") continue
       contents.push(
-        ...commands.entries.map(({ at, key: name, value }) =>
-          foreignCommandAt({ file, name, foreign: "opencode", whyNot }, { ...value, at })
+        ...commands.entries.map((entry) =>
+          foreignCommandAt({ file, name: entry.key, foreign: "opencode", whyNot }, { ...entry.value, at: entry.at })
         )
       )
     }
@@ -160,7 +188,10 @@ const infoOf = (
   }
 }
 
-const settle = (found: ReadonlyArray<CommandContent>, warnings: ReadonlyArray<ConfigIssue>): LoadedCommands => {
+const settle = (
+  found: ReadonlyArray<CommandContent>,
+  warnings: ReadonlyArray<ConfigIssue>
+): Omit<LoadedCommands, "widenings"> => {
   const byName = new Map<string, ReadonlyArray<CommandContent>>()
   for (const each of found) byName.set(each.name, [each, ...byName.get(each.name) ?? []])
   const all = [...byName.values()].flatMap(([first, ...rest]) => first === undefined ? [] : [{ first, rest }])

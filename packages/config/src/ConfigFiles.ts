@@ -14,7 +14,7 @@ import type { BrokenAgent } from "./internal/agentFiles.ts"
 import type { WhyNot } from "./internal/foreign.ts"
 import { type ConfigPlace, locateFiles } from "./internal/locateFiles.ts"
 import { mergeProject } from "./internal/mergeProject.ts"
-import { admit } from "./internal/projectTrust.ts"
+import { type Grants, type ProjectFiles, projectFiles } from "./internal/projectFiles.ts"
 import { serverDirectories } from "./internal/serverDirectory.ts"
 import {
   at,
@@ -27,6 +27,8 @@ import {
   toValue
 } from "./internal/sourced.ts"
 import type { TrustItem } from "./TrustItem.ts"
+
+export type { Grants } from "./internal/projectFiles.ts"
 
 /**
  * Why the models of a provider cannot be used, such as a missing key; undefined if they can. `config` is the user's
@@ -42,6 +44,8 @@ export interface ConfigOptions {
   readonly overrides?: { readonly info: ConfigInfo; readonly origin: string }
   /** The providers whose models files of other programs may name; any if absent. */
   readonly whyNot?: ProviderCheck
+  /** The providers that answer by the user's own settings: a project's models of any other need trust. */
+  readonly vendors?: (user: Settings) => Effect.Effect<ReadonlyArray<string>>
 }
 
 /** The merged config of several files. */
@@ -61,7 +65,46 @@ export interface LoadedConfig {
   readonly files: ReadonlyArray<string>
   /** Where each MCP server runs, by its name. */
   readonly serverDirectories: Readonly<Record<string, string>>
+  /** The paths of the values that a project's files set. */
+  readonly projectKeys: ReadonlySet<string>
+  /** What the user grants to a project's files: pass it to the readers of instructions, commands and skills. */
+  readonly grants: Grants
 }
+
+/** Reads the files of one place; those of a project name `project`. `seen` are the directories that were read before. */
+const readPlace = Effect.fnUntraced(function*(
+  place: ConfigPlace,
+  around: {
+    readonly home: string
+    readonly seen: Set<string>
+    readonly whyNot: WhyNot
+    readonly project?: ProjectFiles
+  }
+) {
+  const { home, project, seen, whyNot } = around
+  const sourceOf = (path: string) => ({ path, home, ...(project === undefined ? {} : { project }) })
+  const contents: Array<PlaceContent> = []
+  if (place.servers !== undefined) {
+    const { readMcpFile } = yield* Effect.promise(() => import("./internal/mcpFile.ts"))
+    const content = yield* readMcpFile(sourceOf(place.servers))
+    contents.push({ broken: [], ...content, files: [place.servers], layer: "claude" })
+  }
+  for (const { path, program } of place.foreign) {
+    const readForeign = yield* Effect.promise(() => foreignReaders[program]())
+    contents.push({ broken: [], ...(yield* readForeign(sourceOf(path), whyNot)), files: [path], layer: program })
+  }
+  // Usually there are no files, and then neither a parser nor the schema is needed.
+  if (place.agents.length > 0) {
+    const { readAgents } = yield* Effect.promise(() => import("./internal/agentFiles.ts"))
+    const { foreign, ...agents } = yield* readAgents(place.agents, { home, whyNot, project, seen })
+    contents.push({ tree: foreign, issues: [], warnings: [], broken: [], files: [], layer: "agents" }, agents)
+  }
+  if (place.file !== undefined) {
+    const { readConfigFile } = yield* Effect.promise(() => import("./internal/configFile.ts"))
+    contents.push({ ...(yield* readConfigFile(sourceOf(place.file))), broken: [], files: [place.file] })
+  }
+  return contents
+})
 
 /**
  * Reads the config for a directory: the user's, then that of each directory from the top of the tree down, then
@@ -73,57 +116,43 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
   const dirs = yield* DataDirs
   const found = yield* locateFiles(options.directory, dirs.config)
   const seen = new Set<string>()
-  const read = (place: ConfigPlace, whyNot: WhyNot, project?: string) =>
-    Effect.gen(function*() {
-      const contents: Array<PlaceContent> = []
-      if (place.servers !== undefined) {
-        const { readMcpFile } = yield* Effect.promise(() => import("./internal/mcpFile.ts"))
-        const source = { path: place.servers, home: dirs.home, ...(project === undefined ? {} : { project }) }
-        contents.push({ broken: [], ...(yield* readMcpFile(source)), files: [place.servers], layer: "claude" })
-      }
-      for (const { path, program } of place.foreign) {
-        const source = { path, home: dirs.home, ...(project === undefined ? {} : { project }) }
-        const readForeign = yield* Effect.promise(() => foreignReaders[program]())
-        contents.push({ broken: [], ...(yield* readForeign(source, whyNot)), files: [path], layer: program })
-      }
-      // Usually there are no files, and then neither a parser nor the schema is needed.
-      if (place.agents.length > 0) {
-        const { readAgents } = yield* Effect.promise(() => import("./internal/agentFiles.ts"))
-        const { foreign, ...agents } = yield* readAgents(place.agents, { home: dirs.home, whyNot, project, seen })
-        contents.push({ tree: foreign, issues: [], warnings: [], broken: [], files: [], layer: "agents" }, agents)
-      }
-      const { file } = place
-      if (file !== undefined) {
-        const { readConfigFile } = yield* Effect.promise(() => import("./internal/configFile.ts"))
-        const source = { path: file, home: dirs.home, ...(project === undefined ? {} : { project }) }
-        contents.push({ ...(yield* readConfigFile(source)), broken: [], files: [file] })
-      }
-      return contents
-    })
-  const own = found.user === undefined ? [] : yield* read(found.user, () => undefined)
+  const own = found.user === undefined
+    ? []
+    : yield* readPlace(found.user, { home: dirs.home, seen, whyNot: () => undefined })
   const whyNot: WhyNot = (providerID) => {
     const mine = own.map(({ tree }) => at(tree, "record", ["provider", providerID])).find((each) => each !== undefined)
     // The schema validated it, so it has that type.
     return options.whyNot?.(providerID, mine === undefined ? undefined : toValue(mine) as ProviderConfig)
   }
-  const others = yield* Effect.forEach(found.project, (place) => read(place, whyNot, found.root ?? place.directory))
+  const user = own.map(({ tree }) => tree).reduce(merge, record([], { name: "default" }))
+  // Only what a project says of models needs it.
+  const vendors = Effect.suspend(() =>
+    options.vendors?.(settle(toValue(user) as ConfigInfo)) ?? Effect.succeed<ReadonlyArray<string>>([])
+  )
+  const grants: Grants = { user, vendors: yield* Effect.cached(vendors) }
+  const asked: Array<ProjectFiles["asked"]> = []
+  const others = yield* Effect.forEach(found.project, (place) => {
+    const project = projectFiles({
+      root: found.root ?? place.directory,
+      directory: options.directory,
+      data: dirs.data,
+      grants
+    })
+    asked.push(project.asked)
+    return readPlace(place, { home: dirs.home, seen, whyNot, project })
+  })
   const contents = [...own, ...others.flat()]
   const issues = [...found.issues, ...contents.flatMap((content) => content.issues)]
   if (Arr.isNonEmptyReadonlyArray(issues)) return yield* ConfigError.of(issues)
 
-  const user = own.map(({ tree }) => tree).reduce(merge, record([], { name: "default" }))
   const theirs = mergeProject(others.flat())
-  const { tree: confined, widenings } = admit(user, theirs)
-  const project = widenings.length === 0
-    ? { tree: confined, items: [], warnings: [] }
-    : yield* Effect.flatMap(Effect.promise(() => import("./internal/weigh.ts")), ({ weigh }) =>
-      weigh({
-        user,
-        project: theirs,
-        widenings,
-        place: { root: found.root, directory: options.directory },
-        data: dirs.data
-      }))
+  const project = theirs.entries.size === 0
+    ? { tree: theirs, items: [], warnings: [] }
+    : yield* Effect.flatMap(
+      Effect.promise(() => import("./internal/weigh.ts")),
+      ({ judge }) =>
+        judge({ grants, project: theirs, place: { root: found.root, directory: options.directory }, data: dirs.data })
+    )
   const broken = contents.flatMap((content) => content.broken)
   const merged = withoutAgents(
     [project.tree, yield* overridesOf(options)].reduce(merge, user),
@@ -144,9 +173,11 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
       ...project.warnings
     ],
     broken,
-    widenings: project.items,
+    widenings: [...project.items, ...asked.flat()],
     files: filesOf(contents),
-    serverDirectories: serverDirectories(entries, filesOf(others.flat()), found.root ?? options.directory)
+    serverDirectories: serverDirectories(entries, filesOf(others.flat()), found.root ?? options.directory),
+    projectKeys: new Set(entriesOf(project.tree).map(({ path }) => path.join("."))),
+    grants
   } satisfies LoadedConfig
 })
 

@@ -1,6 +1,6 @@
 /**
- * Finds and reads the instruction files for a directory: AGENTS.md and CLAUDE.md up the tree, and those that the config
- * names.
+ * Finds and reads the instruction files for a directory: AGENTS.md, CLAUDE.md and `.claude/rules` up the tree, and those
+ * that the config names. Of a project's files, it reads those that the user's rules for `read` allow.
  */
 import * as FileSystem from "@effect/platform/FileSystem"
 import { Instructions } from "@skein/core/Instructions"
@@ -13,9 +13,12 @@ import { type ConfigIssue, formatIssue } from "./ConfigError.ts"
 import { DataDirs } from "./DataDirs.ts"
 import { includesOf } from "./internal/includes.ts"
 import { filesOf } from "./internal/instructionPaths.ts"
-import { outside } from "./internal/markdownFiles.ts"
+import { listMarkdown } from "./internal/markdownFiles.ts"
 import { isThere, placesOf } from "./internal/places.ts"
+import { type Grants, noGrants, type ProjectFiles, projectFiles } from "./internal/projectFiles.ts"
 import { readText } from "./internal/readText.ts"
+import type { Origin } from "./internal/sourced.ts"
+import type { TrustItem } from "./TrustItem.ts"
 
 /** The maximum characters of one file and of all together, and the maximum depth of includes. */
 export const bounds = { file: 40_000, all: 120_000, depth: 5 } as const
@@ -48,6 +51,8 @@ export interface LoadedInstructions {
   readonly files: ReadonlyArray<string>
   /** The files that are not read, or not completely, and why. */
   readonly warnings: ReadonlyArray<ConfigIssue>
+  /** The files that the user's rules ask about, trusted or not; see `Trust`. */
+  readonly widenings: ReadonlyArray<TrustItem>
 }
 
 interface Section {
@@ -66,79 +71,130 @@ const shown = ({ path, text }: Section, directory: string): string => {
   }\n</instructions>`
 }
 
-/** Reads the instructions for a directory; `named` are absolute paths from the config, wildcards included. */
-export const load = Effect.fn("InstructionFiles.load")(function*(directory: string, named: ReadonlyArray<string>) {
+/** What a rule of Claude Code says: the text of one for all files, or when to read one for some. */
+const ruleText = Effect.fnUntraced(function*(whole: string) {
+  const { readMatter } = yield* Effect.promise(() => import("./internal/foreignMatter.ts"))
+  const { body, entries } = yield* readMatter(whole)
+  const written = entries.find(({ key }) => key === "paths")?.value
+  if (written === undefined || written.kind === "null") return body.trim()
+  const paths = written.kind === "array" ? written.items : [written]
+  const named = paths.flatMap((path) => path.kind === "string" ? [`\`${path.value}\``] : [])
+  return named.length < paths.length
+    ? undefined
+    : `This file has rules for files that match ${named.join(" or ")}. Read it before you work on such a file.`
+})
+
+/** Reads instruction files one after the other, each once, as long as there is room. */
+const makeReader = Effect.fnUntraced(function*(files: ProjectFiles) {
   const fs = yield* FileSystem.FileSystem
-  const dirs = yield* DataDirs
-  const places = yield* placesOf(directory, dirs.config)
-  const here = places.project.at(-1) ?? directory
-  // Without a git root the top of the project is unknown.
-  const project = places.root ?? here
+  const { home } = yield* DataDirs
+  const isTheirs = (path: string): boolean => !relative(files.root, path).startsWith("..")
   const sections: Array<Section> = []
   const warnings: Array<ConfigIssue> = []
   const seen = new Set<string>()
   let left: number = bounds.all
 
-  const add = (path: string, depth: number): Effect.Effect<void, never, FileSystem.FileSystem> =>
+  const warn = (file: string, message: string, line?: number) => {
+    warnings.push({ file, ...(line === undefined ? {} : { line }), message })
+  }
+
+  /** The text of one file; `by` names it, unless everybody knows it. */
+  const read = Effect.fnUntraced(function*(path: string, by?: Origin) {
+    const real = yield* Effect.orElseSucceed(fs.realPath(path), () => path)
+    // A file is included once, even if it includes itself or two files include it.
+    if (seen.has(real)) return ""
+    seen.add(real)
+    const refusal = isTheirs(path) ? yield* files.refusal(path, by) : undefined
+    const text = refusal === undefined ? yield* Effect.either(readText(path)) : Either.left({ message: refusal })
+    if (Either.isRight(text)) return text.right.replaceAll("\r\n", "\n").trim()
+    const { line, message } = { line: undefined, ...text.left }
+    warn(path, `these instructions are not read: ${message}`, line)
+    return ""
+  })
+
+  /** Adds as much of a text as there is room for. */
+  const put = (path: string, whole: string): string => {
+    if (whole === "") return ""
+    const room = Math.min(bounds.file, left)
+    const text = whole.length <= room ? whole : `${whole.slice(0, room).toWellFormed()}\n[cut here]`
+    if (whole.length > room) {
+      warn(
+        path,
+        `only the first ${room} of ${whole.length} characters are read (${bounds.file} of a file, ${bounds.all} of all); shorten it`
+      )
+    }
+    left -= Math.min(whole.length, room)
+    sections.push({ path, text })
+    return text
+  }
+
+  const add = (path: string, by?: Origin, depth = 0): Effect.Effect<void, never, FileSystem.FileSystem> =>
     Effect.gen(function*() {
-      const warn = (message: string, line?: number) => {
-        warnings.push({ file: path, ...(line === undefined ? {} : { line }), message })
-      }
-      const real = yield* Effect.orElseSucceed(fs.realPath(path), () => path)
-      // A file is included once, even if it includes itself or two files include it.
-      if (seen.has(real)) return
-      seen.add(real)
-      const isTheirs = !relative(project, path).startsWith("..")
-      const refusal = isTheirs ? yield* outside(path, project) : undefined
-      if (refusal !== undefined) return warn(`these instructions are not read: ${refusal}`)
-      const read = yield* Effect.either(readText(path))
-      if (Either.isLeft(read)) return warn(`these instructions are not read: ${read.left.message}`, read.left.line)
-      const whole = read.right.replaceAll("\r\n", "\n").trim()
-      if (whole === "") return
-      const room = Math.min(bounds.file, left)
-      const text = whole.length <= room ? whole : `${whole.slice(0, room).toWellFormed()}\n[cut here]`
-      if (whole.length > room) {
-        warn(
-          `only the first ${room} of ${whole.length} characters are read (${bounds.file} of a file, ${bounds.all} of all); shorten it`
-        )
-      }
-      left -= Math.min(whole.length, room)
-      sections.push({ path, text })
+      const text = put(path, yield* read(path, by))
       if (basename(path) !== "CLAUDE.md" && depth === 0) return
       for (const { line, name } of includesOf(text)) {
-        const included = name.startsWith("~/") ? join(dirs.home, name.slice(2)) : join(dirname(path), name)
+        const included = name.startsWith("~/") ? join(home, name.slice(2)) : join(dirname(path), name)
         const target = name.startsWith("/") ? name : included
         // This may be a package name or a person's name instead of an include.
         const info = yield* Effect.option(fs.stat(target))
         if (info._tag === "None" || info.value.type !== "File") continue
-        if (isTheirs && relative(project, target).startsWith("..")) {
-          warn(`@${name} is not read: a project's file may not read files outside of the project`, line)
+        if (isTheirs(path) && !isTheirs(target)) {
+          warn(path, `@${name} is not read: a project's file may not read files outside of the project`, line)
         } else if (depth + 1 > bounds.depth) {
-          warn(`@${name} is not read: files include each other ${bounds.depth} levels deep at most`, line)
-        } else yield* add(target, depth + 1)
+          warn(path, `@${name} is not read: files include each other ${bounds.depth} levels deep at most`, line)
+        } else yield* add(target, { name: path, line }, depth + 1)
       }
     })
 
-  const own = join(dirs.config, "AGENTS.md")
-  if (yield* isThere(own)) yield* add(own, 0)
+  const addRules = Effect.fnUntraced(function*(top: string) {
+    if (!(yield* isThere(top))) return
+    for (const { path } of yield* listMarkdown(top, { deep: true, what: "rule", seen: new Set(), issues: warnings })) {
+      const text = yield* ruleText(yield* read(path))
+      if (text === undefined) warn(path, "these instructions are not read: paths must be a list of patterns")
+      else put(path, text)
+    }
+  })
+
+  return { add, addRules, sections, warnings }
+})
+
+/**
+ * Reads the instructions for a directory; `named` are absolute paths from the config, wildcards included. `grants` are
+ * those of the loaded config.
+ */
+export const load = Effect.fn("InstructionFiles.load")(function*(
+  directory: string,
+  named: ReadonlyArray<string>,
+  grants: Grants = noGrants
+) {
+  const { config, data } = yield* DataDirs
+  const places = yield* placesOf(directory, config)
+  const here = places.project.at(-1) ?? directory
+  // Without a git root the top of the project is unknown.
+  const files = projectFiles({ root: places.root ?? here, directory: here, data, grants })
+  const { add, addRules, sections, warnings } = yield* makeReader(files)
+  const own = join(config, "AGENTS.md")
+  if (yield* isThere(own)) yield* add(own)
   for (const place of places.root === undefined ? [here] : places.project) {
     for (const name of names) {
       if (!(yield* isThere(join(place, name)))) continue
-      yield* add(join(place, name), 0)
+      yield* add(join(place, name))
       break
     }
+    yield* addRules(join(place, ".claude", "rules"))
   }
   for (const pattern of named) {
     const found = yield* filesOf(pattern)
     if (found.length === 0) warnings.push({ file: pattern, message: "no file matches (instructions)" })
-    for (const path of found) yield* add(path, 0)
+    for (const path of found) yield* add(path, { name: path })
   }
   return {
     text: sections.length === 0
       ? undefined
       : [heading, ...sections.map((section) => shown(section, here))].join("\n\n"),
     files: sections.map(({ path }) => path),
-    warnings
+    warnings,
+    widenings: files.asked
   } satisfies LoadedInstructions
 })
 
@@ -154,7 +210,8 @@ export const isBare = Effect.fn("InstructionFiles.isBare")(function*(directory: 
 
 /** Instructions from files, read again after some seconds, so that changes need no restart. */
 export const layer = (
-  named: ReadonlyArray<string>
+  named: ReadonlyArray<string>,
+  grants: Grants = noGrants
 ): Layer.Layer<Instructions, never, DataDirs | FileSystem.FileSystem> =>
   Layer.effect(
     Instructions,
@@ -166,7 +223,7 @@ export const layer = (
         timeToLive: fresh,
         lookup: (directory: string) =>
           Effect.gen(function*() {
-            const { text, warnings } = yield* load(directory, named)
+            const { text, warnings } = yield* load(directory, named, grants)
             for (const issue of warnings.map(formatIssue)) {
               if (reported.has(issue)) continue
               reported.add(issue)

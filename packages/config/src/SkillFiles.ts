@@ -6,13 +6,16 @@ import * as Either from "effect/Either"
 import { join } from "node:path"
 import { type ConfigIssue, formatIssue } from "./ConfigError.ts"
 import { DataDirs } from "./DataDirs.ts"
-import { outside } from "./internal/markdownFiles.ts"
 import { isThere, placesOf } from "./internal/places.ts"
+import { type Grants, noGrants, type ProjectFiles, projectFiles } from "./internal/projectFiles.ts"
 import type { SkillContent } from "./internal/skillFile.ts"
+import type { TrustItem } from "./TrustItem.ts"
 
 /** Skills, and warnings about ignored parts of their files. */
 export interface LoadedSkills extends SkillList {
   readonly warnings: ReadonlyArray<ConfigIssue>
+  /** The linked files that the user's rules ask about, trusted or not; see `Trust`. */
+  readonly widenings: ReadonlyArray<TrustItem>
 }
 
 /** The directories of other tools' skills, lowest priority first. */
@@ -30,21 +33,25 @@ const deepest = 4
  * Reads the skills for a directory: folders with a `SKILL.md`. Of several with one name the nearest wins: the directory
  * before those above it, the project before the user, and in one directory `.skein/skills` before those of OpenCode,
  * Claude Code and `.agents`. A broken skill of Skein wins as well: it is reported, and nothing replaces it. An unusable
- * skill of another tool is left out, with a warning.
+ * skill of another tool is left out, with a warning. `grants` are those of the loaded config.
  */
-export const load = Effect.fn("SkillFiles.load")(function*(directory: string) {
+export const load = Effect.fn("SkillFiles.load")(function*(
+  directory: string,
+  grants: Grants = noGrants
+) {
   const dirs = yield* DataDirs
   const places = yield* placesOf(directory, dirs.config)
   const found: Array<SkillContent> = []
   const warnings: Array<ConfigIssue> = []
+  const asked: Array<TrustItem> = []
 
-  const readHome = Effect.fnUntraced(function*(home: string, isForeign: boolean, project?: string) {
+  const readHome = Effect.fnUntraced(function*(home: string, isForeign: boolean, project?: ProjectFiles) {
     if (!(yield* isThere(home))) return
     const { readForeignSkill, readSkillFile } = yield* Effect.promise(() => import("./internal/skillFile.ts"))
     const own = new Map<string, SkillContent>()
     for (const { folder, name } of yield* foldersIn(home, isForeign ? deepest : 1)) {
       const file = join(folder, "SKILL.md")
-      const refusal = project === undefined ? undefined : yield* outside(file, project)
+      const refusal = project === undefined ? undefined : yield* project.refusal(file)
       if (refusal !== undefined) {
         warnings.push({ file, message: `this skill is ignored: ${refusal}` })
         continue
@@ -61,11 +68,12 @@ export const load = Effect.fn("SkillFiles.load")(function*(directory: string) {
 
   yield* readHome(join(places.user, "skills"), false)
   for (const place of places.project) {
-    const project = places.root ?? place
+    const project = projectFiles({ root: places.root ?? place, directory, data: dirs.data, grants })
     for (const home of foreignHomes) yield* readHome(join(place, home), true, project)
     yield* readHome(join(place, ".skein", "skills"), false, project)
+    asked.push(...project.asked)
   }
-  return settle(found, warnings)
+  return { ...settle(found, warnings), widenings: asked } satisfies LoadedSkills
 })
 
 /** The folders with a `SKILL.md`; they contain no further skills. */
@@ -105,7 +113,10 @@ const twice = ({ name, origin }: SkillContent, before: SkillContent): SkillConte
 
 const byName = (a: { readonly name: string }, b: { readonly name: string }) => (a.name < b.name ? -1 : 1)
 
-const settle = (found: ReadonlyArray<SkillContent>, warnings: ReadonlyArray<ConfigIssue>): LoadedSkills => {
+const settle = (
+  found: ReadonlyArray<SkillContent>,
+  warnings: ReadonlyArray<ConfigIssue>
+): Omit<LoadedSkills, "widenings"> => {
   const groups = new Map<string, ReadonlyArray<SkillContent>>()
   for (const each of found) groups.set(each.name, [each, ...groups.get(each.name) ?? []])
   const all = [...groups.values()].flatMap(([first, ...rest]) => first === undefined ? [] : [{ first, rest }])

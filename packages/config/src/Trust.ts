@@ -2,7 +2,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { resolve } from "node:path"
-import { load } from "./ConfigFiles.ts"
+import { type ConfigOptions, load } from "./ConfigFiles.ts"
 import { DataDirs } from "./DataDirs.ts"
 import { locateFiles } from "./internal/locateFiles.ts"
 import { readTrusted, type Trusted, writeTrusted } from "./internal/trustFile.ts"
@@ -21,10 +21,30 @@ const gone = ({ digest, file, key, since, value }: Trusted): TrustItem => ({
   since
 })
 
+/** All that a directory's project holds that needs trust: in its config, commands, skills and instructions. */
+const wishes = Effect.fnUntraced(function*(options: ConfigOptions) {
+  const { directory, whyNot } = options
+  const { grants, origins, settings, widenings } = yield* load(options)
+  const [CommandFiles, SkillFiles, InstructionFiles] = yield* Effect.promise(() =>
+    Promise.all([import("./CommandFiles.ts"), import("./SkillFiles.ts"), import("./InstructionFiles.ts")])
+  )
+  const commands = yield* CommandFiles.load(directory, {
+    settings,
+    origins,
+    grants,
+    ...(whyNot === undefined ? {} : { whyNot })
+  })
+  const skills = yield* SkillFiles.load(directory, grants)
+  const instructions = yield* InstructionFiles.load(directory, settings.instructions ?? [], grants)
+  const all = [widenings, commands.widenings, skills.widenings, instructions.widenings].flat()
+  return [...new Map(all.map((item) => [item.digest, item])).values()]
+})
+
 /** The values of a directory's project that need trust, and trusted ones that no longer exist. */
-export const review = Effect.fn("Trust.review")(function*(directory: string) {
+export const review = Effect.fn("Trust.review")(function*(options: ConfigOptions) {
+  const { directory } = options
   const { config, data } = yield* DataDirs
-  const { widenings } = yield* load({ directory })
+  const widenings = yield* wishes(options)
   const { root } = yield* locateFiles(directory, config)
   const place = root ?? resolve(directory)
   const past = (yield* readTrusted(data)).filter(({ digest, file }) =>
@@ -34,9 +54,9 @@ export const review = Effect.fn("Trust.review")(function*(directory: string) {
 })
 
 /** Trusts values by their ids; fails, and trusts nothing, if one of them cannot be trusted. */
-export const allow = Effect.fn("Trust.allow")(function*(directory: string, ids: ReadonlyArray<string>) {
+export const allow = Effect.fn("Trust.allow")(function*(options: ConfigOptions, ids: ReadonlyArray<string>) {
   const { data } = yield* DataDirs
-  const { widenings } = yield* load({ directory })
+  const widenings = yield* wishes(options)
   const chosen = yield* Effect.forEach(ids, (id) => {
     const item = widenings.find((each) => each.id === id)
     if (item === undefined || item.state === "fixed") {

@@ -64,7 +64,7 @@ layer(NodeFileSystem.layer)("agents from files", (it) => {
         "project/skein.json": { agent: { a: { color: "cyan" } } },
         "project/app/.skein/agent/a.md": "near file"
       }, { at: "project/app" })
-      expect(agents["a"]).toEqual({ steps: 1, timeout: 2, variant: "top", color: "cyan", prompt: "near file" })
+      expect(agents["a"]).toEqual({ steps: 1, timeout: 2, variant: "top", color: "cyan", prompt: "user file" })
     }))
 
   it.scoped("of Skein replace those of OpenCode, which replace those of Claude Code", () =>
@@ -93,7 +93,7 @@ layer(NodeFileSystem.layer)("agents from files", (it) => {
       expect(settings.agent).toEqual({ a: { permission: [{ permission: "edit", pattern: "*", action: "deny" }] } })
       expect(warnings.map((issue) => formatIssue(root, issue))).toEqual([
         `${skein}/b.md this agent is ignored: a project's file may not read files outside of the project`,
-        `${skein}/a.md:6:1 agent.a.prompt is ignored: a project's file may not put environment variables into text for models ({env:SECRET})`,
+        `${skein}/a.md:6:1 agent.a.prompt is ignored: a project's file may not put environment variables into texts and names ({env:SECRET})`,
         `${skein}/a.md:3 agent.a.permission.bash is ignored: a project's file may not allow; it may be trusted`
       ])
     }))

@@ -83,7 +83,7 @@ layer(NodeFileSystem.layer)("the output of an agent", (it) => {
       mistakes({ [file]: withOutput({ type: "object", description: "{env:SECRET}" }) }, { env: { SECRET: "s" } }),
       (found) =>
         expect(found).toEqual([
-          `${file}:6:24 {env:SECRET}: a project's file may not put environment variables into text for models`
+          `${file}:6:24 {env:SECRET}: a project's file may not put environment variables into texts and names`
         ])
     ))
 

@@ -46,14 +46,49 @@ it("warns of keys of permissions that are nearly those of Skein, and of no other
     },
     agent: { lead: { permission: { webfetsh: "deny" }, ceiling: { reed: "deny" } } }
   }
-  const origins = { "permission.bahs": "skein.json:3" }
-  const { warnings } = Either.getOrThrow(agentsFrom(settle(config), builtins, origins))
+  const { warnings } = Either.getOrThrow(agentsFrom(settle(config), builtins))
   expect(warnings.map(formatIssue)).toEqual([
-    "skein.json:3: permission.bahs: Skein has no permission or tool \"bahs\"; did you mean \"bash\"?",
+    "config: permission.bahs: Skein has no permission or tool \"bahs\"; did you mean \"bash\"?",
     expect.stringContaining("\"Edit\"; did you mean \"edit\"?"),
     expect.stringContaining("did you mean \"external_directory\"?"),
     expect.stringContaining("agent.lead.permission.webfetsh"),
     expect.stringContaining("\"reed\"; did you mean \"read\"?")
+  ])
+})
+
+it("refuses misspelt keys of permissions in Skein's own files, and notes them in those of other tools", () => {
+  const config: ConfigInfo = {
+    permission: { bsh: "deny", edti: "deny" },
+    agent: {
+      a: { permission: { raed: "deny" } },
+      b: { permission: { raed: "deny" } },
+      c: { permission: { raed: "deny" } }
+    }
+  }
+  const origins = {
+    "permission.bsh": "/p/skein.json:3",
+    "permission.edti": "/p/.claude/settings.json:4",
+    "agent.a.permission.raed": "/p/skein.json:5",
+    "agent.b.permission.raed": "/p/.skein/agent/b.md:2",
+    "agent.c.permission.raed": "/p/.claude/agents/c.md:2"
+  }
+  const refused = Either.flip(agentsFrom(settle(config), builtins, origins))
+  expect(Either.getOrThrow(refused).issues.map(formatIssue)).toEqual([
+    "/p/skein.json:3: permission.bsh: Skein has no permission or tool \"bsh\"; did you mean \"bash\"?",
+    "/p/skein.json:5: agent.a.permission.raed: Skein has no permission or tool \"raed\"; did you mean \"read\"?"
+  ])
+  const { agent: { b, c } = {} } = config
+  const others = settle({ permission: { edti: "deny" }, agent: { ...(b && { b }), ...(c && { c }) } })
+  const { agents, broken, warnings } = Either.getOrThrow(agentsFrom(others, builtins, origins))
+  // A mistake in an agent's file disables that agent.
+  expect(broken).toEqual([{
+    name: "b",
+    message: expect.stringContaining("/p/.skein/agent/b.md:2: agent.b.permission.raed")
+  }])
+  expect(agents.map(({ name }) => name)).toContain("c")
+  expect(warnings.map(({ file, key }) => [file, key])).toEqual([
+    ["/p/.claude/settings.json", "permission.edti"],
+    ["/p/.claude/agents/c.md", "agent.c.permission.raed"]
   ])
 })
 

@@ -14,7 +14,7 @@ const file = "project/.claude/settings.json"
 const read = Effect.fnUntraced(function*(hooks: unknown) {
   const root = yield* workspace({ [file]: { hooks }, "project/guard.sh": "exit 0\n" })
   const { settings, warnings, widenings } = yield* loadIn(root)
-  const trust = Trust.allow(join(root, "project"), widenings.map(({ id }) => id)).pipe(
+  const trust = Trust.allow({ directory: join(root, "project") }, widenings.map(({ id }) => id)).pipe(
     Effect.provide(DataDirs.layer()),
     Effect.withConfigProvider(ConfigProvider.fromMap(new Map([["HOME", join(root, "home")]])))
   )
@@ -39,8 +39,8 @@ layer(NodeFileSystem.layer)("env in settings.json of Claude Code", (it) => {
       expect(widenings.map(({ key }) => key)).toEqual(["env.NODE_ENV", "env.DEBUG"])
       const lines = warnings.map((issue) => formatIssue(root, issue))
       expect(lines.filter((line) => line.includes("is not a variable")).length).toBe(2)
-      expect(lines.join("\n")).toContain("a project's file may not set variables of commands")
-      yield* Trust.allow(join(root, "project"), widenings.map(({ id }) => id)).pipe(
+      expect(lines.join("\n")).toContain("env.NODE_ENV is ignored: a project's file sets it only with your trust")
+      yield* Trust.allow({ directory: join(root, "project") }, widenings.map(({ id }) => id)).pipe(
         Effect.provide(DataDirs.layer()),
         Effect.withConfigProvider(ConfigProvider.fromMap(new Map([["HOME", join(root, "home")]])))
       )

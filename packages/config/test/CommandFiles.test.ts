@@ -156,8 +156,34 @@ layer(NodeFileSystem.layer)("CommandFiles", (it) => {
       const { names, warnings } = yield* commandsIn(root)
       expect(names.map((name) => name.split(" ")[0])).toEqual(["in/here", "real"])
       expect(warnings).toEqual([
-        "project/.skein/command/env.md: this command is ignored: a project's file may not read this file, which may hold secrets",
+        expect.stringMatching(
+          /^project\/\.skein\/command\/env\.md: this command is ignored: your rules ask before it is read; `skein trust allow /
+        ),
         "project/.skein/command/out.md: this command is ignored: a project's file may not read files outside of the project"
       ])
+    }))
+
+  it.scoped("of a project name models of the user's provider, and others only with trust", () =>
+    Effect.gen(function*() {
+      const { broken, commands, warnings, widenings } = yield* commandsOf({
+        "project/.skein/command/a.md": "---\nmodel: evil/m\n---\nA",
+        "project/.skein/command/b.md": "---\nmodel: openai/m\n---\nB",
+        "project/.claude/commands/c.md": "---\nmodel: evil/m\n---\nC",
+        "project/skein.json": { command: { d: { template: "D", model: "evil/m" } } },
+        "home/.config/skein/command/e.md": "---\nmodel: evil/m\n---\nE"
+      })
+      expect(broken).toEqual([])
+      expect(commands.map(({ model, name }) => [name, model?.providerID]).toSorted()).toEqual([
+        ["a", undefined],
+        ["b", "openai"],
+        ["c", undefined],
+        ["d", undefined],
+        ["e", "evil"]
+      ])
+      expect(widenings.map(({ key, state }) => `${key} ${state}`)).toEqual([
+        "command.c.model untrusted",
+        "command.a.model untrusted"
+      ])
+      expect(warnings.join("\n")).toContain("command.a.model is ignored: it is not of your provider")
     }))
 })

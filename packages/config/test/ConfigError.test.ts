@@ -84,7 +84,7 @@ layer(NodeFileSystem.layer)("ConfigError", (it) => {
 
   says("reports missing variables and files", {
     model: "a/{env:NO_SUCH}",
-    agent: { a: { prompt: "{file:gone.md}", color: "{env:}" } }
+    agent: { a: { prompt: "{file:gone.md}", model: "a/{env:}" } }
   }, [
     `${file}:2:12 {env:NO_SUCH}: the environment variable NO_SUCH is not set`,
     `${file}:5:17 {file:gone.md}: project/gone.md: cannot be read: there is no such file`,

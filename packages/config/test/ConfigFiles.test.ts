@@ -148,18 +148,16 @@ layer(NodeFileSystem.layer)("ConfigFiles", (it) => {
     Effect.gen(function*() {
       const { settings } = yield* loadFiles({
         [userFile]: {
-          agent: { review: { model: ["a/one", "a/two"], prompt: "long", steps: 5 } },
-          provider: { local: { type: "openai-compatible", models: { m: { name: "M" } } } }
+          agent: { review: { model: ["a/one", "a/two"], prompt: "long", steps: 9 } },
+          limits: { answer: { calls: 9, text: 8 } }
         },
         "project/skein.json": {
           agent: { review: { model: ["a/three"], steps: 7 }, other: {} },
-          provider: { local: { models: { n: { name: "N" } } } }
+          limits: { answer: { text: 7 }, concurrency: 2 }
         }
       })
       expect(settings.agent).toEqual({ review: { model: ["a/three"], prompt: "long", steps: 7 }, other: {} })
-      expect(settings.provider).toEqual({
-        local: { type: "openai-compatible", models: { m: { name: "M" }, n: { name: "N" } } }
-      })
+      expect(settings.limits).toMatchObject({ answer: { calls: 9, text: 7 }, concurrency: 2 })
     }))
 
   it.scoped("appends rules in their order, the nearer file's last", () =>
@@ -241,7 +239,7 @@ layer(NodeFileSystem.layer)("ConfigFiles", (it) => {
 
   it.scoped("provides Config and ConfigFiles as a layer", () =>
     Effect.gen(function*() {
-      const root = yield* workspace({ "project/skein.json": { model: "a/b", permission: "allow" } })
+      const root = yield* workspace({ "project/skein.json": { summaries: false, permission: "allow" } })
       const context = ConfigFiles.layer({ directory: join(root, "project") }).pipe(
         Layer.provide(DataDirs.layer()),
         Layer.provide(
@@ -249,8 +247,9 @@ layer(NodeFileSystem.layer)("ConfigFiles", (it) => {
         )
       )
       const [config, files] = yield* Effect.provide(Effect.all([Config, ConfigFiles]), context)
-      expect(config.settings.model).toBe("a/b")
-      expect(config.origins["model"]).toBe(`${root}/project/skein.json:2`)
+      expect(config.settings.summaries).toBe(false)
+      expect(config.origins["summaries"]).toBe(`${root}/project/skein.json:2`)
+      expect([...config.projectKeys ?? []]).toEqual(["summaries"])
       expect(files.warnings).toHaveLength(1)
     }))
 })

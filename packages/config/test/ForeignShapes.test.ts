@@ -32,8 +32,9 @@ const resultOf = Effect.fnUntraced(function*({ files }: Shape) {
       Effect.provide(DataDirs.layer()),
       Effect.withConfigProvider(ConfigProvider.fromMap(new Map([["HOME", join(root, "home")]])))
     )
+  const { grants } = loaded
   const others = yield* around(CommandFiles.load(join(root, "project"), { ...loaded, whyNot: notIn(["openai"]) }))
-  const known = yield* around(SkillFiles.load(join(root, "project")))
+  const known = yield* around(SkillFiles.load(join(root, "project"), grants))
   const issues = [...loaded.warnings, ...found.warnings, ...others.warnings, ...known.warnings]
   const count = (kind: string) => issues.filter((issue) => (issue.kind ?? "mistake") === kind).length
   const kinds = ["note", "left_out", "restriction", "trust", "mistake"].flatMap((kind) =>

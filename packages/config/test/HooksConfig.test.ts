@@ -44,8 +44,8 @@ layer(NodeFileSystem.layer)("hooks in config", (it) => {
       })
       expect(settings.hooks).toEqual({ PreToolUse: mine })
       expect(warnings.map((issue) => formatIssue(root, issue))).toEqual([
-        "project/skein.json:3 hooks.PreToolUse is ignored: a project's file may not run commands, nor can {env:…} and {file:…} be trusted; put it into your own config if you want it",
-        "project/skein.json:8 hooks.Stop is ignored: a project's file may not run commands; it may be trusted"
+        "project/skein.json:3 hooks.PreToolUse is ignored: a project's file sets it only with your trust, nor can {env:…} and {file:…} be trusted; put it into your own config if you want it",
+        "project/skein.json:8 hooks.Stop is ignored: a project's file sets it only with your trust; it may be trusted"
       ])
     }))
 

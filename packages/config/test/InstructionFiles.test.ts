@@ -3,12 +3,13 @@ import * as FileSystem from "@effect/platform/FileSystem"
 import { expect, layer } from "@effect/vitest"
 import { DataDirs } from "@skein/config/DataDirs"
 import * as InstructionFiles from "@skein/config/InstructionFiles"
+import * as Trust from "@skein/config/Trust"
 import { Instructions } from "@skein/core/Instructions"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/TestClock"
 import { join } from "node:path"
-import { formatIssue, loadFiles, loadIn, workspace } from "./workspace.ts"
+import { formatIssue, loadFiles, loadIn, userFile, workspace } from "./workspace.ts"
 
 const home = (root: string) =>
   Effect.withConfigProvider(ConfigProvider.fromMap(new Map([["HOME", join(root, "home")]])))
@@ -121,7 +122,9 @@ layer(NodeFileSystem.layer)("instructions", (it) => {
       expect(text).not.toContain("KEY=1")
       expect(warnings).toEqual([
         "project/CLAUDE.md:1 @../secret.md is not read: a project's file may not read files outside of the project",
-        "project/.env these instructions are not read: a project's file may not read this file, which may hold secrets",
+        expect.stringMatching(
+          /^project\/\.env these instructions are not read: your rules ask before it is read; `skein trust allow [\da-f]{12}` lets/
+        ),
         "project/CLAUDE.md:1 @~/secret.md is not read: a project's file may not read files outside of the project",
         "project/app/AGENTS.md these instructions are not read: a project's file may not read files outside of the project"
       ])
@@ -181,8 +184,91 @@ layer(NodeFileSystem.layer)("instructions", (it) => {
       ])
       expect(warnings.map((issue) => formatIssue(root, issue))).toEqual([
         "project/skein.json:2 instructions: \"../out.md\" is ignored: a project's file may not read files outside of the project",
-        "project/skein.json:2 instructions: \".git/config\" is ignored: a project's file may not read this file, which may hold secrets"
+        "project/skein.json:2 instructions: \".git/config\" is ignored: a project's file may not read git's own files"
       ])
+    }))
+
+  it.scoped("of a project are read under the user's rules: denied files never, asked ones with trust", () =>
+    Effect.gen(function*() {
+      const root = yield* workspace({
+        [userFile]: { permission: { read: { "secrets/*": "deny", "drafts/*": "ask" } } },
+        "project/skein.json": {
+          instructions: ["secrets/*", "drafts/a.md", "docs/*.md"],
+          agent: { a: { prompt: "{file:secrets/k.txt}" }, b: { prompt: "{file:drafts/a.md}" } }
+        },
+        "project/CLAUDE.md": "Read @secrets/k.txt and @drafts/b.md",
+        "project/secrets/k.txt": "s3cret",
+        "project/drafts/a.md": "Draft A.",
+        "project/drafts/b.md": "Draft B.",
+        "project/docs/x.md": "Docs."
+      })
+      const fs = yield* FileSystem.FileSystem
+      yield* fs.symlink(join(root, "project/secrets/k.txt"), join(root, "project/docs/y.md"))
+      yield* fs.makeDirectory(join(root, "project/app"))
+      yield* fs.symlink(join(root, "project/secrets/k.txt"), join(root, "project/app/AGENTS.md"))
+      const reading = Effect.gen(function*() {
+        const { grants, settings, warnings } = yield* loadIn(root, { at: "project/app" })
+        const found = yield* InstructionFiles.load(join(root, "project/app"), settings.instructions ?? [], grants)
+        return { ...found, agent: settings.agent, all: [...warnings, ...found.warnings] }
+      }).pipe(Effect.provide(DataDirs.layer()), home(root))
+      const before = yield* reading
+      expect(JSON.stringify([before.text, before.agent])).not.toMatch(/s3cret|Draft/)
+      expect(before.text).toContain("Docs.")
+      const lines = before.all.map((issue) => formatIssue(root, issue)).join("\n")
+      expect(lines.match(/your rules deny reading it/g)).toHaveLength(2)
+      expect(lines.match(/your rules ask before it is read; `skein trust allow [\da-f]{12}`/g)).toHaveLength(3)
+
+      const options = { directory: join(root, "project/app") }
+      const trusting = Effect.flatMap(Trust.review(options), (items) => Trust.allow(options, items.map(({ id }) => id)))
+      expect((yield* trusting.pipe(Effect.provide(DataDirs.layer()), home(root))).map(({ key }) => key).toSorted())
+        .toEqual(["read.drafts/a.md", "read.drafts/a.md", "read.drafts/b.md"])
+      const after = yield* reading
+      expect(after.text).toContain("Draft A.")
+      expect(after.text).toContain("Draft B.")
+      expect(after.agent).toEqual({ a: {}, b: { prompt: "Draft A." } })
+      expect(JSON.stringify([after.text, after.agent])).not.toContain("s3cret")
+    }))
+
+  it.scoped("of .claude/rules are read for all files, and named where they are for some", () =>
+    Effect.gen(function*() {
+      const { files, text, warnings } = yield* read({
+        "project/AGENTS.md": "Be kind.",
+        "project/.claude/rules/style.md": "Use tabs.",
+        "project/.claude/rules/deep/api.md": "---\npaths:\n  - \"src/api/**/*.ts\"\n  - lib/*\n---\nValidate inputs.",
+        "project/.claude/rules/one.md": "---\npaths: docs/**\n---\nShort lines.",
+        "project/.claude/rules/odd.md": "---\npaths: { a: 1 }\n---\nNot understood.",
+        "project/.claude/rules/notes.txt": "not Markdown"
+      })
+      const rule = (name: string) => `project/.claude/rules/${name}.md`
+      expect(files).toEqual(["project/AGENTS.md", rule("deep/api"), rule("one"), rule("style")])
+      expect(text).toContain("Use tabs.")
+      expect(text).not.toMatch(/Validate|Short lines|Not understood/)
+      expect(text).toContain(
+        "<instructions from=\".claude/rules/deep/api.md\">\nThis file has rules for files that match `src/api/**/*.ts` or `lib/*`. Read it before you work on such a file."
+      )
+      expect(text).toContain("files that match `docs/**`")
+      expect(warnings).toEqual([
+        `${rule("odd")} these instructions are not read: paths must be a list of patterns`
+      ])
+    }))
+
+  it.scoped("of a linked working tree may be those of its main one", () =>
+    Effect.gen(function*() {
+      const git = "project/.git/worktrees/x"
+      const root = yield* workspace({ "project/AGENTS.md": "Main.", [`${git}/HEAD`]: "", "project/trees/x/a": "" })
+      const fs = yield* FileSystem.FileSystem
+      const tree = join(root, "project/trees/x")
+      yield* fs.writeFileString(join(tree, ".git"), `gitdir: ${root}/${git}\n`)
+      yield* fs.symlink("../../AGENTS.md", join(tree, "AGENTS.md"))
+      const refused =
+        "project/trees/x/AGENTS.md these instructions are not read: a project's file may not read files outside"
+      // An archive can hold such a pointer, but not what git keeps about it.
+      expect((yield* readIn(root, "project/trees/x")).warnings).toEqual([expect.stringContaining(refused)])
+      yield* fs.writeFileString(join(root, git, "gitdir"), `${tree}/.git\n`)
+      expect(yield* readIn(root, "project/trees/x")).toMatchObject({
+        text: expect.stringContaining("Main."),
+        warnings: []
+      })
     }))
 
   it.scoped("of a project's config show no variable of the environment", () =>
@@ -196,7 +282,7 @@ layer(NodeFileSystem.layer)("instructions", (it) => {
       expect(settings.instructions).toEqual([join(root, "home/.config/skein/s3cret.md")])
       expect(JSON.stringify(warnings)).not.toContain("s3cret")
       expect(warnings.map((issue) => formatIssue(root, issue)).join("\n")).toContain(
-        "a project's file may not put environment variables into names of files, which are shown ({env:NAME})"
+        "a project's file may not put environment variables into texts and names ({env:NAME})"
       )
     }))
 

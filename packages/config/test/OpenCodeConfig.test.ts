@@ -40,7 +40,7 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
             "scout-a": { mode: "subagent", description: "Looks", tools: { write: false, edit: false } },
             general: { disable: true }
           },
-          compaction: { auto: false }
+          compaction: { auto: true }
         },
         "project/prompts/lead.txt": "You lead.\n"
       })
@@ -48,7 +48,6 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
         model: "openai/gpt-5.1",
         small_model: "openai/gpt-5-mini",
         default_agent: "lead",
-        compaction: { auto: false },
         permission: [
           { permission: "edit", pattern: "*", action: "ask" },
           { permission: "bash", pattern: "*", action: "ask" },
@@ -166,7 +165,7 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
         `${file}:2:2 theme: Skein ignores it`,
         `${file}:12:2 instructions: https://example.com/rules.md is not fetched; copy the text into a file of the project`,
         `${file}:18:4 agent.a.color: Skein has no colour "accent"`,
-        `${file}:4 mcp.x is ignored: a project's file may not start MCP servers; it may be trusted`
+        `${file}:4 mcp.x is ignored: a project's file sets it only with your trust; it may be trusted`
       ])
     }))
 
@@ -257,7 +256,7 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
     ["rules in invalid JSON", "{ \"permission\": { \"bash\": \"deny\" }, }x", [
       "restriction FILE:1:38 this file cannot be read: this is not a JSON value; strings and keys need double quotes; it may hold rules, so every call asks until you fix it"
     ]],
-    ["a key twice", "{ \"model\": \"a/b\",\n\"model\": \"c/d\" }", [
+    ["a key twice", "{ \"model\": \"a/b\",\n\"model\": \"a/d\" }", [
       "note FILE:2:1 the key \"model\" is also in line 1; keep one"
     ]],
     ["too much", `{ "username": "${"x".repeat(1024 * 1024)}" }`, [

@@ -30,7 +30,7 @@ const as = <A, E, R>(root: string, effect: Effect.Effect<A, E, R>) =>
 const trusting = Effect.fnUntraced(function*(root: string, ...keys: ReadonlyArray<string>) {
   const { widenings } = yield* loadIn(root)
   const ids = widenings.filter(({ key }) => keys.includes(key)).map(({ id }) => id)
-  yield* as(root, Trust.allow(join(root, "project"), ids))
+  yield* as(root, Trust.allow({ directory: join(root, "project") }, ids))
   return yield* loadIn(root)
 })
 
@@ -45,9 +45,9 @@ layer(NodeFileSystem.layer)("Trust", (it) => {
       const { settings, warnings, widenings } = yield* loadIn(root)
       const error = yield* Effect.flip(trusting(root, "provider.mine.package"))
       expect(error.message).toContain("cannot be trusted")
-      expect(settings.provider).toEqual({ mine: { models: { m: {} } } })
+      expect(settings.provider).toBeUndefined()
       expect(warnings.map(({ message }) => message)).toContainEqual(
-        "provider.mine.package is ignored: a project's file may not load code"
+        "provider.mine.package is ignored: only your own config may set it"
       )
       expect(widenings.every(({ state }) => state === "fixed")).toBe(true)
       const own = yield* workspace({ [userFile]: { provider: { mine } }, [file]: {} })
@@ -76,7 +76,7 @@ layer(NodeFileSystem.layer)("Trust", (it) => {
       expect(some.settings.permission).toEqual([{ permission: "bash", pattern: "npm test", action: "allow" }])
       expect(some.settings.hooks).toEqual({ PreToolUse: [{ command: `${root}/project/guard.sh --strict` }] })
       expect(some.settings).toMatchObject({ limits: before.settings.limits })
-      expect(some.settings.provider?.["mine"]).toEqual({})
+      expect(some.settings.provider).toBeUndefined()
       expect(some.warnings).toHaveLength(5)
       const all = yield* trusting(root, ...before.widenings.map(({ key }) => key))
       expect(all.warnings).toEqual([])
@@ -95,7 +95,7 @@ layer(NodeFileSystem.layer)("Trust", (it) => {
       expect(before.settings).not.toHaveProperty("workspace")
       expect(before.settings).not.toHaveProperty("workspace_remote")
       expect(untrusted(before)).toEqual(["workspace untrusted", "workspace_remote untrusted"])
-      expect(before.warnings[0]?.message).toContain("a project's file may not send its files elsewhere")
+      expect(before.warnings[0]?.message).toContain("a project's file sets it only with your trust")
     }))
 
   it.scoped("ends with one byte of the value, or of a project file that a hook names", () =>
@@ -116,7 +116,7 @@ layer(NodeFileSystem.layer)("Trust", (it) => {
       })
       yield* fs.writeFileString(join(root, file), moved)
       const after = yield* loadIn(root)
-      expect(after.settings.provider?.["mine"]).toEqual({})
+      expect(after.settings.provider).toBeUndefined()
       expect(after.settings.hooks).toBeUndefined()
       // A value that moved to another line is unchanged.
       expect(after.settings.summaries).toBe(true)
@@ -191,7 +191,7 @@ layer(NodeFileSystem.layer)("Trust", (it) => {
     Effect.gen(function*() {
       const root = yield* workspace({ [file]: { summaries: true, telemetry: { endpoint: "http://{env:HOST}" } } })
       const { widenings } = yield* loadIn(root)
-      const allow = (...ids: ReadonlyArray<string>) => as(root, Trust.allow(join(root, "project"), ids))
+      const allow = (...ids: ReadonlyArray<string>) => as(root, Trust.allow({ directory: join(root, "project") }, ids))
       const [first = "", second = ""] = widenings.map(({ id }) => id)
       expect((yield* Effect.flip(allow(first, "0123456789ab"))).message).toMatch(/Nothing here has the id 0123456789ab/)
       expect((yield* Effect.flip(allow(first, second))).message).toMatch(/^telemetry.endpoint .* cannot be trusted/)
@@ -204,7 +204,7 @@ layer(NodeFileSystem.layer)("Trust", (it) => {
       const fs = yield* FileSystem.FileSystem
       const { widenings } = yield* trusting(root, "summaries", "limits.concurrency")
       yield* fs.writeFileString(join(root, file), JSON.stringify({ limits: { concurrency: 99 } }))
-      const review = as(root, Trust.review(join(root, "project")))
+      const review = as(root, Trust.review({ directory: join(root, "project") }))
       expect((yield* review).map(({ key, state }) => `${key} ${state}`)).toEqual([
         "limits.concurrency trusted",
         "summaries gone"

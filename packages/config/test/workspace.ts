@@ -35,6 +35,9 @@ export const notIn = (providers: ReadonlyArray<string>): ProviderCheck => (provi
     ? undefined
     : `there is no provider ${JSON.stringify(providerID)}`
 
+/** The providers that answer here, so that a project may name their models. */
+const vendors: ReadonlyArray<string> = ["a", "anthropic", "b", "google", "local", "openai", "p", "x"]
+
 /** Loads the config for a directory of a workspace. */
 export const loadIn = (
   root: string,
@@ -43,10 +46,12 @@ export const loadIn = (
     readonly env?: Readonly<Record<string, string>>
     readonly overrides?: { readonly info: ConfigInfo; readonly origin: string }
     readonly providers?: ReadonlyArray<string>
+    readonly vendors?: ReadonlyArray<string>
   } = {}
 ) =>
   load({
     directory: join(root, options.at ?? "project"),
+    vendors: () => Effect.succeed(options.vendors ?? vendors),
     ...(options.overrides === undefined ? {} : { overrides: options.overrides }),
     ...(options.providers === undefined ? {} : { whyNot: notIn(options.providers) })
   }).pipe(

@@ -77,6 +77,8 @@ export class Config extends Context.Tag("@skein/core/Config")<Config, {
    * The origin of a value by its path (`limits.concurrency`): a file, a flag, `config` if code set it, or `default`.
    */
   readonly origins: Readonly<Record<string, string>>
+  /** The paths of the values that the files of a project set; without it, all settings are the user's own. */
+  readonly projectKeys?: ReadonlySet<string>
 }>() {
   /** Settings from a value, for embedders and tests. */
   static readonly layer = (config: ConfigInfo = {}): Layer.Layer<Config> =>

@@ -1,36 +1,68 @@
 /** Decides what config says of MCP servers. */
 import * as Schema from "effect/Schema"
+import { key, narrows, never, trust } from "./ConfigKey.ts"
 import { Milliseconds } from "./Milliseconds.ts"
 
 const texts = Schema.Record({ key: Schema.NonEmptyString, value: Schema.String })
 
-/** What config says of one server: a program with its arguments, or where a server is. */
+/** What config says of one server: a program with its arguments, or where a server is. A project's needs trust as a whole. */
 export const McpServerConfig = Schema.Struct({
-  /** The program and its arguments, without a shell. */
-  command: Schema.optional(Schema.NonEmptyArray(Schema.String)),
-  /** Variables that the program sees besides those that every program needs. */
-  env: Schema.optional(texts),
-  /** Where the server is, for one that is reached over HTTP. */
-  url: Schema.optional(
-    Schema.String.pipe(Schema.pattern(/^(?:https?:\/\/|\$\{|\{env:)/, { message: () => "an http(s) URL" }))
+  command: key(
+    Schema.NonEmptyArray(Schema.String),
+    trust,
+    "The program and its arguments. No shell is involved."
   ),
-  /** Headers of each request to it. */
-  headers: Schema.optional(texts),
-  /** `sse` for a server of the older kind. What others write, `stdio`, `local` or `remote`, says no more than the keys do. */
-  type: Schema.optional(Schema.Literal("http", "sse", "stdio", "local", "remote")),
-  /** Who Skein is to the server's login: an id that the user registered, or the https URL of a document that says so. */
-  client_id: Schema.optional(Schema.NonEmptyString),
-  /** The port to which a browser comes back from a login; a free one by default. */
-  login_port: Schema.optional(Schema.Int.pipe(Schema.between(1, 65_535))),
-  enabled: Schema.optional(Schema.Boolean),
-  /** How long the first request of a session waits for it. */
-  startup_timeout: Schema.optional(Milliseconds),
-  /** How long one of its tools may be silent. */
-  timeout: Schema.optional(Milliseconds),
-  /** Which of its tools change nothing: all, or those of these names. */
-  read_only: Schema.optional(Schema.Union(Schema.Boolean, Schema.Array(Schema.NonEmptyString))),
-  /** Whether it is believed what it says of tools that change nothing. */
-  trust_hints: Schema.optional(Schema.Boolean)
+  env: key(
+    texts,
+    trust,
+    "Environment variables of the program. It sees no others but those that every program needs."
+  ),
+  url: key(
+    Schema.String.pipe(Schema.pattern(/^(?:https?:\/\/|\$\{|\{env:)/, { message: () => "an http(s) URL" })),
+    trust,
+    "Where the server is, if it is reached over HTTP."
+  ),
+  headers: key(texts, trust, "Headers that are sent with each request, such as a key."),
+  type: key(
+    Schema.Literal("http", "sse", "stdio", "local", "remote"),
+    trust,
+    "`sse` for a server of the older kind. By default Skein finds out. `stdio`, `local` and `remote` have no effect."
+  ),
+  client_id: key(
+    Schema.NonEmptyString,
+    trust,
+    "The id of an OAuth client that you registered, or the https URL of its metadata. By default Skein registers itself."
+  ),
+  login_port: key(
+    Schema.Int.pipe(Schema.between(1, 65_535)),
+    trust,
+    "The port to which the browser comes back from `skein mcp login`. A free one by default."
+  ),
+  enabled: key(
+    Schema.Boolean,
+    narrows([true, false]),
+    "`false` turns the server off, also one that another file defines."
+  ),
+  startup_timeout: key(
+    Milliseconds,
+    trust,
+    "How long the first request of a session waits for the server. In milliseconds, or text such as \"30m\"."
+  ),
+  timeout: key(
+    Milliseconds,
+    trust,
+    "The longest silence of one of its tools. In milliseconds, or text such as \"30m\"."
+  ),
+  read_only: key(
+    Schema.Union(Schema.Boolean, Schema.Array(Schema.NonEmptyString)),
+    never,
+    "Tools that change nothing: `true` for all, or a list of names. They work where edits are denied."
+  ),
+  trust_hints: key(
+    Schema.Boolean,
+    never,
+    "Whether to believe the server about which of its tools change nothing."
+  )
 })
 /** The type of a server's settings. */
 export interface McpServerConfig extends Schema.Schema.Type<typeof McpServerConfig> {}

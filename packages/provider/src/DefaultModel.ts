@@ -51,7 +51,11 @@ export const chooseModel = (fallback: ModelRef): Effect.Effect<DefaultModel, Con
     const configured = settings.model === undefined ? undefined : parseRef(settings.model)
     if (configured !== undefined) return { model: configured, otherKeys: [] }
     const configs = settings.provider ?? {}
-    const ids = new Set([...Object.keys(configs), ...Object.keys(builtIn)])
+    // A limit does not choose a provider: any project's files may lower it.
+    const named = Object.keys(configs).filter((id) =>
+      Object.keys(configs[id] ?? {}).some((key) => key !== "max_requests")
+    )
+    const ids = new Set([...named, ...Object.keys(builtIn)])
     const [first, ...rest] = (yield* Effect.forEach(ids, (id) => candidateOf(id, configs[id]))).flat()
     if (first === undefined) return { model: fallback, otherKeys: [] }
     return { ...first, otherKeys: rest.flatMap(({ keyName }) => keyName ?? []) }

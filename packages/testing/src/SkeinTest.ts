@@ -1,6 +1,7 @@
 /** The composition root of tests: all of Skein in memory, with scripted models. */
 import { Agent } from "@skein/core/Agent"
 import type { CommandSource } from "@skein/core/Command"
+import type { Config } from "@skein/core/Config"
 import type { Confinement } from "@skein/core/Confinement"
 import { type Hook, Hooks } from "@skein/core/Hooks"
 import type { Instructions } from "@skein/core/Instructions"
@@ -30,7 +31,7 @@ export interface SkeinTestOptions {
   readonly tools?: ReadonlyArray<AnyTool>
   /** Tools that come and go; none by default. What makes them may use the questions of the stack. */
   readonly toolSource?: ToolSource | Effect.Effect<ToolSource, never, Question | Scope.Scope>
-  readonly config?: ConfigInfo
+  readonly config?: ConfigInfo | Layer.Layer<Config>
   readonly hooks?: ReadonlyArray<Hook>
   /** What confines commands; by default the mode `auto` is never refused. */
   readonly confinement?: Layer.Layer<Confinement>

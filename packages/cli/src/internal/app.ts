@@ -49,7 +49,7 @@ import { Stdio } from "../Stdio.ts"
 import { UsageError } from "../UsageError.ts"
 import { openServers } from "./mcp/EditorServers.ts"
 import { McpLoader } from "./mcp/McpLoader.ts"
-import { providerCheck, providers } from "./providers.ts"
+import { configOf, providerCheck, providers } from "./providers.ts"
 import { hideConfigured } from "./Redaction.ts"
 
 /** The locations of files, and the file system. */
@@ -135,8 +135,10 @@ const withAgents = (directory: string, loaded: ConfigFiles.LoadedConfig) =>
 /** The config of a directory, with its agents. */
 export const settle = Effect.fnUntraced(
   function*(directory: string, overrides?: ConfigFiles.ConfigOptions["overrides"]) {
-    const whyNot = yield* providerCheck
-    const loaded = yield* ConfigFiles.load({ directory, ...(overrides === undefined ? {} : { overrides }), whyNot })
+    const loaded = yield* ConfigFiles.load({
+      ...(yield* configOf(directory)),
+      ...(overrides === undefined ? {} : { overrides })
+    })
     return yield* withAgents(directory, loaded)
   }
 )
@@ -172,14 +174,15 @@ const commandsOf = (config: Parameters<typeof CommandFiles.load>[1]) =>
   )
 
 /** Where skills are found. */
-const skillsOf = Effect.map(
-  Effect.context<DataDirs | FileSystem.FileSystem>(),
-  (context) => (directory: string) =>
-    Effect.flatMap(
-      Effect.promise(() => import("@skein/config/SkillFiles")),
-      ({ load }) => Effect.provide(load(directory), context)
-    )
-)
+const skillsOf = (grants: ConfigFiles.Grants) =>
+  Effect.map(
+    Effect.context<DataDirs | FileSystem.FileSystem>(),
+    (context) => (directory: string) =>
+      Effect.flatMap(
+        Effect.promise(() => import("@skein/config/SkillFiles")),
+        ({ load }) => Effect.provide(load(directory, grants), context)
+      )
+  )
 
 /** Trees work in `auto` where commands are confined, or where the user has switched that off. */
 const confinement = Effect.map(Shell, ({ fault }) =>
@@ -210,7 +213,7 @@ export const autoNote = ({ origins, settings }: Settled): string | undefined =>
  * say.
  */
 const projectOptions = Effect.fnUntraced(function*(
-  { broken, directory, origins, permission, serverDirectories, settings }: Settled,
+  { broken, directory, grants, origins, permission, projectKeys, serverDirectories, settings }: Settled,
   agents: ReadonlyArray<AgentInfo>,
   heard: (hooks: ReadonlyArray<Hook>) => ReadonlyArray<Hook> = (hooks) => hooks,
   tell?: (line: string) => void
@@ -243,12 +246,12 @@ const projectOptions = Effect.fnUntraced(function*(
     }),
     isolation: Layer.succeed(Isolation, yield* Isolation),
     confinement: yield* confinement,
-    config: Layer.succeed(Config, { settings, origins }),
+    config: Layer.succeed(Config, { settings, origins, projectKeys }),
     agents: Agent.layer(agents, permission, broken),
-    commands: yield* commandsOf({ settings, origins, whyNot: yield* providerCheck }),
-    skills: yield* skillsOf,
+    commands: yield* commandsOf({ settings, origins, grants, whyNot: yield* providerCheck }),
+    skills: yield* skillsOf(grants),
     instructions: Layer.provide(
-      InstructionFiles.layer(settings.instructions ?? []),
+      InstructionFiles.layer(settings.instructions ?? [], grants),
       Layer.succeedContext(yield* Effect.context<DataDirs | FileSystem.FileSystem>())
     ),
     hooks: Hooks.layerEffect(Effect.map(hooks, heard))
@@ -340,7 +343,7 @@ const openProject = Effect.fnUntraced(function*(directory: string, { overrides, 
     ),
     next: Effect.map(next, versionOf)
   })
-  const options = { directory, whyNot: yield* providerCheck, ...(overrides === undefined ? {} : { overrides }) }
+  const options = { ...(yield* configOf(directory)), ...(overrides === undefined ? {} : { overrides }) }
   return versionOf(yield* Effect.mapError(follow(options), unavailable))
 })
 

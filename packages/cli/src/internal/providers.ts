@@ -1,6 +1,7 @@
 /** Decides which providers the program has, and which model answers if no key is set: the one that needs no network. */
-import type { ProviderCheck } from "@skein/config/ConfigFiles"
+import type { ConfigOptions, ProviderCheck } from "@skein/config/ConfigFiles"
 import { DataDirs } from "@skein/config/DataDirs"
+import { Config } from "@skein/core/Config"
 import { surveyRef, vendor } from "@skein/offline/Offline"
 import type { Catalogue } from "@skein/provider/Catalogue"
 import * as DefaultModel from "@skein/provider/DefaultModel"
@@ -51,3 +52,16 @@ export const providerCheck: Effect.Effect<ProviderCheck> = Effect.map(
   environment,
   (variables) => unusable(variables, [vendor.id])
 )
+
+/** How this program reads the config of a directory. */
+export const configOf = (directory: string): Effect.Effect<ConfigOptions> =>
+  Effect.map(providerCheck, (whyNot) => ({
+    directory,
+    whyNot,
+    vendors: (settings) =>
+      chooseModel.pipe(
+        Effect.provideService(Config, { settings, origins: {} }),
+        Effect.map(({ model }) => [model.providerID]),
+        Effect.orElseSucceed(() => [])
+      )
+  }))

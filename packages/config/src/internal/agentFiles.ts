@@ -7,8 +7,9 @@ import { type AgentContent, readAgentFile } from "./agentFile.ts"
 import type { WhyNot } from "./foreign.ts"
 import { type ForeignAgentContent, readForeignAgent } from "./foreignAgentFile.ts"
 import type { AgentHome } from "./locateFiles.ts"
-import { listMarkdown, outside } from "./markdownFiles.ts"
+import { listMarkdown } from "./markdownFiles.ts"
 import { limitsOf, mergeForeign } from "./mergeProject.ts"
+import type { ProjectFiles } from "./projectFiles.ts"
 import { at, merge, record, type SourcedRecord } from "./sourced.ts"
 
 /** An unusable agent, and why. */
@@ -32,7 +33,7 @@ interface AgentsContent {
 interface Surroundings {
   readonly home: string
   readonly whyNot: WhyNot
-  readonly project: string | undefined
+  readonly project: ProjectFiles | undefined
   readonly seen: Set<string>
 }
 
@@ -97,7 +98,7 @@ const readHome = Effect.fnUntraced(function*(home: AgentHome, { project, seen, .
     (directory) => listMarkdown(directory, { deep: true, what: "agent", seen, issues: unreadable })
   )
   for (const { name, path } of found.flat()) {
-    const refusal = project === undefined ? undefined : yield* outside(path, project)
+    const refusal = project === undefined ? undefined : yield* project.refusal(path)
     if (refusal !== undefined) {
       warnings.push({ file: path, message: `this agent is ignored: ${refusal}` })
       continue

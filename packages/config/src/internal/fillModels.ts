@@ -23,7 +23,7 @@ export const fillModels = (
       const { key, value } = each
       if ((key === "model" || key === "small_model") && hasBlank(value)) {
         return Effect.map(
-          substitute(value, source),
+          substitute(value, source, ["model"]),
           (filled) => filled.faults.length + filled.refused.length > 0 ? each : { ...each, value: filled.tree }
         )
       }

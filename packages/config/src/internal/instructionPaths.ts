@@ -4,7 +4,7 @@ import { glob } from "@skein/core/Wildcard"
 import * as Effect from "effect/Effect"
 import { basename, dirname, join, relative, resolve, sep } from "node:path"
 import type { ConfigContent } from "./configContent.ts"
-import { refusesFile } from "./projectTrust.ts"
+import { refusesPath } from "./projectFiles.ts"
 import { at, record } from "./sourced.ts"
 import type { ConfigSource } from "./substitute.ts"
 
@@ -23,7 +23,7 @@ export const placeInstructions = (content: ConfigContent, { home, path, project 
   const refused: Array<string> = []
   const kept = leaf.value.map(String).flatMap((name) => {
     const whole = /^~(?=\/|$)/.test(name) ? join(home, name.slice(1)) : resolve(base, name)
-    const refusal = project === undefined ? undefined : refusesFile(relative(project, whole).split(sep))
+    const refusal = project === undefined ? undefined : refusesPath(relative(project.root, whole))
     if (refusal !== undefined) refused.push(`${JSON.stringify(name)} is ignored: ${refusal}`)
     return refusal === undefined ? [whole] : []
   })

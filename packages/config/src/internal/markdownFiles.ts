@@ -1,18 +1,9 @@
-/** Finds Markdown files below a directory, and decides which of them a project may use. */
+/** Finds Markdown files below a directory. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import { basename, join, relative, sep } from "node:path"
 import type { ConfigIssue } from "../ConfigError.ts"
-import { refusesFile } from "./projectTrust.ts"
 import { reason } from "./readText.ts"
-
-/** Why a project may not use this file as config: links count as their targets. */
-export const outside = Effect.fnUntraced(function*(path: string, project: string) {
-  const fs = yield* FileSystem.FileSystem
-  const real = yield* Effect.orElseSucceed(fs.realPath(path), () => path)
-  const root = yield* Effect.orElseSucceed(fs.realPath(project), () => project)
-  return refusesFile(relative(root, real).split(sep))
-})
 
 /**
  * The Markdown files below a directory, by name. Each directory is read once, under its real name, so that cyclic links

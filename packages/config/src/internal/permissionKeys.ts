@@ -22,7 +22,7 @@ const inRules = (path: string, config: PermissionConfig | undefined): ReadonlyAr
     return meant === undefined ? [] : [{ path: `${path}.${key}`, key, meant }]
   })
 
-/** The misspelt keys of all rules. A tool of a server may have such a name: that is why they are only warned about. */
+/** The misspelt keys of all rules. */
 export const misspeltKeys = ({ agent = {}, permission }: Pick<ConfigInfo, "agent" | "permission">) => [
   ...inRules("permission", permission),
   ...Object.entries(agent).flatMap(([name, { ceiling, permission: own }]) => [

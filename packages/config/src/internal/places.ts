@@ -36,4 +36,4 @@ export const placesOf = Effect.fnUntraced(function*(directory: string, user: str
 
 /** Whether a config file belongs to another tool. */
 export const isForeignFile = (file: string): boolean =>
-  /^(?:opencode\.jsonc?|settings(?:\.local)?\.json)$/.test(basename(file))
+  /^(?:opencode\.jsonc?|settings(?:\.local)?\.json)$/.test(basename(file)) || /\/\.(?:claude|opencode)\//.test(file)

@@ -1,9 +1,11 @@
 /**
- * Decides what a project's own files may set: they can restrict and choose. Unless trusted exactly as written, they
- * cannot allow, read secrets, run commands, or redirect requests and keys.
+ * Decides which values of a project's files count: those that their keys declare as free, those that restrict what the
+ * user grants, and those that the user trusts exactly as written.
  */
-import { defaultRules } from "@skein/core/Agent"
+import { builtins, defaultRules } from "@skein/core/Agent"
 import { defaults } from "@skein/core/Config"
+import { ConfigInfo } from "@skein/domain/ConfigInfo"
+import { declared, type ProjectRule, trust } from "@skein/domain/ConfigKey"
 import type { Rule } from "@skein/domain/Rule"
 import { common } from "./mergeProject.ts"
 import { inside, narrow } from "./narrow.ts"
@@ -25,114 +27,20 @@ export const holdsCommands = (top: string | undefined): boolean => top === "hook
 /** Whether this is an MCP server, which runs a program or says where requests go. */
 export const isServer = ([top]: ReadonlyArray<string>): boolean => top === "mcp"
 
-/** Whether this names code that runs in this process, or says what it is called with. Nobody can trust that by its name. */
-const loadsCode = (top: string | undefined, key: string | undefined): boolean =>
-  top === "provider" && (key === "package" || key === "options")
+/** How far a project may set a key; what declares nothing needs trust. */
+export const ruleAt = (path: ReadonlyArray<string>, ast = ConfigInfo.ast): ProjectRule =>
+  declared(ast, path).rule ?? trust
 
-/** Whether a value is never for a project to set, such as hooks, which would run without a question. */
-export const isIgnored = ([top, , key, ...rest]: ReadonlyArray<string>): boolean =>
-  top === "telemetry"
-  || top === "events"
-  || top === "env"
-  || top === "workspace"
-  || top === "workspace_remote"
-  || top === "sandbox_read"
-  || top === "sandbox_env"
-  || holdsCommands(top)
-  || top === "mcp"
-  || loadsCode(top, key)
-  || (top === "provider" && (key === "headers" || (rest.length === 0 && (key === "base_url" || key === "key_env"))))
-
-/** The effect of such a value. */
-const reach = ([top, , key]: ReadonlyArray<string>): string =>
-  holdsCommands(top)
-    ? "run commands"
-    : top === "mcp"
-    ? "start MCP servers"
-    : top === "env"
-    ? "set variables of commands"
-    : top === "events"
-    ? "say how long the events of all projects are kept"
-    : top === "workspace" || top === "workspace_remote"
-    ? "send its files elsewhere"
-    : top === "sandbox_read" || top === "sandbox_env"
-    ? "show commands in the sandbox more"
-    : loadsCode(top, key)
-    ? "load code"
-    : `say where ${top === "telemetry" ? "telemetry goes" : "requests and keys go"}`
-
-/** Why this value of a project's file may not contain an environment variable. */
-export const refusesVariable = ([top, , key]: ReadonlyArray<string>): string | undefined =>
-  (top === "agent" && (key === "prompt" || key === "description" || key === "output")) || top === "command"
-    ? "a project's file may not put environment variables into text for models"
-    : top === "instructions"
-    ? "a project's file may not put environment variables into names of files, which are shown"
-    : undefined
-
-/** Why this value of a project's file may not contain a file; `path` is relative to the project. */
-export const refusesFile = (path: ReadonlyArray<string>): string | undefined =>
-  path[0] === ".."
-    ? "a project's file may not read files outside of the project"
-    : path.some((name) => /^\.(?:env(?:\..*)?|git)$/i.test(name))
-    ? "a project's file may not read this file, which may hold secrets"
-    : undefined
-
-/** How many tokens the tools of servers may take where nothing says so. */
-const mcpBudget = 8_000
-
-/** Whether a project wants requests that its user did not want: they cost money, and nobody needs their answers. */
-const asksForMore = (path: ReadonlyArray<string>, { value }: SourcedLeaf, user: SourcedRecord): boolean => {
-  const granted: unknown = at(user, "leaf", path)?.value
-  switch (path.join(".")) {
-    case "summaries":
-      return value !== false && granted !== true
-    case "compaction.auto":
-      return value !== false && granted === false
-    case "mcp_budget":
-      return !(Number(value) <= Number(granted ?? mcpBudget))
-    case "compaction.threshold":
-      return !(Number(value) >= Number(granted ?? defaults.compaction.threshold))
-    default:
-      return false
-  }
+/** What the user grants, as values. */
+export interface Bounds {
+  readonly user: SourcedRecord
+  /** The providers that answer where the user's config names no model. */
+  readonly vendors?: ReadonlyArray<string>
+  /** The schema that declares the keys. */
+  readonly ast?: typeof ConfigInfo.ast
 }
 
-const strictness: Readonly<Record<string, number>> = { off: 0, auto: 1, on: 2 }
-
-/** Whether a project wants to sandbox commands less than its user does. */
-const loosens = (path: ReadonlyArray<string>, { value }: SourcedLeaf, user: SourcedRecord): boolean => {
-  const granted: unknown = at(user, "leaf", path)?.value
-  switch (path.join(".")) {
-    case "sandbox":
-      return (strictness[String(value)] ?? 0) < (strictness[String(granted ?? "auto")] ?? 0)
-    case "sandbox_ask":
-      return value !== "always" && granted === "always"
-    case "sandbox_network":
-      return value === true && granted !== true
-    default:
-      return false
-  }
-}
-
-/** Whether a value is a limit, which a project may only lower. */
-const isAmount = (path: ReadonlyArray<string>): boolean =>
-  (path.length === 2 && (path[0] === "limits" || path[0] === "budget"))
-  || (path.length === 3 && path[0] === "limits")
-  || (path.length === 3 && path[0] === "provider" && path[2] === "max_requests")
-  || (path.length === 4 && path[0] === "agent" && path[2] === "budget")
-
-const defaultAt = (path: ReadonlyArray<string>): unknown =>
-  path.reduce<unknown>((value, key) => Reflect.get(Object(value), key), defaults)
-
-/** The user's limit, if a project wants more. */
-const grantedLess = (path: ReadonlyArray<string>, node: Sourced, user: SourcedRecord): string | undefined => {
-  if (node.kind !== "leaf" || !isAmount(path)) return undefined
-  const usual = path[0] === "limits" ? defaultAt(path) : undefined
-  const granted: unknown = at(user, "leaf", path)?.value ?? usual
-  return granted === undefined || Number(node.value) <= Number(granted) ? undefined : String(granted)
-}
-
-/** A value of a project's file that exceeds what its user grants. */
+/** A value of a project's file that does not count by itself. */
 export interface Widening {
   readonly path: ReadonlyArray<string>
   readonly origin: Origin
@@ -149,12 +57,102 @@ export interface Widening {
 /** The usable part of a project's config. */
 export interface Admitted {
   readonly tree: SourcedRecord
-  /** Values that exceed what the user grants, trusted or not. */
+  /** Values that do not count by themselves, trusted or not. */
   readonly widenings: ReadonlyArray<Widening>
 }
 
+/** Why a value does not count by itself. */
+interface Refusal {
+  readonly why: string
+  readonly isTrustable: boolean
+}
+
+type Path = ReadonlyArray<string>
+
+const listOf = (value: unknown): ReadonlyArray<unknown> =>
+  Array.isArray(value) ? value : value === undefined ? [] : [value]
+
+const providersOf = (model: unknown): ReadonlyArray<string> =>
+  listOf(model).map((each) => String(each).split("/", 1)[0] ?? "")
+
+const builtinNamed = (name: string | undefined) => builtins.find((builtin) => builtin.name === name)
+
+/** Whether neither the user nor Skein has an agent of this name. */
+const isOwn = ({ user }: Bounds, name = ""): boolean =>
+  at(user, "record", ["agent", name]) === undefined && builtinNamed(name) === undefined
+
+/** What the user grants at a path, by config or by saying nothing; undefined if there is no bound. */
+const grantedAt = (grants: Bounds, path: Path): unknown => {
+  const mine: unknown = at(grants.user, "leaf", path)?.value
+  if (mine !== undefined) return mine
+  const { like, standard } = ruleAt(path, grants.ast)
+  return like === undefined
+    ? standard ?? path.reduce<unknown>((value, key) => Reflect.get(Object(value), key), defaults)
+    : grantedAt(grants, like.split("."))
+}
+
+/** Why a value is no restriction; undefined if it is one. */
+const exceeds = (grants: Bounds, { by }: ProjectRule, path: Path, value: unknown): string | undefined => {
+  const granted = grantedAt(grants, path)
+  const only = `a project's file can only restrict what you grant (${String(granted)})`
+  switch (by) {
+    case "rules":
+    case "tools":
+      return undefined
+    case "amount":
+      return granted === undefined || Number(value) <= Number(granted) ? undefined : only
+    case "unset":
+      return at(grants.user, "leaf", path) === undefined ? undefined : "your own config sets it"
+    case "own":
+      return isOwn(grants, path[1]) ||
+          value === (at(grants.user, "leaf", path)?.value ?? Object(builtinNamed(path[1]))[path[2] ?? ""])
+        ? undefined
+        : "the agent is not the project's own"
+    case "alone":
+      return at(grants.user, "record", ["agent", path[1] ?? ""]) === undefined
+        ? undefined
+        : "your own config has the agent"
+    case "vendor": {
+      const mine = at(grants.user, "leaf", path) ?? at(grants.user, "leaf", ["model"])
+      const vendors = mine === undefined ? grants.vendors ?? [] : providersOf(mine.value)
+      // A size is one of the vendor that answers.
+      return providersOf(value).every((each) => each === "session" || vendors.includes(each))
+        ? undefined
+        : `it is not of your provider${vendors.length === 0 ? "" : ` (${vendors.join(", ")})`}`
+    }
+    default: {
+      const order = listOf(by)
+      const least = granted === undefined ? isOwn(grants, path[1]) ? 0 : order.length - 1 : order.indexOf(granted)
+      return order.indexOf(value) >= least ? undefined : only
+    }
+  }
+}
+
+const refusalOf = (grants: Bounds, path: Path, value: unknown): Refusal | undefined => {
+  const rule = ruleAt(path, grants.ast)
+  // What holds anyway changes nothing.
+  if (typeof value !== "object" && value === grantedAt(grants, path)) return undefined
+  switch (rule.project) {
+    case "free":
+      return undefined
+    case "never":
+      return { why: "only your own config may set it", isTrustable: false }
+    case "trust":
+      return {
+        why: path[0] === "read"
+          ? "your rules ask before this file is read"
+          : "a project's file sets it only with your trust",
+        isTrustable: true
+      }
+    case "narrows": {
+      const why = exceeds(grants, rule, path, value)
+      return why === undefined ? undefined : { why, isTrustable: rule.never !== true }
+    }
+  }
+}
+
 /** Whether a person who reads it knows what it does. Of servers the names of variables say enough: what they hold goes there. */
-const isWrittenOut = (written: unknown, path: ReadonlyArray<string>): boolean =>
+const isWrittenOut = (written: unknown, path: Path): boolean =>
   !(isServer(path) ? /\{file:/ : /\{(?:env|file):/).test(JSON.stringify(written) ?? "")
 
 /** Whether a server is only turned off, which restricts. */
@@ -167,8 +165,6 @@ const distrusted = (server: SourcedLeaf): SourcedLeaf => {
   return { ...server, value: { ...rest, trust_hints: false } }
 }
 
-const listOf = (value: unknown): ReadonlyArray<unknown> => Array.isArray(value) ? value : []
-
 /** Hooks of a project run after the user's, and never replace them. */
 const behind = (mine: SourcedLeaf | undefined, theirs: SourcedLeaf): SourcedLeaf =>
   mine === undefined
@@ -179,22 +175,12 @@ const behind = (mine: SourcedLeaf | undefined, theirs: SourcedLeaf): SourcedLeaf
       shown: [...listOf(mine.shown ?? mine.value), ...listOf(theirs.shown ?? theirs.value)]
     }
 
-/**
- * Removes from a project's config what would exceed the user's and is not trusted; the rest is ready to be merged over
- * the user's.
- */
-export const admit = (
-  user: SourcedRecord,
-  project: SourcedRecord,
-  isTrusted: (widening: Widening) => boolean = () => false
-): Admitted => {
-  const widenings: Array<Widening> = []
-  const counts = (
-    path: ReadonlyArray<string>,
-    { origin, shown, value }: Omit<SourcedLeaf, "kind">,
-    why: string,
-    isTrustable = true
-  ): boolean => {
+/** Collects what does not count by itself, and says whether it is trusted. */
+type Counts = (path: Path, leaf: Omit<SourcedLeaf, "kind">, refusal: Refusal) => boolean
+
+const makeCounts =
+  (widenings: Array<Widening>, isTrusted: (widening: Widening) => boolean): Counts =>
+  (path, { origin, shown, value }, { isTrustable, why }) => {
     const written = shown ?? value
     const isSeen = isWrittenOut(written, path)
     const widening = {
@@ -210,52 +196,62 @@ export const admit = (
     return widening.isTrustable && isTrusted(widening)
   }
 
-  const mayStay = (node: SourcedLeaf, path: ReadonlyArray<string>): boolean => {
-    if (isServer(path) && isOff(node.value)) return true
-    if (isIgnored(path)) {
-      return counts(path, node, `a project's file may not ${reach(path)}`, !loadsCode(path[0], path[2]))
-    }
-    const granted = grantedLess(path, node, user)
-    if (granted !== undefined) {
-      return counts(path, node, `a project's file can only restrict what you grant (${granted})`)
-    }
-    if (loosens(path, node, user)) {
-      // Nothing that a project says switches the sandbox off.
-      return counts(path, node, "a project's file may not loosen the sandbox", path[0] !== "sandbox")
-    }
-    return !asksForMore(path, node, user) ||
-      counts(path, node, "a project's file may not request additional model requests")
-  }
-
-  const keep = (node: Sourced, path: ReadonlyArray<string>): Sourced | undefined => {
-    if (node.kind === "rules") return node
-    if (node.kind === "leaf") {
-      if (!mayStay(node, path)) return undefined
-      if (isServer(path)) return distrusted(node)
-      return holdsCommands(path[0]) ? behind(at(user, "leaf", path), node) : node
-    }
+/** The values that count; rules are decided on separately. */
+const keepValues = (grants: Bounds, counts: Counts, node: Sourced, path: Path = []): Sourced | undefined => {
+  if (node.kind === "rules") return node
+  if (node.kind === "record") {
     const kept = [...node.entries].flatMap(([key, value]) => {
-      const each = keep(value, [...path, key])
+      const each = keepValues(grants, counts, value, [...path, key])
       return each === undefined ? [] : [[key, each] as const]
     })
-    return kept.length === 0 && isIgnored(path) ? undefined : record(kept, node.origin)
+    // An empty provider would still be the first one.
+    return kept.length === 0 && path.length > 0 && ruleAt(path, grants.ast).project !== "free"
+      ? undefined
+      : record(kept, node.origin)
   }
+  const { keys, rule } = declared(grants.ast ?? ConfigInfo.ast, path)
+  if (rule?.project === "free" && keys.length > 0 && typeof node.value === "object") {
+    return keepFields(grants, counts, node, path)
+  }
+  const refusal = isServer(path) && isOff(node.value) ? undefined : refusalOf(grants, path, node.value)
+  if (refusal !== undefined && !counts(path, node, refusal)) return undefined
+  if (isServer(path)) return distrusted(node)
+  return holdsCommands(path[0]) ? behind(at(grants.user, "leaf", path), node) : node
+}
 
-  const rules = (path: ReadonlyArray<string>) => at(user, "rules", path)?.rules ?? []
+/** The keys that count of an object that is one value, such as a command. */
+const keepFields = (grants: Bounds, counts: Counts, node: SourcedLeaf, path: Path): SourcedLeaf => {
+  const kept = (of: object) => Object.fromEntries(Object.entries(of).filter(([key]) => !refused.has(key)))
+  const refused = new Set(
+    Object.entries(Object(node.value)).flatMap(([key, value]) => {
+      const refusal = refusalOf(grants, [...path, key], value)
+      const shown: unknown = node.shown === undefined ? undefined : Reflect.get(Object(node.shown), key)
+      return refusal === undefined || counts([...path, key], { origin: node.origin, value, shown }, refusal)
+        ? []
+        : [key]
+    })
+  )
+  return {
+    ...node,
+    value: kept(Object(node.value)),
+    ...(node.shown === undefined ? {} : { shown: kept(Object(node.shown)) })
+  }
+}
+
+/**
+ * Lays the project's rules over the user's: without trust, an `allow` can only take back the project's own restrictions,
+ * to what the rules say without the project.
+ */
+const makeSoften = (project: SourcedRecord, counts: Counts) => {
   const trusted = new Map<SourcedRule, boolean>()
-  const rulesAt = (path: ReadonlyArray<string>) => at(project, "rules", path)?.rules ?? []
-
-  /**
-   * Removes a project's `allow`, unless it is trusted. It can only take back the project's own restrictions, to what
-   * `base` says without the project. `above` are the project's earlier rules.
-   */
-  const soften = (
-    path: ReadonlyArray<string>,
+  /** `base` are the rules without the project, `above` the project's earlier rules. */
+  return (
+    path: Path,
     base: ReadonlyArray<Rule>,
     above: ReadonlyArray<SourcedRule> = []
   ): ReadonlyArray<SourcedRule> => {
     const restricts = above.filter(({ action }) => action !== "allow")
-    return rulesAt(path).flatMap((rule): ReadonlyArray<SourcedRule> => {
+    return rulesIn(project, path).flatMap((rule): ReadonlyArray<SourcedRule> => {
       if (rule.action !== "allow") {
         restricts.push(rule)
         return [rule]
@@ -264,7 +260,8 @@ export const admit = (
         overlaps(each.permission, rule.permission) && overlaps(each.pattern, rule.pattern)
       )
       const why = `a project's file may not allow${lifted.length === 0 ? "" : ", so your own rules apply"}`
-      const may = trusted.get(rule) ?? counts(rulePath(path, rule), { origin: rule.origin, value: rule.action }, why)
+      const may = trusted.get(rule)
+        ?? counts(rulePath(path, rule), { origin: rule.origin, value: rule.action }, { why, isTrustable: true })
       trusted.set(rule, may)
       if (may) return [rule]
       if (lifted.length === 0) return []
@@ -272,58 +269,74 @@ export const admit = (
       return before ?? (lifted.some(({ action }) => action === "deny") ? [{ ...rule, action: "ask" }] : [])
     })
   }
+}
 
-  const usual = [...defaultRules, ...rules(["permission"])]
+const rulesIn = (tree: SourcedRecord, path: Path) => at(tree, "rules", path)?.rules ?? []
+
+const names = (leaf: SourcedLeaf | undefined): ReadonlyArray<string> | undefined =>
+  Array.isArray(leaf?.value) ? leaf.value.map(String) : undefined
+
+/** An agent with its lists of tools within the user's, and without a ceiling if it is the user's. */
+const confined = (user: SourcedRecord, counts: Counts, name: string, kept: SourcedRecord): Map<string, Sourced> => {
+  const path = ["agent", name]
+  const entries = new Map(kept.entries)
+  if (entries.has("ceiling") && at(user, "record", path) !== undefined) {
+    entries.delete("ceiling")
+    counts([...path, "ceiling"], { origin: kept.origin, value: undefined }, {
+      why: "a project's file may not change the ceiling of an agent of yours; use permission to deny",
+      isTrustable: false
+    })
+  }
+  for (const key of ["allowedTools", "allowAgents", "deniedTools"]) {
+    const before = names(at(user, "leaf", [...path, key]))
+    const after = entries.get(key)
+    if (before === undefined || after?.kind !== "leaf") continue
+    const theirs = names(after) ?? []
+    entries.set(key, { ...after, value: key === "deniedTools" ? [...before, ...theirs] : common(before, theirs) })
+  }
+  return entries
+}
+
+/**
+ * Removes from a project's config what would exceed the user's and is not trusted; the rest is ready to be merged over
+ * the user's.
+ */
+export const admit = (
+  grants: Bounds,
+  project: SourcedRecord,
+  isTrusted: (widening: Widening) => boolean = () => false
+): Admitted => {
+  const { user } = grants
+  const widenings: Array<Widening> = []
+  const counts = makeCounts(widenings, isTrusted)
+  const soften = makeSoften(project, counts)
+  const mine = rulesIn(user, ["permission"])
+  const usual = [...defaultRules, ...mine]
   const top = soften(["permission"], usual)
+  const admitted = keepValues(grants, counts, project)
+  const kept = admitted?.kind === "record" ? admitted : record([], project.origin)
+  const entries = new Map(kept.entries)
+  if (entries.has("permission")) entries.set("permission", { kind: "rules", rules: narrow(mine, top) })
 
-  const agent = (name: string, kept: SourcedRecord | undefined): SourcedRecord | undefined => {
-    const path = ["agent", name]
-    const mine = rules([...path, "permission"])
-    const base = [...usual, ...mine]
+  const agents = at(kept, "record", ["agent"])
+  const known = new Set([...(agents?.entries.keys() ?? []), ...(at(user, "record", ["agent"])?.entries.keys() ?? [])])
+  const changed = [...known].flatMap((name): ReadonlyArray<readonly [string, Sourced]> => {
+    const path = ["agent", name, "permission"]
+    const own = rulesIn(user, path)
+    const base = [...usual, ...own]
     // The user's rules for an agent come after those for all agents, so the project's rules for all agents must as
     // well.
     const over = [
-      ...(mine.length === 0 ? [] : soften(["permission"], base)),
-      ...soften([...path, "permission"], base, rulesAt(["permission"]))
+      ...(own.length === 0 ? [] : soften(["permission"], base)),
+      ...soften(path, base, rulesIn(project, ["permission"]))
     ]
-    const confined = narrow([...rules(["permission"]), ...mine], over)
-    if (kept === undefined && confined.length === 0) return undefined
-    const entries = new Map(kept?.entries)
-    if (entries.has("permission") || confined.length > 0) entries.set("permission", { kind: "rules", rules: confined })
-    if (entries.has("ceiling") && at(user, "record", path) !== undefined) {
-      entries.delete("ceiling")
-      counts(
-        [...path, "ceiling"],
-        { origin: kept?.origin ?? project.origin, value: undefined },
-        "a project's file may not change the ceiling of an agent of yours; use permission to deny",
-        false
-      )
-    }
-    for (const key of ["allowedTools", "allowAgents", "deniedTools"]) {
-      const before = names(at(user, "leaf", [...path, key]))
-      const after = kept?.entries.get(key)
-      if (before === undefined || after?.kind !== "leaf") continue
-      const theirs = names(after) ?? []
-      entries.set(key, { ...after, value: key === "deniedTools" ? [...before, ...theirs] : common(before, theirs) })
-    }
-    return { kind: "record", entries, origin: kept?.origin ?? project.origin }
-  }
-
-  const admitted = keep(project, [])
-  const kept = admitted?.kind === "record" ? admitted : record([], project.origin)
-  const entries = new Map(kept.entries)
-  if (entries.has("permission")) {
-    entries.set("permission", { kind: "rules", rules: narrow(rules(["permission"]), top) })
-  }
-  const agents = at(kept, "record", ["agent"])
-  const known = new Set([...(agents?.entries.keys() ?? []), ...(at(user, "record", ["agent"])?.entries.keys() ?? [])])
-  const changed = [...known].flatMap((name) => {
-    const changes = agent(name, at(kept, "record", ["agent", name]))
-    return changes === undefined ? [] : [[name, changes] as const]
+    const rules = narrow([...mine, ...own], over)
+    const said = at(kept, "record", ["agent", name])
+    if (said === undefined && rules.length === 0) return []
+    const changes = said === undefined ? new Map<string, Sourced>() : confined(user, counts, name, said)
+    if (changes.has("permission") || rules.length > 0) changes.set("permission", { kind: "rules", rules })
+    return [[name, { kind: "record", entries: changes, origin: said?.origin ?? project.origin }]]
   })
   if (changed.length > 0) entries.set("agent", record(changed, agents?.origin ?? project.origin))
   return { tree: { kind: "record", entries, origin: project.origin }, widenings }
 }
-
-const names = (leaf: SourcedLeaf | undefined): ReadonlyArray<string> | undefined =>
-  Array.isArray(leaf?.value) ? leaf.value.map(String) : undefined

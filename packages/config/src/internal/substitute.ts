@@ -1,28 +1,33 @@
 /** Substitutes environment variables and files for `{env:X}` and `{file:p}`. */
-import * as FileSystem from "@effect/platform/FileSystem"
+import type * as FileSystem from "@effect/platform/FileSystem"
 import * as Env from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
-import { dirname, join, relative, resolve, sep } from "node:path"
+import { dirname, join, resolve } from "node:path"
 import type { Fault, Located, LocatedEntry, LocatedText } from "./located.ts"
-import { isIgnored, isServer, refusesFile, refusesVariable } from "./projectTrust.ts"
+import type { ProjectFiles } from "./projectFiles.ts"
+import { isServer, ruleAt } from "./projectTrust.ts"
 import { readText } from "./readText.ts"
-import { holdsRules, isWhole } from "./sourced.ts"
+import { holdsRules, isWhole, type Origin } from "./sourced.ts"
 
 /** The properties of a file that are known before it is read. */
 export interface ConfigSource {
   readonly path: string
   /** The user's home, for `~/` in `{file:…}`. */
   readonly home: string
-  /** For a project's file, the directory of the project; a user's own file has none. */
-  readonly project?: string
+  /** For a project's file, the files of the project; a user's own file has none. */
+  readonly project?: ProjectFiles
 }
 
 const placeholder = /\{(env|file):([^{}]*)\}/g
 
-/** Substitutes all `{env:…}` and `{file:…}` once: substituted text is not scanned again. */
-export const substitute = Effect.fnUntraced(function*(tree: Located, source: ConfigSource) {
+/** Substitutes all `{env:…}` and `{file:…}` once: substituted text is not scanned again. `place` is the path of the tree. */
+export const substitute = Effect.fnUntraced(function*(
+  tree: Located,
+  source: ConfigSource,
+  place: ReadonlyArray<string> = []
+) {
   const faults: Array<Fault> = []
   const refused: Array<Fault> = []
 
@@ -30,12 +35,18 @@ export const substitute = Effect.fnUntraced(function*(tree: Located, source: Con
     const open: LocatedText = { ...node, open: true }
     // Values for servers are substituted when they start, so that a missing one stops only its server.
     if (isServer(path)) return { ...open, value: placedFiles(node.value, source) }
-    if (source.project !== undefined && isIgnored(path)) return open
+    const { by, project } = source.project === undefined ? { by: undefined, project: undefined } : ruleAt(path)
+    // Nobody can trust what they do not see, so this will be ignored.
+    if (project === "trust" || project === "never") return open
     const fault = (at: Located["at"], message: string): Fault => ({ at, key: path.join("."), message })
     let value = ""
     let end = 0
     for (const { 0: whole, 1: kind, 2: name = "", index } of node.value.matchAll(placeholder)) {
-      const part = yield* Effect.either(kind === "env" ? variable(name, path, source) : content(name, source))
+      const part = yield* Effect.either(
+        kind === "env"
+          ? variable(name, project === "free" || by === "unset" || by === "own")
+          : content(name, { name: source.path, line: node.at.line }, source)
+      )
       if (Either.isLeft(part)) {
         const { message, refusal } = part.left
         if (refusal && mayBeLeftOut(path)) {
@@ -72,7 +83,7 @@ export const substitute = Effect.fnUntraced(function*(tree: Located, source: Con
     }
   }
 
-  return { tree: yield* walk(tree, []), faults, refused }
+  return { tree: yield* walk(tree, place), faults, refused }
 })
 
 // A rule needs its action, and a price or a schema its parts: without them nothing useful is left.
@@ -93,9 +104,13 @@ interface Unfilled {
   readonly message: string
 }
 
-const variable = Effect.fnUntraced(function*(name: string, path: ReadonlyArray<string>, source: ConfigSource) {
-  const refusal = source.project === undefined ? undefined : refusesVariable(path)
-  if (refusal !== undefined) return yield* Effect.fail<Unfilled>({ refusal: true, message: refusal })
+const variable = Effect.fnUntraced(function*(name: string, isText: boolean) {
+  if (isText) {
+    return yield* Effect.fail<Unfilled>({
+      refusal: true,
+      message: "a project's file may not put environment variables into texts and names"
+    })
+  }
   const value = yield* Effect.option(Env.string(name))
   if (Option.isSome(value)) return value.value
   return yield* Effect.fail<Unfilled>({
@@ -104,18 +119,10 @@ const variable = Effect.fnUntraced(function*(name: string, path: ReadonlyArray<s
   })
 })
 
-const content = Effect.fnUntraced(function*(name: string, source: ConfigSource) {
-  const fs = yield* FileSystem.FileSystem
-  const path = /^~(?=\/|$)/.test(name)
-    ? join(source.home, name.slice(1))
-    : resolve(dirname(source.path), name)
-  if (source.project !== undefined) {
-    // Links are resolved first: the target decides.
-    const real = yield* Effect.orElseSucceed(fs.realPath(path), () => path)
-    const root = yield* Effect.orElseSucceed(fs.realPath(source.project), () => source.project ?? "")
-    const refusal = refusesFile(relative(root, real).split(sep))
-    if (refusal !== undefined) return yield* Effect.fail<Unfilled>({ refusal: true, message: refusal })
-  }
+const content = Effect.fnUntraced(function*(name: string, by: Origin, { home, path: file, project }: ConfigSource) {
+  const path = /^~(?=\/|$)/.test(name) ? join(home, name.slice(1)) : resolve(dirname(file), name)
+  const refusal = yield* project?.refusal(path, by) ?? Effect.succeed(undefined)
+  if (refusal !== undefined) return yield* Effect.fail<Unfilled>({ refusal: true, message: refusal })
   const text = yield* Effect.mapError(readText(path), ({ line, message }): Unfilled => ({
     refusal: false,
     message: `${path}${line === undefined ? "" : `:${line}`}: ${message}`

@@ -1,7 +1,4 @@
-/**
- * Compares values of a project that exceed what its user grants with the trusted ones. Loaded only if there are such
- * values.
- */
+/** Judges what a project's files say: what counts by itself, what the user trusts, and what waits for trust. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -34,15 +31,31 @@ const issueOf = (item: TrustItem, why: string): ConfigIssue => ({
   kind: "trust"
 })
 
-/** The project's config with its trusted values, and the untrusted ones. */
-export const weigh = Effect.fnUntraced(function*(options: {
+/** What the user grants a project's files, by their own config. */
+export interface Grants {
   readonly user: SourcedRecord
+  /** The providers that answer where the user's config names no model. */
+  readonly vendors: Effect.Effect<ReadonlyArray<string>>
+}
+
+/** The part of a project's config that counts, and what needs trust, trusted or not. */
+export interface Judged {
+  readonly tree: SourcedRecord
+  readonly items: ReadonlyArray<TrustItem>
+  readonly warnings: ReadonlyArray<ConfigIssue>
+}
+
+/** Judges it; `data` is the directory in which trust is kept. */
+export const judge = Effect.fnUntraced(function*(options: {
+  readonly grants: Grants
   readonly project: SourcedRecord
-  readonly widenings: ReadonlyArray<Widening>
   readonly place: ProjectPlace
   readonly data: string
 }) {
-  const { data, project, user, widenings } = options
+  const { data, project } = options
+  const bounds = { user: options.grants.user, vendors: yield* options.grants.vendors }
+  const { tree: confined, widenings } = admit(bounds, project)
+  if (widenings.length === 0) return { tree: confined, items: [], warnings: [] } satisfies Judged
   const fs = yield* FileSystem.FileSystem
   const { directory } = options.place
   const place = { ...options.place, directory: yield* Effect.orElseSucceed(fs.realPath(directory), () => directory) }
@@ -74,7 +87,7 @@ export const weigh = Effect.fnUntraced(function*(options: {
     known.set(nameOf(widening), item)
     items.push([item, widening])
   }
-  const { tree } = admit(user, project, (widening) => known.get(nameOf(widening))?.state === "trusted")
+  const { tree } = admit(bounds, project, (widening) => known.get(nameOf(widening))?.state === "trusted")
   const broken: ReadonlyArray<ConfigIssue> = Either.isLeft(read)
     ? [{ file: trustFile(data), message: read.left.message }]
     : []
@@ -85,5 +98,5 @@ export const weigh = Effect.fnUntraced(function*(options: {
       ...broken,
       ...items.flatMap(([item, { why }]) => item.state === "trusted" ? [] : [issueOf(item, why)])
     ]
-  }
+  } satisfies Judged
 })

@@ -4,7 +4,7 @@ import { fromInfo } from "../../src/internal/sourced.ts"
 
 const wideningsOf = (user: number | undefined, project: number) =>
   admit(
-    fromInfo(user === undefined ? {} : { mcp_budget: user }, { name: "user" }),
+    { user: fromInfo(user === undefined ? {} : { mcp_budget: user }, { name: "user" }) },
     fromInfo({ mcp_budget: project }, { name: "project" })
   ).widenings.length
 

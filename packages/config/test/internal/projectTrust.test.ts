@@ -47,7 +47,7 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       const wanted = yield* loadFiles({ [file]: { summaries: true } })
       expect(wanted.settings.summaries).toBeUndefined()
       expect(wanted.warnings.map((warning) => formatIssue(wanted.root, warning))).toEqual([
-        `${file}:2 summaries is ignored: a project's file may not request additional model requests; it may be trusted`
+        `${file}:2 summaries is ignored: a project's file can only restrict what you grant (false); it may be trusted`
       ])
       const off = yield* loadFiles({ [userFile]: { summaries: true }, [file]: { summaries: false } })
       expect([off.settings.summaries, off.warnings]).toEqual([false, []])
@@ -59,10 +59,11 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
     Effect.gen(function*() {
       const less = yield* loadFiles({ [file]: { sandbox: "off", sandbox_network: true } })
       expect([less.settings.sandbox, less.settings.sandbox_network]).toEqual([undefined, undefined])
-      const reason = "is ignored: a project's file may not loosen the sandbox"
+      const reason = "is ignored: a project's file can only restrict what you grant"
       expect(less.warnings.map((warning) => formatIssue(less.root, warning))).toEqual([
-        `${file}:2 sandbox ${reason}`,
-        `${file}:3 sandbox_network ${reason}; it may be trusted`
+        // Nobody can trust that.
+        `${file}:2 sandbox ${reason} (auto)`,
+        `${file}:3 sandbox_network ${reason} (false); it may be trusted`
       ])
       const kept = yield* loadFiles({ [userFile]: { sandbox: "on" }, [file]: { sandbox: "auto" } })
       expect(kept.settings.sandbox).toBe("on")
@@ -71,25 +72,6 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
         [file]: { sandbox: "on", sandbox_network: false }
       })
       expect([more.settings.sandbox, more.settings.sandbox_network, more.warnings]).toEqual(["on", false, []])
-    }))
-
-  it.scoped("lets a project compact conversations later or never, and not sooner", () =>
-    Effect.gen(function*() {
-      const sooner = yield* loadFiles({
-        [userFile]: { compaction: { auto: false } },
-        [file]: { compaction: { auto: true, threshold: 0.1 } }
-      })
-      expect(sooner.settings.compaction).toEqual({ auto: false, threshold: 0.9 })
-      const reason = "is ignored: a project's file may not request additional model requests"
-      expect(sooner.warnings.map((warning) => formatIssue(sooner.root, warning))).toEqual([
-        expect.stringContaining(`compaction.auto ${reason}`),
-        expect.stringContaining(`compaction.threshold ${reason}`)
-      ])
-      const later = yield* loadFiles({
-        [userFile]: { compaction: { threshold: 0.5 } },
-        [file]: { compaction: { auto: false, threshold: 0.6 } }
-      })
-      expect([later.settings.compaction, later.warnings]).toEqual([{ auto: false, threshold: 0.6 }, []])
     }))
 
   it.scoped("lets a project lower limits, and not raise them", () =>
@@ -124,14 +106,41 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
       )
     }))
 
+  it.scoped("sends the user's code to the user's provider: models of others need trust", () =>
+    Effect.gen(function*() {
+      const theirs = {
+        model: "other/m",
+        small_model: "mine/small",
+        agent: { a: { model: ["mine/big", "other/m"] }, b: { model: "session/small" }, c: { model: "mine/x" } }
+      }
+      const keys = ({ warnings }: { readonly warnings: ReadonlyArray<{ readonly key?: string | undefined }> }) =>
+        warnings.map(({ key }) => key)
+      const byKey = yield* loadFiles({ [file]: theirs }, { vendors: ["mine"] })
+      expect([byKey.settings.model, byKey.settings.small_model]).toEqual([undefined, "mine/small"])
+      expect(byKey.settings.agent).toEqual({ a: {}, b: { model: "session/small" }, c: { model: "mine/x" } })
+      expect(keys(byKey)).toEqual(["model", "agent.a.model"])
+      expect(byKey.warnings.map((warning) => formatIssue(byKey.root, warning))[0]).toBe(
+        `${file}:2 model is ignored: it is not of your provider (mine); it may be trusted`
+      )
+      // What the user's own config names counts, and no key in the environment.
+      const named = yield* loadFiles(
+        { [userFile]: { model: "other/x", agent: { c: { model: "local/l" } } }, [file]: theirs },
+        { vendors: ["mine"] }
+      )
+      expect(keys(named)).toEqual(["small_model", "agent.a.model", "agent.c.model"])
+      expect(named.settings.agent?.["c"]).toEqual({ model: "local/l" })
+      const nobody = yield* loadFiles({ [file]: theirs }, { vendors: [] })
+      expect(keys(nobody)).toEqual(["model", "small_model", "agent.a.model", "agent.c.model"])
+    }))
+
   it.scoped("ignores a project's telemetry endpoint", () =>
     Effect.gen(function*() {
       const telemetry = { endpoint: "http://collector.example", headers: { "x-key": "k" } }
       const wanted = yield* loadFiles({ [file]: { telemetry } })
       expect(wanted.settings.telemetry).toBeUndefined()
       expect(wanted.warnings.map((warning) => formatIssue(wanted.root, warning))).toEqual([
-        `${file}:3 telemetry.endpoint is ignored: a project's file may not say where telemetry goes; it may be trusted`,
-        `${file}:5 telemetry.headers.x-key is ignored: a project's file may not say where telemetry goes; it may be trusted`
+        `${file}:3 telemetry.endpoint is ignored: a project's file sets it only with your trust; it may be trusted`,
+        `${file}:5 telemetry.headers.x-key is ignored: a project's file sets it only with your trust; it may be trusted`
       ])
       const mine = yield* loadFiles({
         [userFile]: { telemetry },
@@ -156,14 +165,15 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
         }
       })
       expect(loaded.settings.provider).toEqual({
-        mine: { base_url: "https://models.example", key_env: "MINE", api: "chat" }
+        mine: { base_url: "https://models.example", key_env: "MINE" }
       })
-      const reason = "is ignored: a project's file may not say where requests and keys go"
+      const reason = "is ignored: a project's file sets it only with your trust"
       const unseen = `${reason}, nor can {env:…} and {file:…} be trusted; put it into your own config if you want it`
       expect(loaded.warnings.map((warning) => formatIssue(loaded.root, warning))).toEqual([
         `${file}:4 provider.mine.base_url ${unseen}`,
         `${file}:5 provider.mine.key_env ${reason}; it may be trusted`,
-        `${file}:7 provider.mine.headers.a ${unseen}`
+        `${file}:7 provider.mine.headers.a ${unseen}`,
+        `${file}:9 provider.mine.api ${reason}; it may be trusted`
       ])
     }))
 
@@ -323,16 +333,9 @@ layer(NodeFileSystem.layer)("projectTrust", (it) => {
 
   it.scoped("fails if nothing is left without the forbidden content", () =>
     Effect.gen(function*() {
-      const found = yield* mistakes({
-        [file]: {
-          permission: { bash: "{file:../x}" },
-          provider: { p: { models: { m: { price: { input: "{file:../x}", output: "1" } } } } }
-        },
-        x: "allow"
-      })
+      const found = yield* mistakes({ [file]: { permission: { bash: "{file:../x}" } }, x: "allow" })
       expect(found).toEqual([
-        `${file}:3:13 {file:../x}: a project's file may not read files outside of the project`,
-        `${file}:10:22 {file:../x}: a project's file may not read files outside of the project`
+        `${file}:3:13 {file:../x}: a project's file may not read files outside of the project`
       ])
     }))
 })

@@ -27,7 +27,7 @@ interface Flags {
 /** All notes on the files that apply in a directory: config, agents, instructions, commands and skills. */
 const remarksOn = Effect.fnUntraced(function*(directory: string, settled: Settled) {
   const commands = yield* loadCommands(directory, { ...settled, whyNot: yield* providerCheck })
-  const skills = yield* loadSkills(directory)
+  const skills = yield* loadSkills(directory, settled.grants)
   const broken = [...commands.broken, ...skills.broken].map(({ message }) => message)
   const reported = new Set(settled.warnings.map(formatIssue))
   return {
@@ -40,7 +40,7 @@ const remarksOn = Effect.fnUntraced(function*(directory: string, settled: Settle
 /** Everything that is shown about the settings of a directory. */
 export const describedConfig = Effect.fnUntraced(function*(directory: string) {
   const settled = yield* settle(directory)
-  const instructions = yield* loadInstructions(directory, settled.settings.instructions ?? [])
+  const instructions = yield* loadInstructions(directory, settled.settings.instructions ?? [], settled.grants)
   const others = yield* remarksOn(directory, settled)
   const { json, rows } = describeConfig(settled)
   return {

@@ -7,11 +7,14 @@ import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { platform } from "../app.ts"
 import { directoryOf } from "../place.ts"
+import { configOf } from "../providers.ts"
 import { formatTime, printList } from "./print.ts"
 
 interface Place {
   readonly dir: string | undefined
 }
+
+const optionsOf = (dir: string | undefined) => Effect.flatMap(directoryOf(dir), configOf)
 
 const shown = (value: unknown): string => JSON.stringify(value) ?? ""
 
@@ -35,7 +38,7 @@ export const listTrust = ({ flags }: {
   readonly flags: Place & { readonly format: "default" | "json"; readonly full: boolean }
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
-    const items = yield* Effect.flatMap(directoryOf(flags.dir), Trust.review)
+    const items = yield* optionsOf(flags.dir).pipe(Effect.flatMap(Trust.review))
     return yield* printList({
       format: flags.format,
       full: flags.full,
@@ -63,8 +66,8 @@ export const allowTrust = ({ flags, operands }: {
   readonly flags: Place
   readonly operands: ReadonlyArray<string>
 }): Effect.Effect<number, CommandError, Stdio> =>
-  directoryOf(flags.dir).pipe(
-    Effect.flatMap((directory) => Trust.allow(directory, operands)),
+  optionsOf(flags.dir).pipe(
+    Effect.flatMap((options) => Trust.allow(options, operands)),
     Effect.flatMap(tell("Trusted")),
     Effect.provide(platform({}))
   )

@@ -12,7 +12,7 @@ import type { Stop } from "../../Stop.ts"
 import { manyServices, platform, storage } from "../app.ts"
 import { type AttachFlags, findServer } from "../attach/attach.ts"
 import { directoryOf } from "../place.ts"
-import { providerCheck } from "../providers.ts"
+import { configOf } from "../providers.ts"
 import { hideConfigured } from "../Redaction.ts"
 
 interface Flags extends AttachFlags {
@@ -32,7 +32,7 @@ const outputOf = (stdio: Streams): Writable =>
 const serveHere = Effect.fnUntraced(function*(directory: string) {
   const stdio = yield* Stdio
   const { home } = yield* DataDirs
-  const { settings } = yield* ConfigFiles.load({ directory: home, whyNot: yield* providerCheck })
+  const { settings } = yield* ConfigFiles.load(yield* configOf(home))
   yield* hideConfigured(settings)
   const services = yield* Layer.build(
     Layer.provideMerge(manyServices("nobody", settings), storage).pipe(Layer.provide(Watchdog.layerWithoutLeases))

@@ -8,6 +8,7 @@ import { type Place, PlaceRefused, type ServingHost } from "@skein/mcp/ServingHo
 import * as Effect from "effect/Effect"
 import { isAbsolute } from "node:path"
 import { checkDirectory, projectOf } from "../place.ts"
+import { configOf } from "../providers.ts"
 import { version } from "../version.ts"
 
 const refuse = (message: string) => new PlaceRefused({ message })
@@ -23,7 +24,7 @@ const placeOf = (written: string): Effect.Effect<Place, PlaceRefused, DataDirs |
     const fileSystem = yield* FileSystem.FileSystem
     yield* Effect.mapError(checkDirectory(written, "directory: "), refusedBy)
     const directory = yield* Effect.mapError(fileSystem.realPath(written), refusedBy)
-    const items = yield* Effect.mapError(Trust.review(directory), refusedBy)
+    const items = yield* Effect.mapError(Trust.review(yield* configOf(directory)), refusedBy)
     const open = items.filter(({ state }) => state === "untrusted" || state === "changed")
     if (open.length > 0) {
       return yield* refuse(

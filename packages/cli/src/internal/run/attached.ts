@@ -17,7 +17,7 @@ import { findTarget, onBackend } from "./target.ts"
 
 /** The server has its own environment, so this note does not mention keys. */
 const ground: Ground = {
-  modelNote: (usual) => Effect.succeed(`model: ${usual} (-m chooses another)`),
+  modelNote: (model) => Effect.succeed(`model: ${model} (-m chooses another)`),
   beside: Effect.void
 }
 

@@ -15,7 +15,7 @@ import { projectOf } from "../place.ts"
 import { hideConfigured } from "../Redaction.ts"
 import { telemetry } from "../telemetry/telemetry.ts"
 import { agentIn, storedMode, typedMode } from "./mode.ts"
-import { defaultNote } from "./models.ts"
+import { modelNote } from "./models.ts"
 import type { Progress } from "./progress.ts"
 import { readPrompt, type RunInput, type Silence } from "./prompt.ts"
 import { type Ground, prompted } from "./prompted.ts"
@@ -78,7 +78,7 @@ export const runHere = (input: RunInput, silence: Silence, shown: Shown, progres
     }
     const mode = Either.isLeft(allowed) ? "ask" : typed
     const ground: Ground = {
-      modelNote: (usual) => Effect.provide(defaultNote(usual), context),
+      modelNote: (model, agent) => Effect.provide(modelNote(model, agent), context),
       beside: yield* Effect.provide(forgetting, context)
     }
     return yield* watched(

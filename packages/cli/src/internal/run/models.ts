@@ -1,4 +1,5 @@
 /** Decides the model of a run before anything is stored. */
+import { Config } from "@skein/core/Config"
 import { formatRef, type ModelRef, parseRef } from "@skein/domain/Model"
 import { keyNames } from "@skein/provider/DefaultModel"
 import * as Effect from "effect/Effect"
@@ -17,15 +18,19 @@ export const readModel = (text: string | undefined): Effect.Effect<ModelRef | un
     : Effect.succeed(ref)
 }
 
-/** If no flag, agent or config names a model, says which one answers, and how to choose another. */
-export const defaultNote = Effect.fnUntraced(function*(usual: string) {
+/** Says which model answers an agent, what chose it, and how to choose another. Without an agent, the session names it. */
+export const modelNote = Effect.fnUntraced(function*(answers: string, agent: string | undefined) {
+  const { origins } = yield* Config
+  if (agent === undefined) return `model: ${answers} (-m chooses another)`
   const { keyName, model, otherKeys } = yield* chooseModel
-  if (usual === formatRef(fallback)) {
-    return `No model is configured, so ${usual} answers, which is not an AI. For a model's answer, set one of ${
+  if (answers === formatRef(fallback)) {
+    return `No model is configured, so ${answers} answers, which is not an AI. For a model's answer, set one of ${
       keyNames.join(", ")
     }, or choose another with --model PROVIDER/MODEL or "model" in skein.json.`
   }
-  if (formatRef(model) !== usual || keyName === undefined) return undefined
+  const isDefault = formatRef(model) === answers
   const others = otherKeys.length === 0 ? "" : `, and also ${otherKeys.join(", ")}`
-  return `model: ${usual} (${keyName} is set${others}; -m chooses another)`
+  const origin = origins[`agent.${agent}.model`] ?? (isDefault ? origins["model"] : undefined)
+  const why = origin ?? (isDefault && keyName !== undefined ? `${keyName} is set${others}` : undefined)
+  return `model: ${answers} (${why === undefined ? "" : `${why}; `}-m chooses another)`
 })

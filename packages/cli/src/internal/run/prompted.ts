@@ -41,8 +41,8 @@ export interface Place {
 
 /** What differs between runs in this process and those on a server. */
 export interface Ground {
-  /** Says which model answers if nothing chose one. */
-  readonly modelNote: (usual: string) => Effect.Effect<string | undefined, CommandError>
+  /** Says which model answers, and what chose it; `agent` is the one that it answers, unless the session names the model. */
+  readonly modelNote: (model: string, agent: string | undefined) => Effect.Effect<string, CommandError>
   /** Work in parallel with the turn, once the session is known. */
   readonly beside: Effect.Effect<void>
 }
@@ -82,9 +82,12 @@ const checked = Effect.fnUntraced(function*(
     model: model ?? target.session?.model,
     agent: agent.name
   })
-  // A user who continues a session knows its model.
-  const isNews = usual.isUsual && usual.model !== undefined && target.session === undefined
-  const said = isNews && usual.model !== undefined ? yield* modelNote(formatRef(usual.model)) : undefined
+  // Files of the project may have chosen it. What the command line names needs no line.
+  const isNamed = model !== undefined || usual.model === undefined
+  const said = isNamed ? undefined : yield* modelNote(
+    formatRef(usual.model),
+    target.session?.model === undefined ? agent.name : undefined
+  )
   const asked = yield* reading
   const command = asked === undefined
     ? undefined

@@ -9,6 +9,7 @@ import { HostRefused, type ServerHost } from "@skein/server/ServerHost"
 import * as Effect from "effect/Effect"
 import { describedConfig } from "../list/config.ts"
 import { cleaned, listWorktrees } from "../list/worktrees.ts"
+import { configOf } from "../providers.ts"
 import { forget } from "../prune/retention.ts"
 
 type Needs = DataDirs | FileSystem.FileSystem | Isolation | SessionStorage
@@ -25,8 +26,9 @@ export const makeHost: Effect.Effect<ServerHost, never, Needs> = Effect.map(Effe
   return {
     config: (directory) => invalid(Effect.map(describedConfig(directory), ({ broken, json }) => ({ ...json, broken }))),
     configSchema: jsonSchema,
-    trust: (directory) => invalid(Trust.review(directory)),
-    allowTrust: (directory, ids) => invalid(Trust.allow(directory, ids)),
+    trust: (directory) => invalid(Effect.flatMap(configOf(directory), Trust.review)),
+    allowTrust: (directory, ids) =>
+      invalid(Effect.flatMap(configOf(directory), (options) => Trust.allow(options, ids))),
     revokeTrust: (ids) => invalid(Trust.revoke(ids)),
     worktrees: failed(listWorktrees),
     cleanWorktrees: ({ dryRun = false, force = false }) => failed(cleaned({ dryRun, force })),

@@ -26,7 +26,7 @@ import { errorLine } from "../explain.ts"
 import { fileReason } from "../fileReason.ts"
 import { isolation } from "../list/worktrees.ts"
 import { currentDirectory, projectOf } from "../place.ts"
-import { providerCheck } from "../providers.ts"
+import { configOf } from "../providers.ts"
 import { forgetDaily } from "../prune/daily.ts"
 import { hideConfigured, Redaction } from "../Redaction.ts"
 import { telemetry } from "../telemetry/telemetry.ts"
@@ -122,7 +122,7 @@ const start = Effect.fnUntraced(function*(flags: ServeFlags) {
   const file = yield* serverFile
   yield* holdAlone(file, flags.cluster)
   // Settings that all projects share cannot come from one project.
-  const { settings } = yield* ConfigFiles.load({ directory: home, whyNot: yield* providerCheck })
+  const { settings } = yield* ConfigFiles.load(yield* configOf(home))
   const page = yield* readPage
   const files = Context.pick(DataDirs, FileSystem.FileSystem)(yield* Effect.context<DataDirs | FileSystem.FileSystem>())
   const mcp = Effect.provide(

@@ -8,13 +8,15 @@ import * as Layer from "effect/Layer"
 import { ExitCode } from "../../ExitCode.ts"
 import { autoNote, checkAuto, limitsOf, manyServices, settle } from "../app.ts"
 import { projectOf } from "../place.ts"
+import { configOf } from "../providers.ts"
 import { findTarget, inStorage } from "../run/target.ts"
 import { type Opening, openOver } from "./ground.ts"
 import type { Seat } from "./seat.ts"
 
 /** Asks whether to trust what a project's files want beyond what the person grants; false where the person leaves. */
 const askTrust = Effect.fnUntraced(function*(directory: string, seat: Seat) {
-  const items = yield* Trust.review(directory)
+  const options = yield* configOf(directory)
+  const items = yield* Trust.review(options)
   const open = items.filter(({ state }) => state === "untrusted" || state === "changed")
   if (open.length === 0) return true
   const answer = yield* seat.ask(
@@ -30,7 +32,7 @@ const askTrust = Effect.fnUntraced(function*(directory: string, seat: Seat) {
       { value: "leave", label: "Leave" }
     ]
   )
-  if (answer === "yes") yield* Trust.allow(directory, open.map(({ id }) => id))
+  if (answer === "yes") yield* Trust.allow(options, open.map(({ id }) => id))
   return answer === "yes" || answer === "no"
 })
 

@@ -29,7 +29,7 @@ import type { Live } from "../live/Live.ts"
 import { sessionAttributes, usageAttributes } from "../live/spanAttributes.ts"
 import { logUnstored } from "../logUnstored.ts"
 import { traced } from "../traced.ts"
-import { candidates, concrete } from "./candidates.ts"
+import { candidates, concrete, modelsOf, yieldsToPerson } from "./candidates.ts"
 import { nothingSaid } from "./emptyAnswer.ts"
 import { modelCall } from "./modelCall.ts"
 import { makeRequestBudget } from "./requestBudget.ts"
@@ -54,10 +54,12 @@ export interface HiddenQuestion {
  * conversation is not a small job.
  */
 export const modelsFor = Effect.fnUntraced(function*(live: Live, agent: AgentInfo) {
-  if (agent.model.length > 0) return yield* Effect.forEach(agent.model, (ref) => concrete(live, ref))
+  const models = yield* modelsOf(live, agent)
+  if (models.length > 0) return yield* Effect.forEach(models, (ref) => concrete(live, ref))
   const { settings } = yield* Config
   const small = settings.small_model === undefined ? undefined : parseRef(settings.small_model)
-  if (small !== undefined && agent.name !== "compaction") return [yield* concrete(live, small)]
+  const isSmall = small !== undefined && agent.name !== "compaction" && !(yield* yieldsToPerson(live, "small_model"))
+  if (isSmall) return [yield* concrete(live, small)]
   const agents = yield* Agent
   return yield* candidates(live, agents.all.find(({ name }) => name === live.info.agent) ?? agent)
 })

@@ -4,6 +4,7 @@ import type { ModelRef } from "@skein/domain/Model"
 import type { SessionInfo, SessionTurn } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
+import { Config } from "../../Config.ts"
 import { Journal } from "../../Journal.ts"
 import { isSize, ofVendor, usualModel } from "../../ModelSize.ts"
 import type { Live } from "../live/Live.ts"
@@ -16,11 +17,19 @@ const ownModel = ({ model }: Pick<SessionInfo, "model">): ModelRef | undefined =
 const keptModels = ({ info }: Live, agent: string): ReadonlyArray<ModelRef> | undefined =>
   info.turn?.ended === undefined && info.turn?.models?.agent === agent ? info.turn.models.refs : undefined
 
+/** Whether the model that a person named for the tree goes before what only the files of a project name. */
+export const yieldsToPerson = (live: Live, key: string) =>
+  Effect.map(Config, ({ projectKeys }) => ownModel(live.root.info) !== undefined && projectKeys?.has(key) === true)
+
+/** The models that an agent's definition names, as far as they count in a session's tree. */
+export const modelsOf = (live: Live, { model, name }: AgentInfo) =>
+  Effect.map(yieldsToPerson(live, `agent.${name}.model`), (yields) => yields ? [] : model)
+
 /** The models by the config of now: that of the session, else the agent's, else the configured or the default one. */
 const configured = Effect.fnUntraced(function*(live: Live, agent: AgentInfo) {
   if (live.info.model !== undefined) return [yield* concrete(live, live.info.model)]
-  if (agent.model.length > 0) return yield* Effect.forEach(agent.model, (ref) => concrete(live, ref))
-  return [yield* usualModel]
+  const models = yield* modelsOf(live, agent)
+  return models.length > 0 ? yield* Effect.forEach(models, (ref) => concrete(live, ref)) : [yield* usualModel]
 })
 
 /** The models to try: the session's own, else those with which its turn began, else those by the config. */

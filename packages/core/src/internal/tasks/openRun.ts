@@ -23,6 +23,7 @@ import { inProject } from "../live/inProject.ts"
 import { lineOf, type Live, pathOf } from "../live/Live.ts"
 import type { RunningTask } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
+import { modelsOf } from "../model/candidates.ts"
 import { type CheckedTask, unknownTask } from "./checkTask.ts"
 import { workspaceText } from "./taskTexts.ts"
 import { termsFor } from "./terms.ts"
@@ -77,7 +78,8 @@ const openChild = Effect.fnUntraced(function*({ agent, child, parent }: CheckedT
       Effect.interruptible(openWorkspace(parent, id, request.description)),
       ({ message }) => new TaskRefused({ reason: "isolation", message })
     )
-  const model = request.model ?? (agent.model.length > 0 ? undefined : request.callerModel ?? parent.info.model)
+  const models = yield* inProject(parent, modelsOf(parent, agent))
+  const model = request.model ?? (models.length > 0 ? undefined : request.callerModel ?? parent.info.model)
   const options: ChildOptions = {
     agent: agent.name,
     title: `${request.description} (@${agent.name} subagent)`,
