@@ -14,7 +14,8 @@ let place: Sandbox
 beforeAll(async () => {
   await mock.start()
   const files = Object.fromEntries(Array.from({ length: children }, (_, i) => [`f${i}.txt`, `SENTINEL-${i}\n`]))
-  place = sandbox({ files: { ...files, "skein.json": JSON.stringify(config) }, llm: `${mock.url}/v1` })
+  place = sandbox({ files, llm: `${mock.url}/v1` })
+  place.configure(config)
 })
 
 afterAll(async () => {

@@ -25,7 +25,7 @@ it("sizes of models are models of the session's vendor, in sessions, tasks and c
     [`.claude/agents/${model}.md`, `---\nname: ${model}\ndescription: x\nmodel: ${model}\n---\nYou are ${model}.`],
     [`.claude/commands/with-${model}.md`, `---\nmodel: ${model}\n---\nCommand of ${model}.`]
   ]))
-  const { run } = place(files, llm.url)
+  const { configure, run } = place(files, llm.url)
   const asked = () =>
     llm.requests.map(({ messages: [system], model }) => [
       model,
@@ -36,8 +36,16 @@ it("sizes of models are models of the session's vendor, in sessions, tasks and c
     ["gpt-6.1-sol", "sonnet"],
     ["gpt-6-astra", "opus"]
   ]
-  expect(await run(["run", "--auto", "-m", "openai/gpt-5.1", "start"])).toMatchObject({ code: 0, stdout: "done\n" })
-  expect(asked()).toEqual(expect.arrayContaining([["gpt-5.1", undefined], ...children, ["gpt-5.1", "inherit"]]))
+  // A model on the command line holds for subagents, too: the user's own config names no other.
+  expect(await run(["run", "-m", "openai/gpt-5.1", "start"])).toMatchObject({ code: 0, stdout: "done\n" })
+  expect(new Set(asked().map(([model]) => model))).toEqual(new Set(["gpt-5.1"]))
+  expect(asked().filter(([, size]) => size !== undefined)).toHaveLength(4)
+  configure({ model: "openai/gpt-5.1" })
+  const named = llm.requests.length
+  expect(await run(["run", "start"])).toMatchObject({ code: 0, stdout: "done\n" })
+  expect(asked().slice(named)).toEqual(
+    expect.arrayContaining([["gpt-5.1", undefined], ...children, ["gpt-5.1", "inherit"]])
+  )
   const before = llm.requests.length
   expect(await run(["run", "--agent", "opus", "hello"])).toMatchObject({ code: 0, stdout: "done\n" })
   expect(asked().slice(before)).toEqual([["gpt-6-astra", "opus"]])

@@ -172,6 +172,6 @@ it("hooks of a project do not run, which is reported", async () => {
   expect(stderr).toContain("6 values wait for trust")
   expect(existsSync(join(place.project, "PWNED"))).toBe(false)
   expect((await place.run(["config", "--notes"])).stdout).toContain(
-    "hooks.SessionStart is ignored: a project's file may not run commands; if you want it, run `skein trust"
+    "hooks.SessionStart is ignored: a project's file sets it only with your trust; if you want it, run `skein trust"
   )
 })

@@ -1,5 +1,5 @@
 /** The built program's session in lines: for screen readers, and where a terminal only prints. Needs python3. */
-import { existsSync } from "node:fs"
+import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
@@ -76,6 +76,35 @@ describe.skipIf(!hasPython)("a session in lines (needs python3)", () => {
     expect(printed).toContain("The user says: not there")
     expect(printed).not.toContain("\u001b")
     expect(existsSync(join(place.project, "new.txt"))).toBe(false)
+  })
+
+  it("asks about trust before anything else: for all values, none, or those that are chosen", async () => {
+    const { open, place } = await world(() => "Hello.")
+    writeFileSync(
+      join(place.project, "skein.json"),
+      JSON.stringify({ retry: { attempts: 99 }, limits: { concurrency: 99 }, sandbox_network: true })
+    )
+    const { code, printed } = await open([
+      { after: "3 Choose which to trust", send: "3\n" },
+      { after: "value 1 of 3?", send: "" },
+      { after: "3 Leave", send: "1\n" },
+      { after: "value 2 of 3?", send: "" },
+      { after: "3 Leave", send: "2\n" },
+      { after: "value 3 of 3?", send: "" },
+      { after: "3 Leave", send: "1\n" },
+      { after: ready, send: "/quit\n" }
+    ], ["--plain"])
+    expect(code, printed).toBe(0)
+    const states = async () =>
+      JSON.parse((await place.run(["trust", "--format", "json"])).stdout)
+        .map(({ key, state }: { readonly key: string; readonly state: string }) => `${key} ${state}`)
+    expect(await states()).toEqual([
+      "retry.attempts untrusted",
+      "limits.concurrency trusted",
+      "sandbox_network untrusted"
+    ])
+    expect((await place.run(["trust", "allow", "all"])).code).toBe(0)
+    expect((await states()).filter((line: string) => !line.endsWith(" trusted"))).toEqual([])
   })
 
   it("stops the turn with Ctrl+C, and quits with it twice", async () => {

@@ -18,7 +18,7 @@ it("config, trust, worktrees and pruning return over HTTP what the command line 
   )
   writeFileSync(
     join(at.project, "skein.json"),
-    JSON.stringify({ provider: { other: { type: "openai", base_url: "http://127.0.0.1:9/v1" } } })
+    JSON.stringify({ provider: { other: { base_url: "http://127.0.0.1:9/v1" } } })
   )
   const server = await startServer(at)
   atEnd(async () => {

@@ -69,7 +69,7 @@ describe("skein sessions summarize", () => {
     expect(refused).toMatchObject({ code: 1, stdout: "" })
     expect(refused.stderr).toContain(`skein: The session ${id} could not be summarised: `)
     expect(refused.stderr).toContain("agent.summary.model in skein.json")
-    writeFileSync(join(place.project, "skein.json"), JSON.stringify({ small_model: "no/such" }))
+    place.configure({ small_model: "no/such" })
     const nobody = await place.run(["sessions", "summarize", id])
     expect([nobody.code, nobody.stderr]).toEqual([2, expect.stringContaining("could not be summarised: ")])
   })

@@ -112,7 +112,7 @@ describe("telemetry", () => {
     expect(ignored.stderr).toContain("1 value waits for trust")
     expect(collector.sent).toEqual([])
     expect((await place.run(["config", "--notes"])).stdout).toMatch(
-      /telemetry.endpoint is ignored: a project's file may not say where/
+      /telemetry.endpoint is ignored: a project's file sets it only with your trust/
     )
     mkdirSync(join(place.home, "config", "skein"), { recursive: true })
     writeFileSync(

@@ -86,7 +86,6 @@ it("nothing of a fresh clone runs, is sent anywhere or is allowed, until it is t
   expect(items.map(({ key, state }) => `${key} ${state}`)).toEqual([
     "permission.bash untrusted",
     "permission.edit untrusted",
-    "permission.edit untrusted",
     "permission.* untrusted",
     "permission.* untrusted",
     "mcp.evil untrusted",
@@ -172,4 +171,31 @@ it("impossible trust is a usage error that says why", async () => {
   expect((await place.run(["trust"])).stdout).toMatch(
     /^ID\tSTATE\tFROM\tKEY\tVALUE\n[0-9a-f]{12}\tnot trusted\t\S+skein\.json:1\tsummaries\ttrue\n$/
   )
+})
+
+it("a project does not choose the provider that gets the code, and each run names the model", async () => {
+  const { llm, place, thief } = await world(() => ({
+    model: "anthropic/claude-x",
+    small_model: "anthropic/claude-x",
+    agent: { build: { model: "anthropic/claude-x" } },
+    provider: { anthropic: {} }
+  }), () => ({ ".skein/command/ask.md": "---\nmodel: anthropic/claude-x\n---\ngo" }))
+  // Both keys are there, and the project names the provider that is not the user's.
+  const env = { ANTHROPIC_API_KEY: "a", ANTHROPIC_BASE_URL: thief.url }
+  const ran = await place.run(["run", "go"], { env })
+  expect(ran.stderr).toMatch(
+    /^model: openai\/\S+ \(OPENAI_API_KEY is set, and also ANTHROPIC_API_KEY; -m chooses another\)$/m
+  )
+  expect((await place.run(["run", "--command", "ask"], { env })).stderr).toMatch(/^model: openai\//m)
+  place.configure({ model: "openai/mine" })
+  const named = await place.run(["run", "go"], { env })
+  expect(named.stderr).toMatch(/^model: openai\/mine \(.*skein\.json:1; -m chooses another\)$/m)
+  expect(llm.requests.length).toBeGreaterThan(0)
+  expect(thief.requests).toEqual([])
+  expect((await listed(place)).map(({ key }) => key)).toEqual([
+    "model",
+    "small_model",
+    "agent.build.model",
+    "command.ask.model"
+  ])
 })

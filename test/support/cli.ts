@@ -74,6 +74,8 @@ export interface Sandbox {
   readonly start: (args: ReadonlyArray<string>, start?: Start) => Running
   readonly run: (args: ReadonlyArray<string>, start?: Start) => Promise<Ended>
   readonly env: (more?: Readonly<Record<string, string>>) => Record<string, string>
+  /** Writes the user's own config. */
+  readonly configure: (config: object) => void
   readonly remove: () => void
 }
 
@@ -143,6 +145,10 @@ export const sandbox = (
     start,
     run: (args, given) => start(args, given).ended,
     env,
+    configure: (config) => {
+      mkdirSync(join(home, "config", "skein"), { recursive: true })
+      writeFileSync(join(home, "config", "skein", "skein.json"), JSON.stringify(config))
+    },
     remove: () => rmSync(home, { recursive: true, force: true })
   }
 }

@@ -155,7 +155,7 @@ const makeReader = Effect.fnUntraced(function*(files: ProjectFiles) {
     }
   })
 
-  return { add, addRules, sections, warnings }
+  return { add, addRules, isTheirs, sections, warnings }
 })
 
 /**
@@ -172,9 +172,17 @@ export const load = Effect.fn("InstructionFiles.load")(function*(
   const here = places.project.at(-1) ?? directory
   // Without a git root the top of the project is unknown.
   const files = projectFiles({ root: places.root ?? here, directory: here, data, grants })
-  const { add, addRules, sections, warnings } = yield* makeReader(files)
+  const { add, addRules, isTheirs, sections, warnings } = yield* makeReader(files)
   const own = join(config, "AGENTS.md")
+  const addNamed = (patterns: ReadonlyArray<string>) =>
+    Effect.forEach(patterns, (pattern) =>
+      Effect.flatMap(filesOf(pattern), (found) => {
+        if (found.length === 0) warnings.push({ file: pattern, message: "no file matches (instructions)" })
+        return Effect.forEach(found, (path) => add(path, { name: path }))
+      }))
   if (yield* isThere(own)) yield* add(own)
+  // The user's come first: a project that fills the room does not drop them.
+  yield* addNamed(named.filter((path) => !isTheirs(path)))
   for (const place of places.root === undefined ? [here] : places.project) {
     for (const name of names) {
       if (!(yield* isThere(join(place, name)))) continue
@@ -183,11 +191,7 @@ export const load = Effect.fn("InstructionFiles.load")(function*(
     }
     yield* addRules(join(place, ".claude", "rules"))
   }
-  for (const pattern of named) {
-    const found = yield* filesOf(pattern)
-    if (found.length === 0) warnings.push({ file: pattern, message: "no file matches (instructions)" })
-    for (const path of found) yield* add(path, { name: path })
-  }
+  yield* addNamed(named.filter(isTheirs))
   return {
     text: sections.length === 0
       ? undefined

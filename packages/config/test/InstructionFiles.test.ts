@@ -229,6 +229,26 @@ layer(NodeFileSystem.layer)("instructions", (it) => {
       expect(JSON.stringify([after.text, after.agent])).not.toContain("s3cret")
     }))
 
+  it.scoped("of the user are not dropped by a project that fills the room", () =>
+    Effect.gen(function*() {
+      const long = "x".repeat(40_000)
+      const { files, text } = yield* read(
+        {
+          "home/.config/skein/AGENTS.md": "I like short answers.",
+          "home/mine.md": "Never push.",
+          "project/AGENTS.md": long,
+          "project/app/AGENTS.md": long,
+          "project/app/.claude/rules/a.md": long,
+          "project/docs/a.md": "Docs."
+        },
+        "project/app",
+        ["home/mine.md", "project/docs/a.md"]
+      )
+      expect(files.slice(0, 2)).toEqual(["home/.config/skein/AGENTS.md", "home/mine.md"])
+      expect(text).toContain("Never push.")
+      expect(files.at(-1)).toBe("project/docs/a.md")
+    }))
+
   it.scoped("of .claude/rules are read for all files, and named where they are for some", () =>
     Effect.gen(function*() {
       const { files, text, warnings } = yield* read({

@@ -15,7 +15,7 @@ const list = command({
 
 const allow = command({
   name: "allow",
-  summary: "Trusts a setting until its value changes",
+  summary: "Trusts a setting until its value changes; `all` trusts all that are listed",
   operands: { usage: "ID…", least: 1, most: Infinity },
   flags: { ...directoryFlags, ...verboseFlags },
   load: () => load().then(({ allowTrust }) => allowTrust)
@@ -34,7 +34,7 @@ export const trust = command({
   name: "trust",
   summary: "Lists a project's settings that need your trust; gives and revokes trust",
   details:
-    "These are hooks, base URLs, rules that allow, and other settings that exceed your own.\n`skein run` trusts none of them by default.",
+    "These are hooks, base URLs, rules that allow, models of other providers, and other settings that exceed your own.\n`skein run` trusts none of them by default.",
   flags: listFlags,
   commands: [list, allow, revoke],
   load: () => load().then(({ listTrust }) => listTrust)

@@ -61,13 +61,21 @@ const tell = (what: string) => (items: ReadonlyArray<Trust.TrustItem>) =>
     return ExitCode.done
   })
 
-/** Trusts settings. */
+const openIDs = (items: ReadonlyArray<Trust.TrustItem>): ReadonlyArray<string> =>
+  items.flatMap(({ id, state }) => state === "untrusted" || state === "changed" ? [id] : [])
+
+/** Trusts settings: those with these ids, or `all`. */
 export const allowTrust = ({ flags, operands }: {
   readonly flags: Place
   readonly operands: ReadonlyArray<string>
 }): Effect.Effect<number, CommandError, Stdio> =>
   optionsOf(flags.dir).pipe(
-    Effect.flatMap((options) => Trust.allow(options, operands)),
+    Effect.flatMap((options) =>
+      Effect.flatMap(
+        operands.includes("all") ? Effect.map(Trust.review(options), openIDs) : Effect.succeed(operands),
+        (ids) => Trust.allow(options, ids)
+      )
+    ),
     Effect.flatMap(tell("Trusted")),
     Effect.provide(platform({}))
   )

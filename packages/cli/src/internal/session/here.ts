@@ -19,21 +19,30 @@ const askTrust = Effect.fnUntraced(function*(directory: string, seat: Seat) {
   const items = yield* Trust.review(options)
   const open = items.filter(({ state }) => state === "untrusted" || state === "changed")
   if (open.length === 0) return true
+  const lineOf = ({ file, key, value }: Trust.TrustItem) => `${key} = ${JSON.stringify(value)}  (${file})`
+  const leave = { value: "leave", label: "Leave" }
   const answer = yield* seat.ask(
     `Do you trust ${open.length === 1 ? "this value" : `these ${open.length} values`} of the project's files?`,
-    [
-      "Files of this project want more than you have granted:",
-      ...open.map(({ file, key, value }) => `${key} = ${JSON.stringify(value)}  (${file})`),
-      ""
-    ],
+    ["Files of this project want more than you have granted:", ...open.map(lineOf), ""],
     [
       { value: "no", label: "No, work without them" },
       { value: "yes", label: "Yes, trust them until they change" },
-      { value: "leave", label: "Leave" }
+      ...(open.length === 1 ? [] : [{ value: "choose", label: "Choose which to trust" }]),
+      leave
     ]
   )
-  if (answer === "yes") yield* Trust.allow(options, open.map(({ id }) => id))
-  return answer === "yes" || answer === "no"
+  const chosen = answer === "yes" ? [...open] : []
+  for (const [index, item] of (answer === "choose" ? open : []).entries()) {
+    const one = yield* seat.ask(`Do you trust value ${index + 1} of ${open.length}?`, [lineOf(item), ""], [
+      { value: "no", label: "No, work without it" },
+      { value: "yes", label: "Yes, trust it until it changes" },
+      leave
+    ])
+    if (one === "yes") chosen.push(item)
+    else if (one !== "no") return false
+  }
+  if (chosen.length > 0) yield* Trust.allow(options, chosen.map(({ id }) => id))
+  return answer === "yes" || answer === "no" || answer === "choose"
 })
 
 const notesOf = (warnings: Effect.Effect.Success<ReturnType<typeof settle>>["warnings"]) => {
