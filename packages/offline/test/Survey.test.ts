@@ -131,7 +131,7 @@ describe("a workspace of npm packages", () => {
         )
     ))
 
-  it.effect("reports import cycles", () =>
+  it.effect("reports folders that import each other, which may be no cycle of files or Go packages", () =>
     Effect.map(
       report({
         ...monorepo,
@@ -140,7 +140,7 @@ describe("a workspace of npm packages", () => {
           "export const pad = launchRocket"
         )
       }),
-      (text) => expect(arrows(text)).toContain("- Import cycle: core, domain")
+      (text) => expect(arrows(text)).toContain("- Folders that import each other: core, domain")
     ))
 })
 
@@ -325,6 +325,42 @@ describe("a folder with more files than a tool shows", () => {
         }))
     }
   }
+})
+
+describe("a folder that holds packages and files of its own", () => {
+  it.effect("is listed whole, however many packages are below it", () =>
+    Effect.gen(function*() {
+      const files = {
+        "go.mod": "module a\n",
+        ...Object.fromEntries(
+          Array.from({ length: 1_100 }, (_, i) => [`area/f${i % 7}/note${String(i).padStart(4, "0")}.md`, "# Note\n"])
+        ),
+        ...Object.fromEntries(
+          Array.from({ length: 3 }, (_, i) => [`area/p${i}/package.json`, "{}\n"])
+        )
+      }
+      expect((yield* run(files, "Survey this project.")).text).toContain("1,104 files")
+    }))
+})
+
+describe("the introduction of a project", () => {
+  it.effect.each([
+    ["a notice in bold", "**Notice:** this repository has moved.\n\nLaunches rockets."],
+    ["a notice of GitHub", "> [!WARNING]\n> Do not use this.\n\nLaunches rockets."],
+    ["a URL", "https://example.com/badge.svg\n\nLaunches rockets."],
+    ["a URL in brackets", "<https://example.com>\n\nLaunches rockets."],
+    ["badges over several lines", "[![a](https://e.com/a.svg)](https://e.com)\n[![b](b.svg)][b]\n\nLaunches rockets."],
+    [
+      "a badge of reStructuredText",
+      ".. image:: https://e.com/a.svg\n   :target: https://e.com\n   :alt: Build\n\nLaunches rockets."
+    ],
+    ["that it was archived", "This project is no longer maintained.\n\nLaunches rockets."],
+    ["a warning sign", "⚠️ This is alpha software.\n\nLaunches rockets."]
+  ])("is not %s", ([, readme]) =>
+    Effect.map(
+      report({ "README.md": `# Acme\n\n${readme}\n`, "index.js": "export {}\n" }),
+      (text) => expect(text).toContain("\n# Acme\n\nLaunches rockets. (README.md:")
+    ))
 })
 
 describe("tools with truncated output", () => {

@@ -17,7 +17,15 @@ const headingOf = (text: string): string | undefined => {
 }
 
 const isProse = (text: string): boolean =>
-  /[\p{L}\p{N}]/u.test(plain(text)) && !/^\s*(#|```|[-*+|>]\s|\d+\.\s|[=~^-]{3}|\[[^\]]+\]:|\.\. |<h\d)/i.test(text)
+  /[\p{L}\p{N}]/u.test(plain(text))
+  && !/^\s*(#|```|[-*+|>]\s|\d+\.\s|[=~^-]{3}|\[[^\]]+\]:|\.\. |:[\w-]+:|image:|<h\d|<?https?:\/\/\S+\s*$)/i.test(text)
+
+/** Whether a paragraph warns its readers, and does not say what the project is. */
+const isNotice = (text: string): boolean =>
+  /^[^\p{L}\p{N}]*(note|notice|warning|important|caution|attention|deprecated|archived|disclaimer)\b/iu.test(text)
+  || /\b(has|have|was) (been )?(moved|renamed|archived|deprecated)\b|\bno longer (being )?(maintained|developed|supported)\b/i
+    .test(text)
+  || /^\s*[\u26A0\u{1F6A7}\u{1F6A8}\u2757]/u.test(text)
 
 /** Blanks comments and code blocks. */
 const visible = (lines: ReadonlyArray<SourceLine>): ReadonlyArray<SourceLine> => {
@@ -33,7 +41,7 @@ const visible = (lines: ReadonlyArray<SourceLine>): ReadonlyArray<SourceLine> =>
   })
 }
 
-/** Reads the first lines of a README: the heading, unless prose comes before it, and the first paragraph. */
+/** Reads the first lines of a README: the heading, unless prose comes before it, and the first paragraph that is no notice. */
 export const readIntroduction = (lines: ReadonlyArray<SourceLine>): Introduction => {
   const shown = visible(lines)
   const from = shown.findIndex((at) => isProse(at.text))
@@ -42,14 +50,15 @@ export const readIntroduction = (lines: ReadonlyArray<SourceLine>): Introduction
   const underlined = heading !== undefined && heading === shown[from]
   const title = heading && { ...heading, text: headingOf(heading.text) ?? plain(heading.text) }
   const rest = shown.slice(underlined ? from + 2 : Math.max(from, 0))
-  const begin = rest.findIndex((at) => isProse(at.text))
-  const first = rest[begin]
-  if (first === undefined) return { title, text: undefined }
-  const after = rest.slice(begin)
-  const end = after.findIndex((at) => !isProse(at.text))
-  return {
-    title,
-    text: { ...first, text: after.slice(0, end < 0 ? undefined : end).map((at) => plain(at.text)).join(" ") }
+  for (let from = 0;;) {
+    const begin = rest.findIndex((at, index) => index >= from && isProse(at.text))
+    const first = rest[begin]
+    if (first === undefined) return { title, text: undefined }
+    const end = rest.findIndex((at, index) => index > begin && !isProse(at.text))
+    const text = rest.slice(begin, end < 0 ? undefined : end).map((at) => plain(at.text)).join(" ")
+    if (!isNotice(text)) return { title, text: { ...first, text } }
+    if (end < 0) return { title, text: undefined }
+    from = end
   }
 }
 

@@ -2,7 +2,7 @@
 import type { Call } from "../conversation.ts"
 import { patterns } from "../facts/facts.ts"
 import { gather } from "../gathered.ts"
-import { folderOf, isIgnored, isManifest, isTest } from "../language.ts"
+import { folderOf, isIgnored } from "../language.ts"
 import { isCut, readTree } from "../outputs.ts"
 import { notMade, type PlannedCall, type Toolbox } from "../toolbox.ts"
 
@@ -44,14 +44,8 @@ const foldersBelow = (
       known.add(folder)
     }
   }
-  const packages = files.filter((file) => isManifest(file) && !isTest(file)).map(folderOf)
   return cut.flatMap((top) =>
-    [...known].filter((folder) => folder !== "" && folderOf(folder) === top)
-      .filter((folder) => !isIgnored(`${folder}/`))
-      .flatMap((folder) => {
-        const below = packages.filter((each) => each.startsWith(`${folder}/`))
-        return below.length > 1 ? below : [folder]
-      })
+    [...known].filter((folder) => folder !== "" && folderOf(folder) === top && !isIgnored(`${folder}/`))
   ).toSorted()
 }
 

@@ -157,7 +157,7 @@ const dependencyLines = (imports: Imports, { modules }: Survey): ReadonlyArray<s
   const short = shortNames(paths)
   const drawn = code(draw(paths, imports.arrows, most.arrows))
   const round = cycles(imports.arrows).map((cycle) =>
-    `- Import cycle: ${cycle.slice(0, 8).map(short).join(", ")}${
+    `- Folders that import each other: ${cycle.slice(0, 8).map(short).join(", ")}${
       cycle.length > 8 ? ` and ${cycle.length - 8} more` : ""
     }`
   )
