@@ -73,6 +73,32 @@ describe.skipIf(!works)("a sandboxed command", () => {
       commit("included")
     }))
 
+  it.scopedLive("makes no file that gives its owner's rights to others", () =>
+    Effect.gen(function*() {
+      const { at, run } = yield* place
+      const lines = [
+        "chmod u+s a.txt",
+        "chmod 4755 a.txt",
+        "chmod 2755 a.txt",
+        "chmod g+s a.txt",
+        "install -m 4755 a.txt b.txt",
+        "python3 -c 'import os; os.chmod(\"a.txt\", 0o4755)'",
+        "python3 -c 'import os; os.fchmod(os.open(\"a.txt\", os.O_RDWR), 0o4755)'",
+        "python3 -c 'import os; os.close(os.open(\"c.txt\", os.O_RDWR | os.O_CREAT, 0o4755))'",
+        "python3 -c 'import os; os.mknod(\"d.txt\", 0o104755)'",
+        "perl -e 'chmod 04755, \"a.txt\" or exit 1'",
+        "node -e 'fs.chmodSync(\"a.txt\", 0o4755)'"
+      ]
+      for (const line of lines) expect(yield* run(line), line).not.toMatchObject({ code: 0 })
+      for (const name of fs.readdirSync(at("."))) expect(fs.statSync(at(name)).mode & 0o6000, name).toBe(0)
+      const ordinary =
+        "chmod 755 a.txt && chmod +x a.txt && cp -a a.txt e.txt && umask 022 && tar cf x.tar a.txt && tar xpf x.tar"
+      expect(yield* run(ordinary)).toMatchObject({ code: 0 })
+      expect(yield* run("node -e 'fs.writeFileSync(\"f\", \"x\")' && mkdir -m 755 g && git status")).toMatchObject({
+        code: 0
+      })
+    }))
+
   it.scopedLive("may change such a place once it was approved", () =>
     Effect.gen(function*() {
       const { at, run } = yield* place

@@ -77,6 +77,13 @@ export const makeBwrap = Effect.fnUntraced(function*(
     makeBwrapPlace(options, owner),
     ({ cause }) => unusableNow(`no directory for temporary files could be made (${String(cause)})`)
   )
+  const filter = strength.filter === undefined ? undefined : join(place.beside, "filter")
+  if (filter !== undefined) {
+    yield* Effect.try({
+      try: () => NodeFs.writeFileSync(filter, strength.filter ?? ""),
+      catch: (cause) => unusableNow(`its filter of system calls could not be written (${String(cause)})`)
+    })
+  }
   const placeholders = yield* makePlaceholders(place.records, owner)
   const { HOME, SSH_AUTH_SOCK, XDG_CONFIG_HOME } = options.environment
   const home = HOME === undefined ? undefined : real(HOME)
@@ -312,12 +319,15 @@ export const makeBwrap = Effect.fnUntraced(function*(
     const all = [...seen, ...changes.writable, directory, ...(credentials && home !== undefined ? [home] : [])]
     const { emptied, hidden, pinned, replaced, shown, unchecked } = yield* hiding(directory, guarded, all, given)
     if (unchecked.length > 0) yield* given.say?.(tooLarge(unchecked, directory)) ?? Effect.void
+    const own = (name: string) => ownProgram(name, options.environment["PATH"], directory)
     return [
-      ownProgram("bwrap", options.environment["PATH"], directory),
+      ...filter === undefined ? [] : [own("sh"), "-c", "exec 9< \"$0\" && exec \"$@\"", filter],
+      own("bwrap"),
+      ...filter === undefined ? [] : ["--seccomp", "9"],
       ...bwrapArguments({
         ...changes,
         pinned: [...new Set([...changes.pinned, ...(onlyReads ? [] : pinned)])],
-        strength,
+        strength: strength.flags,
         network: options.network || network,
         ...(directory === "/" ? { system: ["/"], links: [] } : { system: machine.system, links: machine.links }),
         isRoot: machine.isRoot,

@@ -4,6 +4,7 @@ import { execFile } from "node:child_process"
 import type { SandboxOptions } from "../../SandboxPlace.ts"
 import { ownProgram } from "../ownPrograms.ts"
 import { worldOf } from "./bwrapArguments.ts"
+import { filterFor } from "./systemCalls.ts"
 
 /**
  * Its possible flags, best first. Root would keep its capabilities and could unmount things. Namespaces created inside
@@ -34,18 +35,34 @@ interface Failure {
   readonly isRefused: boolean
 }
 
-const attempt = (flags: ReadonlyArray<string>, { directory = "/", environment }: TrialOptions) =>
-  Effect.async<ReadonlyArray<string>, Failure>((resume) => {
+/** What bubblewrap can do here. */
+export interface Strength {
+  /** The flags before all others. */
+  readonly flags: ReadonlyArray<string>
+  /** The filter of system calls that it can install. */
+  readonly filter: Buffer | undefined
+}
+
+const attempt = (strength: Strength, { directory = "/", environment }: TrialOptions) =>
+  Effect.async<Strength, Failure>((resume) => {
+    const { filter, flags } = strength
     const child = execFile(
       ownProgram("bwrap", environment["PATH"], directory),
-      [...flags, "--die-with-parent", ...worldOf({ system: ["/"], links: [], isRoot: true }), "--", ...proof],
+      [
+        ...flags,
+        ...filter === undefined ? [] : ["--seccomp", "0"],
+        "--die-with-parent",
+        ...worldOf({ system: ["/"], links: [], isRoot: true }),
+        "--",
+        ...proof
+      ],
       { env: { PATH: environment["PATH"] ?? "" }, timeout: patience, killSignal: "SIGKILL" },
       (error, out, complaints) => {
         const failed = (why: string, given: Partial<Failure> = {}) =>
           resume(Effect.fail({ why, isRefused: false, isTemporary: false, ...given }))
         if (error === null) {
           return /^sandboxed \d\n$/.test(out)
-            ? resume(Effect.succeed(flags))
+            ? resume(Effect.succeed(strength))
             : failed("the bwrap on the PATH confines nothing: it is not bubblewrap")
         }
         if (error.code === "ENOENT") return failed("bubblewrap (bwrap) is not on the PATH (apt install bubblewrap)")
@@ -57,13 +74,18 @@ const attempt = (flags: ReadonlyArray<string>, { directory = "/", environment }:
         failed(`bubblewrap does not work here (${said})`, { isRefused: !isTemporary, isTemporary })
       }
     )
+    child.stdin?.on("error", () => undefined).end(filter)
     return Effect.sync(() => child.kill("SIGKILL"))
   })
 
-/** The flags before all others; fails with the reason why bubblewrap cannot be used. */
-export const bwrapTrial = (options: TrialOptions): Effect.Effect<ReadonlyArray<string>, Failure> =>
-  Effect.catchIf(
-    attempt(strengths[0], options),
-    ({ isRefused }) => isRefused,
-    () => attempt(strengths[1], options)
+/** The greatest strength that works here; fails with the reason why bubblewrap cannot be used. */
+export const bwrapTrial = (options: TrialOptions): Effect.Effect<Strength, Failure> => {
+  const filter = filterFor(process.arch)
+  const [first, ...others] = [filter, ...filter === undefined ? [] : [undefined]].flatMap((each) =>
+    strengths.map((flags) => attempt({ flags, filter: each }, options))
   )
+  return others.reduce(
+    (before, next) => Effect.catchIf(before, ({ isRefused }) => isRefused, () => next),
+    first ?? Effect.fail({ why: "there is none", isRefused: false, isTemporary: false })
+  )
+}
