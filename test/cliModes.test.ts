@@ -1,5 +1,5 @@
 /** The built program in its modes: chosen by a flag, stored with the session, shown, and changed. */
-import { existsSync, mkdirSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
@@ -113,4 +113,24 @@ it("`auto` needs the sandbox: without one nothing begins, and the two ways out a
     code: 0,
     stderr: expect.stringMatching(/^sandbox: off \(.*skein\.json:1\), so/m)
   })
+})
+
+it("`auto` changes no instructions, but for the user's own `init`", async () => {
+  const calls = ["AGENTS.md", "CLAUDE.md", "sub/AGENTS.md"].map((filePath) => ({
+    tool: "write",
+    args: { filePath, content: "mine" }
+  }))
+  const llm = await startLlm(({ messages }) => messages.at(-1)?.role === "tool" ? "Done." : { calls })
+  const { project, remove, run } = sandbox({ llm: llm.url })
+  atEnd(llm.close, remove)
+  const has = (name: string) => existsSync(join(project, name))
+  const auto = ["run", "-m", "openai/m", "--auto"]
+  await run([...auto, "Write AGENTS.md."])
+  expect([has("AGENTS.md"), has("CLAUDE.md"), has("sub/AGENTS.md")]).toEqual([false, false, false])
+  await run([...auto, "--command", "init"])
+  expect([has("AGENTS.md"), has("CLAUDE.md"), has("sub/AGENTS.md")]).toEqual([true, false, false])
+  // What was asked for in one turn is not asked for in the next.
+  rmSync(join(project, "AGENTS.md"))
+  await run([...auto, "-c", "And again."])
+  expect(has("AGENTS.md")).toBe(false)
 })

@@ -62,6 +62,8 @@ export interface PermissionAsk {
   readonly metadata: Readonly<Record<string, unknown>>
   /** A protected thing: no rule, approval or `--auto` allows it, only a person who is asked each time. */
   readonly protected?: boolean
+  /** The user asked for exactly this protected thing in this turn, so that `auto` allows it. */
+  readonly requested?: boolean
   /**
    * If edits are denied above the caller, the call runs so that it cannot change a file. If absent, a command must then
    * be known to only read.
@@ -98,7 +100,7 @@ export interface ToolCaller {
   readonly model: ModelRef
   /** Whether the runtime makes the call for the user, and not a model. */
   readonly byUser: boolean
-  /** The subagents that the user named in this turn. */
+  /** The subagents that the user named in this turn, and `/init` if the user asked for the project's instructions. */
   readonly consents: ReadonlySet<string>
   /** The mode of the tree; `ask` if absent. */
   readonly mode?: Mode

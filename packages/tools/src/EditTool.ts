@@ -57,7 +57,7 @@ export const makeEdit: Effect.Effect<Tool<EditInput>, never, FileSystem.FileSyst
         yield* check(input)
         const target = yield* paths.decide(input, input.filePath, caller)
         const metadata = { filePath: target.shown, diff: preview(input.oldString, input.newString) }
-        return changeAsks([target], { metadata })
+        return changeAsks([target], { metadata, consents: caller.consents })
       }),
       execute: Effect.fnUntraced(function*(input, context) {
         const target = yield* paths.confirm(input, input.filePath, context)

@@ -200,7 +200,7 @@ export const makePatch: Effect.Effect<Tool<PatchInput>, never, FileSystem.FileSy
         yield* requireDistinct(located)
         const targets = targetsOf(located)
         const metadata = { files: targets.map(({ shown }) => shown), diff: bounded(input.patchText.split("\n")) }
-        return changeAsks(targets, { metadata })
+        return changeAsks(targets, { metadata, consents: caller.consents })
       }),
       execute: Effect.fnUntraced(function*(input, context) {
         const located = yield* locate(input, context, paths.confirm)

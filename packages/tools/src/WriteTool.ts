@@ -59,7 +59,7 @@ export const makeWrite: Effect.Effect<Tool<WriteInput>, never, FileSystem.FileSy
       authorise: Effect.fnUntraced(function*(input, caller) {
         const target = yield* paths.decide(input, input.filePath, caller)
         const metadata = { filePath: target.shown, diff: preview("", input.content) }
-        return changeAsks([target], { metadata })
+        return changeAsks([target], { metadata, consents: caller.consents })
       }),
       execute: Effect.fnUntraced(function*(input, context) {
         const target = yield* paths.confirm(input, input.filePath, context)

@@ -15,6 +15,9 @@ Nobody answers questions. If something is missing or unclear, choose the most se
 /** A root agent whose definition has no prompt. */
 export const unnamed = "You are an agent that works in a user's project through tools."
 
+/** How the prompt of the command `init` begins: with it, a person asks for the instructions of the project. */
+export const initRequest = "Write AGENTS.md at the top of this project: what a newcomer must know to work here."
+
 /** The default agent. */
 export const build = `You are Skein, an agent that works in a user's project through tools.
 Delegate self-contained parts of the work with the task tool. Check its conclusions before you rely on them.`

@@ -94,16 +94,19 @@ export const changeAsks = (
   targets: ReadonlyArray<Target>,
   options: {
     readonly metadata: Readonly<Record<string, unknown>>
+    /** What the user asked for in this turn. */
+    readonly consents?: ReadonlySet<string>
   }
 ): ReadonlyArray<PermissionAsk> => {
-  const { metadata } = options
+  const { consents, metadata } = options
   const patterns = targets.map(({ shown }) => shown)
+  const requested = consents?.has("/init") === true && patterns.every((each) => each === "AGENTS.md")
   return [
     ...targets.filter(({ linked, place }) => place !== "inside" || linked).map((target) =>
       externalAsk(target, { directory: false, metadata })
     ),
     targets.some((target) => target.protected)
-      ? { permission: "edit", patterns, always: [], metadata, protected: true }
+      ? { permission: "edit", patterns, always: [], metadata, protected: true, ...(requested ? { requested } : {}) }
       : { permission: "edit", patterns, always: [...new Set(patterns.flatMap(offersOf))], metadata }
   ]
 }

@@ -1,7 +1,8 @@
 /** Decides which commands are built in. */
 import type { CommandInfo, CommandList } from "../../CommandInfo.ts"
+import { initRequest } from "../prompts.ts"
 
-const init = `Write AGENTS.md at the top of this project: what a newcomer must know to work here.
+const init = `${initRequest}
 
 Look before you write: the README, manifests, scripts, the configuration of linters, formatters and tests, the layout of the sources, and what other files for agents there are (CLAUDE.md, .cursor/rules, .github/copilot-instructions.md). If AGENTS.md exists, keep what is right, correct what is wrong, and add what is missing.
 

@@ -58,9 +58,10 @@ const forbidden = (ask: PermissionAsk, tool: Caller, { forbids, onlyReads = fals
 /** What only a person may allow, each time anew. */
 const alwaysAsks = (ask: PermissionAsk): boolean => ask.protected === true || ask.permission === "doom_loop"
 
-/** What `auto` allows: not that, nor what would show credentials, nor a line that may be what a rule denies. */
+/** What `auto` allows: not that, unless the user asked for it, nor what would show credentials, nor a line that may be what a rule denies. */
 const autoAllows = (subject: Subject, tool: Caller, ask: PermissionAsk): boolean =>
-  !alwaysAsks(ask) && ask.permission !== "bash_credentials" && !mayBeDenied(subject, tool, ask)
+  (!alwaysAsks(ask) || ask.requested === true) && ask.permission !== "bash_credentials" &&
+  !mayBeDenied(subject, tool, ask)
 
 /** Why `auto` refuses such a call. */
 const hidden = "because a rule denies some commands, and Skein cannot see whether this line runs one of them."

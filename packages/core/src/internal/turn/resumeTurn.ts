@@ -117,7 +117,9 @@ export const resumeTurn = Effect.fnUntraced(function*(live: Live, structuredOutp
   yield* endBroken(live, messages.slice(from))
   yield* endExcess(live, messages.slice(from))
   const users = messages.slice(from).filter(({ info }) => info.role === "user")
-  for (const { parts } of users) live.tasks.consent(consentsOf(parts))
+  for (const { info, parts } of users) {
+    live.tasks.consent(consentsOf(parts, live.parent === undefined && !("from" in info)))
+  }
   if (live.parent === undefined) {
     const { rows } = yield* storage.runs({ rootID: live.info.id })
     live.tasks.setSpawns(rows.filter(({ time }) => time.created >= (turn?.began ?? 0)).length)

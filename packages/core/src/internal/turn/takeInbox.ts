@@ -16,6 +16,7 @@ import { noLongerWaiting } from "../live/inboxChanged.ts"
 import type { Live } from "../live/Live.ts"
 import { switchAgent } from "../live/mode.ts"
 import { modelsToKeep } from "../model/candidates.ts"
+import { initRequest } from "../prompts.ts"
 
 /** Defined keys only: a stored message does not carry `undefined`. */
 const settings = ({ from, model, system, tools, variant }: InboxRow) => ({
@@ -51,9 +52,16 @@ const partsOf = (
     messageID: message.id
   }))
 
-/** The subagents that a prompt names. */
-export const consentsOf = (parts: ReadonlyArray<PartInput | Part>): ReadonlyArray<string> =>
-  parts.flatMap((part) => part.type === "agent" ? [part.name] : part.type === "subtask" ? [part.agent] : [])
+/** The subagents that a prompt names, and `/init` if a person asks for the instructions of the project. */
+export const consentsOf = (parts: ReadonlyArray<PartInput | Part>, byPerson: boolean): ReadonlyArray<string> =>
+  parts.flatMap((part) =>
+    part.type === "agent" ? [part.name] : part.type === "subtask" ? [part.agent] : byPerson && asksForInstructions(part)
+      ? ["/init"]
+      : []
+  )
+
+const asksForInstructions = (part: PartInput | Part): boolean =>
+  part.type === "text" && part.synthetic !== true && part.text.startsWith(initRequest)
 
 /** What was taken: the new messages, and the structured output that one of them asks for. */
 interface Taken {
@@ -99,7 +107,9 @@ const take = Effect.fnUntraced(function*(live: Live, begins: boolean) {
     const message = live.history.putMessage(info)
     for (const part of parts) live.history.putPart(message, part)
     messages.push(message)
-    if (row.kind === "prompt") live.tasks.consent(consentsOf(row.parts))
+    if (row.kind === "prompt") {
+      live.tasks.consent(consentsOf(row.parts, live.parent === undefined && row.from === undefined))
+    }
     writes.push({ _tag: "Message", info })
     for (const part of parts) writes.push({ _tag: "Part", part })
     writes.push({ _tag: "InboxTaken", id: row.id, sessionID: live.info.id, at: now })
