@@ -238,6 +238,29 @@ describe("git push, denied", () => {
         expect(refused).toEqual([])
       }))
 
+    it.effect("denies a command of a package manager by all its names", () =>
+      Effect.gen(function*() {
+        const rules: PermissionConfig = {
+          read: "allow",
+          bash: {
+            "npm *": "allow",
+            "cargo *": "allow",
+            "npm install *": "deny",
+            "npm publish *": "deny",
+            "cargo t *": "deny"
+          }
+        }
+        const denied = [
+          ...["npm i lodash", "npm add lodash", "npm -w a in lodash", "npm --silent install", "npm --prefix a i"],
+          ...["npm --silent publish", "npm -w a publish", "timeout 9 npm publish", "cargo test", "cargo -q test --lib"],
+          "cargo +nightly test"
+        ]
+        for (const line of denied) expect(yield* decided(line, rules), line).toBe("deny")
+        for (const line of ["npm ci", "npm run publish", "cargo build"]) {
+          expect(yield* decided(line, rules), line).toBe("allow")
+        }
+      }))
+
     it.effect("of one program says nothing about a subcommand of another", () =>
       Effect.gen(function*() {
         const rules: PermissionConfig = { bash: { "docker *": "allow", "git *": "allow", "rm *": "deny" } }

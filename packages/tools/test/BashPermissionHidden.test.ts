@@ -50,6 +50,13 @@ const hidden = [
   "a=(b)\\\n$(id)"
 ]
 
+describeDecisions("variables of what only lists, and of make", "ask", [
+  "PIP_PYTHON=./x pip list",
+  "npm_config_prefix=x npm ls",
+  "make RM=evil clean",
+  "make CROSS_COMPILE=x-"
+])
+
 describeDecisions("commands in a value that begins like a list and goes on after it", "ask", hidden)
 
 /** Lines that are read in different ways by different shells, or that no parser has to get right. */

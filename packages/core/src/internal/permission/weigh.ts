@@ -83,7 +83,7 @@ export const weigh = <E = StorageError>(
       })
     }
     if (onlyPerson) return asks
-    if (subject.mode === "auto" && mayBeDenied(subject, tool, ask)) return asks
+    if (subject.mode === "auto" && ask.consented !== true && mayBeDenied(subject, tool, ask)) return asks
     if (ask.needless?.() === true) return Effect.succeed(allowed("rule", lasts))
     if (ask.unclear !== true) {
       if (strictest === "allow" || ask.consented === true) return Effect.succeed(allowed("rule", lasts))

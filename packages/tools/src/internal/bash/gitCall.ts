@@ -98,7 +98,7 @@ const readsSometimes = (sub: string, known: KnownCall<Argument>): boolean => {
 
 /** Commands that run hooks of the repository. */
 const hooked =
-  /^(?:add|am|checkout|cherry-pick|commit|fetch|gc|merge|mv|pull|push|rebase|reset|restore|revert|rm|stash|switch|tag|branch)$/
+  /^(?:add|am|bisect|checkout|cherry-pick|commit|fetch|gc|merge|mv|pull|push|rebase|reset|restore|revert|rm|stash|switch|tag|branch)$/
 
 /** Whether a command may run more hooks than any other git call does. */
 export const runsHooks = ({ reads, sub = "" }: GitCall): boolean => !reads && hooked.test(sub)

@@ -192,6 +192,10 @@ const mayStand = (
   return !operand && kind === "text" && /^"[^"@*]*"$/.test(source)
 }
 
+/** Whether a variable for make only turns something on or off: any other may replace a program. */
+const isSwitch = (text: string): boolean =>
+  /=(?:\d+|[yn]|yes|no|on|off|debug|release)$/.test(text) && isUnknownToTools(text.split("=", 1).join(""), text)
+
 const urlRisk = (text: string): Risk =>
   /^(?:https?:\/\/)?(?!file\b)[\w.-]+(?::\d+)?(?:[/?#][^\s]*)?$/i.test(text) && !text.startsWith("-")
     ? undefined
@@ -205,7 +209,7 @@ const tableRisk = ({ call, name, table }: KnownCall<Argument>, still: boolean): 
   for (const each of call.named) {
     if (!mayStand(name, each, still && !table.acts, table.at)) return `${each.word.source} is not known before it runs`
     const { kind, text } = each
-    if (kind === "target" && text.includes("=") && !isUnknownToTools(text.split("=", 1).join(""), text)) {
+    if (kind === "target" && text.includes("=") && !isSwitch(text)) {
       return `${name} may be given another shell by ${text}`
     }
     if (kind === "url" && urlRisk(text) !== undefined) return urlRisk(text)

@@ -1,4 +1,5 @@
 /** Splits a command line into the parts that rules apply to: each program that it would run, with its arguments. */
+import { otherNames } from "../programs/packageManagers.ts"
 import { eachOf } from "./loops.ts"
 import { subcommandWords } from "./offers.ts"
 import { isStream } from "./operands.ts"
@@ -120,9 +121,11 @@ class Dismantler {
   #named(program: string, args: ReadonlyArray<Argument>): void {
     const name = program.slice(program.lastIndexOf("/") + 1).replace(/^git-(?=[a-z])/, "git ")
     if (name !== program) this.also.add(said([plainWord(name), ...args]))
-    if (!args.some(({ text }) => isOption(text))) return
-    for (const bare of withoutOptions(args, subcommandWords(name, args))) {
-      this.also.add(said([plainWord(name), ...bare]))
+    for (const [sub, ...rest] of withoutOptions(args, subcommandWords(name, args))) {
+      if (sub === undefined) continue
+      for (const each of [sub, ...otherNames(name, sub.text).map(plainWord)]) {
+        this.also.add(said([plainWord(name), each, ...rest]))
+      }
     }
   }
 

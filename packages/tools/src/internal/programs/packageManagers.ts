@@ -20,6 +20,27 @@ const own = lookup<ReadonlySet<string>>({
   )
 })
 
+/** Names of the same command. */
+const synonyms = lookup<ReadonlyArray<string>>({
+  cargo: ["build b", "check c", "doc d", "remove rm", "run r", "test t"],
+  npm: [
+    "install add i in ins inst insta instal isnt isnta isntal isntall",
+    "ci clean-install ic install-clean isntall-clean",
+    "uninstall r remove rm un unlink",
+    "run rum run-script urn",
+    "test t tst",
+    "exec x",
+    "update udpate up upgrade"
+  ],
+  pnpm: ["install i", "remove rm un uninstall", "run run-script", "test t", "update up upgrade"]
+})
+
+/** The other names of a command of a package manager. */
+export const otherNames = (manager: string, command: string): ReadonlyArray<string> =>
+  synonyms[manager]?.map((each) => each.split(" ")).find((names) => names.includes(command))?.filter((each) =>
+    each !== command
+  ) ?? []
+
 /** Names that only scripts have: no program has such a name. */
 const isScript = (text: string): boolean =>
   /^[\w-]+(?::[\w-]+)+$/.test(text) ||
