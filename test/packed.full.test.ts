@@ -8,6 +8,7 @@ import { promisify } from "node:util"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { install, pack, type Tarball } from "../scripts/release/install.mjs"
 import { packagesOf } from "../scripts/release/packages.mjs"
+import { rehearse } from "../scripts/release/rehearse.mjs"
 import { startLlm } from "./support/llm.ts"
 
 const run = promisify(execFile)
@@ -130,4 +131,18 @@ it("keeps internals closed", async () => {
     `import("@skein/core/internal/broker").then(() => console.log("open"), (error) => console.log(error.code))`
   const { stdout } = await run(process.execPath, ["--input-type=module", "-e", probe], { cwd: project })
   expect(stdout.trim()).toBe("ERR_PACKAGE_PATH_NOT_EXPORTED")
+})
+
+it("a release packs, installs and tries a package, and lists its content", { timeout: 240_000 }, async () => {
+  const lines: Array<string> = []
+  const [domain] = packagesOf()
+  if (domain === undefined) throw new Error("there is no package")
+  const [tarball] = await rehearse([domain], mkdtempSync(join(directory, "rehearsed-")), (line) => lines.push(line))
+  expect(lines).toContainEqual(
+    expect.stringMatching(/^@skein\/domain {2}[\d.]+ kB, [\d.]+ kB unpacked, \d+ files: .+\.tgz$/)
+  )
+  expect(lines).toContainEqual(expect.stringMatching(/^ {2}dist\/ {2}\d+ files, [\d.]+ kB$/))
+  expect(tarball?.files.map(({ path }) => path)).toEqual(
+    expect.arrayContaining(["LICENSE", "README.md", "dist/Event.js", "dist/Event.d.ts"])
+  )
 })

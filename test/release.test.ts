@@ -7,7 +7,7 @@ import { afterEach, expect, it } from "vitest"
 import { root } from "../scripts/layout.mjs"
 import { packagesOf, publishedManifest } from "../scripts/release/packages.mjs"
 import { problemsOf } from "../scripts/release/problems.mjs"
-import { rehearse, undeclared } from "../scripts/release/rehearse.mjs"
+import { undeclared } from "../scripts/release/rehearse.mjs"
 
 const made: Array<string> = []
 afterEach(() => {
@@ -112,20 +112,6 @@ it("publishes the build instead of the sources", () => {
     exports: { "./internal/*": null, "./*": { types: "./dist/*.d.ts", default: "./dist/*.js" } }
   })
   expect(Object.keys(publishedManifest(domain.manifest))).not.toContain("scripts")
-})
-
-it("packs, installs and tries a package, and lists its content", { timeout: 240_000 }, async () => {
-  const lines: Array<string> = []
-  const [domain] = packagesOf()
-  if (domain === undefined) throw new Error("there is no package")
-  const [tarball] = await rehearse([domain], directory(), (line) => lines.push(line))
-  expect(lines).toContainEqual(
-    expect.stringMatching(/^@skein\/domain {2}[\d.]+ kB, [\d.]+ kB unpacked, \d+ files: .+\.tgz$/)
-  )
-  expect(lines).toContainEqual(expect.stringMatching(/^ {2}dist\/ {2}\d+ files, [\d.]+ kB$/))
-  expect(tarball?.files.map(({ path }) => path)).toEqual(
-    expect.arrayContaining(["LICENSE", "README.md", "dist/Event.js", "dist/Event.d.ts"])
-  )
 })
 
 it("finds an undeclared import, in code and in types", () => {

@@ -61,7 +61,7 @@ const tree = backend({
 }, { tools: [change], agents: [SkeinTest.agent("lead", may), SkeinTest.agent("hand")] })
 
 it.live.each(
-  seeds(1, 500).flatMap((seed, at) => at % 10 === 0 ? [[seed, seeds(1, 500).slice(at, at + 10)] as const] : [])
+  seeds(1, 250).flatMap((seed, at) => at % 10 === 0 ? [[seed, seeds(1, 250).slice(at, at + 10)] as const] : [])
 )(
   "prompts that are cancelled at random, from seed %i",
   ([, block]) =>

@@ -72,11 +72,13 @@ it.scopedLive.each<[string, RequestListener]>([
     expect(yield* exchange(target, sentTo("/v1/asks"), "signature")).toBeUndefined()
   }))
 
+const megabyte = Buffer.alloc(1024 * 1024, " ")
+
 /** Writes until nobody reads any more. */
 const endless = (type: string): RequestListener => (_, response) => {
   response.writeHead(200, { "content-type": type })
   const more = () => {
-    while (!response.destroyed && response.write(" ".repeat(1024 * 1024)));
+    while (!response.destroyed && response.write(megabyte));
     if (!response.destroyed) response.once("drain", more)
   }
   more()

@@ -1,4 +1,5 @@
 import { expect, it } from "@effect/vitest"
+import { share } from "@skein/testing/Seeds"
 import * as fc from "effect/FastCheck"
 import { spawnSync } from "node:child_process"
 import { placesIn, shellLine } from "../../src/internal/command/shellText.ts"
@@ -48,7 +49,7 @@ it("passes arguments to programs unchanged, whatever they contain, and shows the
       const { command, shown } = shellLine(line, args, highest)
       expect(run(command, args)).toBe(run(shown, []))
     }),
-    { numRuns: 60 }
+    { numRuns: share(60) }
   )
   const { command } = shellLine("show $ARGUMENTS", words, 0)
   expect(run(command, words)).toBe(words.map((word) => `<${word}>`).join(""))

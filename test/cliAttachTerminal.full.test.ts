@@ -8,7 +8,9 @@ import { type Script, startLlm } from "./support/llm.ts"
 import { startServer } from "./support/server.ts"
 import { hasPython, onTerminal, type TypedKey } from "./support/terminal.ts"
 
-if (!hasPython) console.warn("cliAttachTerminal.test.ts is skipped: python3, whose pty module it needs, is not there.")
+if (!hasPython) {
+  console.warn("cliAttachTerminal.full.test.ts is skipped: python3, whose pty module it needs, is not there.")
+}
 
 const world = async (script: Script) => {
   const llm = await startLlm(script)

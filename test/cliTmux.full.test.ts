@@ -9,7 +9,7 @@ import { type LlmAnswer, type Script, startLlm } from "./support/llm.ts"
 import { hasPython, onTerminal, shown } from "./support/terminal.ts"
 import { hasTmux, Tmux } from "./support/tmux.ts"
 
-if (!hasTmux) console.warn("cliTmux.test.ts is skipped: tmux is not there.")
+if (!hasTmux) console.warn("cliTmux.full.test.ts is skipped: tmux is not there.")
 const hasScreen = spawnSync("screen", ["-v"]).stdout?.toString().includes("Screen") === true
 
 const world = async (script: Script) => {
