@@ -5,9 +5,8 @@ import { configDefaults, defineConfig } from "vitest/config"
 const conditions = ["node", "development|production"]
 
 // The slowest files, such as most of those that start several servers. CI runs them too.
-const slow = process.env["SKEIN_TEST_FULL"] === "1"
-  ? []
-  : ["packages/*/test/**/*.full.test.ts", "test/**/*.full.test.ts"]
+const isFull = process.env["SKEIN_TEST_FULL"] === "1"
+const slow = isFull ? [] : ["packages/*/test/**/*.full.test.ts", "test/**/*.full.test.ts"]
 
 export default defineConfig({
   resolve: { conditions },
@@ -20,8 +19,9 @@ export default defineConfig({
     hookTimeout: 60_000,
     // Files share the modules: to load them takes longer than most files take to run.
     isolate: false,
-    // One more than there are cores: many tests wait for a process. Vitest's default would leave a core idle.
-    maxWorkers: availableParallelism() + 1,
+    // More than there are cores: many tests wait for a process, and most of the slowest ones for several servers. Vitest's
+    // default would leave a core idle.
+    maxWorkers: availableParallelism() + (isFull ? 2 : 1),
     setupFiles: ["test/support/everyFile.ts"],
     include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
     exclude: [...configDefaults.exclude, ...slow]
