@@ -259,10 +259,8 @@ const rowsOf = (database: string, id: string): Rows =>
 /** What a run has left, each part separately. */
 const left = async ({ config = {}, flags = [], script, signal }: End) => {
   const llm = await startLlm(script)
-  const place = sandbox({
-    llm: llm.url,
-    files: { "skein.json": JSON.stringify({ retry: { base: 1, max_delay: 1 }, ...config }) }
-  })
+  const place = sandbox({ llm: llm.url })
+  place.configure({ retry: { base: 1, max_delay: 1 }, ...config })
   atEnd(llm.close, place.remove)
   const running = place.start(["run", "-m", "openai/m", "--title", "t", "--format", "json", ...flags, "go"])
   if (signal !== undefined) {

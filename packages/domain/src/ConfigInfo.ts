@@ -15,6 +15,8 @@ import { PermissionConfig } from "./Rule.ts"
 import { Cost } from "./Usage.ts"
 
 const count = Schema.Positive.pipe(Schema.int())
+const names = Schema.Array(Schema.NonEmptyString)
+const texts = Schema.Record({ key: Schema.NonEmptyString, value: Schema.String })
 const ModelName = Schema.String.pipe(
   Schema.pattern(/^[^/\s]+\/\S+$/, { message: () => "a model as provider/model, such as openai/gpt-5" })
 )
@@ -163,19 +165,11 @@ export const ProviderConfig = Schema.Struct({
     never,
     "A provider package of the AI SDK, installed beside your config. Ignored in a project's file."
   ),
-  options: key(
-    Schema.Record({ key: Schema.String, value: Schema.Unknown }),
-    never,
-    "What the package is set up with."
-  ),
+  options: key(Schema.Record({ key: Schema.String, value: Schema.Unknown }), never, "What the package is set up with."),
   base_url: key(HttpUrl, trust, "The address of its API."),
   api: key(Schema.Literal("chat", "responses"), trust, "OpenAI's API to use: `chat` or `responses`."),
   key_env: key(Schema.NonEmptyString, trust, "The environment variable that holds the key."),
-  headers: key(
-    Schema.Record({ key: Schema.String, value: Schema.String }),
-    trust,
-    "Headers that are sent with each request."
-  ),
+  headers: key(texts, trust, "Headers that are sent with each request."),
   max_requests: key(
     count,
     narrows("amount", { like: "limits.requests" }),
@@ -189,11 +183,7 @@ export interface ProviderConfig extends Schema.Schema.Type<typeof ProviderConfig
 /** Where to send traces, metrics and logs by OTLP over HTTP. */
 export const TelemetryConfig = Schema.Struct({
   endpoint: key(HttpUrl, trust, "The base URL of the collector."),
-  headers: key(
-    Schema.Record({ key: Schema.NonEmptyString, value: Schema.String }),
-    trust,
-    "Headers that are sent with each request, such as a key."
-  )
+  headers: key(texts, trust, "Headers that are sent with each request, such as a key.")
 })
 /** The type of the telemetry settings. */
 export interface TelemetryConfig extends Schema.Schema.Type<typeof TelemetryConfig> {}
@@ -208,21 +198,13 @@ const AgentColor = Schema.String.pipe(
 /** The settings of an agent; the same keys as in an agent's file. */
 export const AgentConfig = Schema.Struct({
   description: key(Schema.String, free, "When other agents should use this agent."),
-  mode: key(
-    AgentMode,
-    narrows("own"),
-    "`primary`: you prompt it. `subagent`: agents delegate to it. `all`: both."
-  ),
+  mode: key(AgentMode, narrows("own"), "`primary`: you prompt it. `subagent`: agents delegate to it. `all`: both."),
   model: key(
     Schema.Union(ModelName, Schema.Array(ModelName)),
     narrows("vendor"),
     "Its model, or a list of models. The next one answers when a model fails."
   ),
-  variant: key(
-    Schema.String,
-    free,
-    "A variant of the model, such as a reasoning effort that the provider knows."
-  ),
+  variant: key(Schema.String, free, "A variant of the model, such as a reasoning effort that the provider knows."),
   temperature: key(Schema.Number, free, "The sampling temperature that is sent to the model."),
   topP: key(Schema.Number, free, "The nucleus sampling value that is sent to the model."),
   prompt: key(
@@ -291,19 +273,11 @@ export interface AgentConfig extends Schema.Schema.Type<typeof AgentConfig> {}
 
 /** The settings of a command; the same keys as in a command's file, whose text is the template. */
 export const CommandConfig = Schema.Struct({
-  template: setting(
-    Schema.NonEmptyString,
-    free,
-    "The prompt. It may use `$ARGUMENTS`, `$1`, shell text and `@file`."
-  ),
+  template: setting(Schema.NonEmptyString, free, "The prompt. It may use `$ARGUMENTS`, `$1`, shell text and `@file`."),
   description: key(Schema.String, free, "What `skein commands` shows."),
   agent: key(Schema.NonEmptyString, free, "The agent that runs it."),
   model: key(ModelName, narrows("vendor"), "The model that runs it."),
-  subtask: key(
-    Schema.Boolean,
-    free,
-    "Whether it runs as a task. By default it does when its agent is a subagent."
-  )
+  subtask: key(Schema.Boolean, free, "Whether it runs as a task. By default it does when its agent is a subagent.")
 })
 /** The type of a command's settings. */
 export interface CommandConfig extends Schema.Schema.Type<typeof CommandConfig> {}
@@ -325,7 +299,7 @@ export const ConfigInfo = Schema.Struct({
     "Rules for all agents: `allow`, `ask` or `deny`, by permission and pattern."
   ),
   instructions: key(
-    Schema.Array(Schema.NonEmptyString),
+    names,
     free,
     "Files that every agent reads besides AGENTS.md. Paths are relative to this file; `*` and `**` work."
   ),
@@ -366,11 +340,7 @@ export const ConfigInfo = Schema.Struct({
   deadlines: key(Schema.partial(Deadlines), trust, "How long a model request may take."),
   retry: key(Schema.partial(Retry), trust, "How failed model requests are retried."),
   compaction: key(Schema.partial(Compaction), trust, "When long conversations are compacted."),
-  events: key(
-    Schema.partial(EventLog),
-    trust,
-    "The log of events, from which clients of the server catch up."
-  ),
+  events: key(Schema.partial(EventLog), trust, "The log of events, from which clients of the server catch up."),
   telemetry: key(TelemetryConfig, trust, "Where traces, metrics and logs are sent, by OTLP over HTTP."),
   sandbox: key(
     Schema.Literal("auto", "on", "off"),
@@ -394,11 +364,7 @@ export const ConfigInfo = Schema.Struct({
     trust,
     "Paths that commands in the sandbox may read besides the project, the system and toolchains."
   ),
-  sandbox_env: key(
-    Schema.Array(Schema.NonEmptyString),
-    trust,
-    "Environment variables that commands may see besides the usual ones, by name."
-  ),
+  sandbox_env: key(names, trust, "Environment variables that commands may see besides the usual ones, by name."),
   workspace: key(
     Schema.Literal("git"),
     trust,

@@ -7,16 +7,8 @@ const texts = Schema.Record({ key: Schema.NonEmptyString, value: Schema.String }
 
 /** What config says of one server: a program with its arguments, or where a server is. A project's needs trust as a whole. */
 export const McpServerConfig = Schema.Struct({
-  command: key(
-    Schema.NonEmptyArray(Schema.String),
-    trust,
-    "The program and its arguments. No shell is involved."
-  ),
-  env: key(
-    texts,
-    trust,
-    "Environment variables of the program. It sees no others but those that every program needs."
-  ),
+  command: key(Schema.NonEmptyArray(Schema.String), trust, "The program and its arguments. No shell is involved."),
+  env: key(texts, trust, "Environment variables of the program. It sees no others but those that every program needs."),
   url: key(
     Schema.String.pipe(Schema.pattern(/^(?:https?:\/\/|\$\{|\{env:)/, { message: () => "an http(s) URL" })),
     trust,
@@ -58,11 +50,7 @@ export const McpServerConfig = Schema.Struct({
     never,
     "Tools that change nothing: `true` for all, or a list of names. They work where edits are denied."
   ),
-  trust_hints: key(
-    Schema.Boolean,
-    never,
-    "Whether to believe the server about which of its tools change nothing."
-  )
+  trust_hints: key(Schema.Boolean, never, "Whether to believe the server about which of its tools change nothing.")
 })
 /** The type of a server's settings. */
 export interface McpServerConfig extends Schema.Schema.Type<typeof McpServerConfig> {}

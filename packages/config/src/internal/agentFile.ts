@@ -3,11 +3,10 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { ConfigIssue } from "../ConfigError.ts"
 import { isAgentName, namesForAgents } from "./agentName.ts"
-import { type ConfigContent, issueIn, onlyIssues } from "./configContent.ts"
+import { type ConfigContent, onlyIssues } from "./configContent.ts"
 import { settleContent } from "./configFile.ts"
-import { parseFront, split } from "./frontMatter.ts"
+import { readFront } from "./frontMatter.ts"
 import type { Fault, Located, LocatedEntry, Place } from "./located.ts"
-import { readText } from "./readText.ts"
 import { type ConfigSource, substitute } from "./substitute.ts"
 
 /** A file of an agent. */
@@ -27,26 +26,12 @@ export const readAgentFile = Effect.fnUntraced(function*(source: AgentSource) {
     ...onlyIssues(source.path, issues),
     name: source.name
   })
-  const issueAt = issueIn(source.path)
   const start = { line: 1, column: 1 }
-  const read = yield* Effect.either(readText(source.path))
-  if (Either.isLeft(read)) return failed({ file: source.path, ...read.left })
-  const whole = read.right.replaceAll("\r\n", "\n")
-  if (whole.trim() === "") {
+  const front = yield* Effect.either(readFront(source.path))
+  if (Either.isLeft(front)) return failed(...front.left)
+  const { above, body, lines, tree } = front.right
+  if (body === "" && lines === 0) {
     return failed({ file: source.path, message: "this is empty; write front matter, a prompt, or both" })
-  }
-  const matter = split(whole)
-  if (matter === undefined) {
-    return failed(issueAt({ at: start, message: "the front matter does not end; close it with a line of ---" }))
-  }
-  const front = yield* Effect.either(parseFront(matter.front))
-  if (Either.isLeft(front)) return failed(issueAt({ at: start, message: front.left }))
-  const { faults, tree } = front.right
-  if (faults.length > 0) return failed(...faults.map(issueAt))
-  if (tree.kind !== "object") {
-    return failed(
-      issueAt({ at: tree.at, message: "the front matter must be keys with values, such as description: text" })
-    )
   }
 
   const wrong: Array<Fault> = []
@@ -64,7 +49,6 @@ export const readAgentFile = Effect.fnUntraced(function*(source: AgentSource) {
   }
   const entries = tree.entries.filter(({ key }) => key !== "name")
   const prompt = entries.find(({ key }) => key === "prompt")
-  const body = matter.body.trim()
   if (prompt !== undefined && body !== "") {
     wrong.push({
       at: prompt.at,
@@ -72,8 +56,7 @@ export const readAgentFile = Effect.fnUntraced(function*(source: AgentSource) {
       message: "the text below the front matter is the prompt; keep one of them"
     })
   }
-  const line = matter.lines + 1 + (/^\s*\n/.exec(matter.body)?.[0].split("\n").length ?? 1) - 1
-  const at = { line, column: 1 }
+  const at = { line: lines + above, column: 1 }
   const said: ReadonlyArray<LocatedEntry> = body === ""
     ? entries
     : [{ key: "prompt", at, value: { kind: "string", at, value: body } }, ...entries]

@@ -6,9 +6,8 @@ import type { ConfigIssue } from "../ConfigError.ts"
 import { isName, namesForOthers } from "./agentName.ts"
 import { checkShape } from "./checkShape.ts"
 import { issueIn } from "./configContent.ts"
-import { parseFront, split } from "./frontMatter.ts"
+import { readFront } from "./frontMatter.ts"
 import { type Fault, type Located, plain } from "./located.ts"
-import { readText } from "./readText.ts"
 
 /** The content of a command, or its faults. */
 export interface CommandContent {
@@ -44,23 +43,10 @@ export const readCommandFile = Effect.fnUntraced(function*(file: string, name: s
   })
   const start = { line: 1, column: 1 }
   const issueAt = issueIn(file)
-  const read = yield* Effect.either(readText(file))
-  if (Either.isLeft(read)) return failed({ file, ...read.left })
-  const matter = split(read.right.replaceAll("\r\n", "\n"))
-  if (matter === undefined) {
-    return failed(issueAt({ at: start, message: "the front matter does not end; close it with a line of ---" }))
-  }
-  const front = yield* Effect.either(parseFront(matter.front))
-  if (Either.isLeft(front)) return failed(issueAt({ at: start, message: front.left }))
-  const { faults, tree } = front.right
-  if (faults.length > 0) return failed(...faults.map(issueAt))
-  if (tree.kind !== "object") {
-    return failed(
-      issueAt({ at: tree.at, message: "the front matter must be keys with values, such as description: text" })
-    )
-  }
-  const template = matter.body.trim()
-  const at = { line: matter.lines + 1, column: 1 }
+  const front = yield* Effect.either(readFront(file))
+  if (Either.isLeft(front)) return failed(...front.left)
+  const { body: template, lines, tree } = front.right
+  const at = { line: lines + 1, column: 1 }
   if (template === "") {
     return failed(issueAt({ at, message: "there is no template; write the prompt below the front matter" }))
   }

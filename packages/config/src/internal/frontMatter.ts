@@ -1,6 +1,9 @@
 /** Splits a Markdown file with front matter: keys with their places, and the text below them. */
 import * as Effect from "effect/Effect"
+import type { ConfigIssue } from "../ConfigError.ts"
+import { issueIn } from "./configContent.ts"
 import type { Located } from "./located.ts"
+import { readText } from "./readText.ts"
 
 /** The two parts of a file. */
 interface Matter {
@@ -11,7 +14,7 @@ interface Matter {
 }
 
 /** Splits front matter and text; undefined if the front matter does not end. */
-export const split = (text: string): Matter | undefined => {
+const split = (text: string): Matter | undefined => {
   const open = /^---[ \t]*(?:\n|$)/.exec(text)?.[0]
   if (open === undefined) return { front: "", body: text, lines: 0 }
   const rest = text.slice(open.length)
@@ -22,7 +25,7 @@ export const split = (text: string): Matter | undefined => {
 }
 
 /** Reads front matter, which begins in the second line of its file. */
-export const parseFront = (front: string) =>
+const parseFront = (front: string) =>
   front.trim() === ""
     ? Effect.succeed({
       tree: { kind: "object", at: { line: 1, column: 1 }, entries: [] } satisfies Located,
@@ -33,3 +36,20 @@ export const parseFront = (front: string) =>
         try: () => parseYaml(front, 1),
         catch: () => "the front matter is nested more than 100 levels deep"
       }))
+
+const start = { line: 1, column: 1 }
+
+/** The front matter and the text of one of Skein's own files; fails with all that is wrong. */
+export const readFront = Effect.fnUntraced(function*(file: string) {
+  const issueAt = issueIn(file)
+  const fail = (message: string, at = start) => Effect.fail<ReadonlyArray<ConfigIssue>>([issueAt({ at, message })])
+  const text = yield* Effect.mapError(readText(file), (error): ReadonlyArray<ConfigIssue> => [{ file, ...error }])
+  const matter = split(text.replaceAll("\r\n", "\n"))
+  if (matter === undefined) return yield* fail("the front matter does not end; close it with a line of ---")
+  const { faults, tree } = yield* Effect.catchAll(parseFront(matter.front), (message) => fail(message))
+  if (faults.length > 0) return yield* Effect.fail(faults.map(issueAt))
+  if (tree.kind !== "object") {
+    return yield* fail("the front matter must be keys with values, such as description: text", tree.at)
+  }
+  return { ...matter, body: matter.body.trim(), above: /^\s*\n/.exec(matter.body)?.[0].split("\n").length ?? 1, tree }
+})

@@ -11,9 +11,9 @@ import { issueIn } from "./configContent.ts"
 import { hasBlanks, isNothing, seemsToRestrict, text as asText, wordOf } from "./foreign.ts"
 import { readMatter } from "./foreignMatter.ts"
 import { asNote } from "./foreignSource.ts"
-import { parseFront, split } from "./frontMatter.ts"
-import { type Fault, type Located, type LocatedEntry, plain } from "./located.ts"
-import { readLenient, readText } from "./readText.ts"
+import { readFront } from "./frontMatter.ts"
+import { type Fault, type LocatedEntry, plain } from "./located.ts"
+import { readLenient } from "./readText.ts"
 
 /** The content of a skill, or its faults. */
 export interface SkillContent {
@@ -53,26 +53,16 @@ export const readSkillFile = Effect.fnUntraced(function*(folder: string, folderN
     said: Either.left(issues),
     warnings: []
   })
-  const read = yield* Effect.either(readText(file))
-  if (Either.isLeft(read)) return failed({ file, ...read.left })
-  const matter = split(read.right.replaceAll("\r\n", "\n"))
-  if (matter === undefined) {
-    return failed(issueAt({ at: start, message: "the front matter does not end; close it with a line of ---" }))
-  }
-  const front = yield* Effect.either(parseFront(matter.front))
-  if (Either.isLeft(front)) return failed(issueAt({ at: start, message: front.left }))
-  const { faults, tree } = front.right
-  if (faults.length > 0) return failed(...faults.map(issueAt))
-  const written = tree.kind === "object" ? tree.entries.filter(({ key }) => key === "allowed-tools") : []
-  const left: Located = tree.kind === "object"
-    ? { ...tree, entries: tree.entries.filter((each) => !written.includes(each)).map(trimmed) }
-    : tree
+  const front = yield* Effect.either(readFront(file))
+  if (Either.isLeft(front)) return failed(...front.left)
+  const { body: text, lines, tree } = front.right
+  const written = tree.entries.filter(({ key }) => key === "allowed-tools")
+  const left = { ...tree, entries: tree.entries.filter((each) => !written.includes(each)).map(trimmed) }
   const wrong = checkShape(Front.ast, left, ["skill"])
   if (wrong.length > 0) return failed(...wrong.map(issueAt))
-  const text = matter.body.trim()
   if (text === "") {
     return failed(
-      issueAt({ at: { line: matter.lines + 1, column: 1 }, message: "there is no text below the front matter" })
+      issueAt({ at: { line: lines + 1, column: 1 }, message: "there is no text below the front matter" })
     )
   }
   // The schema has validated it, so it has that type.
