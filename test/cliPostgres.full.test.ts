@@ -5,6 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest"
 import { type Sandbox, sandbox } from "./support/cli.ts"
+import { startLlm } from "./support/llm.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -89,6 +90,21 @@ if (typeof server === "string") {
       const shown = await place.run(["sessions", "show", session.id, "--db", env.SKEIN_DB])
       expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining("what is here?") })
       expect(existsSync(place.database)).toBe(false)
+    })
+
+    it("stops what another terminal does", async () => {
+      const llm = await startLlm(() => ({ hangs: true }))
+      const place = sandbox({ llm: llm.url })
+      places.push(place)
+      const running = place.start(["run", "-m", "openai/m", "--title", "t", "go"], { env })
+      await llm.asked(1)
+      const [{ id }] = JSON.parse((await place.run(["sessions", "--format", "json"], { env })).stdout)
+      expect(await place.run(["sessions", "stop", id], { env })).toMatchObject({
+        code: 0,
+        stdout: `Stopped, with everything below it: ${id}  t\n`
+      })
+      expect((await running.ended).code).toBe(1)
+      await llm.close()
     })
 
     it("shows the address of the database in doctor, and its password nowhere", async () => {

@@ -60,13 +60,24 @@ it("stops a tree at a server of the database, and one at a URL, and finds nothin
   expect((await at.run(["sessions", "stop", id])).stdout).toBe(`Nothing was running: ${id}  t\n`)
 })
 
-it("stops what a process that was killed has left, and leaves alone what a program without an API does", async () => {
+it("stops what a process in another terminal does, with the tasks below it", async () => {
+  const { at, llm } = await world()
+  const delegated = run(at, "Delegate")
+  await llm.asked(2)
+  const id = await rootOf(at)
+  const stopped = await at.run(["sessions", "stop", id])
+  expect(stopped).toMatchObject({ code: 0, stdout: `Stopped, with everything below it: ${id}  t\n`, stderr: "" })
+  expect((await delegated.ended).code).toBe(1)
+  expect(llm.open()).toBe(0)
+  const tasks = JSON.parse((await at.run(["tasks", "list", id, "--format", "json"])).stdout)
+  expect(tasks).toMatchObject([{ state: "settled", outcome: { status: "stopped", by: "the user" } }])
+})
+
+it("stops what a process that was killed has left", async () => {
   const { at, llm } = await world()
   const killed = run(at, "Go")
   await llm.asked(1)
   const id = await rootOf(at)
-  const refused = await at.run(["sessions", "stop", id])
-  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("a program without an API works in it") })
   killed.child.kill("SIGKILL")
   await killed.ended
   await until(async () => JSON.parse((await at.run(["sessions", "list", "--format", "json"])).stdout)[0].interrupted)

@@ -212,8 +212,8 @@ describe("tasks at work in another process", () => {
       tools.length === 0 ? concluded : { text: "on and on", hangs: true }
     )
     const stopping = place.start(["tasks", "stop", id, "--reason", "enough"])
-    await until(() => stopping.output().includes("is stopping"))
-    expect((await place.run(["tasks"])).stdout).toMatch(new RegExp(`^${id}\tstopping\t`, "m"))
+    await until(async () => new RegExp(`^${id}\tstopping\t`, "m").test((await place.run(["tasks"])).stdout))
+    expect(stopping.output()).toContain("is stopping")
     conclude()
     const stopped = await stopping.ended
     release()

@@ -141,6 +141,7 @@ const older = async () => {
   const { place } = await world(() => "done")
   await place.run([...run, "go"])
   within(place.database, (db) => {
+    db.exec("DROP TABLE control")
     db.exec("ALTER TABLE approval DROP COLUMN host")
     db.exec("DROP TABLE ruleset")
     db.exec("ALTER TABLE run DROP COLUMN terms")
@@ -151,7 +152,6 @@ const older = async () => {
     db.exec("ALTER TABLE event DROP COLUMN tree_seq")
     db.exec("ALTER TABLE event RENAME COLUMN position TO seq")
     db.exec("CREATE INDEX event_root ON event (root_id, seq)")
-    db.exec("DROP INDEX inbox_mail")
     db.exec("DROP INDEX approval_root")
     db.exec("ALTER TABLE approval DROP COLUMN root_id")
     db.exec("DROP TABLE skein_migration")

@@ -42,6 +42,8 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
     ids: readonly [SessionID, ...ReadonlyArray<SessionID>],
     store: Effect.Effect<void, E>
   ) => Effect.Effect<void, E>
+  /** Whether this process holds any tree. */
+  readonly holdsAny: () => boolean
   /** Keeps a held tree in use until you call the returned function, which observers of fibers may call. */
   readonly use: (rootID: SessionID) => () => void
   /** Whether a held tree is in use. */

@@ -49,8 +49,7 @@ const orNothing = <A>(
 
 /**
  * Writes the whole tree of a session, from its root, as one archive. Calls `write` with pieces of the JSON text, one
- * session at a time, so that memory holds no more than one. Inbox rows for the process that runs a session (`stop`) are
- * left out.
+ * session at a time, so that memory holds no more than one.
  */
 export const exportTree = Effect.fn("SessionArchive.export")(
   function*<E, R>(id: SessionID, write: (piece: string) => Effect.Effect<void, E, R>) {
@@ -74,7 +73,7 @@ export const exportTree = Effect.fn("SessionArchive.export")(
       const one: ArchivedSession = {
         info,
         messages: said.rows,
-        inbox: waiting.rows.filter(({ kind }) => kind !== "stop"),
+        inbox: waiting.rows,
         todos: yield* orNothing(info.id, storage.todos(info.id), unreadable)
       }
       yield* write(`${i === 0 ? "\n" : ",\n"}${JSON.stringify(one)}`)

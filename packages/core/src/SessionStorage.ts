@@ -1,5 +1,6 @@
 /** The port to durable storage: sessions, messages, parts, runs, inboxes, events, approvals and todos. */
-import type { RunID, SessionID } from "@skein/domain/Id"
+import type { ControlRow } from "@skein/domain/Control"
+import type { ControlID, RunID, SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { MessageWithParts } from "@skein/domain/Part"
@@ -61,10 +62,12 @@ export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<Se
   /** Runs, oldest first. */
   readonly runs: (filter: RunFilter) => Effect.Effect<Found<TaskRun>, StorageError>
   /**
-   * Unread inbox rows that other processes stored for tasks of this one. Returns undefined, at almost no cost, if
-   * others stored nothing since the last call. Absent if no other process has access.
+   * The requests to holders of trees that have no answer, oldest first. Returns undefined, at almost no cost, if other
+   * processes stored nothing since the last call. Absent if no other process has access.
    */
-  readonly mail?: Effect.Effect<ReadonlyArray<InboxRow> | undefined, StorageError>
+  readonly mail?: Effect.Effect<ReadonlyArray<ControlRow> | undefined, StorageError>
+  /** A request to the holder of a tree, with its answer once it has one. */
+  readonly control: (id: ControlID) => Effect.Effect<Option.Option<ControlRow>, StorageError>
   /** The inbox of a session, oldest first. */
   readonly inbox: (id: SessionID) => Effect.Effect<Found<InboxRow>, StorageError>
   /**

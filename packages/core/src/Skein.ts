@@ -13,6 +13,7 @@ import { Command, type CommandSource } from "./Command.ts"
 import { Commands } from "./Commands.ts"
 import { Config } from "./Config.ts"
 import { Confinement } from "./Confinement.ts"
+import * as ControlReader from "./ControlReader.ts"
 import { Governor } from "./Governor.ts"
 import { Hooks } from "./Hooks.ts"
 import { Instructions } from "./Instructions.ts"
@@ -212,10 +213,11 @@ const process = (options: SettledProcess) => {
 }
 
 /** What runs sessions, each in its project. */
-const running = Layer.mergeAll(TaskTool.layer, TaskControl.layer, Budget.layer, Command.layer).pipe(
-  Layer.provideMerge(Session.layer),
-  Layer.provideMerge(Tasks.layer)
-)
+const running = Layer.mergeAll(TaskTool.layer, TaskControl.layer, Budget.layer, Command.layer, ControlReader.layer)
+  .pipe(
+    Layer.provideMerge(Session.layer),
+    Layer.provideMerge(Tasks.layer)
+  )
 
 /** Builds the graph of services with one project, which all directories share. */
 export function layer<O extends SkeinOptions>(

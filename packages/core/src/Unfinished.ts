@@ -37,11 +37,10 @@ const starting = new Set<InboxRow["kind"]>(["prompt", "steer", "notification"])
  */
 export const startsLoop = (
   { turn }: Pick<SessionInfo, "turn">,
-  { foreign, kind, stops: before }: Pick<InboxRow, "kind" | "foreign" | "stops">,
+  { kind, stops: before }: Pick<InboxRow, "kind" | "stops">,
   stops: Stops
 ): boolean => {
-  // Another process gives it to a task that runs, and starts none.
-  if (foreign === true || !starting.has(kind)) return false
+  if (!starting.has(kind)) return false
   const now = stopsFor(kind, stops)
   return before === undefined ? now === 0 && turn?.ended?.how !== "stopped" : before >= now
 }

@@ -1,6 +1,7 @@
 /** One change of what is stored. */
+import type { ControlRow } from "@skein/domain/Control"
 import type { Event } from "@skein/domain/Event"
-import type { MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
+import type { ControlID, MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { Message } from "@skein/domain/Message"
 import type { TaskRun } from "@skein/domain/Outcome"
@@ -47,6 +48,9 @@ export type Write =
   /** The first of two with the same id is kept. Ephemeral events are not stored. */
   | { readonly _tag: "Event"; readonly event: Event }
   | { readonly _tag: "Approval"; readonly approval: Approval }
+  /** Any process may ask; the one that holds the tree stores the row again, with its answer. */
+  | { readonly _tag: "Control"; readonly row: ControlRow }
+  | { readonly _tag: "RemoveControl"; readonly id: ControlID }
   | { readonly _tag: "RemoveApproval"; readonly id: string }
   | { readonly _tag: "Todos"; readonly sessionID: SessionID; readonly todos: ReadonlyArray<Todo> }
   /**

@@ -52,6 +52,11 @@ export const OwnerID = id("own", "OwnerID")
 /** The type of an owner's id. */
 export type OwnerID = typeof OwnerID.Type
 
+/** Names a request to the process that holds a tree. */
+export const ControlID = id("ctl", "ControlID")
+/** The type of a control request's id. */
+export type ControlID = typeof ControlID.Type
+
 /** Each prefix with the id that it makes. */
 export interface ByPrefix {
   readonly ses: SessionID
@@ -61,6 +66,7 @@ export interface ByPrefix {
   readonly per: PermissionID
   readonly evt: EventID
   readonly own: OwnerID
+  readonly ctl: ControlID
 }
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"

@@ -6,17 +6,12 @@ import { PartInput } from "./Part.ts"
 
 /**
  * A row that a session reads at its next step. `id` is the id of the message that it becomes, unless there is a younger
- * message by then. A `note` needs no answer: it waits until something else starts the loop. A `stop` is for the process
- * that runs the session, and becomes no message.
+ * message by then. A `note` needs no answer: it waits until something else starts the loop.
  */
 export const InboxRow = Schema.Struct({
   id: MessageID,
   sessionID: SessionID,
-  kind: Schema.Literal("prompt", "steer", "notification", "note", "stop"),
-  /** Stored by another process than the one that runs the session. */
-  foreign: Schema.optional(Schema.Literal(true)),
-  /** For a `stop`: the run to stop, and why. */
-  stop: Schema.optional(Schema.Struct({ runID: RunID, reason: Schema.optional(Schema.String) })),
+  kind: Schema.Literal("prompt", "steer", "notification", "note"),
   /** The run that this reports: at most one row per run in a session's life. */
   runID: Schema.optional(RunID),
   parts: Schema.Array(PartInput),

@@ -1,11 +1,12 @@
 import { expect, it } from "@effect/vitest"
 import { SessionStorage } from "@skein/core/SessionStorage"
-import { MessageID, SessionID } from "@skein/domain/Id"
-import type { InboxRow } from "@skein/domain/InboxRow"
+import type { ControlRow } from "@skein/domain/Control"
+import { ControlID, SessionID } from "@skein/domain/Id"
 import * as Sqlite from "@skein/storage/Sqlite"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -15,11 +16,11 @@ const id = SessionID.make("ses_00000000000001aaaaaaaa")
 
 const session = sessionOf(id, "t")
 
-const row = (at: number, more: Partial<InboxRow> = {}): InboxRow => ({
-  id: MessageID.make(`msg_0000000000000${at}aaaaaaaa`),
+const row = (at: number, more: Partial<ControlRow> = {}): ControlRow => ({
+  id: ControlID.make(`ctl_0000000000000${at}aaaaaaaa`),
   sessionID: id,
-  kind: "steer",
-  parts: [{ type: "text", text: `word ${at}` }],
+  rootID: id,
+  request: { type: "task_message", message: `word ${at}` },
   time: { created: at },
   ...more
 })
@@ -37,22 +38,23 @@ const both = Effect.gen(function*() {
   return { ours: yield* open, theirs: yield* open }
 })
 
-it.scopedLive("shows the messages of another process until one of them is taken", () =>
+it.scopedLive("shows the requests of another process until one of them is answered", () =>
   Effect.gen(function*() {
     const { ours, theirs } = yield* both
     const look = ours.mail ?? Effect.dieMessage("A file has no mail")
-    yield* ours.commit([{ _tag: "Session", info: session }, { _tag: "Inbox", row: row(1) }])
+    yield* ours.commit([{ _tag: "Session", info: session }])
     expect(yield* look).toEqual([])
     expect(yield* look).toBeUndefined()
-    const word = row(2, { foreign: true })
-    const stop = row(3, { foreign: true, kind: "stop", parts: [] })
-    yield* theirs.commit([word, stop, row(4), row(5, { kind: "note" })].map((each) => ({ _tag: "Inbox", row: each })))
-    expect(yield* look).toEqual([word, stop])
+    const [word, stop, gone] = [row(2), row(3, { request: { type: "stop" } }), row(4)]
+    yield* theirs.commit([word, stop, gone].map((each) => ({ _tag: "Control", row: each })))
+    expect(yield* look).toEqual([word, stop, gone])
     expect(yield* look).toBeUndefined()
-    yield* ours.commit([{ _tag: "InboxTaken", id: word.id, sessionID: id, at: 6 }])
-    // A message that one has taken, the other cannot take.
-    const late = yield* Effect.flip(theirs.commit([{ _tag: "InboxTaken", id: word.id, sessionID: id, at: 7 }]))
-    expect(late.reason).toBe("constraint")
-    yield* theirs.commit([{ _tag: "Session", info: { ...session, title: "u" } }])
+    const answered = row(2, { answer: { ok: true, value: "steered" } })
+    yield* ours.commit([{ _tag: "Control", row: answered }])
+    expect(yield* theirs.control(word.id)).toEqual(Option.some(answered))
+    yield* theirs.commit([{ _tag: "RemoveControl", id: gone.id }])
     expect(yield* look).toEqual([stop])
+    expect(yield* ours.control(gone.id)).toEqual(Option.none())
+    yield* theirs.commit([{ _tag: "DeleteSession", id }])
+    expect(yield* look).toEqual([])
   }))

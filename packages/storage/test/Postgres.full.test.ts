@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import type { SessionStorage, Write } from "@skein/core/SessionStorage"
-import { EventID, MessageID, SessionID } from "@skein/domain/Id"
+import type { ControlRow } from "@skein/domain/Control"
+import { ControlID, EventID, MessageID, SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import * as Postgres from "@skein/storage/Postgres"
 import { share } from "@skein/testing/Seeds"
@@ -92,28 +93,33 @@ await withServer((server) => {
         expect(yield* storage.session(root)).toEqual(Option.some(info))
       }))
 
-    it.scoped("shows the messages of another process until one of them is taken", () =>
+    it.scoped("shows the requests of another process until one of them is answered", () =>
       Effect.gen(function*() {
         const schema = newSchema()
         const ours = yield* open(server.url(), schema)
         const look = ours.mail ?? Effect.dieMessage("A database has mail")
-        yield* ours.commit([put("t"), { _tag: "Inbox", row: row("1") }])
+        yield* ours.commit([put("t")])
         expect(yield* look).toEqual([])
         yield* ours.commit([put("u")])
         expect(yield* look).toBeUndefined()
-        const word = row("2", { foreign: true })
+        const asked: ControlRow = {
+          id: ControlID.make("ctl_1"),
+          sessionID: root,
+          rootID: root,
+          request: { type: "stop", by: "the user" },
+          time: { created: 1 }
+        }
         // A process that has already ended counts as another process.
         yield* Effect.scoped(Effect.gen(function*() {
           const theirs = yield* open(server.url(), schema)
-          yield* theirs.commit([{ _tag: "Inbox", row: word }, { _tag: "Inbox", row: row("3") }])
+          yield* theirs.commit([{ _tag: "Control", row: asked }])
         }))
-        expect(yield* look).toEqual([word])
+        expect(yield* look).toEqual([asked])
         expect(yield* look).toBeUndefined()
-        yield* ours.commit([{ _tag: "InboxTaken", id: word.id, sessionID: root, at: 6 }])
-        expect(yield* look).toBeUndefined()
+        const answered: ControlRow = { ...asked, answer: { ok: true } }
+        yield* ours.commit([{ _tag: "Control", row: answered }])
         const theirs = yield* open(server.url(), schema)
-        const late = yield* Effect.flip(theirs.commit([{ _tag: "InboxTaken", id: word.id, sessionID: root, at: 7 }]))
-        expect(late.reason).toBe("constraint")
+        expect(yield* theirs.control(asked.id)).toEqual(Option.some(answered))
       }))
 
     it.scopedLive(

@@ -21,5 +21,6 @@ export const migrations: ReadonlyArray<ResolvedMigration> = [
     7,
     "approval_host",
     Effect.promise(async () => (await import("../migrations/0007_approval_host.ts")).approvalHost)
-  ]
+  ],
+  [8, "control", Effect.promise(async () => (await import("../migrations/0008_control.ts")).control)]
 ]

@@ -7,6 +7,7 @@ import { ephemeral } from "@skein/domain/Event"
 import { setsOf } from "./rulesets.ts"
 import {
   approval,
+  control,
   event,
   inbox,
   message,
@@ -47,7 +48,7 @@ export type Op =
   | LeaseOp
 
 /** The tables in the order of writing: a row comes after the row that it belongs to. */
-export const tables = { ruleset, session, message, part, run, inbox, approval, todo, receipt, event } as const
+export const tables = { ruleset, session, message, part, run, inbox, control, approval, todo, receipt, event } as const
 
 /** The name of a table. */
 export type TableName = keyof typeof tables
@@ -97,6 +98,10 @@ export const toOps = (write: Write): ReadonlyArray<Op> => {
       return [put("approval", approval, write.approval)]
     case "RemoveApproval":
       return [remove("approval", write.id)]
+    case "Control":
+      return [put("control", control, write.row)]
+    case "RemoveControl":
+      return [remove("control", write.id)]
     case "Todos":
       return [put("todo", todo, write)]
     case "Receipt":

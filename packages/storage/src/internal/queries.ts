@@ -15,6 +15,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { makeDecode } from "./decode.ts"
 import type { Dialect } from "./dialect.ts"
+import { makeControl } from "./mail.ts"
 import { makeReadEventRange } from "./readEventRange.ts"
 import { makeReadEvents } from "./readEvents.ts"
 import { makeReadMessages } from "./readMessages.ts"
@@ -251,6 +252,7 @@ export const makeQueries = (
   eventRange: makeReadEventRange(read),
   unfinished: makeReadUnfinished(read),
   receipt: makeReceipt(read),
+  control: makeControl(read),
   approvals: makeApprovals(read),
   todos: (id) =>
     Effect.flatMap(

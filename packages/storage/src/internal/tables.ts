@@ -4,6 +4,7 @@
  */
 import type { Receipt } from "@skein/core/Receipt"
 import type { Approval } from "@skein/core/SessionStorage"
+import type { ControlRow } from "@skein/domain/Control"
 import type { Event } from "@skein/domain/Event"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { Message } from "@skein/domain/Message"
@@ -117,6 +118,14 @@ export const inbox = table<InboxRow>("inbox", ["id"], {
   kind: (row) => row.kind,
   run_id: (row) => row.runID,
   version: () => version,
+  data: json
+})
+
+/** Requests to the holders of trees. */
+export const control = table<ControlRow>("control", ["id"], {
+  id: (row) => row.id,
+  session_id: (row) => row.sessionID,
+  is_answered: (row) => (row.answer === undefined ? 0 : 1),
   data: json
 })
 

@@ -139,5 +139,17 @@ const sixth: ReadonlyArray<string> = [
 
 const seventh: ReadonlyArray<string> = ["ALTER TABLE approval ADD COLUMN host TEXT"]
 
+const eighth: ReadonlyArray<string> = [
+  "DROP INDEX inbox_mail",
+  `CREATE TABLE control (
+    id TEXT PRIMARY KEY,
+    session_id TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    is_answered INTEGER NOT NULL,
+    data TEXT NOT NULL
+  )`,
+  "CREATE INDEX control_session ON control (session_id)",
+  "CREATE INDEX control_waiting ON control (id) WHERE is_answered = 0"
+]
+
 /** The statements that each schema added to the one before. */
-export const schemas = [first, second, third, fourth, fifth, sixth, seventh]
+export const schemas = [first, second, third, fourth, fifth, sixth, seventh, eighth]

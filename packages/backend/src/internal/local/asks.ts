@@ -1,4 +1,5 @@
 /** The questions to people in this process, and the approvals. */
+import { answerAnywhere } from "@skein/core/Control"
 import type { Permission } from "@skein/core/Permission"
 import type { Question } from "@skein/core/Question"
 import { findSession } from "@skein/core/SessionLookup"
@@ -19,9 +20,10 @@ export const makeAsks = (
         ? pendingAsks()
         : Effect.flatMap(findSession(session), ({ rootID }) => pendingAsks(rootID))
     ),
-  reply: (id, answer, options) => permission.reply(id, answer, options),
-  answer: (id, answers) => question.reply(id, answers),
-  dismiss: (id) => question.dismiss(id),
+  reply: (id, answer, options) =>
+    given(answerAnywhere({ type: "reply", id, answer, ...options }, permission.reply(id, answer, options))),
+  answer: (id, answers) => given(answerAnywhere({ type: "answer", id, answers }, question.reply(id, answers))),
+  dismiss: (id) => given(answerAnywhere({ type: "dismiss", id }, question.dismiss(id))),
   approvals: (projectID, session) =>
     session === undefined
       ? permission.approvals(projectID)

@@ -75,6 +75,7 @@ export const layer: Layer.Layer<SessionStorage, never, Backend> = Layer.effect(
           Effect.catchIf(({ reason }) => reason === "not_found", () => Effect.succeed(Option.none())),
           Effect.mapError(failed("run"))
         ),
+      control: () => unsupported("control"),
       approvals: (projectID, of) =>
         Effect.mapBoth(asks.approvals(projectID, of), {
           onFailure: failed("approvals"),

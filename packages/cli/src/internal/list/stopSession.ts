@@ -9,7 +9,6 @@ import * as Effect from "effect/Effect"
 import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
-import { UsageError } from "../../UsageError.ts"
 import type { AttachFlags } from "../attach/attach.ts"
 import { withSession } from "../attach/database.ts"
 
@@ -32,18 +31,6 @@ const foundIn = (tree: TreeSnapshot, top: SessionID): Found => {
   return hasRun || sessions.some(hasOpenTurn) ? "interrupted" : "idle"
 }
 
-/** Who works in a tree if the backend cannot stop it there; undefined if it can. */
-const whyNot = ({ sessions }: TreeSnapshot, where: typeof Backend.Service["where"], id: SessionID) => {
-  const status = sessions.find((each) => each.status.type === "elsewhere")?.status
-  if (status?.type !== "elsewhere") return undefined
-  if (status.url === undefined) {
-    return `${id} was not stopped: a program without an API works in it. Stop it where you started it, with Ctrl+C.`
-  }
-  return where._tag === "Server"
-    ? undefined
-    : `${id} was not stopped: the server at ${status.url} works in it. Stop it there: skein sessions stop ${id} --attach=${status.url}, with its token in SKEIN_TOKEN.`
-}
-
 const wordsFor = (found: Found, { id, title }: SessionInfo): string => {
   const named = `${id}  ${title}`
   switch (found) {
@@ -64,11 +51,9 @@ export const stopSession = ({ flags, operands: [given = ""] }: {
   withSession(flags, given, (session) =>
     Effect.gen(function*() {
       const stdio = yield* Stdio
-      const { sessions, watch, where } = yield* Backend
+      const { sessions, watch } = yield* Backend
       const { id } = session
       const tree = yield* watch.snapshot(id)
-      const why = whyNot(tree, where, id)
-      if (why !== undefined) return yield* new UsageError({ message: why })
       const found = foundIn(tree, id)
       // Also if nothing was found: something may have begun meanwhile.
       yield* sessions.stop(id, "the user")

@@ -1,16 +1,14 @@
 /**
- * What `skein tasks send` and `skein tasks stop` do. They send messages through the database to the process that runs a
- * task.
+ * What `skein tasks send` and `skein tasks stop` do. They ask the process that runs a task, at its server or through the
+ * database.
  */
 import { Backend } from "@skein/backend/Backend"
-import { SessionStorage } from "@skein/core/SessionStorage"
+import { askHolder, isHeld, leaveRequest, refuseTask } from "@skein/core/Control"
 import { Ids } from "@skein/domain/Id"
-import type { InboxRow } from "@skein/domain/InboxRow"
 import type { TaskRun } from "@skein/domain/Outcome"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
@@ -23,35 +21,10 @@ import { layer as remoteStorage } from "../attach/remoteStorage.ts"
 import { errorLine } from "../explain.ts"
 import { newestRun, runText } from "./tasks.ts"
 
-/** How often the database is polled, in milliseconds. */
-const pace = 100
-
-/** How long a process may take to read a message, in milliseconds. It polls four times a second. */
-const hearing = 3_000
-
-/** How long a task may take to stop, in milliseconds: half a minute to conclude, and a margin. */
-const stopping = 45_000
-
 const database = (db: string | undefined) =>
   Layer.merge(Layer.provideMerge(storage, platform({ database: db })), Ids.layer)
 
-/** Sends a message to the process that runs a task; returns whether it was received. */
-const say = Effect.fnUntraced(function*(what: Pick<InboxRow, "kind" | "parts" | "stop">, { taskID }: TaskRun) {
-  const store = yield* SessionStorage
-  const ids = yield* Ids
-  const id = yield* ids.make("msg")
-  const row: InboxRow = {
-    id,
-    sessionID: taskID,
-    foreign: true,
-    ...what,
-    time: { created: yield* Clock.currentTimeMillis }
-  }
-  yield* store.commit([{ _tag: "Inbox", row }])
-  const isTaken = Effect.map(store.inbox(taskID), ({ rows }) => rows.every((each) => each.id !== id))
-  const heard = Effect.repeat(Effect.zipRight(Effect.sleep(pace), isTaken), { until: (taken) => taken })
-  return Option.isSome(yield* Effect.timeoutOption(heard, hearing))
-})
+const placeOf = ({ rootID, taskID }: TaskRun) => ({ id: taskID, rootID })
 
 const notAtWork = ({ outcome, taskID }: TaskRun): string =>
   `The task ${taskID} was not at work: it has settled (${outcome?.status}).\n`
@@ -111,16 +84,20 @@ export const sendToTask = ({ flags, operands: [id = "", ...words] }: {
     if (found !== undefined) return yield* sendOn(found, id, text)
     const run = yield* newestRun(id)
     if (run.state === "settled") return yield* settledAlready(run)
-    if (yield* say({ kind: "steer", parts: [{ type: "text", text: text.toWellFormed() }] }, run)) {
-      stdio.out(`The task ${run.taskID} reads it at its next step.\n`)
-      return ExitCode.done
-    }
-    stdio.err(
-      errorLine(
-        `No process answers for the task ${run.taskID}: it may have ended. The message is kept, and read when the task continues.`
+    const request = { type: "task_message", message: text.toWellFormed() } as const
+    const answer = yield* askHolder(placeOf(run), request)
+    if (answer === undefined) {
+      yield* leaveRequest(placeOf(run), request)
+      stdio.err(
+        errorLine(
+          `No process answers for the task ${run.taskID}: it may have ended. The message is kept, and read when the task continues.`
+        )
       )
-    )
-    return ExitCode.failed
+      return ExitCode.failed
+    }
+    if (!answer.ok) return yield* refuseTask(answer)
+    stdio.out(`The task ${run.taskID} reads it at its next step.\n`)
+    return ExitCode.done
   }).pipe(Effect.provide(database(flags.db)))
 
 /** Stops a task, and waits until it has settled. */
@@ -138,23 +115,20 @@ export const stopTask = ({ flags, operands: [id = ""] }: {
       return ExitCode.done
     }
     const { reason } = flags
-    const stop = { runID: run.id, ...(reason === undefined ? {} : { reason }) }
-    const heard = yield* say({ kind: "stop", parts: [], stop }, run)
-    if (heard) stdio.err(`The task ${run.taskID} is stopping: it has half a minute to conclude.`)
-    const settled = Effect.repeat(Effect.zipLeft(newestRun(run.taskID), Effect.sleep(pace)), {
-      until: ({ id: newest, state }) => state === "settled" || newest !== run.id
-    })
-    const end = heard ? yield* Effect.timeoutOption(settled, stopping) : Option.none()
-    if (Option.isSome(end)) {
-      stdio.out(runText(end.value, yield* Clock.currentTimeMillis))
-      return ExitCode.done
-    }
-    stdio.err(
-      errorLine(
-        heard
-          ? `The task ${run.taskID} got the stop, and has not settled yet. See \`skein tasks show ${run.taskID}\`.`
-          : `No process answers for the task ${run.taskID}: it may have ended. See \`skein tasks show ${run.taskID}\`.`
+    const request = { type: "task_stop", by: "the user", ...(reason === undefined ? {} : { reason }) } as const
+    const held = yield* isHeld(run.rootID)
+    if (held) stdio.err(`The task ${run.taskID} is stopping: it has half a minute to conclude.`)
+    const answer = held ? yield* askHolder(placeOf(run), request) : undefined
+    if (answer === undefined) {
+      yield* leaveRequest(placeOf(run), request)
+      stdio.err(
+        errorLine(
+          `No process answers for the task ${run.taskID}: it may have ended. The stop is kept, and holds when the task continues. See \`skein tasks show ${run.taskID}\`.`
+        )
       )
-    )
-    return ExitCode.failed
+      return ExitCode.failed
+    }
+    if (!answer.ok) return yield* refuseTask(answer)
+    stdio.out(runText(yield* newestRun(run.taskID), yield* Clock.currentTimeMillis))
+    return ExitCode.done
   }).pipe(Effect.provide(database(flags.db)))

@@ -133,6 +133,5 @@ export const renameRow = (names: Names, row: InboxRow): InboxRow => ({
   ...row,
   id: names.message(row.id),
   sessionID: names.session(row.sessionID),
-  ...(row.runID === undefined ? {} : { runID: names.run(row.runID) }),
-  ...(row.stop === undefined ? {} : { stop: { ...row.stop, runID: names.run(row.stop.runID) } })
+  ...(row.runID === undefined ? {} : { runID: names.run(row.runID) })
 })

@@ -87,7 +87,6 @@ export const writesOf = (
       for (const part of parts) writes.push({ _tag: "Part", part })
     }
     for (const row of inbox) {
-      if (row.kind === "stop") continue
       // Storage finds such rows by their id alone: an invented id must not hit a row of another session.
       writes.push({ _tag: "Inbox", row: renameRow({ ...names, message: inboxID }, asNote(row, runs)) })
     }

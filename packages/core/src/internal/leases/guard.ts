@@ -11,7 +11,7 @@ import { type Flights, sessionOf } from "./flights.ts"
 
 type Fence = Extract<Write, { readonly _tag: "Fence" }>
 
-/** Whether only the holder of a tree may make a change. Others make new trees, and leave messages in inboxes. */
+/** Whether only the holder of a tree may make a change. Others make new trees, and ask its holder. */
 const needsFence = (write: Write): boolean => {
   switch (write._tag) {
     case "Session":
@@ -24,9 +24,8 @@ const needsFence = (write: Write): boolean => {
     case "Todos":
     case "Event":
     case "Shelve":
-      return true
     case "Inbox":
-      return write.row.kind !== "steer" && write.row.kind !== "stop"
+      return true
     default:
       return false
   }

@@ -366,6 +366,7 @@ export const makeLeases = () =>
         const tree = held.get(rootID)
         return tree === undefined ? () => {} : held.use(tree)
       },
+      holdsAny: () => held.all().length > 0,
       isUsed: (rootID: SessionID) => (held.get(rootID)?.uses ?? 0) > 0,
       release: (rootID: SessionID) =>
         Effect.suspend(() => {

@@ -55,10 +55,9 @@ export interface Stored {
 /** That of a new session. */
 export const nothingStored: Stored = { inbox: [], terms: noTerms }
 
-/** Reads it. Rows for the process that works in the session are left out. */
+/** Reads it. */
 export const readStored = Effect.fnUntraced(function*(info: SessionInfo) {
-  const waiting = yield* readInbox(info.id)
-  const stored: Stored = { inbox: waiting.filter(({ kind }) => kind !== "stop"), terms: yield* readTerms(info) }
+  const stored: Stored = { inbox: yield* readInbox(info.id), terms: yield* readTerms(info) }
   return stored
 })
 

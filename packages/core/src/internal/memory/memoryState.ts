@@ -1,6 +1,7 @@
 /** The content of storage in memory, and how each write changes it. */
+import type { ControlRow } from "@skein/domain/Control"
 import { ephemeral, type Event } from "@skein/domain/Event"
-import type { MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
+import type { ControlID, MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { Message } from "@skein/domain/Message"
 import type { TaskRun } from "@skein/domain/Outcome"
@@ -43,6 +44,7 @@ export interface State {
   /** The inbox row that reports a run. */
   readonly reports: HashMap.HashMap<RunID, MessageID>
   readonly approvals: HashMap.HashMap<string, Approval>
+  readonly controls: HashMap.HashMap<ControlID, ControlRow>
   /** By their keys. */
   readonly receipts: HashMap.HashMap<string, Receipt>
   readonly events: Chunk.Chunk<LoggedEvent>
@@ -61,6 +63,7 @@ export const empty: State = {
   inbox: HashMap.empty(),
   reports: HashMap.empty(),
   approvals: HashMap.empty(),
+  controls: HashMap.empty(),
   receipts: HashMap.empty(),
   events: Chunk.empty(),
   eventIDs: HashMap.empty(),
@@ -127,6 +130,7 @@ const deleteSession = (state: State, id: SessionID): State => {
     sessions: HashMap.filter(state.sessions, ({ info }) => !gone.has(info.id)),
     runs: HashMap.filter(state.runs, (run) => !gone.has(run.taskID)),
     approvals: HashMap.filter(state.approvals, ({ rootID }) => rootID === undefined || !gone.has(rootID)),
+    controls: HashMap.filter(state.controls, ({ sessionID }) => !gone.has(sessionID)),
     receipts: HashMap.filter(state.receipts, ({ sessionID }) => !gone.has(sessionID)),
     reports: HashMap.filter(state.reports, (row) => HashMap.has(inbox, row)),
     eventIDs: HashMap.fromIterable(Chunk.map(events, ({ event }) => [event.id, true] as const))
@@ -302,6 +306,13 @@ export const apply = (state: State, write: Write, now: number): Applied => {
       return putApproval(state, write.approval)
     case "RemoveApproval":
       return Either.right({ ...state, approvals: HashMap.remove(state.approvals, write.id) })
+    case "Control":
+      return Either.map(find(state, write.row.sessionID), () => ({
+        ...state,
+        controls: HashMap.set(state.controls, write.row.id, write.row)
+      }))
+    case "RemoveControl":
+      return Either.right({ ...state, controls: HashMap.remove(state.controls, write.id) })
     case "Receipt":
       return putReceipt(state, write.receipt)
     case "Todos":

@@ -1,6 +1,6 @@
 /** Storage that lasts as long as the process, and refuses what database storage refuses. */
 import type { Event } from "@skein/domain/Event"
-import type { EventID, RunID, SessionID } from "@skein/domain/Id"
+import type { ControlID, EventID, RunID, SessionID } from "@skein/domain/Id"
 import type { Part } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { listedTitle } from "@skein/domain/Title"
@@ -40,6 +40,8 @@ const ranks: Readonly<Record<Write["_tag"], number>> = {
   InboxTaken: 5,
   Approval: 6,
   RemoveApproval: 6,
+  Control: 6,
+  RemoveControl: 6,
   Todos: 7,
   Receipt: 7,
   Event: 8,
@@ -235,6 +237,7 @@ export const makeMemoryStorage = () => {
         const sorted = found.filter(({ id }) => newest?.before === undefined || id < newest.before).toSorted(byID)
         return all(newest === undefined ? sorted : sorted.slice(Math.max(0, sorted.length - newest.limit)))
       }),
+    control: (id: ControlID) => read(() => HashMap.get(state.controls, id)),
     inbox: (id: SessionID) =>
       read(() => {
         const found = HashMap.toValues(state.inbox).filter((held) => !held.taken && held.row.sessionID === id)

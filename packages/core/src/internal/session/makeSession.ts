@@ -3,8 +3,10 @@
 import { type MessageID, type SessionID } from "@skein/domain/Id"
 import type { Mode } from "@skein/domain/Mode"
 import type { PartInput } from "@skein/domain/Part"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import type { Answerer } from "../../Answerer.ts"
+import { byHolder } from "../../Control.ts"
 import type { Leases } from "../../Leases.ts"
 import type { Permission } from "../../Permission.ts"
 import { Projects } from "../../Projects.ts"
@@ -84,11 +86,18 @@ export const makeSession = Effect.gen(function*() {
     leave: (id: SessionID) => given(leaveTree(id)),
     handOver: (rootID: SessionID, patience: number) => given(handOver(rootID, patience)),
     isMovable: (rootID: SessionID) => given(isMovable(rootID)),
-    stop: (id: SessionID, by?: string) => opened(id, (live) => recovery.stop(live, by)),
+    stop: (id: SessionID, by?: string) =>
+      given(byHolder(
+        id,
+        { type: "stop", ...(by === undefined ? {} : { by }) },
+        opened(id, (live) => recovery.stop(live, by)),
+        () => undefined
+      )),
     status: (id: SessionID) =>
       Effect.sync(() => whereabouts.awaited(id) ?? table.peek(id)?.status ?? { type: "idle" as const }),
     fork: (id: SessionID, options: ForkOptions = {}) => given(forkFrom(id, options)),
-    setMode: (id: SessionID, mode: Mode) => given(changeMode(id, mode)),
+    setMode: (id: SessionID, mode: Mode) =>
+      given(byHolder(id, { type: "mode", mode }, changeMode(id, mode), (info) => info as SessionInfo)),
     rename: (id: SessionID, title: string) => given(renameSession(id, title)),
     remove: (id: SessionID) => Effect.withSpan(given(table.use(id, removeSession)), "Session.remove")
   }

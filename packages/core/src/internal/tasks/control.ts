@@ -1,6 +1,7 @@
 /** Controls of running tasks, each with a time limit and only for the session that started them. */
+import type { ControlRequest } from "@skein/domain/Control"
 import { Ids } from "@skein/domain/Id"
-import type { MessageID, RunID, SessionID } from "@skein/domain/Id"
+import { type MessageID, SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { Outcome, TaskRun } from "@skein/domain/Outcome"
 import * as Clock from "effect/Clock"
@@ -10,6 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Schedule from "effect/Schedule"
+import { byHolder, refuseTask } from "../../Control.ts"
 import { Journal } from "../../Journal.ts"
 import type { Entry } from "../../JournalEntry.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
@@ -19,7 +21,6 @@ import type { Accepted, MessageOptions, TaskName, TaskStatus, TaskWait, TaskWait
 import type { Live } from "../live/Live.ts"
 import type { RunningTask, StopRequest } from "../live/Live.ts"
 import { storeFirst } from "../live/recordStop.ts"
-import { SessionTable } from "../live/SessionTable.ts"
 import { SessionRunner } from "../runner/SessionRunner.ts"
 import { checkTask, findChild, findParent, inTree } from "./checkTask.ts"
 import { factsOf } from "./openRun.ts"
@@ -170,42 +171,6 @@ const sendMessage = Effect.fnUntraced(function*(
   return yield* deliver(parent, child, (run) => receiptOf(options, row, run))
 }, Effect.uninterruptible)
 
-/** Whether a run of a task is stored that has not ended. */
-const isUnsettled = Effect.fnUntraced(function*(taskID: SessionID, runID: RunID | undefined) {
-  const { rows } = yield* (yield* SessionStorage).runs({ taskID })
-  return rows.some(({ id, state }) => id === runID && state !== "settled")
-})
-
-/** Delivers a message from another process to a task that runs here, once. */
-export const receive = Effect.fnUntraced(function*(row: InboxRow) {
-  const journal = yield* Journal
-  const ids = yield* Ids
-  const table = yield* SessionTable
-  const child = table.peek(row.sessionID)
-  const parent = child?.parent
-  if (child === undefined || parent === undefined || child.inbox.rows.some(({ id }) => id === row.id)) {
-    return false
-  }
-  const tasks = unsettled(parent, child)
-  if (tasks.length === 0) return false
-  const now = yield* Clock.currentTimeMillis
-  const taken: Entry = { _tag: "InboxTaken", id: row.id, sessionID: row.sessionID, at: now }
-  if (row.kind === "stop") {
-    const { reason, runID } = row.stop ?? {}
-    const task = tasks.find((each) => each.row.id === runID)
-    // Its recovery may be under way. The row is there until the stop is stored.
-    if (task === undefined && (yield* isUnsettled(row.sessionID, runID))) return false
-    if (task !== undefined) yield* end(task, { by: "the user", reason })
-    yield* journal.commit([taken])
-    return true
-  }
-  const { foreign: _, ...own } = { ...row, ...child.stamp("steer"), id: ids.unsafeMake("msg", now) }
-  yield* journal.commit([taken, { _tag: "Inbox", row: own }])
-  child.inbox.push(own)
-  yield* deliver(parent, child)
-  return true
-}, Effect.uninterruptible)
-
 /** Asks a run to end. That is stored first, so that the run does not continue after a crash. */
 const end = (task: RunningTask, stop: StopRequest): Effect.Effect<void, never, Journal> =>
   Effect.suspend(() => {
@@ -317,10 +282,26 @@ const stopAll = Effect.fnUntraced(function*(name: TaskName, by: StopRequest, rec
   return [...stopped, ...outcomes]
 })
 
+/** What a person asks is done by the process that holds the tree. A model asks for tasks of its own tree. */
+const forPerson = <A, E, R>(
+  { byUser, taskID }: TaskName,
+  request: ControlRequest,
+  own: Effect.Effect<A, E, R>,
+  read: (value: unknown) => A
+) => byUser === true ? byHolder(SessionID.make(taskID), request, own, read, refuseTask) : own
+
 /** The controls of the service. */
 export const makeControl = (context: Context.Context<TaskServices>, recover: Recover) => ({
   promote: (task: TaskName): Effect.Effect<Accepted, TaskRefused | StorageError> =>
-    Effect.provide(Effect.zipRight(ready(task.parentID, recover), promote(task)), context),
+    Effect.provide(
+      forPerson(
+        task,
+        { type: "task_promote" },
+        Effect.zipRight(ready(task.parentID, recover), promote(task)),
+        (value) => value as Accepted
+      ),
+      context
+    ),
   status: (of: Parameters<typeof status>[0]): Effect.Effect<ReadonlyArray<TaskStatus>, TaskRefused | StorageError> =>
     Effect.provide(status(of), context),
   message: (
@@ -328,14 +309,25 @@ export const makeControl = (context: Context.Context<TaskServices>, recover: Rec
     text: string,
     options: MessageOptions = {}
   ): Effect.Effect<Accepted | "steered", TaskRefused | StorageError> =>
-    inTree(task.parentID, (parent) => Effect.zipRight(recover(parent), sendMessage(task, text, options))).pipe(
-      Effect.provide(context)
-    ),
+    forPerson(
+      task,
+      { type: "task_message", message: text },
+      inTree(task.parentID, (parent) => Effect.zipRight(recover(parent), sendMessage(task, text, options))),
+      (value) => value as Accepted | "steered"
+    ).pipe(Effect.provide(context)),
   stop: (
     task: TaskName,
     { by, reason }: { readonly by: string; readonly reason?: string }
   ): Effect.Effect<ReadonlyArray<Outcome>, TaskRefused | StorageError> =>
-    Effect.provide(stopAll(task, { by, reason }, recover), context),
+    Effect.provide(
+      forPerson(
+        task,
+        { type: "task_stop", by, ...(reason === undefined ? {} : { reason }) },
+        stopAll(task, { by, reason }, recover),
+        (value) => value as ReadonlyArray<Outcome>
+      ),
+      context
+    ),
   wait: (of: TaskWait): Effect.Effect<TaskWaited, TaskRefused | StorageError> =>
     Effect.provide(Effect.zipRight(ready(of.parentID, recover), wait(of)), context)
 })

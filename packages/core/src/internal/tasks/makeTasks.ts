@@ -9,8 +9,7 @@ import type { Live } from "../live/Live.ts"
 import { providing } from "../providing.ts"
 import { servicesForLater } from "../traced.ts"
 import { checkTask, inTree } from "./checkTask.ts"
-import { makeControl, receive } from "./control.ts"
-import { inboxPoller } from "./inboxPoller.ts"
+import { makeControl } from "./control.ts"
 import { continueRun, runOfCall } from "./recover.ts"
 import { Recovery } from "./Recovery.ts"
 import { acceptedOf, awaitEnd, joinRun, startRun } from "./startRun.ts"
@@ -61,8 +60,6 @@ export const makeTasks = Effect.gen(function*() {
         return "live" in found ? yield* joinRun(found, progress) : yield* Effect.as(progress.settled(found), found)
       })
     )
-
-  yield* inboxPoller((row) => provided(receive(row)))
 
   return {
     check: (request: Omit<TaskRequest, "partID" | "timeout">) =>

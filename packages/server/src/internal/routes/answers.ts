@@ -3,6 +3,7 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import { Api } from "@skein/api/Api"
 import type { Reply } from "@skein/api/Input"
 import { problem } from "@skein/api/Problem"
+import { answerAnywhere } from "@skein/core/Control"
 import { Permission } from "@skein/core/Permission"
 import { Question } from "@skein/core/Question"
 import { findSession } from "@skein/core/SessionLookup"
@@ -23,15 +24,17 @@ const reply = Effect.fnUntraced(function*(id: string, payload: Reply) {
   if (isPermission(id)) {
     if (!("answer" in payload)) return yield* Effect.fail(wrongKind("`answer`: once, always or reject"))
     const { answer, message, scope } = payload
-    return yield* asProblem(Permission.reply(id, answer, {
-      ...(message === undefined ? {} : { message }),
-      ...(scope === undefined ? {} : { scope })
-    }))
+    const options = { ...(message === undefined ? {} : { message }), ...(scope === undefined ? {} : { scope }) }
+    const own = Permission.reply(id, answer, options)
+    return yield* asProblem(answerAnywhere({ type: "reply", id, answer, ...options }, own))
   }
   if (isQuestion(id)) {
     const question = yield* Question
-    if ("answers" in payload) return yield* asProblem(question.reply(id, payload.answers))
-    if ("dismiss" in payload) return yield* asProblem(question.dismiss(id))
+    if ("answers" in payload) {
+      const { answers } = payload
+      return yield* asProblem(answerAnywhere({ type: "answer", id, answers }, question.reply(id, answers)))
+    }
+    if ("dismiss" in payload) return yield* asProblem(answerAnywhere({ type: "dismiss", id }, question.dismiss(id)))
     return yield* Effect.fail(wrongKind("`answers`, a list of texts, or `dismiss`: true"))
   }
   return yield* Effect.fail(problem(404, "AskNotFound", `No question ${id.slice(0, 100)} waits for an answer.`))

@@ -107,8 +107,6 @@ export const servers: Tests = {
       write.session(session("since", { stops: 1 })),
       write.session(session("told", { parent: "since", stops: 1 })),
       write.inbox(messageAfter("told", "13", 1)),
-      write.session(session("elsewhere")),
-      write.inbox({ ...messageAfter("elsewhere", "14", 0), foreign: true }),
       inTurn("stopped", "stopped"),
       write.inbox(inboxRow("stopped", "4", "told")),
       inTurn("news", "completed"),

@@ -1,0 +1,127 @@
+/**
+ * Decides which process carries out what a person asks for: the one that holds the tree. Others leave it a request in the
+ * database, which it reads within a second, and answers there.
+ */
+import type { ControlAnswer, ControlRequest, ControlRow } from "@skein/domain/Control"
+import { Ids } from "@skein/domain/Id"
+import type { SessionID } from "@skein/domain/Id"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { isOver } from "./Lease.ts"
+import { Leases } from "./Leases.ts"
+import { elapsed } from "./MonotonicClock.ts"
+import { SessionStorage } from "./SessionStorage.ts"
+import { StorageError } from "./StorageError.ts"
+import { TaskRefused } from "./TaskError.ts"
+
+/** How often to look for an answer (ms). */
+const pace = 100
+
+/** How long a live holder may take (ms): a task has half a minute to conclude. */
+const patience = 60_000
+
+type Place = Pick<SessionInfo, "id" | "rootID">
+
+/** A request that was refused. */
+export type Refused = Extract<ControlAnswer, { readonly ok: false }>
+
+/** Leaves a request to the holder of a session's tree, present or next. */
+export const leaveRequest = Effect.fnUntraced(function*({ id, rootID }: Place, request: ControlRequest) {
+  const ids = yield* Ids
+  const created = yield* Clock.currentTimeMillis
+  const row: ControlRow = { id: ids.unsafeMake("ctl", created), sessionID: id, rootID, request, time: { created } }
+  yield* (yield* SessionStorage).commit([{ _tag: "Control", row }])
+  return row
+})
+
+/** Whether a process holds a tree, as its lease says: that of one that ended ends a few seconds later. */
+export const isHeld = (rootID: SessionID) =>
+  Effect.flatMap(
+    SessionStorage,
+    (storage) =>
+      Effect.map(storage.lease(rootID), Option.exists((lease) => lease.owner !== undefined && !isOver(lease)))
+  )
+
+const silent = ({ id }: Place) =>
+  new StorageError({
+    operation: "control",
+    reason: "held",
+    message: `The process that works in ${id} has not answered for ${
+      patience / 1_000
+    } seconds. It reads the request once it can. See \`skein sessions\`.`
+  })
+
+/**
+ * Asks the process that holds a tree, and waits for its answer. Undefined if no process holds it, or if the holder ended before
+ * it answered. If you stop waiting, the request is withdrawn.
+ */
+export const askHolder = Effect.fn("Control.ask")(function*(place: Place, request: ControlRequest) {
+  if (!(yield* isHeld(place.rootID))) return undefined
+  const storage = yield* SessionStorage
+  const clock = yield* Effect.clock
+  const until = elapsed(clock) + patience
+  const { id } = yield* leaveRequest(place, request)
+  const withdraw = storage.commit([{ _tag: "RemoveControl", id }])
+  const answered: Effect.Effect<ControlAnswer | undefined, StorageError, SessionStorage> = Effect.gen(function*() {
+    const found = Option.getOrUndefined(yield* storage.control(id))
+    if (found === undefined || found.answer !== undefined) return found?.answer
+    if (!(yield* isHeld(place.rootID))) return undefined
+    if (elapsed(clock) > until) return yield* silent(place)
+    yield* Effect.sleep(pace)
+    return yield* answered
+  })
+  return yield* Effect.onExit(
+    answered,
+    (exit) => Exit.isFailure(exit) && !Cause.isInterrupted(exit.cause) ? Effect.void : Effect.ignoreLogged(withdraw)
+  )
+})
+
+const refuse = (answer: Refused): StorageError =>
+  new StorageError({ operation: "control", reason: "held", message: answer.message })
+
+/** The refusal of a request about a task. */
+export const refuseTask = (answer: Refused): TaskRefused | StorageError =>
+  answer.tag === "TaskRefused" && Schema.is(TaskRefused.fields.reason)(answer.reason)
+    ? new TaskRefused({ reason: answer.reason, message: answer.message })
+    : refuse(answer)
+
+/** Does something here, or where another process holds the session's tree: `read` makes the result from its answer. */
+export const byHolder = <A, E, R, E2 = StorageError>(
+  id: SessionID,
+  request: ControlRequest,
+  own: Effect.Effect<A, E, R>,
+  read: (value: unknown) => A,
+  refusal: (answer: Refused) => E2 | StorageError = refuse
+): Effect.Effect<A, E | E2 | StorageError, R | Ids | Leases | SessionStorage> =>
+  Effect.gen(function*() {
+    const leases = yield* Leases
+    const info = Option.getOrUndefined(yield* (yield* SessionStorage).session(id))
+    if (info === undefined || (yield* leases.other(info.rootID)) === undefined) return yield* own
+    const answer = yield* askHolder(info, request)
+    if (answer === undefined) return yield* own
+    return answer.ok ? read(answer.value) : yield* Effect.fail(refusal(answer))
+  })
+
+/** Answers a question here, or else in whichever tree of another process it waits. */
+export const answerAnywhere = <E extends { readonly _tag: string }, R>(
+  request: ControlRequest,
+  own: Effect.Effect<void, E, R>
+): Effect.Effect<void, E | StorageError, R | Ids | Leases | SessionStorage> =>
+  Effect.catchIf(
+    own,
+    ({ _tag }) => _tag === "PermissionNotFound" || _tag === "QuestionNotFound",
+    (error) =>
+      Effect.gen(function*() {
+        const leases = yield* Leases
+        for (const rootID of yield* (yield* SessionStorage).unfinished) {
+          if ((yield* leases.other(rootID)) === undefined) continue
+          if ((yield* askHolder({ id: rootID, rootID }, request))?.ok === true) return
+        }
+        return yield* Effect.fail(error)
+      })
+  )

@@ -1,0 +1,105 @@
+/** Carries out what other processes ask for in the trees that this one holds. */
+import type { ControlAnswer, ControlRow } from "@skein/domain/Control"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as FiberSet from "effect/FiberSet"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
+import { Leases } from "./Leases.ts"
+import { Permission } from "./Permission.ts"
+import { Question } from "./Question.ts"
+import { notWaiting } from "./QuestionError.ts"
+import { Session } from "./Session.ts"
+import { findTask } from "./SessionLookup.ts"
+import { SessionStorage } from "./SessionStorage.ts"
+import { Tasks } from "./Tasks.ts"
+
+/** How often to look for requests (ms). */
+const pace = 500
+
+/** Carries a request out; its result is JSON. */
+const carryOut = ({ id, request, rootID, sessionID }: ControlRow) =>
+  Effect.gen(function*() {
+    const session = yield* Session
+    const tasks = yield* Tasks
+    switch (request.type) {
+      case "stop":
+        return yield* session.stop(sessionID, request.by)
+      case "mode":
+        return yield* session.setMode(sessionID, request.mode)
+      case "task_stop":
+        return yield* tasks.stop(yield* findTask(sessionID), {
+          by: request.by,
+          ...(request.reason === undefined ? {} : { reason: request.reason })
+        })
+      case "task_message": {
+        // An earlier holder may have delivered it, and ended before it could say so.
+        const receipt = { key: `control ${id}`, digest: id }
+        if (Option.isSome(yield* (yield* SessionStorage).receipt(receipt.key))) return "steered"
+        return yield* tasks.message(yield* findTask(sessionID), request.message, { receipt })
+      }
+      case "task_promote":
+        return yield* tasks.promote(yield* findTask(sessionID))
+      case "reply": {
+        const permission = yield* Permission
+        const { answer, id: asked, message, scope } = request
+        if (!(yield* permission.pending(rootID)).some((each) => each.id === asked)) return yield* notWaiting(asked)
+        const options = { ...(message === undefined ? {} : { message }), ...(scope === undefined ? {} : { scope }) }
+        return yield* permission.reply(asked, answer, options)
+      }
+      case "answer":
+      case "dismiss": {
+        const question = yield* Question
+        if (!(yield* question.pending(rootID)).some((each) => each.id === request.id)) {
+          return yield* notWaiting(request.id)
+        }
+        return yield* request.type === "answer"
+          ? question.reply(request.id, request.answers)
+          : question.dismiss(request.id)
+      }
+    }
+  })
+
+const answerOf = (exit: Exit.Exit<unknown, { readonly _tag: string; readonly message: string }>): ControlAnswer => {
+  if (Exit.isSuccess(exit)) return { ok: true, ...(exit.value === undefined ? {} : { value: exit.value }) }
+  const failure = Cause.failureOrCause(exit.cause)
+  if (failure._tag === "Right") return { ok: false, tag: "defect", message: Cause.pretty(failure.right) }
+  const { left } = failure
+  const reason = Predicate.hasProperty(left, "reason") ? String(left.reason) : undefined
+  return { ok: false, tag: left._tag, message: left.message, ...(reason === undefined ? {} : { reason }) }
+}
+
+/** Looks for requests while this process holds a tree, and answers them. */
+export const layer = Layer.scopedDiscard(Effect.gen(function*() {
+  const storage = yield* SessionStorage
+  const leases = yield* Leases
+  const { mail } = storage
+  if (mail === undefined) return
+  const fibers = yield* FiberSet.make<void, never>()
+  const inHand = new Set<string>()
+  let waiting: ReadonlyArray<ControlRow> = []
+  const answer = (row: ControlRow) =>
+    Effect.flatMap(Effect.exit(carryOut(row)), (exit) =>
+      // The next holder answers instead, if this process ends or has lost the tree meanwhile.
+      Exit.isInterrupted(exit) || leases.epoch(row.rootID) === 0 && Exit.isFailure(exit)
+        ? Effect.void
+        : storage.commit([{ _tag: "Control", row: { ...row, answer: answerOf(exit) } }])).pipe(
+        Effect.catchAll((error) => Effect.logWarning("A request of another process was not answered", error.message)),
+        Effect.ensuring(Effect.sync(() => void inHand.delete(row.id)))
+      )
+  const look = Effect.gen(function*() {
+    waiting = (yield* mail) ?? waiting
+    const here = waiting.filter(({ id, rootID }) => leases.epoch(rootID) > 0 && !inHand.has(id))
+    waiting = waiting.filter((row) => !here.includes(row))
+    for (const row of here) {
+      inHand.add(row.id)
+      yield* FiberSet.run(fibers, answer(row))
+    }
+  }).pipe(
+    Effect.catchAll((error) => Effect.logWarning("Requests of other processes could not be read", error.message)),
+    Effect.when(() => leases.holdsAny())
+  )
+  yield* Effect.forkScoped(Effect.forever(Effect.zipRight(Effect.sleep(pace), look)))
+}))

@@ -1,0 +1,133 @@
+/** Proves that what a person asks in one process is done by the one that holds the tree, and answered there. */
+import { expect, it } from "@effect/vitest"
+import { answerAnywhere, askHolder, leaveRequest } from "@skein/core/Control"
+import { Permission } from "@skein/core/Permission"
+import { Session } from "@skein/core/Session"
+import { findTask } from "@skein/core/SessionLookup"
+import { SessionStorage, type Write } from "@skein/core/SessionStorage"
+import { Tasks } from "@skein/core/Tasks"
+import type { ControlRow } from "@skein/domain/Control"
+import { PermissionID } from "@skein/domain/Id"
+import * as Scripted from "@skein/testing/ScriptedProvider"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import { touch } from "./support/asking.ts"
+import { run, stack, type Storage } from "./support/sharedStorage.ts"
+import { childrenOf, root } from "./support/tree.ts"
+
+/** The storage as several processes see it, with the requests between them. */
+const shared = (inner: Storage) => {
+  const rows = new Map<string, ControlRow>()
+  const note = (write: Write) => {
+    if (write._tag === "Control") rows.set(write.row.id, write.row)
+    if (write._tag === "RemoveControl") rows.delete(write.id)
+  }
+  const layer = Layer.succeed(SessionStorage, {
+    ...inner,
+    mail: Effect.sync(() => [...rows.values()].filter(({ answer }) => answer === undefined)),
+    commit: (writes) => Effect.tap(inner.commit(writes), () => Effect.sync(() => writes.forEach(note)))
+  })
+  return { layer, rows }
+}
+
+/** A root whose task works for a minute in one process, and another process. */
+const scene = (inner: Storage) =>
+  Effect.gen(function*() {
+    const { layer, rows } = shared(inner)
+    const script = Scripted.make({
+      build: ({ messages }) =>
+        messages.some(({ role }) => role === "tool")
+          ? "the end"
+          : Scripted.call("task", { description: "d", prompt: "p", subagent_type: "worker" }),
+      worker: (request) =>
+        Scripted.lastText(request) === "p"
+          ? { calls: [{ tool: "touch", input: { path: "src/a" } }], delay: { first: 30_000 } }
+          : { text: "heard", delay: { first: 30_000 } }
+    })
+    const options = { tools: [touch], asks: "person" as const }
+    const holder = yield* stack(script, layer, options)
+    const other = yield* stack(Scripted.make({}), layer, options)
+    const { id } = yield* Effect.provide(root(), holder)
+    const prompted = yield* Effect.fork(Effect.either(Effect.provide(Session.prompt(id, "Go"), holder)))
+    yield* Effect.sleep(5_000)
+    const [child] = yield* Effect.provide(childrenOf(id), holder)
+    return { child: child!, holder, id, other, prompted, rows }
+  })
+
+it("a stop ends the tree where it works, and the asker waits for that", () => {
+  run((inner) =>
+    Effect.gen(function*() {
+      const { id, other, prompted, rows } = yield* scene(inner)
+      yield* Effect.provide(Effect.flatMap(Session, (session) => session.stop(id, "the user")), other)
+      expect(yield* Fiber.join(prompted)).toMatchObject(Either.left({ _tag: "SessionStopped" }))
+      const { rows: runs } = yield* inner.runs({ rootID: id })
+      expect(runs).toMatchObject([{ state: "settled", outcome: { status: "stopped", by: "the user" } }])
+      expect(rows.size).toBe(0)
+    })
+  )
+})
+
+it("a task is stopped, gets a message, and moves to the background", () => {
+  run((inner) =>
+    Effect.gen(function*() {
+      const { child, holder, id, other, prompted } = yield* scene(inner)
+      const [task, tasks] = yield* Effect.provide(Effect.all([findTask(child.id), Tasks]), other)
+      expect(yield* tasks.message(task, "more")).toBe("steered")
+      expect(yield* tasks.promote(task)).toMatchObject({ status: "accepted", taskID: child.id })
+      expect(yield* Effect.either(tasks.promote(task))).toMatchObject(
+        Either.left({ _tag: "TaskRefused", reason: "settled" })
+      )
+      expect(yield* Fiber.join(prompted)).toMatchObject(Either.right({ text: "the end" }))
+      expect(yield* tasks.stop(task, { by: "the user", reason: "enough" })).toMatchObject([{ status: "stopped" }])
+      yield* Effect.provide(Effect.flatMap(Session, (session) => session.untilIdle(id)), holder)
+    })
+  )
+})
+
+it("a mode changes, and a question is answered", () => {
+  run((inner) =>
+    Effect.gen(function*() {
+      const { holder, id, other } = yield* scene(inner)
+      yield* Effect.sleep(40_000)
+      const pending = yield* Effect.provide(Effect.flatMap(Permission, (permission) => permission.pending(id)), holder)
+      expect(pending).toHaveLength(1)
+      const reply = (asked: PermissionID) =>
+        Effect.either(Effect.provide(
+          answerAnywhere({ type: "reply", id: asked, answer: "once" }, Permission.reply(asked, "once")),
+          other
+        ))
+      expect(yield* reply(PermissionID.make("per_none"))).toMatchObject(Either.left({ _tag: "PermissionNotFound" }))
+      expect(yield* reply(pending[0]!.id)).toEqual(Either.right(undefined))
+      expect(yield* Effect.provide(Effect.flatMap(Permission, (permission) => permission.pending(id)), holder)).toEqual(
+        []
+      )
+      const info = yield* Effect.provide(Effect.flatMap(Session, (session) => session.setMode(id, "edits")), other)
+      expect(info).toMatchObject({ id, mode: "edits" })
+      yield* Effect.provide(Effect.flatMap(Session, (session) => session.stop(id)), holder)
+    })
+  )
+})
+
+it("a request that its holder did not answer waits for the next one, and a message is delivered once", () => {
+  run((inner) =>
+    Effect.gen(function*() {
+      const { child, holder, id, rows } = yield* scene(inner)
+      const place = { id: child.id, rootID: id }
+      const left = yield* Effect.provide(leaveRequest(place, { type: "task_message", message: "once" }), holder)
+      yield* Effect.sleep(2_000)
+      expect(rows.get(left.id)?.answer).toEqual({ ok: true, value: "steered" })
+      // As if the holder had ended before it could answer.
+      yield* inner.commit([{ _tag: "Control", row: left }])
+      rows.set(left.id, left)
+      yield* Effect.sleep(2_000)
+      expect(rows.get(left.id)?.answer).toEqual({ ok: true, value: "steered" })
+      expect((yield* inner.inbox(child.id)).rows).toHaveLength(1)
+      yield* Effect.provide(Effect.flatMap(Session, (session) => session.stop(id)), holder)
+      yield* Effect.sleep(60_000)
+      // Nobody holds the tree any more.
+      expect(yield* Effect.provide(askHolder(place, { type: "stop" }), holder)).toBeUndefined()
+    })
+  )
+})
