@@ -24,7 +24,7 @@ export const ControlRequest = Schema.Union(
 /** The type of a request. */
 export type ControlRequest = typeof ControlRequest.Type
 
-/** What came of a request: its result as JSON, or why it was refused, with the tag and the case of the error. */
+/** The result of a request as JSON, or why it was refused, with the tag and the case of the error. */
 export const ControlAnswer = Schema.Union(
   Schema.Struct({ ok: Schema.Literal(true), value: Schema.optional(Schema.Unknown) }),
   Schema.Struct({
