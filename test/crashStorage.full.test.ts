@@ -141,6 +141,7 @@ const older = async () => {
   const { place } = await world(() => "done")
   await place.run([...run, "go"])
   within(place.database, (db) => {
+    db.exec("DROP INDEX part_message")
     db.exec("DROP TABLE control")
     db.exec("ALTER TABLE approval DROP COLUMN host")
     db.exec("DROP TABLE ruleset")

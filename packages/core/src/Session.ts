@@ -30,7 +30,7 @@ import type {
 import type { ChildOptions, ForkOptions, SessionOptions } from "./SessionOptions.ts"
 import type { Found } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
-import type { Newest } from "./StorageFilter.ts"
+import type { Following, Newest } from "./StorageFilter.ts"
 import type { PromptError, PromptOptions, Turn, Withdrawal } from "./Turn.ts"
 
 export type { ChildOptions, ForkOptions, SessionOptions } from "./SessionOptions.ts"
@@ -81,6 +81,14 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
     id: SessionID,
     newest?: Newest
   ) => Effect.Effect<ReadonlyArray<MessageWithParts>, SessionNotFound | StorageError>
+  /** A page of the messages, in the order of creation; `next` is where the next page begins, if there is one. */
+  readonly messagePage: (
+    id: SessionID,
+    page: Following
+  ) => Effect.Effect<
+    { readonly rows: ReadonlyArray<MessageWithParts>; readonly next?: MessageID },
+    SessionNotFound | StorageError
+  >
   /**
    * Stores a message and runs the loop until it is idle. A running loop takes the message at its next step. Ends with
    * the final answer. If every caller that waits for an answer is interrupted, the session stops.

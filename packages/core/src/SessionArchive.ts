@@ -10,8 +10,9 @@ import { anew, unchanged } from "./internal/archive/renamed.ts"
 import { refuseKnown, writesOf } from "./internal/archive/writesOf.ts"
 import { Journal } from "./Journal.ts"
 import { notFound } from "./SessionError.ts"
-import { type Found, SessionStorage } from "./SessionStorage.ts"
+import { type Found, type MessagePage, SessionStorage } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
+import type { Following } from "./StorageFilter.ts"
 
 /** The result of an export. */
 export interface Exported {
@@ -47,9 +48,12 @@ const orNothing = <A>(
       return []
     }))
 
+/** Small, because what is read waits in memory until it is collected. */
+const exportPage = { limit: 50, bytes: 250_000 } as const
+
 /**
  * Writes the whole tree of a session, from its root, as one archive. Calls `write` with pieces of the JSON text, one
- * session at a time, so that memory holds no more than one.
+ * message at a time, so that memory holds no more than a page of them.
  */
 export const exportTree = Effect.fn("SessionArchive.export")(
   function*<E, R>(id: SessionID, write: (piece: string) => Effect.Effect<void, E, R>) {
@@ -65,18 +69,24 @@ export const exportTree = Effect.fn("SessionArchive.export")(
     let messages = 0
     yield* write(`${head},"sessions":[`)
     for (const [i, info] of sessions.entries()) {
-      const said = yield* storage.messages(info.id)
-      for (const each of said.unreadable) unreadable.push(each)
-      messages += said.rows.length
+      // The archive is written as it is read: memory holds a page of one session.
+      yield* write(`${i === 0 ? "\n" : ",\n"}${JSON.stringify({ info }).slice(0, -1)},"messages":[`)
+      let after: Following["after"] | undefined = ""
+      let count = 0
+      while (after !== undefined) {
+        const said: MessagePage = yield* storage.messagePage(info.id, { after, ...exportPage })
+        for (const each of said.unreadable) unreadable.push(each)
+        for (const each of said.rows) yield* write(`${count++ === 0 ? "" : ","}${JSON.stringify(each)}`)
+        after = said.next
+      }
+      messages += count
       const waiting = yield* storage.inbox(info.id)
       for (const each of waiting.unreadable) unreadable.push(each)
-      const one: ArchivedSession = {
-        info,
-        messages: said.rows,
+      const rest = {
         inbox: waiting.rows,
         todos: yield* orNothing(info.id, storage.todos(info.id), unreadable)
-      }
-      yield* write(`${i === 0 ? "\n" : ",\n"}${JSON.stringify(one)}`)
+      } satisfies Omit<ArchivedSession, "info" | "messages">
+      yield* write(`],${JSON.stringify(rest).slice(1)}`)
     }
     const runs = yield* storage.runs({ rootID: root })
     for (const each of runs.unreadable) unreadable.push(each)

@@ -1,6 +1,6 @@
 /** The port to durable storage: sessions, messages, parts, runs, inboxes, events, approvals and todos. */
 import type { ControlRow } from "@skein/domain/Control"
-import type { ControlID, RunID, SessionID } from "@skein/domain/Id"
+import type { ControlID, MessageID, RunID, SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { MessageWithParts } from "@skein/domain/Part"
@@ -17,7 +17,7 @@ import type { StoredLease } from "./Lease.ts"
 import type { EventRange, LoggedEvent, Places, Pruning } from "./LoggedEvent.ts"
 import type { Receipt } from "./Receipt.ts"
 import type { StorageError } from "./StorageError.ts"
-import type { EventFilter, Identified, Newest, RunFilter, SessionFilter } from "./StorageFilter.ts"
+import type { EventFilter, Following, Identified, Newest, RunFilter, SessionFilter } from "./StorageFilter.ts"
 import type { Write } from "./Write.ts"
 
 export type { Approval } from "./Approval.ts"
@@ -25,6 +25,11 @@ export { type Found, orUnreadable } from "./Found.ts"
 export { isOver, type Lease, type StoredLease } from "./Lease.ts"
 export type { LoggedEvent, Pruning, UnreadableEvent } from "./LoggedEvent.ts"
 export type { Write } from "./Write.ts"
+
+/** Some of the messages of a session. */
+export interface MessagePage extends Found<MessageWithParts> {
+  readonly next?: MessageID
+}
 
 /** Durable storage. Reads see every commit that was acknowledged before. */
 export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<SessionStorage, {
@@ -58,6 +63,8 @@ export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<Se
   readonly sessions: (filter: SessionFilter) => Effect.Effect<Found<SessionInfo>, StorageError>
   /** All messages of a session with their parts, or the newest, in the order of creation. */
   readonly messages: (id: SessionID, newest?: Newest) => Effect.Effect<Found<MessageWithParts>, StorageError>
+  /** A page of the messages of a session, in the order of creation; `next` is where the next page begins, if there is one. */
+  readonly messagePage: (id: SessionID, page: Following) => Effect.Effect<MessagePage, StorageError>
   readonly run: (id: RunID) => Effect.Effect<Option.Option<TaskRun>, StorageError>
   /** Runs, oldest first. */
   readonly runs: (filter: RunFilter) => Effect.Effect<Found<TaskRun>, StorageError>

@@ -24,6 +24,37 @@ export interface Newest {
   readonly before?: MessageID | undefined
 }
 
+/**
+ * The messages after one, from the oldest on if it is empty: at most so many, and not more than so many bytes of JSON, unless
+ * one is larger.
+ */
+export interface Following {
+  readonly after: MessageID | ""
+  readonly limit: number
+  readonly bytes: number
+}
+
+/** A page that memory and a connection can hold, however long the session is. */
+export const usualPage = { limit: 200, bytes: 1_000_000 } as const
+
+/** How many of the items fit into a page, by their sizes: at least one. */
+export const fitting = (sizes: ReadonlyArray<number>, { bytes, limit }: Pick<Following, "bytes" | "limit">): number => {
+  let sum = 0
+  const beyond = sizes.slice(0, limit).findIndex((size, at) => (sum += size) > bytes && at > 0)
+  return beyond < 0 ? Math.min(limit, sizes.length) : beyond
+}
+
+/** The following of messages that are in the order of creation, and the last of them if there are more. */
+export const followingOf = <A extends { readonly info: { readonly id: MessageID } }>(
+  messages: ReadonlyArray<A>,
+  page: Following
+): { readonly rows: ReadonlyArray<A>; readonly next?: MessageID } => {
+  const rest = messages.filter(({ info }) => info.id > page.after)
+  const rows = rest.slice(0, fitting(rest.slice(0, page.limit).map((each) => JSON.stringify(each).length), page))
+  const last = rows.at(-1)
+  return { rows, ...(last === undefined || rows.length === rest.length ? {} : { next: last.info.id }) }
+}
+
 /** The newest of messages that are in the order of creation; all of them by default. */
 export const newestOf = <A extends { readonly info: { readonly id: MessageID } }>(
   messages: ReadonlyArray<A>,

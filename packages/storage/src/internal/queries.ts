@@ -241,7 +241,7 @@ export const makeQueries = (
   ids: makeIds(read),
   ...makeLeases(read, together, now),
   sessions: makeSessions(read, json),
-  messages: makeReadMessages(snapshot),
+  ...makeReadMessages(snapshot),
   ...makeRuns(read),
   inbox: (id) =>
     Effect.map(

@@ -1,4 +1,4 @@
-/** Requests to the holders of trees, in place of messages in inboxes. */
+/** Requests to the holders of trees, in place of messages in inboxes, and an index for pages of messages. */
 import { migration } from "../internal/migration.ts"
 
 export const control = migration(({ number, text }) => [
@@ -10,5 +10,6 @@ export const control = migration(({ number, text }) => [
     data ${text} NOT NULL
   )`,
   "CREATE INDEX control_session ON control (session_id)",
-  "CREATE INDEX control_waiting ON control (id) WHERE is_answered = 0"
+  "CREATE INDEX control_waiting ON control (id) WHERE is_answered = 0",
+  "CREATE INDEX part_message ON part (session_id, message_id, id)"
 ])

@@ -148,7 +148,8 @@ const eighth: ReadonlyArray<string> = [
     data TEXT NOT NULL
   )`,
   "CREATE INDEX control_session ON control (session_id)",
-  "CREATE INDEX control_waiting ON control (id) WHERE is_answered = 0"
+  "CREATE INDEX control_waiting ON control (id) WHERE is_answered = 0",
+  "CREATE INDEX part_message ON part (session_id, message_id, id)"
 ]
 
 /** The statements that each schema added to the one before. */

@@ -13,6 +13,11 @@ import { ask, messageOf } from "./api.ts"
 import { coalesce } from "./clock.ts"
 import { EventConnection } from "./stream.ts"
 
+interface MessagesPage {
+  readonly items: ReadonlyArray<MessageWithParts>
+  readonly next?: string
+}
+
 /** One tree. */
 export class TreeStore {
   /** Increases with each change that has to be drawn. */
@@ -89,12 +94,15 @@ export class TreeStore {
 
   async #readMessages(id: string): Promise<void> {
     try {
-      const { items } = await ask<{ readonly items: ReadonlyArray<MessageWithParts> }>(
-        "GET",
-        `/v1/sessions/${id}/messages`
-      )
-      if (this.#reading !== id) return
-      this.transcripts.open(id, items)
+      const found: Array<MessageWithParts> = []
+      let cursor: string | undefined = ""
+      while (cursor !== undefined) {
+        const page: MessagesPage = await ask<MessagesPage>("GET", `/v1/sessions/${id}/messages${cursor}`)
+        if (this.#reading !== id) return
+        found.push(...page.items)
+        cursor = page.next === undefined ? undefined : `?cursor=${encodeURIComponent(page.next)}`
+      }
+      this.transcripts.open(id, found)
       this.readingProblem.value = undefined
     } catch (error) {
       if (this.#reading === id) this.readingProblem.value = messageOf(error)

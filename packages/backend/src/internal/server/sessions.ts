@@ -3,6 +3,7 @@ import type { Prompt } from "@skein/api/Input"
 import type { SkeinClient } from "@skein/client/SkeinClient"
 import type { Newest } from "@skein/core/StorageFilter"
 import type { SessionID } from "@skein/domain/Id"
+import type { MessageWithParts } from "@skein/domain/Part"
 import type { ListedSession } from "@skein/domain/TreeSnapshot"
 import * as Effect from "effect/Effect"
 import { randomUUID } from "node:crypto"
@@ -111,12 +112,21 @@ const makeReading = (link: Link): Pick<Sessions, Reading> => ({
       "may be sent again",
       ({ sessions }) => Effect.map(sessions.children({ path: { id } }), ({ items }) => items)
     ),
-  messages: (id, newest) =>
-    link.call(
-      "may be sent again",
-      ({ sessions }) =>
-        Effect.map(sessions.messages({ path: { id }, urlParams: newestOf(newest) }), ({ items }) => items)
-    ),
+  messages: (id, newest) => {
+    const page = (cursor?: string) =>
+      link.call("may be sent again", ({ sessions }) =>
+        sessions.messages({
+          path: { id },
+          urlParams: { ...newestOf(newest), ...(cursor === undefined ? {} : { cursor }) }
+        }))
+    const from = (cursor?: string): Effect.Effect<ReadonlyArray<MessageWithParts>, BackendError> =>
+      Effect.flatMap(
+        page(cursor),
+        ({ items, next }) =>
+          next === undefined ? Effect.succeed(items) : Effect.map(from(next), (rest) => [...items, ...rest])
+      )
+    return from()
+  },
   archive: (id) => link.call("may be sent again", ({ archives }) => archives.export({ path: { id }, urlParams: {} }))
 })
 

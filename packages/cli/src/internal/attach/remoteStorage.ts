@@ -68,6 +68,7 @@ export const layer: Layer.Layer<SessionStorage, never, Backend> = Layer.effect(
         ),
       sessions: (filter) => sessionsOf(backend, filter),
       messages: (id) => Effect.mapBoth(sessions.messages(id), { onFailure: failed("messages"), onSuccess: rowsOf }),
+      messagePage: () => unsupported("messagePage"),
       runs: (filter) => runsOf(backend, filter),
       run: (id) =>
         tasks.get(id).pipe(

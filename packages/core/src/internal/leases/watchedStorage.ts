@@ -26,6 +26,7 @@ export const watchedStorage = (storage: Storage, watch: Watch): Storage => ({
   leases: (rootIDs) => watch("reads", storage.leases(rootIDs)),
   sessions: (filter) => watch("reads", storage.sessions(filter)),
   messages: (id, newest) => watch("reads", storage.messages(id, newest)),
+  messagePage: (id, page) => watch("reads", storage.messagePage(id, page)),
   run: (id) => watch("reads", storage.run(id)),
   runs: (filter) => watch("reads", storage.runs(filter)),
   inbox: (id) => watch("reads", storage.inbox(id)),

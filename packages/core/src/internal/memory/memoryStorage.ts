@@ -18,6 +18,8 @@ import type { LoggedEvent, Pruning } from "../../LoggedEvent.ts"
 import { receiptLifetime } from "../../Receipt.ts"
 import {
   type EventFilter,
+  type Following,
+  followingOf,
   type Identified,
   type Newest,
   newestOf,
@@ -227,6 +229,8 @@ export const makeMemoryStorage = () => {
         return all(roots === true ? listed.map((info) => ({ ...info, title: listedTitle(info.title) })) : listed)
       }),
     messages: (id: SessionID, newest?: Newest) => read(() => messagesOf(state, id, newest)),
+    messagePage: (id: SessionID, page: Following) =>
+      read(() => ({ ...followingOf(messagesOf(state, id, undefined).rows, page), unreadable: [] })),
     run: (id: RunID) => read(() => HashMap.get(state.runs, id)),
     runs: ({ newest, parentID, rootID, taskID, unsettled }: RunFilter) =>
       read(() => {

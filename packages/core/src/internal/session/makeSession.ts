@@ -13,7 +13,7 @@ import { Projects } from "../../Projects.ts"
 import type { Keyed } from "../../Receipt.ts"
 import type { ChildOptions, ForkOptions, SessionOptions } from "../../SessionOptions.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
-import type { Newest } from "../../StorageFilter.ts"
+import type { Following, Newest } from "../../StorageFilter.ts"
 import type { PromptError, PromptOptions, Turn } from "../../Turn.ts"
 import { Whereabouts } from "../../Whereabouts.ts"
 import { compactNow } from "../compact/compactNow.ts"
@@ -31,7 +31,15 @@ import { changeMode } from "./changeMode.ts"
 import { createChild, createSession } from "./createSession.ts"
 import { handOver, isMovable } from "./handOver.ts"
 import { leaveTree } from "./leaveTree.ts"
-import { appendTo, forkFrom, messagesOf, promptSession, renameSession, resumeSession } from "./sessionOperations.ts"
+import {
+  appendTo,
+  forkFrom,
+  messagePageOf,
+  messagesOf,
+  promptSession,
+  renameSession,
+  resumeSession
+} from "./sessionOperations.ts"
 
 type Services =
   | Answerer
@@ -68,6 +76,7 @@ export const makeSession = Effect.gen(function*() {
       storage.sessions({ ...filter, roots: true }),
     children: (id: SessionID) => Effect.map(storage.sessions({ parentID: id }), (found) => found.rows),
     messages: (id: SessionID, newest?: Newest) => given(messagesOf(id, newest)),
+    messagePage: (id: SessionID, page: Following) => given(messagePageOf(id, page)),
     prompt: (id: SessionID, input: string | ReadonlyArray<PartInput>, options: PromptOptions = {}) =>
       given(promptSession(id, input, options, submitted)),
     withdraw: (id: SessionID, messageID: MessageID) => given(table.use(id, (live) => withdrawPrompt(live, messageID))),

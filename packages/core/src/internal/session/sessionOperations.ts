@@ -9,7 +9,7 @@ import { Journal } from "../../Journal.ts"
 import { Leases } from "../../Leases.ts"
 import type { ForkOptions } from "../../SessionOptions.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
-import { type Newest, newestOf } from "../../StorageFilter.ts"
+import { type Following, followingOf, type Newest, newestOf } from "../../StorageFilter.ts"
 import type { PromptOptions } from "../../Turn.ts"
 import { checkBudget } from "../budget/checkBudget.ts"
 import { checkPlace } from "../live/checkPlace.ts"
@@ -115,6 +115,16 @@ export const renameSession = Effect.fnUntraced(function*(id: SessionID, title: s
     id,
     (live) => Effect.flatMap(Clock.currentTimeMillis, (now) => journal.commit([live.record.change(now, { title })]))
   )
+})
+
+/** A page of the messages of a session, without loading them into memory. */
+export const messagePageOf = Effect.fnUntraced(function*(id: SessionID, page: Following) {
+  const table = yield* SessionTable
+  const storage = yield* SessionStorage
+  const { messages } = yield* table.open(id)
+  if (messages === undefined) return yield* storage.messagePage(id, page)
+  const found = followingOf(messages, page)
+  return { ...found, rows: found.rows.map(snapshot) }
 })
 
 /** The messages of a session, without loading them into memory. */

@@ -7,6 +7,7 @@ import { Session } from "@skein/core/Session"
 import { findSession } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { listed, shown, snapshotOf } from "@skein/core/Snapshots"
+import { usualPage } from "@skein/core/StorageFilter"
 import { MessageID, SessionID } from "@skein/domain/Id"
 import { SessionSummary } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
@@ -23,7 +24,7 @@ import { readTimeline } from "./timeline.ts"
 import { asProblem, type ServiceError } from "./toProblem.ts"
 
 const sessionCursor = listCursor(Schema.Struct({ updated: Schema.Number, id: SessionID }))
-const messageCursor = listCursor(Schema.Struct({ after: Schema.String }))
+const messageCursor = listCursor(Schema.Struct({ after: MessageID }))
 
 /** The project whose sessions are listed; undefined for those of all. */
 const listedProject = Effect.fnUntraced(function*(directory: string | undefined, projectID: string | undefined) {
@@ -71,13 +72,12 @@ const messages = Effect.fnUntraced(function*(
     const read = session.messages(info.id, { limit: newest, ...(before === undefined ? {} : { before }) })
     return { items: yield* asProblem(read) }
   }
-  const all = yield* asProblem(session.messages(info.id))
-  const rest = after === undefined ? all : all.filter((each) => each.info.id > after.after)
-  const items = limit === undefined ? rest : rest.slice(0, limit)
-  const last = items.at(-1)
-  return items.length < rest.length && last !== undefined
-    ? { items, next: messageCursor.write({ after: last.info.id }) }
-    : { items }
+  const { next, rows: items } = yield* asProblem(session.messagePage(info.id, {
+    ...usualPage,
+    after: after?.after ?? "",
+    ...(limit === undefined ? {} : { limit })
+  }))
+  return { items, ...(next === undefined ? {} : { next: messageCursor.write({ after: next }) }) }
 })
 
 const tree = Effect.fnUntraced(function*(id: string) {

@@ -20,6 +20,7 @@ export const {
   inbox: inboxOf,
   lease,
   leases: leasesOf,
+  messagePage,
   messages,
   prune,
   receipt: receiptOf,

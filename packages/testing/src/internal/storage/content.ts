@@ -1,7 +1,9 @@
 /** Tests of stored content: rows are read as they were written. */
 import { expect } from "@effect/vitest"
-import type { SessionStorage } from "@skein/core/SessionStorage"
+import type { MessagePage, SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
+import type { MessageID } from "@skein/domain/Id"
+import type { MessageWithParts } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import {
@@ -10,6 +12,7 @@ import {
   commitEach,
   events,
   inbox,
+  messagePage,
   messages,
   runOf,
   runs,
@@ -158,6 +161,38 @@ export const content: Tests = {
     expect(yield* newest(9)).toEqual(whole)
     expect(yield* newest(2, "d")).toEqual(whole.slice(1, 3))
     expect(yield* newest(2, "a")).toEqual([])
+  }),
+
+  "reads messages in pages, bounded by their number and their bytes": Effect.fnUntraced(function*(use) {
+    const names = ["a", "b", "c", "d"]
+    yield* use(commit([
+      write.session(session("root")),
+      ...names.map((name) => write.message(message("root", name))),
+      ...names.map((name, at) => write.part(part("root", name, String(names.length - at))))
+    ]))
+    const whole = (yield* use(messages(ids.ses("root")))).rows
+    const pages = Effect.fnUntraced(function*(limit: number, bytes: number) {
+      const found: Array<number> = []
+      const rows: Array<MessageWithParts> = []
+      let after: MessageID | "" | undefined = ""
+      while (after !== undefined) {
+        const page: MessagePage = yield* use(messagePage(ids.ses("root"), { after, limit, bytes }))
+        found.push(page.rows.length)
+        rows.push(...page.rows)
+        after = page.next
+      }
+      expect(rows).toEqual(whole)
+      return found
+    })
+    expect(yield* pages(9, 1_000_000)).toEqual([4])
+    expect(yield* pages(4, 1_000_000)).toEqual([4])
+    expect(yield* pages(3, 1_000_000)).toEqual([3, 1])
+    // One that is larger than a page is a page.
+    expect(yield* pages(9, 1)).toEqual([1, 1, 1, 1])
+    expect(yield* use(messagePage(ids.ses("none"), { after: "", limit: 1, bytes: 1 }))).toEqual({
+      rows: [],
+      unreadable: []
+    })
   }),
 
   "orders messages and parts by id, and drops removed parts": Effect.fnUntraced(function*(use) {
