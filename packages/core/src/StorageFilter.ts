@@ -35,7 +35,7 @@ export interface Following {
 }
 
 /** A page that memory and a connection can hold, however long the session is. */
-export const usualPage = { limit: 200, bytes: 1_000_000 } as const
+export const messagesPage = { limit: 200, bytes: 1_000_000 } as const
 
 /** How many of the items fit into a page, by their sizes: at least one. */
 export const fitting = (sizes: ReadonlyArray<number>, { bytes, limit }: Pick<Following, "bytes" | "limit">): number => {

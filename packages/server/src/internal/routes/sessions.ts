@@ -7,7 +7,7 @@ import { Session } from "@skein/core/Session"
 import { findSession } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { listed, shown, snapshotOf } from "@skein/core/Snapshots"
-import { usualPage } from "@skein/core/StorageFilter"
+import { messagesPage } from "@skein/core/StorageFilter"
 import { MessageID, SessionID } from "@skein/domain/Id"
 import { SessionSummary } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
@@ -73,7 +73,7 @@ const messages = Effect.fnUntraced(function*(
     return { items: yield* asProblem(read) }
   }
   const { next, rows: items } = yield* asProblem(session.messagePage(info.id, {
-    ...usualPage,
+    ...messagesPage,
     after: after?.after ?? "",
     ...(limit === undefined ? {} : { limit })
   }))
