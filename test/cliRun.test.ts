@@ -60,6 +60,20 @@ describe("an answer of text, reasoning and text", () => {
   })
 })
 
+it("continues after blank text and a blank result, which a strict provider refuses", async () => {
+  const blank: LlmAnswer = {
+    text: "\n\n",
+    calls: [{ tool: "bash", args: { command: "printf '\\r\\n'", description: "Print a blank line" } }]
+  }
+  const { llm, run } = await world((request) =>
+    request.messages.at(-1)?.role === "user" && request.user.length === 1 ? blank : "done"
+  )
+  expect(await run(["--auto", "--format", "quiet", "go"])).toMatchObject({ code: 0, stdout: "done\n" })
+  expect(await run(["-c", "--format", "quiet", "on"])).toMatchObject({ code: 0, stdout: "done\n" })
+  const results = llm.requests.at(-1)?.messages.filter(({ role }) => role === "tool").map(({ content }) => content)
+  expect(results).toEqual([expect.stringMatching(/\S/)])
+})
+
 describe("formats", () => {
   it("quiet prints the answer and nothing else", async () => {
     const { run } = await world(family, familyFiles)

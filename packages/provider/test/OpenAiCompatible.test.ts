@@ -56,7 +56,12 @@ describe("OpenAiCompatible", () => {
           },
           {
             role: "tool",
-            content: [{ type: "tool-result", toolCallId: "a", toolName: "bash", output: { type: "text", value: "" } }]
+            content: [{
+              type: "tool-result",
+              toolCallId: "a",
+              toolName: "bash",
+              output: { type: "text", value: "(no output)" }
+            }]
           }
         ]
       })

@@ -58,7 +58,7 @@ const conversation: ModelRequest = {
     {
       role: "tool",
       content: [
-        { type: "tool-result", toolCallId: "one", toolName: "read", output: { type: "text", value: "" } },
+        { type: "tool-result", toolCallId: "one", toolName: "read", output: { type: "text", value: "(no output)" } },
         { type: "tool-result", toolCallId: "two", toolName: "read", output: { type: "error-text", value: "not JSON" } }
       ]
     },

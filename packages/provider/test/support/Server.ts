@@ -14,6 +14,20 @@ export type Script = (response: http.ServerResponse, number: number, seen: {
   readonly body: string
 }) => void
 
+/** What every API refuses: a text or a result that shows nothing, in any of their formats. */
+const blankIn = (body: string): string | undefined => {
+  let fault: string | undefined
+  if (body !== "") {
+    JSON.parse(body, (key, value: unknown) => {
+      if (/^(?:text|content|output)$/.test(key) && typeof value === "string" && value.trim() === "") {
+        fault = `${key}: text content blocks must contain non-whitespace text`
+      }
+      return value
+    })
+  }
+  return fault
+}
+
 /** A server on the loopback address that follows a script; it ends with the scope. */
 export const serve = (script: Script) =>
   Effect.acquireRelease(
@@ -30,6 +44,8 @@ export const serve = (script: Script) =>
         request.on("end", () => {
           const one = { url: request.url ?? "", headers: request.headers, body: Buffer.concat(chunks).toString() }
           seen.push(one)
+          const fault = blankIn(one.body)
+          if (fault !== undefined) return json(response, 400, { error: { message: fault } })
           script(response, seen.length - 1, one)
         })
       })
