@@ -35,6 +35,8 @@ export const SessionTurn = Schema.Struct({
    * is open, also where another config holds. Absent if the session names its model.
    */
   models: Schema.optional(Schema.Struct({ agent: Schema.String, refs: Schema.Array(ModelRef) })),
+  /** The last answer for which the process died, when somebody had it ask again: deaths until then do not count. */
+  forgiven: Schema.optional(MessageID),
   /** Absent while the turn is open. */
   ended: Schema.optional(
     Schema.Struct({

@@ -100,22 +100,24 @@ export const endAnswers = (
 
 const isOver = ({ state }: ToolPart): boolean => state.status === "completed" || state.status === "error"
 
-/** How often in a row the process has died that asked for the next answer of this conversation. */
-export const deathsIn = (messages: ReadonlyArray<LiveMessage>): number => {
+/** How often in a row the process has died that asked for the next answer of a session, since somebody had it ask anew. */
+export const deathsIn = ({ info: { turn }, messages = [] }: Live): number => {
   const own = messages.filter(({ info, parts }) =>
     info.role === "assistant" || !parts.every((part) => part.type === "text" && part.synthetic === true)
   )
-  return own.length - 1 - own.findLastIndex(({ info }) => info.role === "user" || info.error?.tag !== died.tag)
+  const last = own.findLastIndex(({ info }) =>
+    info.role === "user" || info.error?.tag !== died.tag || info.id === turn?.forgiven
+  )
+  return own.length - 1 - last
 }
 
 /** Begins that count anew; returns the writes. */
-export const forgiveDeaths = (live: Live): ReadonlyArray<Entry> =>
-  (live.messages ?? []).flatMap(({ info: before }): ReadonlyArray<Entry> => {
-    if (before.role === "user" || before.error?.tag !== died.tag) return []
-    const info = { ...before, error: { ...before.error, tag: interrupted.tag } }
-    live.history.putMessage(info)
-    return [{ _tag: "Message", info }]
-  })
+export const forgiveDeaths = (live: Live): ReadonlyArray<Entry> => {
+  const last = live.messages?.findLast(({ info }) => info.role === "assistant")
+  const { turn } = live.info
+  if (last === undefined || turn === undefined || deathsIn(live) === 0) return []
+  return [live.record.annotate({ turn: { ...turn, forgiven: last.info.id } })]
+}
 
 /** Ends what is still open. */
 export const closeTurn = Effect.fnUntraced(function*(live: Live) {

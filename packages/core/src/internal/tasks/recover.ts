@@ -152,7 +152,7 @@ const isWaitedFor = Effect.fnUntraced(function*({ parentID, partID }: TaskRun) {
 const mostDeaths = 3
 
 /** Whether the same request has died too often, and nothing new was said since. */
-const isDeadly = ({ inbox, messages = [] }: Live): boolean => deathsIn(messages) >= mostDeaths && !inbox.wantsAnswer
+const isDeadly = (live: Live): boolean => deathsIn(live) >= mostDeaths && !live.inbox.wantsAnswer
 
 const deadly = `The process died ${mostDeaths} times in a row while it waited for the same answer of the model.`
 
