@@ -54,7 +54,7 @@ describe("skein run", () => {
     const { code, stderr, stdout } = await say("one")
     expect([code, stdout]).toEqual([1, ""])
     expect(stderr).toMatch(/skein: The conversation of ses_\w+ exceeds the context of openai\/m/)
-    expect(stderr).toContain("Continue with a model that has a larger context (-m provider/model), start a new session")
+    expect(stderr).toMatch(/Continue with another model: `skein sessions resume ses_\w+ -m PROVIDER\/MODEL`\.\n$/)
     expect(llm.requests).toHaveLength(1)
     const result = await say("one", "--format", "json")
     expect(JSON.parse(result.stdout.trimEnd().split("\n").at(-1) ?? "")).toMatchObject({

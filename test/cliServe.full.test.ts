@@ -100,6 +100,8 @@ describe("skein serve", () => {
     writeFileSync(short, `${"t".repeat(40)}\n`)
     const server = await serve(at, ["--hostname", "0.0.0.0", "--token-file", short])
     expect(server.token).toBe("t".repeat(40))
+    await until(() => server.output().includes("open to other machines and not encrypted"))
+    expect(server.output()).toMatch(/Put a proxy with TLS in front/)
     expect((await fetch(server.url.replace("0.0.0.0", "127.0.0.1") + "/healthz")).status).toBe(200)
   })
 

@@ -270,6 +270,18 @@ describe.skipIf(!hasPython)("a session at a terminal (needs python3)", () => {
     expect(printed).not.toContain("hello")
   })
 
+  it("gives the terminal back before a signal suspends it, and takes it again", async () => {
+    const { open } = await world(() => "hello")
+    const { printed } = await open([
+      { after: ready, send: "!kill -TSTP $PPID\r" },
+      { after: "\u001b[?1004l\u001b[?2004l", send: "" },
+      // No shell could continue it here, so the system does not suspend it.
+      { after: "\u001b[?2004h\u001b[?1004h", send: "hi\r" },
+      { after: "hello", send: "/quit\r" }
+    ])
+    expect(await shown(printed)).toContain("hello")
+  })
+
   it("refuses a model that does not exist, and keeps the one that answers", async () => {
     const { open } = await world(({ last }) => `heard ${last}`)
     const { printed } = await open([

@@ -85,6 +85,33 @@ describe("tasks", () => {
     expect((await server.send("/v1/tasks?cursor=nonsense")).status).toBe(400)
   })
 
+  it("are logged with --verbose and by a server", async () => {
+    const llm = await startLlm(tree)
+    const place = sandbox({ llm: llm.url })
+    const server = await startServer(place, ["--log-format", "json"])
+    atEnd(llm.close, place.remove, async () => {
+      server.child.kill("SIGKILL")
+      await server.ended
+    })
+    const logged = (log: string) =>
+      log.split("\n").filter((line) => line.startsWith("{")).flatMap((line) => {
+        const { description, level, message, outcome } = JSON.parse(line)
+        return description === "Do plain" ? [{ level, message, outcome }] : []
+      })
+    const line = (message: string, more: object = {}) => ({ level: "info", message, ...more })
+    const expected = [
+      line("A task is created"),
+      line("A task begins"),
+      line("A task has ended", { outcome: "completed" })
+    ]
+    const run = ["run", "-m", "openai/m", "--title", "t", "go"]
+    const alone = await place.run([...run, "--attach=off", "--db", "alone.db", "--verbose", "--log-format", "json"])
+    expect(logged(alone.stderr)).toEqual(expected)
+    expect((await place.run([...run, "--attach=off", "--db", "alone.db"])).stderr).not.toContain("A task is created")
+    await place.run(run)
+    expect(logged(server.output())).toEqual(expected)
+  })
+
   it("are found by a prefix of their id, and by the ids of their runs", async () => {
     const place = await made()
     const runs: ReadonlyArray<{ readonly id: string; readonly taskID: string }> = JSON.parse(

@@ -175,18 +175,19 @@ describe.skipIf(!hasTmux)("a session in tmux (needs tmux)", () => {
     await quit(tmux)
   })
 
-  it("is suspended by Ctrl+Z, and fg brings back what was being typed", async () => {
+  it.each(["Ctrl+Z", "kill -TSTP"])("is suspended by %s, and fg brings back what was being typed", async (by) => {
     const { env, place } = await world(() => "hello")
     const prompt = "bash-"
     const tmux = new Tmux(["bash", "--norc", "--noprofile", "-i"], { cwd: place.project, env })
     atEnd(() => tmux.close())
     await tmux.shows(prompt)
-    tmux.type(`${process.execPath} ${program} -m openai/m`)
+    tmux.type(`sh -c 'echo $$ > pid; exec ${process.execPath} ${program} -m openai/m'`)
     tmux.press("Enter")
     await tmux.shows(empty)
     tmux.type("half a word")
     await tmux.shows("› half a word")
-    tmux.press("C-z")
+    if (by === "Ctrl+Z") tmux.press("C-z")
+    else process.kill(Number(readFileSync(join(place.project, "pid"), "utf8")), "SIGTSTP")
     await tmux.shows(prompt, 2)
     // Longer than its clock's tick: the tick that is due must not draw beside the frame of fg.
     tmux.type("sleep 1.2; echo out$((1+1))")

@@ -74,7 +74,7 @@ describe("a conversation that its model rejects as too long", () => {
         const error = yield* Effect.flip(Session.prompt(id, "4"))
         expect(error).toMatchObject({ _tag: "ContextOverflow", id, model: "scripted/model" })
         expect(error.message).toContain(
-          "Continue with a model that has a larger context (-m provider/model), start a new session"
+          "A model with a larger context can continue it."
         )
         expect(madeFor(script, "compaction").length).toBeLessThanOrEqual(3)
         expect(madeFor(script, "turn").length).toBeLessThanOrEqual(3 + 1 + 3)

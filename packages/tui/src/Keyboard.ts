@@ -9,7 +9,7 @@ import { KeyDecoder } from "./KeyDecoder.ts"
 export interface KeyListener {
   /** The keys of one read. */
   readonly onKeys: (keys: ReadonlyArray<Key>) => void
-  /** The program is about to be suspended by Ctrl-Z: what is drawn has to be taken away. */
+  /** The program is about to be suspended, by Ctrl-Z or by a signal: what is drawn has to be taken away. */
   readonly onSuspend?: () => void
   /** The program continues after it was suspended: the screen has to be drawn again. */
   readonly onResume: () => void
@@ -29,6 +29,9 @@ export interface Keyboard {
 
 /** How long the rest of a key may take, in milliseconds: then an ESC is the Escape key. */
 const patience = 50
+
+/** How long a signal to be suspended may take, in milliseconds: a program that still works then was not suspended. */
+const ignored = 200
 
 /** Makes the terminal mark pasted text. */
 const markPastes = "\x1b[?2004h"
@@ -51,16 +54,27 @@ export const keys = (keyboard: ReadStream, listener: KeyListener): Effect.Effect
     const modes = isEditor ? { on: markPastes + editorModes.on, off: endEditor } : { on: markPastes, off: unmarkPastes }
     let reads = 0
     let isLent = false
-    const suspend = () => {
-      listener.onSuspend?.()
-      listener.write(modes.off)
-      keyboard.setRawMode(false)
-      process.kill(0, "SIGTSTP")
+    let isSuspended = false
+    const suspended = yield* Effect.makeLatch()
+    /** Suspends this process, or its whole group: the terminal is given back first. */
+    const suspend = (target: number) => {
+      if (isSuspended) return
+      isSuspended = true
+      if (!isLent) {
+        listener.onSuspend?.()
+        listener.write(modes.off)
+        keyboard.setRawMode(false)
+      }
+      // With the usual effect: the system ignores it where no shell could continue the program.
+      process.off("SIGTSTP", onStop)
+      process.kill(target, "SIGTSTP")
+      suspended.unsafeOpen()
     }
+    const onStop = () => suspend(process.pid)
     const hand = (typed: ReadonlyArray<Key>) => {
       // In raw mode the terminal makes no signals of keys: the process does it itself.
       if (!isEditor && typed.some((key) => isKey(key, "ctrl+c"))) process.kill(process.pid, "SIGINT")
-      else if (typed.some((key) => isKey(key, "ctrl+z"))) suspend()
+      else if (typed.some((key) => isKey(key, "ctrl+z"))) suspend(0)
       else if (typed.length > 0) listener.onKeys(typed)
     }
     const onData = (read: Buffer) => {
@@ -70,6 +84,8 @@ export const keys = (keyboard: ReadStream, listener: KeyListener): Effect.Effect
     }
     const onClosed = () => listener.onClosed()
     const onContinue = () => {
+      if (isSuspended) process.on("SIGTSTP", onStop)
+      isSuspended = false
       if (isLent) return
       keyboard.setRawMode(true)
       listener.write(modes.on)
@@ -87,11 +103,11 @@ export const keys = (keyboard: ReadStream, listener: KeyListener): Effect.Effect
         keyboard.setRawMode(true)
         listener.write(modes.on)
         keyboard.on("data", onData).on("end", onClosed).on("close", onClosed).on("error", onClosed).resume()
-        process.on("SIGCONT", onContinue)
+        process.on("SIGCONT", onContinue).on("SIGTSTP", onStop)
       }),
       () =>
         Effect.sync(() => {
-          process.off("SIGCONT", onContinue)
+          process.off("SIGCONT", onContinue).off("SIGTSTP", onStop)
           // A keyboard that is gone says so here, and somebody has to hear it.
           keyboard.setRawMode(false)
           keyboard.off("data", onData).off("end", onClosed).off("close", onClosed).off("error", onClosed).pause()
@@ -99,6 +115,13 @@ export const keys = (keyboard: ReadStream, listener: KeyListener): Effect.Effect
         })
     )
     yield* Effect.forkScoped(Effect.forever(flush))
+    const notSuspended = Effect.gen(function*() {
+      yield* suspended.await
+      yield* suspended.close
+      yield* Effect.sleep(ignored)
+      if (isSuspended) onContinue()
+    })
+    yield* Effect.forkScoped(Effect.forever(notSuspended))
     const give = Effect.sync(() => {
       isLent = true
       listener.write(modes.off)

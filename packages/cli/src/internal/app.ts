@@ -49,6 +49,7 @@ import { Stdio } from "../Stdio.ts"
 import { UsageError } from "../UsageError.ts"
 import { openServers } from "./mcp/EditorServers.ts"
 import { McpLoader } from "./mcp/McpLoader.ts"
+import { IsLogged } from "./notice.ts"
 import { configOf, providerCheck, providers } from "./providers.ts"
 import { hideConfigured } from "./Redaction.ts"
 
@@ -295,6 +296,12 @@ const placement = Layer.unwrapEffect(Effect.flatMap(DataDirs, ({ database }) =>
     )
     : Effect.succeed(Layer.empty)))
 
+/** Logs the tasks, where somebody reads the log. */
+const logged = Layer.unwrapEffect(Effect.flatMap(IsLogged, (isLogged) =>
+  isLogged
+    ? Effect.map(Effect.promise(() => import("@skein/core/TaskLog")), (TaskLog) => TaskLog.layer)
+    : Effect.succeed(Layer.empty)))
+
 /** All services of Skein with all tools, for one project with this config. */
 export const services = (
   settled: Settled,
@@ -307,7 +314,7 @@ export const services = (
     Effect.zipWith(
       projectOptions(settled, agents, heard, tell),
       processOptions(asks, undefined, settled.settings),
-      (project, process) => Layer.provideMerge(placement, Skein.layer({ ...project, ...process }))
+      (project, process) => Layer.provideMerge(Layer.merge(placement, logged), Skein.layer({ ...project, ...process }))
     )
   ).pipe(Layer.provide(shell(settled)), Layer.provide(machine))
 
@@ -359,7 +366,7 @@ export const manyServices = (
   Layer.unwrapEffect(
     Effect.map(processOptions(asks, runner, config), (process) => {
       const graph = Skein.layerMany({ ...process, projects: (directory) => openProject(directory, limits), config })
-      return runner === undefined ? Layer.provideMerge(placement, graph) : graph
+      return Layer.provideMerge(runner === undefined ? Layer.merge(placement, logged) : logged, graph)
     })
   ).pipe(Layer.provide(machine))
 

@@ -16,7 +16,7 @@ import { Stop } from "../Stop.ts"
 import { errorLine, explain, showCause } from "./explain.ts"
 import { armed } from "./failpoints.ts"
 import type { LogForm } from "./logging.ts"
-import { isNotice } from "./notice.ts"
+import { IsLogged, isNotice } from "./notice.ts"
 import { Redaction } from "./Redaction.ts"
 
 /** How long a command may take to stop once it has to, in milliseconds: `skein serve --stop` waits longer. */
@@ -119,6 +119,7 @@ export const launch = (
     Effect.provide(Layer.provideMerge(Stop.layer, Stdio.layer)),
     Effect.provideServiceEffect(Redaction, Redaction.ofProcess),
     Effect.provide(MonotonicClock.layer),
+    Effect.provideService(IsLogged, verbose || unwatched),
     Effect.exit,
     // Here, and not after the fiber: that waits for a command that was cut off. Nor are sockets waited for that are kept
     // alive, or other open handles.

@@ -1,6 +1,10 @@
 /** Decides which lines of the log people see besides errors, and which they do not. */
+import * as Context from "effect/Context"
 import type * as HashMap from "effect/HashMap"
 import { has } from "effect/HashMap"
+
+/** Whether this process has a log that is read, with lines of the level INFO: by `--verbose`, and in a server. */
+export class IsLogged extends Context.Reference<IsLogged>()("@skein/cli/IsLogged", { defaultValue: () => false }) {}
 
 /** Whether a line is annotated as worth knowing for the person, although nothing failed. */
 export const isNotice = (annotations: HashMap.HashMap<string, unknown>): boolean => has(annotations, "notice")

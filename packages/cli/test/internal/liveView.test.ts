@@ -84,3 +84,14 @@ it("a run that cannot ask is advised to pass --auto only if that allows what was
   expect(denied(false)).toContain("Run it on a terminal to be asked, pass --auto, or allow it")
   expect(denied(true)).toMatch(/\. Run it on a terminal to be asked: --auto does not allow that\.$/)
 })
+
+it.each([
+  ["invalid_request", "Continue with another model: `skein sessions resume ses_1 -m PROVIDER/MODEL`."],
+  ["ContextOverflow", "Continue with another model: `skein sessions resume ses_1 -m PROVIDER/MODEL`."],
+  ["auth", "Then continue with `skein sessions resume ses_1`."],
+  ["network", "Continue with `skein sessions resume ses_1`."]
+])("the way to continue after %s does not repeat the failure", (tag, remedy) => {
+  const result = { outcome: "failed", sessionID: "ses_1", error: { tag, message: "What failed." } } as RunResult
+  const asked = { auto: false, canAsk: false, onTerminal: false, readerIsGone: false, way: "" }
+  expect(closingLines(result, world().denials, asked)).toEqual([`skein: What failed. ${remedy}`])
+})

@@ -16,6 +16,9 @@ describe("words", () => {
     [`x"y z"'!' "" `, ["xy z!", ""]],
     [String.raw`a\ b "c \" d" '\'`, ["a b", "c \" d", "\\"]],
     ["don't stop", ["don't", "stop"]],
+    [`doesn't "" it's`, ["doesn't", "", "it's"]],
+    ["'it\u0027s here' '' l'été d'Anna", ["it's here", "", "l'été", "d'Anna"]],
+    [`--name='a b' n"c d"`, ["--name=a b", "nc d"]],
     ["\"; touch PWNED; #", ["\";", "touch", "PWNED;", "#"]],
     ["", []]
   ])("of %j", (text, words) => expect(wordsOf(text)).toEqual(words))

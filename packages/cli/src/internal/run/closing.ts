@@ -7,14 +7,29 @@ import type { RunResult } from "./result.ts"
 /** The flag that sets a new budget. */
 const budgetFlags: Readonly<Record<string, string>> = { tokens: " --budget-tokens N", usd: " --budget-usd USD" }
 
+/** Errors that the same model answers with again. */
+const ofModel: ReadonlySet<string> = new Set([
+  "invalid_request",
+  "reasoning_refused",
+  "context_overflow",
+  "ContextOverflow"
+])
+
+/** Errors that come again until you fix what their message names. */
+const untilFixed: ReadonlySet<string> = new Set(["auth", "rate_limit"])
+
 /** How to continue a session that did not finish; `way` are the flags that reach it. */
 const resume = ({ error, outcome, sessionID, stored }: RunResult, way: string): string => {
   if (sessionID === undefined || stored === false || outcome === "denied") return ""
-  return error?.tag === "held" || outcome === "left"
-    ? ` See its progress with \`skein sessions show ${sessionID}${way}\`.`
-    : ` Continue with \`skein sessions resume ${sessionID}${way}${budgetFlags[error?.which ?? ""] ?? ""}\`.${
-      outcome === "stopped" ? " It asks the agent to continue; stopped tasks stay stopped." : ""
-    }`
+  const tag = error?.tag ?? ""
+  if (tag === "held" || outcome === "left") return ` See its progress with \`skein sessions show ${sessionID}${way}\`.`
+  if (ofModel.has(tag)) {
+    return ` Continue with another model: \`skein sessions resume ${sessionID}${way} -m PROVIDER/MODEL\`.`
+  }
+  if (untilFixed.has(tag)) return ` Then continue with \`skein sessions resume ${sessionID}${way}\`.`
+  return ` Continue with \`skein sessions resume ${sessionID}${way}${budgetFlags[error?.which ?? ""] ?? ""}\`.${
+    outcome === "stopped" ? " It asks the agent to continue; stopped tasks stay stopped." : ""
+  }`
 }
 
 /** Who could be asked during the run. */

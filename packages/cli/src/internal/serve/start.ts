@@ -38,7 +38,7 @@ import { unwritable } from "./ownDirectory.ts"
 import { readPage } from "./page.ts"
 import { readPublicUrl } from "./publicUrl.ts"
 import { descriptorOf } from "./secretFile.ts"
-import { tokenFor } from "./token.ts"
+import { isLoopback, tokenFor } from "./token.ts"
 
 /** The server's settings on the command line. */
 export interface ServeFlags {
@@ -166,6 +166,13 @@ const start = Effect.fnUntraced(function*(flags: ServeFlags) {
         const server = yield* Server
         yield* announce(file, { url: server.url, ...open, pid, version, token: Redacted.value(token) })
         const url = `${publicUrl ?? server.url}/#code=${yield* server.code}`
+        if (!isLoopback(address) && publicUrl === undefined) {
+          stdio.err(
+            errorLine(
+              `${server.url} is open to other machines and not encrypted: others on the network can read the token. Put a proxy with TLS in front, and name it with --public-url; see docs/server.md.`
+            )
+          )
+        }
         if (publicUrl !== undefined) stdio.err(`Listens on ${server.url}, for the proxy at ${publicUrl}.`)
         yield* Effect.logInfo(`Skein ${version} listens on ${server.url} (process ${pid} on the host ${hostname()}).`)
         stdio.out(`${url}\n`)

@@ -1,7 +1,11 @@
 /**
- * Splits what a person typed after a command, as a shell would: spaces separate words, quotes and backslashes keep them
- * together.
+ * Splits what a person typed after a command: spaces separate words, quotes and backslashes keep them together, as in a
+ * shell. Unlike there, an apostrophe within a word, as in `don't`, is an ordinary character.
  */
+
+/** Whether a quote at this place is an apostrophe. */
+const isApostrophe = (text: string, at: number): boolean =>
+  text.charAt(at) === "'" && /[\p{L}\p{N}]/u.test(text.charAt(at - 1))
 
 /** The words, without their quotes. Nothing in them is expanded; a quote that does not end is an ordinary character. */
 export const wordsOf = (text: string): ReadonlyArray<string> => {
@@ -10,7 +14,8 @@ export const wordsOf = (text: string): ReadonlyArray<string> => {
   let at = 0
   while (at < text.length) {
     const letter = text.charAt(at)
-    const end = letter === "\"" || letter === "'" ? endOfQuote(text, at) : -1
+    const opens = letter === "\"" || (letter === "'" && !isApostrophe(text, at))
+    const end = opens ? endOfQuote(text, at) : -1
     if (end >= 0) {
       const inside = text.slice(at + 1, end)
       word = (word ?? "") + (letter === "'" ? inside : inside.replace(/\\(["\\])/g, "$1"))
@@ -33,7 +38,9 @@ export const wordsOf = (text: string): ReadonlyArray<string> => {
 const endOfQuote = (text: string, start: number): number => {
   const quote = text.charAt(start)
   for (let at = start + 1; at < text.length; at++) {
-    if (text.charAt(at) === quote) return at
+    // An apostrophe in quoted words does not end them.
+    const isWithin = isApostrophe(text, at) && /[\p{L}\p{N}]/u.test(text.charAt(at + 1))
+    if (text.charAt(at) === quote && !isWithin) return at
     if (quote === "\"" && text.charAt(at) === "\\") at++
   }
   return -1

@@ -73,7 +73,7 @@ const overflow = (live: Live, model: LanguageModel, tries: number, why: string) 
     tries,
     message:
       `The conversation of ${id} exceeds the context of ${name}, and could not be compacted: ${why} Nothing of it is lost. `
-      + `Continue with a model that has a larger context (-m provider/model), start a new session, or shorten the prompt.`
+      + "A model with a larger context can continue it."
   })
 }
 
