@@ -288,6 +288,25 @@ it("ends with its editor, and leaves no request of a model open", async () => {
   expect(listed.stdout).toContain(sessionId)
 })
 
+it("ends with an editor that reads no more, together with a command that says nothing", async () => {
+  const { place } = await world(({ last }) =>
+    last === "Go" ? { calls: [{ tool: "bash", args: { command: "echo $$ > pid; exec sleep 600", description: "wait" } }] } : "over"
+  )
+  const client = await startAcp(place, {
+    args: ["-m", "openai/m"],
+    answers: { "session/request_permission": () => ({ outcome: { outcome: "selected", optionId: "once" } }) }
+  })
+  const { sessionId } = await client.request("session/new", { cwd: place.project, mcpServers: [] })
+  client.request("session/prompt", { sessionId, prompt: say("Go") }).catch(() => undefined)
+  const pid = join(place.project, "pid")
+  await until(() => existsSync(pid) && readFileSync(pid, "utf8") !== "")
+  expect(await client.hangUp()).not.toBe(null)
+  const listed = await place.run(["sessions", "--format", "json"])
+  expect(listed.stdout).toContain(sessionId)
+  // In a sandbox, its id is that of another namespace.
+  expect(spawnSync("pgrep", ["-f", `${place.home}.*sleep 600`]).stdout.toString()).toBe("")
+})
+
 it("works through the server that holds the database, which continues without the editor, and asks the next one", async () => {
   const { place } = await world(
     ({ messages }) =>

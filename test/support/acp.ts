@@ -14,6 +14,8 @@ export interface AcpClient {
   readonly updates: ReadonlyArray<{ readonly sessionId: string; readonly update: Record<string, unknown> }>
   /** Closes the connection, as an editor that quits; resolves when the program has ended. */
   readonly close: () => Promise<{ readonly code: number | null; readonly stderr: string }>
+  /** Reads no more, and keeps the other pipe open; resolves with the exit code. */
+  readonly hangUp: () => Promise<number | null>
   /** Kills nothing and says nothing: only the pipes are closed. */
   readonly pid: number
 }
@@ -70,6 +72,10 @@ export const startAcp = async (
     notify: (method, params) => send({ method, params: params as Record<string, unknown> }),
     updates,
     pid: child.pid ?? 0,
+    hangUp: async () => {
+      child.stdout?.destroy()
+      return (await ended).code
+    },
     close: async () => {
       child.stdin?.end()
       const { code } = await ended

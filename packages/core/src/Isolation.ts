@@ -52,7 +52,7 @@ export interface Changes {
   readonly onlyHere: number
   /** Files changed or added since the last commit, without ignored ones. */
   readonly uncommitted: number
-  /** The output of `git diff --stat` against the base, and the names of untracked files; truncated. */
+  /** The output of `git diff --stat` against the base, and the names of untracked and ignored files; truncated. */
   readonly diffStat: string
 }
 

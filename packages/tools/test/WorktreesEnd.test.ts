@@ -18,12 +18,40 @@ describe("closing", () => {
   it.scoped("removes a worktree without changes, with its branch", () =>
     Effect.gen(function*() {
       const { before, close, inside, list, possessions, repo, traces } = yield* opened
-      NodeFs.writeFileSync(inside("x.log"), "ignored\n")
+      expect(NodeFs.existsSync(inside("a.txt"))).toBe(true)
       expect(yield* close(task(1))).toEqual({ kept: false })
       expect(traces(repo)).toEqual([])
       expect(possessions(repo)).toEqual(before)
       expect(yield* list).toEqual([])
       expect(yield* Effect.flip(close(task(1)))).toMatchObject({ reason: "not_found" })
+    }))
+
+  it.scoped("keeps one with nothing but ignored files, and names them; a person removes it without force", () =>
+    Effect.gen(function*() {
+      const { close, inside, remove, repo, traces } = yield* opened
+      NodeFs.writeFileSync(inside("x.log"), "ignored\n")
+      expect(yield* close(task(1))).toMatchObject({
+        kept: true,
+        commits: 0,
+        uncommitted: 0,
+        diffStat: " 1 ignored: x.log"
+      })
+      expect(NodeFs.readFileSync(inside("x.log"), "utf8")).toBe("ignored\n")
+      yield* remove(task(1))
+      expect(traces(repo)).toEqual([])
+    }))
+
+  it.scoped("keeps one whose work was stashed, and says so", () =>
+    Effect.gen(function*() {
+      const { close, git, inside, repo, workspace } = yield* opened
+      NodeFs.writeFileSync(inside("a.txt"), "stashed\n")
+      git(workspace.root, "stash")
+      expect(yield* close(task(1))).toMatchObject({
+        kept: true,
+        uncommitted: 0,
+        diffStat: " 1 stash: see `git stash list`"
+      })
+      expect(git(repo, "stash", "list")).toContain("skein/ses_1")
     }))
 
   it.scoped("keeps one with changes, and says what they are", () =>

@@ -162,6 +162,11 @@ export class OpenSession {
     })
   }
 
+  /** Tells the client nothing new: only what is written shows that nobody reads it any more. */
+  probe(): void {
+    this.#opening.client.tell({ sessionId: this.root, update: { sessionUpdate: "session_info_update" } })
+  }
+
   /** Stores a prompt of this client, and does not send it back to the client. */
   storing<A extends { readonly messageID: MessageID }, E>(prompting: Effect.Effect<A, E>): Effect.Effect<A, E> {
     return Effect.suspend(() => {

@@ -14,6 +14,9 @@ import { promptOf } from "./promptOf.ts"
 /** How long stopping a tree may hold up the answer to a cancelled prompt, in milliseconds. */
 const patience = 10_000
 
+/** How often it is tried during a turn whether the client still reads, in milliseconds: a command may say nothing for long. */
+const pace = 5_000
+
 const stopReason = ({ end, info }: Turn): StopReason => {
   if (end === "steps") return "max_turn_requests"
   if (info.finish === "length") return "max_tokens"
@@ -110,8 +113,9 @@ export const prompt = (
     const flight: Flight = { cancelled: yield* Deferred.make<void>(), over: yield* Deferred.make<void>() }
     const before = [...session.stopping]
     session.flights.add(flight)
+    const probing = Effect.forever(Effect.delay(Effect.sync(() => session.probe()), pace))
     const ended = yield* Effect.ensuring(
-      carryOut(backend, session, blocks, flight, before),
+      Effect.raceFirst(carryOut(backend, session, blocks, flight, before), probing),
       Effect.suspend(() => {
         session.flights.delete(flight)
         return over(session, flight.over)

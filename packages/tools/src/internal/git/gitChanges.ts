@@ -20,21 +20,31 @@ export const listed = (names: ReadonlyArray<string>): string => {
 /** A count with its noun. */
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`
 
-/** The uncommitted changes of a worktree: their number, and the names of untracked files. */
+/** The uncommitted changes of a worktree: their number, and the names of untracked and of ignored files. */
 export const uncommitted = Effect.fnUntraced(function*(git: Git, place: GitPlace) {
   let count = 0
   const unknown: Array<string> = []
+  const ignored: Array<string> = []
   yield* git.ask(
     "see what is not committed",
     place,
     // Never look into submodules: their config may name programs to run, and a task may have written it.
-    ["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty"],
+    [
+      "status",
+      "--porcelain=v1",
+      "-z",
+      "--no-renames",
+      "--untracked-files=normal",
+      "--ignored",
+      "--ignore-submodules=dirty"
+    ],
     (record) => {
+      if (record.startsWith("!! ")) return void ignored.push(record.slice(3))
       count++
       if (record.startsWith("?? ")) unknown.push(record.slice(3))
     }
   )
-  return { count, unknown }
+  return { count, unknown, ignored }
 })
 
 /** The submodules of a worktree. */
@@ -54,12 +64,18 @@ const filled = (fs: FileSystem.FileSystem, root: string, names: ReadonlyArray<st
       Effect.orElseSucceed(() => false)
     ))
 
+/** How many stashes were made on a branch. They are the repository's, and outlive the worktree. */
+const stashesOf = Effect.fnUntraced(function*(git: Git, place: GitPlace, branch: string) {
+  const list = yield* git.ask("list stashes", place, ["stash", "list", "--format=%gs"])
+  return list.split("\n").filter((subject) => /^(?:WIP on|On) ([^:]+):/i.exec(subject)?.[1] === branch).length
+})
+
 const number = (text: string): number => Number(text.trim())
 
 const standing = ["--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"]
 
 /**
- * The changes of a worktree since its base; `none` if there are none. If its files are gone, only the commits count.
+ * The changes of a worktree since its base; `none` if there are none, and neither ignored files nor a stash. If its files are gone, only the commits count.
  * Fails if git cannot tell.
  */
 export const changesOf = (
@@ -82,14 +98,15 @@ export const changesOf = (
     const count = (...rest: ReadonlyArray<string>) =>
       Effect.map(git.ask("count commits", at, ["rev-list", "--count", ...heads, "--not", base, ...rest]), number)
     const elsewhere = [`--exclude=${place.branch}`, "--branches", "--tags", "--remotes"]
-    const [commits, onlyHere, open, full] = yield* Effect.all([
+    const [commits, onlyHere, open, full, stashes] = yield* Effect.all([
       count(),
       count(...elsewhere),
-      hasFiles ? uncommitted(git, at) : Effect.succeed({ count: 0, unknown: [] }),
-      hasFiles ? Effect.flatMap(submodules(git, at), (names) => filled(fs, place.root, names)) : Effect.succeed([])
+      hasFiles ? uncommitted(git, at) : Effect.succeed({ count: 0, unknown: [], ignored: [] }),
+      hasFiles ? Effect.flatMap(submodules(git, at), (names) => filled(fs, place.root, names)) : Effect.succeed([]),
+      hasFiles ? stashesOf(git, at, place.branch) : Effect.succeed(0)
     ], { concurrency: "unbounded" })
     const unsaved = open.count + full.length
-    if (commits === 0 && unsaved === 0) return "none"
+    if (commits + unsaved + open.ignored.length + stashes === 0) return "none"
 
     const stat = yield* git.ask("compare with the base", at, [
       "diff",
@@ -103,6 +120,8 @@ export const changesOf = (
     const lines = [
       stat,
       open.unknown.length > 0 ? ` ${counted(open.unknown.length, "untracked")}: ${listed(open.unknown)}` : "",
+      open.ignored.length > 0 ? ` ${open.ignored.length} ignored: ${listed(open.ignored)}` : "",
+      stashes > 0 ? ` ${stashes === 1 ? "1 stash" : `${stashes} stashes`}: see \`git stash list\`` : "",
       full.length > 0 ? ` ${counted(full.length, "submodule")} with something in it: ${listed(full)}` : ""
     ]
     return { commits, onlyHere, uncommitted: unsaved, diffStat: lines.filter(Boolean).join("\n") }

@@ -36,7 +36,7 @@ export const couldNotStart = (directory: string) => ({ missing, reason }: GitNot
     case "directory":
       return new IsolationRefused({
         reason: "not_found",
-        message: `There is no directory ${directory}: ${reason}. Make it again, or begin in another one.`
+        message: `There is no directory ${directory}. Make it again, or begin in another one.`
       })
     default:
       return failed(`Git could not be started in ${directory}: ${reason}. \`skein doctor\` tells what is missing.`)
