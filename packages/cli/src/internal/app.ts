@@ -9,6 +9,7 @@ import { type ConfigVersion, follow } from "@skein/config/ConfigWatch"
 import { DataDirs } from "@skein/config/DataDirs"
 import * as InstructionFiles from "@skein/config/InstructionFiles"
 import { Agent, builtins } from "@skein/core/Agent"
+import type { Bus } from "@skein/core/Bus"
 import { Config } from "@skein/core/Config"
 import { Confinement, ModeRefused } from "@skein/core/Confinement"
 import { type Hook, Hooks } from "@skein/core/Hooks"
@@ -296,11 +297,15 @@ const placement = Layer.unwrapEffect(Effect.flatMap(DataDirs, ({ database }) =>
     )
     : Effect.succeed(Layer.empty)))
 
-/** Logs the tasks, where somebody reads the log. */
-const logged = Layer.unwrapEffect(Effect.flatMap(IsLogged, (isLogged) =>
-  isLogged
-    ? Effect.map(Effect.promise(() => import("@skein/core/TaskLog")), (TaskLog) => TaskLog.layer)
-    : Effect.succeed(Layer.empty)))
+/** Adds the log of tasks to services, where somebody reads the log. */
+const withTaskLog = <A, E, R>(graph: Layer.Layer<A | Bus, E, R>) =>
+  Effect.flatMap(IsLogged, (isLogged) =>
+    isLogged
+      ? Effect.map(
+        Effect.promise(() => import("@skein/core/TaskLog")),
+        (TaskLog) => Layer.provideMerge(TaskLog.layer, graph)
+      )
+      : Effect.succeed(graph))
 
 /** All services of Skein with all tools, for one project with this config. */
 export const services = (
@@ -311,10 +316,9 @@ export const services = (
   tell?: (line: string) => void
 ) =>
   Layer.unwrapEffect(
-    Effect.zipWith(
-      projectOptions(settled, agents, heard, tell),
-      processOptions(asks, undefined, settled.settings),
-      (project, process) => Layer.provideMerge(Layer.merge(placement, logged), Skein.layer({ ...project, ...process }))
+    Effect.flatMap(
+      Effect.zip(projectOptions(settled, agents, heard, tell), processOptions(asks, undefined, settled.settings)),
+      ([project, process]) => withTaskLog(Layer.provideMerge(placement, Skein.layer({ ...project, ...process })))
     )
   ).pipe(Layer.provide(shell(settled)), Layer.provide(machine))
 
@@ -364,9 +368,9 @@ export const manyServices = (
   runner?: Layer.Layer<Owner>
 ) =>
   Layer.unwrapEffect(
-    Effect.map(processOptions(asks, runner, config), (process) => {
+    Effect.flatMap(processOptions(asks, runner, config), (process) => {
       const graph = Skein.layerMany({ ...process, projects: (directory) => openProject(directory, limits), config })
-      return Layer.provideMerge(runner === undefined ? Layer.merge(placement, logged) : logged, graph)
+      return withTaskLog(runner === undefined ? Layer.provideMerge(placement, graph) : graph)
     })
   ).pipe(Layer.provide(machine))
 
