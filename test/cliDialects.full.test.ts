@@ -96,6 +96,6 @@ it("a project for Claude Code has its agents, its rules, and CLAUDE.md with its 
     "note .claude/settings.json:8:3 includeCoAuthoredBy: Skein ignores it",
     expect.stringContaining("permission.bash.npm run lint is ignored: a project's file may not allow"),
     expect.stringContaining("permission.bash.npm run test * is ignored"),
-    expect.stringContaining("env.NODE_ENV is ignored: a project's file may not set variables of commands")
+    expect.stringContaining("env.NODE_ENV is ignored: a project's file sets it only with your trust")
   ])
 })

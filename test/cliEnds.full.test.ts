@@ -136,7 +136,7 @@ const ends: ReadonlyArray<readonly [name: string, end: End]> = [
     text: "concluded",
     error: "steps",
     how: "steps",
-    stderr: /step limit \(--max-steps\)/
+    stderr: /reached its limit of 2 steps/
   }],
   ["a budget that is too small for a request", {
     script: () => "never",
