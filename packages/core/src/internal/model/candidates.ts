@@ -23,7 +23,9 @@ export const yieldsToPerson = (live: Live, key: string) =>
 
 /** The models that an agent's definition names, as far as they count in a session's tree. */
 export const modelsOf = (live: Live, { model, name }: AgentInfo) =>
-  Effect.map(yieldsToPerson(live, `agent.${name}.model`), (yields) => yields ? [] : model)
+  model.length === 0
+    ? Effect.succeed(model)
+    : Effect.map(yieldsToPerson(live, `agent.${name}.model`), (yields) => yields ? [] : model)
 
 /** The models by the config of now: that of the session, else the agent's, else the configured or the default one. */
 const configured = Effect.fnUntraced(function*(live: Live, agent: AgentInfo) {

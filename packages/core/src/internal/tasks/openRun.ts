@@ -78,7 +78,7 @@ const openChild = Effect.fnUntraced(function*({ agent, child, parent }: CheckedT
       Effect.interruptible(openWorkspace(parent, id, request.description)),
       ({ message }) => new TaskRefused({ reason: "isolation", message })
     )
-  const models = yield* inProject(parent, modelsOf(parent, agent))
+  const models = agent.model.length === 0 ? [] : yield* inProject(parent, modelsOf(parent, agent))
   const model = request.model ?? (models.length > 0 ? undefined : request.callerModel ?? parent.info.model)
   const options: ChildOptions = {
     agent: agent.name,
