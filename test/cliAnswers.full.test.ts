@@ -108,11 +108,11 @@ it.skipIf(!works)("a user's ask rule applies, and `sandbox_ask` makes every comm
 it.skipIf(!works)("`auto` grants the network and never credentials, not even with another permission", async () => {
   const lines = [
     { command: "grep -c : /proc/net/dev", needs: ["network"] },
-    { command: "sh -c 'cat ~/.npmrc'", needs: ["credentials"] },
-    { command: "sh -c 'cat ~/.npmrc; env'" }
+    { command: "sh -c 'cat ~/.pgpass'", needs: ["credentials"] },
+    { command: "sh -c 'cat ~/.pgpass; env'" }
   ]
   const { home, run } = await place(lines)
-  writeFileSync(join(home, ".npmrc"), "secret")
+  writeFileSync(join(home, ".pgpass"), "secret")
   const { results: [network, credentials, without] } = await run("--auto")
   expect(Number(network)).toBe(
     readFileSync("/proc/net/dev", "utf8").split("\n").filter((line) => line.includes(":")).length
