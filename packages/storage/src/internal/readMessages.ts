@@ -53,7 +53,12 @@ export const makeReadMessages = (snapshot: Snapshot): {
   }
 
   /** All rows of a session in a table. */
-  const each = (select: Select, table: "message" | "part", of: SessionID, use: (rows: ReadonlyArray<Row>) => void) => {
+  const eachRow = (
+    select: Select,
+    table: "message" | "part",
+    of: SessionID,
+    use: (rows: ReadonlyArray<Row>) => void
+  ) => {
     const text = `SELECT id, data FROM ${table} WHERE session_id = ? AND id > ? ORDER BY id LIMIT ?`
     return eachPage<Row>((after) => select(operation, text, [of, after?.id ?? "", pageSize]), use)
   }
@@ -109,8 +114,8 @@ export const makeReadMessages = (snapshot: Snapshot): {
       snapshot(Effect.fnUntraced(function*(select) {
         const { result, takeMessages, takeParts } = collecting()
         if (newest === undefined) {
-          yield* each(select, "message", id, takeMessages)
-          yield* each(select, "part", id, takeParts)
+          yield* eachRow(select, "message", id, takeMessages)
+          yield* eachRow(select, "part", id, takeParts)
           return result
         }
         const rows = (yield* newestMessages(select, id, newest)).toReversed()
