@@ -23,7 +23,7 @@ const isProse = (text: string): boolean =>
 /** Whether a paragraph warns its readers, and does not say what the project is. */
 const isNotice = (text: string): boolean =>
   /^[^\p{L}\p{N}]*(note|notice|warning|important|caution|attention|deprecated|archived|disclaimer)\b/iu.test(text)
-  || /\b(has|have|was) (been )?(moved|renamed|archived|deprecated)\b|\bno longer (being )?(maintained|developed|supported)\b/i
+  || /\bannounc\w+\b|\b(has|have|was) (been )?(moved|renamed|archived|deprecated)\b|\bno longer (being )?(maintained|developed|supported)\b/i
     .test(text)
   || /^\s*[\u26A0\u{1F6A7}\u{1F6A8}\u2757]/u.test(text)
 

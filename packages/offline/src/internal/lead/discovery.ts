@@ -16,8 +16,8 @@ const firstLook = (tools: Toolbox): ReadonlyArray<PlannedCall> => {
   return look.length === 0 ? tools.count(patterns.anyLine) : look
 }
 
-/** The maximum number of calls in one step. */
-const mostFolders = 32
+/** The maximum number of folders in one step, each with two calls: an answer may have 200. */
+const mostFolders = 90
 
 /** The maximum number of rounds before the survey continues with what it has. */
 const mostRounds = 4
