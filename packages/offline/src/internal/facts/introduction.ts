@@ -50,15 +50,15 @@ export const readIntroduction = (lines: ReadonlyArray<SourceLine>): Introduction
   const underlined = heading !== undefined && heading === shown[from]
   const title = heading && { ...heading, text: headingOf(heading.text) ?? plain(heading.text) }
   const rest = shown.slice(underlined ? from + 2 : Math.max(from, 0))
-  for (let from = 0;;) {
-    const begin = rest.findIndex((at, index) => index >= from && isProse(at.text))
+  for (let next = 0;;) {
+    const begin = rest.findIndex((at, index) => index >= next && isProse(at.text))
     const first = rest[begin]
     if (first === undefined) return { title, text: undefined }
     const end = rest.findIndex((at, index) => index > begin && !isProse(at.text))
     const text = rest.slice(begin, end < 0 ? undefined : end).map((at) => plain(at.text)).join(" ")
     if (!isNotice(text)) return { title, text: { ...first, text } }
     if (end < 0) return { title, text: undefined }
-    from = end
+    next = end
   }
 }
 
