@@ -50,6 +50,30 @@ layer(NodeFileSystem.layer)("ConfigFiles", (it) => {
       expect(settings).toMatchObject({ mcp })
     }))
 
+  it.scoped("ignores MCP servers that are Skein itself, wherever they are named, and asks for no trust in them", () =>
+    Effect.gen(function*() {
+      const other = { command: ["npx", "skein-lint", "mcp", "serve"] }
+      const { root, settings, warnings, widenings } = yield* loadFiles({
+        [userFile]: { mcp: { own: { command: ["/usr/bin/skein", "mcp", "serve"] }, other } },
+        "project/skein.json": { mcp: { own: { command: ["sh", "-c", "exec skein mcp serve --attach=off"] } } },
+        "project/.mcp.json": {
+          mcpServers: {
+            skein: { command: "npx", args: ["-y", "skein@0.1", "mcp", "serve"] },
+            local: { command: "node", args: ["../skein/bin/skein.js", "mcp", "serve"] }
+          }
+        }
+      })
+      expect(settings.mcp).toEqual({ other })
+      expect(widenings).toEqual([])
+      const said = warnings.filter(({ message }) => message.includes("Skein itself"))
+      expect(said.map(({ file, key, kind }) => [file, key, kind])).toEqual([
+        [`${root}/${userFile}`, "mcp.own", undefined],
+        [`${root}/project/.mcp.json`, "mcp.skein", "note"],
+        [`${root}/project/.mcp.json`, "mcp.local", "note"],
+        [`${root}/project/skein.json`, "mcp.own", undefined]
+      ])
+    }))
+
   it.scoped("reads the maximum number of parallel requests, for all models and for those of a provider", () =>
     Effect.gen(function*() {
       const { settings } = yield* loadFiles({

@@ -54,3 +54,16 @@ export const McpServerConfig = Schema.Struct({
 })
 /** The type of a server's settings. */
 export interface McpServerConfig extends Schema.Schema.Type<typeof McpServerConfig> {}
+
+/** What of a command is the program Skein, however it is started: `skein`, `npx skein@1`, `node …/bin/skein.js`. */
+const skein = /(?:^|[\\/])skein(?:@[^\\/]*)?(?:\.(?:[cm]?js|cmd|exe))?$/i
+
+/** Whether a command starts Skein as an MCP server: its agents would delegate to themselves, beyond every bound of a tree. */
+export const startsSkein = (command: ReadonlyArray<string>): boolean => {
+  const words = command.flatMap((word) => word.split(/\s+/))
+  const at = words.findIndex((word, index) => word === "mcp" && words[index + 1] === "serve")
+  return words.slice(0, Math.max(at, 0)).some((word) => skein.test(word))
+}
+
+/** Why such a server is ignored. */
+export const isSkeinItself = "this server is Skein itself, so Skein ignores it: its agents delegate with the task tool"

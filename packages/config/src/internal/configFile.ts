@@ -2,6 +2,7 @@
  * Reads one config file: parses it into a validated tree of values with origins. Loaded only if there is such a file.
  */
 import { ConfigInfo } from "@skein/domain/ConfigInfo"
+import { isSkeinItself, startsSkein } from "@skein/domain/McpConfig"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { ConfigIssue } from "../ConfigError.ts"
@@ -10,7 +11,7 @@ import { type ConfigContent, issueIn, onlyIssues } from "./configContent.ts"
 import { decodeTexts } from "./decodeTexts.ts"
 import { besideFile, holdsHooks } from "./hookCommands.ts"
 import { placeInstructions } from "./instructionPaths.ts"
-import { type Located, type LocatedEntry, parseLocated, plain } from "./located.ts"
+import { type Fault, type Located, type LocatedEntry, parseLocated, plain } from "./located.ts"
 import { readText } from "./readText.ts"
 import { holdsRules, isWhole, record, type Sourced, type SourcedRecord, type SourcedRule } from "./sourced.ts"
 import { type ConfigSource, substitute } from "./substitute.ts"
@@ -41,11 +42,33 @@ export const settleContent = (
   const issues = [...faults, ...checkShape(ConfigInfo.ast, checked)].map(issueIn(file))
   const tree = issues.length > 0 ? checked : decodeTexts(ConfigInfo.ast, checked)
   if (issues.length > 0 || tree.kind !== "object") return onlyIssues(file, issues)
+  const { entries, ignored } = withoutSkein(tree.entries)
   return {
-    tree: toRecord(tree.entries, [], file, 1, new Set(refused.map(({ at }) => at))),
+    tree: toRecord(entries, [], file, 1, new Set(refused.map(({ at }) => at))),
     issues,
-    warnings: refused.map(issueIn(file))
+    warnings: [...refused, ...ignored].map(issueIn(file))
   }
+}
+
+const isSkein = ({ value }: LocatedEntry): boolean => {
+  const command: unknown = value.kind === "object" ? Object(plain(value)).command : undefined
+  return Array.isArray(command) && startsSkein(command.map(String))
+}
+
+/** The entries without MCP servers that are Skein itself. Other programs share these files, and may need them. */
+const withoutSkein = (entries: ReadonlyArray<LocatedEntry>) => {
+  const ignored: Array<Fault> = []
+  const kept = entries.map((top): LocatedEntry => {
+    if (top.key !== "mcp" || top.value.kind !== "object") return top
+    const servers = top.value.entries.filter((server) => {
+      if (!isSkein(server)) return true
+      const key = `mcp.${server.key}`
+      ignored.push({ at: server.at, key, message: `${key}: ${isSkeinItself}` })
+      return false
+    })
+    return { ...top, value: { ...top.value, entries: servers } }
+  })
+  return { entries: kept, ignored }
 }
 
 const toRecord = (

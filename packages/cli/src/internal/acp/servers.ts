@@ -1,6 +1,6 @@
 /** Lets agents use the MCP servers that an editor names. */
 import type { AcpHost } from "@skein/acp/AcpHost"
-import { McpServerConfig } from "@skein/domain/McpConfig"
+import { isSkeinItself, McpServerConfig, startsSkein } from "@skein/domain/McpConfig"
 import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -25,6 +25,7 @@ const configOf = (server: Named): McpServerConfig | string => {
       "type" in server ? server.type : "unknown"
     } is not supported. Skein starts programs, and connects to http and sse`
   }
+  if (startsSkein(config.command ?? [])) return isSkeinItself
   if (isConfig(config)) return config
   return "url" in server ? `${server.url} is no http(s) URL` : "its command is empty"
 }

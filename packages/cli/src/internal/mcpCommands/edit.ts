@@ -1,6 +1,6 @@
 /** What `skein mcp add` and `skein mcp remove` do. */
 import { projectFile, setValue, userFile, valueIn } from "@skein/config/EditConfig"
-import { McpServerConfig } from "@skein/domain/McpConfig"
+import { isSkeinItself, McpServerConfig, startsSkein } from "@skein/domain/McpConfig"
 import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -61,6 +61,7 @@ const describedBy = Effect.fnUntraced(function*(words: ReadonlyArray<string>, fl
   const config = isUrl
     ? { ...(flags.sse ? { type: "sse" } : {}), url: first, ...(headers === undefined ? {} : { headers }) }
     : { command: [first, ...rest], ...(env === undefined ? {} : { env }) }
+  if (startsSkein(words)) return yield* new UsageError({ message: `${words.join(" ")}: ${isSkeinItself}.` })
   yield* Effect.mapError(
     Schema.decodeUnknown(McpServerConfig)(config),
     ({ message }) => new UsageError({ message: `This is no MCP server: ${message}` })

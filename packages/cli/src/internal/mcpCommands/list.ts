@@ -22,7 +22,10 @@ export const listServers = ({ flags }: {
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const { servers, settled } = yield* Effect.flatMap(directoryOf(flags.dir), configured)
-    yield* remark(settled.warnings)
+    // Here, what is said of servers in other tools' files is no aside.
+    yield* remark(settled.warnings.map(({ kind, ...issue }) =>
+      kind === undefined || (kind === "note" && issue.key?.startsWith("mcp") === true) ? issue : { ...issue, kind }
+    ))
     return yield* printList({
       format: flags.format,
       full: flags.full,

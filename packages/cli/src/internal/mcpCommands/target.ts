@@ -1,4 +1,5 @@
 /** Finds the server that a command names, and what it needs of this machine. */
+import { type ConfigIssue, formatIssue } from "@skein/config/ConfigError"
 import { didYouMean } from "@skein/core/Nearest"
 import * as Effect from "effect/Effect"
 import { UsageError } from "../../UsageError.ts"
@@ -8,10 +9,16 @@ import { hideConfigured } from "../Redaction.ts"
 import { type Configured, configured } from "./configured.ts"
 
 /** Why a server is not reached; undefined where it can be. */
-const refusal = (name: string, servers: ReadonlyArray<Configured>, mayBeOff: boolean): string | undefined => {
+const refusal = (
+  name: string,
+  servers: ReadonlyArray<Configured>,
+  warnings: ReadonlyArray<ConfigIssue>,
+  mayBeOff: boolean
+): string | undefined => {
   const found = servers.find((server) => server.name === name)
   if (found === undefined) {
-    return `There is no MCP server ${JSON.stringify(name)}.${
+    const ignored = warnings.find(({ key }) => key === `mcp.${name}`)
+    return ignored !== undefined ? `${formatIssue(ignored)}.` : `There is no MCP server ${JSON.stringify(name)}.${
       didYouMean(name, servers.map((server) => server.name))
     } \`skein mcp list\` shows all.`
   }
@@ -29,7 +36,7 @@ export const targetOf = Effect.fnUntraced(function*(name: string, dir: string | 
   const directory = yield* directoryOf(dir)
   const { servers, settled } = yield* configured(directory)
   yield* hideConfigured(settled.settings)
-  const why = refusal(name, servers, mayBeOff)
+  const why = refusal(name, servers, settled.warnings, mayBeOff)
   const config = settled.settings.mcp?.[name]
   if (why !== undefined || config === undefined) {
     return yield* new UsageError({ message: why ?? `There is no ${name}.` })

@@ -1,6 +1,6 @@
 /** Reaches a server and agrees with it on a revision of the protocol: 2026-07-28 where it knows that, else 2025-11-25 or older. */
 import { Client, type ClientOptions, type Transport } from "@modelcontextprotocol/client"
-import type { McpServerConfig } from "@skein/domain/McpConfig"
+import { isSkeinItself, type McpServerConfig } from "@skein/domain/McpConfig"
 import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
@@ -14,7 +14,7 @@ import type { Askers } from "../elicit/Askers.ts"
 import { wordsOf } from "../failure.ts"
 import { makeHttpTransport } from "../http/httpTransport.ts"
 import { passTools } from "../listing/passTools.ts"
-import { makeAuthFetch } from "../oauth/authFetch.ts"
+import { isHere, makeAuthFetch } from "../oauth/authFetch.ts"
 import { keptLogin, needsLogin } from "../oauth/keptLogin.ts"
 import { ServerFailed } from "../ServerFailed.ts"
 import { makeStdioTransport } from "../stdio/stdioTransport.ts"
@@ -192,6 +192,8 @@ export const connect = (given: Target): Effect.Effect<Connection, ServerFailed, 
     const config = yield* fillIn(given.config, given.host)
     given.host.hide(config)
     const { broken, client, ended, whyEnded } = yield* reach({ ...given, config }, changes)
+    const isOnThisMachine = config.url === undefined || isHere(new URL(config.url))
+    if (isOnThisMachine && client.getServerVersion()?.name === "skein") return yield* new ServerFailed({ message: isSkeinItself })
     return {
       client,
       ended,
