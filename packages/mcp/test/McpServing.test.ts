@@ -5,7 +5,7 @@ import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import { makeEndpoint, ways } from "./support/clients.ts"
+import { makeEndpoint, makeEndpointOn, ways } from "./support/clients.ts"
 
 const textOf = (result: unknown): string =>
   (result as CallToolResult).content.map((part) => part.type === "text" ? part.text : "").join("\n")
@@ -86,6 +86,90 @@ describe.each(ways)("over $over by $revision", (way) => {
         rules: { hangs: "allow" }
       })))
     }))
+
+  it.scopedLive("delegates several tasks in one call, which work at the same time, with all results in order", () =>
+    Effect.gen(function*() {
+      const both = yield* Deferred.make<void>()
+      let met = 0
+      // None ends before both are at work.
+      const meets = SkeinTest.tool("meets", () =>
+        Effect.suspend(() => {
+          met += 1
+          return Effect.as(met === 2 ? Deferred.succeed(both, undefined) : Deferred.await(both), "met")
+        }))
+      yield* Effect.gen(function*() {
+        const { connect } = yield* makeEndpoint
+        const { client } = yield* connect(way)
+        const tasks = [{ agent: "first", prompt: "Go" }, { agent: "second", prompt: "Go" }]
+        const result = yield* Effect.promise(() =>
+          client.callTool({ name: "task", arguments: { tasks, directory: "/project" } })
+        )
+        expect(result.isError).toBeUndefined()
+        expect(textOf(result)).toMatch(
+          /^Task 1 of 2\ntask_id: ses_.*First is done.*\nTask 2 of 2\ntask_id: ses_.*Second is done/s
+        )
+        const mixed = yield* Effect.promise(() =>
+          client.callTool({
+            name: "task",
+            arguments: {
+              tasks: [{ agent: "first", prompt: "Go" }, { agent: "nobody", prompt: "Go" }],
+              directory: "/project"
+            }
+          })
+        )
+        expect(mixed.isError).toBe(true)
+        expect(textOf(mixed)).toMatch(/^tasks\.1: Unknown agent type: nobody/)
+        // Of the call that was refused, nothing began.
+        const { rows } = yield* (yield* SessionStorage).runs({})
+        expect(rows).toHaveLength(2)
+      }).pipe(Effect.provide(SkeinTest.layer({
+        first: [Scripted.call("meets", {}), "First is done"],
+        second: [Scripted.call("meets", {}), "Second is done"]
+      }, { agents: [SkeinTest.agent("first"), SkeinTest.agent("second")], tools: [meets], rules: { meets: "allow" } })))
+    }))
+
+  it.scopedLive("delegates in the background, answers what is asked while it waits, and then has the results", () =>
+    Effect.gen(function*() {
+      const { connect } = yield* makeEndpoint
+      const { client } = yield* connect(way, () => ({ action: "accept", content: { answer: "once" } }))
+      const call = (name: string, given: Record<string, unknown>) =>
+        Effect.promise(() => client.callTool({ name, arguments: given }))
+      const one = { agent: "worker", prompt: "Edit it" }
+      const begun = yield* call("task", { tasks: [one, one], directory: "/project", background: true })
+      const ids = [...textOf(begun).matchAll(/task_id: (ses_\w+)\nThe task works in the background/g)].map(([, id]) =>
+        id
+      )
+      expect(ids).toHaveLength(2)
+      const ended = textOf(yield* call("task_status", { wait: true }))
+      expect(ended).toMatch(/Task 1 of 2.*It is edited.*Task 2 of 2.*It is edited/s)
+      expect(ids.every((id) => ended.includes(id ?? "?"))).toBe(true)
+      const again = textOf(yield* call("task_status", { task_id: ids[1], wait: true }))
+      expect(again).toContain("<task_result>\nIt is edited")
+      expect(textOf(yield* call("task_status", { task_id: ids[0] }))).toMatch(
+        /state: settled.*<task_result>\nIt is edited/s
+      )
+      expect((yield* call("task", { ...one, tasks: [one] })).isError).toBe(true)
+    }).pipe(
+      Effect.provide(SkeinTest.layer({
+        worker: [Scripted.call("edit", {}), "It is edited"]
+      }, {
+        agents: [SkeinTest.agent("worker")],
+        tools: [asking]
+      }))
+    ))
+
+  it.scopedLive("delegates nothing to a model that is only there because none is set up", () =>
+    Effect.gen(function*() {
+      const { connect } = yield* makeEndpointOn({
+        fallback: { model: { providerID: "scripted", modelID: "model" }, message: "Set a key." }
+      })
+      const { client } = yield* connect(way)
+      const result = yield* Effect.promise(() => client.callTool(options))
+      expect(textOf(result)).toBe("Set a key.")
+      expect(result.isError).toBe(true)
+      const { rows } = yield* (yield* SessionStorage).runs({})
+      expect(rows).toEqual([])
+    }).pipe(Effect.provide(SkeinTest.layer({ worker: ["Surveyed"] }, { agents: [SkeinTest.agent("worker")] }))))
 })
 
 /** What each request of 2026-07-28 says of its client. */

@@ -74,8 +74,8 @@ interface Answered {
 type Answers = (request: ElicitRequest["params"]) => ElicitResult | Promise<ElicitResult>
 
 /** Connects clients to an endpoint over the services around, in the given way. */
-export const makeEndpoint = Effect.gen(function*() {
-  const endpoint = yield* McpEndpoint.make(yield* McpServing.make(host))
+export const makeEndpointOn = Effect.fnUntraced(function*(more: Partial<ServingHost>) {
+  const endpoint = yield* McpEndpoint.make(yield* McpServing.make({ ...host, ...more }))
   const web = yield* Effect.acquireRelease(
     Effect.promise(() =>
       new Promise<ReturnType<typeof createServer>>((resolve) => {
@@ -141,3 +141,6 @@ export const makeEndpoint = Effect.gen(function*() {
   })
   return { connect, connectRaw, url }
 })
+
+/** The same on a machine without peculiarities. */
+export const makeEndpoint = makeEndpointOn({})

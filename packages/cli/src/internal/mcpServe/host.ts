@@ -2,13 +2,15 @@
 import * as FileSystem from "@effect/platform/FileSystem"
 import type { DataDirs } from "@skein/config/DataDirs"
 import * as Trust from "@skein/config/Trust"
+import { formatRef } from "@skein/domain/Model"
 import * as McpEndpoint from "@skein/mcp/McpEndpoint"
 import * as McpServing from "@skein/mcp/McpServing"
 import { type Place, PlaceRefused, type ServingHost } from "@skein/mcp/ServingHost"
+import { keyNames } from "@skein/provider/DefaultModel"
 import * as Effect from "effect/Effect"
 import { isAbsolute } from "node:path"
 import { checkDirectory, projectOf } from "../place.ts"
-import { configOf } from "../providers.ts"
+import { configOf, fallback } from "../providers.ts"
 import { version } from "../version.ts"
 
 const refuse = (message: string) => new PlaceRefused({ message })
@@ -37,10 +39,19 @@ const placeOf = (written: string): Effect.Effect<Place, PlaceRefused, DataDirs |
     return { directory, projectID: yield* projectOf(directory) }
   })
 
+/** A client takes a result for the work of a model. */
+const noModel = {
+  model: fallback,
+  message: `No model is set up for agents, so this task was not started. Set one of ${
+    keyNames.join(", ")
+  } in the environment of Skein, or "model" in skein.json, and start Skein again. `
+    + `To have ${formatRef(fallback)} answer, which is not an AI, name it there.`
+}
+
 /** Makes what serving needs of this program. */
 const makeHost: Effect.Effect<ServingHost, never, DataDirs | FileSystem.FileSystem> = Effect.map(
   Effect.context<DataDirs | FileSystem.FileSystem>(),
-  (context) => ({ version, place: (directory) => Effect.provide(placeOf(directory), context) })
+  (context) => ({ version, fallback: noModel, place: (directory) => Effect.provide(placeOf(directory), context) })
 )
 
 /** Opens the door. */

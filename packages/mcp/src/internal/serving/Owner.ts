@@ -1,5 +1,7 @@
 /** Owns what a client has delegated: its roots, its runs, and that nothing of them goes on without the client. */
 import type { ManyServices } from "@skein/core/Skein"
+import { type TaskRequest, Tasks } from "@skein/core/Tasks"
+import type { NonEmptyReadonlyArray as NonEmpty } from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -10,8 +12,8 @@ import * as Scope from "effect/Scope"
 import type { McpConnection } from "../../McpService.ts"
 import type { ServingHost } from "../../ServingHost.ts"
 import type { Delegation } from "./Delegation.ts"
-import { type Refused, refusedBy } from "./Refused.ts"
-import { checkAllowed, makeRoot, type Root, type RootOptions } from "./Root.ts"
+import { Refused, refusedBy } from "./Refused.ts"
+import { checkAllowed, checkModel, makeRoot, type Root, type RootOptions } from "./Root.ts"
 import { type Held, startRun } from "./startRun.ts"
 
 /** How long an unattended run continues if no connection ends with its client, in milliseconds. */
@@ -38,13 +40,15 @@ export interface Delegated {
 export interface Owner {
   /** The directory that the client works in, where that is known. */
   readonly directory: string | undefined
-  /** Starts a task; it runs until it ends, is cancelled, or its client is gone. */
-  readonly start: (delegated: Delegated) => Effect.Effect<Delegation, Refused, ManyServices>
+  /** Starts tasks, all or none; each runs until it ends, is cancelled, or its client is gone. */
+  readonly start: (tasks: NonEmpty<Delegated>) => Effect.Effect<NonEmpty<Delegation>, Refused, ManyServices>
   /** The run of an id. */
   readonly run: (id: string) => Delegation | undefined
   /** Ends a run at once, and waits until it has ended. */
   readonly cancel: (delegation: Delegation) => Effect.Effect<void>
   readonly runs: () => ReadonlyArray<Delegation>
+  /** The runs in the background whose results no call has given yet. */
+  readonly unread: Set<Delegation>
   readonly roots: () => ReadonlyArray<Root>
 }
 
@@ -73,28 +77,51 @@ export const makeOwner = Effect.fnUntraced(function*(host: ServingHost, { direct
   const scope = yield* Effect.scope
   const roots = yield* makeRoots
   const runs = new Map<string, Held>()
+  const unread = new Set<Delegation>()
 
-  const start = (delegated: Delegated) =>
-    Effect.gen(function*() {
-      const { agent, canAsk, client, description, prompt, taskID } = delegated
-      const place = yield* Effect.mapError(host.place(delegated.directory), refusedBy)
+  /** What is asked of the core for a task, checked. */
+  const checked = Effect.fnUntraced(
+    function*({ agent, canAsk, client, description, directory, prompt, taskID }: Delegated) {
+      const tasks = yield* Tasks
+      const place = yield* Effect.mapError(host.place(directory), refusedBy)
       const root = yield* roots.of({ place, client, canAsk })
       yield* checkAllowed(root, agent)
-      const held = yield* startRun(
-        {
-          parentID: root.info.id,
-          agent,
-          description,
-          prompt,
-          byUser: true,
-          promotable: false,
-          ...(taskID === undefined ? {} : { taskID })
-        },
-        root,
-        scope
-      )
-      runs.set(held.delegation.id, held)
-      return held.delegation
+      yield* checkModel(root, agent, host.fallback)
+      const request: TaskRequest = {
+        parentID: root.info.id,
+        agent,
+        description,
+        prompt,
+        byUser: true,
+        promotable: false,
+        ...(taskID === undefined ? {} : { taskID })
+      }
+      yield* Effect.mapError(tasks.check(request), refusedBy)
+      return { request, root }
+    }
+  )
+
+  const cancel = ({ id }: Delegation) =>
+    Effect.suspend(() => {
+      const fiber = runs.get(id)?.fiber
+      return fiber === undefined ? Effect.void : Effect.asVoid(Fiber.interrupt(fiber))
+    })
+
+  const start = (delegated: NonEmpty<Delegated>) =>
+    Effect.gen(function*() {
+      const at = (index: number) => ({ message }: Refused) =>
+        new Refused({ message: delegated.length === 1 ? message : `tasks.${index}: ${message}` })
+      const all = yield* Effect.forEach(delegated, (each, index) => Effect.mapError(checked(each), at(index)))
+      const started: Array<Delegation> = []
+      return yield* Effect.forEach(all, ({ request, root }, index) =>
+        Effect.gen(function*() {
+          const held = yield* Effect.mapError(startRun(request, root, scope), at(index))
+          runs.set(held.delegation.id, held)
+          started.push(held.delegation)
+          return held.delegation
+        })).pipe(
+          Effect.tapError(() => Effect.forEach(started, cancel, { concurrency: "unbounded", discard: true }))
+        )
     })
 
   /** Forgets what has long ended, and ends what nobody attends to. */
@@ -102,7 +129,10 @@ export const makeOwner = Effect.fnUntraced(function*(host: ServingHost, { direct
     const now = yield* Clock.currentTimeMillis
     for (const held of runs.values()) {
       if (yield* isOver(held)) {
-        if (runs.size > kept.runs || now - held.delegation.changed() > kept.time) runs.delete(held.delegation.id)
+        if (runs.size > kept.runs || now - held.delegation.changed() > kept.time) {
+          runs.delete(held.delegation.id)
+          unread.delete(held.delegation)
+        }
       } else if (!isLasting && held.delegation.isLeft(patience, now)) yield* Fiber.interruptFork(held.fiber)
     }
   })
@@ -112,11 +142,8 @@ export const makeOwner = Effect.fnUntraced(function*(host: ServingHost, { direct
     directory,
     start,
     run: (id) => runs.get(id)?.delegation,
-    cancel: ({ id }) =>
-      Effect.suspend(() => {
-        const fiber = runs.get(id)?.fiber
-        return fiber === undefined ? Effect.void : Effect.asVoid(Fiber.interrupt(fiber))
-      }),
+    cancel,
+    unread,
     runs: () => [...runs.values()].map(({ delegation }) => delegation),
     roots: roots.all
   } satisfies Owner

@@ -2,15 +2,17 @@
 import { Agent } from "@skein/core/Agent"
 import { Answerer } from "@skein/core/Answerer"
 import { Bus } from "@skein/core/Bus"
+import { modelFor } from "@skein/core/ModelChoice"
 import { Permission } from "@skein/core/Permission"
 import { Projects } from "@skein/core/Projects"
 import { Session } from "@skein/core/Session"
 import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import { modeOf } from "@skein/domain/Mode"
+import { formatRef } from "@skein/domain/Model"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
-import type { Place } from "../../ServingHost.ts"
+import type { Place, ServingHost } from "../../ServingHost.ts"
 import { cleanLine } from "../cleanText.ts"
 import type { Ask, Delegation } from "./Delegation.ts"
 import { Refused, refusedBy } from "./Refused.ts"
@@ -111,3 +113,16 @@ export const checkAllowed = Effect.fnUntraced(function*({ info }: Root, agent: s
     return yield* new Refused({ message: `The rules of this project deny tasks for the agent ${agent}.` })
   }
 })
+
+/** Fails if a model would answer that is only there because none is set up: what it says is not what was asked for. */
+export const checkModel = Effect.fnUntraced(
+  function*({ info }: Root, agent: string, fallback: ServingHost["fallback"]) {
+    if (fallback === undefined) return
+    const { isUsual, model } = yield* Projects.use(info.directory, modelFor(undefined, agent)).pipe(
+      // Why it cannot be used, the start of the task says.
+      Effect.orElseSucceed(() => ({ model: undefined, isUsual: false }))
+    )
+    const isFallback = isUsual && model !== undefined && formatRef(model) === formatRef(fallback.model)
+    if (isFallback) return yield* new Refused({ message: fallback.message })
+  }
+)

@@ -1,14 +1,18 @@
 /** Waits with a client for the end of a run: tells it how far that is, and asks it what the run asks. */
 import { type CallToolResult, inputRequired, type InputRequiredResult } from "@modelcontextprotocol/server"
+import * as MonotonicClock from "@skein/core/MonotonicClock"
 import type { Permission } from "@skein/core/Permission"
 import type { Question } from "@skein/core/Question"
-import * as Clock from "effect/Clock"
+import type { NonEmptyReadonlyArray } from "effect/Array"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import { answer, formOf } from "./asks.ts"
 import type { Call } from "./Call.ts"
 import type { Ask, Delegation, Ended } from "./Delegation.ts"
+
+/** The runs that a call waits for. */
+type Runs = NonEmptyReadonlyArray<Delegation>
 
 /** A person may take a day, as for every question. */
 const patience = 24 * 60 * 60_000
@@ -23,14 +27,29 @@ export const textResult = (text: string, isError = false): CallToolResult => ({
 export const resultOf = (end: Ended): CallToolResult =>
   end.how === "settled" ? textResult(end.text, end.isError) : textResult("The task was cancelled.", true)
 
-/** Reports the progress of the run at each change, and now and then that it still runs, until the scope closes. */
-const tellProgress = Effect.fnUntraced(function*(run: Delegation, progress: (message: string) => void) {
-  yield* run.watch(progress)
-  progress(run.doing())
+/** The ends of runs as the result of one call: an error where one of them is, and each says for itself how it ended. */
+const resultOfAll = (ends: ReadonlyArray<Ended>): CallToolResult => {
+  const results = ends.map(resultOf)
+  const [only] = results
+  if (results.length === 1 && only !== undefined) return only
+  const content = results.flatMap(({ content: [first] }, at) =>
+    first?.type === "text" ? [{ ...first, text: `Task ${at + 1} of ${results.length}\n${first.text}` }] : []
+  )
+  return { content, ...(results.some(({ isError }) => isError === true) ? { isError: true } : {}) }
+}
+
+/** Reports the progress of runs at each change, and now and then that they still run, until the scope closes. */
+const tellProgress = Effect.fnUntraced(function*(runs: Runs, progress: (message: string) => void) {
+  const began = yield* MonotonicClock.now
+  const doing = () =>
+    runs.length === 1 ? runs[0].doing() : runs.map((run, at) => `${at + 1}: ${run.doing()}`).join("; ")
+  const tell = () => progress(doing())
+  yield* Effect.forEach(runs, (run) => run.watch(tell))
+  tell()
   yield* Effect.forkScoped(
     Effect.gen(function*() {
-      const now = yield* Clock.currentTimeMillis
-      progress(`${run.doing()} (${Math.round((now - run.created) / 1_000)} s)`)
+      const now = yield* MonotonicClock.now
+      progress(`${doing()} (${Math.round((now - began) / 1_000)} s)`)
     }).pipe(Effect.delay("15 seconds"), Effect.repeat(Schedule.forever))
   )
 })
@@ -58,33 +77,34 @@ const askAll = (run: Delegation, call: Call): Effect.Effect<never, never, Permis
     }))
   }))
 
-/** All that the run asks, as the result of a call of 2026-07-28: its client sends the call again, with the answers. */
-const asksOf = (run: Delegation): InputRequiredResult =>
+const asksIn = (runs: ReadonlyArray<Delegation>) => runs.flatMap(({ asks }) => [...asks.values()])
+
+/** All that runs ask, as the result of a call of 2026-07-28: its client sends the call again, with the answers. */
+const asksOf = (runs: Runs): InputRequiredResult =>
   inputRequired({
-    inputRequests: Object.fromEntries(
-      [...run.asks.values()].map((ask) => [ask.id, inputRequired.elicit(formOf(ask))])
-    ),
-    requestState: run.id
+    inputRequests: Object.fromEntries(asksIn(runs).map((ask) => [ask.id, inputRequired.elicit(formOf(ask))])),
+    requestState: runs.map(({ id }) => id).join(" ")
   })
 
-/** Waits for the end of a run, or until its client has to be asked. */
+/** Waits for the end of runs, or until their client has to be asked. */
 export const attend = (
-  run: Delegation,
+  runs: Runs,
   call: Call
 ): Effect.Effect<CallToolResult | InputRequiredResult, never, Permission | Question> =>
   Effect.scoped(Effect.gen(function*() {
-    yield* run.attend
-    if (call.progress !== undefined) yield* tellProgress(run, call.progress)
-    const end = Effect.map(Deferred.await(run.ended), resultOf)
-    return yield* call.isModern
-      ? Effect.raceFirst(end, Effect.map(run.until(({ size }) => size > 0), () => asksOf(run)))
-      : Effect.raceFirst(end, askAll(run, call))
+    const all = { concurrency: "unbounded" } as const
+    yield* Effect.forEach(runs, (run) => run.attend)
+    if (call.progress !== undefined) yield* tellProgress(runs, call.progress)
+    const end = Effect.map(Effect.forEach(runs, ({ ended }) => Deferred.await(ended), all), resultOfAll)
+    if (!call.isModern) return yield* Effect.raceFirst(end, Effect.zipRight(Effect.forEach(runs, (run) => askAll(run, call), all), Effect.never))
+    const asked = Effect.raceAll(runs.map((run) => run.until(({ size }) => size > 0)))
+    return yield* Effect.raceFirst(end, Effect.map(asked, () => asksOf(runs)))
   }))
 
 /** Answers what the client was asked, where it sends a call again. */
-export const answerAll = (run: Delegation, responses: Readonly<Record<string, unknown>>) =>
+export const answerAll = (runs: ReadonlyArray<Delegation>, responses: Readonly<Record<string, unknown>>) =>
   Effect.forEach(
-    [...run.asks.values()].filter(({ id }) => Object.hasOwn(responses, id)),
+    asksIn(runs).filter(({ id }) => Object.hasOwn(responses, id)),
     (ask) => answer(ask, responses[ask.id]),
     { discard: true }
   )

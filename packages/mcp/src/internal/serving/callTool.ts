@@ -53,7 +53,7 @@ const run = (
     case "task":
       return Effect.flatMap(readInput(name, inputs[name], given), (input) => task(owner, input, call, asTask))
     case "task_status":
-      return Effect.flatMap(readInput(name, inputs[name], given), (input) => status(owner, input))
+      return Effect.flatMap(readInput(name, inputs[name], given), (input) => status(owner, input, call))
     case "task_message":
       return Effect.flatMap(readInput(name, inputs[name], given), (input) => message(owner, input))
     case "task_stop":

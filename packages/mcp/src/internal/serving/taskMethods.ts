@@ -75,13 +75,13 @@ export const registerTaskMethods = (server: Server, owner: Owner, run: Run): voi
   server.setRequestHandler("tasks/update", updated, ({ inputResponses, taskId }, context) => {
     const call = callOf(server, context)
     const responses = { ...inputResponses, ...context.mcpReq.inputResponses }
-    const answered = Effect.flatMap(runOf(owner, call, taskId), (task) => Effect.as(answerAll(task, responses), {}))
+    const answered = Effect.flatMap(runOf(owner, call, taskId), (task) => Effect.as(answerAll([task], responses), {}))
     return run(answered)
   })
   server.setRequestHandler("tasks/result", named, ({ taskId }, context) => {
     const call = callOf(server, context)
     if (call.isModern) throw new ProtocolError(ProtocolErrorCode.MethodNotFound, "Method not found")
-    return run(Effect.flatMap(runOf(owner, call, taskId), (task) => attend(task, call)))
+    return run(Effect.flatMap(runOf(owner, call, taskId), (task) => attend([task], call)))
   })
   server.setRequestHandler("tasks/list", nothing, (_, context) => {
     if (callOf(server, context).isModern) throw new ProtocolError(ProtocolErrorCode.MethodNotFound, "Method not found")

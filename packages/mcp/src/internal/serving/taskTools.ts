@@ -16,7 +16,7 @@ import type { Delegation } from "./Delegation.ts"
 import type { Owner } from "./Owner.ts"
 import { Refused, refusedBy } from "./Refused.ts"
 import { createdResult, wantsTask } from "./taskObjects.ts"
-import type { InputOf } from "./tools.ts"
+import { type InputOf, type OneTask, tasksIn } from "./tools.ts"
 
 /** The longest title that is made of a prompt, in characters. */
 const longestTitle = 50
@@ -31,38 +31,44 @@ export const directoryOf = (owner: Owner, directory: string | undefined): Effect
   return meant === undefined ? noDirectory : Effect.succeed(meant)
 }
 
+type Runs = readonly [Delegation, ...ReadonlyArray<Delegation>]
+
 const begin = Effect.fnUntraced(function*(owner: Owner, input: InputOf<"task">, call: Call) {
-  const { agent, description, prompt, task_id } = input
-  return yield* owner.start({
+  const [first, ...others] = yield* tasksIn(input)
+  const directory = yield* directoryOf(owner, input.directory)
+  const { canAsk, client } = call
+  const delegated = ({ agent, description, prompt, task_id }: OneTask) => ({
     agent,
     prompt,
     description: cleanLine(description ?? prompt.slice(0, 4 * longestTitle), longestTitle),
-    directory: yield* directoryOf(owner, input.directory),
+    directory,
     taskID: task_id,
-    client: call.client,
-    canAsk: call.canAsk
+    client,
+    canAsk
   })
+  return yield* owner.start([delegated(first), ...others.map(delegated)])
 })
 
-/** A cancelled call ends its run, whatever the call waits for. */
-const cancellable = (owner: Owner, call: Call, run: Delegation) => <A, E, R>(waiting: Effect.Effect<A, E, R>) =>
+/** A cancelled call ends its runs, whatever the call waits for. */
+const cancellable = (owner: Owner, call: Call, runs: Runs) => <A, E, R>(waiting: Effect.Effect<A, E, R>) =>
   Effect.onInterrupt(
     Effect.raceFirst(waiting, Effect.zipRight(gone(call), Effect.interrupt)),
-    () => owner.cancel(run)
+    () => Effect.forEach(runs, owner.cancel, { concurrency: "unbounded", discard: true })
   )
 
-/** A repeated call contains answers, and continues to wait for the run that it began. */
+/** A repeated call contains answers, and continues to wait for the runs that the first one named. */
 const again = (owner: Owner, call: Call, state: string) =>
   Effect.gen(function*() {
-    const run = owner.run(state)
-    if (run === undefined) {
+    const [first, ...others] = state.split(" ").flatMap((id) => owner.run(id) ?? [])
+    if (first === undefined) {
       return yield* Effect.die(new ProtocolError(ProtocolErrorCode.InvalidParams, "Invalid or expired requestState"))
     }
-    yield* answerAll(run, call.context.mcpReq.inputResponses ?? {})
-    return run
+    const runs: Runs = [first, ...others]
+    yield* answerAll(runs, call.context.mcpReq.inputResponses ?? {})
+    return runs
   })
 
-/** Delegates a task, and waits for its end where the client does not know tasks. */
+/** Delegates tasks, and waits for their end where the client does not know tasks, and does not want to go on. */
 export const task = (
   owner: Owner,
   input: InputOf<"task">,
@@ -71,10 +77,24 @@ export const task = (
 ): Effect.Effect<CallToolResult | InputRequiredResult, Refused, ManyServices> =>
   Effect.gen(function*() {
     const state = call.context.mcpReq.requestState<string>()
-    const run = yield* state === undefined ? begin(owner, input, call) : again(owner, call, state)
-    if (state === undefined && (asTask || wantsTask(call))) return yield* createdResult(run, call)
-    return yield* cancellable(owner, call, run)(attend(run, call))
+    if (state === undefined && asTask && input.tasks !== undefined) return yield* oneEach
+    const runs = yield* state === undefined ? begin(owner, input, call) : again(owner, call, state)
+    if (state === undefined) {
+      if (input.tasks === undefined && (asTask || wantsTask(call))) return yield* createdResult(runs[0], call)
+      if (input.background === true) {
+        for (const run of runs) owner.unread.add(run)
+        return textResult(runs.map(startedText).join("\n"))
+      }
+    }
+    return yield* cancellable(owner, call, runs)(attend(runs, call))
   })
+
+const oneEach = new Refused({
+  message: "task.tasks: an MCP task stands for one task. Call task once for each, or without asking for an MCP task."
+})
+
+const startedText = ({ taskID }: Delegation): string =>
+  `task_id: ${taskID}\nThe task works in the background. Get its result with task_status and wait.`
 
 /** The task of an id among those of this connection. */
 const taskOf = Effect.fnUntraced(function*(owner: Owner, taskID: string) {
@@ -88,17 +108,41 @@ const taskOf = Effect.fnUntraced(function*(owner: Owner, taskID: string) {
   })
 })
 
-/** Says what tasks do. */
-export const status = Effect.fnUntraced(function*(owner: Owner, { task_id }: InputOf<"task_status">) {
-  const tasks = yield* Tasks
-  if (task_id !== undefined) return textResult(statusText((yield* taskOf(owner, task_id)).status))
-  const all = yield* Effect.forEach(
-    owner.roots(),
-    ({ info }) => Effect.mapError(tasks.status({ parentID: info.id }), refusedBy)
-  )
-  const lines = all.flat().map(statusText)
-  return textResult(lines.length === 0 ? "This connection has delegated no task yet." : lines.join("\n\n"))
+/** What a task does, and its result once it has ended. */
+const statusOf = Effect.fnUntraced(function*(owner: Owner, taskID: string) {
+  const { parentID, status: found } = yield* taskOf(owner, taskID)
+  const { outcome } = found
+  const result = outcome === undefined ? [] : [yield* outcomeText(parentID, outcome)]
+  return textResult([statusText(found), ...result].join("\n\n"))
 })
+
+/** Says what tasks do, or waits for their end. */
+export const status = Effect.fnUntraced(
+  function*(owner: Owner, { task_id, wait }: InputOf<"task_status">, call: Call) {
+    const tasks = yield* Tasks
+    const state = call.context.mcpReq.requestState<string>()
+    if (wait === true) {
+      // Of a task that was continued, the newest run counts.
+      const meant = task_id === undefined
+        ? [...owner.unread]
+        : owner.runs().filter((run) => run.taskID === task_id).slice(-1)
+      const [first, ...others] = state === undefined ? meant : yield* again(owner, call, state)
+      if (first !== undefined) {
+        const runs: Runs = [first, ...others]
+        const result = yield* Effect.raceFirst(attend(runs, call), Effect.zipRight(gone(call), Effect.interrupt))
+        if (!("inputRequests" in result)) for (const run of runs) owner.unread.delete(run)
+        return result
+      }
+    }
+    if (task_id !== undefined) return yield* statusOf(owner, task_id)
+    const all = yield* Effect.forEach(
+      owner.roots(),
+      ({ info }) => Effect.mapError(tasks.status({ parentID: info.id }), refusedBy)
+    )
+    const lines = all.flat().map(statusText)
+    return textResult(lines.length === 0 ? "This connection has delegated no task yet." : lines.join("\n\n"))
+  }
+)
 
 /** Tells a task at work something. An idle one is continued by the tool `task`, which has its result. */
 export const message = Effect.fnUntraced(function*(owner: Owner, input: InputOf<"task_message">) {

@@ -14,18 +14,56 @@ const text = (description: string) =>
     about(description)
   )
 
+const agent = text("The agent that does the task")
+const prompt = text("All that the agent reads: it knows nothing of your conversation")
+const more = {
+  description: Schema.optional(text("A short (3-5 words) description of the task, for people")),
+  task_id: Schema.optional(text("An earlier task of this connection, to continue it"))
+}
+
+/** One task of a call. */
+const OneTask = Schema.Struct({ agent, prompt, ...more })
+/** The type of one task of a call. */
+export type OneTask = typeof OneTask.Type
+
+/** How many tasks one call may begin. */
+const most = 64
+
 const TaskInput = Schema.Struct({
-  agent: text("The agent that does the task"),
-  prompt: text("All that the agent reads: it knows nothing of your conversation"),
+  agent: Schema.optional(agent),
+  prompt: Schema.optional(prompt),
+  ...more,
+  tasks: Schema.optional(
+    Schema.NonEmptyArray(OneTask).pipe(Schema.maxItems(most)).annotations(
+      about("Several tasks, which work at the same time; instead of agent and prompt")
+    )
+  ),
   directory: Schema.optional(
     text("The absolute path of the directory to work in; where left out, the one that Skein was started in")
   ),
-  description: Schema.optional(text("A short (3-5 words) description of the task, for people")),
-  task_id: Schema.optional(text("An earlier task of this connection, to continue it"))
+  background: Schema.optional(
+    Schema.Boolean.annotations(about("true: answer at once, while the work goes on; task_status gives the results"))
+  )
 })
 
+const neither = new Refused({ message: "task: give agent and prompt for one task, or tasks for several, not both." })
+
+/** The tasks that a call means. */
+export const tasksIn = (
+  { agent, description, prompt, task_id, tasks }: typeof TaskInput.Type
+): Effect.Effect<readonly [OneTask, ...ReadonlyArray<OneTask>], Refused> => {
+  const isOne = [agent, prompt, description, task_id].some((given) => given !== undefined)
+  if (tasks !== undefined) return isOne ? neither : Effect.succeed(tasks)
+  return agent === undefined || prompt === undefined
+    ? neither
+    : Effect.succeed([{ agent, prompt, description, task_id }])
+}
+
 const StatusInput = Schema.Struct({
-  task_id: Schema.optional(text("One task; all tasks of this connection if left out"))
+  task_id: Schema.optional(text("One task; all tasks of this connection if left out")),
+  wait: Schema.optional(
+    Schema.Boolean.annotations(about("true: answer when these tasks have ended, with their results"))
+  )
 })
 
 const MessageInput = Schema.Struct({
@@ -109,7 +147,8 @@ export const toolsOf = (agents: ReadonlyArray<string>): Array<Tool> => [
     description: [
       "Delegates a task to an agent of Skein. The agent works on its own, with its own tools and subagents, and only its conclusion comes back. "
       + "Use it for work that can be concluded on its own: exploring, reading across many files, a change with its tests. "
-      + "Call it several times at once for independent parts.",
+      + "For independent parts, give several tasks in one call: they work at the same time, even if you run calls one after another. "
+      + "With background you can go on meanwhile: get the results with task_status and wait.",
       ...(agents.length === 0 ? [] : [`Agents:\n${agents.join("\n")}`])
     ].join("\n\n"),
     inputSchema: schemaOf(inputs.task),
@@ -119,7 +158,9 @@ export const toolsOf = (agents: ReadonlyArray<string>): Array<Tool> => [
   {
     name: "task_status",
     title: "Status of tasks",
-    description: "Says what the tasks of this connection do, or what they wait for.",
+    description:
+      "Says what the tasks of this connection do, or what they wait for, and gives the result of one that has ended. "
+      + "What tasks in the background ask for is asked while you wait for them here.",
     inputSchema: schemaOf(inputs.task_status),
     annotations: reading
   },
