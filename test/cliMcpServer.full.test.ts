@@ -193,6 +193,33 @@ describe("two clients", () => {
   })
 })
 
+it("works in a project that names Skein as an MCP server itself, which is ignored and said", async () => {
+  const server = { command: "npx", args: ["-y", "skein", "mcp", "serve"] }
+  const { at } = await setUp({ ".mcp.json": JSON.stringify({ mcpServers: { skein: server } }) })
+  const { call } = await connect(at, "stdio")
+  const { isError, text } = await call("task", { agent: "general", prompt: "Conclude" })
+  expect(text).toContain("The entry is main.ts")
+  expect(isError).toBeUndefined()
+  for (const command of ["list", "test skein"]) {
+    const { stderr } = await at.run(["mcp", ...command.split(" ")])
+    expect(stderr, command).toMatch(/\.mcp\.json:1:\d+: mcp\.skein: this server is Skein itself/)
+  }
+  expect((await at.run(["mcp", "add", "me", "--", "skein", "mcp", "serve"])).stderr).toContain("Skein itself")
+})
+
+it("refuses a task where no model is set up, unless the user names the one that is not an AI", async () => {
+  const at = sandbox({ files: { "package.json": JSON.stringify({ name: "shop" }) } })
+  atEnd(at.remove)
+  const args = { agent: "explore", prompt: "Survey it" }
+  const { call, client } = await connect(at, "stdio")
+  const { isError, text } = await call("task", args)
+  expect(text).toMatch(/^No model is set up for agents, so this task was not started\. Set one of .*OPENAI_API_KEY/)
+  expect(isError).toBe(true)
+  await client.close()
+  at.configure({ model: "offline/survey" })
+  expect((await (await connect(at, "stdio")).call("task", args)).text).toContain("shop")
+})
+
 describe("what makes no sense", () => {
   it("is refused with a reason: agents, directories, arguments, tools", async () => {
     const { at } = await setUp({ "ok/a.txt": "a" })

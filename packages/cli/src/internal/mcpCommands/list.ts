@@ -22,7 +22,7 @@ export const listServers = ({ flags }: {
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const { servers, settled } = yield* Effect.flatMap(directoryOf(flags.dir), configured)
-    // Here, what is said of servers in other tools' files is no aside.
+    // This list is about servers, so remarks about them are shown in full.
     yield* remark(settled.warnings.map(({ kind, ...issue }) =>
       kind === undefined || (kind === "note" && issue.key?.startsWith("mcp") === true) ? issue : { ...issue, kind }
     ))

@@ -18,9 +18,11 @@ const refusal = (
   const found = servers.find((server) => server.name === name)
   if (found === undefined) {
     const ignored = warnings.find(({ key }) => key === `mcp.${name}`)
-    return ignored !== undefined ? `${formatIssue(ignored)}.` : `There is no MCP server ${JSON.stringify(name)}.${
-      didYouMean(name, servers.map((server) => server.name))
-    } \`skein mcp list\` shows all.`
+    return ignored !== undefined ?
+      `${formatIssue(ignored)}.` :
+      `There is no MCP server ${JSON.stringify(name)}.${
+        didYouMean(name, servers.map((server) => server.name))
+      } \`skein mcp list\` shows all.`
   }
   if (found.state === "off" && !mayBeOff) {
     return `The MCP server ${name} is turned off${found.origin === "" ? "" : ` in ${found.origin}`}.`

@@ -42,9 +42,10 @@ const placeOf = (written: string): Effect.Effect<Place, PlaceRefused, DataDirs |
 /** A client takes a result for the work of a model. */
 const noModel = {
   model: fallback,
-  message: `No model is set up for agents, so this task was not started. Set one of ${
-    keyNames.join(", ")
-  } in the environment of Skein, or "model" in skein.json, and start Skein again. `
+  message:
+    `No model is set up for agents, so this task was not started. Set one of ${
+      keyNames.join(", ")
+    } in the environment of Skein, or "model" in skein.json, and start Skein again. `
     + `To have ${formatRef(fallback)} answer, which is not an AI, name it there.`
 }
 

@@ -193,7 +193,9 @@ export const connect = (given: Target): Effect.Effect<Connection, ServerFailed, 
     given.host.hide(config)
     const { broken, client, ended, whyEnded } = yield* reach({ ...given, config }, changes)
     const isOnThisMachine = config.url === undefined || isHere(new URL(config.url))
-    if (isOnThisMachine && client.getServerVersion()?.name === "skein") return yield* new ServerFailed({ message: isSkeinItself })
+    if (isOnThisMachine && client.getServerVersion()?.name === "skein") {
+      return yield* new ServerFailed({ message: isSkeinItself })
+    }
     return {
       client,
       ended,

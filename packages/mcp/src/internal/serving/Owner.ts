@@ -80,26 +80,25 @@ export const makeOwner = Effect.fnUntraced(function*(host: ServingHost, { direct
   const unread = new Set<Delegation>()
 
   /** What is asked of the core for a task, checked. */
-  const checked = Effect.fnUntraced(
-    function*({ agent, canAsk, client, description, directory, prompt, taskID }: Delegated) {
-      const tasks = yield* Tasks
-      const place = yield* Effect.mapError(host.place(directory), refusedBy)
-      const root = yield* roots.of({ place, client, canAsk })
-      yield* checkAllowed(root, agent)
-      yield* checkModel(root, agent, host.fallback)
-      const request: TaskRequest = {
-        parentID: root.info.id,
-        agent,
-        description,
-        prompt,
-        byUser: true,
-        promotable: false,
-        ...(taskID === undefined ? {} : { taskID })
-      }
-      yield* Effect.mapError(tasks.check(request), refusedBy)
-      return { request, root }
+  const checked = Effect.fnUntraced(function*(delegated: Delegated) {
+    const { agent, canAsk, client, description, prompt, taskID } = delegated
+    const tasks = yield* Tasks
+    const place = yield* Effect.mapError(host.place(delegated.directory), refusedBy)
+    const root = yield* roots.of({ place, client, canAsk })
+    yield* checkAllowed(root, agent)
+    yield* checkModel(root, agent, host.fallback)
+    const request: TaskRequest = {
+      parentID: root.info.id,
+      agent,
+      description,
+      prompt,
+      byUser: true,
+      promotable: false,
+      ...(taskID === undefined ? {} : { taskID })
     }
-  )
+    yield* Effect.mapError(tasks.check(request), refusedBy)
+    return { request, root }
+  })
 
   const cancel = ({ id }: Delegation) =>
     Effect.suspend(() => {

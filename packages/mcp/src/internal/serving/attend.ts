@@ -96,7 +96,12 @@ export const attend = (
     yield* Effect.forEach(runs, (run) => run.attend)
     if (call.progress !== undefined) yield* tellProgress(runs, call.progress)
     const end = Effect.map(Effect.forEach(runs, ({ ended }) => Deferred.await(ended), all), resultOfAll)
-    if (!call.isModern) return yield* Effect.raceFirst(end, Effect.zipRight(Effect.forEach(runs, (run) => askAll(run, call), all), Effect.never))
+    if (!call.isModern) {
+      return yield* Effect.raceFirst(
+        end,
+        Effect.zipRight(Effect.forEach(runs, (run) => askAll(run, call), all), Effect.never)
+      )
+    }
     const asked = Effect.raceAll(runs.map((run) => run.until(({ size }) => size > 0)))
     return yield* Effect.raceFirst(end, Effect.map(asked, () => asksOf(runs)))
   }))

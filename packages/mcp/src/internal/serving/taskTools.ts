@@ -68,7 +68,7 @@ const again = (owner: Owner, call: Call, state: string) =>
     return runs
   })
 
-/** Delegates tasks, and waits for their end where the client does not know tasks, and does not want to go on. */
+/** Delegates tasks, and waits for their end where the client does not know tasks, and the call is not in the background. */
 export const task = (
   owner: Owner,
   input: InputOf<"task">,
@@ -130,7 +130,7 @@ export const status = Effect.fnUntraced(
       if (first !== undefined) {
         const runs: Runs = [first, ...others]
         const result = yield* Effect.raceFirst(attend(runs, call), Effect.zipRight(gone(call), Effect.interrupt))
-        if (!("inputRequests" in result)) for (const run of runs) owner.unread.delete(run)
+        if (!("inputRequests" in result)) { for (const run of runs) owner.unread.delete(run) }
         return result
       }
     }

@@ -14,15 +14,15 @@ const text = (description: string) =>
     about(description)
   )
 
-const agent = text("The agent that does the task")
-const prompt = text("All that the agent reads: it knows nothing of your conversation")
+const agentName = text("The agent that does the task")
+const fullPrompt = text("All that the agent reads: it knows nothing of your conversation")
 const more = {
   description: Schema.optional(text("A short (3-5 words) description of the task, for people")),
   task_id: Schema.optional(text("An earlier task of this connection, to continue it"))
 }
 
 /** One task of a call. */
-const OneTask = Schema.Struct({ agent, prompt, ...more })
+const OneTask = Schema.Struct({ agent: agentName, prompt: fullPrompt, ...more })
 /** The type of one task of a call. */
 export type OneTask = typeof OneTask.Type
 
@@ -30,8 +30,8 @@ export type OneTask = typeof OneTask.Type
 const most = 64
 
 const TaskInput = Schema.Struct({
-  agent: Schema.optional(agent),
-  prompt: Schema.optional(prompt),
+  agent: Schema.optional(agentName),
+  prompt: Schema.optional(fullPrompt),
   ...more,
   tasks: Schema.optional(
     Schema.NonEmptyArray(OneTask).pipe(Schema.maxItems(most)).annotations(
@@ -42,7 +42,7 @@ const TaskInput = Schema.Struct({
     text("The absolute path of the directory to work in; where left out, the one that Skein was started in")
   ),
   background: Schema.optional(
-    Schema.Boolean.annotations(about("true: answer at once, while the work goes on; task_status gives the results"))
+    Schema.Boolean.annotations(about("true: answer at once, while the tasks still work; task_status gives the results"))
   )
 })
 
