@@ -158,13 +158,14 @@ const readOpenCode = Effect.fnUntraced(function*(place: string, whyNot: WhyNot) 
       const parsed = yield* parseForeign(file)
       // Other faults in it are reported by the reader of the whole file.
       if ("content" in parsed) continue
-      const commands = parsed.tree.entries.find(({ key }) => key === "command")?.value
-      if (commands?.kind !== "object") continue
-      contents.push(
-        ...commands.entries.map((entry) =>
-          foreignCommandAt({ file, name: entry.key, foreign: "opencode", whyNot }, { ...entry.value, at: entry.at })
+      for (const { key, value } of parsed.tree.entries) {
+        if ((key !== "command" && key !== "commands") || value.kind !== "object") continue
+        contents.push(
+          ...value.entries.map((entry) =>
+            foreignCommandAt({ file, name: entry.key, foreign: "opencode", whyNot }, { ...entry.value, at: entry.at })
+          )
         )
-      )
+      }
     }
   }
   return contents

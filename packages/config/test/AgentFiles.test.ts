@@ -145,7 +145,7 @@ layer(NodeFileSystem.layer)("agents from files", (it) => {
         [`${openCode}/agents/sub/b.md`]: "---\ntools: { \"*\": false, read: true }\n---\n"
       })
       expect(agents).toEqual({
-        a: { mode: "subagent", model: "openai/gpt-5", topP: 0.5, steps: 4, deniedTools: ["write"] },
+        a: { mode: "subagent", model: "openai/gpt-5", topP: 0.5, steps: 4, deniedTools: ["edit"] },
         "sub/b": { allowedTools: ["read"] }
       })
       expect(warnings).toEqual([

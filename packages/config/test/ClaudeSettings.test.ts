@@ -1,8 +1,10 @@
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as FileSystem from "@effect/platform/FileSystem"
 import { expect, layer } from "@effect/vitest"
 import { fromConfig } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
-import { formatIssue, loadFiles, remarks, type workspace } from "./workspace.ts"
+import { join } from "node:path"
+import { formatIssue, loadFiles, loadIn, remarks, workspace } from "./workspace.ts"
 
 const file = "project/.claude/settings.json"
 
@@ -90,9 +92,93 @@ layer(NodeFileSystem.layer)("settings.json of Claude Code", (it) => {
       ])
     }))
 
+  it.scoped.each<[string, unknown, ReadonlyArray<string>]>([
+    ["a skill with any arguments, and a plugin's skills", { permissions: { deny: ["Skill(x:*)"] } }, [
+      "deny skill x",
+      "deny skill x:*"
+    ]],
+    ["a skill", {
+      permissions: { deny: ["Skill(x)"] },
+      skillOverrides: { a: "off", b: "user-invocable-only", c: "on" }
+    }, [
+      "deny skill x",
+      "deny skill a",
+      "deny skill b"
+    ]],
+    ["a tool by another name", { permissions: { deny: ["shell", "PowerShell(rm *)"] } }, [
+      "deny bash *",
+      "deny bash rm *"
+    ]],
+    ["what is outside", { permissions: { blockReadsOutsideWorkingDirectories: true } }, ["deny external_directory *"]],
+    ["paths of the sandbox", {
+      sandbox: { filesystem: { denyRead: ["~/.aws/", "./secrets", "/etc/*.key"], denyWrite: ["//opt/x", "**/dist"] } }
+    }, [
+      "deny read ~/.aws",
+      "deny read ~/.aws/*",
+      "deny read secrets",
+      "deny read secrets/*",
+      "deny read */secrets",
+      "deny read */secrets/*",
+      "deny read /etc/*.key",
+      "deny read /etc/*.key/*",
+      "deny external_directory ~/.aws",
+      "deny external_directory ~/.aws/*",
+      "deny external_directory /etc/*.key",
+      "deny external_directory /etc/*.key/*",
+      "deny edit /opt/x",
+      "deny edit /opt/x/*",
+      "deny edit *dist",
+      "deny edit *dist/*"
+    ]],
+    ["all that the sandbox hides, though rules ask", {
+      sandbox: { filesystem: { denyRead: ["."] } },
+      permissions: { ask: ["Read"] }
+    }, ["ask read *", "deny read *"]],
+    ["domains", { sandbox: { network: { deniedDomains: ["x.example"] } } }, [
+      "deny webfetch *://x.example",
+      "deny webfetch *://x.example/*",
+      "deny webfetch *://x.example:*",
+      "deny bash_network *"
+    ]],
+    ["what the sandbox denies in a new way", { sandbox: { process: { denyExec: ["curl"] } } }, ["deny bash *"]],
+    ["nothing by what the sandbox permits", {
+      sandbox: { enabled: true, excludedCommands: ["docker"], filesystem: { allowWrite: ["/tmp"] } }
+    }, []]
+  ])(
+    "denies %s",
+    ([, content, rules]) =>
+      Effect.map(read({ [file]: JSON.stringify(content) }), (found) => expect(found.rules).toEqual(rules))
+  )
+
+  it.scoped("denies a path in the project, also if the rule has an absolute one", () =>
+    Effect.gen(function*() {
+      const root = yield* workspace({})
+      const fs = yield* FileSystem.FileSystem
+      yield* fs.makeDirectory(join(root, "project/.claude"), { recursive: true })
+      const deny = [`Read(/${root}/project/secrets/**)`]
+      yield* fs.writeFileString(join(root, file), JSON.stringify({ permissions: { deny } }))
+      const { settings } = yield* loadIn(root)
+      expect(fromConfig(settings.permission ?? []).map(({ pattern }) => pattern)).toEqual([
+        `${root}/project/secrets/*`,
+        "secrets/*",
+        "*/secrets/*"
+      ])
+    }))
+
+  it.scoped("requires a sandbox if it does", () =>
+    Effect.map(
+      read({ [file]: JSON.stringify({ sandbox: { enabled: true, failIfUnavailable: true } }) }),
+      ({ settings }) => expect(settings.sandbox).toBe("on")
+    ))
+
   it.scoped.each<[string, string, ReadonlyArray<string>, ReadonlyArray<string>]>([
     ["a misspelt key", "{ \"permission\": { \"deny\": [\"Bash\"] } }", ["deny bash *"], []],
     ["a misspelt list", "{ \"permissions\": { \"denny\": [\"Bash\"] } }", ["deny bash *"], []],
+    ["a list under another name", "{ \"permissions\": { \"denied\": [\"Bash\"] } }", ["deny bash *"], []],
+    ["a list in another place", "{ \"deny\": [\"Bash\"], \"disallowedTools\": [\"Edit\"] }", [
+      "deny bash *",
+      "deny edit *"
+    ], []],
     ["one rule instead of a list", "{ \"permissions\": { \"deny\": \"Bash\" } }", ["deny bash *"], []],
     ["an invalid rule", "{ \"permissions\": { \"deny\": [\"Bash(rm\"] } }", [], [
       "restriction FILE:1:29 permissions.deny: \"Bash(rm\" is not a rule; write Tool or Tool(what), such as \"Read(./.env)\""
@@ -104,11 +190,11 @@ layer(NodeFileSystem.layer)("settings.json of Claude Code", (it) => {
       "note FILE:1:20 permissions.comment: Skein ignores it",
       "note FILE:1:38 theme: Skein ignores it"
     ]],
-    ["an unknown restriction", "{ \"permissions\": { \"forbiddenPaths\": [\"x\"] } }", ["ask * *"], [
-      "restriction FILE:1:20 permissions.forbiddenPaths: this restriction is not understood, so every call asks; write it as permission in skein.json"
+    ["an unknown restriction", "{ \"permissions\": { \"forbiddenPaths\": [\"x\"] } }", ["deny * *"], [
+      "restriction FILE:1:20 permissions.forbiddenPaths: this restriction is not understood, so every call is denied; write it as permission in skein.json, and remove it here"
     ]],
-    ["invalid rules", "{ \"permissions\": \"strict\" }", ["ask * *"], [
-      "restriction FILE:1:18 permissions: this restriction is not understood, so every call asks; write it as permission in skein.json"
+    ["invalid rules", "{ \"permissions\": \"strict\" }", ["deny * *"], [
+      "restriction FILE:1:18 permissions: this restriction is not understood, so every call is denied; write it as permission in skein.json, and remove it here"
     ]],
     ["a list of settings", "[]", [], ["restriction FILE:1:1 this file is left out: it must be an object"]],
     ["no JSON", "{", [], ["restriction FILE:1:2 this file is left out: expected a closing brace"]]

@@ -38,7 +38,11 @@ const claude = [
   "permissions:\n  deny: [Bash]\n  allow: [Bash]",
   "permissions: {shell: never}",
   "permissionMode: locked",
-  "sandbox: {commands: none}"
+  "sandbox: {commands: none}",
+  "hooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n          command: ./guard.sh",
+  "hooks: {PermissionRequest: [{}]}",
+  "hooks: {SomethingNew: [{}]}",
+  "hooks: ./hooks.json"
 ]
 
 const openCode = [
@@ -49,7 +53,26 @@ const openCode = [
   "permission: deny",
   "permission:\n  bash: off",
   "tools: {bash: false}\npermission: {bash: allow}",
-  "permission: {bash: deny}\ntools: {bash: true}"
+  "permission: {bash: deny}\ntools: {bash: true}",
+  "permission: {shell: deny}",
+  "permission: {Bash: deny}",
+  "permission: {\"sh*\": deny}",
+  "tools: {shell: false}",
+  "permissions:\n  - {action: shell, resource: \"*\", effect: deny}",
+  "permissions:\n  - {\"action\": \"shell\", \"resource\": \"rm *\", \"effect\": \"deny\"}",
+  "permissions: [{action: bash, resource: \"*\", effect: deny}]",
+  "permissions: [{action: \"*\", resource: \"*\", effect: deny}, {action: read, resource: \"*\", effect: allow}]",
+  "permissions: [{action: \"sh?ll\", resource: \"*\", effect: deny}]",
+  "permissions: [{action: shell, resource: \"*\", effect: deny}]\npermission: {bash: allow}",
+  "permission: [{action: shell, resource: \"*\", effect: deny}]",
+  "permissions: [{action: shell, effect: deny}]",
+  "permissions: [{action: shell, resource: \"*\"}]",
+  "permissions: [{action: shell, resource: \"*\", effect: perhaps}]",
+  "permissions: [{action: shell, resource: 7, effect: ask}]",
+  "permissions: [{resource: \"*\", effect: deny}]",
+  "permissions: [{permission: bash, pattern: \"*\", action: deny}]",
+  "permissions: [{tool: Bash}]",
+  "permissions: [deny, {action: read, resource: \"*\", effect: allow}]"
 ]
 
 layer(NodeFileSystem.layer)("a restriction of another tool's agent", (it) => {

@@ -95,7 +95,7 @@ layer(NodeFileSystem.layer)("several files of other tools", (it) => {
         [openCode]: { permission: { bash: "allow" } }
       },
       "ls",
-      "ask"
+      "deny"
     ],
     [
       "a denial of one opencode.json under a question of the other",

@@ -63,7 +63,7 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
               { permission: "task", pattern: "scout-*", action: "ask" }
             ]
           },
-          "scout-a": { mode: "subagent", deniedTools: ["write", "edit"] },
+          "scout-a": { mode: "subagent", deniedTools: ["edit"] },
           general: { disable: true }
         }
       })
@@ -82,7 +82,8 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
       expect(settings.permission).toEqual([
         { permission: "*", pattern: "*", action: "ask" },
         { permission: "bash", pattern: "*", action: "deny" },
-        { permission: "github_*", pattern: "*", action: "deny" }
+        { permission: "github_*", pattern: "*", action: "deny" },
+        { permission: "mcp_github_*", pattern: "*", action: "deny" }
       ])
       expect(settings.agent).toEqual({
         build: { mode: "primary", deniedTools: ["webfetch"] },
@@ -246,7 +247,7 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
       "restriction FILE:1:14 the agent \"a\" is left out: agent.a: this is not an object"
     ]],
     ["invalid rules", "{ \"permission\": 3 }", [
-      "restriction FILE:1:3 permission: this restriction is not understood, so every call asks; write it as permission in skein.json"
+      "restriction FILE:1:3 permission: this restriction is not understood, so every call is denied; write it as permission in skein.json, and remove it here"
     ]],
     ["invalid agents", "{ \"agent\": [1] }", [
       "note FILE:1:3 agent: this is not an object with a key for each agent"
@@ -254,13 +255,13 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
     ["a list", "[]", ["restriction FILE:1:1 this file is left out: it must be an object"]],
     ["no JSON", "{ \"model\": }", ["restriction FILE:1:12 this file is left out: expected a value"]],
     ["rules in invalid JSON", "{ \"permission\": { \"bash\": \"deny\" }, }x", [
-      "restriction FILE:1:38 this file cannot be read: this is not a JSON value; strings and keys need double quotes; it may hold rules, so every call asks until you fix it"
+      "restriction FILE:1:38 this file cannot be read: this is not a JSON value; strings and keys need double quotes; it may hold rules, so every call is denied until you fix it"
     ]],
     ["a key twice", "{ \"model\": \"a/b\",\n\"model\": \"a/d\" }", [
       "note FILE:2:1 the key \"model\" is also in line 1; keep one"
     ]],
     ["too much", `{ "username": "${"x".repeat(1024 * 1024)}" }`, [
-      "restriction FILE this file cannot be read: it is too large: 1025 KiB; the limit is 1024 KiB; it may hold rules, so every call asks until you fix it"
+      "restriction FILE this file cannot be read: it is too large: 1025 KiB; the limit is 1024 KiB; it may hold rules, so every call is denied until you fix it"
     ]]
   ])("stops nothing if it is written differently: %s", ([, content, expected]) =>
     Effect.map(
@@ -276,18 +277,92 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
       ["project/.claude/settings.json", "{ \"hooks\": { \"PreToolUse\": [ }", true],
       ["project/.claude/settings.json", "{ \"theme\": }", false]
     ] as const
-  )("in %s that is unreadable, %s: every call asks is %s", ([path, content, asks]) =>
+  )("in %s that is unreadable, %s: every call is denied is %s", ([path, content, isDenied]) =>
     Effect.gen(function*() {
       const { settings } = yield* loadFiles({ [path]: content })
-      expect(settings.permission).toEqual(asks ? [{ permission: "*", pattern: "*", action: "ask" }] : undefined)
+      expect(settings.permission).toEqual(isDenied ? [{ permission: "*", pattern: "*", action: "deny" }] : undefined)
     }))
 
-  it.scoped("makes every call ask if a restriction is not understood", () =>
+  it.scoped("denies every call if a restriction is not understood", () =>
     Effect.gen(function*() {
       const { settings } = yield* loadFiles({ [file]: { permission: "as usual", tools: { edit: false } } })
       expect(settings.permission).toEqual([
-        { permission: "*", pattern: "*", action: "ask" },
+        { permission: "*", pattern: "*", action: "deny" },
         { permission: "edit", pattern: "*", action: "deny" }
       ])
+    }))
+
+  it.scoped("in version 2 has rules, agents and servers under other names", () =>
+    Effect.gen(function*() {
+      const { settings, warnings } = yield* read({
+        [file]: {
+          model: "openai/gpt-5.1#high",
+          permissions: [
+            { action: "*", resource: "*", effect: "ask" },
+            { action: "edit", resource: "*", effect: "deny" },
+            { action: "read", resource: "secrets/*", effect: "deny" },
+            { action: "shell", resource: "git push *", effect: "deny" },
+            { action: "github_*", resource: "*", effect: "deny" }
+          ],
+          agents: {
+            lead: {
+              mode: "primary",
+              system: "You lead.",
+              model: { providerID: "openai", model: "gpt-5.1", variant: "low" },
+              permissions: [
+                { action: "subagent", resource: "*", effect: "deny" },
+                { action: "subagent", resource: "scout", effect: "ask" }
+              ]
+            },
+            general: { disabled: true }
+          },
+          mcp: {
+            timeout: { catalog: 5000 },
+            servers: { x: { type: "local", command: ["x"], disabled: true } },
+            y: { type: "local", command: ["y"], enabled: false }
+          }
+        }
+      })
+      expect(settings).toMatchObject({
+        model: "openai/gpt-5.1",
+        permission: [
+          { permission: "*", pattern: "*", action: "ask" },
+          { permission: "edit", pattern: "*", action: "deny" },
+          { permission: "read", pattern: "secrets/*", action: "deny" },
+          { permission: "bash", pattern: "git push *", action: "deny" },
+          { permission: "github_*", pattern: "*", action: "deny" },
+          { permission: "mcp_github_*", pattern: "*", action: "deny" }
+        ],
+        agent: {
+          lead: {
+            prompt: "You lead.",
+            model: "openai/gpt-5.1",
+            variant: "low",
+            permission: [
+              { permission: "task", pattern: "*", action: "deny" },
+              { permission: "task", pattern: "scout", action: "ask" }
+            ]
+          },
+          general: { disable: true }
+        }
+      })
+      expect(settings.mcp).toMatchObject({ x: { enabled: false }, y: { enabled: false } })
+      expect(warnings).toEqual([`${file}:57:5 mcp.timeout: Skein ignores timeout`])
+    }))
+
+  it.scoped("never lifts a denial by the rule of another key", () =>
+    Effect.gen(function*() {
+      const { settings } = yield* loadFiles({
+        "home/.config/skein/skein.json": { permission: "allow" },
+        [file]: {
+          permissions: [{ action: "edit", resource: "*", effect: "ask" }, { action: "read", effect: "block" }, {
+            resource: "*",
+            effect: "allow"
+          }],
+          permission: { edit: "deny", todowrite: "deny" }
+        }
+      })
+      const of = (permission: string) => evaluate(fromConfig(settings.permission ?? {}), permission, "x")
+      expect([of("edit"), of("todowrite"), of("read"), of("glob")]).toEqual(["deny", "deny", "deny", "allow"])
     }))
 })

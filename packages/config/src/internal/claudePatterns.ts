@@ -1,5 +1,6 @@
 /** Translates a rule of Claude Code, such as `Bash(npm run test:*)` or `Read(./secrets/**)`, to rules of Skein. */
-import { toolsOfClaude } from "./claudeTools.ts"
+import type { Action } from "./foreign.ts"
+import { permissionNamed, toolOfServer, toolsOfClaude } from "./foreignTools.ts"
 
 /** The subject of a rule. */
 export interface Spoken {
@@ -22,39 +23,51 @@ const agents: ReadonlyMap<string, string> = new Map([
   ["general-purpose", "general"]
 ])
 
-/** Tools of MCP servers: `mcp__SERVER` is all of one server, `mcp__SERVER__TOOL` one of them. */
-const toolOfServer = (tool: string): string | undefined => {
-  const [, server, name] = /^mcp__(.+?)(?:__(.*))?$/.exec(tool) ?? []
-  return server === undefined ? undefined : `mcp_${server}_${name ?? "*"}`
-}
-
 const files = new Set(["read", "edit", "list"])
 
 /**
  * Paths there are as in .gitignore; here `*` crosses directories. A denial may match more, and a permission must not.
  */
-const pathsOf = (written: string, action: string): ReadonlyArray<string> => {
+const pathsOf = (written: string, action: Action): ReadonlyArray<string> => {
   if (written.startsWith("//")) return [flat(written.slice(1))]
   if (written.startsWith("~/")) return [flat(written)]
-  const below = flat(written.replace(/^(?:\.?\/)+/, ""))
-  return action === "allow" || below.startsWith("*") ? [below] : [below, `*/${below}`]
+  const below = written.replace(/^(?:\.?\/)+/, "")
+  return action === "allow" ? [flat(below)] : pathsBelow(below)
+}
+
+/** The patterns of a path that a restriction means, wherever the session's directory is. */
+export const pathsBelow = (path: string): ReadonlyArray<string> => {
+  const below = flat(path)
+  return below === "" || below.startsWith("*") ? [below] : [below, `*/${below}`]
 }
 
 const flat = (path: string): string => path.replaceAll(/\*\*\/|\*+/g, "*").replaceAll(/\*{2,}/g, "*")
 
+/** The addresses of a host. */
+export const hostPatterns = (host: string): ReadonlyArray<string> => [
+  `*://${host}`,
+  `*://${host}/*`,
+  `*://${host}:*`
+]
+
 /** The translation of such a rule; undefined if it is invalid. Tools that Skein does not have keep their names. */
-export const claudePatterns = (rule: string, action: string): ReadonlyArray<Spoken> | undefined => {
+export const claudePatterns = (rule: string, action: Action): ReadonlyArray<Spoken> | undefined => {
   const [, tool, what] = /^\s*([\w*-]+)\s*(?:\(([^]*)\))?\s*$/.exec(rule) ?? []
   if (tool === undefined) return undefined
-  const permission = permissions.get(tool) ?? toolOfServer(tool) ?? tool
+  const named = permissions.get(tool) ?? toolOfServer(tool)
+  const permission = named ?? (action === "allow" ? undefined : permissionNamed(tool)) ?? tool
   const all = (patterns: ReadonlyArray<string>) => patterns.map((pattern) => ({ permission, pattern }))
   const text = what?.trim()
   if (text === undefined || text === "" || text === "*") return all(["*"])
   if (permission === "bash") return all([text.replace(/:\*$/, " *")])
+  // `NAME:*` is a skill with any arguments, or all skills of a plugin.
+  if (permission === "skill" && text.endsWith(":*")) {
+    return all(action === "allow" ? [text.slice(0, -2)] : [text.slice(0, -2), text])
+  }
   if (permission === "task") return all([agents.get(text) ?? text])
   if (permission === "webfetch") {
     const host = /^domain:(.+)$/.exec(text)?.[1]?.trim()
-    return all(host === undefined ? [text] : [`*://${host}`, `*://${host}/*`, `*://${host}:*`])
+    return all(host === undefined ? [text] : hostPatterns(host))
   }
   return all(files.has(permission) ? pathsOf(text, action) : [text])
 }

@@ -1,12 +1,13 @@
 /** Reads the `settings.json` of Claude Code: applies its rules, and notes the rest. */
 import { nearest } from "@skein/core/Nearest"
 import * as Effect from "effect/Effect"
+import { dirname } from "node:path"
 import type { ConfigIssue } from "../ConfigError.ts"
 import { claudeHooksOf } from "./claudeHookSettings.ts"
-import { claudePatterns } from "./claudePatterns.ts"
+import { claudePatterns, hostPatterns, pathsBelow } from "./claudePatterns.ts"
 import { issueIn } from "./configContent.ts"
 import { settleContent } from "./configFile.ts"
-import { entry, isNothing, rule, seemsToRestrict, text, type WhyNot } from "./foreign.ts"
+import { actionOf, deniesAll, entry, isNothing, rule, seemsToRestrict, text, type WhyNot, wordOf } from "./foreign.ts"
 import { readModel } from "./foreignModel.ts"
 import { asNote, parseForeign } from "./foreignSource.ts"
 import { type Fault, type Located, type LocatedEntry, type LocatedObject, plain } from "./located.ts"
@@ -33,7 +34,7 @@ export const readClaudeSettings = Effect.fnUntraced(function*({ path }: ConfigSo
   const parsed = yield* parseForeign(path)
   if ("content" in parsed) return parsed.content
   const remarks: Remarks = { notes: [...parsed.notes], loud: [] }
-  const entries = settingsOf(parsed.tree, whyNot, remarks)
+  const entries = joined(settingsOf(parsed.tree, whyNot, remarks), dirname(dirname(path)))
   // `{env:X}` and `{file:p}` have no meaning in these files.
   const settled = (kept: ReadonlyArray<LocatedEntry>) =>
     settleContent({ tree: { ...parsed.tree, entries: kept }, faults: [], refused: [] }, path)
@@ -79,9 +80,17 @@ const settingsOf = (tree: LocatedObject, whyNot: WhyNot, remarks: Remarks): Read
         return isNothing(value) || hasNoHooks ? [] : claudeHooksOf(each, noteAt)
       case "permissions":
         return permissionsOf(each, remarks)
+      case "sandbox":
+        return sandboxOf(each, remarks, note)
+      case "skillOverrides":
+        return isNothing(value) ? [] : overridesOf(each, note)
       default:
         // It has many keys, and they change; possible rules under another name must not be ignored.
         if (isNothing(value)) return []
+        if (/^(?:ask|deny|denied|disallowed)(?:tools)?$/.test(wordOf(key))) {
+          const list = entry(wordOf(key).startsWith("ask") ? "ask" : "deny", each.at, value)
+          return permissionsOf({ ...each, value: { kind: "object", at: each.at, entries: [list] } }, remarks)
+        }
         if (nearest(key, ["permissions"]) !== undefined) return permissionsOf(each, remarks)
         note(unused.get(key) ?? "Skein ignores it")
         return []
@@ -119,17 +128,90 @@ const variablesOf = (
   return known.length === 0 ? [] : [entry("env", at, { ...value, entries: known })]
 }
 
-const unread = (at: Fault["at"], key: string): Fault => ({
-  at,
-  key,
-  message: `${key}: this restriction is not understood, so every call asks; write it as permission in skein.json`
-})
+const unread = (at: Fault["at"], key: string): Fault => ({ at, key, message: `${key}: ${deniesAll}` })
+
+const rulesEntry = (at: Fault["at"], items: ReadonlyArray<Located>): ReadonlyArray<LocatedEntry> =>
+  items.length === 0 ? [] : [entry("permission", at, { kind: "array", at, items })]
+
+/**
+ * The settings with all rules under one key, where a denial comes last. A rule for an absolute path in the project
+ * applies to the relative one as well.
+ */
+const joined = (entries: ReadonlyArray<LocatedEntry>, root: string): ReadonlyArray<LocatedEntry> => {
+  const found = entries.filter(({ key }) => key === "permission")
+  const [first] = found
+  if (first === undefined) return entries
+  const rules = found.flatMap(({ value }) => value.kind === "array" ? value.items : []).flatMap((each) => {
+    const [permission = "", pattern = "", action] = each.kind === "object"
+      ? each.entries.map(({ value }) => plain(value) as string)
+      : []
+    const does = actions.find((name) => name === action) ?? "deny"
+    const below = does !== "allow" && pattern.startsWith(`${root}/`) ? pathsBelow(pattern.slice(root.length + 1)) : []
+    return [each, ...below.map((path) => rule(permission, path, does, each.at))].map((written) => ({ does, written }))
+  })
+  const items = actions.flatMap((action) => rules.filter(({ does }) => does === action).map(({ written }) => written))
+  return [...entries.filter((each) => !found.includes(each)), ...rulesEntry(first.value.at, items)]
+}
+
+const setOf = ({ value }: LocatedEntry): ReadonlyArray<LocatedEntry> => value.kind === "object" ? value.entries : []
+
+/** What its sandbox keeps from commands. Skein keeps it from its other tools as well. */
+const sandboxOf = (
+  whole: LocatedEntry,
+  { loud }: Remarks,
+  note: (message: string) => void
+): ReadonlyArray<LocatedEntry> => {
+  const rules: Array<Located> = []
+  for (const { at, key, value } of [whole, ...setOf(whole), ...setOf(whole).flatMap(setOf)]) {
+    if (isNothing(value) || value.kind === "object") continue
+    const names = (value.kind === "array" ? value.items : [value]).map((item) => String(plain(item)).trim())
+    const deny = (permission: string, patterns: ReadonlyArray<string>) =>
+      rules.push(...patterns.map((pattern) => rule(permission, pattern, "deny", at)))
+    if (key === "denyRead") {
+      const paths = names.flatMap(sandboxPaths)
+      deny("read", paths)
+      deny("external_directory", paths.filter((path) => /^[/~]/.test(path)))
+    } else if (key === "denyWrite") deny("edit", names.flatMap(sandboxPaths))
+    else if (key === "deniedDomains") {
+      deny("webfetch", names.flatMap(hostPatterns))
+      deny("bash_network", ["*"])
+    } else if (value.kind !== "boolean" && actionOf(value) !== "deny" && mayDeny(key, value)) {
+      const what = `${whole.key}: ${JSON.stringify(key)} is not understood, so no command runs`
+      loud.push({ at, key: whole.key, message: `${what}; write it as permission in skein.json, and remove it here` })
+      deny("bash", ["*"])
+    }
+  }
+  if (rules.length === 0 && !isNothing(whole.value)) note("Skein has its own sandbox; see sandbox in skein.json")
+  const isNeeded = setOf(whole).some(({ key, value }) => key === "failIfUnavailable" && plain(value) === true)
+  return [...(isNeeded ? [entry("sandbox", whole.at, text("on", whole.at))] : []), ...rulesEntry(whole.at, rules)]
+}
+
+const mayDeny = (key: string, value: Located): boolean =>
+  (seemsToRestrict(key) && !key.startsWith("allow")) || /"(?:deny|block|mask)"/.test(JSON.stringify(plain(value)))
+
+/** A path of its sandbox and all below it. Unlike in rules, one with a slash in front is absolute. */
+const sandboxPaths = (written: string): ReadonlyArray<string> => {
+  const path = written.replace(/^\/\//, "/").replace(/(?<=.)\/+$/, "")
+  const roots = /^[/~]/.test(path) ? [path] : pathsBelow(path.replace(/^\.?(?:\/|$)/, ""))
+  return roots.flatMap((root) => root === "" || root === "/" ? [`${root}*`] : [root, `${root}/*`])
+}
+
+/** The skills that the model must not use. */
+const overridesOf = ({ at, value }: LocatedEntry, note: (message: string) => void): ReadonlyArray<LocatedEntry> => {
+  if (value.kind !== "object") note("this is not an object with skills")
+  const kept = value.kind === "object" ? value.entries : []
+  return rulesEntry(
+    at,
+    kept.filter((each) => !/^(?:on|true|nameonly)$/.test(wordOf(each.value)))
+      .map((each) => rule("skill", each.key, "deny", each.at))
+  )
+}
 
 const permissionsOf = ({ at, key: top, value }: LocatedEntry, remarks: Remarks): ReadonlyArray<LocatedEntry> => {
   if (isNothing(value)) return []
   if (value.kind !== "object") {
     remarks.loud.push(unread(value.at, top))
-    return [entry("permission", at, text("ask", at))]
+    return rulesEntry(at, [rule("*", "*", "deny", at)])
   }
   const settings: Array<LocatedEntry> = []
   const lists = new Map<(typeof actions)[number], Array<Located>>(actions.map((action) => [action, []]))
@@ -139,7 +221,7 @@ const permissionsOf = ({ at, key: top, value }: LocatedEntry, remarks: Remarks):
     if (isNothing(each.value)) continue
     const path = `${top}.${key}`
     const note = (message: string) => remarks.notes.push({ at: each.at, key: path, message: `${path}: ${message}` })
-    const action = actions.find((name) => name === key) ?? actions.find((name) => name === nearest(key, actions))
+    const action = actionOf(text(key, each.at)) ?? actions.find((name) => name === nearest(key, actions))
     if (action !== undefined) {
       const items = each.value.kind === "array" ? each.value.items : [each.value]
       if (each.value.kind === "array" || each.value.kind === "string") lists.get(action)?.push(...items)
@@ -153,8 +235,12 @@ const permissionsOf = ({ at, key: top, value }: LocatedEntry, remarks: Remarks):
     } else if (key === "defaultMode") {
       if (plain(each.value) !== "default") note("Skein has no such mode; rules and flags decide")
     } else if (key === "additionalDirectories") note("allow external_directory in your own skein.json")
-    else if (
-      seemsToRestrict(key) && each.value.kind !== "boolean" && !/^(?:disable|skip)/.test(key)
+    else if (/^block(?:Reads|Writes)OutsideWorkingDirectories$/.test(key) && plain(each.value) === true) {
+      lists.get("deny")?.push(text("external_directory", each.at))
+    } else if (
+      seemsToRestrict(key) && (each.value.kind === "boolean"
+        ? each.value.value === true && !/^(?:allow|denyInstead|disable|skip)/.test(key)
+        : !/^(?:disable|skip)/.test(key))
     ) {
       isUnclear = true
       remarks.loud.push(unread(each.at, path))
@@ -164,8 +250,8 @@ const permissionsOf = ({ at, key: top, value }: LocatedEntry, remarks: Remarks):
     (lists.get(action) ?? []).flatMap((item): ReadonlyArray<Located> => {
       const patterns = item.kind === "string" ? claudePatterns(item.value, action) : undefined
       if (patterns !== undefined) {
-        // A part that is not understood may restrict what is allowed here.
-        return isUnclear && action === "allow"
+        // A part that is not understood may deny what is allowed or asked here.
+        return isUnclear && action !== "deny"
           ? []
           : patterns.map(({ pattern, permission }) => rule(permission, pattern, action, item.at))
       }
@@ -178,8 +264,5 @@ const permissionsOf = ({ at, key: top, value }: LocatedEntry, remarks: Remarks):
       return []
     })
   )
-  const all = isUnclear ? [rule("*", "*", "ask", at), ...rules] : rules
-  return all.length === 0
-    ? settings
-    : [...settings, entry("permission", value.at, { kind: "array", at: value.at, items: all })]
+  return [...settings, ...rulesEntry(value.at, isUnclear ? [rule("*", "*", "deny", at), ...rules] : rules)]
 }

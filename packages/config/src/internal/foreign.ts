@@ -36,6 +36,10 @@ export const rule = (permission: string, pattern: string, action: Action, at: Pl
   entries: Object.entries({ permission, pattern, action }).map(([key, value]) => entry(key, at, text(value, at)))
 })
 
+/** The effect of a restriction for all agents that is not understood, as text to follow its key. */
+export const deniesAll =
+  "this restriction is not understood, so every call is denied; write it as permission in skein.json, and remove it here"
+
 /** The actions of a rule. */
 export type Action = "allow" | "ask" | "deny"
 
@@ -93,3 +97,22 @@ export const seemsToRestrict = (key: string): boolean =>
   /permission|restrict|forbid|disallow|den(?:y|ied)|readonly|sandbox|allow|block|blacklist|whitelist/.test(wordOf(key))
   // Keys for display or loading do not restrict what an agent may do.
   && !/^(?:allowpromptinput|disablemodelinvocation|nonblocking|blocking|blocks|blockedby)$/.test(wordOf(key))
+
+/** Why something with such a key is left out, as text to follow the key. */
+export const whyLeftOut = (key: string): string =>
+  wordOf(key) === "hooks"
+    ? "these hooks can block calls, and Skein runs only those in settings; move them there"
+    : "this restriction is not understood"
+
+/** Events of Claude Code whose hooks can only observe. */
+const watching =
+  /^(?:PostToolUse|PostToolUseFailure|Notification|Session(?:Start|End)|SubagentStart|(?:Pre|Post)Compact)$/
+
+/**
+ * Whether an unknown key of an agent, a command or a skill may restrict what the model does. Hooks do, if they can
+ * block: Skein runs no hooks of a single agent, command or skill.
+ */
+export const mayRestrict = ({ key, value }: LocatedEntry): boolean =>
+  !isNothing(value) && (wordOf(key) === "hooks"
+    ? value.kind !== "object" || value.entries.some((each) => !isNothing(each.value) && !watching.test(each.key))
+    : seemsToRestrict(key) && actionOf(value) !== "deny")

@@ -9,14 +9,24 @@ import {
   type Foreign,
   hasBlanks,
   isNothing,
-  seemsToRestrict,
+  mayRestrict,
   text,
   texts,
+  whyLeftOut,
   type WhyNot,
   wordOf
 } from "./foreign.ts"
-import { type Limits, readDenied, readMode, readPermission, readReadOnly, readTools } from "./foreignLimits.ts"
-import { readModel } from "./foreignModel.ts"
+import {
+  combine,
+  type Combined,
+  type Limits,
+  readDenied,
+  readMode,
+  readPermission,
+  readReadOnly,
+  readTools
+} from "./foreignLimits.ts"
+import { readModel, selectionOf } from "./foreignModel.ts"
 import { type Fault, type Located, type LocatedEntry, type Place, plain } from "./located.ts"
 
 const colors: ReadonlyMap<string, string> = new Map([
@@ -87,6 +97,7 @@ const settings: ReadonlyMap<string, readonly [key: string, read: Reader]> = new 
   ["maxsteps", ["steps", asCount]],
   ["maxturns", ["steps", asCount]],
   ["prompt", ["prompt", asText]],
+  ["system", ["prompt", asText]],
   ["hidden", ["hidden", asSwitch]],
   ["color", ["color", asColor]],
   ["colour", ["color", asColor]]
@@ -121,7 +132,7 @@ export const adapt = (from: Foreign, written: ReadonlyArray<LocatedEntry>, whyNo
 
   const restrict = (each: LocatedEntry, said: Limits | undefined) => {
     if (said === undefined) {
-      refuse(each.at, each.key, `${each.key}: this restriction is not understood`)
+      refuse(each.at, each.key, `${each.key}: ${whyLeftOut(each.key)}`)
       return
     }
     limits.push([each, said])
@@ -147,11 +158,10 @@ export const adapt = (from: Foreign, written: ReadonlyArray<LocatedEntry>, whyNo
       if (name !== undefined && plain(name) !== "") set("name", each, name)
       else note(at, key, `${key}: this is not a name, and that of the file is used`)
     } else if (word === "model") {
-      for (
-        const { value: model } of readModel(each, whyNot, (place, message) => note(place, key, `${key}: ${message}`))
-      ) {
-        set("model", each, model)
-      }
+      const { variant } = selectionOf(value)
+      const models = readModel(each, whyNot, (place, message) => note(place, key, `${key}: ${message}`))
+      for (const model of models) set("model", each, model.value)
+      if (models.length > 0 && variant !== undefined) set("variant", each, variant)
     } else if (reader !== undefined) restrict(each, reader(each, from))
     else if (word === "mode" && asMode(value) === undefined && readReadOnly(each)?.rules !== undefined) {
       restrict(each, readReadOnly(each))
@@ -177,11 +187,11 @@ export const adapt = (from: Foreign, written: ReadonlyArray<LocatedEntry>, whyNo
             ? `${key}: Skein has no colour ${shown(value)}`
             : `${key}: ${shown(value)} has no meaning here`
         )}
-    } else if (seemsToRestrict(key) && !isNothing(value) && actionOf(value) !== "deny") restrict(each, undefined)
+    } else if (mayRestrict(each)) restrict(each, undefined)
     else note(at, key, `${key}: ${noUse}`)
   }
   return {
-    entries: [...found.values(), ...settle(limits)],
+    entries: [...found.values(), ...entriesOf(combine(limits))],
     notes,
     ...(refused === undefined ? {} : { refused })
   }
@@ -192,25 +202,8 @@ const shown = (value: Located): string => {
   return written.length > 60 ? `${written.slice(0, 60)}…` : written
 }
 
-/** Combines all restrictions: each of them applies, whatever the others allow. */
-const settle = (limits: ReadonlyArray<readonly [LocatedEntry, Limits]>): ReadonlyArray<LocatedEntry> => {
-  const sources = limits.flatMap(([, { rules = [] }]) => rules.length === 0 ? [] : [rules])
-  // The last match wins, so the denials and questions of one key are repeated after what another allows.
-  const again = sources.length < 2 ? [] : ["ask", "deny"].flatMap((action) => sources.flat().filter(does(action)))
-  const rules = [...sources.flat(), ...again]
-  const given = limits.flatMap(([each, { allowed }]) => allowed === undefined ? [] : [{ at: each.at, allowed }])
-  const taken = limits.flatMap(([each, { denied }]) => denied === undefined ? [] : [{ at: each.at, denied }])
-  const [first] = given
-  const at = limits.find(([, said]) => (said.rules ?? []).length > 0)?.[0].at
-  const common = first?.allowed.filter((tool) => given.every(({ allowed }) => allowed.includes(tool)))
-  return [
-    ...(first === undefined || common === undefined ? [] : [entry("allowedTools", first.at, texts(common, first.at))]),
-    ...(taken[0] === undefined
-      ? []
-      : [entry("deniedTools", taken[0].at, texts([...new Set(taken.flatMap(({ denied }) => denied))], taken[0].at))]),
-    ...(at === undefined ? [] : [entry("permission", at, { kind: "array", at, items: rules })])
-  ]
-}
-
-const does = (action: string) => (found: Located): boolean =>
-  found.kind === "object" && found.entries.some(({ key, value }) => key === "action" && plain(value) === action)
+const entriesOf = ({ allowed, denied, rules }: Combined): ReadonlyArray<LocatedEntry> => [
+  ...(allowed === undefined ? [] : [entry("allowedTools", allowed.at, texts(allowed.tools, allowed.at))]),
+  ...(denied === undefined ? [] : [entry("deniedTools", denied.at, texts(denied.tools, denied.at))]),
+  ...(rules === undefined ? [] : [entry("permission", rules.at, rules)])
+]

@@ -14,8 +14,9 @@ import {
   hasBlanks,
   hasPromptBlanks,
   isNothing,
-  seemsToRestrict,
+  mayRestrict,
   text,
+  whyLeftOut,
   type WhyNot,
   wordOf
 } from "./foreign.ts"
@@ -87,8 +88,8 @@ const adapt = ({ foreign, whyNot }: ForeignCommandSource, written: ReadonlyArray
         if (!isNothing(value)) note("a command allows nothing here; use permission in skein.json")
         return []
       default:
-        if (seemsToRestrict(key) && !isNothing(value) && actionOf(value) !== "deny") {
-          refused ??= { at, key, message: `${key}: this restriction is not understood` }
+        if (mayRestrict(each)) {
+          refused ??= { at, key, message: `${key}: ${whyLeftOut(key)}` }
         } else if (!silent.has(word)) note("Skein ignores it")
         return []
     }

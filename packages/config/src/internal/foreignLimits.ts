@@ -2,8 +2,8 @@
 import { claudePatterns } from "./claudePatterns.ts"
 import { type Action, actionOf, type Foreign, isNothing, namesOf, rule, wordOf } from "./foreign.ts"
 import { orderRules } from "./foreignRules.ts"
-import { deniedNamed, openCodeTool, permissionNamed, toolNamed } from "./foreignTools.ts"
-import { type Fault, type Located, type LocatedEntry, type LocatedObject, plain } from "./located.ts"
+import { deniedNamed, permissionNamed, skeinNames, toolNamed } from "./foreignTools.ts"
+import { type Fault, type Located, type LocatedEntry, type LocatedObject, type Place, plain } from "./located.ts"
 
 /** The limits in a value. */
 export interface Limits {
@@ -18,6 +18,45 @@ export interface Limits {
 }
 
 const all: Limits = {}
+
+/** A list of tools, and where it is. */
+interface ToolList {
+  readonly at: Place
+  readonly tools: ReadonlyArray<string>
+}
+
+/** Several limits in one. */
+export interface Combined {
+  readonly allowed?: ToolList
+  readonly denied?: ToolList
+  readonly rules?: Located & { readonly kind: "array" }
+}
+
+/** Combines limits: each of them applies, whatever the others allow. */
+export const combine = (limits: ReadonlyArray<readonly [LocatedEntry, Limits]>): Combined => {
+  const sources = limits.flatMap(([, { rules = [] }]) => rules.length === 0 ? [] : [rules])
+  // The last match wins, so the denials and questions of one key are repeated after what another allows.
+  const again = sources.length < 2 ? [] : ["ask", "deny"].flatMap((action) => sources.flat().filter(does(action)))
+  const given = limits.flatMap(([{ at }, { allowed }]) => allowed === undefined ? [] : [{ at, tools: allowed }])
+  const taken = limits.flatMap(([{ at }, { denied }]) => denied === undefined ? [] : [{ at, tools: denied }])
+  const at = limits.find(([, said]) => (said.rules ?? []).length > 0)?.[0].at
+  const [first] = given
+  return {
+    ...(first === undefined
+      ? {}
+      : {
+        allowed: { at: first.at, tools: first.tools.filter((tool) => given.every(({ tools }) => tools.includes(tool))) }
+      }),
+    ...(taken[0] === undefined
+      ? {}
+      : { denied: { at: taken[0].at, tools: [...new Set(taken.flatMap(({ tools }) => tools))] } }),
+    ...(at === undefined ? {} : { rules: { kind: "array", at, items: [...sources.flat(), ...again] } })
+  }
+}
+
+/** Whether a derived rule has this action. */
+export const does = (action: string) => (found: Located): boolean =>
+  found.kind === "object" && found.entries.some(({ key, value }) => key === "action" && plain(value) === action)
 
 /** A list of the tools that an agent has; undefined if it is unreadable. */
 export const readTools = ({ at, key, value }: LocatedEntry, from: Foreign): Limits | undefined => {
@@ -57,13 +96,11 @@ const readSwitches = (value: LocatedObject, from: Foreign): Limits => {
   const deny = lists.get("deny") ?? lists.get("denied")
   if ((allow ?? deny)?.value.kind === "array") {
     const given = allow === undefined ? all : readTools(allow, from) ?? { allowed: [] }
-    return { ...given, ...(deny === undefined ? {} : readDenied(deny) ?? { allowed: [] }) }
+    return { ...given, ...(deny === undefined ? {} : readDenied(deny, from) ?? { allowed: [] }) }
   }
-  const named = (name: string, action: Action) =>
-    name === "*" ? name : (action === "deny" ? deniedNamed(name) : toolNamed(name)) ?? openCodeTool(name)
-  const said = value.entries.map((each) => {
+  const said = value.entries.flatMap((each) => {
     const action = actionOf(each.value) ?? "deny"
-    return { each, name: named(each.key, action), action }
+    return namesFrom(from, each.key, action).map((name) => ({ each, name, action }))
   })
   const isClosed = said.some(({ action, name }) => name === "*" && action === "deny")
   const of = (action: Action) => said.filter((each) => each.action === action && each.name !== "*")
@@ -85,8 +122,14 @@ const readSwitches = (value: LocatedObject, from: Foreign): Limits => {
   }
 }
 
+/** In Claude Code, writing and editing are two tools; in OpenCode, they have one permission. */
+const namesFrom = (from: Foreign, name: string, action: Action): ReadonlyArray<string> => {
+  const tool = from === "claude" && action === "deny" ? deniedNamed(name) : undefined
+  return tool === undefined ? skeinNames(name, action) : [tool]
+}
+
 /** A list of the tools that an agent does not have; undefined if it is unreadable. */
-export const readDenied = ({ at, key, value }: LocatedEntry): Limits | undefined => {
+export const readDenied = ({ at, key, value }: LocatedEntry, from: Foreign): Limits | undefined => {
   if (isNothing(value)) return all
   const names = namesOf(value)
   if (names === undefined) return undefined
@@ -94,19 +137,20 @@ export const readDenied = ({ at, key, value }: LocatedEntry): Limits | undefined
   const notes: Array<Fault> = []
   const denied = names.flatMap((name) => {
     const [, tool = name, scope] = /^([^(]*)(\(.*\))?$/s.exec(name) ?? []
-    const ours = deniedNamed(tool)
-    if (ours === undefined) notes.push({ at, key, message: `${key}: Skein has no tool ${JSON.stringify(tool)}` })
-    else if (scope !== undefined) {
+    const ours = namesFrom(from, tool, "deny")
+    if (deniedNamed(tool) === undefined && !/[*?_]/.test(tool)) {
+      notes.push({ at, key, message: `${key}: Skein has no tool ${JSON.stringify(tool)}` })
+    } else if (scope !== undefined) {
       // The stricter reading applies: denying a part of a tool denies all of it.
       notes.push({
         at,
         key,
-        message: `${key}: ${
-          JSON.stringify(name)
-        } is a part of a tool, and all of "${ours}" is denied; use permission in skein.json`
+        message: `${key}: ${JSON.stringify(name)} is a part of a tool, and all of "${
+          ours[0]
+        }" is denied; use permission in skein.json`
       })
     }
-    return ours === undefined ? [] : [ours]
+    return ours
   })
   return { denied: [...new Set(denied)], notes }
 }
@@ -161,6 +205,9 @@ export const readPermission = (written: LocatedEntry, from: Foreign, isOwn: bool
   const { key, value } = written
   if (isNothing(value)) return all
   if (value.kind === "array") {
+    if (value.items.some((item) => item.kind === "object" && partOf(item, "name") === undefined)) {
+      return readRules(key, value.items)
+    }
     const names = namesOf(value)
     return names?.every((name) => toolNamed(name.replace(/\(.*\)$/s, "")) !== undefined) === true
       ? readTools(written, from)
@@ -187,6 +234,36 @@ export const readPermission = (written: LocatedEntry, from: Foreign, isOwn: bool
   return { rules, notes }
 }
 
+const partOf = (item: Located, name: string): Located | undefined =>
+  item.kind === "object" ? item.entries.find(({ key }) => key === name)?.value : undefined
+
+/** Rules in a list, as OpenCode has them since version 2: `{ action, resource, effect }`, the last match wins. */
+const readRules = (key: string, items: ReadonlyArray<Located>): Limits | undefined => {
+  const notes: Array<Fault> = []
+  const rules: Array<Located> = []
+  for (const item of items) {
+    const [action, resource] = ["action", "resource"].map((name) => {
+      const part = partOf(item, name)
+      return part?.kind === "string" && part.value.trim() !== "" ? part.value.trim() : undefined
+    })
+    const said = partOf(item, "effect")
+    const effect = said === undefined ? undefined : actionOf(said)
+    const isWhole = action !== undefined && resource !== undefined && effect !== undefined
+    if (!isWhole) {
+      const isVague = action === undefined || (resource === undefined && said === undefined)
+      if (isVague && effect !== "allow") return undefined
+      const instead = effect === "allow"
+        ? "it allows nothing"
+        : `all of ${JSON.stringify(action)} that it may cover is denied`
+      notes.push({ at: item.at, key, message: `${key}: a rule needs action, resource and effect, so ${instead}` })
+      if (effect === "allow") continue
+    }
+    const counts = isWhole ? effect : "deny"
+    rules.push(...skeinNames(action ?? "*", counts).map((name) => rule(name, resource ?? "*", counts, item.at)))
+  }
+  return { rules, notes }
+}
+
 const ranks = ["allow", "ask", "deny"]
 
 /** The priority of a list of rules for one action; other keys come before them, in their order. */
@@ -206,24 +283,20 @@ const readRule = (
         .map(({ pattern, permission }) => rule(permission, pattern, list, item.at))
     )
   }
-  const known = key.includes("*") ? key : isOwn ? openCodeTool(key) : permissionNamed(key)
   const isWord = wordOf(key) === "mode" || wordOf(key) === "permissionmode"
   const limits = isWord ? readMode(each) : undefined
   if (isWord) return limits?.rules ?? (limits?.allowed === undefined && limits !== undefined ? [] : undefined)
-  const name = known ?? (key.includes("_") ? key : undefined)
+  const isKnown = isOwn || /[*_]/.test(key) || permissionNamed(key) !== undefined
   const one = (pattern: string, of: Located, place: LocatedEntry["at"]) => {
     const action = actionOf(of)
     if (action === undefined) {
       notes.push({ at, key, message: `${key}: ${JSON.stringify(plain(of))} is not an action, and is read as "deny"` })
     }
-    return rule(name ?? key, pattern, action ?? "deny", place)
+    return skeinNames(key, action ?? "deny").map((name) => rule(name, pattern, action ?? "deny", place))
   }
   const rules = value.kind === "object"
-    ? value.entries.map((inner) => one(inner.key, inner.value, inner.at))
-    : [one("*", value, at)]
+    ? value.entries.flatMap((inner) => one(inner.key, inner.value, inner.at))
+    : one("*", value, at)
   // A restriction of something that Skein does not have would restrict nothing.
-  return name === undefined && rules.some(isStrict) ? undefined : rules
+  return !isKnown && !rules.every(does("allow")) ? undefined : rules
 }
-
-const isStrict = (found: Located): boolean =>
-  found.kind === "object" && found.entries.some(({ key, value }) => key === "action" && plain(value) !== "allow")

@@ -1,7 +1,7 @@
 /** Translates a model name of another tool. */
 import type { WhyNot } from "./foreign.ts"
 import { text } from "./foreign.ts"
-import type { LocatedEntry, Place } from "./located.ts"
+import type { Located, LocatedEntry, Place } from "./located.ts"
 
 /** Names of model sizes: a model of that size from the vendor of the session's model. */
 const sizes: ReadonlyArray<readonly [RegExp, string]> = [
@@ -9,6 +9,25 @@ const sizes: ReadonlyArray<readonly [RegExp, string]> = [
   [/(?:^|[^a-z])sonnet(?:[^a-z]|$)/i, "session/default"],
   [/(?:^|[^a-z])opus(?:[^a-z]|$)/i, "session/large"]
 ]
+
+/** A model and its variant, which OpenCode writes as `provider/model#variant`, or with a key for each part. */
+export const selectionOf = (value: Located): { readonly model: Located; readonly variant?: Located } => {
+  if (value.kind === "string") {
+    const [, name, variant] = /^([^#]*\/[^#]*)#([^#]+)$/.exec(value.value) ?? []
+    return name === undefined || variant === undefined
+      ? { model: value }
+      : { model: { ...value, value: name }, variant: text(variant, value.at) }
+  }
+  if (value.kind !== "object") return { model: value }
+  const part = (key: string) => value.entries.find((each) => each.key === key)?.value
+  const [provider, name, variant] = [part("providerID"), part("model"), part("variant")]
+  return provider?.kind !== "string" || name?.kind !== "string"
+    ? { model: value }
+    : {
+      model: text(`${provider.value}/${name.value}`, value.at),
+      ...(variant?.kind === "string" ? { variant } : {})
+    }
+}
 
 /**
  * Reads such a model as a preference: if its provider cannot be used here, that is noted, and the session's model is
@@ -19,7 +38,8 @@ export const readModel = (
   whyNot: WhyNot,
   note: (at: Place, message: string) => void
 ): ReadonlyArray<LocatedEntry> => {
-  const { at, value } = each
+  const { at } = each
+  const value = selectionOf(each.value).model
   if (value.kind === "null") return []
   if (value.kind !== "string") {
     note(at, "this is not a model name, so the model of the session is used")

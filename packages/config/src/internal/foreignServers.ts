@@ -99,6 +99,10 @@ const adaptServer = (each: LocatedEntry, from: Foreign, path: string, note: Note
   })
 }
 
+const isGroup = ({ key, value }: LocatedEntry): boolean =>
+  (key === "servers" || key === "timeout")
+  && !(value.kind === "object" && value.entries.some((each) => each.key === "type" && each.value.kind === "string"))
+
 /** The servers of an object that has them by their names, under the key that Skein has for them. */
 export const adaptServers = (
   { at, key, value }: LocatedEntry,
@@ -110,9 +114,17 @@ export const adaptServers = (
     note({ at, key }, "this must be an object with a key for each server")
     return []
   }
-  const inner = value.entries.find((each) => each.key === "servers" && each.value.kind === "object")
-  // The newer shape of OpenCode.
-  if (inner !== undefined && from === "opencode") return adaptServers({ ...inner, key: `${key}.servers` }, from, note)
-  const entries = value.entries.flatMap((each) => adaptServer(each, from, `${key}.${each.key}`, note) ?? [])
+  // Since version 2, OpenCode has servers under `servers`, beside a `timeout` for all; older ones may stand there as well.
+  const entries = value.entries.flatMap((each): ReadonlyArray<LocatedEntry> => {
+    const path = `${key}.${each.key}`
+    if (from === "opencode" && isGroup(each)) {
+      if (each.key === "servers" && each.value.kind === "object") {
+        return each.value.entries.flatMap((server) => adaptServer(server, from, `${path}.${server.key}`, note) ?? [])
+      }
+      note({ at: each.at, key: path }, `Skein ignores ${each.key}`)
+      return []
+    }
+    return [adaptServer(each, from, path, note) ?? []].flat()
+  })
   return entries.length === 0 ? [] : [entry("mcp", at, { kind: "object", at, entries })]
 }

@@ -15,15 +15,15 @@ import { readLenient } from "./readText.ts"
 export const asNote = (issue: ConfigIssue): ConfigIssue => ({ kind: "note", ...issue })
 
 /** What a restricting file contains somewhere, in either tool's terms. */
-const restricts = /permission|"(?:deny|ask|hooks|tools|disallowed\w*)"/i
+const restricts = /permission|sandbox|"(?:deny\w*|ask|hooks|tools|disallowed\w*|skillOverrides)"/i
 
 const start = { line: 1, column: 1 }
 
-/** A rule that makes every call ask. */
-const asking = (path: string): ConfigContent =>
+/** A rule that denies every call. */
+const denying = (path: string): ConfigContent =>
   settleContent(
     {
-      tree: { kind: "object", at: start, entries: [entry("permission", start, text("ask", start))] },
+      tree: { kind: "object", at: start, entries: [entry("permission", start, text("deny", start))] },
       faults: [],
       refused: []
     },
@@ -36,12 +36,12 @@ export const parseForeign = Effect.fnUntraced(function*(path: string) {
   const isDoubtful = Either.isLeft(read) || restricts.test(read.right)
   const without = (issue: Omit<ConfigIssue, "file">): { readonly content: ConfigContent } => ({
     content: {
-      ...(isDoubtful ? asking(path) : onlyIssues(path, [])),
+      ...(isDoubtful ? denying(path) : onlyIssues(path, [])),
       warnings: [{
         file: path,
         ...issue,
         message: isDoubtful
-          ? `this file cannot be read: ${issue.message}; it may hold rules, so every call asks until you fix it`
+          ? `this file cannot be read: ${issue.message}; it may hold rules, so every call is denied until you fix it`
           : `this file is left out: ${issue.message}`,
         kind: "restriction"
       }]

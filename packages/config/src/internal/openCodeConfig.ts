@@ -1,4 +1,7 @@
-/** Reads an `opencode.json`, in its older form (`mode`, `tools`) and in its newer one (`agent`, `permission`). */
+/**
+ * Reads an `opencode.json` in each of its forms: the oldest (`mode`, `tools`), that of version 1 (`agent`,
+ * `permission`), and that of version 2 (`agents`, `permissions` as a list of rules).
+ */
 import * as Effect from "effect/Effect"
 import type { ConfigIssue } from "../ConfigError.ts"
 import type { BrokenAgent } from "./agentFiles.ts"
@@ -7,8 +10,8 @@ import { issueIn } from "./configContent.ts"
 import { settleContent } from "./configFile.ts"
 import { fillModels } from "./fillModels.ts"
 import {
-  type Action,
   type Adapted,
+  deniesAll,
   entry,
   hasBlanks,
   isNothing,
@@ -19,7 +22,7 @@ import {
   wordOf
 } from "./foreign.ts"
 import { adapt } from "./foreignAgent.ts"
-import { readDenied, readPermission, readTools } from "./foreignLimits.ts"
+import { combine, does, type Limits, readDenied, readPermission, readTools } from "./foreignLimits.ts"
 import { readModel } from "./foreignModel.ts"
 import { adaptServers } from "./foreignServers.ts"
 import { asNote, parseForeign } from "./foreignSource.ts"
@@ -29,8 +32,10 @@ import { type ConfigSource, substitute } from "./substitute.ts"
 
 /** Keys that Skein knows and does not use, with the alternative. */
 const unused: ReadonlyMap<string, string> = new Map([
-  ["provider", "set up providers under provider in skein.json, best in your own"],
-  ["plugin", "plugins are not loaded; use hooks in skein.json"],
+  ...["provider", "providers"].map((key) =>
+    [key, "set up providers under provider in skein.json, best in your own"] as const
+  ),
+  ...["plugin", "plugins"].map((key) => [key, "plugins are not loaded; use hooks in skein.json"] as const),
   ["formatter", "a hook for PostToolUse in skein.json can format files"],
   ...[
     "autoshare",
@@ -103,9 +108,8 @@ const adaptConfig = (tree: LocatedObject, whyNot: WhyNot): AdaptedConfig => {
       case "model":
       case "small_model":
         // A size selects a model relative to the session's model, which is what this key sets.
-        return readModel(each, whyNot, (_, message) => note(each, message)).filter((found) =>
-          key !== "model" || !String(plain(found.value)).startsWith("session/")
-        )
+        return readModel(each, whyNot, (_, message) => note(each, message))
+          .filter((found) => key !== "model" || !String(plain(found.value)).startsWith("session/"))
       case "default_agent":
         if (value.kind === "string" && value.value.trim() !== "") {
           return [{ ...each, value: text(asAgentName(value.value), value.at) }]
@@ -124,7 +128,9 @@ const adaptConfig = (tree: LocatedObject, whyNot: WhyNot): AdaptedConfig => {
       case "$schema":
       // Commands are read by the command reader.
       case "command":
+      case "commands":
       case "agent":
+      case "agents":
       case "mode":
       case "permission":
       case "tools":
@@ -151,11 +157,11 @@ const adaptConfig = (tree: LocatedObject, whyNot: WhyNot): AdaptedConfig => {
   }
 }
 
-/** The agents of both keys; an agent in both has the settings of both. */
+/** The agents of all keys; an agent under two of them has the settings of both. */
 const agentsOf = (tree: LocatedObject, whyNot: WhyNot, notes: Array<Fault>) => {
   const broken: Array<AdaptedConfig["broken"][number]> = []
   const agents = new Map<string, LocatedEntry>()
-  const parts = ["mode", "agent"].flatMap((key) =>
+  const parts = ["mode", "agent", "agents"].flatMap((key) =>
     tree.entries.filter((each) => each.key === key).flatMap(({ at, value }) => {
       if (value.kind === "object") return value.entries.map((each) => ({ key, each }))
       if (!isNothing(value)) notes.push({ at, key, message: `${key}: this is not an object with a key for each agent` })
@@ -198,62 +204,38 @@ const agentsOf = (tree: LocatedObject, whyNot: WhyNot, notes: Array<Fault>) => {
   return { agents: [...agents.values()], broken }
 }
 
-/** The rules for all agents: `permission`, and after it what `tools` turns off, so that neither lifts the other. */
+/** The rules for all agents, with what `tools` turns off at the end, so that no other key lifts it. */
 const rulesOf = (tree: LocatedObject, notes: Array<Fault>, loud: Array<Fault>): LocatedEntry | undefined => {
-  const before: Array<Located> = []
-  const denied: Array<Located> = []
-  let allowed: ReadonlySet<string> | undefined
-  let place: LocatedEntry | undefined
-  let isUnclear = false
-  for (const each of tree.entries) {
+  const limits = tree.entries.flatMap((each): ReadonlyArray<readonly [LocatedEntry, Limits]> => {
     const read = readerOf(each)
-    if (read === undefined) continue
+    if (read === undefined) return []
     const said = read(each, "opencode")
     const { at, key } = each
-    place = key === "permission" ? each : place ?? each
     if (said === undefined) {
-      isUnclear = true
-      loud.push({
-        at,
-        key,
-        message: `${key}: this restriction is not understood, so every call asks; write it as permission in skein.json`
-      })
-      continue
+      loud.push({ at, key, message: `${key}: ${deniesAll}` })
+      return [[each, { allowed: [] }]]
     }
-    notes.push(...(said.notes ?? []))
-    before.push(...(said.rules ?? []))
-    denied.push(...(said.denied ?? []).map((tool) => rule(tool, "*", "deny", at)))
-    if (said.allowed !== undefined) allowed = new Set(said.allowed.filter((tool) => allowed?.has(tool) ?? true))
-  }
-  if (place === undefined) return undefined
-  const { at } = place
-  const only = allowed === undefined
-    ? []
-    : [rule("*", "*", "deny", at), ...[...allowed].map((tool) => rule(tool, "*", "allow", at))]
-  const kept = before.filter((each) =>
-    (allowed === undefined || says(each, "action") === "deny" || allowed.has(says(each, "permission")))
-    && !(isUnclear && says(each, "action") === "allow")
+    notes.push(...said.notes ?? [])
+    return [[each, said]]
+  })
+  const { allowed, denied, rules } = combine(limits)
+  const at = (rules ?? allowed ?? denied)?.at
+  if (at === undefined) return undefined
+  const kept = (rules?.items ?? []).filter((each) =>
+    allowed === undefined || does("deny")(each) || allowed.tools.includes(permissionOf(each))
   )
-  const rules = [...(isUnclear ? [rule("*", "*", "ask", at)] : []), ...only, ...kept, ...denied]
-    .flatMap((each) => [each, ...ofServers(each, serverNames(tree))])
-  return rules.length === 0 ? undefined : entry("permission", at, { kind: "array", at, items: rules })
+  const only = allowed === undefined ? [] : [
+    rule("*", "*", "deny", allowed.at),
+    ...allowed.tools.map((tool) => rule(tool, "*", "allow", allowed.at))
+  ]
+  const off = denied === undefined ? [] : denied.tools.map((tool) => rule(tool, "*", "deny", denied.at))
+  return entry("permission", at, { kind: "array", at, items: [...only, ...kept, ...off] })
 }
 
-/** The MCP servers of the file: their tools are called `SERVER_TOOL` there, and `mcp_SERVER_TOOL` here. */
-const serverNames = (tree: LocatedObject): ReadonlyArray<string> =>
-  tree.entries.flatMap(({ key, value }) =>
-    key === "mcp" && value.kind === "object" ? value.entries.map((server) => server.key) : []
+const permissionOf = (written: Located): string =>
+  String(
+    written.kind === "object" ? plain(written.entries.find(({ key }) => key === "permission")?.value ?? written) : ""
   )
-
-const ofServers = (written: Located, names: ReadonlyArray<string>): ReadonlyArray<Located> => {
-  const permission = says(written, "permission")
-  return names.some((name) => permission.startsWith(`${name}_`))
-    ? [rule(`mcp_${permission}`, says(written, "pattern"), says(written, "action") as Action, written.at)]
-    : []
-}
-
-const says = (written: Located, key: string): string =>
-  String(written.kind === "object" ? plain(written.entries.find((each) => each.key === key)?.value ?? written) : "")
 
 /** Parses a key that restricts all agents; an unknown one is treated as nothing, and reported. */
 const readerOf = ({ key, value }: LocatedEntry): typeof readTools | undefined => {
@@ -262,8 +244,7 @@ const readerOf = ({ key, value }: LocatedEntry): typeof readTools | undefined =>
   if (key === "permission") return (each, from) => readPermission(each, from, true)
   if (word === "permissions") return (each, from) => readPermission(each, from, false)
   if (/^(?:disallowed|denied|disabled|blocked)tools$/.test(word)) return readDenied
-  const known = [...unused.keys(), "agent", "mode", "command", "instructions", "compaction", "model", "small_model"]
-  return !known.includes(key) && seemsToRestrict(key) && !isNothing(value) ? () => undefined : undefined
+  return !unused.has(key) && seemsToRestrict(key) && !isNothing(value) ? () => undefined : undefined
 }
 
 const instructionsOf = (each: LocatedEntry, note: (message: string) => void): ReadonlyArray<LocatedEntry> => {

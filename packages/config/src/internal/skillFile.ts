@@ -8,7 +8,7 @@ import type { ConfigIssue } from "../ConfigError.ts"
 import { isName, namesForOthers } from "./agentName.ts"
 import { checkShape } from "./checkShape.ts"
 import { issueIn } from "./configContent.ts"
-import { hasBlanks, isNothing, seemsToRestrict, text as asText, wordOf } from "./foreign.ts"
+import { actionOf, hasBlanks, isNothing, mayRestrict, text as asText, whyLeftOut, wordOf } from "./foreign.ts"
 import { readMatter } from "./foreignMatter.ts"
 import { asNote } from "./foreignSource.ts"
 import { readFront } from "./frontMatter.ts"
@@ -84,9 +84,23 @@ const silent = new Set([
   "category",
   "keywords",
   "argumenthint",
-  "userinvocable",
-  "disablemodelinvocation"
+  "userinvocable"
 ])
+
+const onlyPeople = "disablemodelinvocation"
+
+/** The key that keeps a skill from the model, or that may do so: Claude Code has one, and OpenCode another. */
+const forPeople = (each: LocatedEntry): LocatedEntry | undefined => {
+  const { key, value } = each
+  if (wordOf(key) === onlyPeople) {
+    return isNothing(value) || actionOf(value) === "deny" || plain(value) === 0
+      ? undefined
+      : each
+  }
+  return key === "metadata" && value.kind === "object"
+    ? value.entries.find((inner) => inner.key === "opencode/autoinvoke" && actionOf(inner.value) !== "allow")
+    : undefined
+}
 
 /** The first paragraph of a text that is not a heading. */
 const firstParagraph = (text: string): string =>
@@ -113,15 +127,26 @@ export const readForeignSkill = Effect.fnUntraced(function*(folder: string, fold
   const matter = yield* readMatter(read.right)
   const notes: Array<Fault> = [...matter.notes]
   const words = new Map<string, string>()
-  for (const { at, key, value } of matter.entries) {
+  for (const each of matter.entries) {
+    const { at, key, value } = each
     const word = wordOf(key)
+    const person = forPeople(each)
+    if (person !== undefined) {
+      return leftOut(
+        `${person.key}: the model must not use it; as a command in .skein/command, people can`,
+        "left_out",
+        person.at
+      )
+    }
     if ((word === "name" || word === "description") && (value.kind === "string" || value.kind === "number")) {
       words.set(word, String(plain(asText(String(plain(value)).trim(), at))))
     } else if (word === "allowedtools" || word === "tools") {
       if (!isNothing(value)) notes.push({ at, key, message: grantsNothing(key) })
-    } else if (seemsToRestrict(key) && !isNothing(value)) {
-      return leftOut(`${key}: this restriction is not understood`, "restriction", at)
-    } else if (!known.has(key) && !silent.has(word)) notes.push({ at, key, message: `${key}: Skein ignores it` })
+    } else if (mayRestrict(each)) {
+      return leftOut(`${key}: ${whyLeftOut(key)}`, "restriction", at)
+    } else if (!known.has(key) && !silent.has(word) && word !== onlyPeople) {
+      notes.push({ at, key, message: `${key}: Skein ignores it` })
+    }
   }
   const name = words.get("name") || folderName
   const text = matter.body.trim()

@@ -108,7 +108,7 @@ export const agents: ReadonlyArray<Shape> = [
   claude("all tools", "tools: \"*\"", "silent", a),
   claude("tools without a value", "tools:", "1 note", a),
   claude("an empty list of tools", "tools: []", "silent", { ...a, denies: "* *" }),
-  claude("tools that Skein does not have", "tools: Read, WebSearch, mcp__x__y", "2 note", { ...a, denies: "* *" }),
+  claude("tools that Skein does not have", "tools: Read, WebSearch, mcp__x__y", "1 note", { ...a, denies: "* *" }),
   claude("a part of a tool", "tools: Read, Bash(git:*)", "1 note", { ...a, denies: "* *" }),
   claude("tools as switches", "tools:\n  bash: false\n  write: false", "silent", { ...a, denies: "bash *" }),
   claude("tools under another key", "allowed-tools: Read", "silent", { ...a, denies: "* *" }),
@@ -119,6 +119,10 @@ export const agents: ReadonlyArray<Shape> = [
   claude("disallowed-tools", "disallowed-tools: [Bash]", "silent", { ...a, denies: "bash *" }),
   claude("disallowedTools under another name", "disallowedTools: Shell", "silent", { ...a, denies: "bash *" }),
   claude("a part that is taken away", "disallowedTools: Bash(rm:*)", "1 note", { ...a, denies: "bash *" }),
+  claude("disallowedTools of a server", "disallowedTools: mcp__x__y, mcp__z", "silent", { ...a, denies: "mcp_z_* *" }),
+  claude("hooks that can block", "hooks: { PreToolUse: [{ matcher: Bash, hooks: [] }] }", "1 restriction", noA),
+  claude("hooks that observe", "hooks: { PostToolUse: [{ hooks: [] }] }", "1 note", a),
+  claude("no hooks", "hooks: {}", "1 note", a),
   claude("disallowedTools that are a number", "disallowedTools: 3", "1 restriction", noA),
   // Permissions.
   claude("permissions by tool", "permissions: { bash: deny }", "silent", { ...a, denies: "bash *" }),
@@ -162,6 +166,10 @@ export const agents: ReadonlyArray<Shape> = [
     denies: "bash *"
   }),
   openCode("permission in one word", "permission: deny", "silent", { ...a, denies: "* *" }),
+  openCode("tools of a server that are off", "tools: { \"github*\": false }", "silent", {
+    ...a,
+    denies: "mcp_github* *"
+  }),
   openCode("permission that is a number", "permission: 3", "1 restriction", noA),
   openCode("permission in broken YAML", "permission:\n  bash: {deny\n edit", "1 restriction", noA),
   openCode("permission that allows", "permission:\n  bash: allow", "1 trust", a),

@@ -44,6 +44,8 @@ export const commands: ReadonlyArray<Shape> = [
   command("allowed-tools", "---\nallowed-tools: Bash(git:*), Read\n---\nx", "1 note"),
   command("allowed-tools without a value", "---\nallowed-tools:\n---\nx", "silent"),
   command("denied-tools", "---\ndenied-tools: Bash\n---\nx", "1 restriction", []),
+  command("hooks that can block", "---\nhooks: { PreToolUse: [{}] }\n---\nx", "1 restriction", []),
+  command("disable-model-invocation", "---\ndisable-model-invocation: true\n---\nx", "silent"),
   command("extra keys", "---\nauthor: me\nversion: 1\n---\nx", "2 note"),
   command("a size as model", "---\nmodel: haiku\n---\nx", "silent"),
   command("model that nobody knows", "---\nmodel: quantum-9\n---\nx", "1 note"),
@@ -86,6 +88,29 @@ export const commands: ReadonlyArray<Shape> = [
   skill("allowed-tools", "---\nname: s\ndescription: d\nallowed-tools: Read\n---\nx", "1 note", ["s: d"]),
   skill("extra keys", "---\nname: s\ndescription: d\nfoo: 1\n---\nx", "1 note", ["s: d"]),
   skill("a restriction that nobody knows", "---\nname: s\ndescription: d\nforbidden: x\n---\nx", "1 restriction", []),
+  skill(
+    "hooks that can block",
+    "---\nname: s\ndescription: d\nhooks: { PreToolUse: [{}] }\n---\nx",
+    "1 restriction",
+    []
+  ),
+  ...["true", "\"yes\"", "1", "perhaps"].map((value) =>
+    skill(
+      `disable-model-invocation ${value}`,
+      `---\nname: s\ndescription: d\ndisable-model-invocation: ${value}\n---\nx`,
+      "1 left_out",
+      []
+    )
+  ),
+  skill("disable-model-invocation false", "---\ndescription: d\ndisable-model-invocation: false\n---\nx", "silent", [
+    "s: d"
+  ]),
+  skill(
+    "kept from the model in OpenCode",
+    "---\ndescription: d\nmetadata: { opencode/autoinvoke: false }\n---\nx",
+    "1 left_out",
+    []
+  ),
   skill("no text", "---\nname: s\ndescription: d\n---\n", "1 left_out", []),
   skill("an empty file", "", "1 left_out", []),
   skill("a template", "---\nname: \"{{NAME}}\"\ndescription: d\n---\nx", "1 left_out", []),

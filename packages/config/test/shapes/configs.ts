@@ -1,7 +1,7 @@
 /** Settings of OpenCode and Claude Code, and lists of MCP servers, in the forms that people use. */
 import type { Shape } from "./shape.ts"
 
-const everything = ["ask * *"]
+const everything = ["deny * *"]
 
 const settings = (what: string, content: unknown, result: string, more: Partial<Shape> = {}): Shape => ({
   what: `settings.json: ${what}`,
@@ -48,8 +48,10 @@ export const configs: ReadonlyArray<Shape> = [
   settings("a restriction that nobody knows", { permissions: { forbiddenPaths: ["x"] } }, "1 restriction", {
     rules: everything
   }),
-  settings("a misspelt list", { permissions: { denied: ["Bash(curl:*)"] } }, "1 restriction", {
-    rules: everything
+  settings("a list under another name", { permissions: { denied: ["Bash(curl:*)"] } }, "silent", denied),
+  settings("its sandbox", { sandbox: { enabled: true, autoAllowBashIfSandboxed: true } }, "1 note", { rules: [] }),
+  settings("paths of its sandbox", { sandbox: { filesystem: { denyWrite: ["//etc"] } } }, "silent", {
+    rules: ["deny edit /etc", "deny edit /etc/*"]
   }),
   settings("additionalDirectories", { permissions: { additionalDirectories: ["../x"] } }, "1 note"),
   settings("mode plan", { permissions: { defaultMode: "plan" } }, "silent", { begins: "plan" }),
@@ -87,7 +89,7 @@ export const configs: ReadonlyArray<Shape> = [
   openCode("permission by tool", { permission: { edit: "ask", bash: { "curl *": "deny" } } }, "silent", {
     rules: ["ask edit *", "deny bash curl *"]
   }),
-  openCode("permission in one word", { permission: "ask" }, "silent", { rules: everything }),
+  openCode("permission in one word", { permission: "ask" }, "silent", { rules: ["ask * *"] }),
   openCode("permission that allows", { permission: { bash: "allow" } }, "1 trust", { rules: [] }),
   openCode("permission that is a number", { permission: 3 }, "1 restriction", { rules: everything }),
   openCode("permissions (sic)", { permissions: { bash: "deny" } }, "silent", { rules: ["deny bash *"] }),
@@ -95,8 +97,19 @@ export const configs: ReadonlyArray<Shape> = [
     rules: ["deny bash *", "deny webfetch *"]
   }),
   openCode("tools of a server that are off", { tools: { "github_*": false } }, "silent", {
-    rules: ["deny github_* *"]
+    rules: ["deny github_* *", "deny mcp_github_* *"]
   }),
+  openCode(
+    "version 2",
+    {
+      permissions: [{ action: "shell", resource: "curl *", effect: "deny" }],
+      agents: { a: { system: "x", permissions: [{ action: "shell", resource: "*", effect: "deny" }] } },
+      commands: { c: { template: "x" } }
+    },
+    "silent",
+    { ...denied, gives: "a", denies: "bash *", names: ["c"] }
+  ),
+  openCode("keys of version 2", { providers: {}, share: "manual", worktree: {}, snapshots: true }, "3 note"),
   openCode("keys of its own", { reference: {}, subagent_depth: 2, tool_output: {} }, "3 note"),
   openCode("a theme", { $schema: "https://opencode.ai/config.json", theme: "x", autoupdate: false }, "2 note"),
   openCode("local servers", { mcp: { x: { type: "local", command: ["npx", "x"], enabled: true } } }, "1 trust"),
