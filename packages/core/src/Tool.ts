@@ -233,18 +233,36 @@ export interface ToolSource {
    * to keep the turn waiting.
    */
   readonly ready: Effect.Effect<void>
+  /** The same for the prompts: ends when the commands are known, too. */
+  readonly commandsReady: Effect.Effect<void>
   /** The tools that there are now, sorted by name; the same array until they change. */
   readonly current: () => ReadonlyArray<AnyTool>
   /** The prompts that there are now, as commands. */
   readonly commands: () => ReadonlyArray<CommandInfo>
+  /** What the owners of tools say about their use; the same array until that changes. */
+  readonly guides: () => ReadonlyArray<ToolGuide>
   /** Why there is no tool of this name now, such as a server that cannot be used; absent if nothing is known. */
   readonly whyMissing?: (name: string) => string | undefined
 }
 
+/** What the owner of some tools says about their use: agents who are offered one of them read it. */
+export interface ToolGuide {
+  readonly tools: ReadonlyArray<string>
+  /** Text for the system prompt, ready to be sent. */
+  readonly text: string
+}
+
 const nothing: ReadonlyArray<AnyTool> = []
+const noGuides: ReadonlyArray<ToolGuide> = []
 
 /** A source without tools. */
-export const noSource: ToolSource = { ready: Effect.void, current: () => nothing, commands: () => [] }
+export const noSource: ToolSource = {
+  ready: Effect.void,
+  commandsReady: Effect.void,
+  current: () => nothing,
+  commands: () => [],
+  guides: () => noGuides
+}
 
 /** Tools by their names. */
 export interface ToolRegistry {
@@ -254,10 +272,14 @@ export interface ToolRegistry {
   readonly get: (name: string) => AnyTool | undefined
   /** Run before the first model request of each turn: waits for tools that are about to come. */
   readonly ready: Effect.Effect<void>
+  /** Waits for commands that are about to come. */
+  readonly commandsReady: Effect.Effect<void>
   /** The tools that may come and go between turns: a turn is offered those that it began with. */
   readonly passing: () => ReadonlyArray<AnyTool>
   /** The prompts that come with such tools, as commands. */
   readonly commands: () => ReadonlyArray<CommandInfo>
+  /** What the owners of such tools say about their use. */
+  readonly guides: () => ReadonlyArray<ToolGuide>
   /** Why there is no tool of this name now, where its source knows. */
   readonly whyMissing: (name: string) => string | undefined
   /** Adds a tool until the scope closes; the later of two with one name wins. */
@@ -300,9 +322,11 @@ export class SharedTools extends Context.Tag("@skein/core/Tool/SharedTools")<Sha
 const sort = (tools: Iterable<AnyTool>) => [...tools].toSorted((a, b) => (a.name < b.name ? -1 : 1))
 
 /** Nothing comes or goes by itself. */
-const fixed: Pick<ToolRegistry, "commands" | "passing" | "ready" | "whyMissing"> = {
+const fixed: Pick<ToolRegistry, "commands" | "commandsReady" | "guides" | "passing" | "ready" | "whyMissing"> = {
   ready: noSource.ready,
+  commandsReady: noSource.commandsReady,
   commands: noSource.commands,
+  guides: noSource.guides,
   passing: noSource.current,
   whyMissing: () => undefined
 }
@@ -344,8 +368,10 @@ const over = (source: ToolSource, shared: ToolRegistry, own: ToolRegistry): Tool
     },
     get: (name) => own.get(name) ?? shared.get(name) ?? source.current().find((tool) => tool.name === name),
     ready: source.ready,
+    commandsReady: source.commandsReady,
     passing: source.current,
     commands: source.commands,
+    guides: source.guides,
     whyMissing: (name) => source.whyMissing?.(name),
     register: own.register
   }

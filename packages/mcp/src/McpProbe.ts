@@ -55,7 +55,7 @@ export const probe = (host: McpHost, target: Target): Effect.Effect<Probed, McpU
   Effect.scoped(Effect.gen(function*() {
     const { name } = target
     const start = yield* Clock.currentTimeMillis
-    const { client, prompts, tools } = yield* connect({ ...target, host })
+    const { client, leftOut, prompts, tools } = yield* connect({ ...target, host })
     const connected = yield* Clock.currentTimeMillis
     const found = readTools(yield* tools)
     const listed = yield* Clock.currentTimeMillis
@@ -71,7 +71,7 @@ export const probe = (host: McpHost, target: Target): Effect.Effect<Probed, McpU
       tools: found.tools.map(({ tool }, at) => ({ name: cleanLine(tool.name, 100), as: as[at]?.name ?? "" })),
       prompts: usable.map((each) => `/${commandName(name, each)} ${each.words}`.trim()),
       offers: Object.keys(client.getServerCapabilities() ?? {}).map((each) => cleanLine(each, 100)),
-      notes: [...found.notes, ...fault],
+      notes: [...found.notes, ...leftOut("prompts/list"), ...fault],
       connected: connected - start,
       listed: listed - connected
     }

@@ -30,6 +30,8 @@ export interface ProjectServers {
 const keyOf = (name: string, directory: string, config: McpServerConfig): string =>
   JSON.stringify([name, directory, config])
 
+const all = { concurrency: "unbounded", discard: true } as const
+
 const makeServers = (host: McpHost) =>
   Effect.gen(function*() {
     const notices = makeNotices()
@@ -47,9 +49,12 @@ const makeServers = (host: McpHost) =>
           wanted,
           ([name, config]) => RcMap.get(running, keyOf(name, directories[name] ?? directory, config))
         )
+        const now = makeServerTools(opened, yield* Question, budget)
         return {
-          ready: Effect.forEach(opened, ({ ready }) => ready, { concurrency: "unbounded", discard: true }),
-          current: makeServerTools(opened, yield* Question, budget),
+          ready: Effect.forEach(opened, ({ ready }) => ready, all),
+          commandsReady: Effect.forEach(opened, ({ prompted, ready }) => Effect.zipRight(ready, prompted), all),
+          current: () => now().tools,
+          guides: () => now().guides,
           commands: () => opened.flatMap(({ prompts, target }) => promptCommands(target.name, prompts())),
           whyMissing: (name) => whyMissing(opened, name)
         } satisfies ToolSource

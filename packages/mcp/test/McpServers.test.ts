@@ -157,6 +157,14 @@ describe("a server", () => {
       expect(told).toEqual([expect.stringContaining("out of cheese [redacted]")])
     }))
 
+  it.scopedLive("that is Skein itself is left out: its agents would delegate beyond every bound", () =>
+    Effect.gen(function*() {
+      const source = yield* open({ me: { command: fake("skein") } })
+      yield* source.ready
+      expect(namesOf(source)).toEqual([])
+      expect(source.whyMissing?.("mcp_me_task")).toContain("this server is Skein itself")
+    }))
+
   it.scopedLive("that is late has its tools in the turn after", () =>
     Effect.gen(function*() {
       const { url } = yield* web()
@@ -387,6 +395,15 @@ describe("an answer", () => {
   it.scopedLive("that is not what the server said of it is read as it is", () =>
     Effect.gen(function*() {
       expect((yield* answered("lies")).told).toEqual([expect.stringContaining("\"words\": 5")])
+    }))
+
+  it.scopedLive("may be structured content of any type", () =>
+    Effect.gen(function*() {
+      for (const words of ["[1,\"a\"]", "\"text\"", "7", "null", "{\"a\":1}"]) {
+        const source = yield* open(one("structured"))
+        const { told } = yield* turn(source, [Scripted.call("mcp_fake_echo", { words })])
+        expect(JSON.parse(String(told[0])), words).toEqual(JSON.parse(words))
+      }
     }))
 
   it.scopedLive("that gives orders is the result of a call and nothing else", () =>

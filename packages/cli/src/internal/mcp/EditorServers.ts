@@ -39,17 +39,21 @@ export const openServers = (
       )
     })
     let open = yield* openNow
+    /** The source of the servers that the editor names now. */
+    const latest = Effect.suspend(() =>
+      (editors.get(project.directory) ?? none) === open.named
+        ? Effect.succeed(open.source)
+        : Effect.map(openNow, (opened) => {
+          open = opened
+          return opened.source
+        })
+    )
     return {
-      ready: Effect.suspend(() =>
-        (editors.get(project.directory) ?? none) === open.named
-          ? open.source.ready
-          : Effect.flatMap(openNow, (opened) => {
-            open = opened
-            return opened.source.ready
-          })
-      ),
+      ready: Effect.flatMap(latest, ({ ready }) => ready),
+      commandsReady: Effect.flatMap(latest, ({ commandsReady }) => commandsReady),
       current: () => open.source.current(),
       commands: () => open.source.commands(),
+      guides: () => open.source.guides(),
       whyMissing: (name) => open.source.whyMissing?.(name)
     }
   })

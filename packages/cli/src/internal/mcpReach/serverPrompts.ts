@@ -18,7 +18,7 @@ export const serverPrompts = (directory: string, settled: Settled): Effect.Effec
         servers: settled.settings.mcp ?? {},
         directories: settled.serverDirectories
       }))
-    yield* source.ready
+    yield* source.commandsReady
     return source.commands()
   }).pipe(
     Effect.provide(Question.layerNobody),

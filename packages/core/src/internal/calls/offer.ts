@@ -10,7 +10,7 @@ import { Agent, type AgentNotFound } from "../../Agent.ts"
 import { ceiling as anywhere } from "../../Anywhere.ts"
 import { Permission, type Subject } from "../../Permission.ts"
 import type { ToolSpec } from "../../Provider.ts"
-import { type AnyTool, type ToolCaller, Tools } from "../../Tool.ts"
+import { type AnyTool, type ToolCaller, type ToolGuide, Tools } from "../../Tool.ts"
 import { type Acting, type Live, pathOf } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 import { toolSchema } from "../toolSchema.ts"
@@ -121,7 +121,13 @@ export const describeAll = Effect.fnUntraced(function*(tools: ReadonlyArray<AnyT
   return described
 })
 
-const passingOf = new WeakMap<Live, ReadonlySet<AnyTool>>()
+/** The tools that may come and go, and the guides to them, as a turn began with them. */
+interface Passing {
+  readonly tools: ReadonlySet<AnyTool>
+  readonly guides: ReadonlyArray<ToolGuide>
+}
+
+const passingOf = new WeakMap<Live, Passing>()
 
 /**
  * The tools of a turn. Those that may come and go are the ones that the turn began with: to change them in its middle
@@ -132,12 +138,12 @@ const toolsOfTurn = Effect.fnUntraced(function*(live: Live, isFirst: boolean) {
   const known = isFirst ? undefined : passingOf.get(live)
   if (known === undefined) {
     yield* tools.ready
-    passingOf.set(live, new Set(tools.passing()))
+    passingOf.set(live, { tools: new Set(tools.passing()), guides: tools.guides() })
     return tools.all()
   }
   const passing = new Set(tools.passing())
   const stays = tools.all().filter((tool) => !passing.has(tool))
-  return [...stays, ...known].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  return [...stays, ...known.tools].toSorted((a, b) => (a.name < b.name ? -1 : 1))
 })
 
 /** The tools with at least one call that may be permitted, as a model sees them. */
@@ -146,3 +152,8 @@ export const offer = Effect.fnUntraced(function*(live: Live, subject: Subject, m
   const permission = yield* Permission
   return yield* describeAll(tools.filter((tool) => permission.offered(subject, tool)), callerOf(live, model))
 })
+
+/** What the owners of these tools say about their use. */
+export const guidesTo = (live: Live, offered: ReadonlyArray<string>): string =>
+  (passingOf.get(live)?.guides ?? []).filter(({ tools }) => tools.some((name) => offered.includes(name)))
+    .map(({ text }) => text).join("\n\n")

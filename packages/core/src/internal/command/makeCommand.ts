@@ -41,7 +41,7 @@ export const makeCommand = Effect.gen(function*() {
   const withPrompts = (directory: string, servers: boolean) =>
     Effect.gen(function*() {
       const tools = yield* Tools
-      if (servers) yield* tools.ready
+      if (servers) yield* tools.commandsReady
       const { broken, commands } = yield* found(directory)
       return { broken, commands: [...commands, ...tools.commands()] }
     })

@@ -15,10 +15,12 @@ export const systemPrompt = (options: {
   readonly own: string | undefined
   /** The project's instructions for all agents. */
   readonly instructions: string | undefined
+  /** What the owners of the offered tools say about their use. */
+  readonly guides: string
   readonly user: UserMessage
   readonly now: number
 }): string => {
-  const { agent, instructions, live, now, own = "", user } = options
+  const { agent, guides, instructions, live, now, own = "", user } = options
   const isSubagent = live.parent !== undefined
   const parts = agent.promptMode === "replace" && own !== ""
     ? [own, user.system]
@@ -27,6 +29,7 @@ export const systemPrompt = (options: {
       isSubagent ? prompts.subagentRole : undefined,
       prompts.workingRules,
       instructions,
+      guides,
       prompts.environment({ directory: live.info.directory, date: new Date(now).toISOString().slice(0, 10) }),
       user.system
     ]

@@ -20,7 +20,7 @@ import {
 } from "../../Provider.ts"
 import { ContextOverflow } from "../../SessionError.ts"
 import { cutOff, unpriced } from "../budget/review.ts"
-import { callerOf, describeAll, offer, subjectOf } from "../calls/offer.ts"
+import { callerOf, describeAll, guidesTo, offer, subjectOf } from "../calls/offer.ts"
 import { startCalls } from "../calls/startCalls.ts"
 import { compactStep } from "../compact/compactStep.ts"
 import { makePrompt } from "../conversation/makePrompt.ts"
@@ -63,9 +63,10 @@ const requestOf = (
   now: number
 ): ModelRequest => {
   const variant = user.variant ?? agent.variant
+  const guides = guidesTo(live, tools.map(({ name }) => name))
   return {
     messages: makePrompt(
-      systemPrompt({ live, agent, own, instructions, user, now }),
+      systemPrompt({ live, agent, own, instructions, guides, user, now }),
       live.messages ?? [],
       closing,
       live.request.wholeFrom,

@@ -1,11 +1,11 @@
 /** The tools `mcp_resource` and `mcp_prompt`: what servers have besides tools. */
-import type { Client } from "@modelcontextprotocol/client"
 import { type AnyTool, define, ToolError } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { cleanLine } from "../cleanText.ts"
 import { answerOf } from "../content.ts"
 import { wordsOf } from "../failure.ts"
+import type { Connection } from "../server/Connection.ts"
 import type { Server } from "../server/Server.ts"
 
 /** How long a server may take, in milliseconds. */
@@ -19,11 +19,16 @@ const refused = (kind: string, message: string) => new ToolError({ kind, message
 const offering = (servers: ReadonlyArray<Server>, what: string): ReadonlyArray<Server> =>
   servers.filter((server) => server.offers().has(what))
 
+interface Options {
+  readonly signal: AbortSignal
+  readonly timeout: number
+}
+
 /** Asks a server something. */
 const asked = <A>(
   servers: ReadonlyArray<Server>,
   name: string,
-  ask: (client: Client, options: { readonly signal: AbortSignal; readonly timeout: number }) => Promise<A>
+  ask: (connection: Connection, options: Options) => Promise<A>
 ): Effect.Effect<A, ToolError> =>
   Effect.suspend(() => {
     const server = servers.find(({ target }) => target.name === name)
@@ -36,14 +41,14 @@ const asked = <A>(
       const why = state._tag === "Failed" ? state.message : "it is being started"
       return refused("mcp_unavailable", `The MCP server ${name} cannot be used now: ${why}.`)
     }
-    const { client, whyEnded } = state.connection
+    const { connection } = state
     return Effect.tryPromise({
-      try: (signal) => ask(client, { signal, timeout: patience }),
+      try: (signal) => ask(connection, { signal, timeout: patience }),
       catch: (cause) =>
         refused(
           "mcp_failed",
           `The MCP server ${name} did not answer as it should: ${
-            whyEnded() ?? server.target.host.redact(wordsOf(cause))
+            connection.whyEnded() ?? server.target.host.redact(wordsOf(cause))
           }`
         )
     })
@@ -60,7 +65,7 @@ const lineOf = (uri: string, name: string, description: string | undefined): str
   cleanLine(`${uri}  ${name}${description === undefined ? "" : `: ${description}`}`, 500)
 
 /** The resources of a server, one a line, and the templates for more. */
-const listed = async (client: Client, options: { readonly signal: AbortSignal; readonly timeout: number }) => {
+const listed = async ({ client, leftOut }: Connection, options: Options) => {
   const { resources } = await client.listResources(undefined, options)
   // Many servers have no templates, and refuse to list them.
   const { resourceTemplates } = await client.listResourceTemplates(undefined, options).catch(() => ({
@@ -70,7 +75,11 @@ const listed = async (client: Client, options: { readonly signal: AbortSignal; r
     ...resources.map(({ description, name, uri }) => lineOf(uri, name, description)),
     ...resourceTemplates.map(({ description, name, uriTemplate }) => lineOf(uriTemplate, name, description))
   ]
-  const more = lines.length > most ? [`[${lines.length - most} more are left out]`] : []
+  const more = [
+    ...(lines.length > most ? [`${lines.length - most} more are left out`] : []),
+    ...leftOut("resources/list"),
+    ...leftOut("resources/templates/list")
+  ].map((note) => `[${note}]`)
   return lines.length === 0 ? "There are no resources." : [...lines.slice(0, most), ...more].join("\n")
 }
 
@@ -95,7 +104,11 @@ const makeResource = (servers: ReadonlyArray<Server>): AnyTool =>
       Effect.gen(function*() {
         const title = `${server}: ${cleanLine(uri ?? "resources", 100)}`
         if (uri === undefined) return { title, output: yield* asked(servers, server, listed), metadata: { server } }
-        const { contents } = yield* asked(servers, server, (client, options) => client.readResource({ uri }, options))
+        const { contents } = yield* asked(
+          servers,
+          server,
+          ({ client }, options) => client.readResource({ uri }, options)
+        )
         const { attachments, text } = answerOf(contents.map((resource) => ({ type: "resource", resource })))
         return {
           title,
@@ -131,7 +144,11 @@ const makePrompt = (servers: ReadonlyArray<Server>): AnyTool =>
       byUser ? Effect.succeed([]) : refused("denied", "Only a person can use the prompts of MCP servers."),
     execute: ({ name, server, words }) =>
       Effect.gen(function*() {
-        const { prompts } = yield* asked(servers, server, (client, options) => client.listPrompts(undefined, options))
+        const { prompts } = yield* asked(
+          servers,
+          server,
+          ({ client }, options) => client.listPrompts(undefined, options)
+        )
         const found = prompts.find((each) => each.name === name)
         if (found === undefined) {
           const names = prompts.map((each) => cleanLine(each.name, 100)).join(", ")
@@ -147,7 +164,7 @@ const makePrompt = (servers: ReadonlyArray<Server>): AnyTool =>
         const { messages } = yield* asked(
           servers,
           server,
-          (client, options) => client.getPrompt({ name, arguments: given }, options)
+          ({ client }, options) => client.getPrompt({ name, arguments: given }, options)
         )
         const { attachments, text } = answerOf(messages.map(({ content }) => content))
         return { title: `${server}: ${cleanLine(name, 100)}`, output: text, metadata: { server }, attachments }

@@ -1,18 +1,19 @@
 /** One server from its first use to the end of its scope: reached in the background, and reached again when it ends. */
-import * as Clock from "effect/Clock"
+import * as MonotonicClock from "@skein/core/MonotonicClock"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
+import { cleanText } from "../cleanText.ts"
 import { type Askers, makeAskers } from "../elicit/Askers.ts"
 import { type ReadPrompt, readPrompts } from "../listing/readPrompts.ts"
 import { type ReadTool, readTools } from "../listing/readTools.ts"
 import { ServerFailed } from "../ServerFailed.ts"
 import { connect, type Target } from "./connect.ts"
 import type { Connection } from "./Connection.ts"
-import type { Notice, Notices } from "./notices.ts"
+import type { Notices } from "./notices.ts"
 
 /** The state of a server. */
 type ServerState =
@@ -33,6 +34,8 @@ export interface Server {
   readonly tools: () => ReadonlyArray<ReadTool>
   /** Its prompts as it last listed them. */
   readonly prompts: () => ReadonlyArray<ReadPrompt>
+  /** What it says about the use of its tools; empty if nothing. */
+  readonly instructions: () => string
   /** What it said that it has, such as `prompts`: that of a server that is started again stays. */
   readonly offers: () => ReadonlySet<string>
   /**
@@ -40,6 +43,8 @@ export interface Server {
    * after its start.
    */
   readonly ready: Effect.Effect<void>
+  /** The same for its prompts. */
+  readonly prompted: Effect.Effect<void>
 }
 
 /** How long the first request of a session waits for a server, in milliseconds. */
@@ -53,10 +58,6 @@ const breath = 1_000
 
 /** How long it must have been there for its next failure to count as the first one, in milliseconds. */
 const steady = 60_000
-
-/** What a server lists now. One whose prompts cannot be listed still has its tools. */
-const listsOf = ({ prompts, tools }: Connection) =>
-  Effect.all([Effect.map(tools, readTools), Effect.either(prompts)], { concurrency: 2 })
 
 /**
  * Fails if a script of the server is no longer what it is now. An agent may have changed it: it would run without a
@@ -72,30 +73,21 @@ const checkScripts = ({ config, directory, host }: Target): Effect.Effect<void, 
   })
 }
 
-/** Starts it, and waits for it no longer than its `startup_timeout`. */
-const makeReady = (
-  { config, name }: Target,
-  needed: Deferred.Deferred<void>,
-  settled: Deferred.Deferred<void>,
-  tell: Notice["tell"]
-): Effect.Effect<void> => {
+/** Starts it with the first wait, and waits no longer than its `startup_timeout` after that. Tells whether it came. */
+const makeWait = ({ config }: Target, needed: Deferred.Deferred<void>) => {
+  const limit = config.startup_timeout ?? startupTimeout
   let startedAt: number | undefined
-  return Effect.gen(function*() {
-    if (startedAt === undefined) {
-      startedAt = yield* Clock.currentTimeMillis
-      yield* Deferred.succeed(needed, undefined)
-    }
-    const waited = (yield* Clock.currentTimeMillis) - startedAt
-    const limit = config.startup_timeout ?? startupTimeout
-    const left = limit - waited
-    if (left <= 0) return
-    const there = yield* Effect.timeoutOption(Deferred.await(settled), Duration.millis(left))
-    if (Option.isSome(there)) return
-    yield* tell(
-      `The MCP server ${name} is not there yet`,
-      `it did not answer within ${limit / 1000} s (mcp.${name}.startup_timeout). Its tools come with a later turn`
-    )
-  })
+  const waitFor = (there: Deferred.Deferred<void>): Effect.Effect<boolean> =>
+    Effect.gen(function*() {
+      if (startedAt === undefined) {
+        startedAt = yield* MonotonicClock.now
+        yield* Deferred.succeed(needed, undefined)
+      }
+      const left = limit - ((yield* MonotonicClock.now) - startedAt)
+      if (left <= 0) return true
+      return Option.isSome(yield* Effect.timeoutOption(Deferred.await(there), Duration.millis(left)))
+    })
+  return { limit, waitFor }
 }
 
 /** Makes a server; it starts with its first use. */
@@ -104,11 +96,13 @@ export const makeServer = (target: Target, notices: Notices): Effect.Effect<Serv
     const scope = yield* Effect.scope
     const needed = yield* Deferred.make<void>()
     const settled = yield* Deferred.make<void>()
+    const prompted = yield* Deferred.make<void>()
     const askers = makeAskers()
     const unchanged = checkScripts(target)
     let state: ServerState = { _tag: "Idle" }
     let tools: ReadonlyArray<ReadTool> = []
     let prompts: ReadonlyArray<ReadPrompt> = []
+    let instructions = ""
     let failure: string | undefined
     let offers: ReadonlySet<string> = new Set()
 
@@ -117,20 +111,33 @@ export const makeServer = (target: Target, notices: Notices): Effect.Effect<Serv
         state = next
         if (next._tag === "Failed") failure = next.message
         if (next._tag === "Ready") failure = undefined
-        return next._tag === "Starting" ? Effect.void : Deferred.succeed(settled, undefined)
+        if (next._tag === "Starting") return Effect.void
+        // Without the server, there are no prompts to wait for.
+        const now = Deferred.succeed(settled, undefined)
+        return next._tag === "Failed" ? Effect.zipRight(now, Deferred.succeed(prompted, undefined)) : now
       })
 
     const { say, tell } = notices.of(target)
 
-    const refresh = Effect.fnUntraced(function*(connection: Connection) {
-      const [found, listed] = yield* listsOf(connection)
+    const readList = Effect.fnUntraced(function*(connection: Connection) {
+      const found = readTools(yield* connection.tools)
       tools = found.tools
-      if (Either.isRight(listed)) prompts = readPrompts(listed.right)
-      else yield* say(`The MCP server ${target.name}`, `its prompts cannot be listed: ${listed.left.message}`)
       offers = new Set(Object.keys(connection.client.getServerCapabilities() ?? {}))
+      instructions = cleanText(connection.client.getInstructions() ?? "").trim()
       yield* become({ _tag: "Ready", connection })
       const tellNote = found.tools.length === 0 ? tell : say
       for (const note of found.notes) yield* tellNote(`The MCP server ${target.name}`, note)
+    })
+
+    /** One whose prompts cannot be listed still has its tools. */
+    const readItsPrompts = Effect.fnUntraced(function*({ leftOut, prompts: listed }: Connection) {
+      const read = yield* Effect.either(listed)
+      if (Either.isRight(read)) prompts = readPrompts(read.right)
+      yield* Deferred.succeed(prompted, undefined)
+      const notes = Either.isRight(read)
+        ? leftOut("prompts/list")
+        : [`its prompts cannot be listed: ${read.left.message}`]
+      for (const note of notes) yield* say(`The MCP server ${target.name}`, note)
     })
 
     /** Runs while the server is connected. Fails with the reason why it no longer is. */
@@ -138,19 +145,25 @@ export const makeServer = (target: Target, notices: Notices): Effect.Effect<Serv
       yield* become({ _tag: "Starting" })
       yield* unchanged
       const connection = yield* connect({ ...target, elicit: askers.elicit })
-      yield* refresh(connection)
+      const { changed } = connection
+      const whenever = <E>(change: Effect.Effect<void>, read: Effect.Effect<void, E>) =>
+        Effect.forever(Effect.zipRight(change, Effect.zipLeft(read, Effect.sleep(breath))))
+      // Beside the tools: slow prompts keep nobody waiting for them.
+      const ofPrompts = readItsPrompts(connection)
+      yield* Effect.forkScoped(Effect.zipRight(ofPrompts, whenever(changed.prompts, ofPrompts)))
+      yield* readList(connection)
       return yield* Effect.raceFirst(
         Effect.flatMap(connection.ended, (message) => new ServerFailed({ message })),
-        Effect.forever(Effect.zipRight(connection.changed, Effect.zipLeft(refresh(connection), Effect.sleep(breath))))
+        whenever(changed.tools, readList(connection))
       )
     }))
 
     const again = (failures: number): Effect.Effect<never> =>
       Effect.gen(function*() {
-        const began = yield* Clock.currentTimeMillis
+        const began = yield* MonotonicClock.now
         // In a fiber of its own: Effect forgets an interruption that arrives while a finalizer waits, and would go on here.
         const { message } = yield* Effect.flip(Effect.raceFirst(live, Effect.never))
-        const wasSteady = (yield* Clock.currentTimeMillis) - began >= steady
+        const wasSteady = (yield* MonotonicClock.now) - began >= steady
         const count = wasSteady ? 0 : failures
         // First, so that it is said before the waiting turn continues.
         yield* tell(`The MCP server ${target.name} cannot be used`, message)
@@ -162,7 +175,14 @@ export const makeServer = (target: Target, notices: Notices): Effect.Effect<Serv
     // Forked here and not by who needs it first: it outlives that session, and everything that the session runs with.
     yield* Effect.forkIn(Effect.interruptible(Effect.zipRight(Deferred.await(needed), again(0))), scope)
 
-    const ready = makeReady(target, needed, settled, tell)
+    const { limit, waitFor } = makeWait(target, needed)
+    const late = tell(
+      `The MCP server ${target.name} is not there yet`,
+      `it did not answer within ${
+        limit / 1000
+      } s (mcp.${target.name}.startup_timeout). Its tools come with a later turn`
+    )
+    const ready = Effect.flatMap(waitFor(settled), (isInTime) => isInTime ? Effect.void : late)
 
     return {
       target,
@@ -171,7 +191,9 @@ export const makeServer = (target: Target, notices: Notices): Effect.Effect<Serv
       failure: () => failure,
       tools: () => tools,
       prompts: () => prompts,
+      instructions: () => instructions,
       offers: () => offers,
-      ready
+      ready,
+      prompted: Effect.asVoid(waitFor(prompted))
     }
   })

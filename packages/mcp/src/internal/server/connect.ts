@@ -13,7 +13,7 @@ import { cleanLine } from "../cleanText.ts"
 import type { Askers } from "../elicit/Askers.ts"
 import { wordsOf } from "../failure.ts"
 import { makeHttpTransport } from "../http/httpTransport.ts"
-import { passTools } from "../listing/passTools.ts"
+import { type ListMethod, passAnswers } from "../listing/passAnswers.ts"
 import { isHere, makeAuthFetch } from "../oauth/authFetch.ts"
 import { keptLogin, needsLogin } from "../oauth/keptLogin.ts"
 import { ServerFailed } from "../ServerFailed.ts"
@@ -47,6 +47,12 @@ export interface Target {
   readonly elicit?: Askers["elicit"]
 }
 
+/** What hears that lists have changed: one change or many, a list is read once. */
+interface Changes {
+  readonly tools: Queue.Queue<void>
+  readonly prompts: Queue.Queue<void>
+}
+
 type Command = readonly [string, ...ReadonlyArray<string>]
 
 /** Nobody checks what a tool answers against its own words: models read it as text. */
@@ -59,13 +65,14 @@ const failed = ({ redact }: McpHost) => (cause: unknown) => new ServerFailed({ m
 /** The client, and what hears that a list has changed. */
 const makeClient = (
   { config, directory, elicit, host }: Target,
-  changes: Queue.Queue<void>,
+  changes: Changes,
   mode: "auto" | "legacy"
 ): Client => {
-  const onChanged = () => {
-    Queue.unsafeOffer(changes, undefined)
-  }
-  const each = { autoRefresh: false, debounceMs: 0, onChanged }
+  const heardBy = (queue: Queue.Queue<void>) => ({
+    autoRefresh: false,
+    debounceMs: 0,
+    onChanged: () => void Queue.unsafeOffer(queue, undefined)
+  })
   const client = new Client({ name: "skein", version: host.version }, {
     capabilities: {
       roots: {},
@@ -74,7 +81,7 @@ const makeClient = (
     },
     jsonSchemaValidator: anything,
     versionNegotiation: { mode, probe: { timeoutMs: "url" in config ? probe.url : probe.command } },
-    listChanged: { tools: each, prompts: each }
+    listChanged: { tools: heardBy(changes.tools), prompts: heardBy(changes.prompts) }
   })
   client.setRequestHandler("roots/list", () => ({ roots: [{ uri: pathToFileURL(directory).href, name: "project" }] }))
   if (elicit !== undefined) client.setRequestHandler("elicitation/create", ({ params }) => elicit(params))
@@ -89,14 +96,14 @@ const connected = Effect.fnUntraced(function*(client: Client, transport: Transpo
     catch: failed(host)
   })
   passTasks(transport, (taskId) => void run(cancelTask(client, taskId)))
-  return passTools(transport)
+  return passAnswers(transport)
 })
 
 /** Starts a program and speaks with it. */
 const overStdio = Effect.fnUntraced(function*(
   target: Target,
   command: Command,
-  changes: Queue.Queue<void>,
+  changes: Changes,
   mode: "auto" | "legacy"
 ) {
   const client = makeClient(target, changes, mode)
@@ -108,15 +115,15 @@ const overStdio = Effect.fnUntraced(function*(
   const { ended, isClosed, transport, whyEnded } = yield* makeStdioTransport(launched, host)
   // A client that gives up closes the transport, and then says itself why.
   const gone = Effect.flatMap(ended, (message) => isClosed() ? Effect.never : new ServerFailed({ message }))
-  const broken = yield* Effect.raceFirst(connected(client, transport, host), gone)
-  return { client, broken, ended, whyEnded }
+  const leftOut = yield* Effect.raceFirst(connected(client, transport, host), gone)
+  return { client, leftOut, ended, whyEnded }
 })
 
 /**
  * Tries it in a scope of its own. Some old servers end when they are asked what they do not know: these are started again,
  * and asked in the old way.
  */
-const overStdioEither = (target: Target, command: Command, changes: Queue.Queue<void>) =>
+const overStdioEither = (target: Target, command: Command, changes: Changes) =>
   Effect.gen(function*() {
     const outer = yield* Effect.scope
     const inner = yield* Scope.fork(outer, ExecutionStrategy.sequential)
@@ -131,31 +138,31 @@ const overStdioEither = (target: Target, command: Command, changes: Queue.Queue<
 /** What was reached, whichever way. */
 interface Reached {
   readonly client: Client
-  /** What was left out of the last list of its tools. */
-  readonly broken: () => ReadonlyArray<string>
+  /** What was left out of its last list of a kind. */
+  readonly leftOut: (method: ListMethod) => ReadonlyArray<string>
   readonly ended: Effect.Effect<string>
   readonly whyEnded: () => string | undefined
 }
 
 /** Speaks with a server over HTTP, in this way. */
 const overHttp = Effect.fnUntraced(
-  function*(target: Target, url: URL, kind: "http" | "sse", changes: Queue.Queue<void>) {
+  function*(target: Target, url: URL, kind: "http" | "sse", changes: Changes) {
     const client = makeClient(target, changes, kind === "sse" ? "legacy" : "auto")
     const { config: { headers = {} }, host, name } = target
     // A token that the user's config has counts, and no login.
     const isGiven = Object.keys(headers).some((key) => key.toLowerCase() === "authorization")
     const login = isGiven ? undefined : yield* keptLogin(host, name, url.href, makeAuthFetch(host, url))
     const { ended, isRefused, transport, whyEnded } = yield* makeHttpTransport(host, url, headers, kind, login)
-    const broken = yield* Effect.mapError(
+    const leftOut = yield* Effect.mapError(
       connected(client, transport, host),
       (error) => isRefused() && !isGiven ? new ServerFailed({ message: needsLogin(name) }) : error
     )
-    return { client, broken, ended, whyEnded } satisfies Reached
+    return { client, leftOut, ended, whyEnded } satisfies Reached
   }
 )
 
 /** Some servers are of the older kind, and say so only by refusing the newer one. */
-const overHttpEither = (target: Target, url: URL, changes: Queue.Queue<void>) =>
+const overHttpEither = (target: Target, url: URL, changes: Changes) =>
   Effect.gen(function*() {
     const outer = yield* Effect.scope
     const inner = yield* Scope.fork(outer, ExecutionStrategy.sequential)
@@ -170,7 +177,7 @@ const overHttpEither = (target: Target, url: URL, changes: Queue.Queue<void>) =>
     )
   })
 
-const reach = (target: Target, changes: Queue.Queue<void>): Effect.Effect<Reached, ServerFailed, Scope.Scope> => {
+const reach = (target: Target, changes: Changes): Effect.Effect<Reached, ServerFailed, Scope.Scope> => {
   const { command, type, url } = target.config
   const [program, ...words] = command ?? []
   if (program !== undefined) return overStdioEither(target, [program, ...words], changes)
@@ -187,11 +194,10 @@ const reach = (target: Target, changes: Queue.Queue<void>): Effect.Effect<Reache
 /** Reaches a server; when the scope closes, nothing of it is left. */
 export const connect = (given: Target): Effect.Effect<Connection, ServerFailed, Scope.Scope> =>
   Effect.gen(function*() {
-    // One change or many: the lists are read once.
-    const changes = yield* Queue.sliding<void>(1)
+    const changes = { tools: yield* Queue.sliding<void>(1), prompts: yield* Queue.sliding<void>(1) }
     const config = yield* fillIn(given.config, given.host)
     given.host.hide(config)
-    const { broken, client, ended, whyEnded } = yield* reach({ ...given, config }, changes)
+    const { client, ended, leftOut, whyEnded } = yield* reach({ ...given, config }, changes)
     const isOnThisMachine = config.url === undefined || isHere(new URL(config.url))
     if (isOnThisMachine && client.getServerVersion()?.name === "skein") {
       return yield* new ServerFailed({ message: isSkeinItself })
@@ -200,7 +206,8 @@ export const connect = (given: Target): Effect.Effect<Connection, ServerFailed, 
       client,
       ended,
       whyEnded,
-      changed: Queue.take(changes),
+      leftOut,
+      changed: { tools: Queue.take(changes.tools), prompts: Queue.take(changes.prompts) },
       tools: client.getServerCapabilities()?.tools === undefined ?
         Effect.succeed({ tools: [], broken: [] }) :
         Effect.map(
@@ -208,7 +215,7 @@ export const connect = (given: Target): Effect.Effect<Connection, ServerFailed, 
             try: (signal) => client.listTools(undefined, { signal, timeout: longestList, cacheMode: "refresh" }),
             catch: failed(given.host)
           }),
-          ({ tools }) => ({ tools, broken: broken() })
+          ({ tools }) => ({ tools, broken: leftOut("tools/list") })
         ),
       prompts: client.getServerCapabilities()?.prompts === undefined ? Effect.succeed([]) : Effect.map(
         Effect.tryPromise({

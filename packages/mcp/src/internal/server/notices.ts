@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type { Target } from "./connect.ts"
 
 /** Says something of one server. */
-export interface Notice {
+interface Notice {
   /** To the log. */
   readonly say: (message: string, what: string) => Effect.Effect<void>
   /** To people too: why its tools are not there. */
