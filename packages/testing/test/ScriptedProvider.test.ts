@@ -191,6 +191,10 @@ describe("a request that a strict provider refuses", () => {
       output: { type: "text", value: "ok" }
     }))
   })
+  const blank: PromptMessage = {
+    role: "tool",
+    content: [{ type: "tool-result", toolCallId: "1", toolName: "bash", output: { type: "text", value: "\n" } }]
+  }
   const said = { type: "text", text: "hm" } as const
   const spec = { name: "bash", description: "", inputSchema: { type: "object" } }
 
@@ -204,7 +208,11 @@ describe("a request that a strict provider refuses", () => {
     ["begins with an answer", { messages: [assistant(said), user("b")] }],
     ["a system message stands inside", { messages: [user("a"), { role: "system", content: "x" }] }],
     ["a message of the user is empty", { messages: [{ role: "user", content: [] }] }],
-    ["a text is empty", { messages: [user("")] }],
+    ["the system message is blank", { messages: [{ role: "system", content: " " }, user("a")] }],
+    ["a text is blank", { messages: [user("")] }],
+    ["a text is blank", { messages: [user(" \n")] }],
+    ["a text is blank", { messages: [user("a"), assistant({ type: "text", text: " " }), user("b")] }],
+    ["a result is blank", { messages: [user("a"), assistant(call("1")), blank] }],
     ["nothing but reasoning", { messages: [user("a"), assistant({ type: "reasoning", text: "x" }), user("b")] }],
     ["a call has no result", { messages: [user("a"), assistant(call("1")), user("b")] }],
     ["results of 1 follow calls of 1,2", { messages: [user("a"), assistant(call("1"), call("2")), results("1")] }],
