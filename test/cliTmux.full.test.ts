@@ -152,6 +152,26 @@ describe.skipIf(!hasTmux)("a session in tmux (needs tmux)", () => {
     await quit(tmux)
   })
 
+  it("keeps each answer once while an edge of its window is dragged", async () => {
+    const answers = Array.from({ length: 40 }, (_, at) => `answer ${at + 1}.`)
+    let resize = (_columns: number) => {}
+    let step = 0
+    const { open } = await world(() => {
+      step++
+      for (const by of [0, 13, 26]) resize(60 + (step * 37 + by) % 60)
+      const text = answers[step - 1]
+      return text === undefined ? "The end." : { text, calls: [{ tool: "list", args: { path: `a${step}` } }] }
+    })
+    const tmux = open([], { columns: 120, rows: 50 })
+    resize = (columns) => tmux.resize(columns, 50)
+    await tmux.shows(empty)
+    tmux.type("go")
+    tmux.press("Enter")
+    const screen = await tmux.shows("The end.")
+    expect(answers.map((answer) => count(screen, answer))).toEqual(answers.map(() => 1))
+    await quit(tmux)
+  })
+
   it("keeps what it has printed when the window gets narrower and wider again", async () => {
     const { open } = await world(() => "The answer.")
     const tmux = open()

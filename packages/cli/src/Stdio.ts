@@ -1,4 +1,5 @@
 /** Owns the three streams of the process. */
+import type { Size } from "@skein/tui/Screen"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -7,12 +8,6 @@ import type * as Scope from "effect/Scope"
 import { closeSync, openSync } from "node:fs"
 import type { Readable, Writable } from "node:stream"
 import { isatty, ReadStream } from "node:tty"
-
-/** The size of a terminal. */
-export interface Size {
-  readonly columns: number
-  readonly rows: number
-}
 
 /** How many characters may wait in the output buffer before writers have to wait. */
 export const mostWaiting = 1024 * 1024
@@ -27,7 +22,7 @@ export class Stdio extends Context.Tag("@skein/cli/Stdio")<Stdio, {
   readonly divert: (show: (line: string) => void) => Effect.Effect<void, never, Scope.Scope>
   /** Which of the streams are terminals. */
   readonly isTerminal: { readonly input: boolean; readonly output: boolean; readonly error: boolean }
-  /** The size of the terminal now. */
+  /** The size of the terminal now, also if the signal that it changed has not been handled yet. */
   readonly size: () => Size
   /** Calls a function whenever the terminal changes its size. */
   readonly onResize: (listener: () => void) => Effect.Effect<void, never, Scope.Scope>
@@ -79,7 +74,7 @@ export class Stdio extends Context.Tag("@skein/cli/Stdio")<Stdio, {
           () => Effect.sync(() => shown = undefined)
         )),
       isTerminal,
-      size: () => ({ columns: output().columns || 80, rows: output().rows || 24 }),
+      size: () => sizeOf(output()),
       onResize: (listener) =>
         Effect.asVoid(
           Effect.acquireRelease(
@@ -134,6 +129,12 @@ const letGoOfTerminal = (wereTerminals: ReadonlyArray<boolean>): void =>
     // Keep the descriptor's number taken, so that no other file gets it.
     openSync("/dev/null", "r+")
   })
+
+/** Node asks the system once a signal comes; what is drawn before that would count rows of a size that is gone. */
+const sizeOf = (stream: typeof process.stdout & { readonly _refreshSize?: () => void }): Size => {
+  if (!stream.destroyed) stream._refreshSize?.()
+  return { columns: stream.columns || 80, rows: stream.rows || 24 }
+}
 
 const waitingIn = (stream: Writable | undefined): number =>
   stream === undefined || stream.destroyed || stream.errored ? 0 : stream.writableLength

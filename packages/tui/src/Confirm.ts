@@ -19,17 +19,13 @@ export const confirm = (
   Effect.scoped(Effect.gen(function*() {
     const picker = new Picker(title, items, true)
     const answer = yield* Deferred.make<string | undefined>()
-    const screen = new Screen({
-      write: terminal.write,
-      columns: () => terminal.size().columns,
-      rows: () => terminal.size().rows,
-      reflow: terminal.reflow
-    })
+    const screen = new Screen(terminal)
     const draw = () => {
-      const { columns, rows } = terminal.size()
+      const size = terminal.size()
+      const { columns, rows } = size
       const body = lines.flatMap((line) => wrap(escapeLine(line), columns - 3)).map((line) => `  ${line}`)
       const list = picker.lines(columns, 12, terminal.style)
-      screen.draw([], [...body.slice(0, Math.max(1, rows - list.length - 2)), ...list])
+      screen.draw([], [...body.slice(0, Math.max(1, rows - list.length - 2)), ...list], undefined, size)
     }
     const end = (value: string | undefined) => Deferred.unsafeDone(answer, Effect.succeed(value))
     yield* Effect.addFinalizer(() => Effect.sync(() => screen.close()))

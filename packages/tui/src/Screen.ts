@@ -15,14 +15,25 @@ const clearLine = "\x1b[2K"
  */
 export type Reflow = "all" | "xtermJs" | "none"
 
+/** The size of a terminal, in characters. */
+export interface Size {
+  readonly columns: number
+  readonly rows: number
+}
+
 /** Where to write, and how large that is now. */
 export interface ScreenOptions {
   /** Writes to the terminal, whose line breaks go to the first column, as those of Unix do. */
   readonly write: (text: string) => void
-  readonly columns: () => number
-  readonly rows?: () => number
+  readonly size: () => Size
   readonly reflow?: Reflow
 }
+
+/**
+ * How long a terminal keeps its size before anything is drawn on it again, in milliseconds. While an edge is dragged, a
+ * program counts rows of a size that the terminal no longer has; tmux tells it the last size up to 250 ms late.
+ */
+const settling = 300
 
 /** A place in the lines that are drawn. */
 export interface Place {
@@ -30,14 +41,12 @@ export interface Place {
   readonly column: number
 }
 
-/** What stands on the terminal now. */
-interface Drawn {
+/** What stands on the terminal now, and the size that it was drawn for. */
+interface Drawn extends Size {
   readonly lines: ReadonlyArray<string>
   /** The place of the terminal's cursor. */
   readonly cursor: Place
   readonly isCursorShown: boolean
-  readonly columns: number
-  readonly rows: number
 }
 
 /** The lower part of a terminal. The lines must be escaped, and may have colours. */
@@ -45,17 +54,27 @@ export class Screen {
   readonly #options: ScreenOptions
   #drawn: Drawn | undefined
   #full: ReadonlyArray<string> | undefined
+  #seen: (Size & { readonly since: number }) | undefined
 
   constructor(options: ScreenOptions) {
     this.#options = options
+  }
+
+  /** The size to lay out and draw the next frame for; undefined where none may be drawn yet. `steady` is in milliseconds. */
+  measure(steady: number): Size | undefined {
+    const size = this.#options.size()
+    const seen = this.#seen
+    const isSame = seen?.columns === size.columns && seen.rows === size.rows
+    const since = isSame ? seen.since : seen === undefined ? Number.NEGATIVE_INFINITY : steady
+    this.#seen = { ...size, since }
+    return steady - since < settling ? undefined : size
   }
 
   /**
    * Prints permanent lines above, and draws the lower part below them. Each line of it should fit the terminal; `cursor`
    * is where the cursor blinks, which is hidden without it.
    */
-  draw(above: ReadonlyArray<string>, below: ReadonlyArray<string>, cursor?: Place): void {
-    const size = this.#size()
+  draw(above: ReadonlyArray<string>, below: ReadonlyArray<string>, cursor?: Place, size = this.#options.size()): void {
     const next = this.#fitted(below, cursor, size)
     const before = this.#drawn
     const leaves = this.#full === undefined ? "" : alternate.end
@@ -70,16 +89,14 @@ export class Screen {
   }
 
   /** Draws the whole terminal, beside its scrollback; `draw` goes back to where it was. */
-  drawFull(lines: ReadonlyArray<string>, cursor?: Place): void {
-    const { rows } = this.#size()
+  drawFull(lines: ReadonlyArray<string>, { rows } = this.#options.size()): void {
     const before = this.#full
     const next = Array.from({ length: rows }, (_, row) => lines[row] ?? "")
     const changes = next.flatMap((line, row) =>
       before?.length === rows && before[row] === line ? [] : [`\x1b[${row + 1};1H${line}${clearToEnd}`]
     )
-    const place = cursor === undefined ? "" : `\x1b[${cursor.row + 1};${cursor.column + 1}H${showCursor}`
-    if (changes.length === 0 && place === "") return
-    this.#write(`${before === undefined ? alternate.begin : ""}${changes.join("")}${place}`)
+    if (changes.length === 0) return
+    this.#write(`${before === undefined ? alternate.begin : ""}${changes.join("")}`)
     this.#full = next
   }
 
@@ -87,7 +104,9 @@ export class Screen {
   close(above: ReadonlyArray<string> = []): void {
     const leaves = this.#full === undefined ? "" : alternate.end
     this.#full = undefined
-    this.#options.write(`${leaves}${this.#clear()}${above.map((line) => `${line}\n`).join("")}${showCursor}`)
+    this.#options.write(
+      `${leaves}${this.#clear(this.#options.size())}${above.map((line) => `${line}\n`).join("")}${showCursor}`
+    )
     this.#drawn = undefined
   }
 
@@ -97,31 +116,24 @@ export class Screen {
     this.#full = undefined
   }
 
-  #size(): { readonly columns: number; readonly rows: number } {
-    return { columns: this.#options.columns(), rows: this.#options.rows?.() ?? Number.POSITIVE_INFINITY }
-  }
-
   #write(text: string): void {
     this.#options.write(`${synchronized.begin}${hideCursor}${text}${synchronized.end}`)
   }
 
   /** What cannot be on the terminal cannot be taken away from it again. */
-  #fitted(
-    below: ReadonlyArray<string>,
-    cursor: Place | undefined,
-    size: { readonly columns: number; readonly rows: number }
-  ): Drawn {
-    const cut = Math.max(0, below.length - size.rows)
+  #fitted(below: ReadonlyArray<string>, cursor: Place | undefined, { columns, rows }: Size): Drawn {
+    const cut = Math.max(0, below.length - rows)
     const lines = cut === 0 ? below : below.slice(cut)
     const isCursorShown = cursor !== undefined && cursor.row >= cut && cursor.row < below.length
     const last = Math.max(0, lines.length - 1)
     return {
       lines,
       cursor: isCursorShown
-        ? { row: cursor.row - cut, column: Math.min(cursor.column, size.columns - 1) }
+        ? { row: cursor.row - cut, column: Math.min(cursor.column, columns - 1) }
         : { row: last, column: plainWidth(lines[last] ?? "") },
       isCursorShown,
-      ...size
+      columns,
+      rows
     }
   }
 
@@ -157,13 +169,13 @@ export class Screen {
   /** Writes everything over what stands there. */
   #whole(above: ReadonlyArray<string>, next: Drawn, before: Drawn | undefined): string {
     if (before === undefined && above.length === 0 && next.lines.length === 0) return ""
-    const [up, rows] = before === undefined ? [0, 0] : this.#extent(before)
+    const [up, rows] = before === undefined ? [0, 0] : this.#extent(before, next)
     // A terminal that got narrower has marked rows as continued, and would join them again: only a cleared row loses its mark.
     const unmark = before === undefined || before.columns === next.columns ? "" : clearLine
     // Cleared behind what is written: else a line that fills its row would lose its last character.
     const lines = [...above, ...next.lines].map((line) => `${unmark}${line}${clearToEnd}`)
     const written = lines.length
-    if (written === 0) return this.#clear()
+    if (written === 0) return this.#clear(next)
     // Line by line: some terminals save what is on the glass before all of it is cleared.
     const extra = rows - written
     const rest = extra <= 0 ? "" : `${`\n${clearLine}`.repeat(extra)}\x1b[${extra}A`
@@ -175,8 +187,10 @@ export class Screen {
   }
 
   /** How many rows the cursor is below the first one, and how many rows there are, on the terminal as it is now. */
-  #extent({ columns: drawnIn, cursor, lines }: Drawn): readonly [up: number, rows: number] {
-    const { columns, rows: most } = this.#size()
+  #extent(
+    { columns: drawnIn, cursor, lines }: Drawn,
+    { columns, rows: most }: Size
+  ): readonly [up: number, rows: number] {
     const { reflow = "all" } = this.#options
     const isWrapped = columns < drawnIn && reflow !== "none"
     let added = 0
@@ -196,9 +210,9 @@ export class Screen {
     return [Math.min(up, most - 1), Math.min(all, most)]
   }
 
-  #clear(): string {
+  #clear(size: Size): string {
     if (this.#drawn === undefined || this.#drawn.lines.length === 0) return ""
-    const [up, rows] = this.#extent(this.#drawn)
+    const [up, rows] = this.#extent(this.#drawn, size)
     const down = rows - 1 - up
     const toLast = down === 0 ? "" : down > 0 ? `\x1b[${down}B` : `\x1b[${-down}A`
     return `\r${toLast}${clearLine}${`\x1b[1A${clearLine}`.repeat(rows - 1)}`

@@ -7,21 +7,18 @@ import type { PartInput } from "@skein/domain/Part"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { ReadStream } from "node:tty"
-import type { Reflow } from "./Screen.ts"
+import type { ScreenOptions } from "./Screen.ts"
 import type { Style } from "./Style.ts"
 
 /** The terminal. */
-export interface SessionTerminal {
+export interface SessionTerminal extends Required<ScreenOptions> {
   readonly keyboard: ReadStream
-  readonly write: (text: string) => void
-  readonly size: () => { readonly columns: number; readonly rows: number }
   readonly onResize: (listener: () => void) => Effect.Effect<void, never, Scope.Scope>
   /** Gives a function each line that the program would write below what is drawn, such as what it logs. */
   readonly onLine: (listener: (line: string) => void) => Effect.Effect<void, never, Scope.Scope>
   /** How much was written that the terminal has not taken yet, in characters. */
   readonly waiting: () => number
   readonly style: Style
-  readonly reflow: Reflow
 }
 
 /** What was found for the names in a prompt. */

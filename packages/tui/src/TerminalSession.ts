@@ -31,12 +31,7 @@ const mostWaiting = 64 * 1_024
 /** The screen, which is given back when the scope closes, whatever happened. */
 const screenOf = (model: SessionModel, terminal: SessionTerminal) =>
   Effect.gen(function*() {
-    const screen = new Screen({
-      write: terminal.write,
-      columns: () => terminal.size().columns,
-      rows: () => terminal.size().rows,
-      reflow: terminal.reflow
-    })
+    const screen = new Screen(terminal)
     const restore = () => {
       screen.close()
       terminal.write(endEditor)
@@ -50,15 +45,21 @@ const screenOf = (model: SessionModel, terminal: SessionTerminal) =>
     return screen
   })
 
-/** Draws frames, and none while the program is suspended: a clock that is due rings before it hears that it continues. */
-const framesOf = (model: SessionModel, terminal: SessionTerminal, screen: Screen, moment: () => Moment) => {
+/**
+ * Draws frames: none while the program is suspended, as a clock that is due rings before it hears that it continues, and
+ * none while the terminal changes its size: then later.
+ */
+const framesOf = (model: SessionModel, screen: Screen, moment: () => Moment, later: () => void) => {
   let isSuspended = false
   return {
     draw: () => {
       if (isSuspended) return
-      const frame = frameOf(model, terminal.size(), moment())
-      if (frame.type === "full") screen.drawFull(frame.lines)
-      else screen.draw(frame.above, frame.below, frame.cursor)
+      const now = moment()
+      const size = screen.measure(now.steady)
+      if (size === undefined) return later()
+      const frame = frameOf(model, size, now)
+      if (frame.type === "full") screen.drawFull(frame.lines, size)
+      else screen.draw(frame.above, frame.below, frame.cursor, size)
     },
     suspend: () => {
       isSuspended = true
@@ -140,7 +141,7 @@ export const openSession = (
       changed.unsafeOpen()
       asking.unsafeOpen()
     }
-    const frames = framesOf(model, terminal, screen, moment)
+    const frames = framesOf(model, screen, moment, () => changed.unsafeOpen())
     const { draw, resume, suspend } = frames
     let drawnAt = Number.NEGATIVE_INFINITY
     const isAnswered = yield* Deferred.make<void>()

@@ -12,8 +12,7 @@ const world = (columns: number, rows: number) => {
       written.push(text)
       terminal.write(text.replaceAll(/(?<!\r)\n/g, "\r\n"))
     },
-    columns: () => terminal.columns,
-    rows: () => terminal.rows,
+    size: () => ({ columns: terminal.columns, rows: terminal.rows }),
     reflow: "xtermJs"
   })
   const lines = async () => {
@@ -154,6 +153,71 @@ describe("whatever is drawn, and however the terminal changes its size", () => {
         expect(seen(await lines())).toEqual(seen([...kept, ...below]))
       }),
       { numRuns: 60 }
+    )
+  })
+})
+
+/** How late tmux tells a program of another size if it has just told it of one, in milliseconds. */
+const late = 250
+
+describe("a terminal that changes its size before it says so", () => {
+  it("shows each finished line once, whenever an answer ends meanwhile", async () => {
+    const happening = fc.record({
+      after: fc.integer({ min: 1, max: 120 }),
+      columns: fc.option(fc.integer({ min: 20, max: 60 }), { nil: undefined }),
+      ends: fc.boolean()
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(happening, { minLength: 2, maxLength: 25 }), async (happenings) => {
+        const terminal = new TestTerminal(60, 30)
+        let told = { columns: 60, rows: 30 }
+        let [now, toldAt] = [0, Number.NEGATIVE_INFINITY]
+        const screen = new Screen({
+          write: (text) => terminal.write(text.replaceAll(/(?<!\r)\n/g, "\r\n")),
+          size: () => told,
+          reflow: "xtermJs"
+        })
+        const kept: Array<string> = []
+        let above: Array<string> = []
+        const draw = () => {
+          const size = screen.measure(now)
+          if (size === undefined) return
+          const below = [`answer ${kept.length}.`, "─".repeat(size.columns - 1), "› in"]
+          screen.draw(above, below, { row: 2, column: 4 }, size)
+          above = []
+        }
+        const hear = () => {
+          if (told.columns === terminal.columns || now < toldAt + late) return
+          told = { columns: terminal.columns, rows: 30 }
+          toldAt = now
+          draw()
+        }
+        const wait = (milliseconds: number) => {
+          const end = now + milliseconds
+          now = Math.min(end, Math.max(now, toldAt + late))
+          hear()
+          now = end
+        }
+        draw()
+        for (const { after, columns, ends } of happenings) {
+          wait(after)
+          if (columns !== undefined) {
+            await terminal.settled()
+            terminal.resize(columns, 30)
+            hear()
+          }
+          if (ends) {
+            above.push(`answer ${kept.length}.`)
+            kept.push(`answer ${kept.length}.`)
+          }
+          draw()
+        }
+        wait(1_000)
+        draw()
+        await terminal.settled()
+        expect(terminal.lines).toEqual([...kept, `answer ${kept.length}.`, "─".repeat(told.columns - 1), "› in"])
+      }),
+      { numRuns: 100 }
     )
   })
 })

@@ -44,8 +44,7 @@ export class Seat {
     this.terminal = new TestTerminal(columns, rows)
     this.#screen = new Screen({
       write: (text) => this.terminal.write(text.replaceAll(/(?<!\r)\n/g, "\r\n")),
-      columns: () => this.terminal.columns,
-      rows: () => this.terminal.rows,
+      size: () => ({ columns: this.terminal.columns, rows: this.terminal.rows }),
       reflow: "xtermJs"
     })
     this.model = new SessionModel(colourless, {

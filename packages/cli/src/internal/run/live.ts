@@ -28,7 +28,7 @@ export const live = Effect.fnUntraced(function*(stdio: Streams, way: string) {
   const clock = yield* Effect.clock
   const noColour = yield* Effect.orElseSucceed(Config.option(Config.string("NO_COLOR")), () => Option.none())
   const style = Option.isSome(noColour) && noColour.value !== "" ? colourless : coloured
-  const screen = new Screen({ write: stdio.out, columns: () => stdio.size().columns })
+  const screen = new Screen({ write: stdio.out, size: stdio.size })
   const changed = yield* Effect.makeLatch()
   const answered = yield* Effect.makeLatch()
   const promotions = yield* Queue.sliding<SessionID>(64)
@@ -43,8 +43,11 @@ export const live = Effect.fnUntraced(function*(stdio: Streams, way: string) {
 
   const draw = () => {
     if (view === undefined) return
-    const { above, below } = view.view(stdio.size(), moment())
-    screen.draw(above, below)
+    const now = moment()
+    const size = screen.measure(now.steady)
+    if (size === undefined) return changed.unsafeOpen()
+    const { above, below } = view.view(size, now)
+    screen.draw(above, below, undefined, size)
   }
 
   const frames = Effect.forever(

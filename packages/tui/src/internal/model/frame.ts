@@ -1,7 +1,7 @@
 /** Decides how a session looks: a function of the model, the size of the terminal and the time. */
 import { escapeLine } from "../../Escape.ts"
 import type { Moment } from "../../LiveView.ts"
-import type { Place } from "../../Screen.ts"
+import type { Place, Size } from "../../Screen.ts"
 import { fit } from "../../Width.ts"
 import { wrapRuns } from "../text/runs.ts"
 import type { SessionModel } from "./SessionModel.ts"
@@ -16,12 +16,6 @@ export type SessionFrame =
     readonly cursor: Place | undefined
   }
   | { readonly type: "full"; readonly lines: ReadonlyArray<string> }
-
-/** The size of a terminal. */
-interface Size {
-  readonly columns: number
-  readonly rows: number
-}
 
 /** How many rows a hint may take: in most terminals all that it needs. */
 const mostHints = (rows: number): number => Math.max(3, Math.floor(rows / 3))
