@@ -51,7 +51,7 @@ const stop = command({
   name: "stop",
   summary: "Stops what runs in a session, with everything below it",
   details:
-    "What it did so far is kept; `skein sessions resume ID` continues it. Says so if nothing was running.\nWorks through the server of this database, or the one that --attach names, and on what another terminal does. `skein tasks stop` stops one task.",
+    "What it did so far is kept; `skein sessions resume ID` continues it. Says so if nothing was running.\nAlso stops what a server of this database or another terminal works on. --attach names another server.\n`skein tasks stop` stops one task.",
   operands: { usage: "ID", least: 1, most: 1 },
   flags: { ...formatFlags, ...databaseFlags, ...attachFlags, ...verboseFlags },
   load: () => import("../internal/list/stopSession.ts").then(({ stopSession }) => stopSession)
