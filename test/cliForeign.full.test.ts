@@ -143,3 +143,26 @@ it("a command in a folder is found by its path, with a colon, and by its own nam
     stdout: expect.stringContaining("Commit: $ARGUMENTS")
   })
 })
+
+it("--auto does nothing that opencode.json of version 2 denies", async () => {
+  const calls: LlmAnswer["calls"] = [
+    { tool: "write", args: { filePath: "new.txt", content: "x" } },
+    { tool: "read", args: { filePath: "secrets/key.txt" } },
+    { tool: "bash", args: { command: "git push origin main", description: "Push" } },
+    { tool: "bash", args: { command: "cat secrets/key.txt", description: "Show" } }
+  ]
+  const llm = await startLlm(({ last }): LlmAnswer => last.startsWith("start") ? { calls } : { text: "done" })
+  atEnd(llm.close)
+  const rule = (action: string, resource: string) => ({ action, resource, effect: "deny" })
+  const { run } = place({
+    "secrets/key.txt": "the-secret-key\n",
+    "opencode.json": JSON.stringify({
+      permissions: [rule("edit", "*"), rule("read", "secrets/*"), rule("shell", "git push *")]
+    })
+  }, llm.url)
+  await run(["run", "--auto", "-m", "openai/m", "start"])
+  const results = llm.requests.at(-1)?.messages.filter(({ role }) => role === "tool").map(({ content }) => content)
+  expect(results).toHaveLength(calls.length)
+  expect(JSON.stringify(llm.requests)).not.toContain("the-secret-key")
+  for (const result of results?.slice(0, 3) ?? []) expect(result).toMatch(/denied|not available|no tool|Unknown tool/i)
+})

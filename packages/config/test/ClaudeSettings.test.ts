@@ -180,8 +180,11 @@ layer(NodeFileSystem.layer)("settings.json of Claude Code", (it) => {
       "deny edit *"
     ], []],
     ["one rule instead of a list", "{ \"permissions\": { \"deny\": \"Bash\" } }", ["deny bash *"], []],
-    ["an invalid rule", "{ \"permissions\": { \"deny\": [\"Bash(rm\"] } }", [], [
-      "restriction FILE:1:29 permissions.deny: \"Bash(rm\" is not a rule; write Tool or Tool(what), such as \"Read(./.env)\""
+    ["an invalid rule", "{ \"permissions\": { \"deny\": [\"Bash(rm\"] } }", ["deny bash *"], [
+      "restriction FILE:1:29 permissions.deny: \"Bash(rm\" is not a rule, so it covers all that it may mean; write Tool or Tool(what), such as \"Read(./.env)\""
+    ]],
+    ["a number as a rule", "{ \"permissions\": { \"deny\": [7] } }", ["deny * *"], [
+      "restriction FILE:1:29 permissions.deny: 7 is not a rule, so it covers all that it may mean; write Tool or Tool(what), such as \"Read(./.env)\""
     ]],
     ["an invalid allow rule", "{ \"permissions\": { \"allow\": [7] } }", [], [
       "note FILE:1:30 permissions.allow: 7 is not a rule; write Tool or Tool(what), such as \"Read(./.env)\""

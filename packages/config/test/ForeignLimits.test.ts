@@ -37,6 +37,8 @@ const claude = [
   "permissions: {bash: {\"*\": deny}}",
   "permissions:\n  deny: [Bash]\n  allow: [Bash]",
   "permissions: {shell: never}",
+  "permissions: {deny: [\"Bash(rm\"]}",
+  "permissions: {deny: [7]}",
   "permissionMode: locked",
   "sandbox: {commands: none}",
   "hooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n          command: ./guard.sh",

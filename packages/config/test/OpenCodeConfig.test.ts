@@ -228,9 +228,9 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
 
   it.scoped.each<[string, string | Uint8Array, ReadonlyArray<string>]>([
     ["rules under a misspelt key", "{ \"permissions\": { \"bash\": \"deny\" } }", []],
-    ["an unused key", "{ \"reference\": {}, \"subagent_depth\": 2 }", [
+    ["an unused key", "{ \"reference\": 1, \"subagent_depth\": 2 }", [
       "note FILE:1:3 reference: Skein ignores it",
-      "note FILE:1:20 subagent_depth: Skein ignores it"
+      "note FILE:1:19 subagent_depth: Skein ignores it"
     ]],
     [
       "a misspelt key of an agent",
@@ -250,7 +250,7 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
       "restriction FILE:1:3 permission: this restriction is not understood, so every call is denied; write it as permission in skein.json, and remove it here"
     ]],
     ["invalid agents", "{ \"agent\": [1] }", [
-      "note FILE:1:3 agent: this is not an object with a key for each agent"
+      "restriction FILE:1:3 agent: no agent is read; write an object with a key for each agent"
     ]],
     ["a list", "[]", ["restriction FILE:1:1 this file is left out: it must be an object"]],
     ["no JSON", "{ \"model\": }", ["restriction FILE:1:12 this file is left out: expected a value"]],
@@ -319,7 +319,7 @@ layer(NodeFileSystem.layer)("opencode.json", (it) => {
           mcp: {
             timeout: { catalog: 5000 },
             servers: { x: { type: "local", command: ["x"], disabled: true } },
-            y: { type: "local", command: ["y"], enabled: false }
+            y: { type: "local", command: ["y"], enabled: "false" }
           }
         }
       })

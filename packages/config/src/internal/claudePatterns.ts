@@ -43,6 +43,11 @@ export const pathsBelow = (path: string): ReadonlyArray<string> => {
 
 const flat = (path: string): string => path.replaceAll(/\*\*\/|\*+/g, "*").replaceAll(/\*{2,}/g, "*")
 
+const form = /^\s*([\w*-]+)\s*(?:\(([^]*)\))?\s*$/
+
+/** Whether it has the form of a rule. */
+export const isRule = (written: string): boolean => form.test(written)
+
 /** The addresses of a host. */
 export const hostPatterns = (host: string): ReadonlyArray<string> => [
   `*://${host}`,
@@ -50,10 +55,16 @@ export const hostPatterns = (host: string): ReadonlyArray<string> => [
   `*://${host}:*`
 ]
 
-/** The translation of such a rule; undefined if it is invalid. Tools that Skein does not have keep their names. */
+/**
+ * The translation of such a rule; undefined for an invalid one that allows. An invalid one that restricts covers all
+ * that it may mean: the whole tool, or everything. Tools that Skein does not have keep their names.
+ */
 export const claudePatterns = (rule: string, action: Action): ReadonlyArray<Spoken> | undefined => {
-  const [, tool, what] = /^\s*([\w*-]+)\s*(?:\(([^]*)\))?\s*$/.exec(rule) ?? []
-  if (tool === undefined) return undefined
+  const [, tool, what] = form.exec(rule) ?? []
+  if (tool === undefined) {
+    const begun = /^\s*([\w*-]+)/.exec(rule)?.[1]
+    return action === "allow" ? undefined : claudePatterns(begun ?? "*", action)
+  }
   const named = permissions.get(tool) ?? toolOfServer(tool)
   const permission = named ?? (action === "allow" ? undefined : permissionNamed(tool)) ?? tool
   const all = (patterns: ReadonlyArray<string>) => patterns.map((pattern) => ({ permission, pattern }))

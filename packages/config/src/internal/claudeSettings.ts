@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { dirname } from "node:path"
 import type { ConfigIssue } from "../ConfigError.ts"
 import { claudeHooksOf } from "./claudeHookSettings.ts"
-import { claudePatterns, hostPatterns, pathsBelow } from "./claudePatterns.ts"
+import { claudePatterns, hostPatterns, isRule, pathsBelow } from "./claudePatterns.ts"
 import { issueIn } from "./configContent.ts"
 import { settleContent } from "./configFile.ts"
 import { actionOf, deniesAll, entry, isNothing, rule, seemsToRestrict, text, type WhyNot, wordOf } from "./foreign.ts"
@@ -248,20 +248,22 @@ const permissionsOf = ({ at, key: top, value }: LocatedEntry, remarks: Remarks):
   }
   const rules = actions.flatMap((action) =>
     (lists.get(action) ?? []).flatMap((item): ReadonlyArray<Located> => {
-      const patterns = item.kind === "string" ? claudePatterns(item.value, action) : undefined
-      if (patterns !== undefined) {
-        // A part that is not understood may deny what is allowed or asked here.
-        return isUnclear && action !== "deny"
-          ? []
-          : patterns.map(({ pattern, permission }) => rule(permission, pattern, action, item.at))
+      const written = item.kind === "string" ? item.value : ""
+      const patterns = claudePatterns(written, action) ?? []
+      if (!isRule(written)) {
+        const what = `${top}.${action}: ${JSON.stringify(plain(item))} is not a rule`
+        const so = action === "allow" ? "" : ", so it covers all that it may mean"
+        const fault = {
+          at: item.at,
+          key: `${top}.${action}`,
+          message: `${what}${so}; write Tool or Tool(what), such as "Read(./.env)"`
+        }
+        ;(action === "allow" ? remarks.notes : remarks.loud).push(fault)
       }
-      const path = `${top}.${action}`
-      const message = `${path}: ${
-        JSON.stringify(plain(item))
-      } is not a rule; write Tool or Tool(what), such as "Read(./.env)"`
-      if (action === "allow") remarks.notes.push({ at: item.at, key: path, message })
-      else remarks.loud.push({ at: item.at, key: path, message })
-      return []
+      // A part that is not understood may deny what is allowed or asked here.
+      return isUnclear && action !== "deny"
+        ? []
+        : patterns.map(({ pattern, permission }) => rule(permission, pattern, action, item.at))
     })
   )
   return [...settings, ...rulesEntry(value.at, isUnclear ? [rule("*", "*", "deny", at), ...rules] : rules)]

@@ -279,7 +279,7 @@ const readRule = (
   const list = actionOf({ kind: "string", at, value: key })
   if (list !== undefined && value.kind === "array") {
     return value.items.flatMap((item) =>
-      (item.kind === "string" ? claudePatterns(item.value, list) ?? [] : [])
+      (claudePatterns(item.kind === "string" ? item.value : "", list) ?? [])
         .map(({ pattern, permission }) => rule(permission, pattern, list, item.at))
     )
   }

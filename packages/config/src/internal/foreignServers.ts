@@ -1,5 +1,5 @@
 /** Decides what the MCP servers of other tools' files mean to Skein: those of Claude Code, OpenCode and VS Code. */
-import { entry, type Foreign, isNothing, text } from "./foreign.ts"
+import { actionOf, entry, type Foreign, isNothing, text } from "./foreign.ts"
 import { type Located, type LocatedEntry, type LocatedObject, plain } from "./located.ts"
 
 type Note = (at: Pick<LocatedEntry, "at" | "key">, message: string) => void
@@ -51,9 +51,12 @@ const textsOf = (value: Located | undefined): Located | undefined =>
     )
   }
 
+/** Whether a server is off, or may be. */
 const isOff = (server: LocatedObject): boolean =>
-  plain(valueOf(server, "enabled") ?? { kind: "null", at: server.at, value: null }) === false
-  || plain(valueOf(server, "disabled") ?? { kind: "null", at: server.at, value: null }) === true
+  [["enabled", "allow"], ["disabled", "deny"]].some(([key = "", action]) => {
+    const said = valueOf(server, key)
+    return said !== undefined && actionOf(said) !== action
+  })
 
 /** One server as config has it; undefined where it cannot be used. */
 const adaptServer = (each: LocatedEntry, from: Foreign, path: string, note: Note): LocatedEntry | undefined => {

@@ -30,33 +30,13 @@ import { placeInstructions } from "./instructionPaths.ts"
 import { type Fault, type Located, type LocatedEntry, type LocatedObject, plain } from "./located.ts"
 import { type ConfigSource, substitute } from "./substitute.ts"
 
-/** Keys that Skein knows and does not use, with the alternative. */
-const unused: ReadonlyMap<string, string> = new Map([
+/** What to use instead of some keys. */
+const instead: ReadonlyMap<string, string> = new Map([
   ...["provider", "providers"].map((key) =>
     [key, "set up providers under provider in skein.json, best in your own"] as const
   ),
   ...["plugin", "plugins"].map((key) => [key, "plugins are not loaded; use hooks in skein.json"] as const),
-  ["formatter", "a hook for PostToolUse in skein.json can format files"],
-  ...[
-    "autoshare",
-    "autoupdate",
-    "disabled_providers",
-    "enabled_providers",
-    "enterprise",
-    "experimental",
-    "keybinds",
-    "layout",
-    "logLevel",
-    "lsp",
-    "server",
-    "share",
-    "skills",
-    "snapshot",
-    "theme",
-    "tui",
-    "username",
-    "watcher"
-  ].map((key) => [key, "Skein ignores it"] as const)
+  ["formatter", "a hook for PostToolUse in skein.json can format files"]
 ])
 
 /** Reads such a file; unused keys are noted, and restrictions are applied or reported. */
@@ -99,11 +79,6 @@ const adaptConfig = (tree: LocatedObject, whyNot: WhyNot): AdaptedConfig => {
 
   const settings = tree.entries.flatMap((each): ReadonlyArray<LocatedEntry> => {
     const { key, value } = each
-    const why = unused.get(key)
-    if (why !== undefined) {
-      if (!isNothing(value)) note(each, why)
-      return []
-    }
     switch (key) {
       case "model":
       case "small_model":
@@ -132,16 +107,14 @@ const adaptConfig = (tree: LocatedObject, whyNot: WhyNot): AdaptedConfig => {
       case "agent":
       case "agents":
       case "mode":
-      case "permission":
-      case "tools":
         return []
       default:
-        if (!seemsToRestrict(key) || isNothing(value)) note(each, "Skein ignores it")
+        if (!isNothing(value) && readerOf(each) === undefined) note(each, instead.get(key) ?? "Skein ignores it")
         return []
     }
   })
 
-  const { agents, broken } = agentsOf(tree, whyNot, notes)
+  const { agents, broken } = agentsOf(tree, whyNot, notes, loud)
   const rules = rulesOf(tree, notes, loud)
   return {
     entries: [
@@ -158,13 +131,15 @@ const adaptConfig = (tree: LocatedObject, whyNot: WhyNot): AdaptedConfig => {
 }
 
 /** The agents of all keys; an agent under two of them has the settings of both. */
-const agentsOf = (tree: LocatedObject, whyNot: WhyNot, notes: Array<Fault>) => {
+const agentsOf = (tree: LocatedObject, whyNot: WhyNot, notes: Array<Fault>, loud: Array<Fault>) => {
   const broken: Array<AdaptedConfig["broken"][number]> = []
   const agents = new Map<string, LocatedEntry>()
   const parts = ["mode", "agent", "agents"].flatMap((key) =>
     tree.entries.filter((each) => each.key === key).flatMap(({ at, value }) => {
       if (value.kind === "object") return value.entries.map((each) => ({ key, each }))
-      if (!isNothing(value)) notes.push({ at, key, message: `${key}: this is not an object with a key for each agent` })
+      if (!isNothing(value)) {
+        loud.push({ at, key, message: `${key}: no agent is read; write an object with a key for each agent` })
+      }
       return []
     })
   )
@@ -244,7 +219,7 @@ const readerOf = ({ key, value }: LocatedEntry): typeof readTools | undefined =>
   if (key === "permission") return (each, from) => readPermission(each, from, true)
   if (word === "permissions") return (each, from) => readPermission(each, from, false)
   if (/^(?:disallowed|denied|disabled|blocked)tools$/.test(word)) return readDenied
-  return !unused.has(key) && seemsToRestrict(key) && !isNothing(value) ? () => undefined : undefined
+  return seemsToRestrict(key) && !isNothing(value) ? () => undefined : undefined
 }
 
 const instructionsOf = (each: LocatedEntry, note: (message: string) => void): ReadonlyArray<LocatedEntry> => {

@@ -109,8 +109,8 @@ export const configs: ReadonlyArray<Shape> = [
     "silent",
     { ...denied, gives: "a", denies: "bash *", names: ["c"] }
   ),
-  openCode("keys of version 2", { providers: {}, share: "manual", worktree: {}, snapshots: true }, "3 note"),
-  openCode("keys of its own", { reference: {}, subagent_depth: 2, tool_output: {} }, "3 note"),
+  openCode("keys of version 2", { providers: {}, share: "manual", worktree: {}, snapshots: true }, "2 note"),
+  openCode("keys of its own", { reference: { a: "b" }, subagent_depth: 2, tool_output: {} }, "2 note"),
   openCode("a theme", { $schema: "https://opencode.ai/config.json", theme: "x", autoupdate: false }, "2 note"),
   openCode("local servers", { mcp: { x: { type: "local", command: ["npx", "x"], enabled: true } } }, "1 trust"),
   openCode("remote servers", { mcp: { x: { type: "remote", url: "https://x.example/mcp" } } }, "1 trust"),
