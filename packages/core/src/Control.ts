@@ -4,7 +4,7 @@
  */
 import type { ControlAnswer, ControlRequest, ControlRow } from "@skein/domain/Control"
 import { Ids } from "@skein/domain/Id"
-import type { SessionID } from "@skein/domain/Id"
+import type { ControlID, SessionID } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -56,6 +56,20 @@ const silent = ({ id }: Place) =>
     } seconds. It reads the request once it can. See \`skein sessions\`.`
   })
 
+/** The key of the receipt that is stored with the message that a request asks for. */
+export const receiptOf = (id: ControlID): string => `control ${id}`
+
+/** The answer of a holder that delivered a message, and ended before it could say so. */
+const deliveredAs = (id: ControlID): Effect.Effect<ControlAnswer | undefined, StorageError, SessionStorage> =>
+  Effect.flatMap(
+    SessionStorage,
+    (storage) =>
+      Effect.map(
+        storage.receipt(receiptOf(id)),
+        (receipt) => Option.isSome(receipt) ? { ok: true, value: "steered" } : undefined
+      )
+  )
+
 /**
  * Asks the process that holds a tree, and waits for its answer. Undefined if no process holds it, or if the holder ended before
  * it answered. If you stop waiting, the request is withdrawn.
@@ -70,7 +84,7 @@ export const askHolder = Effect.fn("Control.ask")(function*(place: Place, reques
   const answered: Effect.Effect<ControlAnswer | undefined, StorageError, SessionStorage> = Effect.gen(function*() {
     const found = Option.getOrUndefined(yield* storage.control(id))
     if (found === undefined || found.answer !== undefined) return found?.answer
-    if (!(yield* isHeld(place.rootID))) return undefined
+    if (!(yield* isHeld(place.rootID))) return yield* deliveredAs(id)
     if (elapsed(clock) > until) return yield* silent(place)
     yield* Effect.sleep(pace)
     return yield* answered
@@ -107,21 +121,36 @@ export const byHolder = <A, E, R, E2 = StorageError>(
     return answer.ok ? read(answer.value) : yield* Effect.fail(refusal(answer))
   })
 
-/** Answers a question here, or else in whichever tree of another process it waits. */
+/** An answer to a question to a person. */
+type Answering = Extract<ControlRequest, { readonly id: string }>
+
+/** Whether a tree has asked a question. */
+const hasAsked = (rootID: SessionID, id: string) =>
+  Effect.flatMap(SessionStorage, (storage) =>
+    Effect.map(
+      storage.events({ after: 0, rootID, types: ["permission.asked", "question.asked"] }),
+      (logged) => logged.some(({ event }) => "id" in event.properties && event.properties.id === id)
+    ))
+
+/** Answers a question here, or else in the tree of another process that has asked it. */
 export const answerAnywhere = <E extends { readonly _tag: string }, R>(
-  request: ControlRequest,
+  request: Answering,
   own: Effect.Effect<void, E, R>
 ): Effect.Effect<void, E | StorageError, R | Ids | Leases | SessionStorage> =>
   Effect.catchIf(
     own,
-    ({ _tag }) => _tag === "PermissionNotFound" || _tag === "QuestionNotFound",
+    ({ _tag }) => isUnknown(_tag),
     (error) =>
       Effect.gen(function*() {
         const leases = yield* Leases
         for (const rootID of yield* (yield* SessionStorage).unfinished) {
-          if ((yield* leases.other(rootID)) === undefined) continue
-          if ((yield* askHolder({ id: rootID, rootID }, request))?.ok === true) return
+          if ((yield* leases.other(rootID)) === undefined || !(yield* hasAsked(rootID, request.id))) continue
+          const answer = yield* askHolder({ id: rootID, rootID }, request)
+          if (answer?.ok === true) return
+          return yield* Effect.fail(answer === undefined || isUnknown(answer.tag) ? error : refuse(answer))
         }
         return yield* Effect.fail(error)
       })
   )
+
+const isUnknown = (tag: string): boolean => tag === "PermissionNotFound" || tag === "QuestionNotFound"

@@ -7,6 +7,7 @@ import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
+import { receiptOf } from "./Control.ts"
 import { Leases } from "./Leases.ts"
 import { Permission } from "./Permission.ts"
 import { Question } from "./Question.ts"
@@ -36,7 +37,7 @@ const carryOut = ({ id, request, rootID, sessionID }: ControlRow) =>
         })
       case "task_message": {
         // An earlier holder may have delivered it, and ended before it could say so.
-        const receipt = { key: `control ${id}`, digest: id }
+        const receipt = { key: receiptOf(id), digest: id }
         if (Option.isSome(yield* (yield* SessionStorage).receipt(receipt.key))) return "steered"
         return yield* tasks.message(yield* findTask(sessionID), request.message, { receipt })
       }
@@ -79,19 +80,35 @@ export const layer = Layer.scopedDiscard(Effect.gen(function*() {
   if (mail === undefined) return
   const fibers = yield* FiberSet.make<void, never>()
   const inHand = new Set<string>()
+  /** Those that were answered since the last reading began: it may have found them without their answer. */
+  const answered = new Set<string>()
   let waiting: ReadonlyArray<ControlRow> = []
   const answer = (row: ControlRow) =>
-    Effect.flatMap(Effect.exit(carryOut(row)), (exit) =>
-      // The next holder answers instead, if this process ends or has lost the tree meanwhile.
-      Exit.isInterrupted(exit) || leases.epoch(row.rootID) === 0 && Exit.isFailure(exit)
-        ? Effect.void
-        : storage.commit([{ _tag: "Control", row: { ...row, answer: answerOf(exit) } }])).pipe(
-        Effect.catchAll((error) => Effect.logWarning("A request of another process was not answered", error.message)),
-        Effect.ensuring(Effect.sync(() => void inHand.delete(row.id)))
-      )
+    Effect.exit(carryOut(row)).pipe(
+      Effect.flatMap((exit) =>
+        // The next holder answers instead, if this process ends or has lost the tree meanwhile.
+        Exit.isInterrupted(exit) || leases.epoch(row.rootID) === 0 && Exit.isFailure(exit)
+          ? Effect.succeed(false)
+          : Effect.as(storage.commit([{ _tag: "Control", row: { ...row, answer: answerOf(exit) } }]), true)
+      ),
+      Effect.catchAll((error) =>
+        Effect.as(Effect.logWarning("A request of another process was not answered", error.message), false)
+      ),
+      Effect.onExit((exit) =>
+        Effect.sync(() => {
+          inHand.delete(row.id)
+          if (Exit.isSuccess(exit) && exit.value) answered.add(row.id)
+          // This process may take the tree again, and nobody else commit until then.
+          else waiting = [...waiting, row]
+        })
+      ),
+      Effect.asVoid
+    )
   const look = Effect.gen(function*() {
-    waiting = (yield* mail) ?? waiting
-    const here = waiting.filter(({ id, rootID }) => leases.epoch(rootID) > 0 && !inHand.has(id))
+    answered.clear()
+    const found = yield* mail
+    if (found !== undefined) waiting = found.filter(({ id }) => !inHand.has(id) && !answered.has(id))
+    const here = waiting.filter(({ rootID }) => leases.epoch(rootID) > 0)
     waiting = waiting.filter((row) => !here.includes(row))
     for (const row of here) {
       inHand.add(row.id)

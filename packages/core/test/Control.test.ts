@@ -89,7 +89,7 @@ it("a task is stopped, gets a message, and moves to the background", () => {
 it("a mode changes, and a question is answered", () => {
   run((inner) =>
     Effect.gen(function*() {
-      const { holder, id, other } = yield* scene(inner)
+      const { holder, id, other, rows } = yield* scene(inner)
       yield* Effect.sleep(40_000)
       const pending = yield* Effect.provide(Effect.flatMap(Permission, (permission) => permission.pending(id)), holder)
       expect(pending).toHaveLength(1)
@@ -98,7 +98,12 @@ it("a mode changes, and a question is answered", () => {
           answerAnywhere({ type: "reply", id: asked, answer: "once" }, Permission.reply(asked, "once")),
           other
         ))
+      let asked = 0
+      const set = rows.set.bind(rows)
+      rows.set = (...row) => (asked++, set(...row))
       expect(yield* reply(PermissionID.make("per_none"))).toMatchObject(Either.left({ _tag: "PermissionNotFound" }))
+      // Nobody is asked about a question that no tree has asked.
+      expect(asked).toBe(0)
       expect(yield* reply(pending[0]!.id)).toEqual(Either.right(undefined))
       expect(yield* Effect.provide(Effect.flatMap(Permission, (permission) => permission.pending(id)), holder)).toEqual(
         []
@@ -128,6 +133,61 @@ it("a request that its holder did not answer waits for the next one, and a messa
       yield* Effect.sleep(60_000)
       // Nobody holds the tree any more.
       expect(yield* Effect.provide(askHolder(place, { type: "stop" }), holder)).toBeUndefined()
+    })
+  )
+})
+
+it("a request is carried out once, although it is read again while it is in hand", () => {
+  run((inner) =>
+    Effect.gen(function*() {
+      const answers: Array<string> = []
+      let commits = 0
+      const rows = new Map<string, ControlRow>()
+      /** Reads only what others have committed since, as SQLite tells it. */
+      const seenBy = (isHolder: boolean) => {
+        let seen = -1
+        const mail = Effect.sync(() => {
+          if (seen === commits) return undefined
+          seen = commits
+          return [...rows.values()].filter(({ answer }) => answer === undefined)
+        })
+        const note = (write: Write) => {
+          if (write._tag === "RemoveControl") rows.delete(write.id)
+          if (write._tag !== "Control") return
+          rows.set(write.row.id, write.row)
+          if (write.row.answer !== undefined) answers.push(write.row.request.type)
+        }
+        return Layer.succeed(SessionStorage, {
+          ...inner,
+          mail,
+          commit: (writes) =>
+            Effect.tap(inner.commit(writes), () =>
+              Effect.sync(() => {
+                if (!isHolder) commits++
+                writes.forEach(note)
+              }))
+        })
+      }
+      const script = Scripted.make({
+        build: ({ messages }) =>
+          messages.some(({ role }) => role === "tool")
+            ? { text: "the end", delay: { first: 60_000 } }
+            : Scripted.call("task", { description: "d", prompt: "p", subagent_type: "worker" }),
+        worker: () => ({ text: "heard", delay: { first: 3_000 } })
+      })
+      const holder = yield* stack(script, seenBy(true))
+      const other = yield* stack(Scripted.make({}), seenBy(false))
+      const { id } = yield* Effect.provide(root(), holder)
+      yield* Effect.fork(Effect.either(Effect.provide(Session.prompt(id, "Go"), holder)))
+      yield* Effect.sleep(1_000)
+      const [child] = yield* Effect.provide(childrenOf(id), holder)
+      yield* Effect.provide(leaveRequest({ id: child!.id, rootID: id }, { type: "task_stop", by: "me" }), other)
+      yield* Effect.sleep(1_000)
+      // Another process stores something while the task concludes.
+      yield* Effect.provide(leaveRequest({ id, rootID: id }, { type: "mode", mode: "edits" }), other)
+      yield* Effect.sleep(20_000)
+      expect(answers.toSorted()).toEqual(["mode", "task_stop"])
+      yield* Effect.provide(Effect.flatMap(Session, (session) => session.stop(id)), holder)
     })
   )
 })

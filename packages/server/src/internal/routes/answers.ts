@@ -12,6 +12,7 @@ import { suggestionsFor } from "@skein/core/Suggestions"
 import { PartID, PermissionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { ServerState } from "../ServerState.ts"
 import { noting } from "./reached.ts"
 import { asProblem } from "./toProblem.ts"
 
@@ -20,21 +21,31 @@ const isQuestion = Schema.is(PartID)
 
 const wrongKind = (wanted: string) => problem(422, "WrongAnswer", `This question is answered with ${wanted}.`)
 
+/** Answers where the question waits. In a cluster, each server is asked, and answers for its own trees. */
+const given = <E extends { readonly _tag: string }, R>(
+  request: Parameters<typeof answerAnywhere>[0],
+  own: Effect.Effect<void, E, R>
+) =>
+  Effect.flatMap(
+    ServerState,
+    ({ options: { cluster } }) => cluster === undefined ? answerAnywhere(request, own) : own
+  )
+
 const reply = Effect.fnUntraced(function*(id: string, payload: Reply) {
   if (isPermission(id)) {
     if (!("answer" in payload)) return yield* Effect.fail(wrongKind("`answer`: once, always or reject"))
     const { answer, message, scope } = payload
     const options = { ...(message === undefined ? {} : { message }), ...(scope === undefined ? {} : { scope }) }
     const own = Permission.reply(id, answer, options)
-    return yield* asProblem(answerAnywhere({ type: "reply", id, answer, ...options }, own))
+    return yield* asProblem(given({ type: "reply", id, answer, ...options }, own))
   }
   if (isQuestion(id)) {
     const question = yield* Question
     if ("answers" in payload) {
       const { answers } = payload
-      return yield* asProblem(answerAnywhere({ type: "answer", id, answers }, question.reply(id, answers)))
+      return yield* asProblem(given({ type: "answer", id, answers }, question.reply(id, answers)))
     }
-    if ("dismiss" in payload) return yield* asProblem(answerAnywhere({ type: "dismiss", id }, question.dismiss(id)))
+    if ("dismiss" in payload) return yield* asProblem(given({ type: "dismiss", id }, question.dismiss(id)))
     return yield* Effect.fail(wrongKind("`answers`, a list of texts, or `dismiss`: true"))
   }
   return yield* Effect.fail(problem(404, "AskNotFound", `No question ${id.slice(0, 100)} waits for an answer.`))
