@@ -39,11 +39,12 @@ export const replaceSecrets = (server: McpServerConfig, replacement: (text: stri
     Object.fromEntries(
       Object.entries(texts).map(([key, text]) => [key, isPlain(key, text) ? text : withScheme(text)])
     )
-  const { command, env, headers, url } = server
+  const { client_secret, command, env, headers, url } = server
   const [program, ...words] = command?.map(ofWord) ?? []
   return {
     ...server,
     ...(program === undefined ? {} : { command: [program, ...words] as const }),
+    ...(client_secret === undefined ? {} : { client_secret: replaced(client_secret) }),
     ...(url === undefined ? {} : { url: ofUrl(url) }),
     ...(headers === undefined ? {} : { headers: ofTexts(headers, () => false) }),
     ...(env === undefined ? {} : { env: ofTexts(env, (key, text) => !secret.test(key) && ordinary.test(text)) })

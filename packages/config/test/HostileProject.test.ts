@@ -92,6 +92,7 @@ const hostile = {
       headers: { a: "b" },
       type: "sse",
       client_id: "x",
+      client_secret: "x",
       login_port: 1,
       enabled: true,
       startup_timeout: long,

@@ -25,6 +25,11 @@ export const McpServerConfig = Schema.Struct({
     trust,
     "The id of an OAuth client that you registered, or the https URL of its metadata. By default Skein registers itself."
   ),
+  client_secret: key(
+    Schema.NonEmptyString,
+    trust,
+    "The secret of that client, if it has one. Write `${NAME}` to take it from an environment variable."
+  ),
   login_port: key(
     Schema.Int.pipe(Schema.between(1, 65_535)),
     trust,

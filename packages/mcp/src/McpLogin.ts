@@ -32,8 +32,7 @@ const patience = "10 minutes"
 const failedWith = ({ redact }: McpHost) => (cause: unknown) => new ServerFailed({ message: redact(wordsOf(cause)) })
 
 /** The URL of a server, as its tokens are kept by it. */
-const urlOf = Effect.fnUntraced(function*({ config }: LoginTarget, host: McpHost) {
-  const { url = "" } = yield* fillIn(config, host)
+const urlOf = Effect.fnUntraced(function*({ url = "" }: McpServerConfig) {
   if (!URL.canParse(url) || !/^https?:/.test(url)) {
     return yield* new ServerFailed({ message: "only servers at an http(s) URL ask for a login" })
   }
@@ -75,8 +74,10 @@ const signIn = Effect.fnUntraced(function*(
   target: LoginTarget,
   show: (page: URL) => Effect.Effect<void>
 ) {
-  const { config: { client_id: clientId, login_port: port = 0 } } = target
-  const url = yield* urlOf(target, host)
+  const config = yield* fillIn(target.config, host)
+  host.hide(config)
+  const { client_id: clientId, client_secret: clientSecret, login_port: port = 0 } = config
+  const url = yield* urlOf(config)
   const fetchFn = makeAuthFetch(host, url)
   const { resourceMetadataUrl, scope } = yield* challenge(url, fetchFn, host)
   const state = randomBytes(32).toString("base64url")
@@ -93,6 +94,7 @@ const signIn = Effect.fnUntraced(function*(
     },
     redirectUrl,
     clientId,
+    clientSecret,
     state,
     signIn: (page) => {
       const fault = checkPage(page, url)
@@ -138,7 +140,7 @@ export const login = (
 /** Forgets the tokens of a server; tells whether there were any. */
 export const logout = (host: McpHost, target: LoginTarget): Effect.Effect<boolean, LoginFailed> =>
   Effect.gen(function*() {
-    const { href } = yield* urlOf(target, host)
+    const { href } = yield* Effect.flatMap(fillIn(target.config, host), urlOf)
     const kept = yield* readLogin(host, href)
     yield* host.credentials.remove(href)
     return Option.isSome(kept)

@@ -1,6 +1,6 @@
 /** Tries one MCP server, and tells what it is and what it offers. */
+import * as MonotonicClock from "@skein/core/MonotonicClock"
 import type { McpServerConfig } from "@skein/domain/McpConfig"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -54,11 +54,11 @@ const longest = "2 minutes"
 export const probe = (host: McpHost, target: Target): Effect.Effect<Probed, McpUnavailable> =>
   Effect.scoped(Effect.gen(function*() {
     const { name } = target
-    const start = yield* Clock.currentTimeMillis
+    const start = yield* MonotonicClock.now
     const { client, leftOut, prompts, tools } = yield* connect({ ...target, host })
-    const connected = yield* Clock.currentTimeMillis
+    const connected = yield* MonotonicClock.now
     const found = readTools(yield* tools)
-    const listed = yield* Clock.currentTimeMillis
+    const listed = yield* MonotonicClock.now
     const { name: title = "", version = "" } = client.getServerVersion() ?? {}
     const as = toolNames(name, found.tools.map(({ tool }) => tool.name), target.servers)
     // As in a session, a server whose prompts cannot be listed still has its tools.

@@ -1,6 +1,7 @@
 /** Logins to servers behind OAuth: what is kept, what is sent where, and that lies keep nothing. */
 import { describe, expect, it } from "@effect/vitest"
 import type { ToolContext } from "@skein/core/Tool"
+import type { McpServerConfig } from "@skein/domain/McpConfig"
 import { login, logout } from "@skein/mcp/McpLogin"
 import { probe } from "@skein/mcp/McpProbe"
 import * as Effect from "effect/Effect"
@@ -9,11 +10,11 @@ import { makeAuthFetch } from "../src/internal/oauth/authFetch.ts"
 import { open, testHost } from "./support/host.ts"
 import { browse, guarded, type Lies } from "./support/oauth.ts"
 
-const signedIn = (lies: Lies = {}, show = browse) =>
+const signedIn = (lies: Lies = {}, show = browse, more: Partial<McpServerConfig> = {}) =>
   Effect.gen(function*() {
     const server = yield* guarded(lies)
-    const machine = testHost()
-    const config = { url: server.url, startup_timeout: 60_000 }
+    const machine = testHost({ variables: { PASS: "s3cret-0123" } })
+    const config = { url: server.url, startup_timeout: 60_000, ...more }
     const result = yield* Effect.either(login(machine.host, { name: "guarded", config }, show))
     return { server, machine, config, result }
   })
@@ -69,6 +70,20 @@ describe("a login", () => {
       server.expire()
       expect(yield* call(source)).toMatchObject({ output: "let in" })
       expect(machine.kept.get(server.url)).toContain("access-2")
+    }))
+
+  it.scopedLive("may be that of a client which the user registered, with its secret, and is renewed by it", () =>
+    Effect.gen(function*() {
+      const known = { client_id: "mine", client_secret: "${PASS}" }
+      const { config, machine, result, server } = yield* signedIn({ secret: "s3cret-0123" }, browse, known)
+      expect(Either.isRight(result)).toBe(true)
+      const source = yield* open({ guarded: config }, machine)
+      yield* source.ready
+      server.expire()
+      expect(yield* call(source)).toMatchObject({ output: "let in" })
+      expect(machine.kept.get(server.url)).toContain("access-2")
+      const other = yield* signedIn({ secret: "another" }, browse, known)
+      expect(Either.isLeft(other.result) && other.result.left.message).toContain("did not work")
     }))
 
   it.scopedLive("is renewed once for all calls that need it, where a token to renew it counts once", () =>

@@ -42,13 +42,24 @@ const grace = "500 millis"
 /** Where programs keep their files. Tools that start servers rely on these variables. */
 const places = ["XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"]
 
+/** Without these, a program behind a proxy or a private authority reaches nothing. */
+const network =
+  /^(?:NODE_EXTRA_CA_CERTS|NODE_USE_(?:ENV_PROXY|SYSTEM_CA)|SSL_CERT_(?:FILE|DIR)|(?:REQUESTS|CURL)_CA_BUNDLE|(?:HTTPS?|ALL|NO)_PROXY)$/i
+
+/** Whether the URL of a proxy contains a password. */
+const hasLogin = (value = ""): boolean => /:\/\/[^/]*@|^[^/]*:[^/]*@/.test(value)
+
 /**
  * The part of this process's environment that such programs get: what every program needs, and nothing that looks like
- * a secret.
+ * a secret, such as a proxy with a password.
  */
 export const baseEnvironment = (
   environment: Readonly<Record<string, string | undefined>>
-): Readonly<Record<string, string>> => shellEnvironment(environment, places)
+): Readonly<Record<string, string>> =>
+  shellEnvironment(environment, [
+    ...places,
+    ...Object.keys(environment).filter((name) => network.test(name) && !hasLogin(environment[name]))
+  ])
 
 const endOf = (code: number | null, signal: string | null): string =>
   signal === null ? `exit code ${code ?? "unknown"}` : `signal ${signal}`

@@ -14,6 +14,8 @@ export interface Lies {
   readonly error?: string
   readonly authorizationEndpoint?: string
   readonly tokenEndpoint?: string
+  /** The secret that the client `mine` has to know. */
+  readonly secret?: string
   /** What the MCP server says where to sign in. */
   readonly authorizationServer?: string
   /** Answers in another way at a path. */
@@ -99,6 +101,9 @@ export const guarded = (lies: Lies = {}) =>
                 token_endpoint: lies.tokenEndpoint ?? `${base}/token`,
                 registration_endpoint: `${base}/register`,
                 response_types_supported: ["code"],
+                ...(lies.secret === undefined ? {} : {
+                  token_endpoint_auth_methods_supported: ["client_secret_basic"]
+                }),
                 code_challenge_methods_supported: ["S256"],
                 authorization_response_iss_parameter_supported: true
               })
@@ -124,6 +129,10 @@ export const guarded = (lies: Lies = {}) =>
                 const isRight = isRefresh
                   ? form.get("refresh_token") === refresh
                   : form.get("code") === "code-1" && verified
+                const basic = Buffer.from(request.headers.authorization?.slice("Basic ".length) ?? "", "base64")
+                  .toString()
+                const isKnown = lies.secret === undefined || basic === `mine:${lies.secret}`
+                if (!isKnown) return json(401, { error: "invalid_client" })
                 return isRight ? give() : json(400, { error: "invalid_grant" })
               })
             case "/mcp":

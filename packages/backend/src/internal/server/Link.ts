@@ -1,6 +1,6 @@
 /** Owns the requests to a server: repeats them while it is away, also at another one of its cluster, and gives up after a while. */
 import type * as SkeinClient from "@skein/client/SkeinClient"
-import * as Clock from "effect/Clock"
+import * as MonotonicClock from "@skein/core/MonotonicClock"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Fiber from "effect/Fiber"
@@ -81,7 +81,7 @@ const makeCall = (
       let lostAt: number | undefined
       let mayBeStale = locate !== undefined
       for (;;) {
-        const began = yield* Clock.currentTimeMillis
+        const began = yield* MonotonicClock.now
         const result = yield* attempt(use)
         if (Either.isRight(result)) {
           isGone = false
@@ -105,7 +105,7 @@ const makeCall = (
         lost()
         if (failed.isFinal === true && failed.error !== undefined) return yield* Effect.fail(failed.error)
         if (again === "is sent once" && !failed.loss.isUnsent) return yield* Effect.fail(unsure(where()))
-        const now = yield* Clock.currentTimeMillis
+        const now = yield* MonotonicClock.now
         const least = failed.isReached === true ? lasting.proven : lasting.unknown
         if (lostAt === undefined || now - began > least) lostAt = now
         else if (isGone || now - lostAt >= patience) {

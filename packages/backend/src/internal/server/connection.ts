@@ -3,7 +3,7 @@ import * as HttpClient from "@effect/platform/HttpClient"
 import * as LocalServer from "@skein/client/LocalServer"
 import * as SkeinClient from "@skein/client/SkeinClient"
 import { unexpectedText } from "@skein/client/Unexpected"
-import * as Clock from "effect/Clock"
+import * as MonotonicClock from "@skein/core/MonotonicClock"
 import type * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -149,7 +149,7 @@ const makeRefusal = (where: () => ServerTarget, services: Context.Context<HttpCl
       refusedSince = undefined
       return Option.none()
     }
-    const now = yield* Clock.currentTimeMillis
+    const now = yield* MonotonicClock.now
     refusedSince ??= now
     return now - refusedSince < settling ? Option.none() : Option.some(otherToken(target))
   }).pipe(Effect.provide(services))

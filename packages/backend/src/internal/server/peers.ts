@@ -4,7 +4,7 @@ import { directUrl } from "@skein/api/Handshake"
 import { direct } from "@skein/client/Direct"
 import * as LocalServer from "@skein/client/LocalServer"
 import * as SkeinClient from "@skein/client/SkeinClient"
-import * as Clock from "effect/Clock"
+import * as MonotonicClock from "@skein/core/MonotonicClock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -82,7 +82,7 @@ export const makePeers = Effect.fnUntraced(function*(named: ReadonlyArray<string
     isCluster: () => isCluster,
     learn: (client) =>
       Effect.gen(function*() {
-        const now = yield* Clock.currentTimeMillis
+        const now = yield* MonotonicClock.now
         if (now - learnedAt < pace) return
         learnedAt = now
         const { runners } = yield* Effect.timeout(client.server.cluster(), learningPatience)

@@ -1,6 +1,6 @@
 /** Owns the sessions that clients of 2025 have over HTTP: each is a connection, which ends with its session. */
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server"
-import * as Clock from "effect/Clock"
+import * as MonotonicClock from "@skein/core/MonotonicClock"
 import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
@@ -45,7 +45,7 @@ export const makeSessions = Effect.fnUntraced(function*(service: McpService, max
       onsessioninitialized: (id) => void sessions.set(id, session),
       onsessionclosed: () => void fork(end(session))
     })
-    const session: Session = { transport, scope, open: 0, seen: clock.unsafeCurrentTimeMillis() }
+    const session: Session = { transport, scope, open: 0, seen: MonotonicClock.elapsed(clock) }
     const server = makeServer()
     yield* Scope.addFinalizer(
       scope,
@@ -62,7 +62,7 @@ export const makeSessions = Effect.fnUntraced(function*(service: McpService, max
     session.open += 1
     whenClosed(() => {
       session.open -= 1
-      session.seen = clock.unsafeCurrentTimeMillis()
+      session.seen = MonotonicClock.elapsed(clock)
     })
     return Effect.tryPromise(() => session.transport.handleRequest(request))
   }
@@ -77,7 +77,7 @@ export const makeSessions = Effect.fnUntraced(function*(service: McpService, max
     })
 
   const endSilent = Effect.gen(function*() {
-    const now = yield* Clock.currentTimeMillis
+    const now = yield* MonotonicClock.now
     const silent = [...sessions.values()].filter(({ open, seen }) => open === 0 && now - seen > silence)
     yield* Effect.forEach(silent, end, { discard: true })
   })

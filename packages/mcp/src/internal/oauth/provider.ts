@@ -11,6 +11,8 @@ export interface LoginWay {
   readonly redirectUrl: string
   /** An id that the user registered, or the https URL of a document that describes the client. */
   readonly clientId?: string | undefined
+  /** The secret of an id that the user registered. */
+  readonly clientSecret?: string | undefined
   readonly state: string
   /** Shows a person where to sign in. */
   readonly signIn: (url: URL) => Promise<void>
@@ -22,14 +24,16 @@ const isDocument = (clientId: string | undefined): clientId is string =>
 
 /** Makes it. */
 export const makeProvider = (way: LoginWay): OAuthClientProvider => {
-  const { clientId, get, redirectUrl, set, signIn, state } = way
+  const { clientId, clientSecret, get, redirectUrl, set, signIn, state } = way
   let verifier = ""
   const issuerOf = (context: { readonly issuer: string } | undefined): string => context?.issuer ?? get().issuer ?? ""
   const put = (issuer: string, change: (before: Issued) => Issued, more: Partial<LoginRecord> = {}) => {
     const record = get()
     return set({ ...record, ...more, issued: { ...record.issued, [issuer]: change(record.issued[issuer] ?? {}) } })
   }
-  const registered = clientId === undefined || isDocument(clientId) ? undefined : { client_id: clientId }
+  const secret = clientSecret === undefined ? {} : { client_secret: clientSecret }
+  const registeredWith = (issuer: string) =>
+    clientId === undefined || isDocument(clientId) ? undefined : { client_id: clientId, issuer, ...secret }
   return {
     redirectUrl,
     ...(isDocument(clientId) ? { clientMetadataUrl: clientId } : {}),
@@ -41,12 +45,13 @@ export const makeProvider = (way: LoginWay): OAuthClientProvider => {
       token_endpoint_auth_method: "none"
     },
     state: () => state,
-    clientInformation: (context) => get().issued[issuerOf(context)]?.client ?? registered,
+    clientInformation: (context) => get().issued[issuerOf(context)]?.client ?? registeredWith(issuerOf(context)),
     saveClientInformation: (client, context) => put(issuerOf(context), (before) => ({ ...before, client })),
     tokens: (context) => context === undefined ? tokensOf(get()) : get().issued[context.issuer]?.tokens,
     saveTokens: (tokens, context) => {
       const issuer = issuerOf(context)
-      return put(issuer, (before) => ({ ...before, tokens }), { issuer })
+      // The client is needed to renew the tokens.
+      return put(issuer, ({ client = registeredWith(issuer) }) => ({ client, tokens }), { issuer })
     },
     redirectToAuthorization: signIn,
     saveCodeVerifier: (made) => {

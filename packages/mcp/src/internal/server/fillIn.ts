@@ -49,12 +49,13 @@ const filledRecord = Effect.fnUntraced(function*(texts: Readonly<Record<string, 
 
 /** The config of a server with all put in. */
 export const fillIn = Effect.fnUntraced(function*(config: McpServerConfig, filler: Filler) {
-  const { command, env, headers, url } = config
+  const { client_secret, command, env, headers, url } = config
   const words = yield* Effect.forEach(command ?? [], (word) => filled(word, filler))
   const [program, ...rest] = words
   return {
     ...config,
     ...(program === undefined ? {} : { command: [program, ...rest] as const }),
+    ...(client_secret === undefined ? {} : { client_secret: yield* filled(client_secret, filler) }),
     ...(url === undefined ? {} : { url: yield* filled(url, filler) }),
     ...(headers === undefined ? {} : { headers: yield* filledRecord(headers, filler) }),
     ...(env === undefined ? {} : { env: yield* filledRecord(env, filler) })

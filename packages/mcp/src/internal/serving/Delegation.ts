@@ -1,4 +1,5 @@
 /** Owns one run of a task that a client has delegated: what it does, what it asks, and how it ended. */
+import * as MonotonicClock from "@skein/core/MonotonicClock"
 import type { PermissionRequest, QuestionRequest, SummaryRow } from "@skein/domain/Event"
 import type { RunID, SessionID } from "@skein/domain/Id"
 import * as Clock from "effect/Clock"
@@ -41,7 +42,7 @@ export interface Delegation {
   readonly watch: (listener: (doing: string) => void) => Effect.Effect<void, never, Scope.Scope>
   /** Attends to it until the scope closes: a run that nobody attends to may be given up. */
   readonly attend: Effect.Effect<void, never, Scope.Scope>
-  /** Whether nobody has attended to it for so many milliseconds. */
+  /** Whether nobody has attended to it for so many milliseconds, where `now` is of `MonotonicClock`. */
   readonly isLeft: (patience: number, now: number) => boolean
 }
 
@@ -74,7 +75,7 @@ export const makeDelegation = Effect.fnUntraced(function*(
   let changed = created
   let line = lineOf([])
   let attending = 0
-  let seen = created
+  let seen = MonotonicClock.elapsed(clock)
   let asksChange = Deferred.unsafeMake<void>(noFiber)
   const touch = () => {
     changed = clock.unsafeCurrentTimeMillis()
@@ -120,7 +121,7 @@ export const makeDelegation = Effect.fnUntraced(function*(
       () =>
         Effect.sync(() => {
           attending -= 1
-          seen = clock.unsafeCurrentTimeMillis()
+          seen = MonotonicClock.elapsed(clock)
         })
     ),
     isLeft: (patience, now) => attending === 0 && now - seen > patience

@@ -1,4 +1,5 @@
 /** Owns what a client has delegated: its roots, its runs, and that nothing of them goes on without the client. */
+import * as MonotonicClock from "@skein/core/MonotonicClock"
 import type { ManyServices } from "@skein/core/Skein"
 import { type TaskRequest, Tasks } from "@skein/core/Tasks"
 import type { NonEmptyReadonlyArray as NonEmpty } from "effect/Array"
@@ -125,10 +126,10 @@ export const makeOwner = Effect.fnUntraced(function*(host: ServingHost, { direct
 
   /** Forgets what has long ended, and ends what nobody attends to. */
   const review = Effect.gen(function*() {
-    const now = yield* Clock.currentTimeMillis
+    const [now, today] = [yield* MonotonicClock.now, yield* Clock.currentTimeMillis]
     for (const held of runs.values()) {
       if (yield* isOver(held)) {
-        if (runs.size > kept.runs || now - held.delegation.changed() > kept.time) {
+        if (runs.size > kept.runs || today - held.delegation.changed() > kept.time) {
           runs.delete(held.delegation.id)
           unread.delete(held.delegation)
         }

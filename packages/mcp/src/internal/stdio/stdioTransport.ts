@@ -5,7 +5,7 @@ import {
   serializeMessage,
   type Transport
 } from "@modelcontextprotocol/client"
-import * as Clock from "effect/Clock"
+import * as MonotonicClock from "@skein/core/MonotonicClock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -88,7 +88,7 @@ const messageOf = (line: string): JSONRPCMessage | undefined => {
 const readAll = Effect.fnUntraced(function*(launched: Launched, take: (line: string) => void) {
   const frames = makeFrames()
   const next = pieces(launched.stdout)
-  let since = yield* Clock.currentTimeMillis
+  let since = yield* MonotonicClock.now
   let messages = 0
   let bytes = 0
   for (;;) {
@@ -101,9 +101,9 @@ const readAll = Effect.fnUntraced(function*(launched: Launched, take: (line: str
       take(line ?? "")
       messages++
       if (messages < window.messages && bytes < window.bytes) continue
-      const spent = (yield* Clock.currentTimeMillis) - since
+      const spent = (yield* MonotonicClock.now) - since
       if (spent < window.millis) yield* Effect.sleep(window.millis - spent)
-      since = yield* Clock.currentTimeMillis
+      since = yield* MonotonicClock.now
       messages = 0
       bytes = 0
     }
