@@ -1,7 +1,11 @@
 /** The providers that need no setting but a key, and the variables that hold the keys of all providers. */
 import type { ProviderConfig } from "@skein/domain/ConfigInfo"
+import type { ConfigError } from "effect/ConfigError"
+import * as Effect from "effect/Effect"
+import type * as Redacted from "effect/Redacted"
 import * as Anthropic from "./Anthropic.ts"
 import * as Google from "./Google.ts"
+import { keyFrom } from "./internal/environment.ts"
 import * as OpenAi from "./OpenAi.ts"
 import { type Preset, presets } from "./OpenAiCompatible.ts"
 
@@ -59,3 +63,23 @@ export const packageOf = (id: string, config: ProviderConfig | undefined): strin
 /** The variables that may hold a provider's key: the one in the config, else those that are known. */
 export const keyNamesOf = (id: string, config: ProviderConfig | undefined): ReadonlyArray<string> =>
   config?.key_env === undefined ? builtIn[id]?.keyNames ?? [] : [config.key_env]
+
+/** The variable that holds a provider's key, or that should hold it, and the key if it is set. */
+interface ProviderKey {
+  readonly name: string | undefined
+  readonly key: Redacted.Redacted | undefined
+}
+
+/** The first key that is set, and its variable; the first variable if none is. */
+export const findKey = (
+  id: string,
+  config: ProviderConfig | undefined
+): Effect.Effect<ProviderKey, ConfigError> =>
+  Effect.gen(function*() {
+    const names = keyNamesOf(id, config)
+    for (const name of names) {
+      const key = yield* keyFrom(name)
+      if (key !== undefined) return { name, key }
+    }
+    return { name: names[0], key: undefined }
+  })

@@ -4,8 +4,7 @@ import type { ProviderConfig } from "@skein/domain/ConfigInfo"
 import { type ModelRef, parseRef } from "@skein/domain/Model"
 import type { ConfigError } from "effect/ConfigError"
 import * as Effect from "effect/Effect"
-import { builtIn } from "./BuiltIn.ts"
-import { findKey } from "./internal/providerKey.ts"
+import { builtIn, findKey } from "./BuiltIn.ts"
 
 /** The default model, and why it was chosen. */
 export interface DefaultModel {

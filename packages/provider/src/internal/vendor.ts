@@ -8,10 +8,11 @@ import type { Scope } from "effect/Scope"
 import { known, lookup, type ModelConfigs } from "../Models.ts"
 import type { Vendor } from "../Vendor.ts"
 import { makeSend, type Send } from "./http.ts"
+import type { Fields } from "./json.ts"
 import { isLocal } from "./unreachable.ts"
 
 /** What all HTTP vendors have in common. */
-export interface HttpVendorOptions {
+interface HttpVendorOptions {
   readonly id: string
   readonly baseUrl: string
   readonly apiKey: Redacted.Redacted | undefined
@@ -140,3 +141,16 @@ const noKey = (providerID: string, modelID: string, keyName: string | undefined)
 /** Tells keys apart without revealing them. Not node:crypto, because loading it would delay every start. */
 export const fingerprintOf = (key: Redacted.Redacted): string =>
   (Hash.string(Redacted.value(key)) >>> 0).toString(16).padStart(8, "0")
+
+/** Stands for a missing or unreadable count. A sum with it is negative, which counts as unknown. */
+export const noCount = -1e15
+
+/** The counts with these names that are numbers. */
+export const numbersIn = (counts: Fields, names: ReadonlyArray<string>): Fields =>
+  Object.fromEntries(names.flatMap((name) => typeof counts[name] === "number" ? [[name, counts[name]]] : []))
+
+/** A count that must be there. */
+export const countIn = (counts: Fields, name: string): number => {
+  const count = counts[name]
+  return typeof count === "number" ? count : noCount
+}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
-import { makeGrowing } from "../../src/internal/chat/growing.ts"
+import { makeGrowing } from "../../src/internal/chat/chatBody.ts"
 
 interface Element {
   readonly text: string

@@ -1,5 +1,5 @@
 import { expect, it } from "@effect/vitest"
-import { openAiDialect } from "../../src/internal/chat/openAiDialect.ts"
+import { openAiDialect } from "../../src/internal/chat/chatBody.ts"
 import { request } from "../support/Server.ts"
 
 it("OpenAI's own server gets a cache key for requests with the same beginning, others do not", () => {

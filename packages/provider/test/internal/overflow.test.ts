@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { isOverflow } from "../../src/internal/overflow.ts"
+import { isOverflow } from "../../src/internal/failure.ts"
 
 const overflows: ReadonlyArray<{ readonly by: string; readonly text: string; readonly status?: number }> = [
   {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest"
-import { makeThinkTag } from "../../src/internal/chat/thinkTag.ts"
+import { makeThinkTag } from "../../src/internal/chat/chatAnswer.ts"
 
 /** What the deltas become, with neighbours of one kind joined. */
 const split = (...deltas: ReadonlyArray<string>) => {

@@ -1,11 +1,55 @@
 /** Writes requests for the Chat Completions API. */
 import type { FileContent, ModelRequest, PromptMessage, ProviderMetadata, ToolSpec } from "@skein/core/Provider"
-import { cacheControl, keepsMarked, markedIn } from "../cachePoints.ts"
-import { argumentsOf, readFile } from "../content.ts"
 import { Unaskable } from "../errors.ts"
+import { unknownVariant } from "../failure.ts"
 import { fields } from "../json.ts"
+import { argumentsOf, cacheControl, keepsMarked, markedIn, readFile } from "../prompt.ts"
 import { cleanBody } from "../wellFormed.ts"
-import { makeGrowing, separated } from "./growing.ts"
+
+const comma = Buffer.from(",")
+
+const nothing = Buffer.alloc(0)
+
+/** What surrounds a list: the text `before` and `after` it, and the `first` elements, which differ each time. */
+interface Around {
+  readonly before: Buffer
+  readonly first: ReadonlyArray<Buffer>
+  readonly after: ReadonlyArray<Buffer>
+}
+
+/** Joins elements by commas, without the empty ones. */
+const separated = (elements: ReadonlyArray<Buffer>): ReadonlyArray<Buffer> =>
+  elements.filter((each) => each.length > 0).flatMap((each, at) => at === 0 ? [each] : [comma, each])
+
+const lengthOf = (pieces: ReadonlyArray<Buffer>): number => pieces.reduce((sum, each) => sum + each.length, 0)
+
+/**
+ * Turns a writer of elements into a writer of lists. If a list begins with the same objects as an earlier one, it reuses
+ * their bytes: a long conversation costs one copy, not a new serialisation.
+ */
+export const makeGrowing = <A extends object>(write: (element: A) => Buffer) => {
+  // Keyed by the last element, so that the cache is collected together with the conversation.
+  const written = new WeakMap<A, { readonly list: ReadonlyArray<A>; readonly bytes: Buffer }>()
+
+  const isBeginning = (list: ReadonlyArray<A>) => (last: A, at: number): boolean => {
+    const known = written.get(last)
+    return known?.list.length === at + 1 && known.list.every((each, i) => each === list[i])
+  }
+
+  return (list: ReadonlyArray<A>, { after, before, first }: Around): Buffer => {
+    const end = list.findLast(isBeginning(list))
+    const known = end === undefined ? undefined : written.get(end)
+    const pieces = separated([known?.bytes ?? nothing, ...list.slice(known?.list.length ?? 0).map(write)])
+    const opening = separated([...first, ...pieces.slice(0, 1)])
+    const whole = Buffer.concat([before, ...opening, ...pieces.slice(1), ...after])
+    // Nobody asks for the shorter list again.
+    if (end !== undefined) written.delete(end)
+    const last = list.at(-1)
+    const until = whole.length - lengthOf(after)
+    if (last !== undefined) written.set(last, { list, bytes: whole.subarray(until - lengthOf(pieces), until) })
+    return whole
+  }
+}
 
 /** How servers with this API differ. */
 export interface Dialect {
@@ -195,3 +239,33 @@ const sounds: ReadonlyMap<string, string> = new Map([
   ["audio/mp3", "mp3"],
   ["audio/mpeg", "mp3"]
 ])
+
+const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+
+/** Models that reason. */
+const reasoner = /^(?:o\d+|gpt-(?:[5-9]|\d{2,})(?:\.\d+|(?!-chat)))(?:-|$)/
+
+/** Reasoning models whose reasoning can be turned off. */
+const optionalReasoner = /^gpt-5\.[1-9]/
+
+/** The dialect of a model. `isOfficial`: the server is OpenAI's, which knows fields that others may refuse. */
+export const openAiDialect = (modelID: string, isOfficial: boolean): Dialect => {
+  const reasons = reasoner.test(modelID)
+  return {
+    system: reasons ? "developer" : "system",
+    settings: ({ maxOutputTokens, origin, temperature, topP, variant }: ModelRequest) => {
+      if (variant !== undefined && !efforts.includes(variant)) {
+        throw new Unaskable(`it knows the reasoning efforts ${efforts.join(", ")}, and no ${variant}`, unknownVariant)
+      }
+      const samples = !reasons || (variant === "none" && optionalReasoner.test(modelID))
+      return {
+        ...samples ? { temperature, top_p: topP } : {},
+        // Reasoning models refuse the old name. Servers with older models know only that one.
+        ...reasons ? { max_completion_tokens: maxOutputTokens } : { max_tokens: maxOutputTokens },
+        reasoning_effort: variant,
+        stream_options: { include_usage: true },
+        ...isOfficial ? { prompt_cache_key: origin.cachedAs ?? origin.sessionID } : {}
+      }
+    }
+  }
+}
