@@ -12,13 +12,37 @@ import { type Dialog, dialogOf } from "./Dialog.ts"
 import { dialogLines } from "./internal/ask/dialogLines.ts"
 import { DialogQueue } from "./internal/ask/dialogQueue.ts"
 import { subjectOf } from "./internal/ask/dialogText.ts"
-import { ChangedFiles } from "./internal/calls/changedFiles.ts"
-import { eventsOf } from "./internal/calls/eventsOf.ts"
-import { Transcript } from "./internal/calls/transcript.ts"
+import { eventsOf, Transcript } from "./internal/calls/transcript.ts"
 import type { TreeLine } from "./internal/tree/treeLine.ts"
 import { treeLines } from "./internal/tree/treeLines.ts"
 import type { Paint, Style } from "./Style.ts"
 import { fit } from "./Width.ts"
+
+const editors = new Set(["edit", "write", "patch"])
+
+const isText = (value: unknown): value is string => typeof value === "string"
+
+/** The files of a tree that were changed so far. */
+class ChangedFiles {
+  readonly #names = new Set<string>()
+
+  /** Takes an event in. */
+  see(event: Event): void {
+    if (event.type !== "message.part.updated" || event.properties.part.type !== "tool") return
+    const { state, tool } = event.properties.part
+    if (state.status !== "completed" || !editors.has(tool) || state.metadata["done"] === "unchanged") return
+    const { filePath, files } = state.metadata
+    if (isText(filePath)) this.#names.add(filePath)
+    if (Array.isArray(files)) {
+      for (const file of files.filter(isText)) this.#names.add(file.replace(/^[ADM] /, ""))
+    }
+  }
+
+  /** Their names, in the order in which they were first changed. */
+  get names(): ReadonlyArray<string> {
+    return [...this.#names]
+  }
+}
 
 /** What is to be seen: lines that stay, and those that are drawn again below them. */
 export interface View {

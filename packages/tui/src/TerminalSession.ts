@@ -4,20 +4,30 @@ import type { BackendError } from "@skein/backend/BackendError"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { Facts } from "./internal/model/Facts.ts"
+import { type Facts, factsOf, momentOf } from "./internal/model/Facts.ts"
 import { frameOf } from "./internal/model/frame.ts"
 import { SessionModel } from "./internal/model/SessionModel.ts"
 import type { Signals, Stage } from "./internal/session/Acting.ts"
 import { loadFacts, opening } from "./internal/session/opening.ts"
 import { makePerformer } from "./internal/session/perform.ts"
-import { factsOf, momentOf } from "./internal/session/start.ts"
-import { askBackground, isLight, isReply, patience } from "./internal/terminal/background.ts"
-import type { Key } from "./Key.ts"
+import type { Key, Rgb } from "./Key.ts"
 import { endEditor, type Keyboard, keys } from "./Keyboard.ts"
 import type { Moment } from "./LiveView.ts"
 import { Screen } from "./Screen.ts"
 import type { SessionHost, SessionLeft, SessionRequest, SessionTerminal } from "./SessionHost.ts"
 import { coloured, onLight } from "./Style.ts"
+
+/** The colour of the background (OSC 11). Every terminal answers the question behind it: then no colour follows. */
+const askBackground = "\x1b]11;?\x07\x1b[c"
+
+/** How long a terminal may take, in milliseconds: what is printed before has the colours for dark ones. */
+const patience = 100
+
+/** Whether dark letters are read better on it. */
+const isLight = ({ blue, green, red }: Rgb): boolean => 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.5
+
+/** Whether a key is a reply, and no key of a person. */
+const isReply = ({ type }: Key): boolean => type === "background" || type === "attributes"
 
 /** How long a frame stays, in milliseconds: where nothing is typed, and where it is. */
 const pace = { events: 34, keys: 8 }

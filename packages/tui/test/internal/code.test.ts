@@ -1,8 +1,7 @@
 /** Proves that colours change no character of code: a person may read it before it is run, and copy it. */
 import { expect, it } from "@effect/vitest"
 import * as fc from "effect/FastCheck"
-import { code } from "../../src/internal/text/code.ts"
-import { Markdown } from "../../src/internal/text/Markdown.ts"
+import { code, Markdown } from "../../src/internal/text/Markdown.ts"
 import { coloured } from "../../src/Style.ts"
 
 /** What the escape sequences of colours are left out of. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest"
-import { inColumns } from "../../src/internal/list/columns.ts"
+import { inColumns } from "../../src/internal/session/listings.ts"
 
 it("puts cells between tabs in columns, and wraps words", () => {
   expect(inColumns("AGENT\tMODE\tABOUT\nb\tprimary\tworks on the whole project\nplain", 30)).toEqual([

@@ -4,7 +4,7 @@ import type { BackendError } from "@skein/backend/BackendError"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { onceBack } from "../../src/internal/session/onceBack.ts"
+import { onceBack } from "../../src/internal/session/perform.ts"
 import { Seat } from "../support/seat.ts"
 
 const failed = (tag: "ServerGone" | "PromptInvalid"): BackendError => ({ _tag: tag, message: "It failed." })

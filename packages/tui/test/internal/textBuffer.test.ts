@@ -1,9 +1,7 @@
 import * as fc from "effect/FastCheck"
 import { describe, expect, it } from "vitest"
-import { graphemesOf } from "../../src/internal/editor/graphemes.ts"
-import { layoutInput, placeBeside } from "../../src/internal/editor/layout.ts"
-import { Pastes } from "../../src/internal/editor/Pastes.ts"
-import { type Deletion, type Move, TextBuffer } from "../../src/internal/editor/TextBuffer.ts"
+import { layoutInput, Pastes, placeBeside } from "../../src/internal/editor/InputLine.ts"
+import { type Deletion, graphemesOf, type Move, TextBuffer } from "../../src/internal/editor/TextBuffer.ts"
 import { widthOf } from "../../src/Width.ts"
 
 /** A buffer with a text; `|` marks the cursor. */

@@ -1,7 +1,9 @@
 /** Gathers what the main agent says and does, in order, as lines that are printed permanently. */
 import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
-import type { Part, ReasoningPart, ToolPart } from "@skein/domain/Part"
+import type { MessageWithParts, Part, ReasoningPart, ToolPart } from "@skein/domain/Part"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import { formatCount, formatDuration } from "@skein/view/Numbers"
 import { failureOf } from "../../CallFailure.ts"
 import { subjectOf } from "../../CallOutcome.ts"
 import { escapeLine, escapeWords } from "../../Escape.ts"
@@ -11,8 +13,67 @@ import { Markdown } from "../text/Markdown.ts"
 import { wrapRuns } from "../text/runs.ts"
 import { AnswerText, brokeOff, cutOff } from "./answerText.ts"
 import { callLines, outputLine } from "./callLines.ts"
-import { GrowingThought } from "./GrowingThought.ts"
-import { thoughtLines } from "./thoughtLines.ts"
+
+/** The events of a message. */
+export const eventsOf = (
+  { info, parts }: MessageWithParts,
+  session: Pick<SessionInfo, "depth" | "id" | "rootID">
+): ReadonlyArray<Event> => {
+  const base = {
+    id: "evt_0" as Event["id"],
+    timestamp: info.time.created,
+    sessionID: session.id,
+    rootID: session.rootID,
+    depth: session.depth
+  }
+  return [
+    { ...base, type: "message.updated", properties: { info } },
+    ...parts.map((part): Event => ({ ...base, type: "message.part.updated", properties: { part } }))
+  ]
+}
+
+/** The thought of one session that grows. */
+class GrowingThought {
+  #part: (ReasoningPart & { readonly time: { readonly start: number } }) | undefined
+
+  /** Takes an event of the session in; gives the thought that has ended, because words follow it. */
+  see(event: Event): ReasoningPart | undefined {
+    // It failed, and is tried again.
+    if (event.type === "session.status" && event.properties.status.type === "retry") this.#part = undefined
+    if (event.type !== "message.part.delta") return undefined
+    const { delta, field, messageID, partID } = event.properties
+    const before = this.#part
+    if (field === "reasoning") {
+      const { sessionID, timestamp } = event
+      const { text, time } = before?.id === partID ? before : { text: "", time: { start: timestamp } }
+      this.#part = { id: partID, sessionID, messageID, type: "reasoning", text: text + delta, time }
+      return undefined
+    }
+    this.#part = undefined
+    return before?.messageID === messageID
+      ? { ...before, time: { start: before.time.start, end: event.timestamp } }
+      : undefined
+  }
+}
+
+/** The lines of reasoning that has ended, none wider than `columns`. */
+const thoughtLines = (
+  { text, time }: ReasoningPart,
+  columns: number,
+  style: Style,
+  isWhole: boolean
+): ReadonlyArray<string> => {
+  const took = time?.end === undefined ? 0 : time.end - time.start
+  const head = `∴ thought for ${formatDuration(took)}, ${formatCount(text.length)} characters`
+  const lines = text.trim().split("\n")
+  if (!isWhole) return [style.dim(fit(`${head}: ${escapeLine((lines[0] ?? "").slice(0, 300))}`, columns))]
+  return [
+    style.dim(head),
+    ...escapeWords(text.trim()).replaceAll("\t", "  ").split("\n").flatMap((line) =>
+      wrapRuns([{ text: line, paint: style.dim }], columns, "  ", "  ")
+    )
+  ]
+}
 
 /** How many lines of a running command are shown. */
 const tailed = 3
@@ -27,7 +88,7 @@ const mostFoldable = 200
 const mostPrompted = 40
 
 /** How a transcript is shown. */
-export interface TranscriptLooks {
+interface TranscriptLooks {
   /** Prompts of people are shown as well. */
   readonly showsPrompts?: boolean
   /** Nothing is folded, and what other agents asked for is shown as well. */
@@ -35,7 +96,7 @@ export interface TranscriptLooks {
 }
 
 /** Something that was printed folded. */
-export interface Folded {
+interface Folded {
   readonly title: string
   readonly lines: ReadonlyArray<string>
 }

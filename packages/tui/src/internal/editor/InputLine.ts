@@ -1,8 +1,135 @@
 /** Owns the input: its text, the texts before it, and what each key does to them. */
+import { escapeWords } from "../../Escape.ts"
 import type { Key, KeyName } from "../../Key.ts"
-import { layoutInput, placeBeside } from "./layout.ts"
-import { Pastes } from "./Pastes.ts"
-import { type Deletion, type Move, TextBuffer } from "./TextBuffer.ts"
+import { widthOf } from "../../Width.ts"
+import { type Deletion, graphemesOf, type Move, TextBuffer } from "./TextBuffer.ts"
+
+/** Texts that are longer are folded: in characters, and in lines. */
+const longest = { characters: 1_000, lines: 10 }
+
+/** Characters that stand for a folded text: they are private, and have no meaning of their own. */
+const first = 0xf_0000
+const last = 0xf_fffd
+
+// Built from numbers: the characters themselves cannot be seen in a source.
+const token = new RegExp(`[${String.fromCodePoint(first)}-${String.fromCodePoint(last)}]`, "gu")
+
+const tokenOf = (at: number): string => String.fromCodePoint(Math.min(last, first + at))
+
+const linesOf = (text: string): number => text.split("\n").length
+
+/** Line breaks as the input has them; characters that stand for folded texts are taken away. */
+const cleaned = (text: string): string => text.replaceAll(/\r\n?/g, "\n").replace(token, "\ufffd")
+
+/** The folded texts of all inputs so far: they are recognised in a text that comes back. */
+export class Pastes {
+  readonly #texts: Array<string> = []
+
+  /** What is to be inserted for a pasted text: the text, or the character that stands for it. */
+  fold(pasted: string): string {
+    const text = cleaned(pasted)
+    if (text.length <= longest.characters && linesOf(text) <= longest.lines) return text
+    const known = this.#texts.indexOf(text)
+    if (known >= 0) return tokenOf(known)
+    this.#texts.push(text)
+    return tokenOf(this.#texts.length - 1)
+  }
+
+  /** A text as it stood in the input: what was pasted folded before is folded again. */
+  refold(whole: string): string {
+    const known = this.#texts.map((text, at) => ({ text, token: tokenOf(at) }))
+    return known.toSorted((a, b) => b.text.length - a.text.length).reduce(
+      (text, paste) => text.replaceAll(paste.text, () => paste.token),
+      cleaned(whole)
+    )
+  }
+
+  /** The text that a character stands for; undefined for any other. */
+  textOf(character: string): string | undefined {
+    const at = (character.codePointAt(0) ?? 0) - first
+    return at < 0 ? undefined : this.#texts[at]
+  }
+
+  /** How it is shown; undefined for a character that stands for itself. */
+  labelOf(character: string): string | undefined {
+    const text = this.textOf(character)
+    if (text === undefined) return undefined
+    const lines = linesOf(text)
+    const size = lines === 1 ? `${text.length} characters` : `${lines} lines`
+    return `[Pasted text ${(character.codePointAt(0) ?? 0) - first + 1}: ${size}]`
+  }
+
+  /** A text with all that is folded in it. */
+  unfold(text: string): string {
+    return text.replace(token, (character) => this.textOf(character) ?? "")
+  }
+}
+
+/** One row: what is shown of the text from `start` on, and the columns at which the places in it stand. */
+interface InputRow {
+  readonly shown: string
+  /** Each place in this row, with its column; the last one is the end of the row. */
+  readonly places: ReadonlyArray<{ readonly at: number; readonly column: number }>
+}
+
+/** Rows with a cursor. */
+interface InputLayout {
+  readonly rows: ReadonlyArray<InputRow>
+  readonly row: number
+  readonly column: number
+}
+
+/** How a character is shown: what is folded as its label, what a terminal would obey or hide as what it is. */
+const shownAs = (grapheme: string, labelOf: (character: string) => string | undefined): string =>
+  labelOf(grapheme) ?? (grapheme === "\t" ? "  " : escapeWords(grapheme))
+
+interface Growing {
+  shown: string
+  places: Array<{ readonly at: number; readonly column: number }>
+  width: number
+}
+
+/** Lays it out in so many columns. */
+export const layoutInput = (
+  text: string,
+  cursor: number,
+  columns: number,
+  labelOf: (character: string) => string | undefined = () => undefined
+): InputLayout => {
+  const limit = Math.max(4, columns)
+  const rows: Array<InputRow> = []
+  let at = 0
+  for (const line of text.split("\n")) {
+    let row: Growing = { shown: "", places: [], width: 0 }
+    for (const grapheme of graphemesOf(line)) {
+      const shown = shownAs(grapheme, labelOf)
+      const width = widthOf(shown)
+      if (row.width > 0 && row.width + width > limit) {
+        rows.push(row)
+        row = { shown: "", places: [], width: 0 }
+      }
+      row.places.push({ at, column: row.width })
+      row.shown += shown
+      row.width += width
+      at += grapheme.length
+    }
+    row.places.push({ at, column: row.width })
+    rows.push(row)
+    at++
+  }
+  // The place between two rows of one line belongs to the second one.
+  const found = rows.findIndex(({ places }) => places.some((place) => place.at === cursor))
+  const row = Math.max(0, found)
+  const column = rows[row]?.places.find((place) => place.at === cursor)?.column ?? 0
+  return { rows, row, column }
+}
+
+/** The place in the row above (-1) or below (1) the cursor, nearest to a column; undefined where there is no such row. */
+export const placeBeside = ({ row, rows }: InputLayout, step: -1 | 1, column: number): number | undefined => {
+  const target = rows[row + step]
+  if (target === undefined) return undefined
+  return target.places.findLast((place) => place.column <= column)?.at ?? target.places[0]?.at
+}
 
 const moves: Partial<Record<KeyName, Move>> = {
   "left": "left",

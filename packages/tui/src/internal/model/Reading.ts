@@ -5,11 +5,10 @@ import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { escapeLine } from "../../Escape.ts"
 import type { Key } from "../../Key.ts"
 import type { Style } from "../../Style.ts"
-import { eventsOf } from "../calls/eventsOf.ts"
-import { Transcript } from "../calls/transcript.ts"
+import { eventsOf, Transcript } from "../calls/transcript.ts"
 import { Pager } from "../list/Pager.ts"
+import type { TaskKeys } from "./keys.ts"
 import type { Request } from "./Request.ts"
-import type { TaskKeys } from "./TaskKeys.ts"
 
 /** The most rows of a line that grows. */
 const growing = 40

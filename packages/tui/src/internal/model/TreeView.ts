@@ -6,8 +6,8 @@ import type { Style } from "../../Style.ts"
 import { fit } from "../../Width.ts"
 import { agentLine, type TreeLine } from "../tree/treeLine.ts"
 import { agentsIn } from "../tree/treeLines.ts"
+import { TaskKeys } from "./keys.ts"
 import type { Request } from "./Request.ts"
-import { TaskKeys } from "./TaskKeys.ts"
 
 /** What a key has led to. */
 type Done = Request | { readonly type: "left" } | undefined

@@ -4,7 +4,7 @@ import type { BackendError } from "@skein/backend/BackendError"
 import type { NewPrompt, Prompted } from "@skein/backend/Sessions"
 import type { SessionID } from "@skein/domain/Id"
 import type * as Deferred from "effect/Deferred"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import type { Moment } from "../../LiveView.ts"
 import type { SessionHost, SessionLeft, SessionRequest, SessionTerminal } from "../../SessionHost.ts"
 import type { Request } from "../model/Request.ts"
@@ -66,3 +66,27 @@ export interface Acting extends Stage {
   /** Runs beside everything else; what fails is said. */
   readonly beside: <E extends { readonly message: string }>(effect: Effect.Effect<unknown, E>) => Effect.Effect<void>
 }
+
+/** Where they are, or those of a new session will be, if that is another machine: `the host alpha`. */
+export const filesElsewhere = (
+  { backend, host: { sees }, model }: Pick<Acting, "backend" | "host" | "model">
+): Effect.Effect<string | undefined> =>
+  Effect.gen(function*() {
+    if (backend.where._tag === "Local") return undefined
+    const { host, machine } = model.live?.tree.root.info ?? (yield* backend.machine) ?? nowhere
+    if (sees(model.facts.directory, host === undefined ? undefined : { host, machine })) return undefined
+    return host === undefined ? "another host" : `the host ${host}`
+  }).pipe(Effect.orElseSucceed(() => undefined))
+
+const nowhere = { host: undefined, machine: undefined }
+
+/** Does what needs the files, or says why it cannot. */
+export const withFiles = (
+  acting: Acting,
+  why: (place: string) => string,
+  use: Effect.Effect<void, BackendError>
+): Effect.Effect<void, BackendError> =>
+  Effect.flatMap(
+    filesElsewhere(acting),
+    (place) => place === undefined ? use : Effect.sync(() => void (acting.model.hint = why(place)))
+  )

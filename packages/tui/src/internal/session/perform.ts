@@ -4,23 +4,68 @@ import type { BackendError } from "@skein/backend/BackendError"
 import type { MessageID, SessionID } from "@skein/domain/Id"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { randomUUID } from "node:crypto"
 import { escapeLine } from "../../Escape.ts"
 import { fit } from "../../Width.ts"
 import { chosenAgent } from "../model/Facts.ts"
+import { TaskKeys } from "../model/keys.ts"
 import { Reading } from "../model/Reading.ts"
 import type { Request } from "../model/Request.ts"
 import type { SessionModel } from "../model/SessionModel.ts"
 import { workingIn } from "../model/statusLine.ts"
-import { TaskKeys } from "../model/TaskKeys.ts"
-import { type Acting, heardStart, type Performer, type Stage } from "./Acting.ts"
+import { type Acting, filesElsewhere, heardStart, type Performer, type Stage, withFiles } from "./Acting.ts"
 import { runCommand } from "./commands.ts"
-import { filesElsewhere, withFiles } from "./filesElsewhere.ts"
-import { keepModel } from "./firstModel.ts"
-import { onceBack, sayLate } from "./onceBack.ts"
+import { keepModel } from "./opening.ts"
 import { askRewind, goBack, listPrompts } from "./rewind.ts"
 import { makeWatching } from "./watching.ts"
+
+/** How often to try again after the backend has given up. It tries for itself before. */
+const pace = "1 second"
+
+/** How long a server may take to answer until that is said. */
+const patience = "4 seconds"
+
+/** Says that the server takes long, unless it is known to be away, and that what was typed is not lost. */
+const sayLate = (
+  { backend, model, touch }: Pick<Acting, "backend" | "model" | "touch">
+): Effect.Effect<void> =>
+  Effect.delay(
+    Effect.sync(() => {
+      if (model.facts.isAway === true || backend.where._tag === "Local") return
+      model.say(
+        `The server at ${backend.where.url} has not answered yet. Your prompt is sent as soon as it does, or to another server of its cluster.`
+      )
+      touch()
+    }),
+    patience
+  )
+
+/**
+ * Tries to send a text until there is a server, and says once that it will. What is sent needs a key: a server that went away
+ * may have it.
+ */
+export const onceBack = <A, R>(
+  sending: Effect.Effect<A, BackendError, R>,
+  text: string,
+  { model, touch }: Pick<Acting, "model" | "touch">
+): Effect.Effect<A, BackendError, R> =>
+  Effect.suspend(() => {
+    let isSaid = model.facts.isAway === true
+    const isGone = ({ _tag }: BackendError) => _tag === "ServerGone"
+    const promise = (error: BackendError) =>
+      Effect.sync(() => {
+        if (isSaid || !isGone(error)) return
+        isSaid = true
+        model.promise(text)
+        touch()
+      })
+    return sending.pipe(
+      Effect.tapError(promise),
+      Effect.retry({ while: isGone, schedule: Schedule.spaced(pace) })
+    )
+  })
 
 const ids = ({ live }: Acting["model"]): SessionID | undefined => live?.tree.root.id
 

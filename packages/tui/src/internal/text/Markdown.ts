@@ -1,10 +1,118 @@
 /** Turns Markdown into lines for a terminal, as it comes: each source line is final once it is complete, but for tables. */
 import type { Style } from "../../Style.ts"
-import { fit } from "../../Width.ts"
-import { code } from "./code.ts"
+import { fit, widthOf } from "../../Width.ts"
 import { inline } from "./inline.ts"
-import { wrapRuns } from "./runs.ts"
-import { table } from "./table.ts"
+import { painted, type Run, runsWidth, wrapRuns } from "./runs.ts"
+
+const words = new Set(
+  ("abstract and as async await break case catch class const continue def default del delete do done elif else end enum " +
+    "esac export extends false fi final finally fn for from func function if impl implements import in interface is lambda let " +
+    "match mod module mut namespace new nil none not null of or package pass private protected pub public raise return select " +
+    "self static struct super switch then this throw throws trait true try type typeof undefined union unless until use using " +
+    "val var void when where while with yield None True False SELECT FROM WHERE INSERT UPDATE DELETE CREATE TABLE JOIN ON")
+    .split(" ")
+)
+
+/** Languages in which `#` begins a comment, and those in which `--` does. */
+const hashes =
+  /^(?:sh|bash|zsh|shell|console|py|python|rb|ruby|yaml|yml|toml|dockerfile|make|makefile|perl|r|elixir|ini|conf)$/
+const dashes = /^(?:sql|lua|haskell|hs|elm|ada)$/
+
+const token =
+  /("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`)|(\b\d\w*(?:\.\d\w*)*)|([A-Za-z_$][\w$]*)|(\s+)|([^\w\s"'`$]+|["'`$])/g
+
+/** The longest line that is coloured, in characters. */
+const longest = 2_000
+
+const commentIn = (text: string, language: string): number => {
+  if (hashes.test(language)) return text.search(/(?:^|\s)#/)
+  if (dashes.test(language)) return text.indexOf("--")
+  if (/^\s*(?:\*|\/\*)/.test(text)) return 0
+  return text.search(/(?:^|[^:])\/\//)
+}
+
+/** A line of code as runs. The text is escaped. */
+export const code = (text: string, language: string, style: Style): ReadonlyArray<Run> => {
+  if (text.length > longest || language === "text" || language === "txt") return [{ text, paint: undefined }]
+  if (language === "diff" || language === "patch") {
+    const paint = text.startsWith("+") ? style.green : text.startsWith("-") ? style.red : undefined
+    return [{ text, paint }]
+  }
+  const from = commentIn(text, language)
+  const body = from < 0 ? text : text.slice(0, from)
+  // A mark of a comment inside of a string is none.
+  const isString = (body.match(/["'`]/g)?.length ?? 0) % 2 === 1
+  const [coloured, comment] = isString ? [text, ""] : [body, from < 0 ? "" : text.slice(from)]
+  const runs: Array<Run> = []
+  let end = 0
+  for (const { 0: whole, 1: string, 2: number, 3: word, index } of coloured.matchAll(token)) {
+    // What no pattern knows is shown like anything else: a command may not lose a character.
+    if (index > end) runs.push({ text: coloured.slice(end, index), paint: undefined })
+    end = index + whole.length
+    const paint = string !== undefined
+      ? style.green
+      : number !== undefined
+      ? style.magenta
+      : word !== undefined && words.has(word)
+      ? style.blue
+      : undefined
+    runs.push({ text: whole, paint })
+  }
+  if (end < coloured.length) runs.push({ text: coloured.slice(end), paint: undefined })
+  return comment === "" ? runs : [...runs, { text: comment, paint: style.dim }]
+}
+
+const cellsOf = (line: string): ReadonlyArray<string> =>
+  line.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/).map((cell) => cell.trim())
+
+const isRule = (line: string): boolean => /^[\s|:-]+$/.test(line) && line.includes("-")
+
+/** The narrowest that a column becomes. */
+const least = 4
+
+/** The widths of the columns: as wide as what is in them, the widest ones give way first. */
+const widthsFor = (
+  rows: ReadonlyArray<ReadonlyArray<string>>,
+  style: Style,
+  columns: number
+): ReadonlyArray<number> => {
+  const count = Math.max(...rows.map((row) => row.length))
+  const widths = Array.from(
+    { length: count },
+    (_, at) => Math.max(1, ...rows.map((row) => runsWidth(inline(row[at] ?? "", style))))
+  )
+  const room = columns - 3 * (count - 1)
+  let over = widths.reduce((sum, width) => sum + width, 0) - room
+  while (over > 0) {
+    const widest = Math.max(...widths)
+    if (widest <= least) break
+    const at = widths.indexOf(widest)
+    const second = Math.max(least, ...widths.filter((width) => width < widest))
+    const less = Math.min(over, Math.max(1, widest - second))
+    widths[at] = widest - less
+    over -= less
+  }
+  return widths
+}
+
+/** The lines of a table. */
+const table = (lines: ReadonlyArray<string>, columns: number, style: Style): ReadonlyArray<string> => {
+  const hasHead = lines[1] !== undefined && isRule(lines[1])
+  const rows = lines.filter((line) => !isRule(line)).map(cellsOf)
+  if (rows.length === 0) return lines.map((line) => fit(line, columns))
+  const widths = widthsFor(rows, style, columns)
+  const cell = (text: string, width: number, isHead: boolean): string => {
+    const runs = inline(text, style, isHead ? style.bold : undefined)
+    if (runsWidth(runs) <= width) return painted(runs) + " ".repeat(width - runsWidth(runs))
+    const cut = fit(runs.map((run) => run.text).join(""), width)
+    return (isHead ? style.bold(cut) : cut) + " ".repeat(Math.max(0, width - widthOf(cut)))
+  }
+  const drawn = rows.map((row, at) =>
+    widths.map((width, column) => cell(row[column] ?? "", width, hasHead && at === 0)).join(style.dim(" │ ")).trimEnd()
+  )
+  const rule = style.dim(widths.map((width) => "─".repeat(width)).join("─┼─"))
+  return hasHead ? [drawn[0] ?? "", rule, ...drawn.slice(1)] : drawn
+}
 
 /** How many rows of a table are laid out together. */
 const mostRows = 200
