@@ -3,7 +3,7 @@ import { expect, it } from "@effect/vitest"
 import { PartID, SessionID } from "@skein/domain/Id"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import { makeAsking } from "../../src/internal/asking/asking.ts"
+import { makeAsking } from "../../src/internal/asking.ts"
 
 const request = {
   id: PartID.make("prt_1"),

@@ -1,7 +1,7 @@
 /** Proves how a question of an agent is asked, and what an answer means. */
 import { PartID, SessionID } from "@skein/domain/Id"
 import { expect, it } from "vitest"
-import { answersIn, choiceOf, chosen, formOf } from "../../src/internal/asking/question.ts"
+import { answersIn, choiceOf, chosen, formOf } from "../../src/internal/asking.ts"
 
 const request = {
   id: PartID.make("prt_1"),

@@ -10,7 +10,7 @@ import type {
 } from "@agentclientprotocol/sdk/unstable"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import type { Update } from "../encode/Update.ts"
+import type { Update } from "../encode/common.ts"
 
 /** Why a client did not do what it was asked: it refused, or it is gone. */
 export interface ClientRefused {

@@ -1,10 +1,45 @@
 /** Encodes what a session reports about itself, the same way for every client. */
 import type { SessionUpdate } from "@agentclientprotocol/sdk/unstable"
+import type { PermissionRequest } from "@skein/domain/Event"
 import type { Todo } from "@skein/domain/Todo"
 import type { Tokens } from "@skein/domain/Usage"
 import { heldText } from "@skein/view/Held"
-import type { Change } from "../../Change.ts"
+import { visible, visibleLine } from "@skein/view/Visible"
+import type { AskedOf, Change } from "../../Change.ts"
 import { callFields } from "./callUpdate.ts"
+
+/** An update, and the session that it belongs to. */
+export interface Update {
+  readonly sessionId: string
+  readonly update: SessionUpdate
+}
+
+/** Turns changes into updates; it knows what the client got before. */
+export interface Encoder {
+  /** Whether each subagent is a session of its own for the client. */
+  readonly isNested: boolean
+  readonly encode: (change: Change) => ReadonlyArray<Update>
+  /** What a question is asked about: the session that it is shown in. */
+  readonly sessionOf: (session: string) => string
+}
+
+/** What a request is about: the command, the file, the address. */
+export const subjectOf = ({ metadata, patterns }: PermissionRequest): string => {
+  const command: unknown = metadata["command"]
+  return typeof command === "string" && command !== "" ? command : patterns.join(", ")
+}
+
+/** The words of a question of an agent, with the agents that lead to one below the root. */
+export const questionText = ({ path, question }: Extract<AskedOf, { readonly kind: "question" }>["request"]): string =>
+  visible(path.length > 1 ? `${path.join(" › ")}: ${question}` : question)
+
+/** The line. Nothing of it is cut: it is what a person decides on. */
+export const askTitle = (ask: AskedOf): string =>
+  visibleLine(
+    ask.kind === "question"
+      ? questionText(ask.request)
+      : `${ask.request.path.join(" › ")}: ${ask.request.permission} ${subjectOf(ask.request)}`
+  )
 
 /** What encoding needs to know besides the changes. */
 export interface Facts {

@@ -4,10 +4,8 @@ import { reason } from "@skein/domain/Outcome"
 import type { ToolPart } from "@skein/domain/Part"
 import { visibleLine } from "@skein/view/Visible"
 import type { Change, Subagent, SubagentState } from "../../Change.ts"
-import { askTitle } from "./askTitle.ts"
 import { callFields, kindOf, textContent, titleOf } from "./callUpdate.ts"
-import { type Facts, ownUpdates } from "./common.ts"
-import type { Encoder, Update } from "./Update.ts"
+import { askTitle, type Encoder, type Facts, ownUpdates, type Update } from "./common.ts"
 
 /** The most lines that a call shows of what is below it. */
 const mostLines = 100

@@ -8,8 +8,7 @@ import type {
 import { type Outcome, reason } from "@skein/domain/Outcome"
 import type { Usage } from "@skein/domain/Usage"
 import type { Change, SubagentState } from "../../Change.ts"
-import { type Facts, ownUpdates } from "./common.ts"
-import type { Encoder, Update } from "./Update.ts"
+import { type Encoder, type Facts, ownUpdates, type Update } from "./common.ts"
 
 /** Tokens as the protocol counts them. */
 export const wireUsage = ({ tokens }: Usage): WireUsage => ({

@@ -1,4 +1,7 @@
-/** Limits the frames of a client: one that is too long is left out and answered, and the connection stays open. */
+/**
+ * Reads the frames of a client: one that is too long is left out and answered, and methods get the others in the order
+ * in which they were sent.
+ */
 import type { AnyMessage, JsonRpcId } from "@agentclientprotocol/sdk/unstable"
 
 /** The most bytes of a frame: what the SDK takes. */
@@ -10,7 +13,7 @@ const newline = 0x0a
 const headLength = 1_024
 
 /** What is known of a frame from its beginning. */
-export type LongFrame =
+type LongFrame =
   | { readonly type: "request"; readonly id: JsonRpcId }
   | { readonly type: "response"; readonly id: JsonRpcId }
   | { readonly type: "unknown" }
@@ -102,3 +105,20 @@ export const bounded = (
     })
   )
 }
+
+/**
+ * The frames, each once the method of the one before it was called. The SDK calls some methods a few microtasks later than
+ * others, so a prompt could overtake the cancel that was sent before it. `pause` resolves when all microtasks have run.
+ */
+export const inOrder = (
+  frames: ReadableStream<AnyMessage>,
+  pause: () => Promise<void>
+): ReadableStream<AnyMessage> =>
+  frames.pipeThrough(
+    new TransformStream<AnyMessage, AnyMessage>({
+      transform: (frame, controller) => {
+        controller.enqueue(frame)
+        return pause()
+      }
+    })
+  )
