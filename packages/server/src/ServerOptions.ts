@@ -1,13 +1,61 @@
-/** Decides the options of a server. */
-import type { Cluster } from "@skein/api/Output"
+/** Decides the options of a server: its page, and what it needs from its program. */
+import type { CleanWorktrees } from "@skein/api/Input"
+import type { CleanedWorktree, Cluster, ShownConfig, TrustItem, Worktree } from "@skein/api/Output"
 import type { ManyServices } from "@skein/core/Skein"
+import type { SessionID } from "@skein/domain/Id"
 import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
-import type { Page } from "./Page.ts"
-import type { ServerHost } from "./ServerHost.ts"
+
+/** A file of the page, as it is sent. */
+export interface PageFile {
+  readonly type: string
+  readonly body: Uint8Array
+  /** The same body compressed, by the name of the encoding. */
+  readonly encoded: Readonly<Partial<Record<"br" | "gzip", Uint8Array>>>
+  /** Whether its path changes with its content, so that browsers may cache it permanently. */
+  readonly immutable: boolean
+}
+
+/** The files of the page by their path. The file of `/` also answers the URLs of sessions. */
+export type Page = ReadonlyMap<string, PageFile>
+
+/** The program cannot do what was requested. The message says why, and how to fix it. */
+export class HostRefused extends Schema.TaggedError<HostRefused>()("HostRefused", {
+  /** `invalid`: the request makes no sense here. `failed`: it could not be carried out. */
+  reason: Schema.Literal("invalid", "failed"),
+  message: Schema.String
+}) {}
+
+/** The number of events and long texts that were removed, or would be. */
+export interface Forgotten {
+  readonly events: number
+  readonly texts: { readonly files: number; readonly bytes: number }
+}
+
+/** What the program does for the clients of its server. */
+export interface ServerHost {
+  /** The effective settings of a directory, without secrets. */
+  readonly config: (directory: string) => Effect.Effect<ShownConfig, HostRefused>
+  /** The JSON Schema of config files. */
+  readonly configSchema: Effect.Effect<Readonly<Record<string, unknown>>>
+  readonly trust: (directory: string) => Effect.Effect<ReadonlyArray<TrustItem>, HostRefused>
+  readonly allowTrust: (
+    directory: string,
+    ids: ReadonlyArray<string>
+  ) => Effect.Effect<ReadonlyArray<TrustItem>, HostRefused>
+  readonly revokeTrust: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<TrustItem>, HostRefused>
+  readonly worktrees: Effect.Effect<ReadonlyArray<Worktree>, HostRefused>
+  readonly cleanWorktrees: (options: CleanWorktrees) => Effect.Effect<ReadonlyArray<CleanedWorktree>, HostRefused>
+  /** Removes old events and long texts, and the texts of the sessions that were just removed. */
+  readonly forget: (options: {
+    readonly dryRun: boolean
+    readonly removed: ReadonlySet<SessionID>
+  }) => Effect.Effect<Forgotten, HostRefused>
+}
 
 /** Where clients of MCP are served. */
 export interface McpDoor {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Session } from "@skein/core/Session"
 import { SessionID } from "@skein/domain/Id"
-import { HostRefused, type ServerHost } from "@skein/server/ServerHost"
+import { HostRefused, type ServerHost } from "@skein/server/ServerOptions"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { client, post, send, serving } from "./support/server.ts"

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import type { Event } from "@skein/domain/Event"
-import { GrowingParts } from "../../src/internal/events/GrowingParts.ts"
+import { GrowingParts } from "../../src/internal/events/TreeFeed.ts"
 
 const base = { id: "evt_1", timestamp: 1, sessionID: "ses_1", rootID: "ses_1", depth: 0 }
 const part = (text: string, time: object = { start: 1 }) => ({

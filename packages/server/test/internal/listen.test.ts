@@ -6,8 +6,8 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
 import { connect } from "node:net"
-import { readBody } from "../../src/internal/body/readBody.ts"
 import { listen } from "../../src/internal/http/listen.ts"
+import { readBody } from "../../src/internal/readBody.ts"
 
 /** Sends this and no more, and gives what comes back until the connection is closed. */
 const sending = (port: number, text: string) =>

@@ -1,5 +1,5 @@
 /** Reads the page, which the build puts next to the program. */
-import type { Page, PageFile } from "@skein/server/Page"
+import type { Page, PageFile } from "@skein/server/ServerOptions"
 import * as Effect from "effect/Effect"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { extname, join, sep } from "node:path"

@@ -15,8 +15,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { bringsArchive } from "../body/bounds.ts"
-import { readBody } from "../body/readBody.ts"
+import { bringsArchive, readBody } from "../readBody.ts"
 import { internal } from "../respond.ts"
 import { askRoutes, permissionRoutes } from "../routes/answers.ts"
 import { archiveRoutes } from "../routes/archives.ts"
@@ -26,7 +25,24 @@ import { hasReached } from "../routes/reached.ts"
 import { publicRoutes, serverRoutes } from "../routes/server.ts"
 import { sessionRoutes } from "../routes/sessions.ts"
 import { taskRoutes } from "../routes/tasks.ts"
-import { methodsOf } from "./methods.ts"
+
+interface Known {
+  readonly pattern: RegExp
+  readonly method: string
+}
+
+const known: ReadonlyArray<Known> = Object.values(Api.groups).flatMap((group) =>
+  Object.values(group.endpoints).map(({ method, path }) => ({
+    method,
+    pattern: new RegExp(`^${path.replaceAll(/:[a-zA-Z]+/g, "[^/]+")}$`)
+  }))
+)
+
+/** The methods of a URL's path; empty if there is no such path. */
+const methodsOf = (url: string): ReadonlyArray<string> => {
+  const path = url.split("?", 1)[0] ?? ""
+  return known.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
+}
 
 /** The maximum length of an explanation of a bad request, in characters. */
 const longestDetail = 1_000

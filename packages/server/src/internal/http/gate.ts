@@ -2,7 +2,7 @@
 import { type Problem, problem } from "@skein/api/Problem"
 import type { IncomingMessage } from "node:http"
 import { type Addresses, behindProxy } from "../addresses.ts"
-import { boundOf, sizeProblem } from "../body/bounds.ts"
+import { boundOf, sizeProblem } from "../readBody.ts"
 
 /** What the gate knows about the server. */
 export interface GateOptions {

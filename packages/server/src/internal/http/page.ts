@@ -1,7 +1,7 @@
 /** Serves the page: static files without secrets, so they need no login. The page requests its data with a login. */
 import { createHash } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
-import type { Page, PageFile } from "../../Page.ts"
+import type { Page, PageFile } from "../../ServerOptions.ts"
 import { safeHeaders } from "../respond.ts"
 
 /** The page runs only its own files, talks only to its own server, and creates markup only in its sanitiser. */

@@ -1,10 +1,28 @@
 /** Owns the logins of browsers: codes that work once, and pairs of a cookie and a key. */
 import type * as FileSystem from "@effect/platform/FileSystem"
+import { type HandshakeQuestion, handshakeText } from "@skein/api/Handshake"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
+import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import type { IncomingMessage } from "node:http"
+
+const scheme = /^bearer /i
+
+/** Makes the check. Its duration reveals nothing about the token. */
+export const makeTokenCheck = (token: Redacted.Redacted) => {
+  const expected = Buffer.from(Redacted.value(token))
+  return ({ headers: { authorization = "" } }: IncomingMessage): boolean => {
+    if (!scheme.test(authorization)) return false
+    const given = Buffer.from(authorization.slice("Bearer ".length).trim())
+    return given.length === expected.length && timingSafeEqual(given, expected)
+  }
+}
+
+/** The answer to a handshake: only a server with the token can give it. */
+export const prove = (token: Redacted.Redacted, question: HandshakeQuestion, version: string): string =>
+  createHmac("sha256", Redacted.value(token)).update(handshakeText(question, version)).digest("hex")
 
 /** How long a code is valid, in milliseconds. */
 const codeLifetime = 60_000
@@ -39,7 +57,7 @@ const cookieOf = (request: IncomingMessage, name: string): string | undefined =>
 }
 
 /** What storing logins needs. */
-export interface LoginOptions {
+interface LoginOptions {
   readonly port: number
   readonly fileSystem: FileSystem.FileSystem
   /** Where they are stored; if absent, only in memory. */

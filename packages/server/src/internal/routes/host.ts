@@ -3,20 +3,50 @@ import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequ
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import { Api } from "@skein/api/Api"
 import type { Prune } from "@skein/api/Input"
-import { problem } from "@skein/api/Problem"
+import type { Pruned } from "@skein/api/Output"
+import { type Problem, problem } from "@skein/api/Problem"
+import { receiptLifetime } from "@skein/core/Receipt"
 import { restingTrees } from "@skein/core/RestingTrees"
 import { Session } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { SessionID } from "@skein/domain/Id"
 import { isAtRest } from "@skein/domain/SessionInfo"
 import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import type { HostRefused, ServerHost } from "../../ServerHost.ts"
+import * as Exit from "effect/Exit"
+import type { HostRefused, ServerHost } from "../../ServerOptions.ts"
 import { ServerState } from "../ServerState.ts"
 import { checkDirectory, placeOf } from "./checkDirectory.ts"
-import { pruneOnce } from "./pruneOnce.ts"
+import { reused } from "./once.ts"
 import { noting } from "./reached.ts"
 import { asProblem } from "./toProblem.ts"
+
+/** Carries it out, unless this process has done so under that key. It continues if its client disconnects. */
+const pruneOnce = <R>(
+  { content, key }: { readonly key: string | undefined; readonly content: unknown },
+  prune: Effect.Effect<typeof Pruned.Type, Problem, R>
+): Effect.Effect<typeof Pruned.Type, Problem, R | ServerState> =>
+  key === undefined ? prune : Effect.gen(function*() {
+    const { prunes, scope } = yield* ServerState
+    const now = yield* Clock.currentTimeMillis
+    for (const [each, { begun }] of prunes) if (begun <= now - receiptLifetime) prunes.delete(each)
+    const text = JSON.stringify(content)
+    const known = prunes.get(key)
+    if (known !== undefined) {
+      return yield* known.content === text ? Deferred.await(known.answer) : Effect.fail(reused)
+    }
+    const answer = yield* Deferred.make<typeof Pruned.Type, Problem>()
+    prunes.set(key, { content: text, begun: now, answer })
+    const ended = Effect.onExit(prune, (exit) =>
+      Effect.sync(() => {
+        // What failed may be tried again.
+        if (Exit.isFailure(exit)) prunes.delete(key)
+        Deferred.unsafeDone(answer, exit)
+      }))
+    yield* Effect.forkIn(ended, scope)
+    return yield* Deferred.await(answer)
+  })
 
 const notOffered = problem(404, "NotOffered", "This server has no files of config, and so nothing to answer.")
 

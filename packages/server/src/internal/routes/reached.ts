@@ -29,3 +29,6 @@ const noted = (item: Item): Item => ({
 /** The same routes, which note the requests that reach them. */
 export const noting = <Routes extends { readonly handlers: Chunk.Chunk<Item> }>(routes: Routes): Routes =>
   Object.create(routes, { handlers: { value: Chunk.map(routes.handlers, noted) } }) as Routes
+
+/** Fails if that ever changes. */
+export const answeredBefore = Effect.dieMessage("Events are answered before a route is looked for")

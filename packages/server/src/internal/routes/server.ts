@@ -12,10 +12,9 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { pid } from "node:process"
 import { behindProxy } from "../addresses.ts"
-import { prove } from "../login/token.ts"
+import { prove } from "../login/Logins.ts"
 import { ServerState } from "../ServerState.ts"
-import { answeredBefore } from "./answeredBefore.ts"
-import { noting } from "./reached.ts"
+import { answeredBefore, noting } from "./reached.ts"
 import { asProblem } from "./toProblem.ts"
 
 const badCode = problem(

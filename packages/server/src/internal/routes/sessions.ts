@@ -2,6 +2,7 @@
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import { Api } from "@skein/api/Api"
 import type { ChangeSession, CreateSession, ForkSession, whichMessages } from "@skein/api/Input"
+import type { Span } from "@skein/api/Output"
 import { attended } from "@skein/core/BegunPrompt"
 import { Session } from "@skein/core/Session"
 import { findSession } from "@skein/core/SessionLookup"
@@ -9,19 +10,83 @@ import { SessionStorage } from "@skein/core/SessionStorage"
 import { listed, shown, snapshotOf } from "@skein/core/Snapshots"
 import { messagesPage } from "@skein/core/StorageFilter"
 import { MessageID, SessionID } from "@skein/domain/Id"
-import { SessionSummary } from "@skein/domain/SessionInfo"
+import type { TaskRun } from "@skein/domain/Outcome"
+import { type SessionInfo, SessionSummary } from "@skein/domain/SessionInfo"
+import { add, none, type Usage } from "@skein/domain/Usage"
+import { historyOf } from "@skein/view/AgentHistory"
+import { Timeline } from "@skein/view/Timeline"
+import { groupBy } from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { listCursor, usualPage } from "../events/cursor.ts"
+import { listCursor, usualPage } from "../events/frames.ts"
 import { ServerState } from "../ServerState.ts"
-import { answeredBefore } from "./answeredBefore.ts"
 import { checkDirectory } from "./checkDirectory.ts"
-import { costOf } from "./cost.ts"
 import { once } from "./once.ts"
 import { findMessage, shownTurn, submit, turnOf } from "./prompt.ts"
-import { noting } from "./reached.ts"
-import { readTimeline } from "./timeline.ts"
+import { answeredBefore, noting } from "./reached.ts"
 import { asProblem, type ServiceError } from "./toProblem.ts"
+
+/** A session and those below it. */
+const subtreeOf = (top: SessionInfo, sessions: ReadonlyArray<SessionInfo>): ReadonlyArray<SessionInfo> => {
+  const known = new Set([top.id])
+  return sessions.toSorted((a, b) => a.depth - b.depth).filter(({ id, parentID }) => {
+    if (parentID !== undefined && known.has(parentID)) known.add(id)
+    return known.has(id)
+  })
+}
+
+const tokensOf = ({ tokens: { input, output } }: Usage): number => input + output
+
+/** What a session and everything below it have used, in total and by agent. */
+const costOf = Effect.fnUntraced(function*(id: string) {
+  const storage = yield* SessionStorage
+  const info = yield* asProblem(findSession(id))
+  const { rows } = yield* asProblem(storage.sessions({ rootID: info.rootID }))
+  const agents = Object.entries(groupBy(subtreeOf(info, rows), ({ agent }) => agent)).map(([agent, sessions]) => ({
+    agent,
+    sessions: sessions.length,
+    usage: sessions.reduce((sum, { usage }) => add(sum, usage.own), none)
+  }))
+  return {
+    ...info.usage,
+    ...(info.budget === undefined ? {} : { budget: info.budget }),
+    agents: agents.toSorted((a, b) => tokensOf(b.usage) - tokensOf(a.usage))
+  }
+})
+
+/** How many sessions are read in parallel. */
+const readers = 4
+
+const asking = ["permission.asked", "permission.replied", "question.asked", "question.replied"] as const
+
+const spanOfQueue = ({ id, state, time }: TaskRun): ReadonlyArray<Span> => {
+  const end = time.started ?? time.settled
+  if (state !== "queued" && end === time.created) return []
+  const start = time.created
+  return [{ id: `slot-${id}`, kind: "slot", start, ...(end === undefined ? {} : { end }), label: "waits for a slot" }]
+}
+
+/** The timeline of the tree that a session is in. Events after its `seq` may already be in it, and do no harm. */
+const readTimeline = Effect.fnUntraced(function*(id: string) {
+  const storage = yield* SessionStorage
+  const { rootID } = yield* asProblem(findSession(id))
+  const { last: seq } = yield* asProblem(storage.eventRange(rootID))
+  const { rows: sessions } = yield* asProblem(storage.sessions({ rootID }))
+  const { rows: runs } = yield* asProblem(storage.runs({ rootID }))
+  const timeline = new Timeline()
+  for (const run of runs) for (const span of spanOfQueue(run)) timeline.put(run.taskID, span)
+  for (const { event } of yield* asProblem(storage.events({ after: 0, rootID, types: asking }))) timeline.see(event)
+  const read = Effect.fnUntraced(function*(sessionID: SessionID) {
+    const { rows } = yield* asProblem(storage.messages(sessionID))
+    for (const { info, parts } of rows) timeline.read(info, parts)
+    return historyOf(sessionID, rows)
+  })
+  const known = yield* Effect.forEach(sessions, (session) => read(session.id), { concurrency: readers })
+  for (const session of yield* asProblem(Effect.forEach(sessions, listed))) {
+    timeline.now(session.id, session.status, session.turn?.began ?? session.time.created)
+  }
+  return { rootID, seq, sessions: known.map((each) => ({ ...each, spans: timeline.of(each.sessionID) })) }
+})
 
 const sessionCursor = listCursor(Schema.Struct({ updated: Schema.Number, id: SessionID }))
 const messageCursor = listCursor(Schema.Struct({ after: MessageID }))

@@ -13,7 +13,7 @@ import type { ForkRefused } from "@skein/core/SessionError"
 import type { StorageError } from "@skein/core/StorageError"
 import type { TaskRefused } from "@skein/core/TaskError"
 import * as Effect from "effect/Effect"
-import type { HostRefused } from "../../ServerHost.ts"
+import type { HostRefused } from "../../ServerOptions.ts"
 
 /** The errors of the services. */
 export type ServiceError =
