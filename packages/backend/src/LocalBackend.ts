@@ -13,12 +13,15 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import { Backend } from "./Backend.ts"
-import { makeAsks } from "./internal/local/asks.ts"
-import type { Local } from "./internal/local/Local.ts"
-import { makeProjects } from "./internal/local/projects.ts"
-import { makeSessions } from "./internal/local/sessions.ts"
-import { makeTaskControl } from "./internal/local/tasks.ts"
-import { watchMade, watchTree } from "./internal/local/watch.ts"
+import {
+  type Local,
+  makeAsks,
+  makeProjects,
+  makeSessions,
+  makeTaskControl,
+  watchMade,
+  watchTree
+} from "./internal/local.ts"
 
 /** The options of a backend in this process. */
 export interface LocalOptions {

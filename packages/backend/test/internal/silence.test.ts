@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
-import { makeSilence } from "../../src/internal/server/silence.ts"
+import { makeSilence } from "../../src/internal/server/connection.ts"
 
 const url = "http://127.0.0.1:1"
 

@@ -4,9 +4,8 @@ import type { SessionID } from "@skein/domain/Id"
 import { formatRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import { randomUUID } from "node:crypto"
-import type { Asking } from "../../Asking.ts"
+import type { Asking, TaskControl } from "../../Backend.ts"
 import type { ConfigFacts, ProjectFacts } from "../../ProjectFacts.ts"
-import type { TaskControl } from "../../TaskControl.ts"
 import type { Link } from "./Link.ts"
 
 const itemsOf = <A>({ items }: { readonly items: ReadonlyArray<A> }): ReadonlyArray<A> => items
