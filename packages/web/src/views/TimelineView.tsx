@@ -1,7 +1,7 @@
 /** Draws one lane for each agent: when it worked, and what it waited for. */
 import type { AgentTree } from "@skein/view/AgentTree"
-import { criticalPath, type Stretch } from "@skein/view/CriticalPath"
 import { formatDuration } from "@skein/view/Numbers"
+import { criticalPath, type Stretch } from "@skein/view/Timeline"
 import { visibleLine } from "@skein/view/Visible"
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks"
 import { VirtualList } from "../parts/VirtualList.tsx"
