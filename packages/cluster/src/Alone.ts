@@ -10,9 +10,9 @@ import * as Schedule from "effect/Schedule"
 import type { Scope } from "effect/Scope"
 import { type ClusterUnavailable, unavailable } from "./ClusterUnavailable.ts"
 import { keepClean } from "./internal/cleaning.ts"
-import { createTables } from "./internal/createTables.ts"
 import { database, few } from "./internal/database.ts"
 import { alone, entryTable, makeEntry, makeLogged, readPresent } from "./internal/entries.ts"
+import { createTables } from "./internal/tables.ts"
 import { besideCluster, type ServedElsewhere } from "./ServedElsewhere.ts"
 
 /** How often it says that it is there. */

@@ -10,25 +10,57 @@ import * as FiberSet from "effect/FiberSet"
 import * as Option from "effect/Option"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Cluster } from "./Cluster.ts"
-import { makeAskAll } from "./internal/askAll.ts"
+import { makeAskAll } from "./internal/asks.ts"
 import { peekBody, readBody, refuse } from "./internal/bodies.ts"
 import { makeFollow } from "./internal/follow.ts"
-import { makeLocalStreams } from "./internal/localStreams.ts"
 import { type Asked, askedBy } from "./internal/peers.ts"
 import {
   awaitsWork,
   beginsWork,
   isStream,
   needsDirectory,
+  type Sent,
   sentOf,
   type Subject,
   subjectOf,
   waitsForTurn
 } from "./internal/requests.ts"
-import type { Sent } from "./internal/sent.ts"
 import { makeSignatureCheck, type SignatureCheck, signed } from "./internal/signature.ts"
 import { isThere, makeSilence } from "./internal/silence.ts"
 import { makeToDirectory } from "./internal/toDirectory.ts"
+
+/** How often to look where the trees are. */
+const pace = "500 millis"
+
+/**
+ * Makes the function that adds a stream of events, and looks until the scope closes. A stream that is sent from here is cut once
+ * its tree is on another runner: its client comes back, and gets text there as it is written, and not only what is stored.
+ */
+const makeLocalStreams = (cluster: Pick<typeof Cluster.Service, "holder" | "url">) =>
+  Effect.gen(function*() {
+    const open = new Map<SessionID, Set<ServerResponse>>()
+
+    const look = (rootID: SessionID, streams: ReadonlySet<ServerResponse>) =>
+      Effect.map(
+        // A database that does not answer proves nothing.
+        Effect.orElseSucceed(cluster.holder(rootID), () => undefined),
+        (holder) => {
+          if (holder === undefined || holder === cluster.url) return
+          for (const stream of streams) stream.destroy()
+        }
+      )
+    const all = Effect.suspend(() => Effect.forEach([...open], ([rootID, streams]) => look(rootID, streams)))
+    yield* Effect.forkScoped(Effect.forever(Effect.zipRight(Effect.sleep(pace), all)))
+
+    return (rootID: SessionID, response: ServerResponse): void => {
+      const streams = open.get(rootID) ?? new Set()
+      open.set(rootID, streams.add(response))
+      response.once("close", () => {
+        streams.delete(response)
+        if (streams.size === 0 && open.get(rootID) === streams) open.delete(rootID)
+      })
+    }
+  })
 
 /** What a server needs to be a runner of a cluster. */
 export interface Forwarding {

@@ -13,11 +13,10 @@ import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import { type ClusterUnavailable, unavailable } from "./ClusterUnavailable.ts"
 import { awayFrom, awayHereText, elsewhereOf, isBeside } from "./internal/away.ts"
-import { createTables } from "./internal/createTables.ts"
 import { database, few } from "./internal/database.ts"
 import { entryTable, readPresent } from "./internal/entries.ts"
-import { placeTables } from "./internal/placeTables.ts"
 import { isShared, makeProofs } from "./internal/proofs.ts"
+import { createTables, placeTables } from "./internal/tables.ts"
 
 const create = createTables([entryTable, ...placeTables])
 

@@ -8,15 +8,170 @@ import { now as currentTime } from "@skein/core/MonotonicClock"
 import { Session } from "@skein/core/Session"
 import type { StorageError } from "@skein/core/StorageError"
 import type { SessionID } from "@skein/domain/Id"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { makeArrivals } from "./arrivals.ts"
-import { bestMove, type Move, MoveDecision } from "./decideMove.ts"
 import type { Member } from "./entries.ts"
-import type { Peers } from "./peers.ts"
+import type { Asked, Peers } from "./peers.ts"
 import type { Place } from "./places.ts"
-import type { TakeUp } from "./takeUp.ts"
+import type { TakeUp } from "./takeovers.ts"
+
+/** How many agents could work at a runner, and how many may. */
+interface Burden {
+  readonly wanted: number
+  readonly limit: number
+}
+
+/** Another runner. */
+interface Other extends Burden {
+  readonly url: string
+}
+
+/** A tree at this runner, and how many of its agents could work. */
+export interface Movable {
+  readonly rootID: SessionID
+  readonly slots: number
+}
+
+/** A tree, and where it goes. */
+interface Move extends Movable {
+  readonly url: string
+}
+
+/** How many times as busy as the other one a runner must be, in proportion to their limits. */
+const clear = 2
+
+/** How long the imbalance must last before a tree moves, in milliseconds. */
+const settling = 3_000
+
+/** How long a tree stays after it has moved, or could not be moved, in milliseconds. */
+const treeRest = 30_000
+
+/** How long a runner is not asked after it has refused, or did not answer, in milliseconds. */
+const runnerRest = 10_000
+
+/**
+ * The move that relieves a runner whose agents wait because of its own limit: of the runners that are clearly less busy, the
+ * one with most room, and the largest tree for which that has room. So no runner gets agents that have to wait there.
+ */
+export const bestMove = (
+  own: Burden,
+  trees: ReadonlyArray<Movable>,
+  others: ReadonlyArray<Other>
+): Move | undefined => {
+  if (own.wanted <= own.limit) return undefined
+  const room = ({ limit, wanted }: Burden) => limit - wanted
+  const isClear = ({ limit, wanted }: Burden) => own.wanted * limit > clear * wanted * own.limit
+  const targets = others.filter((other) => room(other) > 0 && isClear(other)).toSorted((a, b) => room(b) - room(a))
+  const [target] = targets
+  if (target === undefined) return undefined
+  const [tree] = trees.filter(({ slots }) => slots > 0 && slots <= room(target)).toSorted((a, b) => b.slots - a.slots)
+  return tree === undefined ? undefined : { ...tree, url: target.url }
+}
+
+/** What one runner has decided, and what it waits for. Times are milliseconds of any clock that only moves forward. */
+export class MoveDecision {
+  /** Since when a tree should move. */
+  #since: number | undefined
+  readonly #trees = new Map<SessionID, number>()
+  readonly #runners = new Map<string, number>()
+
+  /** A tree has arrived from another runner, or could not leave: it stays for a while. */
+  rest(rootID: SessionID, now: number): void {
+    this.#trees.set(rootID, now + treeRest)
+  }
+
+  /** A runner took nothing: it is left alone for a while. */
+  leaveAlone(url: string, now: number): void {
+    this.#runners.set(url, now + runnerRest)
+  }
+
+  /** The tree that moves now, if one should have for some seconds. After that, the next one takes as long. */
+  next(
+    now: number,
+    own: Burden,
+    trees: ReadonlyArray<Movable>,
+    others: ReadonlyArray<Other>
+  ): Move | undefined {
+    for (const [rootID, until] of this.#trees) if (until <= now) this.#trees.delete(rootID)
+    for (const [url, until] of this.#runners) if (until <= now) this.#runners.delete(url)
+    const move = bestMove(
+      own,
+      trees.filter(({ rootID }) => !this.#trees.has(rootID)),
+      others.filter(({ url }) => !this.#runners.has(url))
+    )
+    this.#since = move === undefined ? undefined : this.#since ?? now
+    if (this.#since === undefined || now - this.#since < settling) return undefined
+    this.#since = undefined
+    return move
+  }
+}
+
+/** How long slots are kept for a tree that may come, in milliseconds: a little longer than it may take. */
+const keeping = 20_000
+
+/** Makes them; `arrived` is called for a tree that comes now. */
+export const makeArrivals = ({ arrived, placeOf, takes, takeUp }: {
+  readonly placeOf: (rootID: SessionID) => Effect.Effect<Place, StorageError>
+  readonly takeUp: TakeUp
+  /** Whether this runner takes any tree. */
+  readonly takes: boolean
+  readonly arrived: (rootID: SessionID, now: number) => void
+}) =>
+  Effect.map(Governor, (governor) => {
+    const kept = new Map<SessionID, { readonly slots: number; readonly until: number }>()
+
+    /** The slots of this runner, of which those that are kept are taken. */
+    const burden = Effect.zipWith(currentTime, governor.load, (now, { limit, wanted }) => {
+      for (const [rootID, { until }] of kept) if (until <= now) kept.delete(rootID)
+      return { limit, wanted: wanted + [...kept.values()].reduce((sum, { slots }) => sum + slots, 0) }
+    })
+    const room = Effect.map(burden, ({ limit, wanted }) => limit - wanted)
+
+    const mayCome = (rootID: SessionID): Effect.Effect<boolean, StorageError> =>
+      takes ? Effect.map(placeOf(rootID), ({ _tag }) => _tag === "Here") : Effect.succeed(false)
+
+    /** Keeps slots for a tree that may come, if there is room. */
+    const accept = (rootID: SessionID, slots: number) =>
+      Effect.gen(function*() {
+        if (!(yield* mayCome(rootID))) return undefined
+        // From here on in one step: two trees must not get the same slots.
+        if ((yield* room) < slots) return undefined
+        kept.set(rootID, { slots, until: (yield* currentTime) + keeping })
+        return {}
+      })
+
+    /** Takes a tree up for which slots are kept. */
+    const take = (rootID: SessionID) =>
+      Effect.gen(function*() {
+        if (!kept.has(rootID)) return undefined
+        arrived(rootID, yield* currentTime)
+        const taking = Effect.flatMap(Clock.currentTimeMillis, (now) => takeUp(rootID, now))
+        return yield* taking.pipe(
+          Effect.as({}),
+          Effect.orElseSucceed(() => undefined),
+          Effect.ensuring(Effect.sync(() => kept.delete(rootID)))
+        )
+      })
+
+    return {
+      burden,
+      /** How many more agents can work here. */
+      room,
+      /** Does what another runner asks; undefined if this one refuses. */
+      answer: (asked: Asked): Effect.Effect<object | undefined, StorageError> => {
+        switch (asked._tag) {
+          case "Room":
+            return Effect.zipWith(mayCome(asked.rootID), room, (may, free) => ({ may, room: free }))
+          case "Offer":
+            return accept(asked.rootID, asked.slots)
+          case "Take":
+            return take(asked.rootID)
+        }
+      }
+    }
+  })
 
 /** How often to look. */
 const pace = "1 second"
@@ -28,9 +183,9 @@ const patience = 10_000
 const leaving = 10_000
 
 /** What runners say of themselves in the table of runners. */
-const Burden = Schema.Struct({ wanted: Schema.Number, limit: Schema.Number })
-
-const decode = Schema.decodeUnknownOption(Schema.parseJson(Burden))
+const decode = Schema.decodeUnknownOption(
+  Schema.parseJson(Schema.Struct({ wanted: Schema.Number, limit: Schema.Number }))
+)
 
 /** Makes what moves trees, and what takes those of others. */
 export const makeBalance = ({ moves, others, peers, placeOf, takes, takeUp }: {

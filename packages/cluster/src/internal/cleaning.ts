@@ -3,7 +3,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import { makeLogged } from "./entries.ts"
-import { inTransaction } from "./inTransaction.ts"
+import { inTransaction } from "./ownConnection.ts"
 
 /** How often each server cleans, besides when it starts. */
 const pace = "6 hours"

@@ -2,15 +2,53 @@
 import type { StorageError } from "@skein/core/StorageError"
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
+import * as Random from "effect/Random"
 import type { ServerResponse } from "node:http"
 import type { Cluster } from "../Cluster.ts"
 import { awayText } from "./away.ts"
 import { refuse } from "./bodies.ts"
 import { oddText, type Outcome, relay } from "./exchange.ts"
 import type { Away, Unable } from "./places.ts"
-import { awaitsWork, beginsWork, isRepeatable, needsDirectory } from "./requests.ts"
-import { chooseRoom, roomsFor } from "./rooms.ts"
-import type { Sent } from "./sent.ts"
+import { awaitsWork, beginsWork, isRepeatable, needsDirectory, type Sent } from "./requests.ts"
+
+/**
+ * The address of one of them, by `chance` from 0 to 1: a runner with twice the room is chosen twice as often. Undefined if
+ * none has room.
+ */
+export const pick = (
+  rooms: ReadonlyArray<{ readonly url: string; readonly room: number }>,
+  chance: number
+): string | undefined => {
+  const open = rooms.filter(({ room }) => room > 0)
+  let left = chance * open.reduce((sum, { room }) => sum + room, 0)
+  for (const { room, url } of open) {
+    left -= room
+    if (left < 0) return url
+  }
+  return open.at(-1)?.url
+}
+
+/** A runner, and how many more agents can work there. */
+interface Room {
+  readonly url: string
+  readonly room: number
+}
+
+/** The other runners that may take up a tree, and how many more agents can work there. */
+const roomsFor = (cluster: typeof Cluster.Service, rootID: SessionID): Effect.Effect<ReadonlyArray<Room>> =>
+  Effect.flatMap(cluster.others, (others) =>
+    Effect.map(
+      Effect.forEach(
+        others,
+        ({ url }) => Effect.map(cluster.peers.room(url, rootID), (room) => ({ url, room })),
+        { concurrency: "unbounded" }
+      ),
+      (rooms) => rooms.flatMap(({ room, url }) => room === undefined ? [] : [{ url, room }])
+    ))
+
+/** The address of one of them: those with much room are chosen more often, so that not all prompts go to one. */
+const chooseRoom = (rooms: ReadonlyArray<Room>): Effect.Effect<string | undefined> =>
+  Effect.map(Random.next, (chance) => pick(rooms, chance))
 
 /** How often to look whether a tree has moved while a runner is asked. */
 const pace = "1 second"

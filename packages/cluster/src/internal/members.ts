@@ -1,13 +1,13 @@
 /** Owns the part of this runner in the table of servers, and the secret by which runners know each other. */
 import * as SqlClient from "@effect/sql/SqlClient"
+import { isOn } from "@skein/core/Machine"
 import { steady } from "@skein/core/MonotonicClock"
-import { Owner } from "@skein/core/Owner"
+import { hostOf, machineOfOwner, Owner } from "@skein/core/Owner"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { createHmac, randomBytes } from "node:crypto"
 import { unavailable } from "../ClusterUnavailable.ts"
-import { besideAlone, besideOtherSecret } from "../ServedElsewhere.ts"
-import { createTables } from "./createTables.ts"
+import { besideAlone, besideOtherSecret, ServedElsewhere } from "../ServedElsewhere.ts"
 import {
   alone,
   databaseTime,
@@ -21,10 +21,41 @@ import {
 } from "./entries.ts"
 import { failureTable } from "./failures.ts"
 import { leftTable } from "./lastServers.ts"
-import { placeTables } from "./placeTables.ts"
-import { outOfReach } from "./reach.ts"
 import { shareTables } from "./shares.ts"
+import { createTables, placeTables } from "./tables.ts"
 import { takeoverTables } from "./takeovers.ts"
+
+type Server = Pick<Member, "owner" | "url">
+
+const loopback = /^http:\/\/(?:localhost|127\.[\d.]+|\[::1\])(?::|$)/
+
+/** The boot of the system that an owner runs on; undefined if its name does not tell it. */
+const bootOf = (owner: string): string | undefined => /:([^:.]+)\.[^:]*:[^:]*$/.exec(owner)?.[1]
+
+/** Whether two servers run on one system. */
+const isBeside = (one: string, other: string): boolean => {
+  const [boot, otherBoot] = [bootOf(one), bootOf(other)]
+  if (boot !== undefined && otherBoot !== undefined) return boot === otherBoot
+  const machine = machineOfOwner(other)
+  return machine !== undefined && isOn(machineOfOwner(one), machine)
+}
+
+/** Why a server must not join another one: an address of one machine alone would lead the other one to itself. */
+export const outOfReach = (own: Server, other: Server): ServedElsewhere | undefined => {
+  if (isBeside(own.owner, other.owner)) return undefined
+  const place = `${other.url} on the host ${hostOf(other.owner) ?? "?"}`
+  if (loopback.test(own.url)) {
+    return new ServedElsewhere({
+      message: `Only this machine reaches ${own.url}, and a server of this cluster is on another one: ${place}. `
+        + "Name an address that the others reach: --hostname ADDRESS."
+    })
+  }
+  if (!loopback.test(other.url)) return undefined
+  return new ServedElsewhere({
+    message: `A server of this cluster has an address that only its own machine reaches: ${place}. `
+      + "Start it again with an address that the others reach: --hostname ADDRESS."
+  })
+}
 
 const tables = [
   ...shareTables,

@@ -6,13 +6,40 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Connection } from "@effect/sql/SqlConnection"
 import { SqlError } from "@effect/sql/SqlError"
+import * as Cause from "effect/Cause"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import { openClient } from "./database.ts"
+
+const messageOf = (error: unknown): string => error instanceof Error ? error.message : String(error)
+
+/** An expected failure is its message, and that of what PostgreSQL or the system said. All others come with their stack. */
+export const causeText = (cause: Cause.Cause<unknown>): string => {
+  const failure = Option.getOrUndefined(Cause.failureOption(cause))
+  if (failure === undefined) return Cause.pretty(cause)
+  const inner = failure instanceof SqlError && failure.cause instanceof Error ? ` (${failure.cause.message})` : ""
+  return `${messageOf(failure)}${inner}`
+}
+
+/** Runs in one transaction what this client executes. If it fails, nothing of it is stored. */
+export const inTransaction = (sql: SqlClient.SqlClient) =>
+<A, E, R>(
+  work: Effect.Effect<A, E, R>
+): Effect.Effect<A, E | SqlError, R> =>
+  Effect.scoped(Effect.flatMap(sql.reserve, (connection) => {
+    const run = (statement: string) => connection.executeUnprepared(statement, [], undefined)
+    const inside = Effect.provideService(work, SqlClient.TransactionConnection, [connection, 0])
+    return Effect.zipRight(
+      run("BEGIN"),
+      // A lost connection has rolled back already, so that a second failure says nothing more.
+      Effect.onError(Effect.zipLeft(inside, run("COMMIT")), () => Effect.exit(run("ROLLBACK")))
+    )
+  }))
 
 /** Runs in one transaction what the client of the cluster executes. */
 export type Within = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError, R>

@@ -1,8 +1,15 @@
 /** Decides what a request is about, and whether it may be made twice. */
 import * as Option from "effect/Option"
 import { randomUUID } from "node:crypto"
-import type { IncomingMessage } from "node:http"
-import type { Sent } from "./sent.ts"
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http"
+
+/** A request that a client has sent, with its whole body. */
+export interface Sent {
+  readonly method: string
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
 
 const tree = /^\/v1\/(sessions|tasks)\/([^/?]+)(?:[/?]|$)/
 const reply = /^\/v1\/asks\/([^/?]+)\/reply(?:\?|$)/

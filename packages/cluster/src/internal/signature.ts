@@ -2,7 +2,7 @@
 import * as Redacted from "effect/Redacted"
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http"
-import type { Sent } from "./sent.ts"
+import type { Sent } from "./requests.ts"
 
 /** The header of a request that another runner has sent on. */
 export const signatureHeader = "skein-cluster"

@@ -5,8 +5,9 @@
 import { FairSemaphore } from "@skein/core/FairSemaphore"
 import { Governor } from "@skein/core/Governor"
 import { Leases } from "@skein/core/Leases"
+import { now as currentTime } from "@skein/core/MonotonicClock"
 import { SessionStorage } from "@skein/core/SessionStorage"
-import { type StorageError } from "@skein/core/StorageError"
+import type { StorageError } from "@skein/core/StorageError"
 import type { SessionID } from "@skein/domain/Id"
 import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
@@ -14,12 +15,106 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FiberMap from "effect/FiberMap"
 import * as Random from "effect/Random"
-import { makeAfterOutage } from "./afterOutage.ts"
 import type { Bring } from "./bring.ts"
 import { type Failures, isOut } from "./failures.ts"
-import { makeLacking } from "./lacking.ts"
 import type { Away, Places } from "./places.ts"
-import type { TakeUp } from "./takeUp.ts"
+import type { TakeUp } from "./takeovers.ts"
+
+/** After how many looks it is said that nobody has the model of a tree: runners that have it may be at their limit. */
+const grace = 12
+
+/** In how many looks that is said again. */
+const reminder = 8
+
+/** Makes it. */
+const makeLacking = ({ lack }: Pick<Failures, "lack">) => {
+  const known = new Map<SessionID, string>()
+  const told = new Set<SessionID>()
+  let count = 0
+
+  const log = (rootID: SessionID, cause: string) =>
+    Effect.suspend(() => {
+      if (told.has(rootID)) return Effect.void
+      told.add(rootID)
+      return Effect.logWarning(`${rootID} is left to servers that have its model`, cause)
+    })
+
+  return {
+    /** Notes that this runner lacks a model of a tree. */
+    note: (rootID: SessionID, cause: string): Effect.Effect<void> => {
+      known.set(rootID, cause)
+      return log(rootID, cause)
+    },
+    /** Notes that it has all of them. */
+    over: (rootID: SessionID): void => {
+      known.delete(rootID)
+      told.delete(rootID)
+    },
+    /** After a look that found these trees free, each for so many looks. */
+    tell: (free: ReadonlyMap<SessionID, { readonly looks: number }>): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        for (const rootID of known.keys()) if (!free.has(rootID)) known.delete(rootID)
+        count++
+        return count % reminder === 0
+          ? lack(new Map([...known].filter(([rootID]) => (free.get(rootID)?.looks ?? 0) > grace)))
+          : Effect.void
+      })
+  }
+}
+
+/** How long trees may take to be taken up before they are reported as waiting, in milliseconds. */
+const summaryPatience = 20_000
+
+/** How many trees continue where. */
+interface Counts {
+  readonly here: number
+  readonly elsewhere: number
+  readonly waiting: number
+  readonly done: number
+}
+
+const some = (count: number, one: string, several: string): ReadonlyArray<string> =>
+  count === 0 ? [] : [`${count} ${count === 1 ? one : several}`]
+
+/** The line of the log. */
+const outageText = ({ done, elsewhere, here, waiting }: Counts): string => {
+  const all = here + elsewhere + waiting + done
+  return `The storage is back. Of ${all === 1 ? "one tree" : `${all} trees`} whose work had stopped here: ${
+    [
+      ...some(here, "continues here", "continue here"),
+      ...some(elsewhere, "continues at another server", "continue at other servers"),
+      ...some(waiting, "still waits", "still wait"),
+      ...some(done, "had nothing left to do", "had nothing left to do")
+    ].join(", ")
+  }.`
+}
+
+/** Makes what gets each look at the trees with unfinished work, and at those of them that nobody holds. */
+const makeAfterOutage = Effect.map(Leases, (leases) => {
+  const stopped = new Set<SessionID>()
+  let since: number | undefined
+  leases.onOutage((rootIDs) => {
+    for (const rootID of rootIDs) stopped.add(rootID)
+    since = undefined
+  })
+  return (unfinished: ReadonlyArray<SessionID>, free: ReadonlyArray<SessionID>): Effect.Effect<void> =>
+    Effect.gen(function*() {
+      if (stopped.size === 0) return
+      const now = yield* currentTime
+      // What ends here at the first look is held by nobody, and is not free yet.
+      if (since === undefined) {
+        since = now
+        return
+      }
+      const waiting = free.filter((rootID) => stopped.has(rootID)).length
+      if (waiting > 0 && now - since < summaryPatience) return
+      const rest = unfinished.filter((rootID) => stopped.has(rootID))
+      const here = rest.filter((rootID) => leases.epoch(rootID) > 0).length
+      const counts = { here, waiting, elsewhere: rest.length - here - waiting, done: stopped.size - rest.length }
+      stopped.clear()
+      yield* Effect.logInfo(outageText(counts))
+    })
+})
 
 /** How often to look. */
 const pace = "500 millis"

@@ -8,8 +8,7 @@ import { isAbsolute } from "node:path"
 import type { Cluster } from "../Cluster.ts"
 import { peekBody, refuse } from "./bodies.ts"
 import { type Answer, exchange } from "./exchange.ts"
-import { sentOf } from "./requests.ts"
-import type { Sent } from "./sent.ts"
+import { type Sent, sentOf } from "./requests.ts"
 
 /** How long a runner may take to answer. */
 const patience = "10 seconds"

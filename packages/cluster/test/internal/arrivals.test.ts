@@ -5,7 +5,7 @@ import { Governor } from "@skein/core/Governor"
 import { Ids, type SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { makeArrivals } from "../../src/internal/arrivals.ts"
+import { makeArrivals } from "../../src/internal/balance.ts"
 
 it.effect.each([true, false])("a runner that takes trees: %s", (takes) =>
   Effect.gen(function*() {

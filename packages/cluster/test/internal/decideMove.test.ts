@@ -1,7 +1,7 @@
 import type { SessionID } from "@skein/domain/Id"
 import * as fc from "effect/FastCheck"
 import { describe, expect, it } from "vitest"
-import { bestMove, type Movable, MoveDecision } from "../../src/internal/decideMove.ts"
+import { bestMove, type Movable, MoveDecision } from "../../src/internal/balance.ts"
 
 const tree = (name: string | number, slots: number): Movable => ({ rootID: `ses_${name}` as SessionID, slots })
 const at = (url: string, wanted: number, limit = 8) => ({ url, wanted, limit })

@@ -1,6 +1,6 @@
 import * as fc from "effect/FastCheck"
 import { describe, expect, it } from "vitest"
-import { divide } from "../../src/internal/divide.ts"
+import { divide } from "../../src/internal/shares.ts"
 
 const wish = (waiting: number, roots = 1, held = 0) => ({ held, waiting, roots })
 const idle = { held: 0, waiting: 0, roots: 0 }

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { createServer, type RequestListener } from "node:http"
 import type { AddressInfo } from "node:net"
 import { exchange, type Outcome, relay } from "../../src/internal/exchange.ts"
-import type { Sent } from "../../src/internal/sent.ts"
+import type { Sent } from "../../src/internal/requests.ts"
 
 const listen = (answer: RequestListener) =>
   Effect.map(

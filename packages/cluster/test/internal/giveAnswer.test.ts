@@ -16,8 +16,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
 import { PCGRandom } from "effect/Utils"
-import { giveAnswer } from "../../src/internal/giveAnswer.ts"
-import { askState } from "../../src/internal/openAsk.ts"
+import { askState, giveAnswer } from "../../src/internal/asks.ts"
 
 type Storage = Context.Tag.Service<SessionStorage>
 

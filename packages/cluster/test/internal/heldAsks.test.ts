@@ -7,7 +7,7 @@ import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { heldAsks, type Listed } from "../../src/internal/heldAsks.ts"
+import { heldAsks, type Listed } from "../../src/internal/asks.ts"
 
 const [here, first, second] = ["http://10.0.0.1:1", "http://10.0.0.2:1", "http://10.0.0.3:1"] as const
 

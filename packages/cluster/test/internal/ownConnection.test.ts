@@ -8,8 +8,7 @@ import * as TestClock from "effect/TestClock"
 import { once } from "node:events"
 import { createServer, type Socket } from "node:net"
 import { openClient } from "../../src/internal/database.ts"
-import { inTransaction } from "../../src/internal/inTransaction.ts"
-import { makeOwnConnection } from "../../src/internal/ownConnection.ts"
+import { inTransaction, makeOwnConnection } from "../../src/internal/ownConnection.ts"
 
 /** A message of PostgreSQL's protocol. */
 const message = (type: string, body = Buffer.alloc(0)) => {

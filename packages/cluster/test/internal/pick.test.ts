@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { pick } from "../../src/internal/pick.ts"
+import { pick } from "../../src/internal/follow.ts"
 
 const a = { url: "a", room: 1 }
 const b = { url: "b", room: 3 }

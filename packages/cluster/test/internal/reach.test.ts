@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { outOfReach } from "../../src/internal/reach.ts"
+import { outOfReach } from "../../src/internal/members.ts"
 
 const server = (url: string, host: string, boot: string) => ({ url, owner: `${host}:7:1:${boot}:x` })
 const why = (...[own, other]: Parameters<typeof outOfReach>) => outOfReach(own, other)?.message

@@ -1,8 +1,18 @@
-/** Creates tables, and columns that older versions do not have, in the database of the sessions. */
+/** Creates the tables of the cluster, and columns that older versions do not have, in the database of the sessions. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import { unavailable } from "../ClusterUnavailable.ts"
+
+/** The tables of directories: by what a host proves that it sees one, and which trees wait for the host of theirs. */
+export const placeTables = [
+  `CREATE TABLE IF NOT EXISTS cluster_directory (
+    host TEXT NOT NULL, directory TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (host, directory)
+  )`,
+  `CREATE TABLE IF NOT EXISTS cluster_waiting (
+    root_id TEXT PRIMARY KEY, host TEXT NOT NULL, directory TEXT NOT NULL, seen TIMESTAMPTZ NOT NULL
+  )`
+]
 
 const nameOf = (statement: string): string => /IF NOT EXISTS (\w+)/.exec(statement)?.[1] ?? ""
 
