@@ -5,13 +5,34 @@
  */
 import type { LanguageModel, ModelEvent, ModelRequest } from "@skein/core/Provider"
 import * as Effect from "effect/Effect"
-import { readBrief } from "./internal/brief.ts"
-import { readTurn } from "./internal/conversation.ts"
-import { explorePart } from "./internal/explorer.ts"
-import { leadSurvey } from "./internal/lead/lead.ts"
-import { shorten } from "./internal/short/shorten.ts"
+import { type Brief, readBrief } from "./internal/brief.ts"
+import { readTurn, type Turn } from "./internal/conversation.ts"
+import { conclude } from "./internal/findings.ts"
+import { gather } from "./internal/gathered.ts"
+import { leadSurvey } from "./internal/lead.ts"
+import { lookAround, lookCloser, mostRounds, unseen } from "./internal/looking/exploring.ts"
+import { ownerIndex } from "./internal/modules.ts"
+import { writePart } from "./internal/partReport.ts"
+import { shorten } from "./internal/shorten.ts"
 import { surveyInfo } from "./internal/surveyInfo.ts"
-import { type Decision, type PlannedCall, toolboxOf } from "./internal/toolbox.ts"
+import { type Decision, type PlannedCall, type Toolbox, toolboxOf } from "./internal/toolbox.ts"
+
+/** The next step of an agent that surveys a part. */
+const explorePart = (brief: Brief, turn: Turn, tools: Toolbox): Decision => {
+  if (turn.rounds.length === 0) {
+    const look = lookAround(brief, tools, false)
+    if (look.length > 0) return { text: `Looking at ${brief.label}.`, calls: look }
+  }
+  const calls = turn.rounds.flat()
+  const found = gather(calls, tools.directory, brief.modules.flatMap((module) => module.files))
+  const owner = ownerIndex(brief.all)
+  const files = found.files.filter((file) => brief.modules.some((module) => module.path === owner(file)))
+  if (turn.rounds.length < mostRounds) {
+    const closer = lookCloser(brief, tools, turn.rounds, files, owner)
+    if (closer.length > 0) return { text: "Reading what tells most.", calls: closer }
+  }
+  return { text: writePart(conclude(brief, found, [...found.notes, ...unseen(brief, tools, calls, files)])), calls: [] }
+}
 
 const decide = (request: ModelRequest): Decision & { readonly callCount: number } => {
   const turn = readTurn(request.messages)

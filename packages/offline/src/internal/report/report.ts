@@ -1,14 +1,166 @@
 /** Writes the final report. */
 import type { Manifest } from "../facts/facts.ts"
-import { byText, isCode, isCodeLanguage, languageOf, stem } from "../language.ts"
+import { baseName, byText, isCode, isCodeLanguage, languageOf, stem } from "../language.ts"
 import { label, type Module, ownerIndex } from "../modules.ts"
 import type { Fact } from "../outputs.ts"
-import { type ModuleFacts, oneLine, type PartReport } from "../partReport.ts"
+import { type Match, type ModuleFacts, oneLine, type PartReport } from "../partReport.ts"
 import { languagesOf } from "../parts.ts"
 import type { Question } from "../words.ts"
-import { cycles, draw, shortNames, table } from "./drawing.ts"
-import { type Imports, importsOfProject } from "./project.ts"
-import { answersOf, entryPointsOf } from "./ranking.ts"
+import { type Arrow, type Imports, importsOfProject } from "./project.ts"
+
+const rankOf = (text: string): number =>
+  [
+    /^command /,
+    /^(main function|runs |python -m|renders)/,
+    /application$|^server /,
+    /^npm /,
+    /^(executable|reads the command line)/,
+    /^library/
+  ]
+    .findIndex((pattern) => pattern.test(text))
+
+/** Folders that support the project, such as scripts and docs. */
+const isAside = (path: string): boolean => /(^|\/)(scripts?|bench(marks?)?|examples?|docs?)\//.test(path)
+
+const depth = (path: string): number => path.split("/").length
+
+/** Distinct entry points, those that people start first. */
+const entryPointsOf = (parts: ReadonlyArray<PartReport>): ReadonlyArray<Fact> => {
+  const all = parts.flatMap((part) => part.entries)
+  const targets = new Set(all.flatMap((fact) => {
+    const target = /^command \S+ -> (\S+)$/.exec(fact.text)?.[1]
+    return target === undefined ? [] : [target]
+  }))
+  const topScripts = all.some((fact) => fact.path === "package.json" && fact.text.startsWith("npm "))
+  const seen = new Set<string>()
+  return all.filter((fact) => {
+    const key = `${at(fact)} ${fact.text}`
+    const double = seen.has(key) || (fact.text.startsWith("executable") && targets.has(fact.path))
+      || (fact.text === "runs as a script" && baseName(fact.path) === "__main__.py")
+      || (topScripts && fact.text.startsWith("npm ") && fact.path !== "package.json")
+    seen.add(key)
+    return !double
+  }).toSorted((a, b) =>
+    rankOf(a.text) - rankOf(b.text) || Number(isAside(a.path)) - Number(isAside(b.path)) ||
+    depth(a.path) - depth(b.path) || byText(a.path, b.path) || a.line - b.line
+  )
+}
+
+/** The answers to a question, best first: matching lines, and entry points if it asks for one. */
+const answersOf = (parts: ReadonlyArray<PartReport>, { entry, words }: Question): ReadonlyArray<Match> => {
+  const plain = words.map((word) => word.text.toLowerCase())
+  const entries = entryPointsOf(parts).map((fact): Match => {
+    const text = `${fact.path} ${fact.text}`.toLowerCase()
+    const hits = plain.filter((word) => text.includes(word)).length
+    return { ...fact, score: hits === 0 ? 0 : hits * 6 + (entry ? 20 - 2 * rankOf(fact.text) : 0) }
+  }).filter((match) => match.score > 0)
+  const best = new Map<string, Match>()
+  for (const match of [...entries, ...parts.flatMap((part) => part.matches)]) {
+    const known = best.get(at(match))
+    if (known === undefined || match.score > known.score) best.set(at(match), match)
+  }
+  return [...best.values()].toSorted((a, b) => b.score - a.score || byText(a.path, b.path) || a.line - b.line)
+}
+
+/** The groups of modules that import each other in a cycle. */
+const cycles = (arrows: ReadonlyArray<Arrow>): ReadonlyArray<ReadonlyArray<string>> => {
+  const next = new Map<string, Array<string>>()
+  for (const { from, to } of arrows) next.set(from, [...(next.get(from) ?? []), to])
+  const reach = (from: string): ReadonlySet<string> => {
+    const seen = new Set<string>()
+    const open = [...(next.get(from) ?? [])]
+    for (let each = open.pop(); each !== undefined; each = open.pop()) {
+      if (seen.has(each)) continue
+      seen.add(each)
+      open.push(...(next.get(each) ?? []))
+    }
+    return seen
+  }
+  const reached = new Map([...next.keys()].map((from) => [from, reach(from)]))
+  const found = new Map<string, ReadonlyArray<string>>()
+  for (const from of [...next.keys()].toSorted()) {
+    if (reached.get(from)?.has(from) !== true || [...found.values()].some((cycle) => cycle.includes(from))) continue
+    found.set(
+      from,
+      [...next.keys()].filter((to) => reached.get(from)?.has(to) === true && reached.get(to)?.has(from) === true)
+        .toSorted()
+    )
+  }
+  return [...found.values()]
+}
+
+/** The distance of each module from those that import nothing, ignoring cycles. */
+const heights = (modules: ReadonlyArray<string>, arrows: ReadonlyArray<Arrow>): ReadonlyMap<string, number> => {
+  const round = cycles(arrows)
+  const straight = arrows.filter(({ from, to }) => !round.some((cycle) => cycle.includes(from) && cycle.includes(to)))
+  const height = new Map(modules.map((path) => [path, 0]))
+  for (let settled = false; !settled;) {
+    settled = true
+    for (const { from, to } of straight) {
+      const least = (height.get(to) ?? 0) + 1
+      if (least <= (height.get(from) ?? 0)) continue
+      height.set(from, least)
+      settled = false
+    }
+  }
+  return height
+}
+
+/** Short names: the last folder if it is unique. */
+const shortNames = (modules: ReadonlyArray<string>): (path: string) => string => {
+  const last = (path: string): string => label(path).split("/").at(-1) ?? ""
+  const counts = new Map<string, number>()
+  for (const path of modules) counts.set(last(path), (counts.get(last(path)) ?? 0) + 1)
+  return (path) => (counts.get(last(path)) === 1 && last(path) !== "*" ? last(path) : label(path))
+}
+
+/** Draws the arrows below the module that imports, in about `lines` lines. The strongest get a line each. */
+const draw = (
+  modules: ReadonlyArray<string>,
+  arrows: ReadonlyArray<Arrow>,
+  lines: number
+): ReadonlyArray<string> => {
+  const short = shortNames(modules)
+  const height = heights(modules, arrows)
+  const touched = modules.filter((path) => arrows.some(({ from, to }) => from === path || to === path))
+  const each = touched.length + arrows.length <= lines
+    ? arrows.length
+    : Math.max(1, Math.floor((lines - 2 * touched.length) / Math.max(1, touched.length)))
+  const width = Math.max(0, ...arrows.map(({ to }) => short(to).length))
+  const digits = Math.max(0, ...arrows.map(({ count }) => String(count).length))
+  return touched.toSorted((a, b) => (height.get(b) ?? 0) - (height.get(a) ?? 0) || byText(a, b)).flatMap((path) => {
+    const own = arrows.filter((arrow) => arrow.from === path)
+    const rest = own.slice(each).map((arrow) => short(arrow.to))
+    return [
+      short(path),
+      ...own.slice(0, each).map((arrow) =>
+        `  -> ${short(arrow.to).padEnd(width)}  ${String(arrow.count).padStart(digits)}x  ${arrow.path}:${arrow.line}`
+      ),
+      ...(rest.length === 0
+        ? []
+        : [`  -> also ${rest.slice(0, 6).join(", ")}${rest.length > 6 ? ` and ${rest.length - 6} more` : ""}`])
+    ]
+  })
+}
+
+/** A table in Markdown whose columns line up; `right` names the columns of numbers. */
+const table = (
+  head: ReadonlyArray<string>,
+  rows: ReadonlyArray<ReadonlyArray<string>>,
+  right: ReadonlySet<number>
+): ReadonlyArray<string> => {
+  const safe = rows.map((row) => row.map((cell) => cell.replaceAll("|", "\\|")))
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...safe.map((row) => [...(row[column] ?? "")].length))
+  )
+  const pad = (cell: string, column: number): string => {
+    const space = " ".repeat(Math.max(0, (widths[column] ?? 0) - [...cell].length))
+    return right.has(column) ? space + cell : cell + space
+  }
+  const line = (cells: ReadonlyArray<string>): string => `| ${cells.map(pad).join(" | ")} |`
+  const rule = widths.map((width, column) => (right.has(column) ? `${"-".repeat(width - 1)}:` : "-".repeat(width)))
+  return [line(head), line(rule), ...safe.map(line)]
+}
 
 /** A subagent without a report. */
 export interface Missing {
@@ -18,7 +170,7 @@ export interface Missing {
 }
 
 /** The input of a report. */
-export interface Survey {
+interface Survey {
   readonly question: Question
   readonly modules: ReadonlyArray<Module>
   readonly parts: ReadonlyArray<PartReport>
