@@ -3,7 +3,7 @@ import * as Reactivity from "@effect/experimental/Reactivity"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { makeLeaving } from "@skein/core/Leaving"
-import { type Heard, makeSilence } from "@skein/core/Silence"
+import { type Heard, makeSilence, type Wire } from "@skein/core/Silence"
 import { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -12,8 +12,33 @@ import { Socket } from "node:net"
 import { faultOf, forClient, place } from "../PostgresUrl.ts"
 import type { Connection, Dialect } from "./dialect.ts"
 import { explain } from "./pgError.ts"
-import { fromStored, hasMark, toStored } from "./pgText.ts"
-import { wireOf } from "./pgWire.ts"
+
+/** A reserved connection, as `PgClient` of this version makes it; `stream` is the socket, or the encrypted one on it. */
+interface Reserved extends Connection {
+  readonly pg: { readonly connection: { readonly stream: Wire } }
+}
+
+/** The socket of a reserved connection. */
+const wireOf = (connection: Connection): Wire => (connection as Reserved).pg.connection.stream
+
+// JSON escapes all of these, so only columns outside `data` may contain any. The escape mark is one of them.
+const mark = "\u001a"
+const untaken = new RegExp(`[\\u0000${mark}\\ud800-\\udfff]`, "u")
+const eachUntaken = new RegExp(untaken.source, "gu")
+const eachMarked = new RegExp(`${mark}([0-9a-f]{4})`, "g")
+
+/** The stored form of a text. Different texts have different forms, so that lookups work. */
+const toStored = (text: string): string =>
+  untaken.test(text)
+    ? text.replace(eachUntaken, (one) => mark + one.charCodeAt(0).toString(16).padStart(4, "0"))
+    : text
+
+/** Whether a stored text differs from the original. */
+const hasMark = (text: string): boolean => text.includes(mark)
+
+/** The original of a stored text. */
+const fromStored = (text: string): string =>
+  text.replace(eachMarked, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
 
 /** An open database. */
 export interface Postgres {

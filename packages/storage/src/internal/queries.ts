@@ -1,7 +1,9 @@
 /** Decides how to find stored rows. */
 import { type Receipt, receiptLifetime } from "@skein/core/Receipt"
 import type { Approval, SessionStorage, StoredLease } from "@skein/core/SessionStorage"
-import { SessionID } from "@skein/domain/Id"
+import type { StorageError } from "@skein/core/StorageError"
+import { ControlRow } from "@skein/domain/Control"
+import { type ControlID, SessionID } from "@skein/domain/Id"
 import { InboxRow } from "@skein/domain/InboxRow"
 import { type RunTerms, TaskRun } from "@skein/domain/Outcome"
 import { SessionInfo } from "@skein/domain/SessionInfo"
@@ -14,16 +16,40 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { makeDecode } from "./decode.ts"
-import type { Dialect } from "./dialect.ts"
-import { makeControl } from "./mail.ts"
-import { makeReadEventRange } from "./readEventRange.ts"
-import { makeReadEvents } from "./readEvents.ts"
+import { type Dialect, type Select, type Snapshot, where } from "./dialect.ts"
+import { makeReadEventRange, makeReadEvents } from "./readEvents.ts"
 import { makeReadMessages } from "./readMessages.ts"
 import { makeReadTerms, type RunRow } from "./readTerms.ts"
 import { makeReadUnfinished } from "./readUnfinished.ts"
 import { oneReadable, readable, type Row } from "./rows.ts"
-import { type Select, type Snapshot, where } from "./select.ts"
 import type { Together } from "./together.ts"
+
+const decode = makeDecode(ControlRow)
+
+const waiting = "SELECT id, data FROM control WHERE is_answered = 0 ORDER BY id"
+
+/** Makes the reader. It reads nothing if no other process has committed since the last call. */
+export const makeMail = (
+  othersVersion: Effect.Effect<unknown, StorageError>,
+  read: Select
+): Effect.Effect<Effect.Effect<ReadonlyArray<ControlRow> | undefined, StorageError>> =>
+  Effect.sync(() => {
+    let seen: unknown
+    return Effect.flatMap(othersVersion, (version) => {
+      if (version === seen) return Effect.succeed(undefined)
+      return Effect.map(read<Row>("mail", waiting, []), (rows) => {
+        seen = version
+        return readable(rows, decode).rows
+      })
+    })
+  })
+
+/** Reads one request. */
+const makeControl = (read: Select) => (id: ControlID) =>
+  Effect.flatMap(
+    read<Row>("control", "SELECT id, data FROM control WHERE id = ?", [id]),
+    (rows) => oneReadable("control", rows, decode)
+  )
 
 const decodeSession = makeDecode(SessionInfo)
 const decodeRun = makeDecode(TaskRun)

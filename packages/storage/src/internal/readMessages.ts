@@ -8,8 +8,8 @@ import { type MessageWithParts, Part } from "@skein/domain/Part"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { makeDecode } from "./decode.ts"
+import type { Select, Snapshot } from "./dialect.ts"
 import { readable, type Row } from "./rows.ts"
-import type { Select, Snapshot } from "./select.ts"
 
 const operation = "messages"
 const decodeMessage = makeDecode(Message)

@@ -7,8 +7,8 @@ import { SessionInfo } from "@skein/domain/SessionInfo"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { makeDecode } from "./decode.ts"
+import type { Select } from "./dialect.ts"
 import { readable, type Row } from "./rows.ts"
-import type { Select } from "./select.ts"
 
 const decode = makeDecode(SessionInfo)
 const decodeRow = makeDecode(InboxRow)

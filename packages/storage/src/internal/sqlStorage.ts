@@ -5,18 +5,39 @@ import type { StorageError } from "@skein/core/StorageError"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { Database } from "./database.ts"
-import type { Connection, Dialect } from "./dialect.ts"
-import { makeMail } from "./mail.ts"
-import { isRenewal, type Op, toOps } from "./op.ts"
+import { type Connection, type Dialect, makeSelect, type Select, type Snapshot } from "./dialect.ts"
+import { isRenewal, type Op, type RenewOp, toOps } from "./op.ts"
 import { makePlan } from "./plan.ts"
 import { makePrune } from "./prune.ts"
-import { makeQueries } from "./queries.ts"
+import { makeMail, makeQueries } from "./queries.ts"
 import { makeReadWriteLock, type ReadWriteLock } from "./readWriteLock.ts"
-import { makeSelect } from "./select.ts"
 import { alone, makeTogether } from "./together.ts"
-import { makeTransaction, onConnection } from "./transaction.ts"
+import { makeTransaction, onConnection, type Within } from "./transaction.ts"
 import { makeWriter, noPlaces, retryOutage } from "./writer.ts"
+
+/** An open database. */
+interface Database {
+  readonly dialect: Dialect
+  /** The connection for reads and writes, which nobody else uses. */
+  readonly connection: Connection
+  /** Makes transactions; if absent, they run on that connection, which reads share with them. */
+  readonly transactions?: {
+    readonly within: Within
+    /** Reads that do not wait for transactions, and see every acknowledged commit. */
+    readonly read: Select
+    readonly snapshot: Snapshot
+  }
+  /** Renews leases without waiting for commits; if absent, they are renewed before the commits that wait. */
+  readonly renew?: (ops: ReadonlyArray<RenewOp>) => Effect.Effect<void, StorageError>
+  /** Changes whenever another process has committed; absent if no other process can. */
+  readonly othersVersion?: Effect.Effect<unknown, StorageError>
+  /** Fails if the database no longer exists at its address; absent if that is impossible. */
+  readonly intact?: Effect.Effect<void, StorageError>
+  /** Makes commits durable. */
+  readonly flush: Effect.Effect<void, StorageError>
+  /** Writes the latest commits anew before the next flush: after one that failed, the system may take them for written. */
+  readonly rewrite?: Effect.Effect<void, StorageError>
+}
 
 /**
  * One connection for reads and writes, so that the next read sees every commit. A read never sees an open transaction,

@@ -3,12 +3,77 @@ import type { ResolvedMigration } from "@effect/sql/Migrator"
 import type { Connection } from "@effect/sql/SqlConnection"
 import { makeCompilerSqlite } from "@effect/sql/Statement"
 import { failpoint } from "@skein/core/Failpoints"
-import type { StorageError } from "@skein/core/StorageError"
+import { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
+import * as fs from "node:fs"
+import { join } from "node:path"
 import { migrations } from "./migrations.ts"
-import { backUp } from "./sqliteBackup.ts"
-import { execute, sqlite } from "./sqliteConnection.ts"
-import { applicationID, checkSchema } from "./sqliteFile.ts"
+import { connect, execute, sqlite } from "./sqliteConnection.ts"
+import { codeOf } from "./sqliteError.ts"
+import { applicationID, checkSchema, explain, fileSystem } from "./sqliteFile.ts"
+
+/** Only the owner may read what agents saw and wrote. */
+const fileMode = 0o600
+
+const copy = (file: string, to: string) =>
+  Effect.scoped(Effect.gen(function*() {
+    // SQLite fills an empty file, and keeps its mode.
+    yield* fileSystem(to, () => fs.closeSync(fs.openSync(to, "wx", fileMode)), "readonly")
+    const connection = yield* connect(file)
+    yield* execute(connection, to, "VACUUM INTO ?", [to])
+    yield* fileSystem(to, () => {
+      const descriptor = fs.openSync(to, "r+")
+      fs.fsyncSync(descriptor)
+      fs.closeSync(descriptor)
+    })
+  }))
+
+const attempt = (to: string, call: () => void) =>
+  Effect.try({
+    try: call,
+    catch: (cause) => ({ isTaken: codeOf(cause) === "EEXIST", error: explain(to, cause, "readonly") })
+  })
+
+const place = (made: string, to: string) =>
+  attempt(to, () => fs.linkSync(made, to)).pipe(
+    // Some file systems have no links.
+    Effect.catchIf(({ isTaken }) => !isTaken, () =>
+      attempt(to, () => fs.copyFileSync(made, to, fs.constants.COPYFILE_EXCL))),
+    Effect.as(to)
+  )
+
+/** An older copy is never overwritten: it may be the only intact one. */
+const placeFree = (made: string, name: string, count = 1): Effect.Effect<string, StorageError> =>
+  Effect.catchAll(
+    place(made, `${name}${count === 1 ? "" : `-${count}`}.bak`),
+    ({ error, isTaken }) => isTaken ? placeFree(made, name, count + 1) : Effect.fail(error)
+  )
+
+/**
+ * Copies a file with this schema, and returns the path of the copy. The caller holds the write lock, so that nothing is
+ * written meanwhile and only one process makes a copy; a separate connection reads it.
+ */
+const backUp = (file: string, schema: number): Effect.Effect<string, StorageError> =>
+  Effect.scoped(Effect.gen(function*() {
+    const name = `${file}.schema-${schema}`
+    const directory = yield* Effect.acquireRelease(
+      fileSystem(`${name}.bak`, () => fs.mkdtempSync(`${name}.new-`), "readonly"),
+      (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
+    )
+    const made = join(directory, "db")
+    yield* copy(file, made)
+    return yield* placeFree(made, name)
+  })).pipe(
+    Effect.mapError(({ message, operation, reason }) =>
+      new StorageError({
+        operation,
+        // The retries of half a minute are only for locks of the file itself.
+        reason: reason === "busy" ? "other" : reason,
+        message: `${file} has to be brought to a newer schema, and no copy of it could be made before. `
+          + `It was left as it is. ${message}`
+      })
+    )
+  )
 
 /** The schema version of a file. */
 export const schemaOf = (connection: Connection, file: string): Effect.Effect<number, StorageError> =>

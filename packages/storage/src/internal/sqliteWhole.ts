@@ -7,8 +7,15 @@ import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
 import { descriptorOf } from "./openFiles.ts"
 import { failed, fileError } from "./sqliteError.ts"
-import { fileSystem } from "./sqliteFile.ts"
-import { endOf, frameHeaderLength, headerLength, type Index, indexLength, parseIndex } from "./sqliteWal.ts"
+import {
+  endOf,
+  fileSystem,
+  frameHeaderLength,
+  type Index,
+  indexLength,
+  parseIndex,
+  walHeaderLength
+} from "./sqliteFile.ts"
 
 const operation = "check"
 const magic = "SQLite format 3\0"
@@ -46,7 +53,7 @@ const readLog = (log: number, { frames, pageSize, salt }: Index, seen: Seen | un
   const known = seen?.salt.equals(salt) === true ? seen : { salt, frames: 0, pages: new Set<number>() }
   // The last one that was seen is read again: it would be missing as well if the log had been cut off before it.
   for (let frame = Math.max(0, known.frames - 1); frame < frames; frame++) {
-    const header = readAt(log, frameHeaderLength, headerLength + frame * (frameHeaderLength + pageSize))
+    const header = readAt(log, frameHeaderLength, walHeaderLength + frame * (frameHeaderLength + pageSize))
     if (header.length < frameHeaderLength || !header.subarray(8, 16).equals(salt)) return undefined
     known.pages.add(header.readUInt32BE(0))
   }

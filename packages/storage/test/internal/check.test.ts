@@ -11,7 +11,7 @@ import * as Either from "effect/Either"
 import * as FastCheck from "effect/FastCheck"
 import * as Schema from "effect/Schema"
 import { isDeepStrictEqual } from "node:util"
-import { compile } from "../../src/internal/check.ts"
+import { compile } from "../../src/internal/decode.ts"
 
 const schemas: Readonly<Record<string, Schema.Schema.AnyNoContext>> = {
   SessionInfo,

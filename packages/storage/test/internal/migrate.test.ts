@@ -1,8 +1,8 @@
 import type { ResolvedMigration } from "@effect/sql/Migrator"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { migration } from "../../src/internal/migration.ts"
 import { migrations } from "../../src/internal/migrations.ts"
+import { migration } from "../../src/internal/schema.ts"
 import { connect, execute } from "../../src/internal/sqliteConnection.ts"
 import { migrate, schemaOf } from "../../src/internal/sqliteMigrate.ts"
 

@@ -1,8 +1,7 @@
 /** Each refusal of a PostgreSQL server says what to change: servers that refuse so are not started for a test. */
 import { SqlError } from "@effect/sql/SqlError"
 import { expect, it } from "vitest"
-import { explain } from "../../src/internal/pgError.ts"
-import { whyRefused } from "../../src/internal/pgRefused.ts"
+import { explain, whyRefused } from "../../src/internal/pgError.ts"
 
 it.each([
   ["28000", "role \"guest\" does not exist", "Make it with \"createuser\""],
