@@ -32,7 +32,7 @@ export const buildPage = async () => {
     jsx: "automatic",
     jsxImportSource: "preact",
     alias: {
-      "decode-named-character-reference": join(source, "parts", "characterReference.ts"),
+      "decode-named-character-reference": join(source, "parts", "markup.ts"),
       "micromark-extension-gfm-footnote": join(source, "parts", "noFootnotes.ts")
     },
     minify: true,

@@ -1,8 +1,9 @@
-/** Draws the bar at the top: the link home, the current place, and the state of the connection. */
-import { connection, current } from "../state/current.ts"
+/** Draws the bar at the top, and the notice below it while the server does not answer. */
+import { now } from "../state/clock.ts"
+import { isInCluster, others } from "../state/ClusterStore.ts"
+import { connection, current, heard, isOld } from "../state/current.ts"
 import { login } from "../state/login.ts"
 import { route } from "../state/route.ts"
-import { isInCluster } from "../state/servers.ts"
 import type { Connection } from "../state/stream.ts"
 import { TreeStore } from "../state/TreeStore.ts"
 
@@ -51,3 +52,34 @@ export const Bar = () => (
     {login.value === "in" && <Badge />}
   </header>
 )
+
+const timeOf = (milliseconds: number): string => new Date(milliseconds).toLocaleTimeString()
+
+/** The time at which the server was heard last, as it is shown. */
+export const heardTime = (): string => timeOf(heard.value)
+
+/** The notice; nothing while the server answers. */
+export const Old = () => {
+  // Evaluated once a second, because a server that is silent changes nothing.
+  void now.value
+  void connection.value
+  if (!isOld.value) return null
+  const { pathname, search } = location
+  return (
+    <div class="notice problem" role="alert">
+      The server {location.host} does not answer. What you see is as it was at {heardTime()}.
+      {others.value.length > 0 && (
+        <>
+          {" "}Other servers of the cluster go on:{" "}
+          <ul class="others">
+            {others.value.map((url) => (
+              <li key={url}>
+                <a href={`${url}${pathname}${search}`} target="_self">{url.replace(/^https?:\/\//, "")}</a>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </div>
+  )
+}

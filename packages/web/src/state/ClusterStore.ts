@@ -1,10 +1,34 @@
-/** Owns the servers of a cluster: read once a second, while their page is shown. */
+/**
+ * Owns the servers of a cluster: a page whose server goes away offers the others, and all of them are read once a
+ * second while their page is shown.
+ */
 import { signal } from "@preact/signals"
 import type { Cluster } from "@skein/api/Output"
 import { ask, messageOf, RequestFailed } from "./api.ts"
 import { pause, read } from "./clock.ts"
-import { learnFrom } from "./servers.ts"
 import type { Connection } from "./stream.ts"
+
+/** Whether this server is one of several. */
+export const isInCluster = signal(false)
+
+/** The URLs of the others, as they were when this server answered last. */
+export const others = signal<ReadonlyArray<string>>([])
+
+/** Learns from what a server says about its cluster. */
+const learnFrom = ({ runners }: Cluster): void => {
+  const found = runners.filter(({ state, url }) => state === "alive" && url !== location.origin).map(({ url }) => url)
+  if (found.join(" ") !== others.peek().join(" ")) others.value = found
+}
+
+/** Asks whether there is a cluster, and who is in it. What is known stays if no answer comes. */
+export const learnServers = async (): Promise<void> => {
+  const about = await ask<{ readonly cluster: boolean }>("GET", "/v1/server").catch(() => undefined)
+  if (about === undefined) return
+  const cluster = about.cluster ? await ask<Cluster>("GET", "/v1/cluster").catch(() => undefined) : undefined
+  if (cluster !== undefined) learnFrom(cluster)
+  // Where it is shown, the others are known.
+  isInCluster.value = about.cluster
+}
 
 /** How often they are read, in milliseconds: the servers say once or twice a second that they are there. */
 const pace = 1_000

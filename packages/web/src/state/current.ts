@@ -1,11 +1,10 @@
 /** Owns the open store: one list or one tree with one connection, while its page is shown. */
 import { computed, effect, signal } from "@preact/signals"
 import { now } from "./clock.ts"
-import { ClusterStore } from "./ClusterStore.ts"
+import { ClusterStore, learnServers } from "./ClusterStore.ts"
 import { HomeStore } from "./HomeStore.ts"
 import { login } from "./login.ts"
 import { route } from "./route.ts"
-import { learnServers } from "./servers.ts"
 import type { Connection } from "./stream.ts"
 import { TreeStore } from "./TreeStore.ts"
 
