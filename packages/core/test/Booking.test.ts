@@ -100,6 +100,21 @@ describe("a request is charged", () => {
       }).pipe(Effect.provide(SkeinTest.layer(script)))
     }))
 
+  it.effect("if an error with a status ends its answer in the middle", () => {
+    const script = Scripted.make({
+      build: [Scripted.fault("server", { status: 502 }, { text: words(2_000), silent: true }), "done"]
+    })
+    return Effect.gen(function*() {
+      const { id } = yield* root({ budget })
+      const fiber = yield* Effect.fork(Session.prompt(id, "Go"))
+      yield* TestClock.adjust("1 hour")
+      expect((yield* Fiber.join(fiber)).text).toBe("done")
+      const { usage } = yield* sessionOf(id)
+      expect(usage.own).toMatchObject({ steps: 2, estimated: true })
+      expect(usage.own.tokens.output).toBeGreaterThan(1_900)
+    }).pipe(Effect.provide(SkeinTest.layer(script)))
+  })
+
   it.effect("not if a status refuses it, or if the server is not reached", () => {
     const unreached = { fails: Scripted.fault("network").fails!, unreached: true }
     const script = Scripted.make({ build: [Scripted.fault("rate_limit"), unreached, "done"] })
@@ -270,6 +285,98 @@ describe("after a crash", () => {
             expect(usage.own.tokens.input - before.tokens.input).toBeGreaterThan(1_000)
             expect(usage.own.tokens.output - before.tokens.output).toBe(16_384 + 5)
             expect(usage.own.steps).toBe(before.steps + 1)
+          })
+      }
+    )
+  })
+
+  it("is charged in full if its tree is stopped", () => {
+    const server = new Server()
+    const hanging = { text: words(10), pieces: 10, delay: { between: 1_000 } }
+    generations(
+      {
+        scripts: { build: (request) => server.count(request, 2_000, hanging) },
+        options: {},
+        dies: 500,
+        program: begin
+      },
+      {
+        scripts: {},
+        options: {},
+        program: (id) =>
+          Effect.gen(function*() {
+            yield* (yield* Session).stop(id, "the user")
+            const { budget: account, usage } = yield* sessionOf(id)
+            expect(usage.own).toMatchObject({ steps: 1, estimated: true })
+            expect(account?.spent.tokens).toBeGreaterThanOrEqual(server.sent)
+          })
+      }
+    )
+  })
+
+  it("charges each request once if a stop interrupts the recovery", () => {
+    const names = ["one", "two", "three", "four", "five", "six"]
+    const tasks = names.map((description) => ({
+      description,
+      prompt: description,
+      subagent_type: "worker",
+      background: true
+    }))
+    const askedBy: Array<SessionID> = []
+    const given = (first: number) => ({
+      scripts: {
+        build: ({ messages }: ModelRequest) =>
+          messages.some(({ role }) => role === "tool") ? "the end" : Scripted.call("task", ...tasks),
+        worker: ({ origin }: ModelRequest) => {
+          askedBy.push(origin.sessionID)
+          return { text: "worked", delay: { first } }
+        }
+      },
+      options: { agents: [SkeinTest.agent("worker")] },
+      latency: 20
+    })
+    generations(
+      { ...given(600_000), dies: 5_000, program: begin },
+      {
+        ...given(20_000),
+        program: (id, script) =>
+          Effect.gen(function*() {
+            const session = yield* Session
+            const children = yield* childrenOf(id)
+            yield* Effect.fork(session.resume(id))
+            yield* Effect.repeat(Effect.sleep(1), { until: () => script.requests.length > 0 })
+            const first = script.requests[0]?.origin.sessionID
+            yield* session.stop(children.find((child) => child.id !== first)!.id, "the user")
+            yield* Effect.sleep(200_000)
+            for (const { id: child, usage } of yield* childrenOf(id)) {
+              expect(usage.own.steps).toBe(askedBy.filter((each) => each === child).length)
+            }
+            expect(script.requests.filter(({ origin }) => origin.path.length === 2)).toHaveLength(5)
+          })
+      }
+    )
+  })
+
+  it("what asks a model here before the recovery is charged as it ends", () => {
+    const summary = { text: "a summary", tokens: { input: 5_000, output: 700 }, delay: { first: 10_000 } }
+    generations(
+      { scripts: { build: ["one"] }, options: {}, program: begin },
+      {
+        scripts: { build: ["two"], summary: [summary] },
+        options: {},
+        program: (id) =>
+          Effect.gen(function*() {
+            const session = yield* Session
+            const before = (yield* sessionOf(id)).usage.own.tokens
+            const summarizing = yield* Effect.fork(session.summarize(id))
+            yield* Effect.sleep(1_000)
+            yield* session.prompt(id, "Go on")
+            yield* Fiber.join(summarizing)
+            const { asking, usage: { own } } = yield* sessionOf(id)
+            expect(asking ?? []).toEqual([])
+            expect(own.estimated).toBeUndefined()
+            expect(own.tokens.input - before.input).toBe(5_000 + 10)
+            expect(own.tokens.output - before.output).toBe(700 + 5)
           })
       }
     )

@@ -56,11 +56,11 @@ export const endAnswer = (
     : { ...info, error: info.error ?? error, time: { ...info.time, completed: now } }
 
 /** Charges the request of an incomplete answer: in full if its process has died, else what has arrived of the answer. */
-const chargeOpen = (live: Live, info: AssistantMessage, parts: ReadonlyArray<Part>, now: number, hasDied: boolean) => {
+const chargeOpen = (live: Live, info: AssistantMessage, parts: ReadonlyArray<Part>, now: number) => {
   const reserved = parts.find((part) => part.type === "step-start")?.reserved
   if (reserved === undefined || live.request.charged === info.id) return { info, writes: [] }
   const said = tokensSaid(parts, rateOf(live.budget, formatRef(info)))
-  const received = hasDied ? Math.max(reserved.output, said) : said
+  const received = live.request.isOwn(info.id) ? said : Math.max(reserved.output, said)
   const usage = { ...none, ...usedBy(reserved, undefined, received, false), steps: 1 }
   live.request.noteCharged(info.id)
   countUsage(info, usage)
@@ -74,14 +74,13 @@ const chargeOpen = (live: Live, info: AssistantMessage, parts: ReadonlyArray<Par
 export const endAnswers = (
   live: Live,
   messages: ReadonlyArray<LiveMessage>,
-  now: number,
-  hasDied: boolean
+  now: number
 ): ReadonlyArray<Entry> =>
   messages.flatMap((message): ReadonlyArray<Entry> => {
     const { info: open, parts } = message
     if (open.role !== "assistant" || open.time.completed !== undefined || isOfUser(message)) return []
-    const { info, writes } = chargeOpen(live, open, parts, now, hasDied)
-    const ended = endAnswer(info, message, now, hasDied ? died : interrupted)
+    const { info, writes } = chargeOpen(live, open, parts, now)
+    const ended = endAnswer(info, message, now, live.request.isOwn(open.id) ? interrupted : died)
     live.history.putMessage(ended)
     const calls = parts.filter((part) => part.type === "tool" && !isOver(part)).map((part) => {
       const call = endCall(part as ToolPart, true, now)
@@ -97,6 +96,19 @@ export const endAnswers = (
       ...writes
     ]
   })
+
+/** Charges in full what a dead process had asked hidden agents in a session; returns the writes. */
+export const endQuestions = (live: Live, now: number): ReadonlyArray<Entry> => {
+  const { asking = [] } = live.info
+  const own = asking.filter(({ id }) => live.request.isOwn(id))
+  if (own.length === asking.length) return []
+  return [
+    live.record.annotate({ asking: own.length === 0 ? undefined : own }),
+    ...asking.filter((each) => !own.includes(each)).flatMap(({ reserved }) =>
+      charge(live, { ...none, ...usedBy(reserved, undefined, reserved.output, false) }, now, true)
+    )
+  ]
+}
 
 const isOver = ({ state }: ToolPart): boolean => state.status === "completed" || state.status === "error"
 
@@ -123,7 +135,7 @@ export const forgiveDeaths = (live: Live): ReadonlyArray<Entry> => {
 export const closeTurn = Effect.fnUntraced(function*(live: Live) {
   const journal = yield* Journal
   const now = yield* Clock.currentTimeMillis
-  const answers = endAnswers(live, live.messages ?? [], now, false)
+  const requests = [...endAnswers(live, live.messages ?? [], now), ...endQuestions(live, now)]
   const calls: Array<Entry> = []
   for (const message of live.messages ?? []) {
     const { info, parts } = message
@@ -139,8 +151,8 @@ export const closeTurn = Effect.fnUntraced(function*(live: Live) {
       live.history.putPart(message, ended)
     }
   }
-  if (answers.length + calls.length === 0) return
-  yield* journal.commit([...answers, ...calls], live.info)
+  if (requests.length + calls.length === 0) return
+  yield* journal.commit([...requests, ...calls], live.info)
   live.history.clearUnbegun()
 })
 

@@ -1,5 +1,8 @@
-/** Owns the size of a session's requests, and from where on they include tool outputs and reasoning. */
-import type { MessageID } from "@skein/domain/Id"
+/**
+ * Owns what a session knows of its requests: their size, from where on they include tool outputs and reasoning, and which of
+ * them this process has made.
+ */
+import type { MessageID, PartID } from "@skein/domain/Id"
 
 /** The length of a request in characters, and the tokens that its model counted for it. */
 export interface Measure {
@@ -7,7 +10,7 @@ export interface Measure {
   readonly tokens: number
 }
 
-/** The size of one session's requests. */
+/** The requests of one session. */
 export class RequestSize {
   #measured: Measure | undefined
   #wholeFrom: MessageID | undefined
@@ -15,6 +18,7 @@ export class RequestSize {
   #floor = 0
   #steps = 0
   #charged: MessageID | undefined
+  readonly #own = new Set<MessageID | PartID>()
 
   /** The measurement of the last request. */
   get measured(): Measure | undefined {
@@ -49,6 +53,21 @@ export class RequestSize {
   /** Notes that the request of an answer was charged; undefined once another one is out. */
   noteCharged(id: MessageID | undefined): void {
     this.#charged = id
+  }
+
+  /** Whether this process has made an open request, and so charges it; a dead process has made all others. */
+  isOwn(id: MessageID | PartID): boolean {
+    return this.#own.has(id)
+  }
+
+  /** Notes that a request is made here. */
+  open(id: MessageID | PartID): void {
+    this.#own.add(id)
+  }
+
+  /** Notes that the end of a request is stored. */
+  close(id: MessageID | PartID): void {
+    this.#own.delete(id)
   }
 
   /** Notes what a model counted. */

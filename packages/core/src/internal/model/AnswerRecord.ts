@@ -91,6 +91,7 @@ export class AnswerRecord {
       usage: none,
       time: { created: started }
     }
+    live.request.open(this.#begun.id)
     this.message = live.history.putMessage(this.#begun)
     const flusher = new Flusher({
       runtime,
@@ -179,6 +180,7 @@ export class AnswerRecord {
         Effect.map(() => {
           this.#isOpen = true
           this.#isComplete = change.info !== undefined
+          if (this.#isComplete) this.#live.request.close(this.#begun.id)
           this.buffer.markPublished(change.parts)
         }),
         Effect.ensuring(Effect.sync(() => {

@@ -45,9 +45,8 @@ const leaveLive = Effect.fnUntraced(function*(root: Live) {
   )
   const last = () => [
     ...allBelow(root, table).flatMap(({ history }) => history.unbegun).flatMap(unbegun),
-    ...allBelow(root, table).flatMap((live) =>
-      endAnswers(live, live.messages ?? [], clock.unsafeCurrentTimeMillis(), false)
-    ).filter((entry) => entry._tag !== "Fact" && entry._tag !== "DeleteSession")
+    ...allBelow(root, table).flatMap((live) => endAnswers(live, live.messages ?? [], clock.unsafeCurrentTimeMillis()))
+      .filter((entry) => entry._tag !== "Fact" && entry._tag !== "DeleteSession")
   ]
   yield* Effect.acquireUseRelease(
     Effect.sync(() => {

@@ -6,7 +6,6 @@ import type { PartID, SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
-import { none } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -19,8 +18,14 @@ import { missingOf, neededModels, notContinued } from "../../TurnModels.ts"
 import { hasOpenTurn, startsLoop, stopsOf } from "../../Unfinished.ts"
 import { endPromise, keptFor } from "../budget/reservations.ts"
 import { disposeOf } from "../calls/reportedRuns.ts"
-import { closeStopped, closeTurn, deathsIn, endAnswers, forgiveDeaths } from "../conversation/closeTurn.ts"
-import { charge, usedBy } from "../live/charge.ts"
+import {
+  closeStopped,
+  closeTurn,
+  deathsIn,
+  endAnswers,
+  endQuestions,
+  forgiveDeaths
+} from "../conversation/closeTurn.ts"
 import { inProject } from "../live/inProject.ts"
 import type { Live } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
@@ -156,20 +161,18 @@ const isDeadly = (live: Live): boolean => deathsIn(live) >= mostDeaths && !live.
 
 const deadly = `The process died ${mostDeaths} times in a row while it waited for the same answer of the model.`
 
-/** Ends and charges what a dead process had asked models in a session: its answer and the questions of hidden agents. */
+/**
+ * Ends and charges what a dead process had asked models in a session: its answer and the questions of hidden agents. What this
+ * process asks is under way.
+ */
 const endRequests = Effect.fnUntraced(function*(live: Live, anew: boolean) {
   const table = yield* SessionTable
   const journal = yield* Journal
   const now = yield* Clock.currentTimeMillis
   const messages = live.hasOpenTurn ? yield* table.history(live) : []
-  const answers = endAnswers(live, messages, now, true)
+  const answers = endAnswers(live, messages.filter(({ info }) => !live.request.isOwn(info.id)), now)
   const forgiven = anew && live.hasOpenTurn ? forgiveDeaths(live) : []
-  const { asking = [] } = live.info
-  const over = asking.length === 0 ? [] : [live.record.annotate({ asking: undefined })]
-  const asked = asking.flatMap(({ reserved }) =>
-    charge(live, { ...none, ...usedBy(reserved, undefined, reserved.output, false) }, now, true)
-  )
-  const writes = [...answers, ...forgiven, ...over, ...asked]
+  const writes = [...answers, ...forgiven, ...endQuestions(live, now)]
   if (writes.length > 0) yield* journal.commit(writes, live.info)
 })
 

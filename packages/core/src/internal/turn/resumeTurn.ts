@@ -39,7 +39,7 @@ const callsIn = ({ parts }: LiveMessage): ReadonlyArray<ToolPart> => parts.filte
 
 /** An incomplete answer does not count. Recovery has ended what a dead process left; this one's may not have been stored. */
 const endBroken = Effect.fnUntraced(function*(live: Live, messages: ReadonlyArray<LiveMessage>) {
-  const writes = endAnswers(live, messages, yield* Clock.currentTimeMillis, false)
+  const writes = endAnswers(live, messages, yield* Clock.currentTimeMillis)
   if (writes.length > 0) yield* (yield* Journal).commit(writes, live.info)
 })
 
