@@ -132,14 +132,14 @@ describe("a run through a server", () => {
 
 it("the command with which a run is said to continue reaches its server as printed", async () => {
   let isOver = false
-  const llm = await model(() => isOver ? "the answer" : { status: 400, message: "no such thing" })
+  const llm = await model(() => isOver ? "the answer" : { status: 401, message: "no such key" })
   const at = place({ llm: llm.url })
   const { token, url } = await serve(at)
   const from = place({ llm: llm.url })
   const env = { SKEIN_TOKEN: token }
   const { code, stderr } = await from.run(["run", ...gpt, `--attach=${url}`, "--dir", at.project, "Go"], { env })
   expect(code).toBe(1)
-  const [, command = ""] = /Continue with `skein ([^`]+)`/.exec(stderr) ?? []
+  const [, command = ""] = /ontinue with `skein ([^`]+)`/.exec(stderr) ?? []
   isOver = true
   expect(await from.run(command.split(" "), { env })).toMatchObject({ code: 0, stdout: "the answer\n" })
 })

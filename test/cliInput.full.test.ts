@@ -85,7 +85,7 @@ it.each<readonly [name: string, args: ReadonlyArray<string>, line: RegExp]>([
   ["a time without its unit", ["run", "--timeout", "5x", "go"], /--timeout needs .*1500ms or 5 \(seconds\).*got "5x"/],
   ["a switch with a value", ["run", "--auto=yes", "go"], /--auto takes no value/],
   ["a missing operand", ["sessions", "show"], /`skein sessions show` needs ID/],
-  ["one operand too many", ["models", "x"], /`skein models` does not take "x"/],
+  ["one operand too many", ["doctor", "x"], /`skein doctor` does not take "x"/],
   ["an empty operand", ["sessions", "show", ""], /`skein sessions show` needs ID, and got ""\.$/m],
   ["tasks of an unknown session", ["tasks", "list", "nope"], /There is no session nope\./],
   ["a missing archive", ["sessions", "import", "nope"], /nope cannot be read \(there is no such file/],
