@@ -207,6 +207,14 @@ it("works in a project that names Skein as an MCP server itself, which is ignore
   expect((await at.run(["mcp", "add", "me", "--", "skein", "mcp", "serve"])).stderr).toContain("Skein itself")
 })
 
+it("says which MCP servers of a project wait for trust, in every format", async () => {
+  const { at } = await setUp({ ".mcp.json": JSON.stringify({ mcpServers: { docs: { command: "docs-server" } } }) })
+  for (const format of ["json", "quiet"]) {
+    const { stderr } = await at.run(["run", "--format", format, "Conclude"])
+    expect(stderr, format).toContain("skein: 1 MCP server waits for trust: docs. `skein trust` shows what they run.")
+  }
+})
+
 it("refuses a task where no model is set up, unless the user names the one that is not an AI", async () => {
   const at = sandbox({ files: { "package.json": JSON.stringify({ name: "shop" }) } })
   atEnd(at.remove)

@@ -47,13 +47,47 @@ export interface Target {
   readonly servers: ReadonlyArray<string>
 }
 
-/** How long it may take: programs may have to be downloaded first. */
-const longest = "2 minutes"
+/** How long it may take, in seconds: programs may have to be downloaded first. */
+const longest = 120
 
-/** Reaches a server, lists its tools, and leaves it. */
-export const probe = (host: McpHost, target: Target): Effect.Effect<Probed, McpUnavailable> =>
-  Effect.scoped(Effect.gen(function*() {
-    const { name } = target
+/** How often to say that it still takes, in seconds. */
+const beat = 10
+
+/** How much of what a server writes to its standard error is kept, in characters. */
+const lastWords = 2_000
+
+/** A machine on which the last words that programs write to their standard error are known. */
+const listening = (host: McpHost) => {
+  let words = ""
+  const launch: McpHost["launch"] = (options) =>
+    Effect.tap(host.launch(options), ({ stderr }) =>
+      Effect.sync(() =>
+        stderr.on("data", (bytes: Buffer) => {
+          words = `${words}${bytes.toString("utf8")}`.slice(-10 * lastWords)
+        })
+      ))
+  const said = () => {
+    const clean = cleanLine(host.redact(words).slice(-lastWords), lastWords)
+    return clean === "" ? "" : `; it says: ${clean}`
+  }
+  return { host: { ...host, launch }, said }
+}
+
+/** Reaches a server, lists its tools, and leaves it. `say` hears now and then how long that takes already. */
+export const probe = (
+  machine: McpHost,
+  target: Target,
+  say: (line: string) => Effect.Effect<void> = () => Effect.void
+): Effect.Effect<Probed, McpUnavailable> => {
+  const { host, said } = listening(machine)
+  const { name } = target
+  return Effect.scoped(Effect.gen(function*() {
+    let seconds = 0
+    const still = Effect.suspend(() => {
+      seconds += beat
+      return say(`the MCP server ${name} has not answered yet, after ${seconds} of at most ${longest} s${said()}`)
+    })
+    yield* Effect.forkScoped(Effect.forever(Effect.zipRight(Effect.sleep(beat * 1_000), still)))
     const start = yield* MonotonicClock.now
     const { client, leftOut, prompts, tools } = yield* connect({ ...target, host })
     const connected = yield* MonotonicClock.now
@@ -77,10 +111,11 @@ export const probe = (host: McpHost, target: Target): Effect.Effect<Probed, McpU
     }
   })).pipe(
     Effect.timeoutFail({
-      duration: longest,
-      onTimeout: () => new ServerFailed({ message: "it did not answer in time" })
+      duration: longest * 1_000,
+      onTimeout: () => new ServerFailed({ message: `it did not answer within ${longest} s${said()}` })
     }),
     Effect.mapError(({ message }) =>
       new McpUnavailable({ name: target.name, message: `The MCP server ${target.name} cannot be used: ${message}.` })
     )
   )
+}

@@ -12,6 +12,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as TestClock from "effect/TestClock"
 import { tmpdir } from "node:os"
 import { fake, open, testHost } from "./support/host.ts"
 import { namesOf, turn } from "./support/turn.ts"
@@ -213,6 +214,43 @@ describe("a server", () => {
       expect(told).toEqual([expect.stringMatching(/^The call failed\. The MCP server fake: .*too short$/)])
     }))
 })
+
+it.scoped("a server that is tried is waited for aloud: how long, how long at most, and what it says itself", () =>
+  Effect.gen(function*() {
+    const { host } = testHost()
+    const spoken = yield* Deferred.make<void>()
+    const launch: typeof host.launch = (options) =>
+      Effect.tap(
+        host.launch(options),
+        ({ stderr }) => Effect.sync(() => stderr.once("data", () => Deferred.unsafeDone(spoken, Effect.void)))
+      )
+    const said: Array<string> = []
+    const target = { name: "slow", directory: tmpdir(), config: { command: fake("hangs") }, servers: ["slow"] }
+    const probing = yield* Effect.fork(
+      Effect.flip(probe({ ...host, launch }, target, (line) => Effect.sync(() => void said.push(line))))
+    )
+    yield* Deferred.await(spoken)
+    yield* TestClock.adjust("20 seconds")
+    expect(said).toEqual(
+      [10, 20].map((seconds) =>
+        `the MCP server slow has not answered yet, after ${seconds} of at most 120 s; it says: reading the index`
+      )
+    )
+    yield* TestClock.adjust("100 seconds")
+    expect((yield* Fiber.join(probing)).message).toBe(
+      "The MCP server slow cannot be used: it did not answer within 120 s; it says: reading the index."
+    )
+  }))
+
+it.live("a server that cannot be reached is named with its address and the cause", () =>
+  Effect.gen(function*() {
+    const config = { url: "http://localhost:1/mcp" }
+    const { message } = yield* Effect.flip(
+      probe(testHost().host, { name: "gone", directory: tmpdir(), config, servers: ["gone"] })
+    )
+    expect(message).toMatch(/^The MCP server gone cannot be used: http:\/\/localhost:1 cannot be reached: .+\.$/)
+    expect(message).not.toContain("fetch failed")
+  }))
 
 it.scopedLive("a server of a project runs where its config says", () =>
   Effect.gen(function*() {

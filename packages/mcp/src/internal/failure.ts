@@ -45,8 +45,9 @@ export const wordsOf = (cause: unknown): string => {
     return cleanLine(`what it sent cannot be understood: ${shown(misfit.value.issues)}`, longest)
   }
   const { cause: inner, message } = cause instanceof Error ? cause : new Error(String(cause))
-  // Node says of a request only that it failed; what is behind that says why.
-  const said = message === "fetch failed" && inner instanceof Error ? inner.message : withoutDump(message)
+  // Node says only that a request failed; what is behind that says why. A host may have several addresses.
+  const [first = inner] = inner instanceof AggregateError ? inner.errors : []
+  const said = message === "fetch failed" && first instanceof Error ? first.message : withoutDump(message)
   // What shows it ends the sentence.
   return cleanLine(said, longest).replace(/\.+$/, "")
 }

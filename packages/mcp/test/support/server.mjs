@@ -248,6 +248,7 @@ const called = (
 }
 
 if (process.env.PID_FILE !== undefined) writeFileSync(process.env.PID_FILE, String(process.pid))
+if (how === "hangs") process.stderr.write("reading the index\n")
 note({ started: process.pid, directory: process.cwd() })
 if (how === "flood") {
   const line = `${

@@ -18,7 +18,7 @@ export const testServer = ({ flags, operands: [name = ""] }: {
   Effect.gen(function*() {
     const stdio = yield* Stdio
     const { host, target } = yield* targetOf(name, flags.dir, false)
-    const found = yield* probe(host, target)
+    const found = yield* probe(host, target, (line) => Effect.sync(() => stdio.err(`skein: ${escapeLine(line)}`)))
     if (flags.format === "json") {
       stdio.out(`${JSON.stringify({ name, ...found }, undefined, 2)}\n`)
       return ExitCode.done

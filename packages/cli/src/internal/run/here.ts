@@ -2,14 +2,17 @@
 import * as LocalBackend from "@skein/backend/LocalBackend"
 import { formatIssue } from "@skein/config/ConfigError"
 import { summarise } from "@skein/config/Notes"
+import type { TrustItem } from "@skein/config/TrustItem"
 import { Confinement } from "@skein/core/Confinement"
 import type { Hook } from "@skein/core/Hooks"
 import { SessionStorage } from "@skein/core/SessionStorage"
+import { escapeLine } from "@skein/tui/Escape"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import { Stdio } from "../../Stdio.ts"
 import { autoNote, bounded, limitsOf, services, settle } from "../app.ts"
 import { projectOf } from "../place.ts"
 import { hideConfigured } from "../Redaction.ts"
@@ -32,6 +35,16 @@ const forgetting = Effect.map(
     )
 )
 
+/** In the formats without notes, MCP servers that wait for trust are said all the same: their tools are missed. */
+const sayUntrusted = (widenings: ReadonlyArray<TrustItem>) =>
+  Effect.map(Stdio, (stdio) => {
+    const names = widenings.filter(({ key, state }) => key.startsWith("mcp.") && state !== "trusted")
+      .map(({ key }) => key.slice("mcp.".length))
+    if (names.length === 0) return
+    const many = names.length === 1 ? "1 MCP server waits" : `${names.length} MCP servers wait`
+    stdio.err(`skein: ${many} for trust: ${escapeLine(names.join(", "))}. \`skein trust\` shows what they run.`)
+  })
+
 /** Runs it over the database. */
 export const runHere = (input: RunInput, silence: Silence, shown: Shown, progress: Progress) =>
   Effect.gen(function*() {
@@ -44,6 +57,7 @@ export const runHere = (input: RunInput, silence: Silence, shown: Shown, progres
     const settled = yield* settle(target.directory, limitsOf(flags))
     const { line, loud } = summarise(settled.warnings, true)
     for (const said of [...loud.map(formatIssue), ...(line === undefined ? [] : [line])]) shown.presenter.note(said)
+    if (flags.format !== "default") yield* sayUntrusted(settled.widenings)
     const root = flags.agent ?? agentIn(typed, target.session, settled.settings.default_agent)
     const stored = yield* storedMode(target.session, lookup)
     progress.isAuto = (typed ?? stored) === "auto"

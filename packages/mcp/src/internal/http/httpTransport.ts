@@ -45,7 +45,7 @@ export const makeHttpTransport = (
         }
         return response
       }, (error: unknown) => {
-        if (init?.signal?.aborted !== true) finish(`it cannot be reached: ${host.redact(wordsOf(error))}`)
+        if (init?.signal?.aborted !== true) finish(`${url.origin} cannot be reached: ${host.redact(wordsOf(error))}`)
         throw error
       })
     const options = {

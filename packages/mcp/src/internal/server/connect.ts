@@ -155,7 +155,12 @@ const overHttp = Effect.fnUntraced(
     const { ended, isRefused, transport, whyEnded } = yield* makeHttpTransport(host, url, headers, kind, login)
     const leftOut = yield* Effect.mapError(
       connected(client, transport, host),
-      (error) => isRefused() && !isGiven ? new ServerFailed({ message: needsLogin(name) }) : error
+      (error) => {
+        if (isRefused() && !isGiven) return new ServerFailed({ message: needsLogin(name) })
+        // What ended the connection says more than that it could not be agreed on a revision.
+        const why = whyEnded()
+        return why === undefined ? error : new ServerFailed({ message: why })
+      }
     )
     return { client, leftOut, ended, whyEnded } satisfies Reached
   }
