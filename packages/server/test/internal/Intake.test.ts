@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { Intake } from "../../src/internal/Intake.ts"
+import { Intake } from "../../src/internal/ServerState.ts"
 
 const most = 16
 

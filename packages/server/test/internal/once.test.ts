@@ -2,9 +2,8 @@ import { expect, it } from "@effect/vitest"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { interruptEverywhere } from "@skein/testing/Interruption"
 import * as Effect from "effect/Effect"
-import { Intake } from "../../src/internal/Intake.ts"
 import { once } from "../../src/internal/routes/once.ts"
-import { ServerState } from "../../src/internal/ServerState.ts"
+import { Intake, ServerState } from "../../src/internal/ServerState.ts"
 
 it.effect("a request with a key holds up none with the same key once it was interrupted, wherever that was", () =>
   Effect.gen(function*() {
