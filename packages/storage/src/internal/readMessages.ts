@@ -7,9 +7,8 @@ import { Message } from "@skein/domain/Message"
 import { type MessageWithParts, Part } from "@skein/domain/Part"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import { makeDecode } from "./decode.ts"
+import { makeDecode, readable, type Row } from "./decode.ts"
 import type { Select, Snapshot } from "./dialect.ts"
-import { readable, type Row } from "./rows.ts"
 
 const operation = "messages"
 const decodeMessage = makeDecode(Message)

@@ -6,9 +6,8 @@ import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
-import { makeDecode } from "./decode.ts"
+import { makeDecode, type Row } from "./decode.ts"
 import type { Select } from "./dialect.ts"
-import type { Row } from "./rows.ts"
 import { fields, type StoredRules } from "./rulesets.ts"
 
 /** The row of a run, and the digests of what bounds it. */

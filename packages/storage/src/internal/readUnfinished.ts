@@ -6,9 +6,8 @@ import { InboxRow } from "@skein/domain/InboxRow"
 import { SessionInfo } from "@skein/domain/SessionInfo"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { makeDecode } from "./decode.ts"
+import { makeDecode, readable, type Row } from "./decode.ts"
 import type { Select } from "./dialect.ts"
-import { readable, type Row } from "./rows.ts"
 
 const decode = makeDecode(SessionInfo)
 const decodeRow = makeDecode(InboxRow)
