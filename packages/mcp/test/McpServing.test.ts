@@ -270,6 +270,20 @@ describe("a client that knows tasks", () => {
     }).pipe(Effect.provide(asks)))
 })
 
+it.scopedLive("the transcripts of the project's sessions are listed, those of other clients too", () =>
+  Effect.gen(function*() {
+    const { connect } = yield* makeEndpoint
+    const way = { over: "streams", revision: "2025-11-25" } as const
+    const one = yield* connect(way)
+    yield* Effect.promise(() => one.client.callTool(delegated))
+    const two = yield* connect(way)
+    const { resources } = yield* Effect.promise(() => two.client.listResources())
+    expect(resources).toHaveLength(1)
+    const own = yield* Effect.promise(() => one.client.listResources())
+    // The root and the task below it, each once.
+    expect(own.resources).toHaveLength(2)
+  }).pipe(Effect.provide(SkeinTest.layer({ worker: ["Done"] }, { agents: [SkeinTest.agent("worker")] }))))
+
 describe("a rule", () => {
   it.scopedLive("that denies tasks for an agent denies them to clients as well", () =>
     Effect.gen(function*() {

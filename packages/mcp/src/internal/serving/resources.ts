@@ -5,6 +5,7 @@ import { SessionStorage } from "@skein/core/SessionStorage"
 import type { MessageWithParts, Part } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type { ServingHost } from "../../ServingHost.ts"
 import { cleanLine, cleanText } from "../cleanText.ts"
 import type { Owner } from "./Owner.ts"
@@ -34,11 +35,25 @@ const resourceOf = ({ agent, id, title }: SessionInfo): Resource => ({
   mimeType: "text/markdown"
 })
 
-/** The sessions of this connection, roots and everything below them. */
-export const listResources = Effect.fnUntraced(function*(owner: Owner) {
+/** How many sessions of the project are listed beside those of the connection. */
+const listed = 50
+
+/** The latest sessions of the project that the client works in; none where it may not work, or that is unknown. */
+const projectSessions = Effect.fnUntraced(function*(host: ServingHost, { directory }: Owner) {
+  const storage = yield* SessionStorage
+  if (directory === undefined) return []
+  const place = yield* Effect.option(host.place(directory))
+  if (Option.isNone(place)) return []
+  const { rows } = yield* storage.sessions({ projectID: place.value.projectID, roots: true, limit: listed })
+  return rows
+})
+
+/** The sessions of this connection, roots and everything below them, and the latest ones of its project. */
+export const listResources = Effect.fnUntraced(function*(host: ServingHost, owner: Owner) {
   const storage = yield* SessionStorage
   const trees = yield* Effect.forEach(owner.roots(), ({ info }) => storage.sessions({ rootID: info.id }))
-  return trees.flatMap(({ rows }) => rows.map(resourceOf))
+  const all = [...trees.flatMap(({ rows }) => rows), ...yield* projectSessions(host, owner)]
+  return [...new Map(all.map((info) => [info.id, resourceOf(info)])).values()]
 })
 
 const cutOutput = (text: string): string =>

@@ -60,7 +60,7 @@ export const makeServer = (host: ServingHost, owner: Owner, run: Run): Server =>
     ))
   server.setRequestHandler(
     "resources/list",
-    () => run(Effect.map(listResources(owner), (resources) => ({ resources })))
+    () => run(Effect.map(listResources(host, owner), (resources) => ({ resources })))
   )
   server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [template] }))
   server.setRequestHandler("resources/read", ({ params: { uri } }) => run(readResource(host, owner, uri)))
