@@ -1,9 +1,9 @@
 /** The tool `patch`: adds, changes, moves and removes several files, or none of them. */
 import * as FileSystem from "@effect/platform/FileSystem"
-import { define, type Tool, type ToolCaller, type ToolError } from "@skein/core/Tool"
+import { define, type PermissionAsk, type Tool, type ToolCaller, type ToolError } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { changeAsks } from "./internal/asks.ts"
+import { changeAsks, lookAsks } from "./internal/asks.ts"
 import { applyHunks } from "./internal/edit/applyHunks.ts"
 import { type Change, makeFileChanges } from "./internal/edit/fileChanges.ts"
 import type { FilePatch } from "./internal/edit/filePatch.ts"
@@ -180,6 +180,25 @@ const halfMade = (found: ReadonlyArray<Found>) => {
   )
 }
 
+/**
+ * The permission to read what a patch changes, moves or removes: it shows whether lines are in a file, and may move it to where
+ * it can be read.
+ */
+const readAsks = (located: ReadonlyArray<Located>): ReadonlyArray<PermissionAsk> => {
+  const asks = located.filter(({ patch }) => patch.kind !== "add").flatMap(({ from }) =>
+    lookAsks("read", from, { pattern: from.shown, directory: false, metadata: { filePath: from.shown } })
+  ).filter(({ permission }) => permission === "read")
+  const plain = asks.filter((ask) => ask.protected !== true)
+  const patterns = plain.flatMap((ask) => ask.patterns)
+  const [first] = plain
+  return [
+    ...asks.filter((ask) => ask.protected === true),
+    ...(first === undefined
+      ? []
+      : [{ ...first, patterns, always: plain.flatMap((ask) => ask.always), metadata: { files: patterns } }])
+  ]
+}
+
 /** Makes `patch`. */
 export const makePatch: Effect.Effect<Tool<PatchInput>, never, FileSystem.FileSystem | Paths | SeenFiles> = Effect.gen(
   function*() {
@@ -200,7 +219,7 @@ export const makePatch: Effect.Effect<Tool<PatchInput>, never, FileSystem.FileSy
         yield* requireDistinct(located)
         const targets = targetsOf(located)
         const metadata = { files: targets.map(({ shown }) => shown), diff: bounded(input.patchText.split("\n")) }
-        return changeAsks(targets, { metadata, consents: caller.consents })
+        return [...readAsks(located), ...changeAsks(targets, { metadata, consents: caller.consents })]
       }),
       execute: Effect.fnUntraced(function*(input, context) {
         const located = yield* locate(input, context, paths.confirm)

@@ -34,7 +34,9 @@ describe("patch", () => {
       expect(read("moved/old.ts")).toBe("z\n")
       expect(fs.readdirSync(at(".")).toSorted()).toEqual(["a.ts", "dir", "moved"])
       expect(result.output).toBe("The patch was applied:\nM a.ts\nA dir/new.ts\nA moved/old.ts\nD old.ts\nD gone.ts")
+      // To move a file shows what is in it, and so does a part that fits or does not.
       expect(result.asks).toMatchObject([
+        { permission: "read", patterns: ["a.ts", "old.ts", "gone.ts"] },
         {
           permission: "edit",
           patterns: ["a.ts", "dir/new.ts", "old.ts", "moved/old.ts", "gone.ts"],
