@@ -73,6 +73,8 @@ export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<Se
    * processes stored nothing since the last call. Absent if no other process has access.
    */
   readonly mail?: Effect.Effect<ReadonlyArray<ControlRow> | undefined, StorageError>
+  /** The requests to the holder of this tree that have no answer, oldest first. */
+  readonly waiting: (rootID: SessionID) => Effect.Effect<ReadonlyArray<ControlRow>, StorageError>
   /** A request to the holder of a tree, with its answer once it has one. */
   readonly control: (id: ControlID) => Effect.Effect<Option.Option<ControlRow>, StorageError>
   /** The inbox of a session, oldest first. */

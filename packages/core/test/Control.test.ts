@@ -2,6 +2,7 @@
 import { expect, it } from "@effect/vitest"
 import { answerAnywhere, askHolder, leaveRequest } from "@skein/core/Control"
 import { Permission } from "@skein/core/Permission"
+import type { ModelRequest } from "@skein/core/Provider"
 import { Session } from "@skein/core/Session"
 import { findTask } from "@skein/core/SessionLookup"
 import { SessionStorage, type Write } from "@skein/core/SessionStorage"
@@ -9,11 +10,14 @@ import { Tasks } from "@skein/core/Tasks"
 import type { ControlRow } from "@skein/domain/Control"
 import { PermissionID } from "@skein/domain/Id"
 import * as Scripted from "@skein/testing/ScriptedProvider"
+import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import { touch } from "./support/asking.ts"
+import { asked, generations, go } from "./support/generations.ts"
 import { run, stack, type Storage } from "./support/sharedStorage.ts"
 import { childrenOf, root } from "./support/tree.ts"
 
@@ -191,3 +195,37 @@ it("a request is carried out once, although it is read again while it is in hand
     })
   )
 })
+
+it.each(["stop", "task_stop"] as const)(
+  "a %s that a dead holder did not answer holds before its task continues",
+  (type) => {
+    const scripts = {
+      build: ({ messages }: ModelRequest) =>
+        messages.some(({ role }) => role === "tool")
+          ? "the end"
+          : Scripted.call("task", { description: "d", prompt: "p", subagent_type: "worker", background: true }),
+      worker: [{ text: "done", delay: { first: 60_000 } }]
+    }
+    const options = { agents: [SkeinTest.agent("worker")] }
+    generations({ scripts, options, dies: 5_000, program: go }, {
+      scripts,
+      options,
+      program: (id, script) =>
+        Effect.gen(function*() {
+          const session = yield* Session
+          const storage = yield* SessionStorage
+          const [child] = yield* childrenOf(id)
+          const place = { id: type === "stop" ? id : child!.id, rootID: id }
+          const left = yield* leaveRequest(place, { type, by: "the user" })
+          yield* session.resume(id)
+          yield* session.untilIdle(id)
+          expect(asked(script)).not.toContain("build/worker")
+          expect((yield* storage.runs({ rootID: id })).rows).toMatchObject([
+            { state: "settled", outcome: { status: "stopped", by: "the user" } }
+          ])
+          expect(Option.getOrUndefined(yield* storage.control(left.id))?.answer).toMatchObject({ ok: true })
+          expect(yield* storage.waiting(id)).toEqual([])
+        })
+    })
+  }
+)

@@ -54,6 +54,8 @@ it.scopedLive("shows the requests of another process until one of them is answer
     expect(yield* theirs.control(word.id)).toEqual(Option.some(answered))
     yield* theirs.commit([{ _tag: "RemoveControl", id: gone.id }])
     expect(yield* look).toEqual([stop])
+    expect(yield* theirs.waiting(id)).toEqual([stop])
+    expect(yield* theirs.waiting(SessionID.make("ses_other"))).toEqual([])
     expect(yield* ours.control(gone.id)).toEqual(Option.none())
     yield* theirs.commit([{ _tag: "DeleteSession", id }])
     expect(yield* look).toEqual([])

@@ -278,6 +278,11 @@ export const makeQueries = (
   unfinished: makeReadUnfinished(read),
   receipt: makeReceipt(read),
   control: makeControl(read),
+  waiting: (rootID) =>
+    Effect.map(
+      read<Row>("waiting", waiting, []),
+      (rows) => readable(rows, decode).rows.filter((row) => row.rootID === rootID)
+    ),
   approvals: makeApprovals(read),
   todos: (id) =>
     Effect.flatMap(

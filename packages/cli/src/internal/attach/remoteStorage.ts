@@ -77,6 +77,7 @@ export const layer: Layer.Layer<SessionStorage, never, Backend> = Layer.effect(
           Effect.mapError(failed("run"))
         ),
       control: () => unsupported("control"),
+      waiting: () => unsupported("waiting"),
       approvals: (projectID, of) =>
         Effect.mapBoth(asks.approvals(projectID, of), {
           onFailure: failed("approvals"),

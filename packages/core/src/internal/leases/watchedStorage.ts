@@ -18,6 +18,7 @@ export const watchedStorage = (storage: Storage, watch: Watch): Storage => ({
     watch(writes.every(({ _tag }) => _tag === "Renew") ? "renewals" : "commits", storage.commit(writes, onStored)),
   ...(storage.intact === undefined ? {} : { intact: storage.intact }),
   ...(storage.mail === undefined ? {} : { mail: watch("reads", storage.mail) }),
+  waiting: (rootID) => watch("reads", storage.waiting(rootID)),
   control: (id) => watch("reads", storage.control(id)),
   unfinished: watch("reads", storage.unfinished),
   session: (id) => watch("reads", storage.session(id)),

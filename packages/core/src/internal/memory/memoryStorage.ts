@@ -241,6 +241,11 @@ export const makeMemoryStorage = () => {
         const sorted = found.filter(({ id }) => newest?.before === undefined || id < newest.before).toSorted(byID)
         return all(newest === undefined ? sorted : sorted.slice(Math.max(0, sorted.length - newest.limit)))
       }),
+    waiting: (rootID: SessionID) =>
+      read(() =>
+        [...HashMap.values(state.controls)].filter((row) => row.rootID === rootID && row.answer === undefined)
+          .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+      ),
     control: (id: ControlID) => read(() => HashMap.get(state.controls, id)),
     inbox: (id: SessionID) =>
       read(() => {

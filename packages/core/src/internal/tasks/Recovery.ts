@@ -13,7 +13,7 @@ import { SessionTable } from "../live/SessionTable.ts"
 import { SessionRunner } from "../runner/SessionRunner.ts"
 import { servicesForLater } from "../traced.ts"
 import { recoverTree } from "./recover.ts"
-import { confirmStop, stopStored } from "./stopStored.ts"
+import { confirmStop, stopStored, stopWaiting } from "./stopStored.ts"
 import type { TaskServices } from "./TaskServices.ts"
 
 type Failure = ModelUnavailable | StorageError
@@ -56,11 +56,14 @@ export class Recovery extends Context.Tag("@skein/core/internal/tasks/Recovery")
             if (root.isRecovered || asked.run.stops !== stops) return Effect.succeed(true)
             const other = before.get(id)?.over ?? current.get(id)
             if (other !== undefined) return Effect.as(restore(other.await), false)
+            const stopping = recovered.has(root) ? Effect.void : stopWaiting(id)
             recovered.add(root)
             const over = Effect.unsafeMakeLatch()
             current.set(id, over)
             const mayContinue = () => !before.has(id) && table.peek(id) === root
-            return restore(Effect.provide(recoverTree(root, asked, mayContinue, anew), context)).pipe(
+            return restore(
+              Effect.provide(Effect.zipRight(stopping, recoverTree(root, asked, mayContinue, anew)), context)
+            ).pipe(
               Effect.map((how) => {
                 if (how === "interrupted") return false
                 root.markRecovered()

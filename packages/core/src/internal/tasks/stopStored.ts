@@ -2,6 +2,7 @@
 import type { SessionID } from "@skein/domain/Id"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { Journal } from "../../Journal.ts"
@@ -164,4 +165,30 @@ export const confirmStop = Effect.fnUntraced(function*(live: Live, by: string | 
   yield* storeAgain(live, moment)
   if (leases.isUsed(rootID) || !(yield* storage.unfinished).includes(rootID)) return
   yield* stopStored(live, by, moment)
+})
+
+/** Carries out the stops that wait for a holder of a tree, before anything of it continues. What works here is stopped later. */
+export const stopWaiting = Effect.fnUntraced(function*(rootID: SessionID) {
+  const storage = yield* SessionStorage
+  const journal = yield* Journal
+  const table = yield* SessionTable
+  const at = yield* Clock.currentTimeMillis
+  for (const row of yield* storage.waiting(rootID)) {
+    const { request, sessionID } = row
+    const isOurs = request.type === "stop" || request.type === "task_stop"
+    if (!isOurs || table.peek(sessionID)?.running !== undefined) continue
+    const live = yield* openIfReadable(sessionID)
+    if (live === undefined) continue
+    if (request.type === "task_stop") {
+      const { by, reason } = request
+      const stop = { by, ...(reason === undefined ? {} : { reason }) }
+      const { rows: runs } = yield* storage.runs({ taskID: sessionID, unsettled: true })
+      yield* journal.commit(runs.map((run) => ({ _tag: "Run", run: { ...run, stop: run.stop ?? stop } })))
+    } else {
+      // One that was deleted meanwhile has nothing to stop.
+      const stopping = stopStored(live, request.by, { at, stops: live.info.stops })
+      yield* Effect.catchTag(stopping, "SessionNotFound", () => Effect.void)
+    }
+    yield* storage.commit([{ _tag: "Control", row: { ...row, answer: { ok: true, value: [] } } }])
+  }
 })
