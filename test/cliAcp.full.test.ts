@@ -55,12 +55,16 @@ const wrongIn = (frames: ReadonlyArray<Frame>): ReadonlyArray<string> => {
   })
 }
 
+/** What ends the turn is the last frame; only a title, which nobody waits for, may come after it. */
+const lastOf = (frames: ReadonlyArray<Frame>) =>
+  frames.findLast(({ params }) => !JSON.stringify(params ?? {}).includes(`"sessionUpdate":"session_info_update"`))
+
 it("answers acpx, which ends with the turn", async () => {
   const { code, frames, stderr } = await run(() => "Four.", ["exec", "What is two and two?"])
   expect(code, stderr).toBe(0)
   expect(wrongIn(frames)).toEqual([])
   expect(JSON.stringify(frames)).toContain("Four.")
-  expect(frames.at(-1)).toMatchObject({ result: { stopReason: "end_turn" } })
+  expect(lastOf(frames)).toMatchObject({ result: { stopReason: "end_turn" } })
 })
 
 /** The user's own agent: one of a project would have to be trusted before it may delegate. */
@@ -106,14 +110,14 @@ it("shows acpx three subagents, and asks it what one at depth 2 wants, with the 
   expect(text).toContain("- ● lead: Lead task: task Write task\\n  - ? general: Write task: waits for an answer")
   expect(text).toContain("✓ explore: Look task")
   expect(text).toContain("All three are done.")
-  expect(frames.at(-1)).toMatchObject({ result: { stopReason: "end_turn" } })
+  expect(lastOf(frames)).toMatchObject({ result: { stopReason: "end_turn" } })
 })
 
 it("writes nothing that acpx does not allow", async () => {
   const { code, frames, place } = await run(delegating, ["--deny-all", "exec", "Three, please"], files)
   // acpx says so by its exit code.
   expect(code).not.toBe(null)
-  expect(frames.at(-1)).toMatchObject({ result: { stopReason: "end_turn" } })
+  expect(lastOf(frames)).toMatchObject({ result: { stopReason: "end_turn" } })
   expect(existsSync(join(place.project, "new.txt"))).toBe(false)
 })
 

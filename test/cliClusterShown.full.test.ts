@@ -56,11 +56,20 @@ await withPostgres((postgres) => {
     const shown = await second.at.run(["sessions", "show", id, "--format", "json", ...db])
     expect(JSON.parse(shown.stdout).holder).toMatchObject({ url: first.url, pid: first.pid })
 
-    // This program does not reach the server: it has another token.
-    const refused = await sandboxed().run(["sessions", "stop", id, "--attach=off", ...db])
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(`stop ${id} --attach=${first.url}`)])
     const stopped = await third.at.run(["sessions", "stop", id, `--attach=${third.url}`])
     expect(stopped).toMatchObject({ code: 0, stdout: expect.stringContaining("Stopped, with everything below it") })
+    const rested = await third.at.run(["sessions", "show", id, `--attach=${third.url}`])
+    expect(rested).toMatchObject({ code: 0, stdout: expect.not.stringContaining("held by: ") })
+  })
+
+  it("a program that reaches no server stops a tree through the database", async () => {
+    const { db, first, id, llm, third } = await startCluster(postgres)
+    const at = sandbox()
+    atEnd(at.remove)
+    const { code, stderr, stdout } = await at.run(["sessions", "stop", id, "--attach=off", ...db])
+    expect([code, stdout, stderr]).toEqual([0, `Stopped, with everything below it: ${id}  t\n`, ""])
+    expect(llm.open()).toBe(0)
+    expect((await first.send(`/v1/sessions/${id}`)).json.turn.ended.how).toBe("stopped")
     const rested = await third.at.run(["sessions", "show", id, `--attach=${third.url}`])
     expect(rested).toMatchObject({ code: 0, stdout: expect.not.stringContaining("held by: ") })
   })
@@ -86,12 +95,6 @@ await withPostgres((postgres) => {
     expect(await states()).toEqual(["alive"])
     expect(await check()).toMatchObject({ code: 0, stdout: "ok: 3 servers are alive\n" })
   })
-
-  const sandboxed = () => {
-    const at = sandbox()
-    atEnd(at.remove)
-    return at
-  }
 
   it.each(["SIGKILL", "SIGTERM"] as const)(
     "a tree that a client's request takes over after %s is counted, with where it was",

@@ -148,17 +148,21 @@ it("if a sandbox is required, nothing begins without it", async () => {
 
 it("a bubblewrap that the system blocks counts as missing, and doctor says why", async () => {
   const { doctor, llm, run } = await place({ sandbox: "on" }, ["echo one"])
-  const { PATH } = bare()
-  writeFileSync(join(PATH, "bwrap"), "#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n", {
-    mode: 0o755
-  })
-  const { code, stderr } = await run({ PATH })
+  const env = bare()
+  writeFileSync(
+    join(env.PATH, "bwrap"),
+    "#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n",
+    {
+      mode: 0o755
+    }
+  )
+  const { code, stderr } = await run(env)
   expect({ code, stderr }).toEqual({
     code: 2,
     stderr: expect.stringContaining("setting up uid map: Permission denied")
   })
   expect(llm.requests).toEqual([])
-  const checked = await doctor({ PATH })
+  const checked = await doctor(env)
   expect(checked.code).toBe(1)
   expect(checked.stdout).toMatch(
     /^warn +sandbox +bubblewrap does not work here \(bwrap: setting up uid map: Permission denied\)/m

@@ -8,6 +8,7 @@ import { accessibilityProblems, withBrowser } from "./support/browser.ts"
 import { sandbox } from "./support/cli.ts"
 import { delegate, leads, startFlock, type Steps } from "./support/flock.ts"
 import { startServer } from "./support/server.ts"
+import { until } from "./support/until.ts"
 
 const flock = async (steps: (gate: (name: string) => Promise<void>) => Steps) => {
   const llm = await startFlock(steps)
@@ -102,14 +103,18 @@ withBrowser((tabs) => {
     await item(page, "Look at three").getByRole("button", { name: "Stop Look at three" }).click()
     await item(page, /^Look at three, general, stopped: by/).waitFor()
     await item(page, "Look at four").click()
-    await page.getByRole("textbox", { name: "Message to Look at four" }).fill("Mind the gap.")
+    const field = page.getByRole("textbox", { name: "Message to Look at four" })
+    await field.fill("Mind the gap.")
     await page.getByRole("button", { name: "Send" }).click()
+    // It is empty once the message has arrived: before the child goes on, or it would end without it.
+    await until(async () => await field.inputValue() === "")
     llm.open("told")
     await page.getByRole("article").filter({ hasText: "Mind the gap." }).waitFor()
-    expect(llm.requests.some(({ user }) => user.some((text) => text.includes("Mind the gap.")))).toBe(true)
     expect(page.url()).toContain(`/s/${id}/tree/ses_`)
 
     await item(page, "The whole job, build, done").waitFor()
+    // The transcript shows a message before the model has it.
+    expect(llm.requests.some(({ user }) => user.some((text) => text.includes("Mind the gap.")))).toBe(true)
     expect(problems).toEqual([])
   })
 
