@@ -87,8 +87,11 @@ const ruleText = Effect.fnUntraced(function*(whole: string) {
 /** Reads instruction files one after the other, each once, as long as there is room. */
 const makeReader = Effect.fnUntraced(function*(files: ProjectFiles) {
   const fs = yield* FileSystem.FileSystem
-  const { home } = yield* DataDirs
-  const isTheirs = (path: string): boolean => !relative(files.root, path).startsWith("..")
+  const { config, home } = yield* DataDirs
+  const isBelow = (path: string, top: string): boolean => !relative(top, path).startsWith("..")
+  // The user's own directory may be in the project, such as a home that git tracks.
+  const isTheirs = (path: string): boolean =>
+    isBelow(path, files.root) && !(isBelow(config, files.root) && isBelow(path, config))
   const sections: Array<Section> = []
   const warnings: Array<ConfigIssue> = []
   const seen = new Set<string>()

@@ -1,14 +1,16 @@
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as FileSystem from "@effect/platform/FileSystem"
 import { expect, layer } from "@effect/vitest"
+import * as CommandFiles from "@skein/config/CommandFiles"
 import { DataDirs } from "@skein/config/DataDirs"
 import * as InstructionFiles from "@skein/config/InstructionFiles"
+import * as SkillFiles from "@skein/config/SkillFiles"
 import * as Trust from "@skein/config/Trust"
 import { Instructions } from "@skein/core/Instructions"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/TestClock"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { formatIssue, loadFiles, loadIn, userFile, workspace } from "./workspace.ts"
 
 const home = (root: string) =>
@@ -128,6 +130,78 @@ layer(NodeFileSystem.layer)("instructions", (it) => {
         "project/CLAUDE.md:1 @~/secret.md is not read: a project's file may not read files outside of the project",
         "project/app/AGENTS.md these instructions are not read: a project's file may not read files outside of the project"
       ])
+    }))
+
+  it.scoped("and all else of a project that is a hard link may come from outside, and is read with trust alone", () =>
+    Effect.gen(function*() {
+      const links = [
+        "AGENTS.md",
+        "app/docs/import.md",
+        "docs/named.md",
+        "prompt.md",
+        ".claude/rules/rule.md",
+        ".skein/agent/a.md",
+        ".skein/command/c.md",
+        ".skein/skills/s/SKILL.md",
+        "app/node_modules/pkg/stored.md"
+      ]
+      const root = yield* workspace({
+        "project/skein.json": { instructions: ["docs/*.md"], agent: { b: { prompt: "{file:prompt.md}" } } },
+        "project/app/CLAUDE.md": "Read @docs/import.md and @node_modules/pkg/stored.md",
+        "project/docs/plain.md": "Plain.",
+        ...Object.fromEntries(links.map((path) => [`${path}.outside`, `---\ndescription: d\n---\ns3cret ${path}`]))
+      })
+      const fs = yield* FileSystem.FileSystem
+      for (const path of links) {
+        yield* fs.makeDirectory(dirname(join(root, "project", path)), { recursive: true })
+        yield* fs.link(join(root, `${path}.outside`), join(root, "project", path))
+      }
+      const options = { directory: join(root, "project/app") }
+      const reading = Effect.gen(function*() {
+        const { grants, origins, settings, warnings } = yield* loadIn(root, { at: "project/app" })
+        const found = yield* InstructionFiles.load(options.directory, settings.instructions ?? [], grants)
+        const commands = yield* CommandFiles.load(options.directory, { settings, origins, grants })
+        const skills = yield* SkillFiles.load(options.directory, grants)
+        const all = [...warnings, ...found.warnings, ...commands.warnings, ...skills.warnings]
+        return {
+          said: JSON.stringify([found.text, settings.agent, commands.commands, skills.skills]),
+          lines: all.map((issue) => formatIssue(root, issue))
+        }
+      }).pipe(Effect.provide(DataDirs.layer()), home(root))
+      const before = yield* reading
+      expect(before.said.match(/s3cret [\w./]+/g)).toEqual(["s3cret app/node_modules/pkg/stored.md"])
+      expect(before.said).toContain("Plain.")
+      expect(before.lines).toHaveLength(links.length - 1)
+      for (const line of before.lines) {
+        expect(line).toMatch(/it is a hard link, .*; copy the file, .*`skein trust allow [\da-f]{12}`/)
+      }
+
+      const trusting = Effect.flatMap(Trust.review(options), (items) => Trust.allow(options, items.map(({ id }) => id)))
+      yield* trusting.pipe(Effect.provide(DataDirs.layer()), home(root))
+      const after = yield* reading
+      expect(after.lines).toEqual([])
+      for (const path of links) expect(after.said).toContain(`s3cret ${path}`)
+    }))
+
+  it.scoped("of a project stay unread if a file becomes a hard link after its name was trusted", () =>
+    Effect.gen(function*() {
+      const root = yield* workspace({ "project/CLAUDE.md": "@.env", "project/.env": "A=1", key: "s3cret" })
+      const fs = yield* FileSystem.FileSystem
+      const options = { directory: join(root, "project") }
+      yield* Effect.flatMap(Trust.review(options), (items) => Trust.allow(options, items.map(({ id }) => id)))
+        .pipe(Effect.provide(DataDirs.layer()), home(root))
+      expect((yield* readIn(root)).text).toContain("A=1")
+      yield* fs.remove(join(root, "project/.env"))
+      yield* fs.link(join(root, "key"), join(root, "project/.env"))
+      expect((yield* readIn(root)).text).not.toContain("s3cret")
+    }))
+
+  it.scoped("of the user may be hard links, even if their home is the project", () =>
+    Effect.gen(function*() {
+      const root = yield* workspace({ "home/.git/HEAD": "", "mine.md": "Mine.", "home/.config/skein/x": "" })
+      const fs = yield* FileSystem.FileSystem
+      yield* fs.link(join(root, "mine.md"), join(root, "home/.config/skein/AGENTS.md"))
+      expect(yield* readIn(root, "home")).toMatchObject({ text: expect.stringContaining("Mine."), warnings: [] })
     }))
 
   it.scoped("are truncated if they are long, each and in total, and models and people learn that", () =>

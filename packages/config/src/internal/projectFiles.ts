@@ -4,6 +4,7 @@ import { defaultRules } from "@skein/core/Agent"
 import { evaluate } from "@skein/core/Ruleset"
 import type { Action } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import { basename, dirname, join, relative, resolve, sep } from "node:path"
 import type { TrustItem } from "../TrustItem.ts"
 import { at, type Origin, record } from "./sourced.ts"
@@ -20,10 +21,11 @@ export interface ProjectFiles {
   readonly root: string
   /**
    * Why a file is not read; undefined if it may be. `by` names it; without that it is one that everybody knows, such as
-   * AGENTS.md, whose target counts as named if it is a link.
+   * AGENTS.md, whose target counts as named if it is a link. A hard link always needs trust: its other names may be
+   * outside.
    */
   readonly refusal: (path: string, by?: Origin) => Effect.Effect<string | undefined, never, FileSystem.FileSystem>
-  /** The named files so far that the user's rules ask about. */
+  /** The files so far that need trust to be read. */
   readonly asked: ReadonlyArray<TrustItem>
 }
 
@@ -39,6 +41,13 @@ export const refusesPath = (path: string): string | undefined =>
     : path.split(sep).some((name) => name.toLowerCase() === ".git")
     ? "a project's file may not read git's own files"
     : undefined
+
+/** Whether a file has other names, which may be outside. */
+const isHardLink = Effect.fnUntraced(function*(path: string) {
+  const fs = yield* FileSystem.FileSystem
+  const info = yield* fs.stat(path)
+  return info.type === "File" && Option.exists(info.nlink, (names) => names > 1)
+}, Effect.orElseSucceed(() => false))
 
 /** The main working tree, if this is a linked one that git knows. */
 const mainTree = Effect.fnUntraced(function*(root: string) {
@@ -69,14 +78,18 @@ export const projectFiles = (options: {
     names.map((name) => evaluate(rules, "read", name) ?? "ask")
       .reduce((before, action) => (strictness[action] > strictness[before] ? action : before))
 
-  const unlessTrusted = Effect.fnUntraced(function*(name: string, by: Origin) {
+  /** A name that is trusted for a plain file is not trusted for a hard link. */
+  const unlessTrusted = Effect.fnUntraced(function*(name: string, by: Origin, linked: boolean) {
     const { judge } = yield* Effect.promise(() => import("./weigh.ts"))
-    const wish = record([["read", record([[name, { kind: "leaf", value: name, origin: by }]], by)]], by)
+    const value = linked ? `${name} (a hard link)` : name
+    const wish = record([["read", record([[name, { kind: "leaf", value, origin: by }]], by)]], by)
     const { items, tree } = yield* judge({ grants, project: wish, place: { root, directory }, data })
     for (const item of items) if (!asked.some(({ digest }) => digest === item.digest)) asked.push(item)
-    return at(tree, "leaf", ["read", name]) === undefined
-      ? `your rules ask before it is read; \`skein trust allow ${items[0]?.id}\` lets the project's files name it`
-      : undefined
+    if (at(tree, "leaf", ["read", name]) !== undefined) return undefined
+    const trust = `\`skein trust allow ${items[0]?.id}\``
+    return linked
+      ? `it is a hard link, which may lead out of the project; copy the file, or let the project read it with ${trust}`
+      : `your rules ask before it is read; ${trust} lets the project's files name it`
   })
 
   const refusal: ProjectFiles["refusal"] = Effect.fnUntraced(function*(path, by) {
@@ -85,16 +98,20 @@ export const projectFiles = (options: {
     const within = relative(top, target)
     const written = relative(root, resolve(path))
     const isLink = target !== join(top, written)
+    // Package managers make such files from their store.
+    const linked = !within.split(sep).includes("node_modules") && (yield* isHardLink(target))
     if (by === undefined && isLink && isOutside(within)) {
       const main = yield* mainTree(root)
-      if (main !== undefined && refusesPath(relative(main, target)) === undefined) return undefined
+      if (main !== undefined && refusesPath(relative(main, target)) === undefined) {
+        return linked ? yield* unlessTrusted(within, { name: path }, linked) : undefined
+      }
     }
     const why = refusesPath(within)
-    if (why !== undefined || (by === undefined && !isLink)) return why
+    if (why !== undefined || (by === undefined && !isLink && !linked)) return why
     const near = relative(yield* real(directory), target)
     const action = actionFor([within, written, target, ...(isOutside(near) ? [] : [near])])
     if (action === "deny") return "your rules deny reading it"
-    return action === "ask" ? yield* unlessTrusted(within, by ?? { name: path }) : undefined
+    return linked || action === "ask" ? yield* unlessTrusted(within, by ?? { name: path }, linked) : undefined
   })
 
   return { root, refusal, asked }
