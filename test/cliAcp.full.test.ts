@@ -55,7 +55,7 @@ const wrongIn = (frames: ReadonlyArray<Frame>): ReadonlyArray<string> => {
   })
 }
 
-/** What ends the turn is the last frame; only a title, which nobody waits for, may come after it. */
+/** What ends the turn is the last frame; only a title may come after it, because no turn waits for its title. */
 const lastOf = (frames: ReadonlyArray<Frame>) =>
   frames.findLast(({ params }) => !JSON.stringify(params ?? {}).includes(`"sessionUpdate":"session_info_update"`))
 

@@ -149,13 +149,8 @@ it("if a sandbox is required, nothing begins without it", async () => {
 it("a bubblewrap that the system blocks counts as missing, and doctor says why", async () => {
   const { doctor, llm, run } = await place({ sandbox: "on" }, ["echo one"])
   const env = bare()
-  writeFileSync(
-    join(env.PATH, "bwrap"),
-    "#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n",
-    {
-      mode: 0o755
-    }
-  )
+  const blocked = "#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n"
+  writeFileSync(join(env.PATH, "bwrap"), blocked, { mode: 0o755 })
   const { code, stderr } = await run(env)
   expect({ code, stderr }).toEqual({
     code: 2,

@@ -106,7 +106,7 @@ withBrowser((tabs) => {
     const field = page.getByRole("textbox", { name: "Message to Look at four" })
     await field.fill("Mind the gap.")
     await page.getByRole("button", { name: "Send" }).click()
-    // It is empty once the message has arrived: before the child goes on, or it would end without it.
+    // The field empties when the message has arrived. Only then may the child answer: it could end before it.
     await until(async () => await field.inputValue() === "")
     llm.open("told")
     await page.getByRole("article").filter({ hasText: "Mind the gap." }).waitFor()
