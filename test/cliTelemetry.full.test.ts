@@ -229,7 +229,7 @@ describe("the log", () => {
   it("is lines of JSON on request, each with its context and without secrets", async () => {
     const { collector, stderr } = await logged("--log-format", "json")
     const all = stderr.trimEnd().split("\n").map((line) => JSON.parse(line))
-    // The others tell of tasks.
+    // The others report tasks.
     const lines = all.filter(({ level }) => level !== "info")
     expect(all.filter(({ level }) => level === "info").map(({ message }) => message)).toContain("A task has ended")
     expect(lines).toEqual([{
