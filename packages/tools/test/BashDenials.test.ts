@@ -7,6 +7,7 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { execFileSync } from "node:child_process"
+import { chmodSync } from "node:fs"
 import { decided, layerDecisions } from "./support/decisions.ts"
 import { Workspace } from "./workspace.ts"
 
@@ -153,7 +154,47 @@ const pushes = [
   "git -- push",
   "npm run ship",
   "npm -s run push",
-  "pnpm push"
+  "pnpm push",
+  // Programs that nothing is known about.
+  "setpriv git push origin main",
+  "setpriv --reuid=0 git push",
+  "choom -n 0 git push",
+  "setarch -R git push",
+  "linux64 git push",
+  "x86_64 git -C . push",
+  "gpg-agent --daemon git push",
+  "dpkg-architecture -c git push",
+  "debconf git push",
+  "systemd-cat git push",
+  "uclampset -m 0 git push",
+  "nobody-knows --a b /usr/bin/git --no-pager push",
+  "nobody-knows 'git push'",
+  "nobody-knows --run='git push'",
+  "timeout 5 setpriv choom -n 0 git push",
+  "setpriv bash -c 'git push origin main'",
+  "setpriv sh s.sh",
+  "setpriv ./scripts/x.sh",
+  "setpriv bin/tool",
+  "setpriv npm run push",
+  "linux64 s.sh",
+  "capsh -- -c 'git push'",
+  "rbash -c 'git push'",
+  "rbash scripts/x.sh",
+  "linux64 <<< 'git push'",
+  "linux64 <<EOF\ngit push\nEOF",
+  "linux64 < s.sh",
+  "linux64 <(echo git push)",
+  "echo git push | x86_64",
+  "echo git push | (cd .; x86_64)",
+  "echo git push | { true && nice x86_64; }",
+  "while true; do x86_64; done <<< 'git push'",
+  "f() { x86_64; }; echo git push | f",
+  "composer exec git push",
+  "mise exec -- git push",
+  "rustup run stable git push",
+  "echo git push | rbash",
+  "echo git push | capsh --",
+  "echo git push | toybox sh"
 ]
 
 /** What such a rule has nothing to do with: mode `auto` goes on with it. */
@@ -179,7 +220,13 @@ const others = [
   "grep -rn 'git push' src",
   "for f in src/*; do wc -l \"$f\"; done",
   "git ls-files | xargs grep -n push",
-  "x=$(wc -l < package.json); echo $x"
+  "x=$(wc -l < package.json); echo $x",
+  "prettier --stdin-filepath a.ts < src/index.js",
+  "echo push | tr a-z A-Z | sort | uniq -c",
+  "nobody-knows --push src",
+  "nobody-knows < /dev/null",
+  "eslint src/index.js scripts/x.sh",
+  "cat package.json | jq .scripts"
 ]
 
 /** A repository with something to push, and scripts that do. */
@@ -190,6 +237,9 @@ const prepare = Effect.map(Workspace, ({ repo, top, write }) => {
     JSON.stringify({ scripts: { push: "git -C . push", ship: "npm run push", test: "vitest run" } })
   )
   write("scripts/x.sh", "#!/bin/sh\nset -e\ngit --no-pager push\n")
+  write("s.sh", "git push\n")
+  write("bin/tool", "#!/usr/bin/env node\n")
+  chmodSync(`${repo}/bin/tool`, 0o755)
   write("src/index.js", "require('child_process').execSync('git push')\n")
   git("init", "-q", "-b", "main")
   git("init", "-q", "--bare", `${top}/remote`)
@@ -263,11 +313,29 @@ describe("git push, denied", () => {
 
     it.effect("of one program says nothing about a subcommand of another", () =>
       Effect.gen(function*() {
-        const rules: PermissionConfig = { bash: { "docker *": "allow", "git *": "allow", "rm *": "deny" } }
-        for (const line of ["docker rm web", "git rm --cached x", "docker compose rm web", "git config rm.x y"]) {
+        const rules: PermissionConfig = {
+          bash: { "docker *": "allow", "git *": "allow", "brew *": "allow", "rm *": "deny" }
+        }
+        for (
+          const line of [
+            "docker rm web",
+            "git rm --cached x",
+            "docker compose rm web",
+            "git config rm.x y",
+            "brew rm x"
+          ]
+        ) {
           expect(yield* decided(line, rules), line).not.toBe("deny")
         }
-        for (const line of ["docker run -it x rm y", "docker exec web rm -rf /", "git -c alias.x='!rm y' x"]) {
+        for (
+          const line of [
+            "docker run -it x rm y",
+            "docker exec web rm -rf /",
+            "git -c alias.x='!rm y' x",
+            "setpriv rm -f victim",
+            "choom -n 0 rm victim"
+          ]
+        ) {
           expect(yield* decided(line, rules), line).toBe("deny")
         }
       }))

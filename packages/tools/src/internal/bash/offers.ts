@@ -40,6 +40,9 @@ export const subcommandWords = (program: string, args: ReadonlyArray<Argument>):
   return starts.some((each) => subcommands[each] === 2 || groups.test(each)) ? 2 : subcommands[program] ?? 1
 }
 
+/** Whether a program is known to have subcommands. */
+export const namesSubcommands = (program: string): boolean => subcommands[program] !== undefined
+
 /** Programs that change or send so much that a rule must name the whole call. */
 const weighty = new Set(
   `chgrp chmod chown cp curl install kill killall ln mkdir mv pkill rm rmdir rsync tee touch truncate wget`.split(/\s+/)
@@ -47,11 +50,14 @@ const weighty = new Set(
 
 /** Interpreters that run a file or a text from their first argument, or else their input. */
 const runners =
-  /^(?:ash|bash|bun|dash|deno|fish|ksh|lua|luajit|mksh|node|nodejs|perl|php|pypy|python|ruby|Rscript|sh|ts-node|tsx|yash|zsh)[\d.]*$/
+  /^(?:ash|bash|bun|dash|deno|fish|ksh|lua|luajit|mksh|node|nodejs|perl|php|pypy|python|rbash|rksh|ruby|Rscript|rzsh|sh|ts-node|tsx|yash|zsh)[\d.]*$/
+
+/** Whether a program runs the file or the text that follows it. */
+export const runsText = (program: string): boolean => runners.test(program)
 
 /** Programs that run their input, whatever their arguments are. */
 const listeners = new Set(
-  `. at batch busybox crontab csh ed elvish emacs ex expect gdb ghci irb jshell julia lldb lua m4 mariadb mysql nc ncat nu nvim
+  `. at batch busybox capsh crontab csh ed elvish emacs ex expect gdb ghci irb jshell julia lldb lua m4 mariadb mysql nc ncat nu nvim
   octave parallel patch pee powershell psql pwsh R sftp socat source sqlite sqlite3 ssh tclsh telnet vi vim view wish xargs
   xonsh`.split(/\s+/)
 )

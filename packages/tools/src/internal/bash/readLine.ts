@@ -29,6 +29,8 @@ export interface SimpleCommand {
   readonly repeated: boolean
   /** The possible values of the variables of the loops around it, if known. */
   readonly loops: ReadonlyArray<Loop>
+  /** Whether a pipe, a file or a text of the line is its standard input. */
+  readonly fed: boolean
   /** The simple commands before it in its pipeline, if all of them are simple. */
   readonly input: ReadonlyArray<ReadonlyArray<Argument>>
 }
@@ -107,6 +109,14 @@ const surprise = ({ index, operation, prefix, text }: ParameterExpansionPart): s
   }
 }
 
+/** Whether a node has its own standard input, and that is not known to be empty. */
+const isFed = (node: SyntaxNode): boolean =>
+  node.type === "Coproc" ||
+  ((node.type === "Command" || node.type === "Redirected") &&
+    node.redirects.some((each) =>
+      each.operator.startsWith("<") && !(each.type === "Redirect" && each.target?.value === "/dev/null")
+    ))
+
 const isMove = (node: SyntaxNode): boolean =>
   node.type === "Command" && node.name?.text === "cd" && node.prefix.length === 0
 
@@ -138,6 +148,7 @@ class Reader {
   #length = 0
   #count = 0
   #repeats = 0
+  #feeds = 0
   #bodies = 0
   #quotes = 0
   #nodes = 0
@@ -148,6 +159,8 @@ class Reader {
   #loops: ReadonlyArray<Loop> = []
   /** The commands that set the variable of a loop. */
   readonly #heads = new Set<SyntaxNode>()
+  /** The commands behind a pipe. */
+  readonly #piped = new Set<SyntaxNode>()
   /** The commands before each command of a pipeline. */
   readonly #inputs = new Map<SyntaxNode, ReadonlyArray<ReadonlyArray<Argument>>>()
 
@@ -239,6 +252,13 @@ class Reader {
   }
 
   read(node: SyntaxNode): void {
+    const fed = isFed(node) || this.#piped.has(node) ? 1 : 0
+    this.#feeds += fed
+    this.#node(node)
+    this.#feeds -= fed
+  }
+
+  #node(node: SyntaxNode): void {
     if (++this.#nodes > maximumNodes) {
       return this.#doubt("It has more parts than are checked. Write it to a script, or make several calls of it.")
     }
@@ -251,6 +271,7 @@ class Reader {
         const before = node.commands.map(plainWords)
         for (const [at, each] of node.commands.entries()) {
           const input = before.slice(0, at)
+          if (at > 0) this.#piped.add(each)
           if (node.operators[0] === "|" && input.every((words) => words !== undefined)) this.#inputs.set(each, input)
         }
         return this.#children(node)
@@ -370,6 +391,7 @@ class Reader {
         input: this.#inputs.get(node) ?? [],
         settings,
         repeated: this.#repeats > 0,
+        fed: this.#feeds > 0,
         heads: this.#heads.has(node),
         loops: this.#loops
       })

@@ -20,13 +20,13 @@ import { xargsJudged } from "./xargs.ts"
 
 /** Programs that run their arguments: code, commands, or the contents of a file. */
 const interpreters = new Set(
-  `. alias ansible ash at bash batch bind bun busybox bwrap catchsegv chroot chrt chronic clisp cmake coproc compgen complete
+  `. alias ansible ash at bash batch bind bun busybox bwrap capsh catchsegv chroot chrt chronic clisp cmake coproc compgen complete
   crontab csh ctr dash dbus-run-session dbus-send dc deno docker doas ed elinks elixir elvish emacs enable entr env erl
   escript eval ex exec expect fakeroot firejail fish flock fzf gdb gdbus getopts ghci gnuplot groovy guile hg ifne irb java
   jbang jrunscript jshell julia ksh latexmk launchctl let lldb logsave ltrace lua luajit m4 machinectl mail mailx man
   mapfile mariadb mksh mono mutt mysql nano nc ncat nerdctl newgrp nix nix-shell node nodejs nodemon nsenter nu numactl nvim
   ocaml octave openvpn osascript parallel pee perf perl php pkexec podman powershell prename prlimit psql pwsh py pypy pypy3
-  python python2 python3 R racket readarray rename rlwrap Rscript ruby run0 runcon run-parts runuser sbcl scala screen
+  python python2 python3 R racket rbash readarray rename rksh rlwrap Rscript ruby run0 runcon run-parts runuser rzsh sbcl scala screen
   script sftp sg sh shopt sk sleep-until socat source sqlite sqlite3 ssh ssh-agent start-stop-daemon stdbuf strace su sudo
   swift systemd-run taskset tclsh telnet tmux toybox trap ts-node tsx unbuffer unshare valgrind vi view vim visudo w3m watch
   watchexec wine wish xargs xonsh xterm xvfb-run yash zsh`.split(/\s+/)
@@ -341,6 +341,9 @@ export const judge = (program: string, args: ReadonlyArray<Argument>, still: boo
     ? { risk, reads: isPlain && readingBuiltins.has(name), runs: !isPlain }
     : withBeginning(risk, option === undefined || !writing.test(option))
 }
+
+/** Whether these lists say by which options a program runs something. */
+export const isListed = (name: string): boolean => options[name] !== undefined || ownRisks.has(name)
 
 /** Whether a program is known to run its arguments. */
 export const runsWhatItIsGiven = (program: string): boolean =>

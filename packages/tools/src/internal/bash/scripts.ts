@@ -4,10 +4,14 @@ import { resolve } from "node:path"
 import { attempt } from "../processes.ts"
 import type { Invocation, Parts } from "./parts.ts"
 import { takeApart } from "./takeApart.ts"
-import { plainWord, said } from "./words.ts"
+import { mayRun, mayWrap } from "./unlisted.ts"
+import { plainWord, said, spelled } from "./words.ts"
 
 /** The maximum length of a script that is read, in bytes. */
 const maximumLength = 65_536
+
+/** How many arguments of a program that nothing is known about are checked as scripts. */
+const maximumTails = 32
 
 /** How deep scripts that run scripts are followed. */
 const maximumDepth = 3
@@ -32,27 +36,57 @@ const ofPackage = ({ args }: Invocation, directory: string): ReadonlyArray<strin
 
 /** The text of a shell script that is run by its path, or by a shell. */
 const ofShell = ({ args, program }: Invocation, directory: string): ReadonlyArray<string> => {
-  const isShell = /^(?:\.|source|(?:.*\/)?(?:ba|da|k|z)?sh)$/.test(program)
+  const isShell = /^(?:\.|source|(?:.*\/)?r?(?:ba|da|k|z)?sh)$/.test(program)
   const file = isShell ? args.find(({ text }) => !text.startsWith("-"))?.text : program
   const text = file === undefined || !(isShell || program.includes("/")) ? "" : textOf(resolve(directory, file))
   return text === "" || (!isShell && !/^#!.*sh\b/.test(text)) ? [] : [text]
 }
 
+/** A call, and if its program may run its arguments, each tail of them as a call. */
+const withTails = (each: Invocation): ReadonlyArray<Invocation> => [
+  each,
+  ...(mayWrap(each.program) ? each.args.slice(0, maximumTails) : []).map(({ text }, at) => ({
+    ...each,
+    program: text,
+    args: each.args.slice(at + 1)
+  }))
+]
+
+const isExecutable = (path: string): boolean =>
+  attempt(() => {
+    const about = statSync(path)
+    return about.isFile() && (about.mode & 0o111) !== 0
+  }, false)
+
+/** A call that may run a file among its arguments counts as one that does. */
+const withFiles = (each: Invocation, directories: ReadonlyArray<string>): Invocation => {
+  const { args, program } = each
+  const runs = each.runs !== true && mayWrap(program) &&
+    args.slice(0, maximumTails).some(({ text }) =>
+      directories.some((directory) => isExecutable(resolve(directory, text)))
+    )
+  const { risk } = mayRun(program)
+  const pattern = spelled([plainWord(program), ...args])
+  return runs ? { ...each, pattern, risk, beginning: program, ordinary: true, reads: false, runs } : each
+}
+
 /** Adds the commands in its scripts to the other ways to write a line. */
 export const withScripts = (parts: Parts, directories: ReadonlyArray<string>, depth = maximumDepth): Parts => {
-  const texts = parts.invocations.flatMap((each) =>
+  const invocations = parts.invocations.map((each) => withFiles(each, directories))
+  const texts = invocations.flatMap(withTails).flatMap((each) =>
     directories.flatMap((directory) =>
       /^(?:bun|npm|pnpm|yarn)$/.test(each.program) ? ofPackage(each, directory) : ofShell(each, directory)
     )
   )
   const inner = depth === 0 ? [] : texts.map((text) => withScripts(takeApart(text), directories, depth - 1))
-  return inner.length === 0 ? parts : {
+  return {
     ...parts,
+    invocations,
     also: [
       ...parts.also,
       ...inner.flatMap((
-        { also, invocations }
-      ) => [...also, ...invocations.map(({ args, program }) => said([plainWord(program), ...args]))])
+        { also, invocations: calls }
+      ) => [...also, ...calls.map(({ args, program }) => said([plainWord(program), ...args]))])
     ]
   }
 }

@@ -6,6 +6,7 @@ import { isStream } from "./operands.ts"
 import type { Invocation, Parts } from "./parts.ts"
 import { readLine, type SimpleCommand } from "./readLine.ts"
 import { judge, runsWhatItIsGiven } from "./risks.ts"
+import { handed, mayWrap } from "./unlisted.ts"
 import { isHarmlessToPrograms, isHarmlessToShell, isUnknownToReaders, isUnknownToTools } from "./variables.ts"
 import { type Argument, plainWord, said, spelled } from "./words.ts"
 import { programName, unwrap } from "./wrappers.ts"
@@ -34,6 +35,7 @@ interface Step {
   readonly program: string
   readonly args: ReadonlyArray<Argument>
   readonly repeated: boolean
+  readonly fed: boolean
   readonly settings: SimpleCommand["settings"]
   /** Why it runs something that its arguments do not show. */
   readonly risk?: string
@@ -61,7 +63,10 @@ const startsOf = (args: ReadonlyArray<Argument>): ReadonlyArray<number> => {
 
 /** How many words of a call name its subcommand, and so no other program: `docker rm x` does not run `rm`. */
 const ownWords = (program: string, args: ReadonlyArray<Argument>, count = subcommandWords(program, args)): number => {
-  if (count === 0 || !/^(?:docker|git|kubectl|nerdctl|podman|systemctl)$/.test(program)) return 0
+  if (
+    count === 0 ||
+    !/^(?:apt|brew|composer|docker|dotnet|gh|git|kubectl|nerdctl|pip|podman|rustup|systemctl|terraform)$/.test(program)
+  ) return 0
   const [at = 0] = startsOf(args)
   return at + 1 + ownWords(program, args.slice(at + 1), count - 1)
 }
@@ -85,7 +90,7 @@ class Dismantler {
   unclear: string | undefined
 
   /** Follows a command through its wrappers to the programs that it runs. */
-  command({ input, loops, repeated, settings, words }: SimpleCommand, wrappers = 0): void {
+  command({ fed, input, loops, repeated, settings, words }: SimpleCommand, wrappers = 0): void {
     const [first, ...args] = words
     if (first === undefined) return
     const risky = settings.filter(({ name, source }) =>
@@ -102,19 +107,24 @@ class Dismantler {
       this.also.add(said([plainWord(program), ...args]))
       const sets = wrapped.sets.map(({ text }) => ({ name: text.split("=", 1).join(""), source: text }))
       if (wrappers < maximumWrappers) {
-        const inner = { words: args.slice(wrapped.at), settings: [...settings, ...sets], loops, repeated, input }
+        const inner = { words: args.slice(wrapped.at), settings: [...settings, ...sets], loops, repeated, fed, input }
         return this.command(inner, wrappers + 1)
       }
       this.unclear ??= "More programs stand before one another in it than are followed."
     }
-    const step = { program, args, repeated, settings: risky }
+    const step = { program, args, repeated, fed, settings: risky }
     if (wrappers < maximumWrappers) {
       for (const inner of commandsForEach(program, args, input)) {
-        this.command({ words: inner, settings, loops, repeated, input: [] }, wrappers + 1)
+        this.command(
+          { words: inner, settings, loops, repeated, fed: fed && program !== "xargs", input: [] },
+          wrappers + 1
+        )
       }
     } else this.unclear ??= "More programs stand before one another in it than are followed."
     this.steps.push(wrapped === "unclear" ? { ...step, risk: `${program} runs something that is not known` } : step)
-    if (runsWhatItIsGiven(program) || wrapped === "unclear") this.given(args, 0, ownWords(program, args))
+    if (runsWhatItIsGiven(program) || mayWrap(program) || wrapped === "unclear") {
+      this.given(args, 0, ownWords(program, args))
+    }
   }
 
   /** A call as rules name it: by the name of its program and its subcommand, without the options before that. */
@@ -151,7 +161,7 @@ class Dismantler {
       if (first === undefined) continue
       this.also.add(said(words))
       const inner = new Dismantler()
-      inner.command({ words, settings: [], repeated: false, loops: [], input: [] })
+      inner.command({ words, settings: [], repeated: false, fed: false, loops: [], input: [] })
       for (const { args: given, program } of inner.steps) {
         this.also.add(said([plainWord(program), ...given]))
         this.#named(program, given)
@@ -165,9 +175,9 @@ class Dismantler {
 /** Programs that take any variable as their own. */
 const takesVariables = new Set(["cmake", "gmake", "make", "ninja"])
 
-const invocation = ({ args, program, risk: known, settings: given }: Step, still: boolean): Invocation => {
+const invocation = ({ args, fed, program, risk: known, settings: given }: Step, still: boolean): Invocation => {
   const words = [plainWord(program), ...args]
-  const judged = judge(program, args, still)
+  const judged = handed(program, args, fed) ?? judge(program, args, still)
   const isUnknown = ({ name, source }: Step["settings"][number]) =>
     judged.reads ? isUnknownToReaders(name) : !takesVariables.has(program) && isUnknownToTools(name, source)
   const settings = given.filter((each) => !isUnknown(each)).map(({ source }) => source)

@@ -1,0 +1,45 @@
+/**
+ * Judges programs that no list contains. Any of them may run the program that its arguments name, as `setpriv` does, or
+ * the text that it reads, as `linux64` does.
+ */
+import { hasSubcommands, nameInTables, tableFor } from "../programs/programs.ts"
+import { builtinRisks } from "./builtinRisks.ts"
+import { namesSubcommands, runsText } from "./offers.ts"
+import { isBuiltin, isInterpreter, isListed, type Judged } from "./risks.ts"
+import type { Argument } from "./words.ts"
+import { programName, unwrap } from "./wrappers.ts"
+
+/** Programs without a table that run no program that they are given. */
+const harmless = new Set(
+  `apk apt-cache apt-get bc biome black cal chgrp chown clear cloc csvlook dig dnf dot dprint eslint factor ffprobe
+  fuser gcov getent getfacl host htop identify ifconfig isort jest kill killall ldconfig lsmod lspci lsusb mdcat
+  mkfifo mktemp mocha mount netstat nm nslookup objdump oxlint pacman pbcopy pbpaste ping pkill playwright pstree
+  pylint pyright pytest readelf ruff say shellcheck shfmt size ss standard stylelint tidy tokei tsc traceroute
+  vitest whereis whatis wl-copy wl-paste xclip xsel yamllint zcat zgrep zstdcat`.split(/\s+/)
+)
+
+/** Whether nothing is known about a program, so that it may run its arguments. */
+export const mayWrap = (program: string): boolean => {
+  const name = nameInTables(program)
+  const isKnown = tableFor(name) !== undefined || hasSubcommands(name) || isBuiltin(name) || builtinRisks.has(name) ||
+    unwrap(name, []) !== undefined || isInterpreter(name) ||
+    (!/^(?:composer|dotnet|rustup)$/.test(name) && (isListed(name) || namesSubcommands(name)))
+  return !isKnown && !harmless.has(name) && name !== "find"
+}
+
+/** Whether a word names a script or, before others, a program that runs one. */
+const isScript = ({ source, text }: Argument, at: number, args: ReadonlyArray<Argument>): boolean =>
+  source.startsWith("<(") || /^[^-].*\.(?:ba|da|k|z)?sh$/.test(text) ||
+  (at < args.length - 1 && runsText(programName(text)))
+
+/** What it means that such a program gets a script or a text: a rule that names the program may allow that. */
+export const mayRun = (program: string): Judged => ({
+  risk: `${program} may run what it is given`,
+  beginning: { count: 1, ordinary: true, runs: true },
+  reads: false,
+  runs: true
+})
+
+/** How to judge a call if it hands a script or a text to such a program. */
+export const handed = (program: string, args: ReadonlyArray<Argument>, fed: boolean): Judged | undefined =>
+  mayWrap(program) && !program.includes("/") && (fed || args.some(isScript)) ? mayRun(program) : undefined
