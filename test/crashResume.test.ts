@@ -47,7 +47,11 @@ it("resume continues interrupted work, and says that there is nothing to continu
   running.child.kill("SIGKILL")
   await running.ended
   recovers()
-  expect(await place.run(["sessions", "resume", id])).toMatchObject({ code: 0, stdout: "done\n", stderr: "" })
+  expect(await place.run(["sessions", "resume", id])).toMatchObject({
+    code: 0,
+    stdout: "done\n",
+    stderr: expect.stringMatching(/^model: openai\/m .*\n$/)
+  })
   expect(llm.requests.at(-1)?.user).toEqual(["go"])
   const asked = llm.requests.length
   const again = await place.run(["sessions", "resume", id])
