@@ -40,7 +40,9 @@ export const make = (
         const logged = yield* makeLogged
         // Until it listens: others parse it.
         let at = "http://127.0.0.1:0"
-        const stay = Effect.suspend(() => entry.put(at, {}))
+        const oneAtATime = yield* Effect.makeSemaphore(1)
+        // One after another: a look that began before it listened must not write over where it listens.
+        const stay = oneAtATime.withPermits(1)(Effect.suspend(() => entry.put(at, {})))
         yield* Effect.addFinalizer(() => logged(Effect.asVoid(entry.remove), undefined))
         // Of this and a runner that start at once, at least one finds the other.
         yield* Effect.mapError(stay, unusable)
