@@ -1,5 +1,5 @@
 /** Owns what a front end works on: sessions, their events, questions and tasks, wherever they run. */
-import type { Machine } from "@skein/core/Machine"
+import type { Machine } from "@skein/core/Whereabouts"
 import type { PermissionReply } from "@skein/domain/Event"
 import type { PartID, PermissionID, RunID, SessionID } from "@skein/domain/Id"
 import type { Outcome, TaskRun } from "@skein/domain/Outcome"

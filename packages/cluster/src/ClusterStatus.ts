@@ -1,7 +1,7 @@
 /** Reads who is in a cluster from its database; it takes no runner for that. */
 import * as SqlClient from "@effect/sql/SqlClient"
-import { isOn, machineOf } from "@skein/core/Machine"
 import { hostOf, machineOfOwner, Owner, pidOf } from "@skein/core/Owner"
+import { isOn, machineOf } from "@skein/core/Whereabouts"
 import { longestTitle } from "@skein/domain/Title"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"

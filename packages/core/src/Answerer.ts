@@ -1,12 +1,20 @@
-/**
- * Owns who answers the questions of each tree of sessions. Trees of one process may have different people, or nobody.
- */
+/** Who answers the questions of trees: what rules leave open, and what models ask. */
 import type { SessionID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import type { Asks } from "./PermissionOptions.ts"
+
+/** `person`: somebody watches the bus and replies; `nobody`: questions are denied; `auto`: questions are allowed. */
+export type Asks = "person" | "nobody" | "auto"
+
+/** How to answer questions that the rules leave open. */
+export interface PermissionOptions {
+  /** Who answers for trees without their own setting; see `Answerer.set`. */
+  readonly asks: Asks
+  /** Stands for `~/` and `$HOME` in patterns. */
+  readonly home?: string
+}
 
 /** Who answers. */
 export class Answerer extends Context.Tag("@skein/core/Answerer")<Answerer, {

@@ -9,18 +9,17 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { AgentNotFound } from "./Agent.ts"
-import type { CommandInvalid, CommandNotFound } from "./CommandError.ts"
-import type { CommandInfo, CommandList, CommandRequest, Expanded } from "./CommandInfo.ts"
+import type { CommandInfo, CommandInvalid, CommandList, CommandNotFound, CommandRequest, Expanded } from "./Commands.ts"
 import { withBuiltins } from "./internal/command/builtins.ts"
 import { matching } from "./internal/command/find.ts"
 import { makeCommand } from "./internal/command/makeCommand.ts"
 import type { PermissionDenied } from "./PermissionError.ts"
-import type { ProjectUnavailable } from "./Project.ts"
+import type { ProjectUnavailable } from "./Projects.ts"
 import type { PromptError, PromptOptions, Turn } from "./Session.ts"
 import type { SessionNotFound, SessionStopped } from "./SessionError.ts"
 import type { StorageError } from "./StorageError.ts"
 
-export type { CommandInfo, CommandList, CommandRequest, CommandSource } from "./CommandInfo.ts"
+export type { CommandInfo, CommandList, CommandRequest, CommandSource } from "./Commands.ts"
 
 /** Why a command, or a name in a prompt, could not be expanded. */
 export type ExpandError =

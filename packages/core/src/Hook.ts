@@ -1,7 +1,8 @@
-/** Hooks as registered, and the results of asking them. */
+/** What a hook is, and how one reports that it blocked something. */
 import type { HookAnswer, HookEvent, HookPayload } from "@skein/domain/Hook"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 
 /** A hook as registered; `on` creates one. */
 export interface Hook<R = never> {
@@ -48,3 +49,14 @@ export interface AfterCall {
 
 /** How something ended. */
 export type HookEnd = Pick<HookPayload<"Stop">, "output" | "failed">
+
+/** A hook blocked something, or failed where it must not. The model reads `message`. */
+export class HookRefused extends Schema.TaggedError<HookRefused>()("HookRefused", {
+  event: Schema.String,
+  /** The name of the hook. */
+  hook: Schema.String,
+  reason: Schema.Literal("blocked", "failed"),
+  /** Whether the hook also ends the turn. */
+  endsTurn: Schema.optional(Schema.Literal(true)),
+  message: Schema.String
+}) {}

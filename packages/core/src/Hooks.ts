@@ -15,11 +15,19 @@ import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type { AfterCall, AskedFor, BeforeCall, Hook, HookEnd, HookPlace, QuestionAnswered } from "./Hook.ts"
-import type { HookRefused } from "./HookError.ts"
+import type {
+  AfterCall,
+  AskedFor,
+  BeforeCall,
+  Hook,
+  HookEnd,
+  HookPlace,
+  HookRefused,
+  QuestionAnswered
+} from "./Hook.ts"
 import { makeHooks } from "./internal/hooks/makeHooks.ts"
 import { servicesForLater } from "./internal/traced.ts"
-import type { Caller } from "./Subject.ts"
+import type { Caller } from "./Ruleset.ts"
 
 export type { AfterCall, Hook, HookEnd, HookPlace } from "./Hook.ts"
 

@@ -9,11 +9,10 @@ import { Bus } from "./Bus.ts"
 import { Failpoints } from "./Failpoints.ts"
 import { makePublishingOrder } from "./internal/publishingOrder.ts"
 import { eventsOf } from "./internal/rowEvents.ts"
-import type { Entry, EventSource, Fact, FactType, PassingType } from "./JournalEntry.ts"
-import type { Places } from "./LoggedEvent.ts"
 import { SessionStorage } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
-import type { Write } from "./Write.ts"
+import type { Places } from "./StorageFilter.ts"
+import type { Entry, EventSource, Fact, FactType, PassingType, Write } from "./Write.ts"
 
 /**
  * The result of a commit: the `seq` of the last event that it stored, in the tree of that event; undefined if it stored

@@ -7,11 +7,11 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { makeLeases } from "./internal/leases/makeLeases.ts"
-import type { Machine } from "./Machine.ts"
 import type { Owner } from "./Owner.ts"
 import { SessionStorage } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
 import { StorageHealth } from "./StorageHealth.ts"
+import type { Machine } from "./Whereabouts.ts"
 import type { Hold, Write } from "./Write.ts"
 
 /** The trees that this process holds. */

@@ -5,7 +5,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { type Machine, machineOf } from "./Machine.ts"
+import { type Machine, machineOf } from "./Whereabouts.ts"
 
 /** The name of an owner whose API others reach at this URL. */
 export const withAddress = (owner: string, url: string): string => `${encodeURIComponent(url)}@${owner}`

@@ -5,17 +5,17 @@ import type { Action } from "@skein/domain/Rule"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type { PermissionOptions } from "./Answerer.ts"
 import type { Approval } from "./Approval.ts"
 import type { Hooks } from "./Hooks.ts"
 import { makeBroker } from "./internal/permission/broker.ts"
 import type { PermissionDenied, PermissionNotFound } from "./PermissionError.ts"
-import type { PermissionOptions } from "./PermissionOptions.ts"
+import type { AskingCall, Caller, Subject } from "./Ruleset.ts"
 import type { StorageError } from "./StorageError.ts"
-import type { AskingCall, Caller, Subject } from "./Subject.ts"
 import type { PermissionAsk } from "./Tool.ts"
 
-export type { PermissionOptions } from "./PermissionOptions.ts"
-export type { Subject } from "./Subject.ts"
+export type { PermissionOptions } from "./Answerer.ts"
+export type { Subject } from "./Ruleset.ts"
 
 /** The permission service. */
 export class Permission extends Context.Tag("@skein/core/Permission")<Permission, {

@@ -1,4 +1,4 @@
-/** The gate of the requests that share a rate limit, and who sends them. */
+/** The gate of the requests that share a rate limit, who sends them, and how several processes share one limit. */
 import type { SessionID } from "@skein/domain/Id"
 import type * as Effect from "effect/Effect"
 
@@ -34,4 +34,36 @@ export interface RequestGate {
 export interface Load {
   readonly held: number
   readonly waiting: number
+}
+
+/** What a process wants of a limit. */
+export interface Demand {
+  /** The limit of all processes together. */
+  readonly limit: number
+  /** How many requests are in flight, and how many wait. */
+  readonly held: number
+  readonly waiting: number
+  /** How many trees they belong to. */
+  readonly roots: number
+}
+
+/** The gate of one process. Nothing passes it until it was lent a share. */
+export interface SharedGate {
+  /** The same for all gates that share a limit. */
+  readonly key: string
+  readonly demand: () => Demand
+  /** From now on, up to so many requests are in flight; none more begins after this many milliseconds. */
+  readonly lend: (share: number, milliseconds: number) => void
+  /** Pauses it for this many milliseconds, or longer if an earlier pause is longer. */
+  readonly hold: (milliseconds: number) => void
+  /** The rest of the current pause, in milliseconds. */
+  readonly closedFor: () => number
+}
+
+/** Who divides the limits. */
+export interface Sharing {
+  /** There is another gate. */
+  readonly added: (gate: SharedGate) => void
+  /** A request waits, or a provider asked for a pause: an earlier division is welcome, but not needed. */
+  readonly changed: () => void
 }

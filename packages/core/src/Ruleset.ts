@@ -1,6 +1,104 @@
-/** Decides what rules say about a call: wildcards, the last match in a set, the strictest over several sets. */
+/** Decides what rules say about a call, what wildcards match, and whose call a rule decides. */
+import type { PartID } from "@skein/domain/Id"
+import type { Mode } from "@skein/domain/Mode"
 import type { Action, Rule, Ruleset } from "@skein/domain/Rule"
-import { glob, globOf } from "./Wildcard.ts"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
+import type * as Effect from "effect/Effect"
+import type { EventSource } from "./Write.ts"
+
+/**
+ * Whether signs match items one by one. The sign `many` stands for any run of items, even an empty one; `fits` decides
+ * for all other signs. Uses constant space, and calls `fits` at most `signs.length * items.length` times.
+ */
+export const walk = <Many, One, Item>(
+  signs: ArrayLike<Many | One>,
+  items: ArrayLike<Item>,
+  many: Many,
+  fits: (sign: One, item: Item) => boolean
+): boolean => {
+  let sign = 0
+  let item = 0
+  // Only the last run is ever extended: extending an earlier one could not match more signs.
+  let afterRun = -1
+  let runEnd = 0
+  while (item < items.length) {
+    if (sign < signs.length && signs[sign] === many) {
+      afterRun = ++sign
+      runEnd = item
+      if (sign === signs.length) return true
+    } else if (sign < signs.length && fits(signs[sign] as One, items[item] as Item)) {
+      sign++
+      item++
+    } else if (afterRun >= 0) {
+      sign = afterRun
+      item = ++runEnd
+    } else return false
+  }
+  while (signs[sign] === many) sign++
+  return sign === signs.length
+}
+
+/** Whether a pattern matches a text: `*` is any run of characters, `?` is any one, both include `/` and line breaks. */
+export const glob = (pattern: string, text: string): boolean =>
+  walk(pattern, text, "*", (sign: string, character) => sign === "?" || sign === character)
+
+/** Compiles one pattern for many texts: the beginning and end of a text nearly always decide. */
+export const globOf = (pattern: string): (text: string) => boolean => {
+  const [first = "", ...pieces] = pattern.split("*")
+  if (pattern.includes("?")) {
+    const beginning = first.split("?", 1).join("")
+    return (text) => text.startsWith(beginning) && glob(pattern, text)
+  }
+  const last = pieces.pop()
+  if (last === undefined) return (text) => text === pattern
+  return (text) => {
+    const end = text.length - last.length
+    if (end < first.length || !text.startsWith(first) || !text.endsWith(last)) return false
+    let at = first.length
+    for (const piece of pieces) {
+      const found = text.indexOf(piece, at)
+      if (found < 0) return false
+      at = found + piece.length
+    }
+    return at <= end
+  }
+}
+
+/** Whose call it is, and the rules that apply to it. */
+export interface Subject {
+  readonly session: EventSource & Pick<SessionInfo, "projectID" | "directory">
+  /** The names of the agents from the root to the caller. */
+  readonly path: ReadonlyArray<string>
+  /** The mode of the tree. */
+  readonly mode: Mode
+  /** The rules of the agent, over the defaults. */
+  readonly rules: Ruleset
+  /** The ceilings of the session, of its agent, and of all above. Each restricts, and none lifts another. */
+  readonly ceilings: ReadonlyArray<Ruleset>
+  /** The rules for its calls when its run was requested: what they denied stays denied. Their other rules do not count. */
+  readonly earlier?: ReadonlyArray<Ruleset>
+  /** The current subject: agents may be switched and config may change while a call waits. */
+  readonly now?: Effect.Effect<Subject>
+}
+
+/** The calling tool, by its name and its permission key. */
+export interface Caller {
+  readonly name: string
+  readonly permission: string
+  /** Whether nobody knows what a call changes. */
+  readonly opaque?: boolean
+}
+
+/** The call that a question is for. */
+export interface AskingCall {
+  readonly partID: PartID
+  /** Whether an earlier process may have asked this already: then its question and its answer are reused. */
+  readonly resumes: boolean
+  /** The arguments of the call, and its id, for hooks. */
+  readonly about?: { readonly input: unknown; readonly callID: string }
+  /** Replaces the call's arguments with those of a hook that consents; if absent, such a hook is refused. */
+  readonly changed?: (input: unknown) => void
+}
 
 /**
  * Whether a wildcard matches a text. `*` is any run of characters, `/` and line breaks included; `?` is any one

@@ -14,9 +14,8 @@ import type { AgentNotFound } from "./Agent.ts"
 import type { ModeRefused } from "./Confinement.ts"
 import { answerOf as answerOfParts } from "./internal/conversation/makePrompt.ts"
 import { makeSession } from "./internal/session/makeSession.ts"
-import type { ProjectUnavailable } from "./Project.ts"
+import type { ProjectUnavailable } from "./Projects.ts"
 import type { ModelUnavailable } from "./Provider.ts"
-import type { Keyed } from "./Receipt.ts"
 import type {
   BudgetExhausted,
   BudgetInvalid,
@@ -27,13 +26,13 @@ import type {
   SessionStopped,
   SummaryFailed
 } from "./SessionError.ts"
-import type { ChildOptions, ForkOptions, SessionOptions } from "./SessionOptions.ts"
 import type { Found } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
 import type { Following, Newest } from "./StorageFilter.ts"
-import type { PromptError, PromptOptions, Turn, Withdrawal } from "./Turn.ts"
+import type { ChildOptions, ForkOptions, PromptError, PromptOptions, SessionOptions, Turn, Withdrawal } from "./Turn.ts"
+import type { Keyed } from "./Write.ts"
 
-export type { ChildOptions, ForkOptions, SessionOptions } from "./SessionOptions.ts"
+export type { ChildOptions, ForkOptions, SessionOptions } from "./Turn.ts"
 export type { PromptError, PromptOptions, Turn, TurnEnd } from "./Turn.ts"
 
 /** The text of an assistant message, as in `Turn.text`. */

@@ -14,16 +14,25 @@ import type { Approval } from "./Approval.ts"
 import type { Found } from "./Found.ts"
 import { makeMemoryStorage } from "./internal/memory/memoryStorage.ts"
 import type { StoredLease } from "./Lease.ts"
-import type { EventRange, LoggedEvent, Places, Pruning } from "./LoggedEvent.ts"
-import type { Receipt } from "./Receipt.ts"
 import type { StorageError } from "./StorageError.ts"
-import type { EventFilter, Following, Identified, Newest, RunFilter, SessionFilter } from "./StorageFilter.ts"
-import type { Write } from "./Write.ts"
+import type {
+  EventFilter,
+  EventRange,
+  Following,
+  Identified,
+  LoggedEvent,
+  Newest,
+  Places,
+  Pruning,
+  RunFilter,
+  SessionFilter
+} from "./StorageFilter.ts"
+import type { Receipt, Write } from "./Write.ts"
 
 export type { Approval } from "./Approval.ts"
 export { type Found, orUnreadable } from "./Found.ts"
 export { isOver, type Lease, type StoredLease } from "./Lease.ts"
-export type { LoggedEvent, Pruning, UnreadableEvent } from "./LoggedEvent.ts"
+export type { LoggedEvent, Pruning, UnreadableEvent } from "./StorageFilter.ts"
 export type { Write } from "./Write.ts"
 
 /** Some of the messages of a session. */

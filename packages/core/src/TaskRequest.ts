@@ -8,8 +8,8 @@ import type { Ruleset } from "@skein/domain/Rule"
 import type { Usage } from "@skein/domain/Usage"
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import type { Keyed } from "./Receipt.ts"
 import type { StorageError } from "./StorageError.ts"
+import type { Keyed } from "./Write.ts"
 
 /** What a caller wants done. */
 export interface TaskRequest {

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
-import type { CommandInfo } from "./CommandInfo.ts"
+import type { CommandInfo } from "./Commands.ts"
 import type { StorageError } from "./StorageError.ts"
 
 /** A call was refused or failed; the model reads `message` and may correct it. `kind` is stored as the error's tag. */

@@ -1,17 +1,19 @@
-/** A turn: what a prompt may ask for, its result, and how it may fail. */
+/** What callers of sessions give, and what they get: options of sessions and prompts, and turns. */
 import type { Budget } from "@skein/domain/Budget"
 import type { EventProperties } from "@skein/domain/Event"
 import type { MessageID, SessionID } from "@skein/domain/Id"
 import type { AssistantMessage } from "@skein/domain/Message"
+import type { Mode } from "@skein/domain/Mode"
 import type { ModelRef } from "@skein/domain/Model"
 import type { Part } from "@skein/domain/Part"
+import type { Ruleset } from "@skein/domain/Rule"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
 import type { Usage } from "@skein/domain/Usage"
 import type * as Schema from "effect/Schema"
 import type { AgentNotFound } from "./Agent.ts"
-import type { HookRefused } from "./HookError.ts"
-import type { ProjectUnavailable } from "./Project.ts"
+import type { HookRefused } from "./Hook.ts"
+import type { ProjectUnavailable } from "./Projects.ts"
 import type { ModelError, ModelUnavailable } from "./Provider.ts"
-import type { Keyed } from "./Receipt.ts"
 import type {
   BudgetExhausted,
   BudgetInvalid,
@@ -22,6 +24,50 @@ import type {
   SessionStopped
 } from "./SessionError.ts"
 import type { StorageError } from "./StorageError.ts"
+import type { Keyed } from "./Write.ts"
+
+/** The options of a new session. */
+export interface SessionOptions {
+  /** The working directory, absolute. */
+  readonly directory: string
+  /** The agent's name; by default `default_agent` of the config. */
+  readonly agent?: string
+  /**
+   * How much it may do without asking, together with everything below it. By default `plan` for the agent `plan`, else
+   * `ask`.
+   */
+  readonly mode?: Mode
+  readonly model?: ModelRef
+  readonly title?: string
+  /** The project whose approvals apply; by default the directory. */
+  readonly projectID?: string
+  /** Rules that the session and everything below it cannot exceed. */
+  readonly permission?: Ruleset
+  /** What it may use, with everything below it, until you set another budget; by default `budget` of the config. */
+  readonly budget?: Budget
+  /** Stored with the session, for senders who may send the request twice; see `SessionStorage.receipt`. */
+  readonly receipt?: Keyed
+}
+
+/** The options of a copy of a session. */
+export interface ForkOptions {
+  /** The last message that is copied; by default all are. */
+  readonly messageID?: MessageID
+  /** Stored with the copy, for senders who may send the request twice; see `SessionStorage.receipt`. */
+  readonly receipt?: Keyed
+}
+
+/** The options of a child session. */
+export interface ChildOptions {
+  readonly agent: string
+  readonly title: string
+  readonly model?: ModelRef
+  /** A system prompt that replaces the agent's. */
+  readonly prompt?: string
+  readonly permission: Ruleset
+  /** Where it works, if not in its parent's directory. */
+  readonly place?: Pick<SessionInfo, "directory" | "worktree">
+}
 
 /** How one prompt differs from the session's defaults. */
 export interface PromptOptions {

@@ -1,9 +1,36 @@
-/** Decides whether the directory of a tree is on this machine. */
+/**
+ * Decides which machine a process or a directory is on, and whether the directory of a tree is on this one. Hosts are known
+ * by their names, and machines of one name by what tells them apart.
+ */
 import type { SessionID } from "@skein/domain/Id"
 import type { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
+
+/** A machine. */
+export interface Machine {
+  /** Its host name, for people. */
+  readonly host: string
+  /** What tells it from others with that name, if its system knows it. */
+  readonly machine?: string | undefined
+}
+
+/** How the names of owners and the tables of a cluster write it. */
+export const machineKey = ({ host, machine }: Machine): string =>
+  machine === undefined ? encodeURIComponent(host) : `${encodeURIComponent(host)}+${machine}`
+
+/** The machine that a key names. Keys of older versions hold the plain host name. */
+export const machineOf = (key: string): Machine => {
+  const [, name = key, machine] = /^([^+]*)\+(.+)$/.exec(key) ?? []
+  const host = Either.getOrElse(Either.try(() => decodeURIComponent(name)), () => name)
+  return machine === undefined ? { host } : { host, machine }
+}
+
+/** Whether what is on `there` is on the machine `own`. Where nothing but the name is known, the name decides. */
+export const isOn = (own: Machine | undefined, there: Machine): boolean =>
+  own !== undefined && there.host === own.host && (there.machine === undefined || there.machine === own.machine)
 
 /** Why nobody continues a tree: it waits for the host of its directory, or it cannot be continued. */
 export type Awaited = Extract<SessionStatus, { readonly type: "away" | "stuck" }>

@@ -1,6 +1,6 @@
-/** One change of what is stored. */
+/** What a commit consists of: changes of rows, each of which implies its event, and events that no row implies. */
 import type { ControlRow } from "@skein/domain/Control"
-import type { Event } from "@skein/domain/Event"
+import type { Event, EventProperties, EventType } from "@skein/domain/Event"
 import type { ControlID, MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { Message } from "@skein/domain/Message"
@@ -10,7 +10,25 @@ import type { SessionInfo } from "@skein/domain/SessionInfo"
 import type { Todo } from "@skein/domain/Todo"
 import type { Approval } from "./Approval.ts"
 import type { Lease, StoredLease } from "./Lease.ts"
-import type { Receipt } from "./Receipt.ts"
+
+/** A request that was carried out under a key of its sender. */
+export interface Receipt {
+  /** What the sender calls the request. */
+  readonly key: string
+  /** A digest of all that was sent: a key stands for one request. */
+  readonly digest: string
+  readonly sessionID: SessionID
+  /** What the sender got: one id, several with a space between them, or for a summary its JSON. */
+  readonly result: string
+  /** In milliseconds since 1970. */
+  readonly created: number
+}
+
+/** A request that is to leave a receipt. */
+export type Keyed = Pick<Receipt, "key" | "digest">
+
+/** How long receipts are kept, in milliseconds. */
+export const receiptLifetime = 24 * 60 * 60_000
 
 /**
  * A change. Puts replace the whole row of the same id. A row whose session, parent session or message is not stored is
@@ -73,3 +91,39 @@ export type Write =
 
 /** Acquires a tree. */
 export type Hold = Extract<Write, { readonly _tag: "Hold" }>
+
+/** The session that an event belongs to. */
+export type EventSource = Pick<SessionInfo, "id" | "rootID" | "parentID" | "depth">
+
+/** Ephemeral events: published, never stored. */
+export type PassingType = "session.status" | "message.part.delta" | "background_task.progress"
+
+/** Kinds of event that a stored row implies. */
+export type RowType =
+  | "session.created"
+  | "session.updated"
+  | "session.deleted"
+  | "message.updated"
+  | "message.part.updated"
+  | "todo.updated"
+
+/** Events that no row implies: the caller must add them to the commit. */
+export type FactType = Exclude<EventType, PassingType | RowType>
+
+/** An event that no row implies. Its first commit assigns id and time; retries of the commit keep them. */
+export interface Fact {
+  readonly _tag: "Fact"
+  readonly source: EventSource
+  readonly type: FactType
+  readonly properties: EventProperties<FactType>
+  /** Undefined until a commit begins. */
+  event: Event | undefined
+}
+
+/** A change to store. It implies its event, so nobody creates that event by hand. */
+export type Entry =
+  | Exclude<Write, { readonly _tag: "Session" | "DeleteSession" | "Event" }>
+  /** `isNew`: publishes the session as created, with everything else about it in the same commit. */
+  | { readonly _tag: "Session"; readonly info: SessionInfo; readonly isNew?: boolean }
+  | { readonly _tag: "DeleteSession"; readonly info: SessionInfo }
+  | Fact

@@ -1,6 +1,6 @@
 /** Proves that a prompt is answered if its sender goes away while it is being stored. */
 import { expect, it } from "@effect/vitest"
-import { beginPrompt } from "@skein/core/BegunPrompt"
+import { beginPrompt } from "@skein/core/PersonPrompt"
 import { Session } from "@skein/core/Session"
 import { SessionStorage, type Write } from "@skein/core/SessionStorage"
 import * as Scripted from "@skein/testing/ScriptedProvider"

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
-import { isOn, type Machine, machineKey, machineOf } from "@skein/core/Machine"
 import { hostOf, machineOfOwner, pidOf, withAddress } from "@skein/core/Owner"
+import { isOn, type Machine, machineKey, machineOf } from "@skein/core/Whereabouts"
 
 const ownerOn = (machine: Machine) => `${machineKey(machine)}:77:1:boot.4:x`
 

@@ -1,6 +1,6 @@
 /** Proves that nobody who waits for a turn gets an outcome before the turn has ended. */
 import { expect, it } from "@effect/vitest"
-import { turnAnswering } from "@skein/core/PromptedTurn"
+import { turnAnswering } from "@skein/core/PersonPrompt"
 import { Session } from "@skein/core/Session"
 import type { SessionID } from "@skein/domain/Id"
 import * as SkeinTest from "@skein/testing/SkeinTest"

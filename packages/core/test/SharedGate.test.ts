@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Config } from "@skein/core/Config"
 import { Governor } from "@skein/core/Governor"
-import type { SharedGate } from "@skein/core/SharedGate"
+import type { SharedGate } from "@skein/core/RequestGate"
 import type { SessionID } from "@skein/domain/Id"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Session } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
-import { hasOpenTurn } from "@skein/core/Unfinished"
+import { hasOpenTurn } from "@skein/domain/InboxRow"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import { simulate } from "@skein/testing/Simulation"
 import * as SkeinTest from "@skein/testing/SkeinTest"

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { glob, globOf, walk } from "@skein/core/Wildcard"
+import { glob, globOf, walk } from "@skein/core/Ruleset"
 import * as FastCheck from "effect/FastCheck"
 
 /** The meaning of the signs, in the simplest way: try every length for a run. */

@@ -1,8 +1,7 @@
 /** Adapts a `LanguageModelV3` of the AI SDK to the `LanguageModel` port: one request, typed events, typed errors. */
 import type { LanguageModelV3, LanguageModelV3CallOptions, SharedV3ProviderOptions } from "@ai-sdk/provider"
-import { AnswerMeter } from "@skein/core/AnswerMeter"
 import { defaults } from "@skein/core/Config"
-import type { LanguageModel, ModelRequest } from "@skein/core/Provider"
+import { AnswerMeter, type LanguageModel, type ModelRequest } from "@skein/core/Provider"
 import { formatRef, type ModelInfo } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"

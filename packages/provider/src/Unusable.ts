@@ -1,5 +1,5 @@
 /** Explains why a provider cannot be used, without sending a request. */
-import { sessionVendor } from "@skein/core/ModelSize"
+import { sessionVendor } from "@skein/core/ModelChoice"
 import type { ProviderConfig } from "@skein/domain/ConfigInfo"
 import { builtIn, keyNamesOf } from "./BuiltIn.ts"
 

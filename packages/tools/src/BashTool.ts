@@ -1,5 +1,5 @@
 /** The tool `bash`: runs a command line. */
-import { type Positional, positional } from "@skein/core/ShellLine"
+import { type Positional, positional } from "@skein/core/Commands"
 import { define, type Tool, type ToolContext } from "@skein/core/Tool"
 import { millisecondsUpTo } from "@skein/domain/Milliseconds"
 import { mayEdit } from "@skein/domain/Mode"

@@ -1,6 +1,6 @@
 /** Names this process, so that others on the same machine can tell whether it still runs, and end what it left. */
-import { type Machine, machineKey } from "@skein/core/Machine"
 import { Owner, withAddress } from "@skein/core/Owner"
+import { type Machine, machineKey } from "@skein/core/Whereabouts"
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"

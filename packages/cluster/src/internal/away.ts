@@ -1,6 +1,6 @@
 /** Decides whether the directory of a tree is on another host, and says what to do there. */
-import { isOn, type Machine, machineKey } from "@skein/core/Machine"
 import { machineOfOwner } from "@skein/core/Owner"
+import { isOn, type Machine, machineKey } from "@skein/core/Whereabouts"
 import type { SessionID } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"

@@ -2,8 +2,8 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Owner } from "@skein/core/Owner"
-import { makeRepeatedLog } from "@skein/core/RepeatedLog"
 import * as Effect from "effect/Effect"
+import { makeRepeatedLog } from "./repeatedLog.ts"
 
 /** A server, as the table shows it. */
 export interface Member {

@@ -1,11 +1,11 @@
 /** Owns which trees cannot be continued, for all runners. Each is left alone for longer and longer: tries cost others time. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { elapsed } from "@skein/core/MonotonicClock"
-import { makeRepeatedLog } from "@skein/core/RepeatedLog"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { isOutage, StorageError } from "@skein/core/StorageError"
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
+import { makeRepeatedLog } from "./repeatedLog.ts"
 
 /** A tree that is free again within this time has failed, in milliseconds. After that, it has worked in between. */
 const trial = 30_000

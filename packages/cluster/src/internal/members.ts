@@ -1,8 +1,8 @@
 /** Owns the part of this runner in the table of servers, and the secret by which runners know each other. */
 import * as SqlClient from "@effect/sql/SqlClient"
-import { isOn } from "@skein/core/Machine"
 import { steady } from "@skein/core/MonotonicClock"
 import { hostOf, machineOfOwner, Owner } from "@skein/core/Owner"
+import { isOn } from "@skein/core/Whereabouts"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { createHmac, randomBytes } from "node:crypto"

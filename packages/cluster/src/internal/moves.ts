@@ -1,11 +1,11 @@
 /** Moves a tree to this host, whose directory is on a host that is gone: into a workspace with its last step that was kept. */
 import { Journal } from "@skein/core/Journal"
-import type { Entry } from "@skein/core/JournalEntry"
 import { Leases } from "@skein/core/Leases"
 import { Owner } from "@skein/core/Owner"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
 import { type FetchedStep, WorkspaceRefused, Workspaces } from "@skein/core/Workspaces"
+import type { Entry } from "@skein/core/Write"
 import { Ids, type SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { ToolPart } from "@skein/domain/Part"

@@ -5,8 +5,8 @@
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Leases } from "@skein/core/Leases"
-import { isOn, machineKey } from "@skein/core/Machine"
 import { SessionStorage } from "@skein/core/SessionStorage"
+import { isOn, machineKey } from "@skein/core/Whereabouts"
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

@@ -6,11 +6,11 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type { Governor } from "@skein/core/Governor"
 import { steady } from "@skein/core/MonotonicClock"
 import { Owner } from "@skein/core/Owner"
-import { makeRepeatedLog } from "@skein/core/RepeatedLog"
-import type { Demand, SharedGate } from "@skein/core/SharedGate"
+import type { Demand, SharedGate } from "@skein/core/RequestGate"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import { causeText, type Within } from "./ownConnection.ts"
+import { makeRepeatedLog } from "./repeatedLog.ts"
 
 /** What a runner wants of a limit. */
 type Wish = Omit<Demand, "limit">

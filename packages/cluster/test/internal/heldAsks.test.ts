@@ -1,7 +1,7 @@
 /** Proves that a runner lists no questions of trees that it does not work in, and none twice. */
 import { expect, it } from "@effect/vitest"
-import type { LoggedEvent } from "@skein/core/LoggedEvent"
 import { SessionStorage } from "@skein/core/SessionStorage"
+import type { LoggedEvent } from "@skein/core/StorageFilter"
 import type { SessionID } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"

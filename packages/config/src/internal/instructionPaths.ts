@@ -1,6 +1,6 @@
 /** Finds the files that the `instructions` of a config file name. */
 import * as FileSystem from "@effect/platform/FileSystem"
-import { glob } from "@skein/core/Wildcard"
+import { glob } from "@skein/core/Ruleset"
 import * as Effect from "effect/Effect"
 import { basename, dirname, join, relative, resolve, sep } from "node:path"
 import type { ConfigContent } from "./configContent.ts"

@@ -1,5 +1,5 @@
 /** Compares wildcards: which covers which, and which overlap. */
-import { walk } from "@skein/core/Wildcard"
+import { walk } from "@skein/core/Ruleset"
 
 // A trailing ` *` also matches the text without it.
 const forms = (pattern: string): ReadonlyArray<string> =>

@@ -4,7 +4,7 @@
  */
 import type { EventProperties } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
-import type { Entry, EventSource, Fact, RowType } from "../JournalEntry.ts"
+import type { Entry, EventSource, Fact, RowType } from "../Write.ts"
 
 /** An event that a row implies. */
 export type RowEvent = {

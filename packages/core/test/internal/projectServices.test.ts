@@ -1,9 +1,9 @@
 import { expect, it } from "@effect/vitest"
-import type { ProjectServices } from "@skein/core/Project"
+import type { ProjectServices } from "@skein/core/Projects"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { makeProjects } from "../../src/internal/project/makeProjects.ts"
+import { makeProjects } from "../../src/Projects.ts"
 
 class Place extends Context.Tag("test/Place")<Place, string>() {}
 

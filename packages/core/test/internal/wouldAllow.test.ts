@@ -2,7 +2,7 @@ import type { SessionID } from "@skein/domain/Id"
 import { fromConfig } from "@skein/domain/Rule"
 import { expect, it } from "vitest"
 import { wouldAllow } from "../../src/internal/permission/verdict.ts"
-import type { Subject } from "../../src/Subject.ts"
+import type { Subject } from "../../src/Ruleset.ts"
 import type { PermissionAsk } from "../../src/Tool.ts"
 
 const id = "ses_1" as SessionID

@@ -1,7 +1,7 @@
 /** Shared parts of the project tests: versions of projects, and tools that tell them apart. */
 import { Agent } from "@skein/core/Agent"
 import { Hooks, on } from "@skein/core/Hooks"
-import { ProjectUnavailable, type ProjectVersion } from "@skein/core/Project"
+import { ProjectUnavailable, type ProjectVersion } from "@skein/core/Projects"
 import * as Skein from "@skein/core/Skein"
 import type { AnyTool } from "@skein/core/Tool"
 import type { AgentInfo } from "@skein/domain/AgentInfo"

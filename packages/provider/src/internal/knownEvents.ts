@@ -1,6 +1,6 @@
 /** Rewrites a model's stream into the events that Skein reads. */
-import { longestEvent, tooLongEvent } from "@skein/core/AnswerMeter"
 import { deepest, isTextNested } from "@skein/core/Nesting"
+import { longestEvent, tooLongEvent } from "@skein/core/Provider"
 import type { AnswerBounds } from "@skein/domain/ConfigInfo"
 import * as Option from "effect/Option"
 import { TooLarge } from "./errors.ts"

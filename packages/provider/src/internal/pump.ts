@@ -1,7 +1,6 @@
 /** Reads a stream of the AI SDK to its end and emits its parts as events. */
 import type { LanguageModelV3StreamPart } from "@ai-sdk/provider"
-import type { AnswerMeter } from "@skein/core/AnswerMeter"
-import type { ModelEvent, ProviderMetadata } from "@skein/core/Provider"
+import type { AnswerMeter, ModelEvent, ProviderMetadata } from "@skein/core/Provider"
 import type { FinishReason } from "@skein/domain/Message"
 import type { Cost } from "@skein/domain/Usage"
 import { type AnswerEmitter, endOf, makeAnswerEmitter } from "./answerEmitter.ts"

@@ -4,8 +4,8 @@
  */
 import type { Pruned } from "@skein/api/Output"
 import type { Problem } from "@skein/api/Problem"
-import type { BegunPrompt } from "@skein/core/BegunPrompt"
 import { FairSemaphore } from "@skein/core/FairSemaphore"
+import type { BegunPrompt } from "@skein/core/PersonPrompt"
 import type { MessageID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
 import type * as Deferred from "effect/Deferred"

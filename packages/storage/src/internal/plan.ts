@@ -3,7 +3,7 @@
  * lenient in two ways. A row that a later one of the group replaces is neither encoded nor written, and so not refused.
  * And since tables are written one after the other, a row may belong to a row of a later commit of the group.
  */
-import { receiptLifetime } from "@skein/core/Receipt"
+import { receiptLifetime } from "@skein/core/Write"
 import { batches, insertText, makeTexts } from "./batches.ts"
 import type { Dialect } from "./dialect.ts"
 import { type LeaseOp, type Op, type TableName, tables } from "./op.ts"

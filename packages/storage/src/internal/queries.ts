@@ -1,7 +1,7 @@
 /** Decides how to find stored rows. */
-import { type Receipt, receiptLifetime } from "@skein/core/Receipt"
 import type { Approval, SessionStorage, StoredLease } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
+import { type Receipt, receiptLifetime } from "@skein/core/Write"
 import { ControlRow } from "@skein/domain/Control"
 import { type ControlID, SessionID } from "@skein/domain/Id"
 import { InboxRow } from "@skein/domain/InboxRow"

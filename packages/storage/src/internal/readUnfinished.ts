@@ -1,8 +1,7 @@
 /** Finds the trees with unfinished work. */
 import type { SessionStorage } from "@skein/core/SessionStorage"
-import { startsLoop, stopsOf } from "@skein/core/Unfinished"
 import type { SessionID } from "@skein/domain/Id"
-import { InboxRow } from "@skein/domain/InboxRow"
+import { InboxRow, startsLoop, stopsOf } from "@skein/domain/InboxRow"
 import { SessionInfo } from "@skein/domain/SessionInfo"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

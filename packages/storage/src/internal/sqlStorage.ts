@@ -1,7 +1,7 @@
 /** Implements the port over one connection of any SQL database. */
-import type { Places } from "@skein/core/LoggedEvent"
 import type { SessionStorage, Write } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
+import type { Places } from "@skein/core/StorageFilter"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"

@@ -2,8 +2,8 @@
  * Decides the columns of each row: the whole value as JSON, and separate columns for what is searched or changed
  * separately.
  */
-import type { Receipt } from "@skein/core/Receipt"
 import type { Approval } from "@skein/core/SessionStorage"
+import type { Receipt } from "@skein/core/Write"
 import type { ControlRow } from "@skein/domain/Control"
 import type { Event } from "@skein/domain/Event"
 import type { InboxRow } from "@skein/domain/InboxRow"

@@ -1,6 +1,6 @@
 /** Runs planned statements on a connection: all of them, or none, or each commit separately. */
-import type { Places } from "@skein/core/LoggedEvent"
 import { heldByAnother, StorageError } from "@skein/core/StorageError"
+import type { Places } from "@skein/core/StorageFilter"
 import type { EventID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"

@@ -1,7 +1,7 @@
 /** Owns all writing: commits wait in a queue, and one fiber stores whatever waits in one transaction. */
-import type { Places } from "@skein/core/LoggedEvent"
 import { elapsed } from "@skein/core/MonotonicClock"
 import { isOutage, StorageError } from "@skein/core/StorageError"
+import type { Places } from "@skein/core/StorageFilter"
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /** Finds the trees whose process ended during their work, without resuming them. */
-import { isOn } from "@skein/core/Machine"
 import { machineOfOwner, Owner } from "@skein/core/Owner"
 import { isOver, SessionStorage } from "@skein/core/SessionStorage"
+import { isOn } from "@skein/core/Whereabouts"
 import type { SessionID } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { escapeLine } from "@skein/tui/Escape"

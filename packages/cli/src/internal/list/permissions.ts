@@ -1,8 +1,8 @@
 /** What `skein permissions` does. */
 import { Backend } from "@skein/backend/Backend"
-import { machineOf } from "@skein/core/Machine"
 import { Permission } from "@skein/core/Permission"
 import { SessionStorage } from "@skein/core/SessionStorage"
+import { machineOf } from "@skein/core/Whereabouts"
 import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,7 +1,7 @@
 /** What `skein sessions stop` does: stops a session with everything below it, wherever it works. */
 import { Backend } from "@skein/backend/Backend"
-import { hasOpenTurn } from "@skein/core/Unfinished"
 import type { SessionID } from "@skein/domain/Id"
+import { hasOpenTurn } from "@skein/domain/InboxRow"
 import { isAtRest, type SessionInfo } from "@skein/domain/SessionInfo"
 import type { TreeSnapshot } from "@skein/domain/TreeSnapshot"
 import { escapeLine } from "@skein/tui/Escape"

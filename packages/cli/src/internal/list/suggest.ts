@@ -1,5 +1,5 @@
 /** What `skein permissions suggest` does: shows the rules that past approvals suggest, and how to write them. */
-import { enough, type Suggestion, suggestionsFor } from "@skein/core/Suggestions"
+import { enough, type Suggestion, suggestionsFor } from "@skein/server/Suggestions"
 import * as Effect from "effect/Effect"
 import type { CommandError } from "../../CommandSpec.ts"
 import { Stdio } from "../../Stdio.ts"

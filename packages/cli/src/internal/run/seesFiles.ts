@@ -1,6 +1,6 @@
 /** Decides whether the files of a session are on this machine, so that names of files can be looked up here. */
 import { Backend } from "@skein/backend/Backend"
-import { isOn, type Machine } from "@skein/core/Machine"
+import { isOn, type Machine } from "@skein/core/Whereabouts"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as NodeOwner from "@skein/tools/NodeOwner"
 import * as Effect from "effect/Effect"

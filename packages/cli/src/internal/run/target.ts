@@ -1,8 +1,8 @@
 /** Decides which session a prompt goes to, and in which directory. */
 import { Backend } from "@skein/backend/Backend"
 import { DataDirs } from "@skein/config/DataDirs"
-import { isOn } from "@skein/core/Machine"
 import { SessionStorage } from "@skein/core/SessionStorage"
+import { isOn } from "@skein/core/Whereabouts"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { isPostgres } from "@skein/storage/PostgresUrl"
 import * as NodeOwner from "@skein/tools/NodeOwner"

@@ -4,7 +4,7 @@
  */
 import type { RunID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
-import type { Entry } from "../../JournalEntry.ts"
+import type { Entry } from "../../Write.ts"
 import type { Live } from "../live/Live.ts"
 import { removeSession } from "../live/removeSession.ts"
 import { SessionTable } from "../live/SessionTable.ts"

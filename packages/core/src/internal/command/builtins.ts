@@ -1,5 +1,5 @@
 /** Decides which commands are built in. */
-import type { CommandInfo, CommandList } from "../../CommandInfo.ts"
+import type { CommandInfo, CommandList } from "../../Commands.ts"
 import { initRequest } from "../prompts.ts"
 
 const init = `${initRequest}

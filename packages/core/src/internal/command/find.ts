@@ -1,7 +1,6 @@
 /** Decides which command a name refers to: people name commands in folders in several ways. */
 import * as Effect from "effect/Effect"
-import { CommandInvalid, CommandNotFound } from "../../CommandError.ts"
-import type { CommandInfo, CommandList } from "../../CommandInfo.ts"
+import { type CommandInfo, CommandInvalid, type CommandList, CommandNotFound } from "../../Commands.ts"
 import { nearest } from "../../Nearest.ts"
 
 /** The names of the commands, usable or not. */

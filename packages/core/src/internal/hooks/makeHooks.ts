@@ -2,9 +2,16 @@
 import type { PermissionRequest } from "@skein/domain/Event"
 import type { HookAnswer, HookEvent, HookPayload } from "@skein/domain/Hook"
 import * as Effect from "effect/Effect"
-import type { AskedFor, BeforeCall, Hook, HookEnd, HookPlace, QuestionAnswered } from "../../Hook.ts"
-import { HookRefused } from "../../HookError.ts"
-import type { Caller } from "../../Subject.ts"
+import {
+  type AskedFor,
+  type BeforeCall,
+  type Hook,
+  type HookEnd,
+  type HookPlace,
+  HookRefused,
+  type QuestionAnswered
+} from "../../Hook.ts"
+import type { Caller } from "../../Ruleset.ts"
 import { consult, contextOf, words } from "./consult.ts"
 import { matches } from "./matches.ts"
 

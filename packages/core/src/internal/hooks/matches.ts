@@ -1,6 +1,5 @@
 /** Decides what a hook's matcher matches. */
-import { covers } from "../../Ruleset.ts"
-import type { Caller } from "../../Subject.ts"
+import { type Caller, covers } from "../../Ruleset.ts"
 
 /**
  * Compiles a matcher once. Matching takes time in proportion to its length and that of a name, whatever it contains.

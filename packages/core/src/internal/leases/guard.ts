@@ -4,8 +4,8 @@
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import type { Lease } from "../../Lease.ts"
-import type { Places } from "../../LoggedEvent.ts"
 import { heldByAnother, type StorageError, storedTooLate } from "../../StorageError.ts"
+import type { Places } from "../../StorageFilter.ts"
 import type { Write } from "../../Write.ts"
 import { type Flights, sessionOf } from "./flights.ts"
 

@@ -1,7 +1,7 @@
 /** Owns the stored data of a session in memory: each change of it is a write that must be committed. */
 import type { Account } from "@skein/domain/Budget"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
-import type { Entry } from "../../JournalEntry.ts"
+import type { Entry } from "../../Write.ts"
 
 /** The data of one session. */
 export class SessionRecord {

@@ -1,7 +1,7 @@
 /** Decides what a request has used, and charges it to its session and to all above it. */
 import { add, type Cost, costOf, noTokens, type Reserved, type Tokens, type Usage } from "@skein/domain/Usage"
 import * as BigDecimal from "effect/BigDecimal"
-import type { Entry } from "../../JournalEntry.ts"
+import type { Entry } from "../../Write.ts"
 import { spend } from "../budget/account.ts"
 import { toAmount, zero } from "../budget/amount.ts"
 import { usePromise } from "../budget/reservations.ts"

@@ -5,7 +5,7 @@
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import { Isolation } from "../../Isolation.ts"
-import { ProjectUnavailable } from "../../Project.ts"
+import { ProjectUnavailable } from "../../Projects.ts"
 import type { Live } from "./Live.ts"
 
 const refuse = ({ directory }: SessionInfo, message: string) => new ProjectUnavailable({ directory, message })

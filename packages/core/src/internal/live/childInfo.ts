@@ -2,7 +2,7 @@
 import type { SessionID } from "@skein/domain/Id"
 import { type SessionInfo, version } from "@skein/domain/SessionInfo"
 import { none } from "@skein/domain/Usage"
-import type { ChildOptions } from "../../SessionOptions.ts"
+import type { ChildOptions } from "../../Turn.ts"
 
 /** The data of a new child session. */
 export const childInfo = (parent: SessionInfo, id: SessionID, options: ChildOptions, now: number): SessionInfo => ({

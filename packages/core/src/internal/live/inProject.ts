@@ -1,7 +1,7 @@
 /** Provides what runs for a session with the services of its project: that of its root's directory. */
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
-import type { ProjectServices } from "../../Project.ts"
+import type { ProjectServices } from "../../Projects.ts"
 import { SessionTable } from "./SessionTable.ts"
 
 /** Runs it with the current services; they stay the same until it ends. Holds the session's tree meanwhile. */

@@ -2,7 +2,7 @@
 import type { MessageID } from "@skein/domain/Id"
 import type * as Context from "effect/Context"
 import type { Journal } from "../../Journal.ts"
-import type { Entry } from "../../JournalEntry.ts"
+import type { Entry } from "../../Write.ts"
 import type { Live } from "./Live.ts"
 
 /** What waits now. */

@@ -4,8 +4,7 @@ import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
-import type { Project, ProjectServices, ProjectUnavailable } from "../../Project.ts"
-import { Projects } from "../../Projects.ts"
+import { type Project, Projects, type ProjectServices, type ProjectUnavailable } from "../../Projects.ts"
 import type { Live } from "./Live.ts"
 
 /** The projects of the trees that are held. */

@@ -14,10 +14,9 @@ import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
 import type { Approval } from "../../Approval.ts"
 import type { Lease, StoredLease } from "../../Lease.ts"
-import type { LoggedEvent, Pruning } from "../../LoggedEvent.ts"
-import { type Receipt, receiptLifetime } from "../../Receipt.ts"
 import { heldByAnother, StorageError } from "../../StorageError.ts"
-import type { Write } from "../../Write.ts"
+import type { LoggedEvent, Pruning } from "../../StorageFilter.ts"
+import { type Receipt, receiptLifetime, type Write } from "../../Write.ts"
 
 /** A session and what belongs to it alone. */
 interface Held {

@@ -1,6 +1,7 @@
 /** Storage that lasts as long as the process, and refuses what database storage refuses. */
 import type { Event } from "@skein/domain/Event"
 import type { ControlID, EventID, RunID, SessionID } from "@skein/domain/Id"
+import { hasOpenTurn, startsLoop, stopsOf } from "@skein/domain/InboxRow"
 import type { Part } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { listedTitle } from "@skein/domain/Title"
@@ -14,20 +15,19 @@ import * as Order from "effect/Order"
 import type { Approval } from "../../Approval.ts"
 import type { Found } from "../../Found.ts"
 import type { StoredLease } from "../../Lease.ts"
-import type { LoggedEvent, Pruning } from "../../LoggedEvent.ts"
-import { receiptLifetime } from "../../Receipt.ts"
 import {
   type EventFilter,
   type Following,
   followingOf,
   type Identified,
+  type LoggedEvent,
   type Newest,
   newestOf,
+  type Pruning,
   type RunFilter,
   type SessionFilter
 } from "../../StorageFilter.ts"
-import { hasOpenTurn, startsLoop, stopsOf } from "../../Unfinished.ts"
-import type { Write } from "../../Write.ts"
+import { receiptLifetime, type Write } from "../../Write.ts"
 import { apply, empty, prune, type State } from "./memoryState.ts"
 
 const ranks: Readonly<Record<Write["_tag"], number>> = {

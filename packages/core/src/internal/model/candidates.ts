@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
 import { Config } from "../../Config.ts"
 import { Journal } from "../../Journal.ts"
-import { isSize, ofVendor, usualModel } from "../../ModelSize.ts"
+import { isSize, ofVendor, usualModel } from "../../ModelChoice.ts"
 import type { Live } from "../live/Live.ts"
 
 /** The model that a session was explicitly given. */

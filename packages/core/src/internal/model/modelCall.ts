@@ -5,12 +5,12 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
-import { AnswerMeter } from "../../AnswerMeter.ts"
 import type { Settings } from "../../Config.ts"
 import type { RequestGate, Sender } from "../../Governor.ts"
 import { countRetry } from "../../Metrics.ts"
 import { elapsed } from "../../MonotonicClock.ts"
 import {
+  AnswerMeter,
   answerTooLarge,
   isContent,
   type LanguageModel,

@@ -5,8 +5,8 @@ import type { Part, ReasoningPart, TextPart, ToolPart } from "@skein/domain/Part
 import type * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import type { Journal } from "../../Journal.ts"
-import type { EventSource } from "../../JournalEntry.ts"
 import type { ModelEvent, ProviderMetadata } from "../../Provider.ts"
+import type { EventSource } from "../../Write.ts"
 
 /** A part that a model writes. */
 export type Written = TextPart | ReasoningPart | ToolPart

@@ -7,9 +7,8 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Approval } from "../../Approval.ts"
 import { Leases } from "../../Leases.ts"
-import { isOn, type Machine, machineKey, machineOf } from "../../Machine.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
-import { Whereabouts } from "../../Whereabouts.ts"
+import { isOn, type Machine, machineKey, machineOf, Whereabouts } from "../../Whereabouts.ts"
 
 type Tree = Pick<SessionInfo, "projectID" | "rootID">
 

@@ -5,6 +5,7 @@ import type { Action, Rule, Ruleset } from "@skein/domain/Rule"
 import { defaultRules, readOnlyBash } from "../../Agent.ts"
 import {
   allowsInFull,
+  type Caller,
   covers,
   deciding,
   deniesAll,
@@ -13,9 +14,9 @@ import {
   isNarrow,
   namesBeginning,
   namesProgram,
-  stricter
+  stricter,
+  type Subject
 } from "../../Ruleset.ts"
-import type { Caller, Subject } from "../../Subject.ts"
 import type { PermissionAsk } from "../../Tool.ts"
 
 /** Whether no call here may change files, not even through a command. */

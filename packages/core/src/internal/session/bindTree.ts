@@ -3,7 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { needsNoDirectory } from "../../Anywhere.ts"
 import { Journal } from "../../Journal.ts"
-import { ProjectUnavailable } from "../../Project.ts"
+import { ProjectUnavailable } from "../../Projects.ts"
 import { Whereabouts } from "../../Whereabouts.ts"
 import type { Live } from "../live/Live.ts"
 

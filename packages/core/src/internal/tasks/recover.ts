@@ -3,7 +3,7 @@
  * continues.
  */
 import type { PartID, SessionID } from "@skein/domain/Id"
-import type { InboxRow } from "@skein/domain/InboxRow"
+import { hasOpenTurn, type InboxRow, startsLoop, stopsOf } from "@skein/domain/InboxRow"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Clock from "effect/Clock"
@@ -11,11 +11,10 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
 import { Journal } from "../../Journal.ts"
+import { missingOf, neededModels, notContinued } from "../../ModelChoice.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { TaskRefused } from "../../TaskError.ts"
 import type { TaskProgress } from "../../TaskRequest.ts"
-import { missingOf, neededModels, notContinued } from "../../TurnModels.ts"
-import { hasOpenTurn, startsLoop, stopsOf } from "../../Unfinished.ts"
 import { endPromise, keptFor } from "../budget/reservations.ts"
 import { disposeOf } from "../calls/reportedRuns.ts"
 import {

@@ -1,8 +1,7 @@
 /** Converts chunks of the Chat Completions API to events. */
-import { AnswerMeter, longestEvent, tooLongEvent } from "@skein/core/AnswerMeter"
 import { defaults } from "@skein/core/Config"
 import { isTextNested } from "@skein/core/Nesting"
-import type { ModelEvent, ProviderMetadata } from "@skein/core/Provider"
+import { AnswerMeter, longestEvent, type ModelEvent, type ProviderMetadata, tooLongEvent } from "@skein/core/Provider"
 import type { AnswerBounds } from "@skein/domain/ConfigInfo"
 import type { Cost } from "@skein/domain/Usage"
 import * as Option from "effect/Option"

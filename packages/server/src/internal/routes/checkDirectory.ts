@@ -1,7 +1,7 @@
 /** Decides whether a session can work in the directory of a request. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import { problem } from "@skein/api/Problem"
-import { ProjectUnavailable } from "@skein/core/Project"
+import { ProjectUnavailable } from "@skein/core/Projects"
 import { findSession } from "@skein/core/SessionLookup"
 import { Whereabouts } from "@skein/core/Whereabouts"
 import * as Effect from "effect/Effect"

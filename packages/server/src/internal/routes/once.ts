@@ -3,8 +3,8 @@
  * they arrive twice at the same time, at two servers of a database, or again after a restart.
  */
 import { type Problem, problem } from "@skein/api/Problem"
-import type { Keyed, Receipt } from "@skein/core/Receipt"
 import { SessionStorage } from "@skein/core/SessionStorage"
+import type { Keyed, Receipt } from "@skein/core/Write"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -1,6 +1,6 @@
 /** Tests of the event log. */
 import { expect } from "@effect/vitest"
-import type { Places } from "@skein/core/LoggedEvent"
+import type { Places } from "@skein/core/StorageFilter"
 import * as Effect from "effect/Effect"
 import { commit, commitEach, events, type Tests } from "./access.ts"
 import { event, ids, message, part, session, write } from "./rows.ts"

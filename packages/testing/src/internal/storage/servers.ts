@@ -1,7 +1,7 @@
 /** Tests of the reads for servers: the range of the log, unfinished trees, and receipts. */
 import { expect } from "@effect/vitest"
-import { type Receipt, receiptLifetime } from "@skein/core/Receipt"
 import type { Write } from "@skein/core/SessionStorage"
+import { type Receipt, receiptLifetime } from "@skein/core/Write"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"

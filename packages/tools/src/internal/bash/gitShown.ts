@@ -1,5 +1,5 @@
 /** Decides which git calls show the contents of tracked files, and of which. Rules for reading apply to those files. */
-import * as Wildcard from "@skein/core/Wildcard"
+import * as Wildcard from "@skein/core/Ruleset"
 import { posix } from "node:path"
 import type { Call } from "../programs/readCall.ts"
 import { gitCall } from "./gitCall.ts"

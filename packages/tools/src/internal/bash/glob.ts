@@ -1,5 +1,5 @@
 /** Parses file name patterns as the shell does. */
-import { walk } from "@skein/core/Wildcard"
+import { walk } from "@skein/core/Ruleset"
 import type { WordPart } from "unbash"
 import { plainText } from "./plainText.ts"
 

@@ -1,6 +1,6 @@
 /** Finds the files that a line reads, changes or names, and its paths outside. */
+import * as Wildcard from "@skein/core/Ruleset"
 import type { ToolError } from "@skein/core/Tool"
-import * as Wildcard from "@skein/core/Wildcard"
 import * as Effect from "effect/Effect"
 import type { Target } from "../../Paths.ts"
 import { isProtected, mayBeProtected } from "../protectedNames.ts"

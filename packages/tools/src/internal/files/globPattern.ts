@@ -1,5 +1,5 @@
 /** Matches paths against globs, in time proportional to pattern and path multiplied, whatever the pattern. */
-import { walk } from "@skein/core/Wildcard"
+import { walk } from "@skein/core/Ruleset"
 import * as Either from "effect/Either"
 
 type Fits = (text: string) => boolean

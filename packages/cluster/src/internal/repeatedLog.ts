@@ -1,12 +1,12 @@
 /** Logs a failure that repeats, such as that of each look into a database that is away: once, and then rarely, with a count. */
+import { elapsed } from "@skein/core/MonotonicClock"
 import * as Effect from "effect/Effect"
-import { elapsed } from "./MonotonicClock.ts"
 
 /** How often it is logged again while it lasts, in milliseconds. */
 const repetition = 30_000
 
 /** One kind of failure. */
-export interface RepeatedLog {
+interface RepeatedLog {
   /** It has failed: logs that, or counts it. */
   readonly failed: (text: string, detail: string) => Effect.Effect<void>
   /** It has worked: the next failure is logged at once. */

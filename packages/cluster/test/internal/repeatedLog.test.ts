@@ -1,8 +1,8 @@
 import { expect, it } from "@effect/vitest"
-import { makeRepeatedLog } from "@skein/core/RepeatedLog"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as TestClock from "effect/TestClock"
+import { makeRepeatedLog } from "../../src/internal/repeatedLog.ts"
 
 it.effect("logs a failure once, then every 30 seconds with a count, and at once after it has worked", () => {
   const lines: Array<unknown> = []

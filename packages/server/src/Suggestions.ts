@@ -1,9 +1,9 @@
 /** Proposes rules: what people allowed by hand again and again, read from the log. */
+import { covers } from "@skein/core/Ruleset"
+import { SessionStorage } from "@skein/core/SessionStorage"
 import type { PermissionRequest } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
-import { covers } from "./Ruleset.ts"
-import { SessionStorage } from "./SessionStorage.ts"
 
 /** How often something has to be allowed by hand before a rule is proposed. */
 export const enough = 3
