@@ -59,10 +59,10 @@ export const pure = { view: [], domain: ["effect"], core: ["effect", "@cfworker/
  */
 export const floors = {
   core: [
-    ["archive", "budget", "governor", "hooks", "leases", "memory", "permission", "project"],
+    ["budget", "governor", "leases", "memory", "permission"],
     ["live"],
     ["conversation"],
-    ["model", "sessionHooks"],
+    ["model"],
     ["calls", "compact", "summary"],
     ["command", "turn"],
     ["runner"],

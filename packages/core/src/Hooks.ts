@@ -25,7 +25,7 @@ import type {
   HookRefused,
   QuestionAnswered
 } from "./Hook.ts"
-import { makeHooks } from "./internal/hooks/makeHooks.ts"
+import { makeHooks } from "./internal/hooks.ts"
 import { servicesForLater } from "./internal/traced.ts"
 import type { Caller } from "./Ruleset.ts"
 

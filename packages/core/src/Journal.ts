@@ -1,18 +1,111 @@
 /** Owns the order of changes: they are stored first, and only then published on the bus. */
 import type { Event, EventProperties, EventType } from "@skein/domain/Event"
-import { Ids } from "@skein/domain/Id"
+import { Ids, type SessionID } from "@skein/domain/Id"
 import type { ToolPart } from "@skein/domain/Part"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { none as noFiber } from "effect/FiberId"
 import * as Layer from "effect/Layer"
 import { Bus } from "./Bus.ts"
 import { Failpoints } from "./Failpoints.ts"
-import { makePublishingOrder } from "./internal/publishingOrder.ts"
-import { eventsOf } from "./internal/rowEvents.ts"
 import { SessionStorage } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
 import type { Places } from "./StorageFilter.ts"
-import type { Entry, EventSource, Fact, FactType, PassingType, Write } from "./Write.ts"
+import type { Entry, EventSource, Fact, FactType, PassingType, RowType, Write } from "./Write.ts"
+
+/** The place of a stored commit in the order. */
+interface Place {
+  /** Waits until all earlier commits of its trees have published; undefined if they have. */
+  readonly turn: Effect.Effect<void> | undefined
+  /** Lets the next commit publish. Every place must be left, even if nothing was published. */
+  readonly leave: () => void
+}
+
+/** Makes the function that gives a commit its place; call it in the order in which commits are stored. */
+export const makePublishingOrder = () => {
+  /** The last commit of each tree that has a place. */
+  const last = new Map<SessionID, Deferred.Deferred<void>>()
+
+  return (rootIDs: ReadonlySet<SessionID>): Place => {
+    const published = Deferred.unsafeMake<void>(noFiber)
+    const earlier: Array<Deferred.Deferred<void>> = []
+    for (const rootID of rootIDs) {
+      const before = last.get(rootID)
+      if (before !== undefined) earlier.push(before)
+      last.set(rootID, published)
+    }
+    return {
+      turn: earlier.length === 0 ? undefined : Effect.forEach(earlier, Deferred.await, { discard: true }),
+      leave: () => {
+        for (const rootID of rootIDs) if (last.get(rootID) === published) last.delete(rootID)
+        Deferred.unsafeDone(published, Exit.void)
+      }
+    }
+  }
+}
+
+/** An event that a row implies. */
+export type RowEvent = {
+  readonly [T in RowType]: {
+    readonly _tag: "RowEvent"
+    readonly source: EventSource
+    readonly type: T
+    readonly properties: EventProperties<T>
+  }
+}[RowType]
+
+const rowEvent = <T extends RowType>(source: EventSource, type: T, properties: EventProperties<T>): RowEvent =>
+  ({ _tag: "RowEvent", source, type, properties }) as RowEvent
+
+/**
+ * The events of a commit, in the order of its entries. Messages, parts and todos of a session that the same commit
+ * creates have none of their own: `session.created` covers them. Dies if a row belongs to another session than
+ * `source`.
+ */
+export const eventsOf = (
+  entries: ReadonlyArray<Entry>,
+  source: EventSource | undefined
+): ReadonlyArray<RowEvent | Fact> => {
+  const created = new Set<SessionID>()
+  for (const entry of entries) if (entry._tag === "Session" && entry.isNew === true) created.add(entry.info.id)
+  const events: Array<RowEvent | Fact> = []
+  const add = <T extends RowType>(id: SessionID, type: T, properties: EventProperties<T>) => {
+    if (created.has(id)) return
+    if (source?.id !== id) {
+      throw new Error(`A row of the session ${id} was committed for ${source?.id ?? "no session"}.`)
+    }
+    events.push(rowEvent(source, type, properties))
+  }
+  for (const entry of entries) {
+    switch (entry._tag) {
+      case "Fact":
+        events.push(entry)
+        break
+      case "Session": {
+        const { info, isNew } = entry
+        events.push(rowEvent(info, isNew === true ? "session.created" : "session.updated", { info }))
+        break
+      }
+      case "DeleteSession":
+        events.push(rowEvent(entry.info, "session.deleted", { info: entry.info }))
+        break
+      case "Message":
+        add(entry.info.sessionID, "message.updated", { info: entry.info })
+        break
+      case "Part":
+        add(entry.part.sessionID, "message.part.updated", { part: entry.part })
+        break
+      case "Todos":
+        add(entry.sessionID, "todo.updated", { todos: entry.todos })
+        break
+      default:
+        break
+    }
+  }
+  return events
+}
 
 /**
  * The result of a commit: the `seq` of the last event that it stored, in the tree of that event; undefined if it stored

@@ -5,7 +5,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import * as Scheduler from "effect/Scheduler"
-import { allOf, type Leave, type Rest } from "../../src/internal/allOf.ts"
+import { allOf, type Leave, type Rest } from "../../src/internal/fibers.ts"
 
 /** Effects that leave their fibers; `rings` continues them, and `notes` says how they ended. */
 const makeLeavers = () => {

@@ -2,7 +2,7 @@ import { expect, it } from "@effect/vitest"
 import { share } from "@skein/testing/Seeds"
 import * as fc from "effect/FastCheck"
 import { spawnSync } from "node:child_process"
-import { placesIn, shellLine } from "../../src/internal/command/shellText.ts"
+import { placesIn, shellLine } from "../../src/internal/command/template.ts"
 
 /** The arguments of programs in a line: `show` writes each of its arguments. */
 const run = (line: string, args: ReadonlyArray<string>): string => {

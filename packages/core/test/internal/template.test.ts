@@ -1,8 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { mentionOf, mentionsIn } from "@skein/domain/Mention"
 import * as fc from "effect/FastCheck"
-import { completed, filled } from "../../src/internal/command/template.ts"
-import { wordsOf } from "../../src/internal/command/words.ts"
+import { completed, filled, wordsOf } from "../../src/internal/command/template.ts"
 
 const expand = (template: string, raw: string) => {
   const { highest, pieces } = completed(template, raw)

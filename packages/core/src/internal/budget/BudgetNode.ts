@@ -1,15 +1,129 @@
 /**
- * Owns the reservations on a session's budget: for its tasks and its requests, and the queue of the waiting requests of
- * its tree.
+ * Owns the budget of a session: what counts in it, what is held of it for tasks and requests, and the queue of the waiting
+ * requests of its tree.
  */
-import type { Account, Bound, Budget } from "@skein/domain/Budget"
+import { type Account, type Bound, type Budget, isBudget } from "@skein/domain/Budget"
 import type { SessionID } from "@skein/domain/Id"
-import type { Usage } from "@skein/domain/Usage"
+import { type Cost, plainDecimal, type Price, type Usage } from "@skein/domain/Usage"
+import * as BigDecimal from "effect/BigDecimal"
 import type * as Deferred from "effect/Deferred"
-import type { BudgetExhausted } from "../../SessionError.ts"
-import type { Amount } from "./amount.ts"
-import { type Held as HeldSums, noneHeld } from "./held.ts"
-import type { Need } from "./need.ts"
+import * as Effect from "effect/Effect"
+import { type BudgetExhausted, BudgetInvalid } from "../../SessionError.ts"
+
+/** An exact amount of what a budget limits. */
+export type Amount = BigDecimal.BigDecimal
+
+/** Nothing. */
+export const zero: Amount = BigDecimal.fromBigInt(0n)
+
+/** A stored amount; undefined if it is unknown. Of a cost that is known in part, it is that part. */
+export const toAmount = (stored: string | number): Amount | undefined =>
+  stored === "unknown" ? undefined : BigDecimal.unsafeFromString(String(stored).replace("+", ""))
+
+/** How much of each is held. */
+class Sums {
+  /** Most sessions hold nothing. */
+  #amounts: Map<Bound, Amount> | undefined
+
+  get(bound: Bound): Amount | undefined {
+    return this.#amounts?.get(bound)
+  }
+
+  /** What is held. */
+  get bounds(): ReadonlyArray<Bound> {
+    return this.#amounts === undefined ? [] : [...this.#amounts.keys()]
+  }
+
+  /** Sets what is held; zero is nothing. */
+  set(bound: Bound, amount: Amount): void {
+    if (!BigDecimal.isZero(amount)) (this.#amounts ??= new Map()).set(bound, amount)
+    else if (this.#amounts?.delete(bound) === true && this.#amounts.size === 0) this.#amounts = undefined
+  }
+}
+
+/** What is held of a session's budget, whether or not it has one. */
+interface HeldSums {
+  /** For tasks below it with their own budget: the unused part. */
+  readonly promised: Sums
+  /** For open requests: its own, and those below that no reservation covers. */
+  readonly requested: Sums
+}
+
+/** Nothing is held. */
+const noneHeld = (): HeldSums => ({ promised: new Sums(), requested: new Sums() })
+
+/** How much is held. */
+export const heldOf = (sums: Sums, bound: Bound): Amount => sums.get(bound) ?? zero
+
+/** Everything that is held, for display. */
+export const keptBelow = ({ promised, requested }: HeldSums): Partial<Record<Bound, string>> =>
+  Object.fromEntries(
+    [...new Set([...promised.bounds, ...requested.bounds])].map((bound) => [
+      bound,
+      plainDecimal(BigDecimal.sum(heldOf(promised, bound), heldOf(requested, bound)))
+    ])
+  )
+
+/** Adds to what is held, or subtracts from it. */
+export const addHeld = (sums: Sums, bound: Bound, amount: Amount): void => {
+  sums.set(bound, BigDecimal.sum(heldOf(sums, bound), amount))
+}
+
+/** The smallest useful output, in tokens. */
+export const leastOutput = 256
+
+/** Most answers are shorter than this: a request waits for that much if others are about to release it. */
+export const usualOutput = 8_192
+
+/** What a request needs. */
+export interface Need {
+  /** Its estimated input, in tokens. */
+  readonly input: number
+  /** How many steps it counts as. */
+  readonly steps: 0 | 1
+  readonly price: Price | undefined
+  /** The maximum useful output: the model's limit. `Infinity` if unknown. */
+  readonly most: number
+  /** The minimum output: with less it is not sent. */
+  readonly least: number
+  /** The output that it waits for while open requests may release it. */
+  readonly preferred: number
+}
+
+const perToken = (price: Cost | undefined): Amount =>
+  price === undefined ? zero : BigDecimal.multiply(toAmount(price) ?? zero, BigDecimal.make(1n, 6))
+
+/** The maximum price of an input token: writing it to a cache may cost more. */
+const inputPrice = (price: Price | undefined): Amount =>
+  BigDecimal.max(perToken(price?.input), perToken(price?.cacheWrite))
+
+const count = (tokens: number): Amount => BigDecimal.fromBigInt(BigInt(Math.ceil(tokens)))
+
+/** How much a request with that much output takes of a bound. */
+export const amountOf = ({ input, price, steps }: Need, bound: Bound, output: number): Amount => {
+  switch (bound) {
+    case "tokens":
+      return count(input + output)
+    case "usd":
+      return BigDecimal.sum(
+        BigDecimal.multiply(inputPrice(price), count(input)),
+        BigDecimal.multiply(perToken(price?.output), count(output))
+      )
+    case "steps":
+      return count(steps)
+    default:
+      return zero
+  }
+}
+
+/** How much output a request may have if that much is free; below zero if even its input does not fit. */
+export const outputWithin = (need: Need, bound: Bound, free: Amount): number => {
+  const left = BigDecimal.unsafeToNumber(BigDecimal.subtract(free, amountOf(need, bound, 0)))
+  if (left < 0) return -1
+  if (bound === "tokens") return Math.floor(left)
+  const price = bound === "usd" ? BigDecimal.unsafeToNumber(perToken(need.price?.output)) : 0
+  return price === 0 ? Number.POSITIVE_INFINITY : Math.floor(left / price)
+}
 
 /** The part of a session that its budget reads. */
 export interface BudgetedSession {
@@ -120,3 +234,33 @@ export const makeBudgetNode = (session: BudgetedSession, parent: BudgetNode | un
   rates: parent?.rates ?? new Map(),
   warned: undefined
 })
+
+/** Notes how many tokens a model counted for one estimated token. */
+export const noteRate = (node: BudgetNode, model: string, rate: number): void => {
+  node.rates.set(model, rate)
+}
+
+/** How many tokens a model counts for one estimated token; undefined if unknown. */
+export const rateOf = (node: BudgetNode, model: string): number | undefined => node.rates.get(model)
+
+/** Notes the token count at which a budget cut off the last answer; 0 if none did. */
+export const noteCutOff = (node: BudgetNode, tokens: number): void => {
+  node.cutAt = tokens
+}
+
+const shown = (value: unknown): string =>
+  JSON.stringify(value, (_, each: unknown) => typeof each === "number" ? String(each) : each)
+
+/** Why a value is not a budget; undefined if it is one. */
+export const budgetFault = (budget: Budget): string | undefined =>
+  isBudget(budget) ?
+    undefined :
+    `A budget has amounts above 0 (tokens, usd, steps, time, tasks): ${
+      shown(budget)
+    } is none. Leave out what is not to be bounded.`
+
+/** Fails if a value is not a valid budget. */
+export const checkBudget = (budget: Budget | undefined): Effect.Effect<void, BudgetInvalid> => {
+  const message = budget === undefined ? undefined : budgetFault(budget)
+  return message === undefined ? Effect.void : new BudgetInvalid({ message })
+}

@@ -1,14 +1,89 @@
-/** Reserves budget for tasks; what a task does not use is released when it ends. */
-import { type Bound, type Budget, formatAmount } from "@skein/domain/Budget"
+/** Decides how much of a budget is used, and reserves budget for tasks; what a task does not use is released when it ends. */
+import { type Account, type Bound, type Budget, formatAmount, open, type Spent } from "@skein/domain/Budget"
 import type { TaskRun } from "@skein/domain/Outcome"
-import { plainDecimal } from "@skein/domain/Usage"
+import { addCost, exactCost, plainDecimal, type Usage } from "@skein/domain/Usage"
 import * as BigDecimal from "effect/BigDecimal"
 import { TaskRefused } from "../../TaskError.ts"
-import { spentOf } from "./account.ts"
-import { type Amount, toAmount, zero } from "./amount.ts"
-import type { BudgetNode, Reservation } from "./BudgetNode.ts"
-import { addHeld, heldOf } from "./held.ts"
-import { leastOutput } from "./need.ts"
+import {
+  addHeld,
+  type Amount,
+  type BudgetNode,
+  heldOf,
+  leastOutput,
+  type Reservation,
+  toAmount,
+  zero
+} from "./BudgetNode.ts"
+
+/** How long a session and those below it have worked since the last count, in milliseconds. */
+const uncounted = (node: BudgetNode): number => {
+  const { turns, since, waited } = node.work
+  return turns === 0 ? 0 : node.session.now() - since - (node.session.waited() - waited)
+}
+
+/** Marks the start or end of a turn. The time at work of the session and of all above it runs while there is one. */
+export const turnWorks = (node: BudgetNode, began: boolean): void => {
+  for (let each: BudgetNode | undefined = node; each !== undefined; each = each.parent) {
+    const budget = accountNow(each)
+    if (budget !== undefined) each.session.keepAccount(budget)
+    each.work.turns += began ? 1 : -1
+    startCount(each)
+  }
+}
+
+const startCount = (node: BudgetNode): void => {
+  node.work.since = node.session.now()
+  node.work.waited = node.session.waited()
+}
+
+/** The usage, with the time until now. */
+const clocked = (node: BudgetNode, { spent }: Account): Spent => ({
+  ...spent,
+  time: spent.time + uncounted(node)
+})
+
+/** The budget status of a session; undefined if it has no budget. */
+export const accountNow = (node: BudgetNode): Account | undefined => {
+  const budget = node.session.account
+  return budget === undefined ? undefined : { ...budget, spent: clocked(node, budget) }
+}
+
+/** What a session has used of its own budget so far. */
+export const spentOf = (node: BudgetNode, account: Account, bound: Bound): Amount | undefined =>
+  toAmount(clocked(node, account)[bound])
+
+/** The budget of a session after a request of it or below it; nothing if it has none. */
+export const spend = (node: BudgetNode, used: Usage): { readonly budget?: Account } => {
+  const budget = node.session.account
+  if (budget === undefined) return {}
+  const spent = clocked(node, budget)
+  startCount(node)
+  return {
+    budget: {
+      ...budget,
+      spent: {
+        ...spent,
+        tokens: spent.tokens + used.tokens.input + used.tokens.output,
+        usd: exactCost(addCost(spent.usd, used.cost)),
+        steps: spent.steps + used.steps
+      }
+    }
+  }
+}
+
+/** The budget of a session after a task was started below it; nothing if it has none. */
+export const spendTask = ({ session: { account: budget } }: BudgetNode): { readonly budget?: Account } =>
+  budget === undefined ? {} : { budget: { ...budget, spent: { ...budget.spent, tasks: budget.spent.tasks + 1 } } }
+
+/** The account without that task, which could not be stored; nothing if the session has a new account since. */
+export const unspendTask = ({ session: { account: budget } }: BudgetNode, limit: Budget): Account | undefined =>
+  budget?.limit === limit ? { ...budget, spent: { ...budget.spent, tasks: budget.spent.tasks - 1 } } : undefined
+
+/** A budget that begins now. */
+export const opened = (node: BudgetNode, limit: Budget, now: number): Account => {
+  startCount(node)
+  return open(limit, now)
+}
 
 /** A session and those above it. */
 export const lineOf = (node: BudgetNode): ReadonlyArray<BudgetNode> =>
@@ -204,4 +279,29 @@ export const workOn = (node: BudgetNode, reservation: Reservation): void => {
 /** From now on the session of a task uses the task's reservation. */
 export const beginPromise = (node: BudgetNode, reservation: Reservation): void => {
   node.promise = reservation
+}
+
+const holds = (node: BudgetNode, bound: Bound, line: ReadonlySet<BudgetNode>): boolean => {
+  for (const reservation of node.reservations ?? []) {
+    if (!holdsPromise(reservation, bound)) continue
+    const { node: child } = reservation
+    // A task that has not begun will get a slot, because agents that wait for budget release theirs.
+    if (child === undefined || (!line.has(child) && child.session.canContinue())) return true
+  }
+  for (const task of node.session.budgetsOfTasks()) if (holds(task, bound, line)) return true
+  return false
+}
+
+const holdsPromise = ({ kept }: Reservation, bound: Bound): boolean => {
+  const found = kept?.get(bound)
+  return found !== undefined && BigDecimal.isPositive(found.amount)
+}
+
+/** Whether others hold part of a budget and will release it without the request that asks. */
+export const canComeBack = (asks: BudgetNode, holder: BudgetNode, bound: Bound): boolean => {
+  const line = lineOf(asks)
+  return line.slice(0, line.indexOf(holder) + 1).some(({ held }) =>
+    BigDecimal.isPositive(heldOf(held.requested, bound))
+  )
+    || holds(holder, bound, new Set(line))
 }

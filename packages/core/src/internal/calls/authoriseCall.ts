@@ -4,7 +4,7 @@
 import * as Effect from "effect/Effect"
 import { failpoint } from "../../Failpoints.ts"
 import type { AnyTool, PermissionAsk } from "../../Tool.ts"
-import { type Before, beforeCall, deniedFirst, insisting, withInput } from "../sessionHooks/callHooks.ts"
+import { type Before, beforeCall, deniedFirst, insisting, withInput } from "../sessionHooks.ts"
 import type { CallRecord } from "./CallRecord.ts"
 import { refused } from "./checkCall.ts"
 import { whileAsking } from "./currentCall.ts"

@@ -7,7 +7,7 @@ import { deepest, isTextNested } from "../../Nesting.ts"
 import { type AnyTool, ToolError } from "../../Tool.ts"
 import { parseJson, writtenOf } from "../conversation/askedOf.ts"
 import type { Step } from "../model/Step.ts"
-import { wellFormed } from "../wellFormed.ts"
+import { wellFormed } from "../text.ts"
 
 /** What is needed of an answer to check its calls. */
 export type Answered = Pick<Step, "calls" | "finish" | "offered">

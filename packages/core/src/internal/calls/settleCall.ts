@@ -9,7 +9,7 @@ import { cut } from "../../Spill.ts"
 import type { StorageError } from "../../StorageError.ts"
 import { type AnyTool, changesFiles, type ToolError, type ToolResult } from "../../Tool.ts"
 import { logUnstored } from "../logUnstored.ts"
-import { afterCall, withContexts } from "../sessionHooks/callHooks.ts"
+import { afterCall, withContexts } from "../sessionHooks.ts"
 import { type Called, type CallRecord, executionFailed } from "./CallRecord.ts"
 
 const isTurnEnd = (error: PermissionDenied): boolean =>

@@ -1,17 +1,178 @@
 /** Makes the prompt of a command: fills in its template once. */
+import { Ids } from "@skein/domain/Id"
+import { resourceOf } from "@skein/domain/Mention"
 import type { PartInput } from "@skein/domain/Part"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as ParseResult from "effect/ParseResult"
+import * as Schema from "effect/Schema"
 import { Agent } from "../../Agent.ts"
 import { type CommandInfo, CommandInvalid, type CommandRequest, type Expanded, positional } from "../../Commands.ts"
-import { Tools } from "../../Tool.ts"
+import { Hooks } from "../../Hooks.ts"
+import { Permission } from "../../Permission.ts"
+import type { PermissionDenied } from "../../PermissionError.ts"
+import { cut } from "../../Spill.ts"
+import { type AnyTool, type PermissionAsk, type ToolContext, ToolError, type ToolResult, Tools } from "../../Tool.ts"
+import { callerOf, subjectOf } from "../calls/offer.ts"
 import { type Acting, actingAs, type Live } from "../live/Live.ts"
 import { leaveAuto } from "../live/mode.ts"
 import { concrete } from "../model/candidates.ts"
-import { attach, endsAll } from "./attach.ts"
-import { callTool, type UserCall } from "./callTool.ts"
-import { shellLine } from "./shellText.ts"
-import { completed, filled, type Given, type Piece } from "./template.ts"
-import { wordsOf } from "./words.ts"
+import { readingOf, readsOnly } from "../permission/verdict.ts"
+import { afterCall, deniedFirst, insisting, placeOf, withContexts } from "../sessionHooks.ts"
+import { completed, filled, type Given, type Piece, shellLine, wordsOf } from "./template.ts"
+
+/** The call to make. */
+interface UserCall {
+  readonly tool: string
+  readonly input: object
+  /** The input that hooks see, if that is not all of it. */
+  readonly hookInput?: object
+  /** Applies a hook's change of that to the input. */
+  readonly changed?: (by: object) => object
+  /** Whether the person named exactly this: that lifts `ask`, never `deny`. */
+  readonly consented: boolean
+}
+
+const unknownModel = { providerID: "", modelID: "" }
+
+const whileAsking = <A, E, R>(live: Acting, effect: Effect.Effect<A, E, R>) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => live.clock.beginAsking()),
+    () => effect,
+    () => Effect.sync(() => live.clock.endAsking())
+  )
+
+/** The arguments of a hook that replace the original ones. */
+const changedBy = (tool: AnyTool, given: unknown): Effect.Effect<object, ToolError> =>
+  Schema.decodeUnknown(tool.parameters)(given, { onExcessProperty: "error" }).pipe(
+    Effect.map((decoded) => decoded as object),
+    Effect.mapError((error) =>
+      new ToolError({
+        kind: "invalid_arguments",
+        message: `invalid arguments for ${tool.name}, which a hook has changed: ${
+          ParseResult.ArrayFormatter.formatErrorSync(error).map(({ message }) => message).join("; ")
+        }`
+      })
+    )
+  )
+
+/** Makes the call as the agent of this session; the output is truncated like that of any call. */
+const callTool = Effect.fnUntraced(function*(live: Acting, call: UserCall) {
+  const tools = yield* Tools
+  const permission = yield* Permission
+  const hooks = yield* Hooks
+  const ids = yield* Ids
+  const now = yield* Clock.currentTimeMillis
+  const tool = tools.get(call.tool)
+  if (tool === undefined) {
+    return yield* new ToolError({ kind: "unknown_tool", message: `This program has no tool "${call.tool}".` })
+  }
+  const subject = yield* subjectOf(live)
+  const context: ToolContext = {
+    ...callerOf(live, live.info.model ?? unknownModel, true),
+    messageID: ids.unsafeMake("msg", now),
+    partID: ids.unsafeMake("prt", now),
+    callID: "",
+    readsOnly: readsOnly(subject),
+    mode: subject.mode,
+    reading: readingOf(subject),
+    readAction: permission.readAction(subject),
+    // A call of the user is made at once, and recorded nowhere.
+    confirm: Effect.succeed(Number.POSITIVE_INFINITY),
+    report: () => Effect.void,
+    ifCutOff: () => Effect.void,
+    tells: () => Effect.void
+  }
+  const before = hooks.isRegistered("PreToolUse", tool)
+    ? yield* hooks.preToolUse(placeOf(live), tool, call.hookInput ?? call.input)
+    : undefined
+  const by = before?.changed === undefined ? undefined : yield* changedBy(tool, before.changed.input)
+  const input = by === undefined ? call.input : call.changed?.(by) ?? by
+  const ask = (requested: PermissionAsk) => {
+    const each = call.consented ? { ...requested, consented: true } : requested
+    return Effect.flatMap(
+      permission.decide(subject, tool, each),
+      (action) => action === "allow" ? Effect.void : whileAsking(live, permission.authorise(subject, tool, each))
+    )
+  }
+  const asks = insisting(yield* tool.authorise(input, context), tool, input, before)
+  for (const each of yield* deniedFirst(asks, (one) => permission.decide(subject, tool, one))) yield* ask(each)
+  const result: ToolResult = yield* tool.execute(input, context)
+  const read = yield* afterCall(hooks, live, tool, by ?? call.hookInput ?? input, result.output)
+  const output = withContexts(read.output, before?.contexts)
+  return { ...result, output: yield* cut(live.info.id, `${context.partID}.txt`, output) }
+})
+
+/** The maximum number of names to look up: a pasted text may be full of them. */
+const most = 50
+
+/** The maximum size of the files attached to one prompt, in characters. */
+const room = 400_000
+
+const note = (text: string): PartInput => ({ type: "text", text, synthetic: true })
+
+/** A name that is no readable file here is an ordinary word: an @ has many meanings. */
+const isWord = new Set(["not_found", "bad_path", "unknown_tool"])
+
+/** Whether a person rejected it without a reason: then the whole prompt ends. */
+const endsAll = ({ endsTurn }: PermissionDenied): boolean => endsTurn
+
+/** What reads a name: a file, or a resource of an MCP server. */
+const readerOf = Effect.fnUntraced(function*(name: string) {
+  const resource = resourceOf(name)
+  if (resource === undefined) return { tool: "read", input: { filePath: name } }
+  // Servers start with the first turn, which this comes before.
+  yield* Effect.flatMap(Tools, ({ ready }) => ready)
+  return { tool: "mcp_resource", input: resource }
+})
+
+const fileOf = Effect.fnUntraced(function*(live: Acting, path: string, consented: boolean) {
+  const reader = yield* readerOf(path)
+  return yield* callTool(live, { ...reader, consented }).pipe(
+    Effect.map(({ attachments = [], output }): ReadonlyArray<PartInput> => [
+      note(`@${path}, as the tool ${reader.tool} shows it:\n\n${output}`),
+      ...attachments.map((each) => ({ type: "file" as const, ...each }))
+    ]),
+    Effect.catchTags({
+      ToolError: ({ kind, message }) =>
+        Effect.succeed(
+          isWord.has(kind) ? [] : [note(`@${path} is not attached: ${message}`)]
+        ),
+      PermissionDenied: (error) =>
+        endsAll(error) ? Effect.fail(error) : Effect.succeed([note(`@${path} is not attached: ${error.message}`)]),
+      HookRefused: ({ message }) => Effect.succeed([note(`@${path} is not attached: ${message}`)])
+    })
+  )
+})
+
+/** What these names add, in order; `consented` if a person wrote them. */
+export const attach = Effect.fnUntraced(function*(live: Acting, names: ReadonlyArray<string>, consented: boolean) {
+  const agents = yield* Agent
+  const parts: Array<PartInput> = []
+  let left = room
+  for (const name of names.slice(0, most)) {
+    const agent = agents.all.find((each) => each.name === name && !each.hidden && each.mode !== "primary")
+    if (agent !== undefined) {
+      parts.push(
+        { type: "agent", name },
+        note(`The user asks for the subagent ${name}: call task with subagent_type "${name}".`)
+      )
+      continue
+    }
+    if (left <= 0) {
+      parts.push(note(`@${name} is not attached: the other files are long already. Read it where it is needed.`))
+      continue
+    }
+    const found = yield* fileOf(live, name, consented)
+    for (const part of found) {
+      left -= part.type === "text" ? part.text.length : 0
+      parts.push(part)
+    }
+  }
+  return names.length <= most
+    ? parts
+    : [...parts, note(`Only the first ${most} names with @ were looked for: read other files where they are needed.`)]
+})
 
 /** The text after the command. */
 export const rawOf = ({ arguments: given = "" }: CommandRequest): string =>

@@ -2,8 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { Call, CallRest, CallWatch, LeaveCall } from "../../Slot.ts"
-import { allOf, type Leave } from "../allOf.ts"
-import { bracketed } from "../bracketed.ts"
+import { allOf, bracketed, type Leave } from "../fibers.ts"
 
 /** A slot that the calls need. */
 interface HeldSlot {

@@ -2,9 +2,8 @@
 import { add, type Cost, costOf, noTokens, type Reserved, type Tokens, type Usage } from "@skein/domain/Usage"
 import * as BigDecimal from "effect/BigDecimal"
 import type { Entry } from "../../Write.ts"
-import { spend } from "../budget/account.ts"
-import { toAmount, zero } from "../budget/amount.ts"
-import { usePromise } from "../budget/reservations.ts"
+import { toAmount, zero } from "../budget/BudgetNode.ts"
+import { spend, usePromise } from "../budget/reservations.ts"
 import { lineOf, type Live } from "./Live.ts"
 
 /**

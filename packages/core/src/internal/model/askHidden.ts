@@ -19,8 +19,8 @@ import {
   Provider,
   type RequestOrigin
 } from "../../Provider.ts"
-import { rateOf } from "../budget/calibration.ts"
-import { exhausted, unpriced } from "../budget/review.ts"
+import { rateOf } from "../budget/BudgetNode.ts"
+import { exhausted, unpriced } from "../budget/requests.ts"
 import { isBlank } from "../conversation/makePrompt.ts"
 import { promptFor } from "../conversation/promptFor.ts"
 import { tokensOfText } from "../conversation/requestSize.ts"

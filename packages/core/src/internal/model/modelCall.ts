@@ -20,7 +20,7 @@ import {
   type RequestOrigin
 } from "../../Provider.ts"
 import { withoutReasoning } from "../conversation/prune.ts"
-import { endable } from "../endable.ts"
+import { endable } from "../fibers.ts"
 import { counted } from "./counted.ts"
 import { retryDelay } from "./retryDelay.ts"
 

@@ -1,7 +1,8 @@
-/** Creates sessions: roots and children. */
+/** Creates sessions: roots, children and copies, each in a tree that this process holds. */
 import { open } from "@skein/domain/Budget"
-import { Ids, type SessionID } from "@skein/domain/Id"
+import { Ids, type MessageID, type SessionID } from "@skein/domain/Id"
 import { planAgent } from "@skein/domain/Mode"
+import type { MessageWithParts } from "@skein/domain/Part"
 import { type SessionInfo, version } from "@skein/domain/SessionInfo"
 import { none } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
@@ -12,15 +13,42 @@ import { Config } from "../../Config.ts"
 import { Confinement } from "../../Confinement.ts"
 import { Journal } from "../../Journal.ts"
 import { Leases } from "../../Leases.ts"
-import { Projects } from "../../Projects.ts"
-import type { ChildOptions, SessionOptions } from "../../Turn.ts"
+import { Projects, ProjectUnavailable } from "../../Projects.ts"
+import { anew, renameMessages } from "../../SessionArchive.ts"
+import { ForkRefused } from "../../SessionError.ts"
+import { orUnreadable, SessionStorage } from "../../SessionStorage.ts"
+import type { ChildOptions, ForkOptions, SessionOptions } from "../../Turn.ts"
+import { Whereabouts } from "../../Whereabouts.ts"
 import { Workspaces } from "../../Workspaces.ts"
 import type { Entry } from "../../Write.ts"
-import { checkBudget } from "../budget/checkBudget.ts"
+import { checkBudget } from "../budget/BudgetNode.ts"
+import { endAnswer, endCall } from "../conversation/closeTurn.ts"
 import { childInfo } from "../live/childInfo.ts"
+import { snapshot } from "../live/History.ts"
+import type { Live } from "../live/Live.ts"
 import { startIn } from "../live/mode.ts"
 import { SessionTable } from "../live/SessionTable.ts"
-import { untitled } from "../summary/makeTitle.ts"
+import { untitled } from "../summary/makeSummary.ts"
+
+/** Checks what is to work at the root next. Fails where the directory is not. */
+export const bindTree = Effect.fnUntraced(function*(live: Live, agent: string = live.info.agent) {
+  if (live.parent !== undefined || live.info.anywhere !== true) return
+  if (yield* needsNoDirectory(agent, live.info)) return
+  const { directory, host = "" } = live.info
+  if (yield* (yield* Whereabouts).isAway(live.info)) {
+    return yield* new ProjectUnavailable({
+      directory,
+      message:
+        `The agent ${agent} needs the directory of the session ${live.info.id}, which is ${directory} on the host ${host}. Prompt it on that host, or through a server there, or with an agent that may neither use files nor run commands.`
+    })
+  }
+  const journal = yield* Journal
+  // If that is not stored, the tree may still be taken up elsewhere: then memory must not say otherwise.
+  yield* Effect.tapError(
+    journal.commit([live.record.change(yield* Clock.currentTimeMillis, { anywhere: false })]),
+    () => Effect.sync(() => live.record.annotate({ anywhere: true }))
+  )
+})
 
 const agentOf = (name: string) => Effect.flatMap(Agent, (agents) => agents.get(name))
 
@@ -94,4 +122,96 @@ export const createChild = Effect.fnUntraced(function*(parentID: SessionID, opti
       yield* Effect.option(table.add(info, parent))
       return info
     }))
+})
+
+const messagesOf = Effect.fnUntraced(function*({ info: { id }, messages }: Live) {
+  if (messages !== undefined) return messages.map(snapshot)
+  const storage = yield* SessionStorage
+  const { rows, unreadable } = yield* storage.messages(id)
+  for (const row of unreadable) yield* Effect.logWarning(`${row.id} cannot be read and is not copied`, row.reason)
+  return rows
+})
+
+/** The conversation up to a message, or all of it if you name none. */
+const upTo = (live: Live, messages: ReadonlyArray<MessageWithParts>, messageID: MessageID | undefined) => {
+  if (messageID === undefined) return Effect.succeed(messages)
+  const at = messages.findIndex(({ info }) => info.id === messageID)
+  const { id } = live.info
+  return at >= 0 ? Effect.succeed(messages.slice(0, at + 1)) : new ForkRefused({
+    id,
+    reason: "unknown_message",
+    message:
+      `The session ${id} has no message ${messageID}. \`skein sessions show ${id} --format json\` shows those that it has.`
+  })
+}
+
+const refuseAtWork = ({ info: { id }, running, tasks }: Live) =>
+  running === undefined && tasks.size === 0 ? Effect.void : new ForkRefused({
+    id,
+    reason: "at_work",
+    message: `The session ${id} is at work. Fork it when it is idle, or stop it first.`
+  })
+
+/** Closes what a crash left open: nothing continues in the copy. */
+const closed = ({ info, parts }: MessageWithParts, now: number): MessageWithParts => ({
+  info: info.role === "assistant" && info.time.completed === undefined ? endAnswer(info, { parts }, now) : info,
+  parts: parts.map((part) =>
+    part.type === "tool" && (part.state.status === "pending" || part.state.status === "running")
+      ? endCall(part, false, now)
+      : part
+  )
+})
+
+/** The data of the fork: it keeps the original's settings, and none of its usage and state. */
+const infoOf = (live: Live, id: SessionInfo["id"], now: number): SessionInfo => {
+  const { asking: _, budget, stops: __, summary: ___, turn: ____, worktree: _____, workspace, ...kept } = live.info
+  return {
+    ...kept,
+    ...(workspace === undefined ? {} : { workspace: { remote: workspace.remote, inside: workspace.inside } }),
+    id,
+    cachedAs: kept.cachedAs ?? kept.id,
+    rootID: kept.parentID === undefined ? id : kept.rootID,
+    // The worktree stays with the original: each task has its own.
+    ...(live.parent === undefined ? {} : { directory: live.parent.info.directory }),
+    title: kept.title === untitled ? untitled : `${kept.title} (fork)`,
+    usage: { own: none, subtree: none },
+    ...(budget === undefined ? {} : { budget: open(budget.limit, now) }),
+    time: { created: now, updated: now }
+  }
+}
+
+/** Stores the copy in one commit, and opens it. */
+export const forkSession = Effect.fnUntraced(function*(live: Live, { messageID, receipt }: ForkOptions) {
+  const table = yield* SessionTable
+  const journal = yield* Journal
+  const storage = yield* SessionStorage
+  const ids = yield* Ids
+  yield* refuseAtWork(live)
+  const all = yield* messagesOf(live)
+  const said = yield* upTo(live, all, messageID)
+  const todos = said.length === all.length ? yield* orUnreadable(storage.todos(live.info.id), []) : []
+  // It may have started to work while this was read.
+  yield* refuseAtWork(live)
+  const now = yield* Clock.currentTimeMillis
+  const info = infoOf(live, ids.unsafeMake("ses", now), now)
+  const names = { ...anew(ids, now), session: () => info.id }
+  const copies = renameMessages(names, said.map((message) => closed(message, now)))
+  yield* Effect.uninterruptible(Effect.zipRight(
+    journal.commit(
+      [
+        { _tag: "Session", info, isNew: true },
+        ...copies.flatMap(({ info: message, parts }): ReadonlyArray<Entry> => [
+          { _tag: "Message", info: message },
+          ...parts.map((part): Entry => ({ _tag: "Part", part }))
+        ]),
+        ...(receipt === undefined
+          ? []
+          : [{ _tag: "Receipt", receipt: { ...receipt, sessionID: info.id, result: info.id, created: now } } as const]),
+        ...(todos.length === 0 ? [] : [{ _tag: "Todos", sessionID: info.id, todos } as const])
+      ]
+    ),
+    // If its parent is being deleted, it goes too. It is stored even if the tree was lost right after that.
+    live.parent !== undefined && live.parent.isLeaving ? Effect.void : Effect.option(table.add(info, live.parent))
+  ))
+  return info
 })

@@ -1,44 +1,220 @@
 /** The session service: each operation with the services that it needs. */
-
-import { type MessageID, type SessionID } from "@skein/domain/Id"
-import type { Mode } from "@skein/domain/Mode"
+import type { MessageID, SessionID } from "@skein/domain/Id"
+import { type Mode, modeOf } from "@skein/domain/Mode"
+import type { ModelRef } from "@skein/domain/Model"
 import type { PartInput } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import { Agent } from "../../Agent.ts"
 import type { Answerer } from "../../Answerer.ts"
+import { Config } from "../../Config.ts"
+import { Confinement } from "../../Confinement.ts"
 import { byHolder } from "../../Control.ts"
-import type { Leases } from "../../Leases.ts"
-import type { Permission } from "../../Permission.ts"
+import { Journal } from "../../Journal.ts"
+import { Leases } from "../../Leases.ts"
+import { isSize, missingModels } from "../../ModelChoice.ts"
+import { Permission } from "../../Permission.ts"
 import { Projects } from "../../Projects.ts"
+import { Provider } from "../../Provider.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
-import type { Following, Newest } from "../../StorageFilter.ts"
+import { type Following, followingOf, type Newest, newestOf } from "../../StorageFilter.ts"
 import type { ChildOptions, ForkOptions, PromptError, PromptOptions, SessionOptions, Turn } from "../../Turn.ts"
 import { Whereabouts } from "../../Whereabouts.ts"
 import type { Keyed } from "../../Write.ts"
-import { compactNow } from "../compact/compactNow.ts"
-import type { Live } from "../live/Live.ts"
+import { checkBudget } from "../budget/BudgetNode.ts"
+import { compactNow } from "../compact/compact.ts"
+import { checkPlace } from "../live/checkPlace.ts"
+import { snapshot } from "../live/History.ts"
+import { lineOf, type Live } from "../live/Live.ts"
+import { switchMode } from "../live/mode.ts"
 import { removeSession } from "../live/removeSession.ts"
 import { SessionTable } from "../live/SessionTable.ts"
+import { logUnstored } from "../logUnstored.ts"
 import type { LoopServices } from "../runner/runner.ts"
 import { SessionRunner } from "../runner/SessionRunner.ts"
+import { asParts, checkParts } from "../runner/submitPrompt.ts"
 import { withdrawPrompt } from "../runner/withdrawPrompt.ts"
-import { promptHooks } from "../sessionHooks/turnHooks.ts"
+import { promptHooks } from "../sessionHooks.ts"
 import { summarize, summarized } from "../summary/makeSummary.ts"
 import { Recovery } from "../tasks/Recovery.ts"
 import { servicesForLater } from "../traced.ts"
-import { changeMode } from "./changeMode.ts"
-import { createChild, createSession } from "./createSession.ts"
-import { handOver, isMovable } from "./handOver.ts"
-import { leaveTree } from "./leaveTree.ts"
-import {
-  appendTo,
-  forkFrom,
-  messagePageOf,
-  messagesOf,
-  promptSession,
-  renameSession,
-  resumeSession
-} from "./sessionOperations.ts"
+import { bindTree, createChild, createSession, forkSession } from "./createSession.ts"
+import { handOver, isMovable, leaveTree } from "./leaveTree.ts"
+
+/** The delay, because a person who cycles through the modes with a key passes modes that would answer a question. */
+const delay = "2 seconds"
+
+/** The changes of the root; fails before any of them if the agent does not exist or the mode is refused. */
+const patchOf = Effect.fnUntraced(function*(root: Live, mode: Mode) {
+  if (mode === "auto") yield* (yield* Confinement).auto
+  const { settings } = yield* Config
+  const patch = switchMode(root.info, mode, settings.default_agent)
+  const agents = yield* Agent
+  if (patch.agent !== undefined) {
+    yield* agents.get(patch.agent)
+    yield* bindTree(root, patch.agent)
+  }
+  return patch
+})
+
+/** Reconsiders the open questions of a tree after the delay, unless its mode changes again before. */
+const answerLater = (root: Live) => {
+  const { modeChanges } = root.record
+  return Effect.sleep(delay).pipe(
+    Effect.zipRight(Permission),
+    Effect.flatMap(({ reconsider }) =>
+      root.record.modeChanges === modeChanges ? reconsider(root.info.id) : Effect.void
+    ),
+    Effect.catchAll(logUnstored("The answers of a changed mode could not be stored")),
+    Effect.forkIn(root.scope)
+  )
+}
+
+/** Changes the mode of a session's tree. */
+const changeMode = Effect.fn("Session.setMode")(function*(id: SessionID, mode: Mode) {
+  const table = yield* SessionTable
+  const journal = yield* Journal
+  const { rootID } = (yield* table.open(id)).info
+  return yield* table.work(rootID, (root) =>
+    Effect.gen(function*() {
+      if (modeOf(root.info) === mode) return root.info
+      const patch = yield* table.inProject(root, patchOf(root, mode))
+      const now = yield* Clock.currentTimeMillis
+      yield* journal.commit([root.record.change(now, patch)])
+      yield* answerLater(root)
+      return root.info
+    }))
+})
+
+/** Does so for a session and everything below it, before its tree is recovered. Fails if that model is missing as well. */
+const chooseModel = Effect.fnUntraced(function*(live: Live, model: ModelRef) {
+  const { info: { rootID }, root } = live
+  if (root.isRecovered || isSize(model)) return
+  const table = yield* SessionTable
+  const missing = yield* table.inProject(live, missingModels(rootID))
+  if (missing.length === 0) return
+  yield* table.inProject(live, Effect.flatMap(Provider, ({ resolve }) => resolve(model)))
+  const found = yield* Effect.forEach(missing, ({ sessionID }) => table.open(sessionID))
+  const now = yield* Clock.currentTimeMillis
+  const journal = yield* Journal
+  yield* journal.commit(
+    found.filter((each) => lineOf(each).includes(live)).map((each) => each.record.change(now, { model }))
+  )
+})
+
+const agentOf = (name: string) => Effect.flatMap(Agent, (agents) => agents.get(name))
+
+type Submitted = ReturnType<typeof promptHooks>["submitted"]
+
+/** What cannot be recovered here can be elsewhere: the tree is released at once. */
+const leaveUnrecovered = (id: SessionID) =>
+  Effect.gen(function*() {
+    const root = (yield* SessionTable).peek(id)?.root
+    if (root?.isRecovered === false) yield* (yield* Leases).release(root.info.id)
+  })
+
+/** Prompts a session: recovers its tree after a crash, then runs the hooks, then submits the prompt. */
+const promptSession = Effect.fnUntraced(function*(
+  id: SessionID,
+  input: string | ReadonlyArray<PartInput>,
+  options: PromptOptions,
+  submitted: Submitted
+) {
+  const table = yield* SessionTable
+  const runner = yield* SessionRunner
+  const recovery = yield* Recovery
+  const parts = asParts(input)
+  yield* checkParts(parts)
+  yield* checkBudget(options.budget)
+  // A stop from here on, even while the session is being read, comes after the prompt.
+  const known = table.peek(id)
+  const before = known?.run.stops ?? 0
+  return yield* table.work(id, (live) => {
+    const stops = known === undefined || known === live ? before : live.run.stops
+    const named = options.agent === undefined ? Effect.void : agentOf(options.agent)
+    const recovered = options.model === undefined
+      ? recovery.recover(live)
+      : Effect.zipRight(chooseModel(live, options.model), recovery.recover(live))
+    const ready = Effect.zipRight(checkPlace(live), bindTree(live, options.agent))
+    return table.inProject(live, Effect.zipRight(named, ready)).pipe(
+      Effect.zipRight(recovered),
+      Effect.zipRight(table.inProject(live, submitted(live, parts))),
+      Effect.flatMap((withContext) => runner.submit(live, withContext, options, stops))
+    )
+  }).pipe(Effect.tapErrorTag("ModelUnavailable", () => leaveUnrecovered(id)))
+})
+
+/**
+ * Continues what is unfinished of a tree. If that is stored although nothing of it runs here, an end could not be stored, and
+ * memory is not trusted: the tree is read again, as after a crash.
+ */
+const resumeSession = Effect.fnUntraced(function*(id: SessionID, anew?: boolean) {
+  const table = yield* SessionTable
+  const leases = yield* Leases
+  const recovery = yield* Recovery
+  const isIdle = () => {
+    const root = table.peek(id)?.root
+    return root?.isRecovered === true && !leases.isUsed(root.info.id)
+  }
+  if (isIdle()) {
+    const unfinished = yield* (yield* SessionStorage).unfinished
+    const root = table.peek(id)?.root
+    if (root !== undefined && isIdle() && unfinished.includes(root.info.id)) yield* table.close(root.info.id)
+  }
+  const recovered = table.work(id, (live) => recovery.recover(live, anew))
+  yield* Effect.tapErrorTag(recovered, "ModelUnavailable", () => leaveUnrecovered(id))
+})
+
+/** Stores a message without answering it. */
+const appendTo = Effect.fn("Session.append")(function*(
+  id: SessionID,
+  input: string | ReadonlyArray<PartInput>
+) {
+  const table = yield* SessionTable
+  const runner = yield* SessionRunner
+  const parts = asParts(input)
+  yield* checkParts(parts)
+  yield* table.use(id, (live) => runner.note(live, parts))
+})
+
+/** Copies a session. A copy of a root is its own tree, and the original is only read. */
+const forkFrom = Effect.fn("Session.fork")(function*(id: SessionID, options: ForkOptions) {
+  const table = yield* SessionTable
+  const { parentID } = (yield* table.open(id)).info
+  const forked = (live: Live) => forkSession(live, options)
+  return yield* parentID === undefined ? Effect.flatMap(table.open(id), forked) : table.use(id, forked)
+})
+
+/** Renames a session. */
+const renameSession = Effect.fnUntraced(function*(id: SessionID, title: string) {
+  const table = yield* SessionTable
+  const journal = yield* Journal
+  yield* table.use(
+    id,
+    (live) => Effect.flatMap(Clock.currentTimeMillis, (now) => journal.commit([live.record.change(now, { title })]))
+  )
+})
+
+/** A page of the messages of a session, without loading them into memory. */
+const messagePageOf = Effect.fnUntraced(function*(id: SessionID, page: Following) {
+  const table = yield* SessionTable
+  const storage = yield* SessionStorage
+  const { messages } = yield* table.open(id)
+  if (messages === undefined) return yield* storage.messagePage(id, page)
+  const found = followingOf(messages, page)
+  return { ...found, rows: found.rows.map(snapshot) }
+})
+
+/** The messages of a session, without loading them into memory. */
+const messagesOf = Effect.fnUntraced(function*(id: SessionID, newest?: Newest) {
+  const table = yield* SessionTable
+  const storage = yield* SessionStorage
+  const { messages } = yield* table.open(id)
+  return messages !== undefined
+    ? newestOf(messages, newest).map(snapshot)
+    : (yield* storage.messages(id, newest)).rows
+})
 
 type Services =
   | Answerer

@@ -1,7 +1,4 @@
-/**
- * Summarises the result of a session: asks the hidden agent `summary`, stores its answer with the session, and renews
- * it after turns.
- */
+/** Asks a model for the summary and for the title of a session. */
 import type { SessionSummary } from "@skein/domain/SessionInfo"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -16,8 +13,7 @@ import { inProject } from "../live/inProject.ts"
 import type { Live } from "../live/Live.ts"
 import { startSideFiber } from "../live/startSideFiber.ts"
 import { askHidden } from "../model/askHidden.ts"
-import { changedFiles, digest } from "./digest.ts"
-import { sessionFacts } from "./sessionFacts.ts"
+import { changedFiles, digest, sessionFacts } from "./sessionFacts.ts"
 
 /** The maximum length of a summary, in characters, and of its list of files. */
 const longest = 4_000
@@ -110,3 +106,34 @@ export const summarized = (live: Live): Effect.Effect<void> =>
     if (renewal === undefined) return Effect.void
     return Effect.flatMap(Fiber.await(renewal), () => live.summary.renewal === renewal ? Effect.void : summarized(live))
   })
+
+/** The longestTitle title, in characters. */
+const longestTitle = 80
+
+/** The title of a session that has none. */
+export const untitled = "New session"
+
+/** The first words of a prompt: the title until there is a better one. */
+export const firstWords = (text: string): string => {
+  const line = text.trim().split("\n", 1)[0]?.trim() ?? ""
+  return line.length > longestTitle ? `${line.slice(0, longestTitle - 1)}…` : line
+}
+
+/** Asks for a title, after the request that the user waits for. Failures are logged and leave the title as it is. */
+export const makeTitle = Effect.fn("Session.title")(
+  function*(live: Live, text: string) {
+    yield* live.connected.await
+    const journal = yield* Journal
+    const title = yield* askHidden(live, { purpose: "title", text: text.slice(0, 4_000), urgent: false })
+    const clean = firstWords(title.replaceAll(/^["'\s]+|["'\s]+$/g, ""))
+    if (clean === "") return
+    const now = yield* Clock.currentTimeMillis
+    const change = live.record.change(now, { title: clean })
+    yield* journal.commit([change])
+  },
+  (effect, live) =>
+    Effect.catchAll(
+      effect,
+      (error) => Effect.logDebug("No title", error.message).pipe(Effect.annotateLogs({ session: live.info.id }))
+    )
+)

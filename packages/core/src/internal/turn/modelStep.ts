@@ -19,7 +19,7 @@ import {
   type ToolSpec
 } from "../../Provider.ts"
 import { ContextOverflow } from "../../SessionError.ts"
-import { cutOff, unpriced } from "../budget/review.ts"
+import { cutOff, unpriced } from "../budget/requests.ts"
 import { callerOf, describeAll, guidesTo, offer, subjectOf } from "../calls/offer.ts"
 import { startCalls } from "../calls/startCalls.ts"
 import { compactStep } from "../compact/compactStep.ts"

@@ -1,7 +1,11 @@
-/** Makes the service: hooks by event, in order, and the results of their answers. */
+/** Runs hooks: which of them match, how their decisions combine, and what happens if one fails. */
 import type { PermissionRequest } from "@skein/domain/Event"
-import type { HookAnswer, HookEvent, HookPayload } from "@skein/domain/Hook"
+import { type HookAnswer, hookAnswers, type HookEvent, type HookPayload } from "@skein/domain/Hook"
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as ParseResult from "effect/ParseResult"
+import * as Schema from "effect/Schema"
 import {
   type AskedFor,
   type BeforeCall,
@@ -10,10 +14,82 @@ import {
   type HookPlace,
   HookRefused,
   type QuestionAnswered
-} from "../../Hook.ts"
-import type { Caller } from "../../Ruleset.ts"
-import { consult, contextOf, words } from "./consult.ts"
-import { matches } from "./matches.ts"
+} from "../Hook.ts"
+import { type Caller, covers } from "../Ruleset.ts"
+
+/**
+ * Compiles a matcher once. Matching takes time in proportion to its length and that of a name, whatever it contains.
+ */
+const matches = (matcher: string): (of: Caller) => boolean => {
+  const patterns = matcher.toLowerCase().split("|").map((each) => each.trim()).filter((each) => each !== "")
+  if (patterns.length === 0) return () => true
+  return ({ name, permission }) => {
+    const [byName, byKey] = [name.toLowerCase(), permission.toLowerCase()]
+    return patterns.some((pattern) => covers(pattern, byName) || covers(pattern, byKey))
+  }
+}
+
+/** The maximum length of a hook's reason, in characters. */
+const longest = 4_000
+
+/** A hook's text, truncated and well-formed, since it is stored and models read it. */
+const words = (text: string): string => text.trim().slice(0, longest).toWellFormed()
+
+/** The maximum length of what a hook adds to a prompt, in characters. */
+const longestContext = 50_000
+
+/** What a hook says to the model, truncated and well-formed; says how much is left out. */
+const contextOf = (text: string): string =>
+  text.length > longestContext
+    ? `${
+      text.slice(0, longestContext).toWellFormed()
+    }\n(A hook said more: the rest of ${text.length} characters is left out.)`
+    : text.toWellFormed()
+
+const causeOf = (cause: Cause.Cause<unknown>): string => {
+  if (Cause.isInterruptedOnly(cause)) return "it was interrupted"
+  const error = Cause.squash(cause)
+  return error instanceof Error ? error.message : String(error)
+}
+
+const decoders = new Map<HookEvent, (answer: unknown) => Effect.Effect<HookAnswer, ParseResult.ParseError>>()
+
+const decoderOf = (event: HookEvent) => {
+  const known = decoders.get(event)
+  if (known !== undefined) return known
+  const made: (answer: unknown) => Effect.Effect<HookAnswer, ParseResult.ParseError> = Schema.decodeUnknown(
+    hookAnswers[event] as Schema.Schema<HookAnswer>,
+    { onExcessProperty: "error", errors: "all" }
+  )
+  decoders.set(event, made)
+  return made
+}
+
+const read = (event: HookEvent, answer: unknown): Effect.Effect<HookAnswer, string> =>
+  Effect.mapError(
+    decoderOf(event)(answer === undefined ? {} : answer),
+    (error) =>
+      `its answer has not the form of one to ${event}: ${
+        ParseResult.ArrayFormatter.formatErrorSync(error).map(({ message, path }) =>
+          `${path.map(String).join(".")} ${message}`.trim()
+        ).join("; ")
+      }`
+  )
+
+/** Asks a hook; fails with what is wrong with it. */
+const consult = <E extends HookEvent>(
+  hook: Hook,
+  payload: HookPayload<E>
+): Effect.Effect<HookAnswer<E>, string> =>
+  Effect.suspend(() => hook.run(payload)).pipe(
+    // A hook may interrupt itself, as long as its caller is not interrupted.
+    Effect.catchAllCause((cause) => Effect.fail(words(causeOf(cause)))),
+    Effect.timeoutFail({
+      duration: hook.timeout,
+      onTimeout: () => `it did not answer within ${Duration.toSeconds(hook.timeout)} s`
+    }),
+    Effect.flatMap((answer) => Effect.mapError(read(hook.event, answer), words))
+  ) as Effect.Effect<HookAnswer<E>, string>
 
 interface Listener {
   readonly hook: Hook

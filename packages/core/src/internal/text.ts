@@ -1,5 +1,9 @@
-/** Makes texts from models, tools and users fit to store and send: no half characters, and not nested too deeply. */
+/** Makes texts from models, tools and users fit to store and send: not too long, no half characters, and not nested too deeply. */
 import { flattened } from "../Nesting.ts"
+
+/** The beginning of a text, without half a character at its end. */
+export const cut = (text: string, longest: number): string =>
+  text.length <= longest ? text : `${text.slice(0, longest - 1).replace(/[\uD800-\uDBFF]$/, "")}…`
 
 const mapValues = (value: object): object => {
   let changed = false
