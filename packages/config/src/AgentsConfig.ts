@@ -1,12 +1,11 @@
 /** Builds the agents: the built-in ones with the changes of the config, and those that the config adds. */
 import { Agent, builtins, defaultRules } from "@skein/core/Agent"
 import { Config, defaults, type Settings } from "@skein/core/Config"
-import { nearest } from "@skein/core/Nearest"
 import { denials } from "@skein/core/Ruleset"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { AgentConfig } from "@skein/domain/ConfigInfo"
 import { faultOf } from "@skein/domain/JsonSchemaTree"
-import { lookup } from "@skein/domain/Lookup"
+import { lookup, nearest } from "@skein/domain/Lookup"
 import { type ModelRef, parseRef } from "@skein/domain/Model"
 import { fromConfig, type Ruleset } from "@skein/domain/Rule"
 import * as Arr from "effect/Array"

@@ -3,8 +3,8 @@
  * that the config names. Of a project's files, it reads those that the user's rules for `read` allow.
  */
 import * as FileSystem from "@effect/platform/FileSystem"
+import { makeTimedCache } from "@skein/core/Fibers"
 import { Instructions } from "@skein/core/Instructions"
-import * as TimedCache from "@skein/core/TimedCache"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
@@ -225,7 +225,7 @@ export const layer = (
     Effect.gen(function*() {
       const context = yield* Effect.context<DataDirs | FileSystem.FileSystem>()
       const reported = new Set<string>()
-      const of = yield* TimedCache.make({
+      const of = yield* makeTimedCache({
         capacity: 256,
         timeToLive: fresh,
         lookup: (directory: string) =>

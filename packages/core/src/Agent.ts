@@ -1,5 +1,6 @@
 /** Owns the agents: which ones exist, and which rules each follows. */
 import type { AgentInfo } from "@skein/domain/AgentInfo"
+import { didYouMean } from "@skein/domain/Lookup"
 import { fromConfig, type PermissionConfig, type Ruleset } from "@skein/domain/Rule"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -8,7 +9,6 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type { AgentWish } from "./internal/model/generateAgent.ts"
 import * as prompts from "./internal/prompts.ts"
-import { didYouMean } from "./Nearest.ts"
 import { denials, readingCommands } from "./Ruleset.ts"
 
 /** No agent has this name, or you cannot use it this way. */

@@ -1,9 +1,56 @@
-/** Who answers the questions of trees: what rules leave open, and what models ask. */
+/** Who answers the questions of trees, what rules leave open and what models ask, and how a refusal is reported. */
 import type { SessionID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
+
+/** The call is not permitted. The model reads `message`. */
+export class PermissionDenied extends Schema.TaggedError<PermissionDenied>()("PermissionDenied", {
+  permission: Schema.String,
+  patterns: Schema.Array(Schema.String),
+  /**
+   * `rule`: a rule denies it; `nobody`: it needs a person and there is none; `rejected`: a person rejected it; `hook`:
+   * a hook refused it, or failed.
+   */
+  by: Schema.Literal("rule", "nobody", "rejected", "hook"),
+  /** Whether it ends the session's turn: a person rejected it without a reason. */
+  endsTurn: Schema.Boolean,
+  message: Schema.String
+}) {}
+
+/** No such question waits for an answer. */
+export class PermissionNotFound extends Schema.TaggedError<PermissionNotFound>()("PermissionNotFound", {
+  id: Schema.String,
+  message: Schema.String
+}) {}
+
+/** No such question waits for an answer. */
+export class QuestionNotFound extends Schema.TaggedError<QuestionNotFound>()("QuestionNotFound", {
+  id: Schema.String,
+  message: Schema.String
+}) {}
+
+/** The error for a question that is not open. */
+export const notWaiting = (id: string) =>
+  new QuestionNotFound({ id, message: `No question ${id} waits for an answer; it may have been answered.` })
+
+/** A question has no answer, and will not get one. */
+export class Unanswered extends Schema.TaggedError<Unanswered>()("Unanswered", {
+  reason: Schema.Literal(
+    /** Nobody can be asked here. */
+    "nobody",
+    /** The person dismissed it. */
+    "dismissed",
+    /** A day went by. */
+    "expired"
+  ),
+  message: Schema.String
+}) {}
+
+/** The error if nobody can answer. */
+export const nobody = new Unanswered({ reason: "nobody", message: "Nobody can be asked here." })
 
 /** `person`: somebody watches the bus and replies; `nobody`: questions are denied; `auto`: questions are allowed. */
 export type Asks = "person" | "nobody" | "auto"

@@ -11,8 +11,8 @@ import { accountNow, forgoPromise, lineOf, opened } from "./internal/budget/rese
 import { SessionTable } from "./internal/live/SessionTable.ts"
 import { Journal } from "./Journal.ts"
 import type { Session } from "./Session.ts"
-import type { BudgetInvalid, SessionNotFound } from "./SessionError.ts"
 import type { StorageError } from "./StorageError.ts"
+import type { BudgetInvalid, SessionNotFound } from "./Turn.ts"
 
 /** The status of a budget. */
 export interface BudgetStatus extends Account {

@@ -3,8 +3,7 @@
  * database, which it reads within a second, and answers there.
  */
 import type { ControlAnswer, ControlRequest, ControlRow } from "@skein/domain/Control"
-import { Ids } from "@skein/domain/Id"
-import type { ControlID, SessionID } from "@skein/domain/Id"
+import { type ControlID, Ids, type SessionID } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -17,7 +16,7 @@ import { Leases } from "./Leases.ts"
 import { elapsed } from "./MonotonicClock.ts"
 import { SessionStorage } from "./SessionStorage.ts"
 import { StorageError } from "./StorageError.ts"
-import { TaskRefused } from "./TaskError.ts"
+import { TaskRefused } from "./TaskRequest.ts"
 
 /** How often to look for an answer (ms). */
 const pace = 100

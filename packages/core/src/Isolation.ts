@@ -1,4 +1,7 @@
-/** Decides where an isolated task works: in its own copy of the repository, on its own branch. */
+/**
+ * Decides how far a tree is kept apart: an isolated task works in its own copy of the repository, on its own branch; and a
+ * tree works in the mode `auto` only where commands are confined, or where the user has switched that off.
+ */
 import type { SessionID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -142,4 +145,16 @@ export class Isolation extends Context.Tag("@skein/core/Isolation")<Isolation, {
       remove: () => refused
     }
   })
+}
+
+/** A tree may not work in a mode here. The message says why, and what to do. */
+export class ModeRefused extends Schema.TaggedError<ModeRefused>()("ModeRefused", { message: Schema.String }) {}
+
+/** What confines the commands of a project. */
+export class Confinement extends Context.Tag("@skein/core/Confinement")<Confinement, {
+  /** Fails if no tree may work in `auto` here. */
+  readonly auto: Effect.Effect<void, ModeRefused>
+}>() {
+  /** Refuses nothing: the program has its own ways to confine its tools. */
+  static readonly layerNoop: Layer.Layer<Confinement> = Layer.succeed(Confinement, { auto: Effect.void })
 }

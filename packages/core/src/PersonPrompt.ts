@@ -17,10 +17,9 @@ import { Answerer } from "./Answerer.ts"
 import { Bus } from "./Bus.ts"
 import { Command, type CommandRequest, type ExpandError } from "./Command.ts"
 import { answerOf, Session } from "./Session.ts"
-import { stoppedBefore } from "./SessionError.ts"
 import { SessionStorage } from "./SessionStorage.ts"
 import { StorageError } from "./StorageError.ts"
-import type { PromptError, PromptOptions, Turn } from "./Turn.ts"
+import { type PromptError, type PromptOptions, stoppedBefore, type Turn } from "./Turn.ts"
 
 /** Why what a person typed has no answer. */
 export type PromptFailure = ExpandError | PromptError

@@ -11,25 +11,31 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
 import type { AgentNotFound } from "./Agent.ts"
-import type { ModeRefused } from "./Confinement.ts"
 import { answerOf as answerOfParts } from "./internal/conversation/makePrompt.ts"
 import { makeSession } from "./internal/session/makeSession.ts"
+import type { ModeRefused } from "./Isolation.ts"
 import type { ProjectUnavailable } from "./Projects.ts"
 import type { ModelUnavailable } from "./Provider.ts"
-import type {
-  BudgetExhausted,
-  BudgetInvalid,
-  CompactionFailed,
-  ForkRefused,
-  PromptInvalid,
-  SessionNotFound,
-  SessionStopped,
-  SummaryFailed
-} from "./SessionError.ts"
 import type { Found } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
 import type { Following, Newest } from "./StorageFilter.ts"
-import type { ChildOptions, ForkOptions, PromptError, PromptOptions, SessionOptions, Turn, Withdrawal } from "./Turn.ts"
+import type {
+  BudgetExhausted,
+  BudgetInvalid,
+  ChildOptions,
+  CompactionFailed,
+  ForkOptions,
+  ForkRefused,
+  PromptError,
+  PromptInvalid,
+  PromptOptions,
+  SessionNotFound,
+  SessionOptions,
+  SessionStopped,
+  SummaryFailed,
+  Turn,
+  Withdrawal
+} from "./Turn.ts"
 import type { Keyed } from "./Write.ts"
 
 export type { ChildOptions, ForkOptions, SessionOptions } from "./Turn.ts"

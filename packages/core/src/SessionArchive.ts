@@ -17,10 +17,10 @@ import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import { Journal } from "./Journal.ts"
 import { deepest, flattened, isTextNested } from "./Nesting.ts"
-import { notFound } from "./SessionError.ts"
 import { type Found, type MessagePage, SessionStorage } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
 import type { Following } from "./StorageFilter.ts"
+import { notFound } from "./Turn.ts"
 import type { Entry } from "./Write.ts"
 
 /** The text is not an archive, or cannot be imported. `path` leads to the fault, if it is in one place. */

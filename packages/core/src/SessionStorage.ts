@@ -10,8 +10,6 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Option from "effect/Option"
-import type { Approval } from "./Approval.ts"
-import type { Found } from "./Found.ts"
 import { makeMemoryStorage } from "./internal/memory/memoryStorage.ts"
 import type { StoredLease } from "./Lease.ts"
 import type { StorageError } from "./StorageError.ts"
@@ -19,6 +17,7 @@ import type {
   EventFilter,
   EventRange,
   Following,
+  Found,
   Identified,
   LoggedEvent,
   Newest,
@@ -27,12 +26,12 @@ import type {
   RunFilter,
   SessionFilter
 } from "./StorageFilter.ts"
-import type { Receipt, Write } from "./Write.ts"
+import type { Approval, Receipt, Write } from "./Write.ts"
 
-export type { Approval } from "./Approval.ts"
-export { type Found, orUnreadable } from "./Found.ts"
 export { isOver, type Lease, type StoredLease } from "./Lease.ts"
+export { type Found, orUnreadable } from "./StorageFilter.ts"
 export type { LoggedEvent, Pruning, UnreadableEvent } from "./StorageFilter.ts"
+export type { Approval } from "./Write.ts"
 export type { Write } from "./Write.ts"
 
 /** Some of the messages of a session. */

@@ -2,7 +2,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as TimedCache from "./TimedCache.ts"
+import { makeTimedCache } from "./Fibers.ts"
 
 /** A skill. */
 export interface SkillInfo {
@@ -38,7 +38,7 @@ export class Skill extends Context.Tag("@skein/core/Skill")<Skill, {
     Layer.effect(
       Skill,
       Effect.map(
-        TimedCache.make({ capacity: 256, timeToLive: 30_000, lookup: source }),
+        makeTimedCache({ capacity: 256, timeToLive: 30_000, lookup: source }),
         (list) => ({ list })
       )
     )

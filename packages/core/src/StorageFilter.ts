@@ -1,6 +1,8 @@
-/** Which rows to read from storage, and events as the log stores them. */
+/** Which rows to read from storage, how they come back, and events as the log stores them. */
 import type { Event, EventType } from "@skein/domain/Event"
 import type { EventID, MessageID, RunID, SessionID } from "@skein/domain/Id"
+import * as Effect from "effect/Effect"
+import type { StorageError } from "./StorageError.ts"
 
 /** An event of the log. */
 export interface LoggedEvent {
@@ -129,3 +131,20 @@ export interface EventFilter {
   /** Called for each event that is left out because it cannot be read, in order. Without it, they are logged. */
   readonly onUnreadable?: (event: UnreadableEvent) => void
 }
+
+/** The rows found, and the ids of those that could not be read, with the reason. */
+export interface Found<A> {
+  readonly rows: ReadonlyArray<A>
+  readonly unreadable: ReadonlyArray<{ readonly id: string; readonly reason: string }>
+}
+
+/** The result of a read, or nothing if it failed: that is logged, and the session continues without it. */
+export const orUnreadable = <A, B>(
+  read: Effect.Effect<A, StorageError>,
+  nothing: B
+): Effect.Effect<A | B, StorageError> =>
+  Effect.catchIf(
+    read,
+    ({ reason }) => reason === "unreadable",
+    (error) => Effect.as(Effect.logError(error.message), nothing)
+  )

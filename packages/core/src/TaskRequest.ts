@@ -7,9 +7,29 @@ import type { Outcome } from "@skein/domain/Outcome"
 import type { Ruleset } from "@skein/domain/Rule"
 import type { Usage } from "@skein/domain/Usage"
 import type * as Effect from "effect/Effect"
-import type * as Schema from "effect/Schema"
+import * as Schema from "effect/Schema"
 import type { StorageError } from "./StorageError.ts"
 import type { Keyed } from "./Write.ts"
+
+/** The task cannot be started or resumed; nothing was done. The message says what to do instead. */
+export class TaskRefused extends Schema.TaggedError<TaskRefused>()("TaskRefused", {
+  reason: Schema.Literal(
+    "unknown_agent",
+    "depth",
+    "limit",
+    "budget",
+    "not_found",
+    "parent_not_found",
+    "not_a_child",
+    "agent_changed",
+    "bad_message",
+    "settled",
+    "isolation",
+    "project",
+    "bad_model"
+  ),
+  message: Schema.String
+}) {}
 
 /** What a caller wants done. */
 export interface TaskRequest {

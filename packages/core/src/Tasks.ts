@@ -11,13 +11,13 @@ import { Alarms } from "./internal/tasks/Alarms.ts"
 import { makeTasks } from "./internal/tasks/makeTasks.ts"
 import { Recovery } from "./internal/tasks/Recovery.ts"
 import type { StorageError } from "./StorageError.ts"
-import type { TaskRefused } from "./TaskError.ts"
 import type {
   Accepted,
   MessageOptions,
   StartedTask,
   TaskName,
   TaskProgress,
+  TaskRefused,
   TaskRequest,
   TaskStatus,
   TaskWait,

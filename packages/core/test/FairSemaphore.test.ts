@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { FairSemaphore } from "@skein/core/FairSemaphore"
+import { FairSemaphore } from "@skein/core/Fibers"
 import { interruptEverywhere } from "@skein/testing/Interruption"
 import { simulate } from "@skein/testing/Simulation"
 import * as Deferred from "effect/Deferred"

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "@effect/vitest"
 import { Command } from "@skein/core/Command"
-import { Confinement, ModeRefused } from "@skein/core/Confinement"
+import { Confinement, ModeRefused } from "@skein/core/Isolation"
 import { Session } from "@skein/core/Session"
 import type { PermissionAsk } from "@skein/core/Tool"
 import type { Mode } from "@skein/domain/Mode"

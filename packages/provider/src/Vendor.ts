@@ -1,6 +1,6 @@
 /** A vendor offers all models under one `provider/`. A Provider consists of vendors. */
-import { didYouMean } from "@skein/core/Nearest"
 import { type LanguageModel, ModelUnavailable, Provider } from "@skein/core/Provider"
+import { didYouMean } from "@skein/domain/Lookup"
 import { formatRef, type ModelInfo, type ModelRef } from "@skein/domain/Model"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,6 @@
 /** Proves that a client chooses how much a tree may do without a question, and that the choice is shown and kept. */
 import { describe, expect, it } from "@effect/vitest"
-import { Confinement, ModeRefused } from "@skein/core/Confinement"
+import { Confinement, ModeRefused } from "@skein/core/Isolation"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { Mode } from "@skein/domain/Mode"
 import * as Scripted from "@skein/testing/ScriptedProvider"

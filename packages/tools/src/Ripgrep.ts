@@ -1,5 +1,5 @@
 /** Owns how ripgrep is run: which binary, and no longer than its caller needs. */
-import { FairSemaphore } from "@skein/core/FairSemaphore"
+import { FairSemaphore } from "@skein/core/Fibers"
 import type { ToolError } from "@skein/core/Tool"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,10 +1,10 @@
 /** The tool `skill`: offers skills by name and description, and returns the text of one, or a file from its folder. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import { Agent } from "@skein/core/Agent"
-import { nearest } from "@skein/core/Nearest"
 import { evaluate } from "@skein/core/Ruleset"
 import { Skill, type SkillInfo } from "@skein/core/Skill"
 import { define, type Tool, type ToolCaller } from "@skein/core/Tool"
+import { nearest } from "@skein/domain/Lookup"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { filesOf, readBeside } from "./internal/files/skillFiles.ts"

@@ -1,5 +1,5 @@
 /** Parses the command line by the declarations of the commands: finds the command, and checks each flag and operand. */
-import { didYouMean, similar } from "@skein/core/Nearest"
+import { didYouMean, similar } from "@skein/domain/Lookup"
 import { parseArgs } from "node:util"
 import type { CommandSpec, Flags, Input } from "../CommandSpec.ts"
 import { valueOf, wrongValue } from "./flagValues.ts"

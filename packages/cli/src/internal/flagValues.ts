@@ -1,5 +1,5 @@
 /** Decides which values a flag takes, and says what is wrong with others. */
-import { didYouMean } from "@skein/core/Nearest"
+import { didYouMean } from "@skein/domain/Lookup"
 import type { Flag } from "../CommandSpec.ts"
 import { parseDuration } from "./duration.ts"
 

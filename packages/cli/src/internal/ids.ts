@@ -1,7 +1,7 @@
 /** Resolves a shortened id: every command takes a prefix that only one id has. */
 import type { Backend } from "@skein/backend/Backend"
-import { notFound } from "@skein/core/SessionError"
 import { SessionStorage } from "@skein/core/SessionStorage"
+import { notFound } from "@skein/core/Turn"
 import type { SessionID } from "@skein/domain/Id"
 import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"

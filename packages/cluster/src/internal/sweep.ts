@@ -2,7 +2,7 @@
  * Finds trees with unfinished work that nobody works in, and takes them up. No notification has to arrive for that: who died,
  * froze or left is noticed by its leases.
  */
-import { FairSemaphore } from "@skein/core/FairSemaphore"
+import { FairSemaphore } from "@skein/core/Fibers"
 import { Governor } from "@skein/core/Governor"
 import { Leases } from "@skein/core/Leases"
 import { now as currentTime } from "@skein/core/MonotonicClock"

@@ -1,5 +1,5 @@
 /** Validates a document against a schema, and reports each fault at its place in plain words. */
-import { nearest } from "@skein/core/Nearest"
+import { nearest } from "@skein/domain/Lookup"
 import * as Option from "effect/Option"
 import type { ParseIssue } from "effect/ParseResult"
 import * as AST from "effect/SchemaAST"

@@ -1,5 +1,5 @@
 /** Reads the `settings.json` of Claude Code: applies its rules, and notes the rest. */
-import { nearest } from "@skein/core/Nearest"
+import { nearest } from "@skein/domain/Lookup"
 import * as Effect from "effect/Effect"
 import { dirname } from "node:path"
 import type { ConfigIssue } from "../ConfigError.ts"

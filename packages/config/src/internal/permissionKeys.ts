@@ -1,6 +1,6 @@
 /** Finds keys of permissions that are one or two letters away from one of Skein's: such a rule holds for nothing. */
-import { similar } from "@skein/core/Nearest"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
+import { similar } from "@skein/domain/Lookup"
 import { fromConfig, type PermissionConfig } from "@skein/domain/Rule"
 
 /** The permissions, and the tools that rules can name. */

@@ -4,7 +4,7 @@
  */
 import type { Pruned } from "@skein/api/Output"
 import type { Problem } from "@skein/api/Problem"
-import { FairSemaphore } from "@skein/core/FairSemaphore"
+import { FairSemaphore } from "@skein/core/Fibers"
 import type { BegunPrompt } from "@skein/core/PersonPrompt"
 import type { MessageID } from "@skein/domain/Id"
 import * as Context from "effect/Context"

@@ -2,7 +2,7 @@
 import * as Reactivity from "@effect/experimental/Reactivity"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import type { SqlError } from "@effect/sql/SqlError"
-import { makeLeaving } from "@skein/core/Leaving"
+import { makeLeaving } from "@skein/core/Fibers"
 import { type Heard, makeSilence, type Wire } from "@skein/core/Silence"
 import { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"

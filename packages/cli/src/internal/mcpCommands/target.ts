@@ -1,6 +1,6 @@
 /** Finds the server that a command names, and what it needs of this machine. */
 import { type ConfigIssue, formatIssue } from "@skein/config/ConfigError"
-import { didYouMean } from "@skein/core/Nearest"
+import { didYouMean } from "@skein/domain/Lookup"
 import * as Effect from "effect/Effect"
 import { UsageError } from "../../UsageError.ts"
 import { makeHost } from "../mcp/mcpHost.ts"

@@ -2,7 +2,7 @@
 import { DataDirs } from "@skein/config/DataDirs"
 import { Bus } from "@skein/core/Bus"
 import { Journal } from "@skein/core/Journal"
-import { restingTrees } from "@skein/core/RestingTrees"
+import { restingTrees } from "@skein/core/SessionLookup"
 import { SessionStorage, type StoredLease } from "@skein/core/SessionStorage"
 import { Ids } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"

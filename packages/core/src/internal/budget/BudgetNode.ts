@@ -8,7 +8,7 @@ import { type Cost, plainDecimal, type Price, type Usage } from "@skein/domain/U
 import * as BigDecimal from "effect/BigDecimal"
 import type * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import { type BudgetExhausted, BudgetInvalid } from "../../SessionError.ts"
+import { type BudgetExhausted, BudgetInvalid } from "../../Turn.ts"
 
 /** An exact amount of what a budget limits. */
 export type Amount = BigDecimal.BigDecimal

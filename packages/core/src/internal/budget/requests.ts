@@ -7,7 +7,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { none as noFiber } from "effect/FiberId"
 import { ModelUnavailable } from "../../Provider.ts"
-import { BudgetExhausted } from "../../SessionError.ts"
+import { BudgetExhausted } from "../../Turn.ts"
 import {
   addHeld,
   type Amount,

@@ -3,7 +3,7 @@ import { type Account, type Bound, type Budget, formatAmount, open, type Spent }
 import type { TaskRun } from "@skein/domain/Outcome"
 import { addCost, exactCost, plainDecimal, type Usage } from "@skein/domain/Usage"
 import * as BigDecimal from "effect/BigDecimal"
-import { TaskRefused } from "../../TaskError.ts"
+import { TaskRefused } from "../../TaskRequest.ts"
 import {
   addHeld,
   type Amount,

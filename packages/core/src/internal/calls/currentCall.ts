@@ -1,7 +1,7 @@
 /** The call that a fiber works for: while the fiber waits, the call counts as waiting. */
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
-import { FairSemaphore } from "../../FairSemaphore.ts"
+import { FairSemaphore } from "../../Fibers.ts"
 import type { Call } from "../../Governor.ts"
 import type { ToolCaller } from "../../Tool.ts"
 import type { Live } from "../live/Live.ts"

@@ -4,7 +4,7 @@ import type { JsonSchema } from "@skein/domain/JsonSchema"
 import { faultOf, mapSchemas } from "@skein/domain/JsonSchemaTree"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { OutputInvalid } from "../../SessionError.ts"
+import { OutputInvalid } from "../../Turn.ts"
 import { answerPointer } from "./structuredOutput.ts"
 
 type Checker = typeof import("./jsonChecker.ts")

@@ -4,7 +4,7 @@ import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import { Confinement } from "../../Confinement.ts"
+import { Confinement } from "../../Isolation.ts"
 import { Journal } from "../../Journal.ts"
 import type { Live } from "./Live.ts"
 

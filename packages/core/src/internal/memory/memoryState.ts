@@ -12,11 +12,10 @@ import * as Chunk from "effect/Chunk"
 import * as Either from "effect/Either"
 import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
-import type { Approval } from "../../Approval.ts"
 import type { Lease, StoredLease } from "../../Lease.ts"
 import { heldByAnother, StorageError } from "../../StorageError.ts"
 import type { LoggedEvent, Pruning } from "../../StorageFilter.ts"
-import { type Receipt, receiptLifetime, type Write } from "../../Write.ts"
+import { type Approval, type Receipt, receiptLifetime, type Write } from "../../Write.ts"
 
 /** A session and what belongs to it alone. */
 interface Held {

@@ -12,13 +12,12 @@ import * as Either from "effect/Either"
 import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
 import * as Order from "effect/Order"
-import type { Approval } from "../../Approval.ts"
-import type { Found } from "../../Found.ts"
 import type { StoredLease } from "../../Lease.ts"
 import {
   type EventFilter,
   type Following,
   followingOf,
+  type Found,
   type Identified,
   type LoggedEvent,
   type Newest,
@@ -27,7 +26,7 @@ import {
   type RunFilter,
   type SessionFilter
 } from "../../StorageFilter.ts"
-import { receiptLifetime, type Write } from "../../Write.ts"
+import { type Approval, receiptLifetime, type Write } from "../../Write.ts"
 import { apply, empty, prune, type State } from "./memoryState.ts"
 
 const ranks: Readonly<Record<Write["_tag"], number>> = {

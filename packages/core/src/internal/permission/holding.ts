@@ -5,10 +5,10 @@
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { Approval } from "../../Approval.ts"
 import { Leases } from "../../Leases.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { isOn, type Machine, machineKey, machineOf, Whereabouts } from "../../Whereabouts.ts"
+import type { Approval } from "../../Write.ts"
 
 type Tree = Pick<SessionInfo, "projectID" | "rootID">
 

@@ -2,10 +2,10 @@
 import { mayEdit } from "@skein/domain/Mode"
 import type { Action, Rule } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
-import type { Approval } from "../../Approval.ts"
 import { type Caller, isNarrow, stricter, type Subject } from "../../Ruleset.ts"
 import type { StorageError } from "../../StorageError.ts"
 import type { Allowance, PermissionAsk } from "../../Tool.ts"
+import type { Approval } from "../../Write.ts"
 import { isApproved } from "./approvals.ts"
 import {
   asksOnlyBy,

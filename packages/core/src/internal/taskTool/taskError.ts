@@ -1,6 +1,6 @@
 /** Turns a refusal of a task into the error of a call. */
 import type { StorageError } from "../../StorageError.ts"
-import type { TaskRefused } from "../../TaskError.ts"
+import type { TaskRefused } from "../../TaskRequest.ts"
 import { ToolError } from "../../Tool.ts"
 
 /** A refusal as the error of a call. */

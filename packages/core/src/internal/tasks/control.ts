@@ -14,8 +14,15 @@ import { byHolder, refuseTask } from "../../Control.ts"
 import { Journal } from "../../Journal.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
-import { TaskRefused } from "../../TaskError.ts"
-import type { Accepted, MessageOptions, TaskName, TaskStatus, TaskWait, TaskWaited } from "../../TaskRequest.ts"
+import {
+  type Accepted,
+  type MessageOptions,
+  type TaskName,
+  TaskRefused,
+  type TaskStatus,
+  type TaskWait,
+  type TaskWaited
+} from "../../TaskRequest.ts"
 import type { Entry } from "../../Write.ts"
 import type { Live, RunningTask, StopRequest } from "../live/Live.ts"
 import { storeFirst } from "../live/recordStop.ts"

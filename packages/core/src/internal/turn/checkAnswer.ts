@@ -1,7 +1,7 @@
 /** Makes sure that a turn ends with the requested structured output. */
 import type { UserMessage } from "@skein/domain/Message"
 import * as Effect from "effect/Effect"
-import { OutputInvalid } from "../../SessionError.ts"
+import { OutputInvalid } from "../../Turn.ts"
 import { sayToModel } from "../conversation/sayToModel.ts"
 import { finalAnswer, type StructuredOutput } from "../conversation/structuredOutput.ts"
 import type { Live } from "../live/Live.ts"

@@ -18,7 +18,7 @@ import {
   Provider,
   type ToolSpec
 } from "../../Provider.ts"
-import { ContextOverflow } from "../../SessionError.ts"
+import { ContextOverflow } from "../../Turn.ts"
 import { cutOff, unpriced } from "../budget/requests.ts"
 import { callerOf, describeAll, guidesTo, offer, subjectOf } from "../calls/offer.ts"
 import { startCalls } from "../calls/startCalls.ts"

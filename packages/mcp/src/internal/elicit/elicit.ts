@@ -1,6 +1,6 @@
 /** Asks a person what a server wants to know, as agents ask their questions. */
 import type { ElicitRequest, ElicitResult } from "@modelcontextprotocol/client"
-import type { Unanswered } from "@skein/core/QuestionError"
+import type { Unanswered } from "@skein/core/Answerer"
 import type { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"

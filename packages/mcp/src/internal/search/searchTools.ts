@@ -1,6 +1,6 @@
 /** The tools `mcp_search` and `mcp_call`: with them a model uses tools that it is not shown in each request. */
-import { nearest } from "@skein/core/Nearest"
 import { type AnyTool, define, ToolError } from "@skein/core/Tool"
+import { nearest } from "@skein/domain/Lookup"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"

@@ -1,6 +1,6 @@
 /** Owns the events of all trees for all clients that watch them: in the order of the log, each encoded once. */
 import { Bus } from "@skein/core/Bus"
-import { FairSemaphore } from "@skein/core/FairSemaphore"
+import { FairSemaphore } from "@skein/core/Fibers"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { isOutage } from "@skein/core/StorageError"
 import type { Event } from "@skein/domain/Event"

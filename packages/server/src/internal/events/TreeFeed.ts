@@ -1,6 +1,6 @@
 /** Owns the events of one tree for all clients that watch it: in the order of their `seq`, each encoded once. */
 import { Bus } from "@skein/core/Bus"
-import { FairSemaphore } from "@skein/core/FairSemaphore"
+import { FairSemaphore } from "@skein/core/Fibers"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { isOutage, type StorageError } from "@skein/core/StorageError"
 import type { Event } from "@skein/domain/Event"

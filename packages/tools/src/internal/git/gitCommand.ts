@@ -1,5 +1,5 @@
 /** Calls git without any of the user's settings that would run programs, ask questions or write elsewhere. */
-import { FairSemaphore } from "@skein/core/FairSemaphore"
+import { FairSemaphore } from "@skein/core/Fibers"
 import type { IsolationRefused } from "@skein/core/Isolation"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"

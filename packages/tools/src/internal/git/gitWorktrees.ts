@@ -3,7 +3,7 @@
  */
 import type { PlatformError } from "@effect/platform/Error"
 import type * as FileSystem from "@effect/platform/FileSystem"
-import { FairSemaphore } from "@skein/core/FairSemaphore"
+import { FairSemaphore } from "@skein/core/Fibers"
 import { type Isolation, IsolationRefused, type Leftover, type WorkspaceEnd } from "@skein/core/Isolation"
 import type { SessionID } from "@skein/domain/Id"
 import type * as Context from "effect/Context"

@@ -1,5 +1,5 @@
 /** Owns the steps that this process keeps: for each tree what is being read, and what is done with what is kept of it. */
-import { FairSemaphore } from "@skein/core/FairSemaphore"
+import { FairSemaphore } from "@skein/core/Fibers"
 import type { WorkspaceKeeper } from "@skein/core/Workspaces"
 import type { SessionID } from "@skein/domain/Id"
 import type { SessionWorkspace } from "@skein/domain/SessionInfo"

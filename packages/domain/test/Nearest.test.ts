@@ -1,4 +1,4 @@
-import { didYouMean, nearest, similar } from "@skein/core/Nearest"
+import { didYouMean, nearest, similar } from "@skein/domain/Lookup"
 import { describe, expect, it } from "vitest"
 
 describe("an unknown name", () => {
