@@ -3,21 +3,48 @@ import { Agent, builtins, defaultRules } from "@skein/core/Agent"
 import { Config, defaults, type Settings } from "@skein/core/Config"
 import { denials } from "@skein/core/Ruleset"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
-import type { AgentConfig } from "@skein/domain/ConfigInfo"
+import type { AgentConfig, ConfigInfo } from "@skein/domain/ConfigInfo"
 import { faultOf } from "@skein/domain/JsonSchemaTree"
-import { lookup, nearest } from "@skein/domain/Lookup"
+import { lookup, nearest, similar } from "@skein/domain/Lookup"
 import { type ModelRef, parseRef } from "@skein/domain/Model"
-import { fromConfig, type Ruleset } from "@skein/domain/Rule"
+import { fromConfig, type PermissionConfig, type Ruleset } from "@skein/domain/Rule"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import { ConfigError, type ConfigIssue, formatIssue } from "./ConfigError.ts"
-import type { BrokenAgent } from "./internal/agentFiles.ts"
-import { isAgentName, namesForAgents } from "./internal/agentName.ts"
-import { narrow, within } from "./internal/narrow.ts"
-import { misspeltKeys } from "./internal/permissionKeys.ts"
-import { isForeignFile } from "./internal/places.ts"
+import { type BrokenAgent, isAgentName, namesForAgents } from "./internal/agentFiles.ts"
+import { narrow, within } from "./internal/mergeProject.ts"
+import { isForeignFile } from "./internal/projectFiles.ts"
+
+/** The permissions, and the tools that rules can name. */
+const permissionKeys: ReadonlyArray<string> =
+  `bash bash_credentials bash_network bash_write doom_loop edit external_directory glob grep list patch question read skill task
+  task_agent task_message task_model task_status task_stop task_wait todoread todowrite webfetch write`.split(/\s+/)
+
+/** A key that may be misspelt: where it stands, and what it may stand for. */
+interface MisspeltKey {
+  readonly path: string
+  readonly key: string
+  readonly meant: string
+}
+
+const inRules = (path: string, config: PermissionConfig | undefined): ReadonlyArray<MisspeltKey> =>
+  [...new Set(fromConfig(config ?? {}).map(({ permission }) => permission))].flatMap((key) => {
+    if (permissionKeys.includes(key) || /[*?]/.test(key)) return []
+    const meant = similar(key, permissionKeys) ??
+      (key.length > 3 ? permissionKeys.find((each) => each.startsWith(key)) : undefined)
+    return meant === undefined ? [] : [{ path: `${path}.${key}`, key, meant }]
+  })
+
+/** The misspelt keys of all rules. */
+export const misspeltKeys = ({ agent = {}, permission }: Pick<ConfigInfo, "agent" | "permission">) => [
+  ...inRules("permission", permission),
+  ...Object.entries(agent).flatMap(([name, { ceiling, permission: own }]) => [
+    ...inRules(`agent.${name}.permission`, own),
+    ...inRules(`agent.${name}.ceiling`, ceiling)
+  ])
+]
 
 /** The agents of a process, and the rules for all of them: the arguments of `Agent.layer`. */
 export interface Agents {

@@ -1,7 +1,7 @@
 /** Finds the command files for a directory, reads them, and decides which one of a name wins. */
 import type { CommandInfo, CommandList } from "@skein/core/Command"
 import type { Settings } from "@skein/core/Config"
-import type { CommandConfig } from "@skein/domain/ConfigInfo"
+import { CommandConfig } from "@skein/domain/ConfigInfo"
 import { parseRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -9,15 +9,217 @@ import { dirname, join } from "node:path"
 import { type ConfigIssue, formatIssue } from "./ConfigError.ts"
 import type { ProviderCheck } from "./ConfigFiles.ts"
 import { DataDirs } from "./DataDirs.ts"
-import { type CommandContent, readCommandFile } from "./internal/commandFile.ts"
-import type { Foreign, WhyNot } from "./internal/foreign.ts"
-import { foreignCommandAt, readForeignCommand } from "./internal/foreignCommand.ts"
-import { parseForeign } from "./internal/foreignSource.ts"
-import { listMarkdown } from "./internal/markdownFiles.ts"
-import { isThere, placesOf } from "./internal/places.ts"
-import { type Grants, noGrants, type ProjectFiles, projectFiles } from "./internal/projectFiles.ts"
-import { at, record, type SourcedLeaf } from "./internal/sourced.ts"
+import { isName, namesForOthers } from "./internal/agentFiles.ts"
+import { checkShape } from "./internal/checkShape.ts"
+import { issueIn } from "./internal/configContent.ts"
+import {
+  actionOf,
+  asNote,
+  entry,
+  type Foreign,
+  hasBlanks,
+  hasPromptBlanks,
+  isNothing,
+  mayRestrict,
+  parseForeign,
+  readMatter,
+  readModel,
+  text,
+  whyLeftOut,
+  type WhyNot,
+  wordOf
+} from "./internal/foreign.ts"
+import { readFront } from "./internal/frontMatter.ts"
+import { type Fault, type Located, type LocatedEntry, plain, start } from "./internal/located.ts"
+import { type Grants, isThere, noGrants, placesOf, type ProjectFiles, projectFiles } from "./internal/projectFiles.ts"
+import { listMarkdown, readLenient } from "./internal/readText.ts"
+import { record, type SourcedLeaf, valueAt } from "./internal/sourced.ts"
 import type { TrustItem } from "./TrustItem.ts"
+
+/** The content of a command, or its faults. */
+export interface CommandContent {
+  readonly name: string
+  /** Its place, as `file` or `file:line`. */
+  readonly origin: string
+  readonly said: Either.Either<CommandConfig, ReadonlyArray<ConfigIssue>>
+  /** Ignored content. */
+  readonly warnings: ReadonlyArray<ConfigIssue>
+}
+
+/** A command of Skein in a config file. */
+const commandAt = (file: string, name: string, value: Located): CommandContent => {
+  const faults: ReadonlyArray<Fault> = isName(name)
+    ? checkShape(CommandConfig.ast, value, ["command", name])
+    : [{ at: value.at, message: `${JSON.stringify(name)} is not a valid command name; ${namesForOthers}` }]
+  return {
+    name,
+    origin: file,
+    // The schema has validated it, so it has that type.
+    said: faults.length > 0 ? Either.left(faults.map(issueIn(file))) : Either.right(plain(value) as CommandConfig),
+    warnings: []
+  }
+}
+
+/** Reads a Markdown file, whose text is the template. */
+export const readCommandFile = Effect.fnUntraced(function*(file: string, name: string) {
+  const failed = (...issues: ReadonlyArray<ConfigIssue>): CommandContent => ({
+    name,
+    origin: file,
+    said: Either.left(issues),
+    warnings: []
+  })
+  const issueAt = issueIn(file)
+  const front = yield* Effect.either(readFront(file))
+  if (Either.isLeft(front)) return failed(...front.left)
+  const { body: template, lines, tree } = front.right
+  const at = { line: lines + 1, column: 1 }
+  if (template === "") {
+    return failed(issueAt({ at, message: "there is no template; write the prompt below the front matter" }))
+  }
+  const second = tree.entries.find(({ key }) => key === "template")
+  if (second !== undefined) {
+    return failed(
+      issueAt({
+        at: second.at,
+        key: "template",
+        message: "the text below the front matter is the template; keep one of them"
+      })
+    )
+  }
+  const entries = [{ key: "template", at, value: { kind: "string" as const, at, value: template } }, ...tree.entries]
+  return commandAt(file, name, { kind: "object", at: start, entries })
+})
+
+/** Keys that are ignored without a note, because Skein has no equivalent. */
+const silent = new Set(["argumenthint", "disablemodelinvocation"])
+
+/** The place of another tool's command. */
+export interface ForeignCommandSource {
+  readonly file: string
+  readonly name: string
+  readonly foreign: Foreign
+  /** The providers that its model may use. */
+  readonly whyNot: WhyNot
+}
+
+const leftOut = (
+  { file, name }: ForeignCommandSource,
+  fault: Omit<ConfigIssue, "file" | "kind">,
+  kind: ConfigIssue["kind"] = "left_out"
+): CommandContent => ({
+  name,
+  origin: file,
+  said: Either.left([{
+    file,
+    ...fault,
+    message: `the command ${JSON.stringify(name)} is left out: ${fault.message}`,
+    kind
+  }]),
+  warnings: []
+})
+
+/** The keys of such a command, translated to Skein's. */
+const adapt = ({ foreign, whyNot }: ForeignCommandSource, written: ReadonlyArray<LocatedEntry>) => {
+  const notes: Array<Fault> = []
+  let refused: Fault | undefined
+  const entries = written.flatMap((each): ReadonlyArray<LocatedEntry> => {
+    const { at, key, value } = each
+    const note = (message: string) => notes.push({ at, key, message: `${key}: ${message}` })
+    const word = wordOf(key)
+    const words = value.kind === "string" || value.kind === "number" ? String(plain(value)).trim() : ""
+    switch (word) {
+      case "template":
+      case "description":
+        if (words !== "") return [{ ...each, key: word, value: text(words, value.at) }]
+        if (!isNothing(value)) note("this is not text")
+        return []
+      case "agent":
+        if (foreign === "opencode" && words !== "") return [{ ...each, key: word, value: text(words, value.at) }]
+        note("Skein ignores it")
+        return []
+      case "subtask": {
+        const action = actionOf(value)
+        if (foreign === "opencode" && (action === "allow" || action === "deny")) {
+          return [{ ...each, key: word, value: { kind: "boolean", at: value.at, value: action === "allow" } }]
+        }
+        note("Skein ignores it")
+        return []
+      }
+      case "model":
+        return readModel(each, whyNot, (_, message) => note(message))
+      case "allowedtools":
+      case "tools":
+        if (!isNothing(value)) note("a command allows nothing here; use permission in skein.json")
+        return []
+      default:
+        if (mayRestrict(each)) {
+          refused ??= { at, key, message: `${key}: ${whyLeftOut(key)}` }
+        } else if (!silent.has(word)) note("Skein ignores it")
+        return []
+    }
+  })
+  return { entries, notes, refused }
+}
+
+/** A command in a config file. */
+export const foreignCommandAt = (source: ForeignCommandSource, value: Located): CommandContent => {
+  const { file, name } = source
+  const issueAt = issueIn(file)
+  if (value.kind !== "object") return leftOut(source, { ...value.at, message: "it is not an object with a template" })
+  const { entries, notes, refused } = adapt(source, value.entries)
+  if (refused !== undefined) return leftOut(source, issueAt(refused), "restriction")
+  if (!isName(name) || hasBlanks(name)) {
+    return leftOut(source, { ...value.at, message: "this is not a name for a command" })
+  }
+  const blank = entries.find((each) => each.value.kind === "string" && hasPromptBlanks(each.value.value))
+  if (blank !== undefined) {
+    return leftOut(
+      source,
+      issueAt({ at: blank.at, key: blank.key, message: "it is a template; fill in its placeholders" })
+    )
+  }
+  const last = new Map(entries.map((each) => [each.key, each]))
+  const tree: Located = { ...value, entries: [...last.values()] }
+  const [fault] = checkShape(CommandConfig.ast, tree, ["command", name])
+  return fault === undefined
+    ? {
+      name,
+      origin: `${file}:${value.at.line}`,
+      // The schema has validated it, so it has that type.
+      said: Either.right(plain(tree) as CommandConfig),
+      warnings: notes.map(issueAt).map(asNote)
+    }
+    : leftOut(source, issueAt(fault))
+}
+
+/** Reads a Markdown file, whose text is the template. */
+export const readForeignCommand = Effect.fnUntraced(function*(source: ForeignCommandSource) {
+  const read = yield* Effect.either(readLenient(source.file))
+  if (Either.isLeft(read)) return leftOut(source, read.left)
+  const matter = yield* readMatter(read.right)
+  const template = matter.body.trim()
+  const at = { line: matter.line, column: 1 }
+  if (template === "") return leftOut(source, { ...at, message: "there is no template" })
+  const others = matter.entries.filter(({ key }) => wordOf(key) !== "template")
+  const content = foreignCommandAt(source, {
+    kind: "object",
+    at: start,
+    entries: [...others, entry("template", at, text(template, at))]
+  })
+  const notes = [
+    ...matter.notes,
+    ...matter.entries.filter((each) => !others.includes(each)).map((each) => ({
+      at: each.at,
+      key: each.key,
+      message: "template: the text below the front matter is used"
+    }))
+  ]
+  return {
+    ...content,
+    origin: source.file,
+    warnings: [...notes.map(issueIn(source.file)).map(asNote), ...content.warnings]
+  }
+})
 
 /** Commands, and warnings about ignored parts of their files. */
 export interface LoadedCommands extends CommandList {
@@ -106,7 +308,7 @@ export const load = Effect.fn("CommandFiles.load")(function*(directory: string, 
     widenings.push(...judged.items)
     warnings.push(...judged.warnings)
     // What is left of it still has its type: only optional keys do not count.
-    const said = at(judged.tree, "leaf", ["command", content.name])?.value as CommandConfig
+    const said = valueAt(judged.tree, "leaf", ["command", content.name])?.value as CommandConfig
     return { ...content, said: Either.right(said) }
   })
 
@@ -161,8 +363,8 @@ const readOpenCode = Effect.fnUntraced(function*(place: string, whyNot: WhyNot) 
       for (const { key, value } of parsed.tree.entries) {
         if ((key !== "command" && key !== "commands") || value.kind !== "object") continue
         contents.push(
-          ...value.entries.map((entry) =>
-            foreignCommandAt({ file, name: entry.key, foreign: "opencode", whyNot }, { ...entry.value, at: entry.at })
+          ...value.entries.map((each) =>
+            foreignCommandAt({ file, name: each.key, foreign: "opencode", whyNot }, { ...each.value, at: each.at })
           )
         )
       }

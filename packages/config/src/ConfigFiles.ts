@@ -15,16 +15,16 @@ import type { WhyNot } from "./internal/foreign.ts"
 import { type ConfigPlace, locateFiles } from "./internal/locateFiles.ts"
 import { mergeProject } from "./internal/mergeProject.ts"
 import { type Grants, type ProjectFiles, projectFiles } from "./internal/projectFiles.ts"
-import { serverDirectories } from "./internal/serverDirectory.ts"
 import {
-  at,
   type ConfigEntry,
   entriesOf,
   fromInfo,
   merge,
   record,
+  serverDirectories,
   type SourcedRecord,
-  toValue
+  toValue,
+  valueAt
 } from "./internal/sourced.ts"
 import type { TrustItem } from "./TrustItem.ts"
 
@@ -85,7 +85,7 @@ const readPlace = Effect.fnUntraced(function*(
   const sourceOf = (path: string) => ({ path, home, ...(project === undefined ? {} : { project }) })
   const contents: Array<PlaceContent> = []
   if (place.servers !== undefined) {
-    const { readMcpFile } = yield* Effect.promise(() => import("./internal/mcpFile.ts"))
+    const { readMcpFile } = yield* Effect.promise(() => import("./internal/foreignServers.ts"))
     const content = yield* readMcpFile(sourceOf(place.servers))
     contents.push({ broken: [], ...content, files: [place.servers], layer: "claude" })
   }
@@ -120,7 +120,9 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
     ? []
     : yield* readPlace(found.user, { home: dirs.home, seen, whyNot: () => undefined })
   const whyNot: WhyNot = (providerID) => {
-    const mine = own.map(({ tree }) => at(tree, "record", ["provider", providerID])).find((each) => each !== undefined)
+    const mine = own.map(({ tree }) => valueAt(tree, "record", ["provider", providerID])).find((each) =>
+      each !== undefined
+    )
     // The schema validated it, so it has that type.
     return options.whyNot?.(providerID, mine === undefined ? undefined : toValue(mine) as ProviderConfig)
   }
@@ -209,7 +211,7 @@ const filesOf = (contents: ReadonlyArray<PlaceContent>): ReadonlyArray<string> =
 
 /** Config elsewhere for an agent with an unusable file does not create the agent. */
 const withoutAgents = (tree: SourcedRecord, names: ReadonlySet<string>): SourcedRecord => {
-  const agents = at(tree, "record", ["agent"])
+  const agents = valueAt(tree, "record", ["agent"])
   if (agents === undefined || names.size === 0) return tree
   const kept = record([...agents.entries].filter(([name]) => !names.has(name)), agents.origin)
   return { ...tree, entries: new Map(tree.entries).set("agent", kept) }

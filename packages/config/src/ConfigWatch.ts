@@ -8,7 +8,21 @@ import * as Stream from "effect/Stream"
 import type { ConfigError } from "./ConfigError.ts"
 import { type ConfigOptions, load, type LoadedConfig } from "./ConfigFiles.ts"
 import type { DataDirs } from "./DataDirs.ts"
-import { recording } from "./internal/recording.ts"
+
+const asking: ReadonlySet<PropertyKey> = new Set(["stat", "readFile", "readDirectory", "realPath"])
+
+/** The same file system; adds every requested path to `paths`, existing or not. */
+export const recording = (fs: FileSystem.FileSystem, paths: Set<string>): FileSystem.FileSystem =>
+  new Proxy(fs, {
+    get: (target, name, receiver): unknown => {
+      const member: unknown = Reflect.get(target, name, receiver)
+      if (!asking.has(name) || typeof member !== "function") return member
+      return (path: string, ...rest: ReadonlyArray<unknown>): unknown => {
+        paths.add(path)
+        return Reflect.apply(member, target, [path, ...rest])
+      }
+    }
+  })
 
 /** How often the files are polled, in milliseconds. A change counts once it has been stable for one poll. */
 export const interval = 1_000

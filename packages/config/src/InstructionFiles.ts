@@ -11,14 +11,40 @@ import * as Layer from "effect/Layer"
 import { basename, dirname, join, relative } from "node:path"
 import { type ConfigIssue, formatIssue } from "./ConfigError.ts"
 import { DataDirs } from "./DataDirs.ts"
-import { includesOf } from "./internal/includes.ts"
 import { filesOf } from "./internal/instructionPaths.ts"
-import { listMarkdown } from "./internal/markdownFiles.ts"
-import { isThere, placesOf } from "./internal/places.ts"
-import { type Grants, noGrants, type ProjectFiles, projectFiles } from "./internal/projectFiles.ts"
-import { readText } from "./internal/readText.ts"
+import { type Grants, isThere, noGrants, placesOf, type ProjectFiles, projectFiles } from "./internal/projectFiles.ts"
+import { listMarkdown, readText } from "./internal/readText.ts"
 import type { Origin } from "./internal/sourced.ts"
 import type { TrustItem } from "./TrustItem.ts"
+
+/** An included file. */
+export interface Include {
+  readonly name: string
+  /** Its place, counted from 1. */
+  readonly line: number
+}
+
+/** The maximum number of includes. */
+const most = 100
+
+/** The includes of a text, in order. */
+export const includesOf = (text: string): ReadonlyArray<Include> => {
+  const found: Array<Include> = []
+  let fence: string | undefined
+  for (const [index, written] of text.split("\n").entries()) {
+    const mark = /^\s*(`{3,}|~{3,})/.exec(written)?.[1]?.[0]
+    if (mark !== undefined && (fence === undefined || fence === mark)) {
+      fence = fence === undefined ? mark : undefined
+      continue
+    }
+    if (fence !== undefined) continue
+    for (const [, name = ""] of written.replaceAll(/`[^`]*`/g, " ").matchAll(/(?:^|\s)@([\w~./][^\s@]*)/g)) {
+      // A full stop may follow the name.
+      found.push({ name: name.replace(/[.,;:!?)\]]+$/, ""), line: index + 1 })
+    }
+  }
+  return found.filter(({ name }) => name !== "").slice(0, most)
+}
 
 /** The maximum characters of one file and of all together, and the maximum depth of includes. */
 export const bounds = { file: 40_000, all: 120_000, depth: 5 } as const
@@ -73,7 +99,7 @@ const shown = ({ path, text }: Section, directory: string): string => {
 
 /** What a rule of Claude Code says: the text of one for all files, or when to read one for some. */
 const ruleText = Effect.fnUntraced(function*(whole: string) {
-  const { readMatter } = yield* Effect.promise(() => import("./internal/foreignMatter.ts"))
+  const { readMatter } = yield* Effect.promise(() => import("./internal/foreign.ts"))
   const { body, entries } = yield* readMatter(whole)
   const written = entries.find(({ key }) => key === "paths")?.value
   if (written === undefined || written.kind === "null") return body.trim()

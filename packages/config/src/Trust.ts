@@ -5,9 +5,8 @@ import { resolve } from "node:path"
 import { type ConfigOptions, load } from "./ConfigFiles.ts"
 import { DataDirs } from "./DataDirs.ts"
 import { locateFiles } from "./internal/locateFiles.ts"
-import { readTrusted, type Trusted, writeTrusted } from "./internal/trustFile.ts"
-import { TrustError } from "./TrustError.ts"
-import type { TrustItem } from "./TrustItem.ts"
+import { readTrusted, type Trusted, writeTrusted } from "./internal/weigh.ts"
+import { TrustError, type TrustItem } from "./TrustItem.ts"
 
 export type { TrustItem } from "./TrustItem.ts"
 

@@ -1,4 +1,8 @@
 /** Values of a project's files that need trust. */
+import * as Schema from "effect/Schema"
+
+/** The trust file could not be read or changed. The message says why, and how to fix it. */
+export class TrustError extends Schema.TaggedError<TrustError>()("TrustError", { message: Schema.String }) {}
 
 /** A value of a project's file that needs trust. */
 export interface TrustItem {

@@ -1,5 +1,5 @@
 import { expect, it } from "@effect/vitest"
-import { jsonSchemas } from "@skein/config/HookSchema"
+import { jsonSchemas } from "@skein/config/ConfigSchema"
 import { hookEvents } from "@skein/domain/Hook"
 import * as Effect from "effect/Effect"
 

@@ -2,19 +2,41 @@
  * Reads one config file: parses it into a validated tree of values with origins. Loaded only if there is such a file.
  */
 import { ConfigInfo } from "@skein/domain/ConfigInfo"
+import type { HookConfig } from "@skein/domain/HookConfig"
 import { isSkeinItself, startsSkein } from "@skein/domain/McpConfig"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import { dirname } from "node:path"
 import type { ConfigIssue } from "../ConfigError.ts"
 import { checkShape } from "./checkShape.ts"
 import { type ConfigContent, issueIn, onlyIssues } from "./configContent.ts"
-import { decodeTexts } from "./decodeTexts.ts"
-import { besideFile, holdsHooks } from "./hookCommands.ts"
 import { placeInstructions } from "./instructionPaths.ts"
-import { type Fault, type Located, type LocatedEntry, parseLocated, plain } from "./located.ts"
+import { decodeTexts, type Fault, type Located, type LocatedEntry, parseLocated, plain } from "./located.ts"
 import { readText } from "./readText.ts"
 import { holdsRules, isWhole, record, type Sourced, type SourcedRecord, type SourcedRule } from "./sourced.ts"
 import { type ConfigSource, substitute } from "./substitute.ts"
+
+/** Whether the value at a path is the list of an event's hooks. */
+export const holdsHooks = (path: ReadonlyArray<string>): boolean => path.length === 2 && path[0] === "hooks"
+
+const quoted = (path: string): string =>
+  /^[\w./@+-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`
+
+/**
+ * Resolves a command that begins with `./` or `../` relative to its file, so that a cloned repository cannot replace
+ * it.
+ */
+const placed = <A extends { readonly command?: string | undefined }>(hook: A, file: string): A =>
+  hook.command !== undefined && /^\s*\.{1,2}\//.test(hook.command)
+    ? { ...hook, command: `${quoted(dirname(file))}/${hook.command.trimStart().replace(/^(?:\.\/+)+/, "")}` }
+    : hook
+
+/** The hooks of an event, ready to run; they were validated before. */
+export const besideFile = (value: unknown, file: string): ReadonlyArray<HookConfig> =>
+  (value as ReadonlyArray<HookConfig>).map(({ hooks, ...entry }) => ({
+    ...placed(entry, file),
+    ...(hooks === undefined ? {} : { hooks: hooks.map((each) => placed(each, file)) })
+  }))
 
 /** The document in a file, or why it cannot be read. */
 export const parseFile = Effect.fnUntraced(function*(path: string) {

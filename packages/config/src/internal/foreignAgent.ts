@@ -10,6 +10,8 @@ import {
   hasBlanks,
   isNothing,
   mayRestrict,
+  readModel,
+  selectionOf,
   text,
   texts,
   whyLeftOut,
@@ -26,7 +28,6 @@ import {
   readReadOnly,
   readTools
 } from "./foreignLimits.ts"
-import { readModel, selectionOf } from "./foreignModel.ts"
 import { type Fault, type Located, type LocatedEntry, type Place, plain } from "./located.ts"
 
 const colors: ReadonlyMap<string, string> = new Map([

@@ -1,9 +1,239 @@
 /** Reads the limits of another tool's agent: its lists of tools, permissions and modes, in all common forms. */
-import { claudePatterns } from "./claudePatterns.ts"
+import { covers } from "@skein/core/Ruleset"
 import { type Action, actionOf, type Foreign, isNothing, namesOf, rule, wordOf } from "./foreign.ts"
-import { orderRules } from "./foreignRules.ts"
-import { deniedNamed, permissionNamed, skeinNames, toolNamed } from "./foreignTools.ts"
 import { type Fault, type Located, type LocatedEntry, type LocatedObject, type Place, plain } from "./located.ts"
+import { coversAll } from "./mergeProject.ts"
+
+const strictness: ReadonlyMap<unknown, number> = new Map([["allow", 0], ["ask", 1], ["deny", 2]])
+
+const actions = (value: Located): ReadonlyArray<number> =>
+  value.kind === "object"
+    ? value.entries.map((entry) => actions(entry.value)[0] ?? 0)
+    : [value.kind === "string" ? strictness.get(value.value) ?? 0 : 0]
+
+const strictest = (value: Located): number => Math.max(0, ...actions(value))
+const laxest = (value: Located): number => Math.min(2, ...actions(value))
+
+/** Ordered rules, and those that were moved. */
+interface OrderedRules {
+  readonly entries: ReadonlyArray<LocatedEntry>
+  readonly moved: ReadonlyArray<LocatedEntry>
+}
+
+/**
+ * Moves each rule behind wider and more permissive ones that follow it. `"*": "allow"` after `"git push": "deny"` lifts
+ * the denial in only one of OpenCode's versions; here the stricter reading applies.
+ */
+const order = (written: ReadonlyArray<LocatedEntry>): OrderedRules => {
+  let entries: ReadonlyArray<LocatedEntry> = []
+  const moved = new Set<LocatedEntry>()
+  for (const entry of written) {
+    const lifted = entries.filter(({ key, value }) =>
+      coversAll(entry.key, key) && strictest(value) > laxest(entry.value)
+    )
+    for (const each of lifted) moved.add(each)
+    entries = [...entries.filter((each) => !lifted.includes(each)), entry, ...lifted]
+  }
+  return { entries, moved: [...moved] }
+}
+
+/** Orders the rules of a `permission`, and the patterns within each. */
+const orderRules = (value: Located): { readonly value: Located; readonly moved: OrderedRules["moved"] } => {
+  if (value.kind !== "object") return { value, moved: [] }
+  const inner = value.entries.map((entry) =>
+    entry.value.kind === "object"
+      ? { entry, ...order(entry.value.entries), object: entry.value }
+      : { entry, entries: [], moved: [], object: undefined }
+  )
+  const outer = order(
+    inner.map(({ entries, entry, object }) =>
+      object === undefined ? entry : { ...entry, value: { ...object, entries } }
+    )
+  )
+  return {
+    value: { ...value, entries: outer.entries },
+    moved: [...inner.flatMap(({ moved }) => moved), ...outer.moved]
+  }
+}
+
+/** The equivalent tools, by their names there, as used in lists of tools and in rules. */
+const toolsOfClaude: ReadonlyMap<string, string> = new Map([
+  ["Read", "read"],
+  ["Edit", "edit"],
+  ["MultiEdit", "edit"],
+  ["Write", "write"],
+  ["Bash", "bash"],
+  ["Grep", "grep"],
+  ["Glob", "glob"],
+  ["LS", "list"],
+  ["WebFetch", "webfetch"],
+  ["Task", "task"],
+  ["Agent", "task"],
+  ["TodoWrite", "todowrite"],
+  ["TodoRead", "todoread"],
+  ["Skill", "skill"],
+  ["AskUserQuestion", "question"],
+  ["NotebookRead", "read"],
+  ["PowerShell", "bash"],
+  ["Monitor", "bash"]
+])
+
+const toolNames = new Set(
+  `read write edit patch glob grep list bash webfetch todowrite todoread task task_agent task_model skill question external_directory doom_loop`
+    .split(" ")
+)
+
+/** Names in OpenCode. */
+const exact: ReadonlyMap<string, string> = new Map([["multiedit", "edit"], ["applypatch", "patch"]])
+
+/** Permissions of OpenCode under another name than here; since version 2, its `execute` runs scripts of tools. */
+const openCode: ReadonlyMap<string, string> = new Map([
+  ["shell", "bash"],
+  ["subagent", "task"],
+  ["multiedit", "edit"],
+  ["apply_patch", "patch"],
+  ["execute", "execute"]
+])
+
+const claude: ReadonlyMap<string, string> = new Map(
+  [...toolsOfClaude].map(([name, ours]) => [name.toLowerCase(), ours])
+)
+
+/** Other names that people use for the same tools. They only count in denials: nothing is granted by a guess. */
+const synonyms: ReadonlyMap<string, string> = new Map([
+  ["notebookedit", "edit"],
+  ["shell", "bash"],
+  ["terminal", "bash"],
+  ["execute", "bash"],
+  ["exec", "bash"],
+  ["command", "bash"],
+  ["commands", "bash"],
+  ["runcommand", "bash"],
+  ["web", "webfetch"],
+  ["fetch", "webfetch"],
+  ["network", "webfetch"],
+  ["internet", "webfetch"],
+  ["search", "grep"],
+  ["delete", "edit"],
+  ["create", "edit"],
+  ["agent", "task"],
+  ["externaldirectory", "external_directory"],
+  ["doomloop", "doom_loop"]
+])
+
+/** The tools of an MCP server in Claude Code: `mcp__SERVER` is all of one server, `mcp__SERVER__TOOL` one of them. */
+const toolOfServer = (tool: string): string | undefined => {
+  const [, server, name] = /^mcp__(.+?)(?:__(.*))?$/.exec(tool) ?? []
+  return server === undefined ? undefined : `mcp_${server}_${name ?? "*"}`
+}
+
+/** Skein's name of a tool; undefined if it has none of that name. */
+const toolNamed = (name: string): string | undefined => {
+  const lower = name.trim().toLowerCase()
+  return claude.get(lower) ?? (toolNames.has(lower) ? lower : exact.get(wordOf(name)) ?? toolOfServer(name.trim()))
+}
+
+/** Skein's name of a denied tool; undefined if no tool does the same. */
+const deniedNamed = (name: string): string | undefined => toolNamed(name) ?? synonyms.get(wordOf(name))
+
+/** The permission for a rule about a tool: an agent that may not write may not edit. */
+const permissionNamed = (name: string): string | undefined => {
+  const tool = deniedNamed(name)
+  return tool === "write" || tool === "patch" ? "edit" : tool
+}
+
+/**
+ * Skein's permissions for a rule about a tool, or about all tools that a wildcard covers. An unknown name may be that of
+ * a tool of an MCP server: OpenCode calls it `SERVER_TOOL`, and Skein `mcp_SERVER_TOOL`.
+ */
+const skeinNames = (name: string, action: Action): ReadonlyArray<string> => {
+  const named = openCode.get(name) ?? name
+  const ours = action === "allow" ? toolNamed(named) : permissionNamed(named)
+  if (ours !== undefined && named !== "execute") return [ours]
+  const covered = [...openCode].flatMap(([theirs, our]) => covers(named, theirs) && !covers(named, our) ? [our] : [])
+  return [named, ...new Set(covered), ...(/^(?:\*|mcp_)|^[^_*?]+$/.test(named) ? [] : [`mcp_${named}`])]
+}
+
+/** The subject of a rule. */
+interface Spoken {
+  readonly permission: string
+  readonly pattern: string
+}
+
+/** The permission of the subject of a rule. Some tools have a permission there without existing here. */
+const permissions: ReadonlyMap<string, string> = new Map([
+  ...toolsOfClaude,
+  ["Write", "edit"],
+  ["NotebookEdit", "edit"],
+  ["Skill", "skill"]
+])
+
+/** Agents that both programs have, under Skein's names. */
+const agents: ReadonlyMap<string, string> = new Map([
+  ["Explore", "explore"],
+  ["Plan", "plan"],
+  ["general-purpose", "general"]
+])
+
+const files = new Set(["read", "edit", "list"])
+
+/**
+ * Paths there are as in .gitignore; here `*` crosses directories. A denial may match more, and a permission must not.
+ */
+const pathsOf = (written: string, action: Action): ReadonlyArray<string> => {
+  if (written.startsWith("//")) return [flat(written.slice(1))]
+  if (written.startsWith("~/")) return [flat(written)]
+  const below = written.replace(/^(?:\.?\/)+/, "")
+  return action === "allow" ? [flat(below)] : pathsBelow(below)
+}
+
+/** The patterns of a path that a restriction means, wherever the session's directory is. */
+export const pathsBelow = (path: string): ReadonlyArray<string> => {
+  const below = flat(path)
+  return below === "" || below.startsWith("*") ? [below] : [below, `*/${below}`]
+}
+
+const flat = (path: string): string => path.replaceAll(/\*\*\/|\*+/g, "*").replaceAll(/\*{2,}/g, "*")
+
+const form = /^\s*([\w*-]+)\s*(?:\(([^]*)\))?\s*$/
+
+/** Whether it has the form of a rule. */
+export const isRule = (written: string): boolean => form.test(written)
+
+/** The addresses of a host. */
+export const hostPatterns = (host: string): ReadonlyArray<string> => [
+  `*://${host}`,
+  `*://${host}/*`,
+  `*://${host}:*`
+]
+
+/**
+ * The translation of such a rule; undefined for an invalid one that allows. An invalid one that restricts covers all
+ * that it may mean: the whole tool, or everything. Tools that Skein does not have keep their names.
+ */
+export const claudePatterns = (text: string, action: Action): ReadonlyArray<Spoken> | undefined => {
+  const [, tool, what] = form.exec(text) ?? []
+  if (tool === undefined) {
+    const begun = /^\s*([\w*-]+)/.exec(text)?.[1]
+    return action === "allow" ? undefined : claudePatterns(begun ?? "*", action)
+  }
+  const named = permissions.get(tool) ?? toolOfServer(tool)
+  const permission = named ?? (action === "allow" ? undefined : permissionNamed(tool)) ?? tool
+  const all = (patterns: ReadonlyArray<string>) => patterns.map((each) => ({ permission, pattern: each }))
+  const pattern = what?.trim()
+  if (pattern === undefined || pattern === "" || pattern === "*") return all(["*"])
+  if (permission === "bash") return all([pattern.replace(/:\*$/, " *")])
+  // `NAME:*` is a skill with any arguments, or all skills of a plugin.
+  if (permission === "skill" && pattern.endsWith(":*")) {
+    return all(action === "allow" ? [pattern.slice(0, -2)] : [pattern.slice(0, -2), pattern])
+  }
+  if (permission === "task") return all([agents.get(pattern) ?? pattern])
+  if (permission === "webfetch") {
+    const host = /^domain:(.+)$/.exec(pattern)?.[1]?.trim()
+    return all(host === undefined ? [pattern] : hostPatterns(host))
+  }
+  return all(files.has(permission) ? pathsOf(pattern, action) : [pattern])
+}
 
 /** The limits in a value. */
 export interface Limits {

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import type { ConfigIssue } from "../ConfigError.ts"
 import { issueIn } from "./configContent.ts"
-import type { Located } from "./located.ts"
+import { type Located, start } from "./located.ts"
 import { readText } from "./readText.ts"
 
 /** The two parts of a file. */
@@ -36,8 +36,6 @@ const parseFront = (front: string) =>
         try: () => parseYaml(front, 1),
         catch: () => "the front matter is nested more than 100 levels deep"
       }))
-
-const start = { line: 1, column: 1 }
 
 /** The front matter and the text of one of Skein's own files; fails with all that is wrong. */
 export const readFront = Effect.fnUntraced(function*(file: string) {

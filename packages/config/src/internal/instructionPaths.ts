@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import { basename, dirname, join, relative, resolve, sep } from "node:path"
 import type { ConfigContent } from "./configContent.ts"
 import { refusesPath } from "./projectFiles.ts"
-import { at, record } from "./sourced.ts"
+import { record, valueAt } from "./sourced.ts"
 import type { ConfigSource } from "./substitute.ts"
 
 /** The maximum number of files of one pattern, and of directories searched for it. */
@@ -16,7 +16,7 @@ const skipped = new Set(["node_modules", ".git"])
 
 /** Makes the instructions of a file absolute paths; those of a project may not lead out of it. */
 export const placeInstructions = (content: ConfigContent, { home, path, project }: ConfigSource): ConfigContent => {
-  const leaf = at(content.tree, "leaf", ["instructions"])
+  const leaf = valueAt(content.tree, "leaf", ["instructions"])
   if (leaf === undefined || !Array.isArray(leaf.value)) return content
   const folder = dirname(path)
   const base = basename(folder) === ".opencode" ? dirname(folder) : folder

@@ -1,4 +1,6 @@
 /** A JSON document in which every value has its place. */
+import * as Schema from "effect/Schema"
+import * as AST from "effect/SchemaAST"
 import { type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser"
 
 /** A place in a file, counted from 1. */
@@ -6,6 +8,9 @@ export interface Place {
   readonly line: number
   readonly column: number
 }
+
+/** Where a file begins. */
+export const start: Place = { line: 1, column: 1 }
 
 /** A string; `raw` is its text in the file if a `{env:…}` or `{file:…}` in it was substituted. */
 export interface LocatedText {
@@ -192,4 +197,45 @@ export const plain = (tree: Located): unknown => {
     default:
       return tree.value
   }
+}
+
+/** The same document, with numbers where its schema decodes text to a number. The document was validated before. */
+export const decodeTexts = (ast: AST.AST, node: Located): Located => {
+  switch (ast._tag) {
+    case "Refinement":
+      return decodeTexts(ast.from, node)
+    case "Suspend":
+      return decodeTexts(ast.f(), node)
+    case "Transformation":
+      return node.kind === "string" && node.open !== true ? decodeText(ast, node) : decodeTexts(ast.from, node)
+    case "Union":
+      return ast.types.reduce((found, type) => decodeTexts(type, found), node)
+    case "TupleType": {
+      const [rest] = ast.rest
+      return node.kind === "array" && rest !== undefined
+        ? { ...node, items: node.items.map((item) => decodeTexts(rest.type, item)) }
+        : node
+    }
+    case "TypeLiteral": {
+      if (node.kind !== "object") return node
+      const typeOf = (key: string) =>
+        ast.propertySignatures.find(({ name }) => name === key)?.type ?? ast.indexSignatures[0]?.type
+      return {
+        ...node,
+        entries: node.entries.map((entry) => {
+          const type = typeOf(entry.key)
+          return type === undefined ? entry : { ...entry, value: decodeTexts(type, entry.value) }
+        })
+      }
+    }
+    default:
+      return node
+  }
+}
+
+const decodeText = (ast: AST.AST, { at, raw, value }: LocatedText): Located => {
+  const decoded: unknown = Schema.decodeUnknownSync(Schema.make(ast))(value)
+  return typeof decoded === "number"
+    ? { kind: "number", at, value: decoded, ...(raw === undefined ? {} : { raw }) }
+    : { kind: "string", at, value, ...(raw === undefined ? {} : { raw }) }
 }

@@ -2,19 +2,21 @@
  * Reads an `opencode.json` in each of its forms: the oldest (`mode`, `tools`), that of version 1 (`agent`,
  * `permission`), and that of version 2 (`agents`, `permissions` as a list of rules).
  */
+import type * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import type { ConfigIssue } from "../ConfigError.ts"
-import type { BrokenAgent } from "./agentFiles.ts"
-import { asAgentName } from "./agentName.ts"
+import { asAgentName, type BrokenAgent } from "./agentFiles.ts"
 import { issueIn } from "./configContent.ts"
 import { settleContent } from "./configFile.ts"
-import { fillModels } from "./fillModels.ts"
 import {
   type Adapted,
+  asNote,
   deniesAll,
   entry,
   hasBlanks,
   isNothing,
+  parseForeign,
+  readModel,
   rule,
   seemsToRestrict,
   text,
@@ -23,12 +25,37 @@ import {
 } from "./foreign.ts"
 import { adapt } from "./foreignAgent.ts"
 import { combine, does, type Limits, readDenied, readPermission, readTools } from "./foreignLimits.ts"
-import { readModel } from "./foreignModel.ts"
 import { adaptServers } from "./foreignServers.ts"
-import { asNote, parseForeign } from "./foreignSource.ts"
 import { placeInstructions } from "./instructionPaths.ts"
 import { type Fault, type Located, type LocatedEntry, type LocatedObject, plain } from "./located.ts"
 import { type ConfigSource, substitute } from "./substitute.ts"
+
+/** The objects that contain models, or agents with models. */
+const holders = new Set(["agent", "mode"])
+
+const hasBlank = (value: Located): boolean => value.kind === "string" && /\{(?:env|file):/.test(value.value)
+
+/** Substitutes `{env:X}` and `{file:p}` in model names. A name that cannot be substituted stays unchanged. */
+const fillModels = (
+  tree: LocatedObject,
+  source: ConfigSource,
+  depth = 0
+): Effect.Effect<LocatedObject, never, FileSystem.FileSystem> =>
+  Effect.map(
+    Effect.forEach(tree.entries, (each): Effect.Effect<LocatedEntry, never, FileSystem.FileSystem> => {
+      const { key, value } = each
+      if ((key === "model" || key === "small_model") && hasBlank(value)) {
+        return Effect.map(
+          substitute(value, source, ["model"]),
+          (filled) => filled.faults.length + filled.refused.length > 0 ? each : { ...each, value: filled.tree }
+        )
+      }
+      return value.kind === "object" && (depth === 1 || (depth === 0 && holders.has(key)))
+        ? Effect.map(fillModels(value, source, depth + 1), (filled) => ({ ...each, value: filled }))
+        : Effect.succeed(each)
+    }),
+    (entries) => ({ ...tree, entries })
+  )
 
 /** What to use instead of some keys. */
 const instead: ReadonlyMap<string, string> = new Map([

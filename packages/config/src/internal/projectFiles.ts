@@ -7,8 +7,40 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { basename, dirname, join, relative, resolve, sep } from "node:path"
 import type { TrustItem } from "../TrustItem.ts"
-import { at, type Origin, record } from "./sourced.ts"
+import { type Origin, record, valueAt } from "./sourced.ts"
 import type { Grants } from "./weigh.ts"
+
+/** The directories, lowest priority first. */
+interface Places {
+  /** The user's directory. */
+  readonly user: string
+  /** From the top of the tree down to the directory. */
+  readonly project: ReadonlyArray<string>
+  /** The git root; without one, each directory is its own project. */
+  readonly root: string | undefined
+}
+
+/** Whether something exists there that can be read. */
+export const isThere = (path: string) =>
+  Effect.flatMap(FileSystem.FileSystem, (fs) => Effect.orElseSucceed(Effect.as(fs.stat(path), true), () => false))
+
+/** Finds them, after resolving links, as git does. */
+export const placesOf = Effect.fnUntraced(function*(directory: string, user: string) {
+  const fs = yield* FileSystem.FileSystem
+  const project: Array<string> = []
+  let place = yield* Effect.orElseSucceed(fs.realPath(directory), () => resolve(directory))
+  for (;;) {
+    project.unshift(place)
+    if (yield* isThere(join(place, ".git"))) return { user, project, root: place } satisfies Places
+    const above = dirname(place)
+    if (above === place) return { user, project, root: undefined } satisfies Places
+    place = above
+  }
+})
+
+/** Whether a config file belongs to another tool. */
+export const isForeignFile = (file: string): boolean =>
+  /^(?:opencode\.jsonc?|settings(?:\.local)?\.json)$/.test(basename(file)) || /\/\.(?:claude|opencode)\//.test(file)
 
 export type { Grants } from "./weigh.ts"
 
@@ -71,7 +103,7 @@ export const projectFiles = (options: {
 }): ProjectFiles => {
   const { data, directory, grants, root } = options
   const asked: Array<TrustItem> = []
-  const rules = [...defaultRules, ...at(grants.user, "rules", ["permission"])?.rules ?? []]
+  const rules = [...defaultRules, ...valueAt(grants.user, "rules", ["permission"])?.rules ?? []]
 
   /** The strictest action for the path under each of its names. */
   const actionFor = (names: ReadonlyArray<string>): Action =>
@@ -85,7 +117,7 @@ export const projectFiles = (options: {
     const wish = record([["read", record([[name, { kind: "leaf", value, origin: by }]], by)]], by)
     const { items, tree } = yield* judge({ grants, project: wish, place: { root, directory }, data })
     for (const item of items) if (!asked.some(({ digest }) => digest === item.digest)) asked.push(item)
-    if (at(tree, "leaf", ["read", name]) !== undefined) return undefined
+    if (valueAt(tree, "leaf", ["read", name]) !== undefined) return undefined
     const trust = `\`skein trust allow ${items[0]?.id}\``
     return linked
       ? `it is a hard link, which may lead out of the project; copy the file, or let the project read it with ${trust}`

@@ -7,18 +7,16 @@ import { defaults } from "@skein/core/Config"
 import { ConfigInfo } from "@skein/domain/ConfigInfo"
 import { declared, type ProjectRule, trust } from "@skein/domain/ConfigKey"
 import type { Rule } from "@skein/domain/Rule"
-import { common } from "./mergeProject.ts"
-import { inside, narrow } from "./narrow.ts"
-import { overlaps } from "./pattern.ts"
+import { common, inside, narrow, overlaps } from "./mergeProject.ts"
 import {
-  at,
   type Origin,
   record,
   rulePath,
   type Sourced,
   type SourcedLeaf,
   type SourcedRecord,
-  type SourcedRule
+  type SourcedRule,
+  valueAt
 } from "./sourced.ts"
 
 /** Whether these are commands that would run without a question. */
@@ -79,11 +77,11 @@ const builtinNamed = (name: string | undefined) => builtins.find((builtin) => bu
 
 /** Whether neither the user nor Skein has an agent of this name. */
 const isOwn = ({ user }: Bounds, name = ""): boolean =>
-  at(user, "record", ["agent", name]) === undefined && builtinNamed(name) === undefined
+  valueAt(user, "record", ["agent", name]) === undefined && builtinNamed(name) === undefined
 
 /** What the user grants at a path, by config or by saying nothing; undefined if there is no bound. */
 const grantedAt = (grants: Bounds, path: Path): unknown => {
-  const mine: unknown = at(grants.user, "leaf", path)?.value
+  const mine: unknown = valueAt(grants.user, "leaf", path)?.value
   if (mine !== undefined) return mine
   const { like, standard } = ruleAt(path, grants.ast)
   return like === undefined
@@ -102,18 +100,18 @@ const exceeds = (grants: Bounds, { by }: ProjectRule, path: Path, value: unknown
     case "amount":
       return granted === undefined || Number(value) <= Number(granted) ? undefined : only
     case "unset":
-      return at(grants.user, "leaf", path) === undefined ? undefined : "your own config sets it"
+      return valueAt(grants.user, "leaf", path) === undefined ? undefined : "your own config sets it"
     case "own":
       return isOwn(grants, path[1]) ||
-          value === (at(grants.user, "leaf", path)?.value ?? Object(builtinNamed(path[1]))[path[2] ?? ""])
+          value === (valueAt(grants.user, "leaf", path)?.value ?? Object(builtinNamed(path[1]))[path[2] ?? ""])
         ? undefined
         : "the agent is not the project's own"
     case "alone":
-      return at(grants.user, "record", ["agent", path[1] ?? ""]) === undefined
+      return valueAt(grants.user, "record", ["agent", path[1] ?? ""]) === undefined
         ? undefined
         : "your own config has the agent"
     case "vendor": {
-      const mine = at(grants.user, "leaf", path) ?? at(grants.user, "leaf", ["model"])
+      const mine = valueAt(grants.user, "leaf", path) ?? valueAt(grants.user, "leaf", ["model"])
       const vendors = mine === undefined ? grants.vendors ?? [] : providersOf(mine.value)
       // A size is one of the vendor that answers.
       return providersOf(value).every((each) => each === "session" || vendors.includes(each))
@@ -216,7 +214,7 @@ const keepValues = (grants: Bounds, counts: Counts, node: Sourced, path: Path = 
   const refusal = isServer(path) && isOff(node.value) ? undefined : refusalOf(grants, path, node.value)
   if (refusal !== undefined && !counts(path, node, refusal)) return undefined
   if (isServer(path)) return distrusted(node)
-  return holdsCommands(path[0]) ? behind(at(grants.user, "leaf", path), node) : node
+  return holdsCommands(path[0]) ? behind(valueAt(grants.user, "leaf", path), node) : node
 }
 
 /** The keys that count of an object that is one value, such as a command. */
@@ -271,7 +269,7 @@ const makeSoften = (project: SourcedRecord, counts: Counts) => {
   }
 }
 
-const rulesIn = (tree: SourcedRecord, path: Path) => at(tree, "rules", path)?.rules ?? []
+const rulesIn = (tree: SourcedRecord, path: Path) => valueAt(tree, "rules", path)?.rules ?? []
 
 const names = (leaf: SourcedLeaf | undefined): ReadonlyArray<string> | undefined =>
   Array.isArray(leaf?.value) ? leaf.value.map(String) : undefined
@@ -280,7 +278,7 @@ const names = (leaf: SourcedLeaf | undefined): ReadonlyArray<string> | undefined
 const confined = (user: SourcedRecord, counts: Counts, name: string, kept: SourcedRecord): Map<string, Sourced> => {
   const path = ["agent", name]
   const entries = new Map(kept.entries)
-  if (entries.has("ceiling") && at(user, "record", path) !== undefined) {
+  if (entries.has("ceiling") && valueAt(user, "record", path) !== undefined) {
     entries.delete("ceiling")
     counts([...path, "ceiling"], { origin: kept.origin, value: undefined }, {
       why: "a project's file may not change the ceiling of an agent of yours; use permission to deny",
@@ -288,7 +286,7 @@ const confined = (user: SourcedRecord, counts: Counts, name: string, kept: Sourc
     })
   }
   for (const key of ["allowedTools", "allowAgents", "deniedTools"]) {
-    const before = names(at(user, "leaf", [...path, key]))
+    const before = names(valueAt(user, "leaf", [...path, key]))
     const after = entries.get(key)
     if (before === undefined || after?.kind !== "leaf") continue
     const theirs = names(after) ?? []
@@ -318,8 +316,11 @@ export const admit = (
   const entries = new Map(kept.entries)
   if (entries.has("permission")) entries.set("permission", { kind: "rules", rules: narrow(mine, top) })
 
-  const agents = at(kept, "record", ["agent"])
-  const known = new Set([...(agents?.entries.keys() ?? []), ...(at(user, "record", ["agent"])?.entries.keys() ?? [])])
+  const agents = valueAt(kept, "record", ["agent"])
+  const known = new Set([
+    ...(agents?.entries.keys() ?? []),
+    ...(valueAt(user, "record", ["agent"])?.entries.keys() ?? [])
+  ])
   const changed = [...known].flatMap((name): ReadonlyArray<readonly [string, Sourced]> => {
     const path = ["agent", name, "permission"]
     const own = rulesIn(user, path)
@@ -331,7 +332,7 @@ export const admit = (
       ...soften(path, base, rulesIn(project, ["permission"]))
     ]
     const rules = narrow([...mine, ...own], over)
-    const said = at(kept, "record", ["agent", name])
+    const said = valueAt(kept, "record", ["agent", name])
     if (said === undefined && rules.length === 0) return []
     const changes = said === undefined ? new Map<string, Sourced>() : confined(user, counts, name, said)
     if (changes.has("permission") || rules.length > 0) changes.set("permission", { kind: "rules", rules })

@@ -5,14 +5,22 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { join } from "node:path"
 import type { ConfigIssue } from "../ConfigError.ts"
-import { isName, namesForOthers } from "./agentName.ts"
+import { isName, namesForOthers } from "./agentFiles.ts"
 import { checkShape } from "./checkShape.ts"
 import { issueIn } from "./configContent.ts"
-import { actionOf, hasBlanks, isNothing, mayRestrict, text as asText, whyLeftOut, wordOf } from "./foreign.ts"
-import { readMatter } from "./foreignMatter.ts"
-import { asNote } from "./foreignSource.ts"
+import {
+  actionOf,
+  asNote,
+  hasBlanks,
+  isNothing,
+  mayRestrict,
+  readMatter,
+  text as asText,
+  whyLeftOut,
+  wordOf
+} from "./foreign.ts"
 import { readFront } from "./frontMatter.ts"
-import { type Fault, type LocatedEntry, plain } from "./located.ts"
+import { type Fault, type LocatedEntry, plain, start } from "./located.ts"
 import { readLenient } from "./readText.ts"
 
 /** The content of a skill, or its faults. */
@@ -37,8 +45,6 @@ const Front = Schema.Struct({
 })
 
 const known = new Set(Object.keys(Front.fields))
-
-const start = { line: 1, column: 1 }
 
 const trimmed = (each: LocatedEntry): LocatedEntry =>
   each.value.kind === "string" ? { ...each, value: { ...each.value, value: each.value.value.trim() } } : each

@@ -1,6 +1,7 @@
 /** Config values with their origins, for merging and for messages. */
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
 import { fromConfig, type PermissionConfig, type Rule } from "@skein/domain/Rule"
+import { basename, dirname } from "node:path"
 
 /** A file and line, or a name such as that of a flag. */
 export interface Origin {
@@ -112,7 +113,7 @@ export const merge = (under: SourcedRecord, over: SourcedRecord): SourcedRecord 
 const listOf = (value: unknown): ReadonlyArray<unknown> => Array.isArray(value) ? value : []
 
 /** The value at a path, if it is of this kind. */
-export const at = <Kind extends Sourced["kind"]>(
+export const valueAt = <Kind extends Sourced["kind"]>(
   tree: SourcedRecord,
   kind: Kind,
   path: ReadonlyArray<string>
@@ -156,3 +157,28 @@ export const entriesOf = (tree: Sourced, path: ReadonlyArray<string> = []): Read
       }]
   }
 }
+
+/** Directories with config for the directory that they are in. */
+const configDirectories = new Set([".claude", ".opencode", ".skein"])
+
+/** The directory that a config file is about. */
+export const aboutDirectory = (file: string): string => {
+  const directory = dirname(file)
+  return configDirectories.has(basename(directory)) ? dirname(directory) : directory
+}
+
+/**
+ * The directories of all servers in a config, by the names of the servers. A server of a project's file runs where that
+ * file is, so that relative paths in its command mean the same from every directory. All others run at `place`, the root
+ * of the project.
+ */
+export const serverDirectories = (
+  entries: ReadonlyArray<ConfigEntry>,
+  projectFiles: ReadonlyArray<string>,
+  place: string
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(entries.flatMap(({ origin, path: [top, name = "", ...rest] }) => {
+    if (top !== "mcp" || rest.length > 0) return []
+    const file = projectFiles.find((each) => origin === each || origin.startsWith(`${each}:`))
+    return [[name, file === undefined ? place : aboutDirectory(file)]]
+  }))

@@ -1,13 +1,140 @@
-/** Judges what a project's files say: what counts by itself, what the user trusts, and what waits for trust. */
+/** Decides which values of a project's files count: what the user trusted, by the digest of the value and of what it names. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Random from "effect/Random"
+import * as Schema from "effect/Schema"
+import { createHash } from "node:crypto"
+import { dirname, isAbsolute, join, relative, resolve } from "node:path"
 import type { ConfigIssue } from "../ConfigError.ts"
-import type { TrustItem } from "../TrustItem.ts"
-import { admit, type Widening } from "./projectTrust.ts"
-import type { SourcedRecord } from "./sourced.ts"
-import { digestOf, type ProjectPlace } from "./trustDigest.ts"
-import { readTrusted, trustFile } from "./trustFile.ts"
+import { TrustError, type TrustItem } from "../TrustItem.ts"
+import { admit, holdsCommands, isServer, type Widening } from "./projectTrust.ts"
+import { reason } from "./readText.ts"
+import { aboutDirectory, type SourcedRecord } from "./sourced.ts"
+
+/** A trusted value. */
+const Trusted = Schema.Struct({
+  /** The hash of the value in its place. */
+  digest: Schema.String,
+  file: Schema.String,
+  key: Schema.String,
+  value: Schema.Unknown,
+  /** When it was trusted, in milliseconds since 1970. */
+  since: Schema.Number
+})
+/** The type of a trusted value. */
+export interface Trusted extends Schema.Schema.Type<typeof Trusted> {}
+
+const TrustFile = Schema.parseJson(Schema.Struct({ version: Schema.Literal(1), trusted: Schema.Array(Trusted) }))
+
+/** The path of the file. */
+export const trustFile = (data: string): string => join(data, "trust.json")
+
+const unusable = (path: string, why: string) =>
+  new TrustError({
+    message:
+      `The trust file ${path} cannot be read, so nothing is trusted: ${why}. Fix the file, or remove it and trust again.`
+  })
+
+/** All trusted values, of all projects. */
+export const readTrusted = Effect.fnUntraced(function*(data: string) {
+  const fs = yield* FileSystem.FileSystem
+  const path = trustFile(data)
+  const text = yield* fs.readFileString(path).pipe(
+    Effect.catchAll((error) =>
+      error._tag === "SystemError" && error.reason === "NotFound"
+        ? Effect.succeed(undefined)
+        : Effect.fail(unusable(path, reason(error)))
+    )
+  )
+  if (text === undefined) return []
+  const { trusted } = yield* Effect.mapError(
+    Schema.decode(TrustFile)(text),
+    () => unusable(path, "it does not hold what Skein wrote")
+  )
+  return trusted
+})
+
+/** Replaces all trusted values atomically. */
+export const writeTrusted = Effect.fnUntraced(function*(data: string, trusted: ReadonlyArray<Trusted>) {
+  const fs = yield* FileSystem.FileSystem
+  const path = trustFile(data)
+  const text = JSON.stringify({ version: 1, trusted } satisfies typeof TrustFile.Type, undefined, 2)
+  const temporary = `${path}.${(yield* Random.nextIntBetween(0, 2 ** 48)).toString(36)}.tmp`
+  yield* fs.makeDirectory(dirname(path), { recursive: true, mode: 0o700 }).pipe(
+    Effect.zipRight(fs.writeFileString(temporary, `${text}\n`, { flag: "wx", mode: 0o600 })),
+    Effect.zipRight(fs.rename(temporary, path)),
+    Effect.mapError((error) =>
+      new TrustError({ message: `${path} could not be written: ${reason(error)}. Nothing was changed.` })
+    )
+  )
+})
+
+/** The place of a project: its git root, if it has one, and the working directory. */
+export interface ProjectPlace {
+  readonly root: string | undefined
+  readonly directory: string
+}
+
+const sha256 = (content: string | Uint8Array): string => createHash("sha256").update(content).digest("hex")
+
+const isBelow = (path: string, directory: string): boolean => {
+  const way = relative(directory, path)
+  return way !== "" && way !== ".." && !way.startsWith("../") && !isAbsolute(way)
+}
+
+const textsIn = (value: unknown): ReadonlyArray<string> =>
+  typeof value === "string"
+    ? [value]
+    : typeof value === "object" && value !== null
+    ? Object.values(value).flatMap(textsIn)
+    : []
+
+/** Files that a command line only writes, such as a log, which changes with every run. */
+const outputs = />>?\s*[^\s;|&<>()]+/g
+
+/** The project's directory in hooks of Claude Code; a path in the project follows it. */
+const projectVariable = /"?\$(?:CLAUDE_PROJECT_DIR\b|\{CLAUDE_PROJECT_DIR\})"?\/?/g
+
+/** Possible file names in a command line, with any quoting. */
+const wordsOf = (line: string): ReadonlyArray<string> =>
+  [line, ...line.replaceAll(outputs, " ").replaceAll(projectVariable, "").split(/[\s"'`;|&<>()=$]+/)].filter((word) =>
+    word !== ""
+  )
+
+const isScript = /\.(?:[cm]?[jt]sx?|py|sh|bash|rb|pl|php|lua|jar|ps1)$/i
+
+/** The project files that hooks and servers name, with their content: trusting a command means trusting what it runs. */
+const filesOf = Effect.fnUntraced(function*(widening: Widening, { directory, root }: ProjectPlace) {
+  const { origin, value } = widening
+  const fs = yield* FileSystem.FileSystem
+  const folder = dirname(origin.name)
+  const bounds = root ?? folder
+  const bases = [...new Set([folder, aboutDirectory(origin.name), bounds, directory])]
+  const paths = new Set(
+    textsIn(value).flatMap(wordsOf).flatMap((word) => bases.map((base) => resolve(join(base, "."), word)))
+      .filter((path) => isBelow(path, bounds))
+  )
+  const found = yield* Effect.forEach([...paths].toSorted(), (path) =>
+    fs.stat(path).pipe(
+      // The data of a server may change; its program must not.
+      Effect.filterOrFail(({ mode, type }) =>
+        type === "File" && (!isServer(widening.path) || (mode & 0o111) !== 0 || isScript.test(path))
+      ),
+      Effect.zipRight(fs.readFile(path)),
+      Effect.map((bytes) => [[relative(bounds, path), sha256(bytes)] as const]),
+      // An unreadable file cannot run either; if it becomes readable, that is a change.
+      Effect.orElseSucceed(() => [])
+    ))
+  return found.flat()
+})
+
+/** The hash of a value in its place, by which it is trusted. */
+export const digestOf = (widening: Widening, place: ProjectPlace) =>
+  Effect.map(
+    holdsCommands(widening.path[0]) || isServer(widening.path) ? filesOf(widening, place) : Effect.succeed([]),
+    (files) => sha256(JSON.stringify([widening.origin.name, widening.path, widening.written, files]))
+  )
 
 const nameOf = ({ origin, path, written }: Widening): string => JSON.stringify([origin.name, path, written])
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest"
-import { besideFile } from "../../src/internal/hookCommands.ts"
+import { besideFile } from "../../src/internal/configFile.ts"
 
 it.each([
   ["./bell", "/home/me/skein.json", "/home/me/bell"],

@@ -2,7 +2,7 @@ import { evaluate, stricter } from "@skein/core/Ruleset"
 import type { Action, Rule } from "@skein/domain/Rule"
 import * as FastCheck from "effect/FastCheck"
 import { expect, it } from "vitest"
-import { inside, narrow, tighten, within } from "../../src/internal/narrow.ts"
+import { inside, narrow, tighten, within } from "../../src/internal/mergeProject.ts"
 
 const rulesOf = (permission: FastCheck.Arbitrary<string>, pattern: FastCheck.Arbitrary<string>) =>
   FastCheck.array(

@@ -1,7 +1,7 @@
 import { covers } from "@skein/core/Ruleset"
 import * as FastCheck from "effect/FastCheck"
 import { expect, it } from "vitest"
-import { coversAll, overlaps } from "../../src/internal/pattern.ts"
+import { coversAll, overlaps } from "../../src/internal/mergeProject.ts"
 
 const pattern = FastCheck.string({ unit: FastCheck.constantFrom("a", "b", "*", "?", " "), maxLength: 6 })
 const text = FastCheck.string({ unit: FastCheck.constantFrom("a", "b", " "), maxLength: 5 })

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest"
-import { aboutDirectory, serverDirectories } from "../../src/internal/serverDirectory.ts"
+import { aboutDirectory, serverDirectories } from "../../src/internal/sourced.ts"
 
 it("a config file is about its directory, or about the one above a directory for config", () => {
   expect(

@@ -1,6 +1,6 @@
 /** What `skein agents create` does. */
 import { DataDirs } from "@skein/config/DataDirs"
-import { agentText, makeFile } from "@skein/config/NewFile"
+import { agentText, makeFile } from "@skein/config/EditConfig"
 import { Agent } from "@skein/core/Agent"
 import { Config } from "@skein/core/Config"
 import { Governor } from "@skein/core/Governor"

@@ -1,7 +1,7 @@
 /** What `skein init` does. */
 import { jsonSchema } from "@skein/config/ConfigSchema"
+import { FileNotMade, makeFile } from "@skein/config/EditConfig"
 import * as InstructionFiles from "@skein/config/InstructionFiles"
-import { FileNotMade, makeFile } from "@skein/config/NewFile"
 import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
 import { existsSync } from "node:fs"

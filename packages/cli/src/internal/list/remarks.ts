@@ -1,6 +1,5 @@
 /** Reports which parts of a project's files are ignored. */
-import { type ConfigIssue, formatIssue } from "@skein/config/ConfigError"
-import { summarise } from "@skein/config/Notes"
+import { type ConfigIssue, formatIssue, summarise } from "@skein/config/ConfigError"
 import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
 import { Stdio } from "../../Stdio.ts"

@@ -1,7 +1,6 @@
 /** Runs a turn in this process: over the database, with the config of the directory. */
 import * as LocalBackend from "@skein/backend/LocalBackend"
-import { formatIssue } from "@skein/config/ConfigError"
-import { summarise } from "@skein/config/Notes"
+import { formatIssue, summarise } from "@skein/config/ConfigError"
 import type { TrustItem } from "@skein/config/TrustItem"
 import type { Hook } from "@skein/core/Hooks"
 import { Confinement } from "@skein/core/Isolation"

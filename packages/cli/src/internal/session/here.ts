@@ -1,7 +1,6 @@
 /** Opens a session in this process, over the database and with the config of its directory. */
 import * as LocalBackend from "@skein/backend/LocalBackend"
-import { formatIssue } from "@skein/config/ConfigError"
-import { summarise } from "@skein/config/Notes"
+import { formatIssue, summarise } from "@skein/config/ConfigError"
 import * as Trust from "@skein/config/Trust"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
