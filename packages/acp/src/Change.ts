@@ -4,7 +4,7 @@ import type { MessageID, PartID, PermissionID, RunID, SessionID } from "@skein/d
 import type { ErrorInfo } from "@skein/domain/Message"
 import type { Outcome } from "@skein/domain/Outcome"
 import type { FilePart, ToolPart } from "@skein/domain/Part"
-import type { Todo } from "@skein/domain/Todo"
+import type { Todo } from "@skein/domain/SessionInfo"
 import type { Tokens } from "@skein/domain/Usage"
 import type { Held } from "@skein/view/Held"
 

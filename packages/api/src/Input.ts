@@ -1,12 +1,11 @@
 /** Decides what clients send: bodies and queries, in which unknown keys are errors. */
-import { ageFrom } from "@skein/domain/Age"
 import { Budget } from "@skein/domain/Budget"
 import { PermissionReply } from "@skein/domain/Event"
 import { MessageID } from "@skein/domain/Id"
-import { millisecondsUpTo } from "@skein/domain/Milliseconds"
+import { ageFrom, millisecondsUpTo } from "@skein/domain/Milliseconds"
 import { Mode } from "@skein/domain/Mode"
 import { mostParts, PartInput } from "@skein/domain/Part"
-import { longestTitle } from "@skein/domain/Title"
+import { longestTitle } from "@skein/domain/SessionInfo"
 import * as Schema from "effect/Schema"
 
 /** A body whose unknown keys are refused. */

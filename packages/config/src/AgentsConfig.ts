@@ -4,7 +4,7 @@ import { Config, defaults, type Settings } from "@skein/core/Config"
 import { denials } from "@skein/core/Ruleset"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { AgentConfig, ConfigInfo } from "@skein/domain/ConfigInfo"
-import { faultOf } from "@skein/domain/JsonSchemaTree"
+import { faultOf } from "@skein/domain/JsonSchema"
 import { lookup, nearest, similar } from "@skein/domain/Lookup"
 import { type ModelRef, parseRef } from "@skein/domain/Model"
 import { fromConfig, type PermissionConfig, type Ruleset } from "@skein/domain/Rule"
@@ -38,7 +38,7 @@ const inRules = (path: string, config: PermissionConfig | undefined): ReadonlyAr
   })
 
 /** The misspelt keys of all rules. */
-export const misspeltKeys = ({ agent = {}, permission }: Pick<ConfigInfo, "agent" | "permission">) => [
+const misspeltKeys = ({ agent = {}, permission }: Pick<ConfigInfo, "agent" | "permission">) => [
   ...inRules("permission", permission),
   ...Object.entries(agent).flatMap(([name, { ceiling, permission: own }]) => [
     ...inRules(`agent.${name}.permission`, own),

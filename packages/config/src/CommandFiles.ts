@@ -37,7 +37,7 @@ import { record, type SourcedLeaf, valueAt } from "./internal/sourced.ts"
 import type { TrustItem } from "./TrustItem.ts"
 
 /** The content of a command, or its faults. */
-export interface CommandContent {
+interface CommandContent {
   readonly name: string
   /** Its place, as `file` or `file:line`. */
   readonly origin: string
@@ -61,7 +61,7 @@ const commandAt = (file: string, name: string, value: Located): CommandContent =
 }
 
 /** Reads a Markdown file, whose text is the template. */
-export const readCommandFile = Effect.fnUntraced(function*(file: string, name: string) {
+const readCommandFile = Effect.fnUntraced(function*(file: string, name: string) {
   const failed = (...issues: ReadonlyArray<ConfigIssue>): CommandContent => ({
     name,
     origin: file,
@@ -94,7 +94,7 @@ export const readCommandFile = Effect.fnUntraced(function*(file: string, name: s
 const silent = new Set(["argumenthint", "disablemodelinvocation"])
 
 /** The place of another tool's command. */
-export interface ForeignCommandSource {
+interface ForeignCommandSource {
   readonly file: string
   readonly name: string
   readonly foreign: Foreign
@@ -162,7 +162,7 @@ const adapt = ({ foreign, whyNot }: ForeignCommandSource, written: ReadonlyArray
 }
 
 /** A command in a config file. */
-export const foreignCommandAt = (source: ForeignCommandSource, value: Located): CommandContent => {
+const foreignCommandAt = (source: ForeignCommandSource, value: Located): CommandContent => {
   const { file, name } = source
   const issueAt = issueIn(file)
   if (value.kind !== "object") return leftOut(source, { ...value.at, message: "it is not an object with a template" })
@@ -193,7 +193,7 @@ export const foreignCommandAt = (source: ForeignCommandSource, value: Located): 
 }
 
 /** Reads a Markdown file, whose text is the template. */
-export const readForeignCommand = Effect.fnUntraced(function*(source: ForeignCommandSource) {
+const readForeignCommand = Effect.fnUntraced(function*(source: ForeignCommandSource) {
   const read = yield* Effect.either(readLenient(source.file))
   if (Either.isLeft(read)) return leftOut(source, read.left)
   const matter = yield* readMatter(read.right)

@@ -18,7 +18,7 @@ import type { Origin } from "./internal/sourced.ts"
 import type { TrustItem } from "./TrustItem.ts"
 
 /** An included file. */
-export interface Include {
+interface Include {
   readonly name: string
   /** Its place, counted from 1. */
   readonly line: number
@@ -28,7 +28,7 @@ export interface Include {
 const most = 100
 
 /** The includes of a text, in order. */
-export const includesOf = (text: string): ReadonlyArray<Include> => {
+const includesOf = (text: string): ReadonlyArray<Include> => {
   const found: Array<Include> = []
   let fence: string | undefined
   for (const [index, written] of text.split("\n").entries()) {

@@ -298,7 +298,7 @@ const userPromptSubmit = Effect.fnUntraced(function*(of: Find, payload: HookPayl
 })
 
 /** Makes the service of these hooks. */
-export const makeHooks = (hooks: ReadonlyArray<Hook>) => {
+const makeHooks = (hooks: ReadonlyArray<Hook>) => {
   const listeners = new Map<HookEvent, Array<Listener>>()
   for (const hook of hooks) {
     const known = listeners.get(hook.event)

@@ -24,7 +24,7 @@ interface Place {
 }
 
 /** Makes the function that gives a commit its place; call it in the order in which commits are stored. */
-export const makePublishingOrder = () => {
+const makePublishingOrder = () => {
   /** The last commit of each tree that has a place. */
   const last = new Map<SessionID, Deferred.Deferred<void>>()
 
@@ -47,7 +47,7 @@ export const makePublishingOrder = () => {
 }
 
 /** An event that a row implies. */
-export type RowEvent = {
+type RowEvent = {
   readonly [T in RowType]: {
     readonly _tag: "RowEvent"
     readonly source: EventSource

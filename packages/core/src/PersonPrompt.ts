@@ -45,7 +45,7 @@ const notesOf = (parts: ReadonlyArray<PartInput>): ReadonlyArray<string> =>
   )
 
 /** Prompts a session with it. `onNotes` receives unknown names, before the prompt is stored. */
-export const promptWith = Effect.fnUntraced(function*(
+const promptWith = Effect.fnUntraced(function*(
   id: SessionID,
   { command, parts = [], text = "", words = "" }: PersonPrompt,
   options: PromptOptions,

@@ -72,7 +72,7 @@ const hasAll = (context: Context.Context<never>, services: Context.Context<Proje
 /**
  * Runs an effect with these services. Providing them copies the context, and most effects of a turn already have them.
  */
-export const withServices = <A, E, R>(
+const withServices = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
   services: Context.Context<ProjectServices>
 ): Effect.Effect<A, E, Exclude<R, ProjectServices>> =>

@@ -135,7 +135,7 @@ export const renameMessages = (
 }
 
 /** A run of a task. */
-export const renameRun = (names: Names, run: TaskRun): TaskRun => {
+const renameRun = (names: Names, run: TaskRun): TaskRun => {
   const { outcome, partID } = run
   return {
     ...run,
@@ -151,7 +151,7 @@ export const renameRun = (names: Names, run: TaskRun): TaskRun => {
 }
 
 /** An inbox row. */
-export const renameRow = (names: Names, row: InboxRow): InboxRow => ({
+const renameRow = (names: Names, row: InboxRow): InboxRow => ({
   ...row,
   id: names.message(row.id),
   sessionID: names.session(row.sessionID),
@@ -271,7 +271,7 @@ const misplaced = (archive: Archive): ArchiveInvalid | undefined => {
 }
 
 /** Reads the text of an archive. */
-export const readArchive = Effect.fnUntraced(function*(text: string) {
+const readArchive = Effect.fnUntraced(function*(text: string) {
   if (isTextNested(text, most)) return yield* invalid([], `it is nested more than ${most} levels deep`)
   const value = yield* parse(text)
   yield* checkVersion(value)
@@ -292,7 +292,7 @@ const exists = (id: string) =>
   })
 
 /** Fails if a session or a run of the archive is stored already, because it would be overwritten. */
-export const refuseKnown = Effect.fnUntraced(function*({ runs, sessions }: Archive) {
+const refuseKnown = Effect.fnUntraced(function*({ runs, sessions }: Archive) {
   const storage = yield* SessionStorage
   for (const { info: { id } } of sessions) {
     if (Option.isSome(yield* storage.session(id))) return yield* exists(id)
@@ -334,7 +334,7 @@ const cautious = (given: SessionInfo): SessionInfo => {
  * The writes, and the sessions as they will be, the root first. `inboxID` gives inbox rows their ids. All sessions work in
  * `place`: the author of an archive must not put one of them into another directory or project.
  */
-export const writesOf = (
+const writesOf = (
   archive: Archive,
   names: Names,
   inboxID: (id: MessageID) => MessageID,

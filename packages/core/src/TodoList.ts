@@ -1,6 +1,6 @@
 /** Owns the todos of sessions: what an agent plans to do. */
 import type { SessionID } from "@skein/domain/Id"
-import type { Todo } from "@skein/domain/Todo"
+import type { Todo } from "@skein/domain/SessionInfo"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

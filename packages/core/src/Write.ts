@@ -7,8 +7,7 @@ import type { Message } from "@skein/domain/Message"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { Part } from "@skein/domain/Part"
 import type { Rule } from "@skein/domain/Rule"
-import type { SessionInfo } from "@skein/domain/SessionInfo"
-import type { Todo } from "@skein/domain/Todo"
+import type { SessionInfo, Todo } from "@skein/domain/SessionInfo"
 import type { Lease, StoredLease } from "./Lease.ts"
 
 /** An answer of `always`: it turns `ask` into `allow` from then on, in a project or in one of its trees of sessions. */

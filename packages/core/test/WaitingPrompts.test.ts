@@ -1,8 +1,8 @@
 /** Proves that prompts to an agent at work are read, queued for after the turn, withdrawn or kept. */
 import { describe, expect, it } from "@effect/vitest"
 import { Session } from "@skein/core/Session"
+import { snapshotOf } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
-import { snapshotOf } from "@skein/core/Snapshots"
 import { MessageID, type SessionID } from "@skein/domain/Id"
 import { record } from "@skein/testing/RecordedEvents"
 import * as Scripted from "@skein/testing/ScriptedProvider"

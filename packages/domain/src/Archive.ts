@@ -5,8 +5,7 @@ import { InboxRow } from "./InboxRow.ts"
 import { Message } from "./Message.ts"
 import { TaskRun } from "./Outcome.ts"
 import { Part } from "./Part.ts"
-import { SessionInfo } from "./SessionInfo.ts"
-import { Todo } from "./Todo.ts"
+import { SessionInfo, Todo } from "./SessionInfo.ts"
 
 /** The format name in an archive. */
 export const format = "skein-archive"

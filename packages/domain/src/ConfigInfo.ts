@@ -3,14 +3,13 @@
  * milliseconds, and may be written as `30m`.
  */
 import * as Schema from "effect/Schema"
-import { ageFrom } from "./Age.ts"
 import { AgentMode } from "./AgentInfo.ts"
 import { Budget } from "./Budget.ts"
 import { free, key, narrows, never, setting, trust } from "./ConfigKey.ts"
 import { ClaudeHooksConfig, HooksConfig } from "./HookConfig.ts"
 import { JsonSchema } from "./JsonSchema.ts"
 import { McpServerConfig } from "./McpConfig.ts"
-import { Milliseconds } from "./Milliseconds.ts"
+import { ageFrom, Milliseconds } from "./Milliseconds.ts"
 import { PermissionConfig } from "./Rule.ts"
 import { Cost } from "./Usage.ts"
 

@@ -5,8 +5,7 @@ import { WaitingPrompt } from "./InboxRow.ts"
 import { ErrorInfo, Message } from "./Message.ts"
 import { Outcome } from "./Outcome.ts"
 import { Part } from "./Part.ts"
-import { SessionInfo, SessionStatus } from "./SessionInfo.ts"
-import { Todo } from "./Todo.ts"
+import { SessionInfo, SessionStatus, Todo } from "./SessionInfo.ts"
 import { Usage } from "./Usage.ts"
 
 const Metadata = Schema.Record({ key: Schema.String, value: Schema.Unknown })

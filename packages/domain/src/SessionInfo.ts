@@ -7,6 +7,22 @@ import { ModelRef } from "./Model.ts"
 import { Ruleset } from "./Rule.ts"
 import { Reserved, Usage } from "./Usage.ts"
 
+/** How many characters a title has at most that a person gives. */
+export const longestTitle = 500
+
+/** A title as lists show it: those that other programs store may be of any length. */
+export const listedTitle = (title: string): string =>
+  title.length > longestTitle ? `${title.slice(0, longestTitle - 1).toWellFormed()}…` : title
+
+/** A step that an agent plans. */
+export const Todo = Schema.Struct({
+  content: Schema.NonEmptyString,
+  status: Schema.Literal("pending", "in_progress", "completed", "cancelled"),
+  priority: Schema.Literal("high", "medium", "low")
+})
+/** The type of a todo. */
+export interface Todo extends Schema.Schema.Type<typeof Todo> {}
+
 /** The version of the format of stored sessions, messages and parts. */
 export const version = 1
 

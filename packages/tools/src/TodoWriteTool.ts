@@ -1,7 +1,7 @@
 /** The tool `todowrite`: stores an agent's plan. */
 import { TodoList } from "@skein/core/TodoList"
 import { define, type Tool } from "@skein/core/Tool"
-import { Todo } from "@skein/domain/Todo"
+import { Todo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { openTodos, storageFailed, todoResult } from "./internal/todoResult.ts"

@@ -1,5 +1,5 @@
 /** Decides how a time is written on the command line. */
-import { parseTime } from "@skein/domain/TimeText"
+import { parseTime } from "@skein/domain/Milliseconds"
 
 /**
  * Reads `90s`, `30m`, `1.5h`, `500ms` or `5` (seconds). Returns milliseconds, or undefined if it is not a time above

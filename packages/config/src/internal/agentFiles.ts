@@ -37,18 +37,18 @@ export const namesForOthers = "use up to 128 characters in one line"
 export const asAgentName = (name: string): string => name.replaceAll(/[\p{Cc}*?]+/gu, "-").trim().slice(0, 128).trim()
 
 /** A file of an agent. */
-export interface AgentSource extends ConfigSource {
+interface AgentSource extends ConfigSource {
   /** The agent's name, unless the front matter has one. */
   readonly name: string
 }
 
 /** The content of such a file, and its agent. */
-export interface AgentContent extends ConfigContent {
+interface AgentContent extends ConfigContent {
   readonly name: string
 }
 
 /** Reads a file and reports all its faults. */
-export const readAgentFile = Effect.fnUntraced(function*(source: AgentSource) {
+const readAgentFile = Effect.fnUntraced(function*(source: AgentSource) {
   const failed = (...issues: ReadonlyArray<ConfigIssue>): AgentContent => ({
     ...onlyIssues(source.path, issues),
     name: source.name
@@ -92,7 +92,7 @@ export const readAgentFile = Effect.fnUntraced(function*(source: AgentSource) {
 })
 
 /** The config document for this agent. */
-export const agentTree = (name: string, entries: ReadonlyArray<LocatedEntry>, at: Place): Located =>
+const agentTree = (name: string, entries: ReadonlyArray<LocatedEntry>, at: Place): Located =>
   under("agent", under(name, { kind: "object", at, entries }))
 
 const under = (key: string, value: Located): Located => ({
@@ -102,7 +102,7 @@ const under = (key: string, value: Located): Located => ({
 })
 
 /** An agent file of another tool. */
-export interface ForeignAgentSource extends AgentSource {
+interface ForeignAgentSource extends AgentSource {
   readonly foreign: Foreign
   /** Whether it is a primary agent by default. */
   readonly isPrimary?: true
@@ -111,12 +111,12 @@ export interface ForeignAgentSource extends AgentSource {
 }
 
 /** The content of such a file; `isAgent` says whether its owner treats it as an agent. */
-export interface ForeignAgentContent extends AgentContent {
+interface ForeignAgentContent extends AgentContent {
   readonly isAgent: boolean
 }
 
 /** Reads a file. Issues say why it cannot be used; warnings list ignored content. */
-export const readForeignAgent = Effect.fnUntraced(function*(source: ForeignAgentSource) {
+const readForeignAgent = Effect.fnUntraced(function*(source: ForeignAgentSource) {
   const { foreign, path, whyNot } = source
   const issueAt = issueIn(path)
   const left = (

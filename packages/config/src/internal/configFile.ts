@@ -17,7 +17,7 @@ import { holdsRules, isWhole, record, type Sourced, type SourcedRecord, type Sou
 import { type ConfigSource, substitute } from "./substitute.ts"
 
 /** Whether the value at a path is the list of an event's hooks. */
-export const holdsHooks = (path: ReadonlyArray<string>): boolean => path.length === 2 && path[0] === "hooks"
+const holdsHooks = (path: ReadonlyArray<string>): boolean => path.length === 2 && path[0] === "hooks"
 
 const quoted = (path: string): string =>
   /^[\w./@+-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`
@@ -39,7 +39,7 @@ export const besideFile = (value: unknown, file: string): ReadonlyArray<HookConf
   }))
 
 /** The document in a file, or why it cannot be read. */
-export const parseFile = Effect.fnUntraced(function*(path: string) {
+const parseFile = Effect.fnUntraced(function*(path: string) {
   const text = yield* Effect.mapError(readText(path), (error): ReadonlyArray<ConfigIssue> => [{ file: path, ...error }])
   const { faults, tree } = yield* Effect.try({
     try: () => parseLocated(text),

@@ -180,7 +180,7 @@ export const parseForeign = Effect.fnUntraced(function*(path: string) {
 })
 
 /** The two parts of such a file. */
-export interface ForeignMatter {
+interface ForeignMatter {
   readonly entries: ReadonlyArray<LocatedEntry>
   readonly hasFront: boolean
   readonly body: string

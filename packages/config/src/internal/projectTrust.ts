@@ -53,7 +53,7 @@ export interface Widening {
 }
 
 /** The usable part of a project's config. */
-export interface Admitted {
+interface Admitted {
   readonly tree: SourcedRecord
   /** Values that do not count by themselves, trusted or not. */
   readonly widenings: ReadonlyArray<Widening>

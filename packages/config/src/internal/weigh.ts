@@ -28,7 +28,7 @@ export interface Trusted extends Schema.Schema.Type<typeof Trusted> {}
 const TrustFile = Schema.parseJson(Schema.Struct({ version: Schema.Literal(1), trusted: Schema.Array(Trusted) }))
 
 /** The path of the file. */
-export const trustFile = (data: string): string => join(data, "trust.json")
+const trustFile = (data: string): string => join(data, "trust.json")
 
 const unusable = (path: string, why: string) =>
   new TrustError({
@@ -71,7 +71,7 @@ export const writeTrusted = Effect.fnUntraced(function*(data: string, trusted: R
 })
 
 /** The place of a project: its git root, if it has one, and the working directory. */
-export interface ProjectPlace {
+interface ProjectPlace {
   readonly root: string | undefined
   readonly directory: string
 }

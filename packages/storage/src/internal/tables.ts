@@ -10,8 +10,7 @@ import type { InboxRow } from "@skein/domain/InboxRow"
 import type { Message } from "@skein/domain/Message"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { Intent, Part } from "@skein/domain/Part"
-import { type SessionInfo, version } from "@skein/domain/SessionInfo"
-import type { Todo } from "@skein/domain/Todo"
+import { type SessionInfo, type Todo, version } from "@skein/domain/SessionInfo"
 import { type StoredRules, termsColumn, withoutSets } from "./rulesets.ts"
 
 /** The value of a column. */

@@ -1,7 +1,7 @@
 /** Formats todos for the todo tools, and their storage errors. */
 import type { StorageError } from "@skein/core/StorageError"
 import type { ToolError, ToolResult } from "@skein/core/Tool"
-import type { Todo } from "@skein/domain/Todo"
+import type { Todo } from "@skein/domain/SessionInfo"
 import { refusal } from "./refusal.ts"
 
 const boxes = { pending: "[ ]", in_progress: "[>]", completed: "[x]", cancelled: "[-]" }

@@ -1,7 +1,7 @@
 /** Encodes what a session reports about itself, the same way for every client. */
 import type { SessionUpdate } from "@agentclientprotocol/sdk/unstable"
 import type { PermissionRequest } from "@skein/domain/Event"
-import type { Todo } from "@skein/domain/Todo"
+import type { Todo } from "@skein/domain/SessionInfo"
 import type { Tokens } from "@skein/domain/Usage"
 import { heldText } from "@skein/view/Held"
 import { visible, visibleLine } from "@skein/view/Visible"

@@ -1,5 +1,5 @@
 /** Decides which ages the command line takes. */
-import { parseAge as parse } from "@skein/domain/Age"
+import { parseAge as parse } from "@skein/domain/Milliseconds"
 
 /** A younger session may still be in use. */
 const least = 86_400_000

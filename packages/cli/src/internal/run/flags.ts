@@ -1,5 +1,5 @@
 /** The flags of the commands that prompt a session. */
-import { longestTitle } from "@skein/domain/Title"
+import { longestTitle } from "@skein/domain/SessionInfo"
 import type { Flags } from "../../CommandSpec.ts"
 import { attachFlags } from "../attach/flags.ts"
 import { verboseFlags } from "../sharedFlags.ts"

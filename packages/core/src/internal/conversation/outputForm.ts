@@ -1,7 +1,6 @@
 /** The schema of an agent's structured output, in the same form as a program's. */
 import type { AgentInfo } from "@skein/domain/AgentInfo"
-import type { JsonSchema } from "@skein/domain/JsonSchema"
-import { faultOf, mapSchemas } from "@skein/domain/JsonSchemaTree"
+import { faultOf, type JsonSchema, mapSchemas } from "@skein/domain/JsonSchema"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { OutputInvalid } from "../../Turn.ts"

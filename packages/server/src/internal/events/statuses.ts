@@ -1,7 +1,7 @@
 /** Says what trees do of which nothing but what is stored arrives here: another process works in them. */
 import { Leases } from "@skein/core/Leases"
+import { listed } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
-import { listed } from "@skein/core/Snapshots"
 import type { Event } from "@skein/domain/Event"
 import { Ids, type SessionID } from "@skein/domain/Id"
 import type { SessionStatus } from "@skein/domain/SessionInfo"

@@ -1,7 +1,7 @@
 /** Tests of lists, and of what a deletion removes. */
 import { expect } from "@effect/vitest"
 import type { Approval } from "@skein/core/SessionStorage"
-import type { Todo } from "@skein/domain/Todo"
+import type { Todo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import {
