@@ -1,4 +1,5 @@
 /** Decides how to report a failure of storage. */
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
 /** Something could not be stored or read. The message says what, where, and how to fix it. */
@@ -50,3 +51,10 @@ export const heldByAnother = (operation: string, { rootID }: { readonly rootID: 
     message:
       `Nothing was changed: this process no longer holds the session ${rootID}. Another one took it over, or it was removed.`
   })
+
+/**
+ * Logs it as an error. If the tree is no longer held, its next holder continues from what is stored, and nothing is
+ * lost.
+ */
+export const logUnstored = (message: string) => (error: StorageError): Effect.Effect<void> =>
+  error.reason === "held" ? Effect.logDebug(message, error.message) : Effect.logError(message, error.message)

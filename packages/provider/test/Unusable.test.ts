@@ -1,4 +1,4 @@
-import { unusable } from "@skein/provider/Unusable"
+import { unusable } from "@skein/provider/BuiltIn"
 import { expect, it } from "vitest"
 
 const check = unusable(

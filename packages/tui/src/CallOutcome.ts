@@ -1,10 +1,69 @@
 /** Decides how to sum up a call in one line: its subject and its result. */
+import type { SessionID } from "@skein/domain/Id"
 import { lookup } from "@skein/domain/Lookup"
 import type { ToolCompleted, ToolPart } from "@skein/domain/Part"
 import { formatDuration } from "@skein/view/Numbers"
-import { failureOf } from "./CallFailure.ts"
-import { callLine } from "./CallLine.ts"
 import { escapeLine } from "./Escape.ts"
+
+/** The most that is shown of a reason, in characters. */
+const longestReason = 300
+
+/** What a call reports whose task did not complete. */
+const taskError = /^task_id: (ses_\w+)[^\n]*\nstate: (\w+)\n\n<task_error>\n([^]*?)\n<\/task_error>/
+
+/** A call that failed. */
+export interface Failure {
+  /** Why, in one escaped line. */
+  readonly reason: string
+  /** The task that the call waited for, where it had begun. */
+  readonly taskID?: SessionID
+}
+
+const firstLine = (text: string): string => {
+  const [first = ""] = text.trimStart().split("\n", 1)
+  return escapeLine(first.slice(0, longestReason))
+}
+
+/** Why a call failed; undefined for one that did not. */
+export const failureOf = ({ state, tool }: ToolPart): Failure | undefined => {
+  if (state.status !== "error") return undefined
+  const { message } = state.error
+  const [, taskID, outcome = "", why = ""] = tool === "task" ? taskError.exec(message) ?? [] : []
+  return taskID === undefined
+    ? { reason: firstLine(message) }
+    : { reason: `${outcome.replaceAll("_", " ")}, ${firstLine(why)}`, taskID: taskID as SessionID }
+}
+
+/** The most that is shown of one argument, in characters. */
+const longestArgument = 60
+
+/** Arguments that are not what a call is about, or too long to be read in passing. */
+const left = lookup<ReadonlySet<string>>({
+  task: new Set(["prompt"]),
+  write: new Set(["content"]),
+  edit: new Set(["oldString", "newString"]),
+  patch: new Set(["patchText"])
+})
+
+const shown = (value: unknown): string => {
+  const text = typeof value === "string" ? value : JSON.stringify(value) ?? String(value)
+  // What is cut away need not be looked at: an argument may have megabytes.
+  const head = escapeLine(text.slice(0, longestArgument + 1))
+  return text.length > longestArgument ? `${head.slice(0, longestArgument)}…` : head
+}
+
+const entriesOf = (tool: string, input: object): ReadonlyArray<readonly [key: string, value: unknown]> => {
+  const entries = Object.entries(input)
+    .filter(([key, value]) => value !== undefined && left[tool]?.has(key) !== true)
+    .map(([key, value]) => [key === "filePath" ? "path" : key, value] as const)
+  return tool === "read" && !("limit" in input) ? [...entries, ["limit", "all"]] : entries
+}
+
+/** A call in one line, escaped. */
+export const callLine = (tool: string, input: unknown): string => {
+  const args = typeof input === "object" && input !== null ? entriesOf(tool, input) : []
+  return [escapeLine(tool), ...args.map(([key, value]) => `${escapeLine(key)}=${shown(value)}`)].join(" ")
+}
 
 /** The most that is shown of a subject, in characters. */
 const longest = 200

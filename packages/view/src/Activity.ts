@@ -1,7 +1,6 @@
 /** Says what an agent does, or why it does nothing, and how urgent that is. */
 import type { Outcome } from "@skein/domain/Outcome"
-import type { AgentNode } from "./AgentNode.ts"
-import { heldText } from "./Held.ts"
+import { type AgentNode, heldText } from "./AgentNode.ts"
 import { formatDuration } from "./Numbers.ts"
 
 /** Why a run did not complete; empty if it did. */

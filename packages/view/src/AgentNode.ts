@@ -1,9 +1,44 @@
 /** Decides what is known about one agent of a tree. */
+import type { AgentHistory } from "@skein/api/Output"
 import type { SessionID } from "@skein/domain/Id"
 import type { ModelRef } from "@skein/domain/Model"
 import type { Outcome } from "@skein/domain/Outcome"
-import type { SessionInfo, SessionTurn } from "@skein/domain/SessionInfo"
+import type { MessageWithParts } from "@skein/domain/Part"
+import type { SessionInfo, SessionStatus, SessionTurn } from "@skein/domain/SessionInfo"
 import type { Usage } from "@skein/domain/Usage"
+
+/** A status in which nobody continues a tree. */
+export type Held = Extract<SessionStatus, { readonly type: "away" | "stuck" }>
+
+/** Whether nobody continues a tree in this state, although its work is unfinished. */
+export const isHeld = <S extends { readonly type: string }>(state: S): state is Extract<S, Held> =>
+  state.type === "away" || state.type === "stuck"
+
+/** Why nobody continues a tree. */
+export const heldText = (held: Held): string =>
+  held.type === "away"
+    ? `waits for a server on the host ${held.host}: its directory is ${held.directory} there`
+    : `cannot be continued: ${held.cause}. Servers try again from time to time`
+
+/** What an agent did, as its tree recalls it. */
+export const historyOf = (
+  sessionID: SessionID,
+  messages: ReadonlyArray<MessageWithParts>
+): Omit<AgentHistory, "spans"> => {
+  const calls: Array<AgentHistory["calls"][number]> = []
+  let last: AgentHistory["last"]
+  let model: AgentHistory["model"]
+  for (const { info, parts } of messages) {
+    if (info.role === "assistant") model = { providerID: info.providerID, modelID: info.modelID }
+    for (const part of parts) {
+      if (part.type !== "tool" || part.state.status === "pending") continue
+      const title = "title" in part.state ? part.state.title ?? "" : ""
+      last = { tool: part.tool, title }
+      if (part.state.status === "running") calls.push({ id: part.id, tool: part.tool, title })
+    }
+  }
+  return { sessionID, calls, ...(last === undefined ? {} : { last }), ...(model === undefined ? {} : { model }) }
+}
 
 /** A running tool call, or the last one. */
 export interface Call {

@@ -1,7 +1,7 @@
 /** Groups a list of sessions by what they need: those that wait for a person first, finished ones last. */
 import type { ListedSession } from "@skein/domain/TreeSnapshot"
 import { elsewhereText } from "./Activity.ts"
-import { heldText } from "./Held.ts"
+import { heldText } from "./AgentNode.ts"
 
 /** The groups, in the order of the list. */
 export const groups = ["needs you", "running", "waiting", "failed", "done"] as const

@@ -1,6 +1,6 @@
 /** Proves that sums are the same as those of domain. */
 import * as Usage from "@skein/domain/Usage"
-import { since, sum } from "@skein/view/UsageSum"
+import { since, sum } from "@skein/view/AgentTree"
 import * as FastCheck from "effect/FastCheck"
 import { expect, it } from "vitest"
 

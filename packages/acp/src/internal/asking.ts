@@ -16,11 +16,18 @@ import * as FiberMap from "effect/FiberMap"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
-import type { AskedOf } from "../Change.ts"
+import type { AskedOf } from "../Projection.ts"
 import type { Client } from "./connection/Client.ts"
-import { callFields, fenced, kindOf, textContent } from "./encode/callUpdate.ts"
-import { askTitle, questionText, subjectOf } from "./encode/common.ts"
-import { diffInRequest } from "./encode/diffOf.ts"
+import {
+  askTitle,
+  callFields,
+  diffInRequest,
+  fenced,
+  kindOf,
+  questionText,
+  subjectOf,
+  textContent
+} from "./encode/common.ts"
 
 /** An answer that makes no sense. */
 interface NotUnderstood {

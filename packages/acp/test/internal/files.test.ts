@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
 import type { Client } from "../../src/internal/connection/Client.ts"
-import { filesOf } from "../../src/internal/session/files.ts"
+import { filesOf } from "../../src/internal/session/Sessions.ts"
 
 const root = "ses_test" as SessionID
 

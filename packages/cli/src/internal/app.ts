@@ -24,7 +24,7 @@ import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
 import type { SessionID } from "@skein/domain/Id"
 import { modeOf } from "@skein/domain/Mode"
-import { keyNames } from "@skein/provider/Unusable"
+import { allKeyNames } from "@skein/provider/BuiltIn"
 import { faultOf, forClient, isPostgres } from "@skein/storage/PostgresUrl"
 import * as Sqlite from "@skein/storage/Sqlite"
 import * as BuiltinTools from "@skein/tools/BuiltinTools"
@@ -407,7 +407,7 @@ const shell = ({ directory, settings: { sandbox = "auto", sandbox_network: netwo
       environment: at.environment,
       pass: settings.sandbox_env ?? [],
       set: settings.env ?? {},
-      withheld: [...keyNames, ...Object.values(settings.provider ?? {}).flatMap(({ key_env }) => key_env ?? [])],
+      withheld: [...allKeyNames, ...Object.values(settings.provider ?? {}).flatMap(({ key_env }) => key_env ?? [])],
       sandbox: typeof confined === "function"
         ? confined({
           ...at,

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import * as Scheduler from "effect/Scheduler"
 import { vi } from "vitest"
-import { inSlices } from "../../src/internal/fairScheduler.ts"
+import { inSlices } from "../../src/internal/fibers.ts"
 
 const count = 200
 

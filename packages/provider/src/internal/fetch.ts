@@ -6,10 +6,9 @@ import type { AnswerBounds } from "@skein/domain/ConfigInfo"
 import * as Option from "effect/Option"
 import type { IncomingMessage } from "node:http"
 import { Refusal, WrongAnswer } from "./errors.ts"
+import { isError, makeEventFilter, type Protocol } from "./eventStream.ts"
 import { errorLimit, isSuccess, type Send } from "./http.ts"
-import { fields, parseJson } from "./json.ts"
-import { isError, makeEventFilter, type Protocol } from "./knownEvents.ts"
-import { cleanBody } from "./wellFormed.ts"
+import { cleanBody, fields, parseJson } from "./json.ts"
 
 const kindOf = ({ headers }: IncomingMessage): string => headers["content-type"] ?? ""
 

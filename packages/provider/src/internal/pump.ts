@@ -3,10 +3,9 @@ import type { LanguageModelV3StreamPart } from "@ai-sdk/provider"
 import type { AnswerMeter, ModelEvent, ProviderMetadata } from "@skein/core/Provider"
 import type { FinishReason } from "@skein/domain/Message"
 import type { Cost } from "@skein/domain/Usage"
-import { type AnswerEmitter, endOf, makeAnswerEmitter } from "./answerEmitter.ts"
+import { type AnswerEmitter, costIn, endOf, makeAnswerEmitter, toTokens } from "./answerEmitter.ts"
 import { BrokenStream, TooLarge } from "./errors.ts"
 import { fields } from "./json.ts"
-import { costIn, toTokens } from "./tokens.ts"
 
 type Part = LanguageModelV3StreamPart
 type Finish = Extract<Part, { readonly type: "finish" }>

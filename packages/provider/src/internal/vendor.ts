@@ -1,15 +1,36 @@
 /** Makes vendors that use HTTP: keys, names, limits, and a client that loads with the first model. */
 import { type LanguageModel, ModelUnavailable } from "@skein/core/Provider"
 import { formatRef, type ModelInfo } from "@skein/domain/Model"
+import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Hash from "effect/Hash"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type { Scope } from "effect/Scope"
 import { known, lookup, type ModelConfigs } from "../Models.ts"
 import type { Vendor } from "../Vendor.ts"
+import { isLocal } from "./errors.ts"
 import { makeSend, type Send } from "./http.ts"
 import type { Fields } from "./json.ts"
-import { isLocal } from "./unreachable.ts"
+
+/** A trimmed text. */
+export const textFrom = (name: string): Config.Config<string | undefined> =>
+  Config.map(Config.option(Config.string(name)), (value) => {
+    const text = Option.getOrElse(value, () => "").trim()
+    return text === "" ? undefined : text
+  })
+
+/** A key, redacted from the start. */
+export const keyFrom = (name: string): Config.Config<Redacted.Redacted | undefined> =>
+  Config.map(textFrom(name), (value) => value === undefined ? undefined : Redacted.make(value))
+
+/** Whether a base URL leads to the provider's own server. */
+export const isOfficial = (baseUrl: string, official: string): boolean =>
+  baseUrl === official || (URL.canParse(baseUrl) && new URL(baseUrl).host === new URL(official).host)
+
+/** Adds the version to a base URL without one: other clients of some APIs take the URL without it. */
+export const withVersion = (baseUrl: string, version: string): string =>
+  /\/v\d\w*\/*$/.test(baseUrl) || !URL.canParse(baseUrl) ? baseUrl : `${baseUrl.replace(/\/+$/, "")}/${version}`
 
 /** What all HTTP vendors have in common. */
 interface HttpVendorOptions {

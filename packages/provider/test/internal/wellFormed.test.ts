@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as fc from "effect/FastCheck"
-import { cleanArguments, cleanBody, cleanText, makeDeltaCleaner } from "../../src/internal/wellFormed.ts"
+import { cleanArguments, cleanBody, cleanText, makeDeltaCleaner } from "../../src/internal/json.ts"
 
 const units = fc.array(
   fc.oneof(fc.integer({ min: 0, max: 0xffff }), fc.constantFrom(0, 0xd83d, 0xde00, 0x5c, 0x75, 0x64))

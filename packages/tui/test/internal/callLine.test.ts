@@ -1,5 +1,5 @@
 import { expect, it } from "vitest"
-import { callLine } from "../../src/CallLine.ts"
+import { callLine } from "../../src/CallOutcome.ts"
 
 it.each<readonly [tool: string, input: unknown, line: string]>([
   ["read", { filePath: "src/a.ts" }, "read path=src/a.ts limit=all"],

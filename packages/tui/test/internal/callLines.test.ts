@@ -2,7 +2,7 @@
 import type { PartID, SessionID } from "@skein/domain/Id"
 import type { ToolPart, ToolState } from "@skein/domain/Part"
 import { describe, expect, it } from "vitest"
-import { callLines } from "../../src/internal/calls/callLines.ts"
+import { callLines } from "../../src/internal/calls/transcript.ts"
 import { coloured, colourless } from "../../src/Style.ts"
 import { widthOf } from "../../src/Width.ts"
 

@@ -1,6 +1,6 @@
 /** Proves that the help can be read in a narrow terminal. */
 import { expect, it } from "vitest"
-import { helpLines } from "../../src/internal/model/builtins.ts"
+import { helpLines } from "../../src/internal/model/Completion.ts"
 import { colourless } from "../../src/Style.ts"
 import { widthOf } from "../../src/Width.ts"
 

@@ -1,8 +1,7 @@
 import type { MessageWithParts } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
 import { describe, expect, it } from "vitest"
-import { changedSince } from "../../src/internal/session/fileChanges.ts"
-import { planRestore } from "../../src/internal/session/rewind.ts"
+import { changedSince, planRestore } from "../../src/internal/session/rewind.ts"
 import type { SessionHost } from "../../src/SessionHost.ts"
 
 const call = (tool: string, end: number, metadata: unknown, input: unknown = {}) => ({

@@ -1,9 +1,8 @@
 /** Decides the contents of a tree's rows: plain data, so that an unchanged row is not drawn again. */
 import { activityOf, type Phase, phaseOf, timesOf } from "@skein/view/Activity"
 import type { AgentNode } from "@skein/view/AgentNode"
-import type { AgentTree } from "@skein/view/AgentTree"
+import { type AgentTree, tokensOf } from "@skein/view/AgentTree"
 import { formatCost, formatCount, formatDuration } from "@skein/view/Numbers"
-import { tokensOf } from "@skein/view/UsageSum"
 import { visibleLine } from "@skein/view/Visible"
 import { nameOf } from "./wishes.ts"
 

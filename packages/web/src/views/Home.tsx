@@ -1,7 +1,7 @@
 /** Draws the list of all sessions, by what they need. */
+import { tokensOf } from "@skein/view/AgentTree"
 import { formatAgo, formatCost, formatCount } from "@skein/view/Numbers"
 import { type Group, placeOf, type SessionRow } from "@skein/view/SessionGroups"
-import { tokensOf } from "@skein/view/UsageSum"
 import { useState } from "preact/hooks"
 import { Asks } from "../parts/Asks.tsx"
 import { Glyph, phaseOfGroup } from "../parts/Glyph.tsx"

@@ -1,8 +1,8 @@
 /** Draws the conversation of a session as it grows. */
 import type { MessageWithParts } from "@skein/domain/Part"
 import type { AgentNode } from "@skein/view/AgentNode"
+import { tokensOf } from "@skein/view/AgentTree"
 import { formatCost, formatCount } from "@skein/view/Numbers"
-import { tokensOf } from "@skein/view/UsageSum"
 import { visible, visibleLine } from "@skein/view/Visible"
 import { Component } from "preact"
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks"

@@ -3,9 +3,18 @@ import type { PartID, SessionID } from "@skein/domain/Id"
 import { reason } from "@skein/domain/Outcome"
 import type { ToolPart } from "@skein/domain/Part"
 import { visibleLine } from "@skein/view/Visible"
-import type { Change, Subagent, SubagentState } from "../../Change.ts"
-import { callFields, kindOf, textContent, titleOf } from "./callUpdate.ts"
-import { askTitle, type Encoder, type Facts, ownUpdates, type Update } from "./common.ts"
+import type { Change, Subagent, SubagentState } from "../../Projection.ts"
+import {
+  askTitle,
+  callFields,
+  type Encoder,
+  type Facts,
+  kindOf,
+  ownUpdates,
+  textContent,
+  titleOf,
+  type Update
+} from "./common.ts"
 
 /** The most lines that a call shows of what is below it. */
 const mostLines = 100

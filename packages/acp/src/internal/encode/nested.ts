@@ -7,7 +7,7 @@ import type {
 } from "@agentclientprotocol/sdk/unstable"
 import { type Outcome, reason } from "@skein/domain/Outcome"
 import type { Usage } from "@skein/domain/Usage"
-import type { Change, SubagentState } from "../../Change.ts"
+import type { Change, SubagentState } from "../../Projection.ts"
 import { type Encoder, type Facts, ownUpdates, type Update } from "./common.ts"
 
 /** Tokens as the protocol counts them. */

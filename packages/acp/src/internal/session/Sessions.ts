@@ -4,22 +4,133 @@ import type { Backend } from "@skein/backend/Backend"
 import type { BackendError } from "@skein/backend/BackendError"
 import type { ModelFact } from "@skein/backend/ProjectFacts"
 import { SessionID } from "@skein/domain/Id"
-import { modeOf } from "@skein/domain/Mode"
-import { formatRef, parseRef } from "@skein/domain/Model"
+import { type Mode, modeOf } from "@skein/domain/Mode"
+import { formatRef, type ModelRef, parseRef } from "@skein/domain/Model"
 import type { ListedSession } from "@skein/domain/TreeSnapshot"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import { isAbsolute } from "node:path"
-import type { AcpHost } from "../../AcpHost.ts"
+import type { AcpHost, ClientFileFailure, ClientFiles } from "../../AcpHost.ts"
 import type { Asking } from "../asking.ts"
 import type { Client } from "../connection/Client.ts"
-import { badRequest, type Failure } from "../connection/failure.ts"
-import { filesOf } from "./files.ts"
+import { badRequest, type Failure } from "../connection/frames.ts"
 import { OpenSession } from "./OpenSession.ts"
 import { replay } from "./replay.ts"
-import { configOptions, mayChoose, modeState } from "./settings.ts"
+
+/** What is chosen in a session now. */
+interface Chosen {
+  readonly mode: Mode
+  /** The model that answers; undefined where none can. */
+  readonly model: ModelRef | undefined
+}
+
+const modeTexts: Readonly<Record<Mode, { readonly name: string; readonly description: string }>> = {
+  plan: { name: "Plan", description: "Reads and plans; changes nothing but its plan files" },
+  ask: { name: "Ask", description: "Asks before it changes files or runs commands that are not confined" },
+  edits: { name: "Edits", description: "Changes files in the working directory without a question" },
+  auto: { name: "Auto", description: "Asks nothing; what only a person may allow is denied" }
+}
+
+/** The modes to choose from. `auto` can only be chosen where the program was started with it. */
+const offered = (current: Mode, allowsAuto: boolean): ReadonlyArray<Mode> =>
+  allowsAuto || current === "auto" ? ["plan", "ask", "edits", "auto"] : ["plan", "ask", "edits"]
+
+/** Whether a client may choose a mode. */
+const mayChoose = (mode: string, allowsAuto: boolean): mode is Mode =>
+  offered("ask", allowsAuto).some((each) => each === mode)
+
+/** The modes as the older method has them. */
+const modeState = ({ mode }: Chosen, allowsAuto: boolean): SessionModeState => ({
+  currentModeId: mode,
+  availableModes: offered(mode, allowsAuto).map((id) => ({ id, ...modeTexts[id] }))
+})
+
+const modelOption = ({ model }: Chosen, models: ReadonlyArray<ModelFact>): ReadonlyArray<SessionConfigOption> => {
+  const current = model === undefined ? undefined : formatRef(model)
+  const names = models.filter(({ available }) => available).map((fact) => ({
+    value: formatRef(fact),
+    name: fact.name ?? formatRef(fact)
+  }))
+  if (current === undefined) return []
+  const options = names.some(({ value }) => value === current) ? names : [{ value: current, name: current }, ...names]
+  return [{ id: "model", name: "Model", category: "model", type: "select", currentValue: current, options }]
+}
+
+/** All that can be chosen. */
+const configOptions = (
+  chosen: Chosen,
+  models: ReadonlyArray<ModelFact>,
+  allowsAuto: boolean
+): Array<SessionConfigOption> => [
+  {
+    id: "mode",
+    name: "Mode",
+    category: "mode",
+    type: "select",
+    currentValue: chosen.mode,
+    options: offered(chosen.mode, allowsAuto).map((value) => ({ value, ...modeTexts[value] }))
+  },
+  ...modelOption(chosen, models)
+]
+
+/** How long a client may take for a file. */
+const filePatience = Duration.seconds(5)
+
+/** How long it may take after it did not answer in time, until it answers again. */
+const littlePatience = Duration.millis(250)
+
+const failure = (reason: ClientFileFailure["reason"], message: string): ClientFileFailure => ({
+  _tag: "EditorFailure",
+  reason,
+  message
+})
+
+const hasText = Schema.is(Schema.Struct({ content: Schema.String }))
+
+/** The files of a client; undefined if it does not let agents read them. What cannot be read is never overwritten. */
+export const filesOf = (client: Client, root: SessionID, directory: string): ClientFiles | undefined => {
+  const { readTextFile = false, writeTextFile = false } = client.capabilities.fs ?? {}
+  if (!readTextFile) return undefined
+  let isLate = false
+
+  const bounded = <A>(asking: Effect.Effect<A, { readonly message: string }>): Effect.Effect<A, ClientFileFailure> =>
+    Effect.suspend(() => {
+      const duration = isLate ? littlePatience : filePatience
+      return asking.pipe(
+        Effect.mapError(({ message }) =>
+          client.isGone()
+            ? failure("gone", "The editor has closed the connection.")
+            : failure("refused", `The editor refused: ${message}.`)
+        ),
+        Effect.tap(() => Effect.sync(() => isLate = false)),
+        Effect.timeoutFail({
+          duration,
+          onTimeout: () => {
+            isLate = true
+            return failure("silent", `The editor did not answer within ${Duration.format(duration)}.`)
+          }
+        })
+      )
+    })
+
+  return {
+    directory,
+    read: (path) =>
+      Effect.flatMap(
+        bounded(client.ask("fs/read_text_file", { sessionId: root, path })),
+        (answer) =>
+          hasText(answer)
+            ? Effect.succeed(answer.content)
+            : Effect.fail(failure("refused", "The editor answered without a text."))
+      ),
+    write: writeTextFile
+      ? (path, content) => Effect.asVoid(bounded(client.ask("fs/write_text_file", { sessionId: root, path, content })))
+      : undefined
+  }
+}
 
 /** The most sessions that a list has. */
 const mostListed = 1_000
@@ -28,14 +139,14 @@ const mostListed = 1_000
 const patience = 5_000
 
 /** Where a session is to be opened. */
-export interface OpenAt {
+interface OpenAt {
   readonly cwd: string
   readonly mcpServers?: ReadonlyArray<McpServer> | undefined
   readonly additionalDirectories?: ReadonlyArray<string> | undefined
 }
 
 /** What can be chosen in a session, and what is. */
-export interface Settings {
+interface Settings {
   readonly modes: SessionModeState
   readonly configOptions: Array<SessionConfigOption>
 }

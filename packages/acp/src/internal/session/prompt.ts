@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { relative } from "node:path"
 import { fileURLToPath } from "node:url"
-import { type BadRequest, badRequest, type Failure } from "../connection/failure.ts"
+import { type BadRequest, badRequest, type Failure } from "../connection/frames.ts"
 import { wireUsage } from "../encode/nested.ts"
 import type { Flight, OpenSession } from "./OpenSession.ts"
 

@@ -1,7 +1,7 @@
 /** Decides the model of a run before anything is stored. */
 import { Config } from "@skein/core/Config"
 import { formatRef, type ModelRef, parseRef } from "@skein/domain/Model"
-import { keyNames } from "@skein/provider/DefaultModel"
+import { keyNames } from "@skein/provider/BuiltIn"
 import * as Effect from "effect/Effect"
 import { UsageError } from "../../UsageError.ts"
 import { chooseModel, fallback } from "../providers.ts"

@@ -1,8 +1,7 @@
 /** What a session at the terminal stands on: in this process or on a server, it is opened and left in the same way. */
 import type { Mode } from "@skein/domain/Mode"
-import type { ModelRef } from "@skein/domain/Model"
-import { formatRef } from "@skein/domain/Model"
-import { keyNames } from "@skein/provider/DefaultModel"
+import { formatRef, type ModelRef } from "@skein/domain/Model"
+import { keyNames } from "@skein/provider/BuiltIn"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { readFileSync } from "node:fs"

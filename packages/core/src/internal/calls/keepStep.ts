@@ -5,11 +5,11 @@ import * as Effect from "effect/Effect"
 import { Journal } from "../../Journal.ts"
 import { Leases } from "../../Leases.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
+import { logUnstored } from "../../StorageError.ts"
 import { Workspaces } from "../../Workspaces.ts"
 import type { LiveMessage } from "../live/History.ts"
 import type { Live } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
-import { logUnstored } from "../logUnstored.ts"
 
 /** Whether calls of an answer have begun that may have changed files. */
 const mayHaveChanged = (message: LiveMessage, calls: ReadonlyArray<ToolPart>): boolean => {

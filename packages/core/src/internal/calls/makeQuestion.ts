@@ -11,9 +11,9 @@ import { Answerer, nobody, notWaiting, Unanswered } from "../../Answerer.ts"
 import { Journal } from "../../Journal.ts"
 import { whileAsked } from "../../Metrics.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
+import { logUnstored } from "../../StorageError.ts"
 import type { ToolContext } from "../../Tool.ts"
 import type { EventSource } from "../../Write.ts"
-import { logUnstored } from "../logUnstored.ts"
 import { currentCall } from "./currentCall.ts"
 
 /** How long a question may wait. */

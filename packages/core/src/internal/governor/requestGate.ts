@@ -8,7 +8,7 @@ import * as Random from "effect/Random"
 import { changeRequests, countWait } from "../../Metrics.ts"
 import { elapsed, steady } from "../../MonotonicClock.ts"
 import type { Demand, RequestGate, Sender, Sharing } from "../../RequestGate.ts"
-import type { Alarm } from "../makeAlarms.ts"
+import type { Alarm } from "../fibers.ts"
 import { makeFairQueue } from "./fairQueue.ts"
 
 /**

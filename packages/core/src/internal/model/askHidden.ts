@@ -19,6 +19,7 @@ import {
   Provider,
   type RequestOrigin
 } from "../../Provider.ts"
+import { logUnstored } from "../../StorageError.ts"
 import { rateOf } from "../budget/BudgetNode.ts"
 import { exhausted, unpriced } from "../budget/requests.ts"
 import { isBlank } from "../conversation/makePrompt.ts"
@@ -27,7 +28,6 @@ import { tokensOfText } from "../conversation/requestSize.ts"
 import { charge } from "../live/charge.ts"
 import type { Live } from "../live/Live.ts"
 import { sessionAttributes, usageAttributes } from "../live/spanAttributes.ts"
-import { logUnstored } from "../logUnstored.ts"
 import { traced } from "../traced.ts"
 import { candidates, concrete, modelsOf, yieldsToPerson } from "./candidates.ts"
 import { nothingSaid } from "./emptyAnswer.ts"

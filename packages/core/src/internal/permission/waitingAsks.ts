@@ -8,10 +8,9 @@ import * as Option from "effect/Option"
 import { PermissionNotFound } from "../../Answerer.ts"
 import { whileAsked } from "../../Metrics.ts"
 import type { Caller, Subject } from "../../Ruleset.ts"
-import type { StorageError } from "../../StorageError.ts"
+import { logUnstored, type StorageError } from "../../StorageError.ts"
 import type { Allowance, PermissionAsk } from "../../Tool.ts"
 import type { Entry } from "../../Write.ts"
-import { logUnstored } from "../logUnstored.ts"
 
 /** How a question ends. */
 export interface Answer {

@@ -5,10 +5,10 @@ import * as Runtime from "effect/Runtime"
 import { Config } from "../../Config.ts"
 import { Governor } from "../../Governor.ts"
 import { Journal } from "../../Journal.ts"
+import { logUnstored } from "../../StorageError.ts"
 import { inProject } from "../live/inProject.ts"
 import type { RunningTask } from "../live/Live.ts"
 import { setStatus } from "../live/setStatus.ts"
-import { logUnstored } from "../logUnstored.ts"
 import { Alarms } from "./Alarms.ts"
 
 /** Requests the slot of the first run of a task's queue. The run begins with its slot, or after its timeout. */

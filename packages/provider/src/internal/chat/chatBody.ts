@@ -2,9 +2,8 @@
 import type { FileContent, ModelRequest, PromptMessage, ProviderMetadata, ToolSpec } from "@skein/core/Provider"
 import { Unaskable } from "../errors.ts"
 import { unknownVariant } from "../failure.ts"
-import { fields } from "../json.ts"
+import { cleanBody, fields } from "../json.ts"
 import { argumentsOf, cacheControl, keepsMarked, markedIn, readFile } from "../prompt.ts"
-import { cleanBody } from "../wellFormed.ts"
 
 const comma = Buffer.from(",")
 
