@@ -37,7 +37,6 @@ export const bans = [
     why: "outlives its scope and ignores the test clock",
     fix: "Use Effect.sleep, Effect.timeout or a Schedule",
     allow: [
-      "packages/core/src/internal/fairScheduler.ts",
       "packages/core/src/MonotonicClock.ts",
       // Runs in a process of its own, without Effect.
       "packages/tools/src/internal/watchdog/watchdogProgram.ts",
