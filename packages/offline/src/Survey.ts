@@ -6,16 +6,14 @@
 import type { LanguageModel, ModelEvent, ModelRequest } from "@skein/core/Provider"
 import * as Effect from "effect/Effect"
 import { type Brief, readBrief } from "./internal/brief.ts"
-import { readTurn, type Turn } from "./internal/conversation.ts"
 import { lookAround, lookCloser, mostRounds, unseen } from "./internal/exploring.ts"
-import { conclude } from "./internal/findings.ts"
-import { gather } from "./internal/gathered.ts"
+import { conclude, gather } from "./internal/findings.ts"
 import { leadSurvey } from "./internal/lead.ts"
 import { ownerIndex } from "./internal/modules.ts"
 import { writePart } from "./internal/partReport.ts"
 import { shorten } from "./internal/shorten.ts"
 import { surveyInfo } from "./internal/surveyInfo.ts"
-import { type Decision, type PlannedCall, type Toolbox, toolboxOf } from "./internal/toolbox.ts"
+import { type Decision, type PlannedCall, readTurn, type Toolbox, toolboxOf, type Turn } from "./internal/toolbox.ts"
 
 /** The next step of an agent that surveys a part. */
 const explorePart = (brief: Brief, turn: Turn, tools: Toolbox): Decision => {

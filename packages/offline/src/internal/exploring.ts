@@ -1,6 +1,5 @@
-import type { Brief } from "./brief.ts"
-import type { Call } from "./conversation.ts"
-import { patterns } from "./facts/facts.ts"
+import { type Brief, searchPattern } from "./brief.ts"
+import { patterns } from "./facts.ts"
 import {
   baseName,
   byText,
@@ -16,9 +15,7 @@ import {
   manifestNames
 } from "./language.ts"
 import type { Module } from "./modules.ts"
-import { isCut, readTree } from "./outputs.ts"
-import { notMade, type PlannedCall, type Toolbox } from "./toolbox.ts"
-import { searchPattern } from "./words.ts"
+import { type Call, isCut, notMade, type PlannedCall, readTree, type Toolbox } from "./toolbox.ts"
 
 /** A folder to search. With `names`, only these files directly in it. */
 interface Place {

@@ -1,17 +1,21 @@
-import { type Brief, familiesOf, readBrief, writeBrief } from "./brief.ts"
-import type { Call, Turn } from "./conversation.ts"
+import { type Brief, familiesOf, questionOf, readBrief, writeBrief } from "./brief.ts"
 import { lookAround, lookCloser, mostRounds, unseen } from "./exploring.ts"
-import { patterns, readIntroduction, readManifest } from "./facts/facts.ts"
-import { conclude } from "./findings.ts"
-import { gather, type Gathered } from "./gathered.ts"
+import { patterns, readIntroduction, readManifest } from "./facts.ts"
+import { conclude, gather, type Gathered } from "./findings.ts"
 import { folderOf, isIgnored, isManifest } from "./language.ts"
-import { type Module, modulesOf, ownerIndex } from "./modules.ts"
-import { isCut, readTree } from "./outputs.ts"
+import { type Module, modulesOf, ownerIndex, partsOf } from "./modules.ts"
 import { readPart, writePart } from "./partReport.ts"
-import { partsOf } from "./parts.ts"
-import { disclaimer, type Missing, writeReport } from "./report/report.ts"
-import { type Decision, notMade, type PlannedCall, type Toolbox } from "./toolbox.ts"
-import { questionOf } from "./words.ts"
+import { disclaimer, type Missing, writeReport } from "./report.ts"
+import {
+  type Call,
+  type Decision,
+  isCut,
+  notMade,
+  type PlannedCall,
+  readTree,
+  type Toolbox,
+  type Turn
+} from "./toolbox.ts"
 
 /** The answer of a subagent. */
 interface TaskAnswer {

@@ -1,6 +1,6 @@
 /** The format of a part's report: writes it and reads it back. */
-import type { Manifest } from "./facts/facts.ts"
-import type { Fact } from "./outputs.ts"
+import type { Manifest } from "./facts.ts"
+import type { Fact } from "./toolbox.ts"
 
 /** The facts about a module. */
 export interface ModuleFacts {

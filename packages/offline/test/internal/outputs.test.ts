@@ -1,6 +1,6 @@
 /** The notes at the end of a tool's output. */
 import { expect, it } from "vitest"
-import { unreadable } from "../../src/internal/outputs.ts"
+import { unreadable } from "../../src/internal/toolbox.ts"
 
 it.each(["./locked: Permission denied (os error 13)", "a.txt: Input/output error; b.txt: Input/output error"])(
   "reports what the file tools could not read: %s",

@@ -1,18 +1,140 @@
 /** Draws one lane for each agent: when it worked, and what it waited for. */
+import type { Span } from "@skein/api/Output"
+import { phaseOf } from "@skein/view/Activity"
+import type { AgentNode } from "@skein/view/AgentNode"
 import type { AgentTree } from "@skein/view/AgentTree"
 import { formatDuration } from "@skein/view/Numbers"
 import { criticalPath, type Stretch } from "@skein/view/Timeline"
 import { visibleLine } from "@skein/view/Visible"
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks"
+import { Glyph } from "../parts/Glyph.tsx"
 import { VirtualList } from "../parts/VirtualList.tsx"
 import { now } from "../state/clock.ts"
-import { kinds, meanings, ticksOf, type Window } from "../state/lanes.ts"
+import { kinds, lineOf, meanings, pathsOf, spanAt, stripOf, summaryOf, ticksOf, type Window } from "../state/lanes.ts"
 import { go, pathOf } from "../state/route.ts"
 import { placesOf } from "../state/rows.ts"
 import type { TreeStore } from "../state/TreeStore.ts"
 import { nameOf } from "../state/wishes.ts"
-import { moved, step, useGestures, zoomed } from "./gestures.ts"
-import { Lane, laneID } from "./Lane.tsx"
+
+/** How far one step moves or zooms the window. */
+const step = { pan: 0.15, zoom: 0.7 }
+
+/** A window around the same middle, or around a given position in it (0 to 1). */
+const zoomed = ({ from, to }: Window, factor: number, at = 0.5): Window => {
+  const middle = from + (to - from) * at
+  const length = Math.max(50, (to - from) * factor)
+  return { from: middle - length * at, to: middle + length * (1 - at) }
+}
+
+const moved = ({ from, to }: Window, by: number): Window => ({
+  from: from + (to - from) * by,
+  to: to + (to - from) * by
+})
+
+/** Zooms with a pinch or Ctrl and the wheel, and pans by dragging, at most once a frame. */
+const useGestures = (current: () => Window, change: (to: Window) => void) => {
+  const list = useRef<HTMLDivElement>(null)
+  useLayoutEffect(() => {
+    const element = list.current
+    if (element === null) return
+    const place = (event: MouseEvent): number | undefined => {
+      const box = element.querySelector("svg.spans")?.getBoundingClientRect()
+      return box === undefined ? undefined : (event.clientX - box.left) / Math.max(1, box.width)
+    }
+    let next: Window | undefined
+    const later = (to: Window) => {
+      if (next === undefined) {
+        requestAnimationFrame(() => {
+          if (next !== undefined) change(next)
+          next = undefined
+        })
+      }
+      next = to
+    }
+    const onWheel = (event: WheelEvent) => {
+      const at = place(event)
+      if (!event.ctrlKey || at === undefined) return
+      event.preventDefault()
+      later(zoomed(next ?? current(), Math.exp(event.deltaY / 200), Math.min(1, Math.max(0, at))))
+    }
+    let drag: { readonly at: number; readonly from: Window } | undefined
+    const onDown = (event: PointerEvent) => {
+      const at = place(event)
+      if (event.button === 0 && at !== undefined && at >= 0) drag = { at, from: current() }
+    }
+    const onMove = (event: PointerEvent) => {
+      const at = place(event)
+      if (drag !== undefined && at !== undefined && Math.abs(at - drag.at) > 0.003) {
+        later(moved(drag.from, drag.at - at))
+      }
+    }
+    const onUp = () => void (drag = undefined)
+    element.addEventListener("wheel", onWheel, { passive: false })
+    element.addEventListener("pointerdown", onDown)
+    addEventListener("pointermove", onMove)
+    addEventListener("pointerup", onUp)
+    return () => {
+      element.removeEventListener("wheel", onWheel)
+      element.removeEventListener("pointerdown", onDown)
+      removeEventListener("pointermove", onMove)
+      removeEventListener("pointerup", onUp)
+    }
+  }, [])
+  return list
+}
+
+/** The id of the element of an agent's lane. */
+const laneID = (id: string): string => `lane-${id}`
+
+interface LaneProps {
+  readonly node: AgentNode
+  readonly spans: ReadonlyArray<Span>
+  readonly window: Window
+  readonly width: number
+  readonly time: number
+  readonly isSelected: boolean
+  readonly critical: ReadonlyArray<Stretch>
+}
+
+/** The lane. */
+const Lane = ({ critical, isSelected, node, spans, time, width, window }: LaneProps) => {
+  const name = visibleLine(nameOf(node).slice(0, 200))
+  const phase = phaseOf(node)
+  const line = lineOf(node, window, width, time)
+  const paths = pathsOf(spans, window, width, time)
+  const strip = stripOf(critical, window, width)
+  const onMove = (event: MouseEvent & { readonly currentTarget: SVGSVGElement }) => {
+    const box = event.currentTarget.getBoundingClientRect()
+    const scale = (window.to - window.from) / Math.max(1, box.width)
+    const span = spanAt(spans, window.from + (event.clientX - box.left) * scale, 2 * scale, time)
+    const text = span === undefined
+      ? ""
+      : `${meanings[span.kind]}: ${visibleLine(span.label)}, ${formatDuration((span.end ?? time) - span.start)}`
+    event.currentTarget.parentElement?.setAttribute("title", text)
+  }
+  return (
+    <div
+      role="option"
+      id={laneID(node.id)}
+      class={`lane${isSelected ? " selected" : ""}`}
+      aria-selected={isSelected}
+      aria-label={`${name}, ${visibleLine(node.agent)}, ${phase}: ${summaryOf(spans, time)}${
+        critical.length === 0 ? "" : ", on the critical path"
+      }`}
+      data-node={node.id}
+    >
+      <span class="name" aria-hidden="true">
+        <Glyph phase={phase} />
+        <span>{name}</span>
+      </span>
+      <svg class="spans" aria-hidden="true" onMouseMove={onMove}>
+        {line !== undefined && <path class="idle" d={`M${line[0]} 11H${line[1]}`} />}
+        {kinds.map((kind) => paths.has(kind) && <path key={kind} class={kind} d={paths.get(kind)} />)}
+        {strip !== "" && <path class="critical" d={strip} />}
+      </svg>
+    </div>
+  )
+}
 
 const nobody: ReadonlySet<string> = new Set()
 
