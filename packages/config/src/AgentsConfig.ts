@@ -181,20 +181,25 @@ export const layer: Layer.Layer<Agent, ConfigError, Config> = Layer.unwrapEffect
   )
 )
 
+/** Keys that an agent has as the config has them. */
+const taken = [
+  "description",
+  "variant",
+  "temperature",
+  "topP",
+  "prompt",
+  "steps",
+  "timeout",
+  "maxRetries",
+  "budget",
+  "isolation",
+  "output",
+  "color"
+]
+
 const fields = (config: AgentConfig): Partial<AgentInfo> => ({
-  ...(config.description === undefined ? {} : { description: config.description }),
-  ...(config.variant === undefined ? {} : { variant: config.variant }),
-  ...(config.temperature === undefined ? {} : { temperature: config.temperature }),
-  ...(config.topP === undefined ? {} : { topP: config.topP }),
-  ...(config.prompt === undefined ? {} : { prompt: config.prompt }),
-  ...(config.prompt_mode === undefined ? {} : { promptMode: config.prompt_mode }),
-  ...(config.steps === undefined ? {} : { steps: config.steps }),
-  ...(config.timeout === undefined ? {} : { timeout: config.timeout }),
-  ...(config.maxRetries === undefined ? {} : { maxRetries: config.maxRetries }),
-  ...(config.budget === undefined ? {} : { budget: config.budget }),
-  ...(config.isolation === undefined ? {} : { isolation: config.isolation }),
-  ...(config.output === undefined ? {} : { output: config.output }),
-  ...(config.color === undefined ? {} : { color: config.color })
+  ...Object.fromEntries(Object.entries(config).filter(([key, value]) => taken.includes(key) && value !== undefined)),
+  ...(config.prompt_mode === undefined ? {} : { promptMode: config.prompt_mode })
 })
 
 const toModels = (model: string | ReadonlyArray<string>, bad: (text: string) => void): ReadonlyArray<ModelRef> =>

@@ -6,12 +6,13 @@ import { parseRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { dirname, join } from "node:path"
-import { type ConfigIssue, formatIssue } from "./ConfigError.ts"
+import type { ConfigIssue } from "./ConfigError.ts"
 import type { ProviderCheck } from "./ConfigFiles.ts"
 import { DataDirs } from "./DataDirs.ts"
 import { isName, namesForOthers } from "./internal/agentFiles.ts"
 import { checkShape } from "./internal/checkShape.ts"
 import { issueIn } from "./internal/configContent.ts"
+import { definedIn, type Definition, failed, lastOfEach, leftOut } from "./internal/definition.ts"
 import {
   actionOf,
   asNote,
@@ -36,55 +37,31 @@ import { listMarkdown, readLenient } from "./internal/readText.ts"
 import { record, type SourcedLeaf, valueAt } from "./internal/sourced.ts"
 import type { TrustItem } from "./TrustItem.ts"
 
-/** The content of a command, or its faults. */
-interface CommandContent {
-  readonly name: string
-  /** Its place, as `file` or `file:line`. */
-  readonly origin: string
-  readonly said: Either.Either<CommandConfig, ReadonlyArray<ConfigIssue>>
-  /** Ignored content. */
-  readonly warnings: ReadonlyArray<ConfigIssue>
-}
+type CommandContent = Definition<CommandConfig>
 
 /** A command of Skein in a config file. */
 const commandAt = (file: string, name: string, value: Located): CommandContent => {
   const faults: ReadonlyArray<Fault> = isName(name)
     ? checkShape(CommandConfig.ast, value, ["command", name])
     : [{ at: value.at, message: `${JSON.stringify(name)} is not a valid command name; ${namesForOthers}` }]
-  return {
-    name,
-    origin: file,
+  return faults.length > 0
+    ? failed(name, file, faults.map(issueIn(file)))
     // The schema has validated it, so it has that type.
-    said: faults.length > 0 ? Either.left(faults.map(issueIn(file))) : Either.right(plain(value) as CommandConfig),
-    warnings: []
-  }
+    : { name, origin: file, said: Either.right(plain(value) as CommandConfig), warnings: [] }
 }
 
 /** Reads a Markdown file, whose text is the template. */
 const readCommandFile = Effect.fnUntraced(function*(file: string, name: string) {
-  const failed = (...issues: ReadonlyArray<ConfigIssue>): CommandContent => ({
-    name,
-    origin: file,
-    said: Either.left(issues),
-    warnings: []
-  })
-  const issueAt = issueIn(file)
+  const wrong = (fault: Fault): CommandContent => failed(name, file, [issueIn(file)(fault)])
   const front = yield* Effect.either(readFront(file))
-  if (Either.isLeft(front)) return failed(...front.left)
+  if (Either.isLeft(front)) return failed(name, file, front.left)
   const { body: template, lines, tree } = front.right
   const at = { line: lines + 1, column: 1 }
-  if (template === "") {
-    return failed(issueAt({ at, message: "there is no template; write the prompt below the front matter" }))
-  }
+  if (template === "") return wrong({ at, message: "there is no template; write the prompt below the front matter" })
   const second = tree.entries.find(({ key }) => key === "template")
   if (second !== undefined) {
-    return failed(
-      issueAt({
-        at: second.at,
-        key: "template",
-        message: "the text below the front matter is the template; keep one of them"
-      })
-    )
+    const message = "the text below the front matter is the template; keep one of them"
+    return wrong({ at: second.at, key: "template", message })
   }
   const entries = [{ key: "template", at, value: { kind: "string" as const, at, value: template } }, ...tree.entries]
   return commandAt(file, name, { kind: "object", at: start, entries })
@@ -101,22 +78,6 @@ interface ForeignCommandSource {
   /** The providers that its model may use. */
   readonly whyNot: WhyNot
 }
-
-const leftOut = (
-  { file, name }: ForeignCommandSource,
-  fault: Omit<ConfigIssue, "file" | "kind">,
-  kind: ConfigIssue["kind"] = "left_out"
-): CommandContent => ({
-  name,
-  origin: file,
-  said: Either.left([{
-    file,
-    ...fault,
-    message: `the command ${JSON.stringify(name)} is left out: ${fault.message}`,
-    kind
-  }]),
-  warnings: []
-})
 
 /** The keys of such a command, translated to Skein's. */
 const adapt = ({ foreign, whyNot }: ForeignCommandSource, written: ReadonlyArray<LocatedEntry>) => {
@@ -165,15 +126,18 @@ const adapt = ({ foreign, whyNot }: ForeignCommandSource, written: ReadonlyArray
 const foreignCommandAt = (source: ForeignCommandSource, value: Located): CommandContent => {
   const { file, name } = source
   const issueAt = issueIn(file)
-  if (value.kind !== "object") return leftOut(source, { ...value.at, message: "it is not an object with a template" })
+  if (value.kind !== "object") {
+    return leftOut("command", source, { ...value.at, message: "it is not an object with a template" })
+  }
   const { entries, notes, refused } = adapt(source, value.entries)
-  if (refused !== undefined) return leftOut(source, issueAt(refused), "restriction")
+  if (refused !== undefined) return leftOut("command", source, issueAt(refused), "restriction")
   if (!isName(name) || hasBlanks(name)) {
-    return leftOut(source, { ...value.at, message: "this is not a name for a command" })
+    return leftOut("command", source, { ...value.at, message: "this is not a name for a command" })
   }
   const blank = entries.find((each) => each.value.kind === "string" && hasPromptBlanks(each.value.value))
   if (blank !== undefined) {
     return leftOut(
+      "command",
       source,
       issueAt({ at: blank.at, key: blank.key, message: "it is a template; fill in its placeholders" })
     )
@@ -189,17 +153,17 @@ const foreignCommandAt = (source: ForeignCommandSource, value: Located): Command
       said: Either.right(plain(tree) as CommandConfig),
       warnings: notes.map(issueAt).map(asNote)
     }
-    : leftOut(source, issueAt(fault))
+    : leftOut("command", source, issueAt(fault))
 }
 
 /** Reads a Markdown file, whose text is the template. */
 const readForeignCommand = Effect.fnUntraced(function*(source: ForeignCommandSource) {
   const read = yield* Effect.either(readLenient(source.file))
-  if (Either.isLeft(read)) return leftOut(source, read.left)
+  if (Either.isLeft(read)) return leftOut("command", source, read.left)
   const matter = yield* readMatter(read.right)
   const template = matter.body.trim()
   const at = { line: matter.line, column: 1 }
-  if (template === "") return leftOut(source, { ...at, message: "there is no template" })
+  if (template === "") return leftOut("command", source, { ...at, message: "there is no template" })
   const others = matter.entries.filter(({ key }) => wordOf(key) !== "template")
   const content = foreignCommandAt(source, {
     kind: "object",
@@ -331,16 +295,8 @@ export const load = Effect.fn("CommandFiles.load")(function*(directory: string, 
   return { ...settle([...found, ...elsewhere], warnings), widenings } satisfies LoadedCommands
 })
 
-const twice = (name: string, path: string, before: CommandContent): CommandContent => ({
-  name,
-  origin: path,
-  said: Either.left([{
-    file: path,
-    key: `command.${name}`,
-    message: `the command ${JSON.stringify(name)} is defined in ${before.origin} as well; rename one of them`
-  }]),
-  warnings: []
-})
+const twice = (name: string, path: string, before: CommandContent): CommandContent =>
+  failed(name, path, [{ file: path, key: `command.${name}`, message: `the command ${definedIn(name, before)}` }])
 
 /** The commands of `skein.json`, which were validated when it was read. */
 const configured = ({ origins, settings }: CommandSettings): ReadonlyArray<CommandContent> =>
@@ -374,10 +330,10 @@ const readOpenCode = Effect.fnUntraced(function*(place: string, whyNot: WhyNot) 
 })
 
 const infoOf = (
-  { name, origin }: CommandContent,
-  { agent, description, model, subtask, template }: CommandConfig,
+  { name, origin, value }: { readonly name: string; readonly origin: string; readonly value: CommandConfig },
   hides: ReadonlyArray<string>
 ): CommandInfo => {
+  const { agent, description, model, subtask, template } = value
   const ref = model === undefined ? undefined : parseRef(model)
   return {
     name,
@@ -393,18 +349,8 @@ const infoOf = (
 
 const settle = (
   found: ReadonlyArray<CommandContent>,
-  warnings: ReadonlyArray<ConfigIssue>
+  warned: ReadonlyArray<ConfigIssue>
 ): Omit<LoadedCommands, "widenings"> => {
-  const byName = new Map<string, ReadonlyArray<CommandContent>>()
-  for (const each of found) byName.set(each.name, [each, ...byName.get(each.name) ?? []])
-  const all = [...byName.values()].flatMap(([first, ...rest]) => first === undefined ? [] : [{ first, rest }])
-  return {
-    commands: all.flatMap(({ first, rest }) =>
-      Either.isRight(first.said) ? [infoOf(first, first.said.right, rest.map(({ origin }) => origin))] : []
-    ),
-    broken: all.flatMap(({ first: { name, said } }) =>
-      Either.isLeft(said) ? [{ name, message: said.left.map(formatIssue).join("\n") }] : []
-    ),
-    warnings: [...warnings, ...all.flatMap(({ first }) => first.warnings)]
-  }
+  const { broken, usable, warnings } = lastOfEach(found, warned)
+  return { commands: usable.map((each) => infoOf(each, each.hides)), broken, warnings }
 }

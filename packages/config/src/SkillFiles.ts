@@ -1,11 +1,12 @@
 /** Finds the skill folders for a directory, reads them, and decides which one of a name wins. */
 import * as FileSystem from "@effect/platform/FileSystem"
-import type { SkillInfo, SkillList } from "@skein/core/Skill"
+import type { SkillInfo, SkillList } from "@skein/core/Instructions"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { join } from "node:path"
-import { type ConfigIssue, formatIssue } from "./ConfigError.ts"
+import type { ConfigIssue } from "./ConfigError.ts"
 import { DataDirs } from "./DataDirs.ts"
+import { definedIn, failed, lastOfEach } from "./internal/definition.ts"
 import { type Grants, isThere, noGrants, placesOf, type ProjectFiles, projectFiles } from "./internal/projectFiles.ts"
 import type { SkillContent } from "./internal/skillFile.ts"
 import type { TrustItem } from "./TrustItem.ts"
@@ -95,37 +96,25 @@ const foldersIn = Effect.fnUntraced(function*(home: string, depth: number) {
 const second = ({ name, origin }: SkillContent, before: SkillContent): ConfigIssue => ({
   file: origin,
   key: "name",
-  message: `this skill is left out: ${JSON.stringify(name)} is defined in ${before.origin} as well; rename one of them`,
+  message: `this skill is left out: ${definedIn(name, before)}`,
   kind: "left_out"
 })
 
-const twice = ({ name, origin }: SkillContent, before: SkillContent): SkillContent => ({
-  name,
-  origin,
-  said: Either.left([{
-    file: origin,
-    key: "name",
-    message: `the skill ${JSON.stringify(name)} is defined in ${before.origin} as well; rename one of them`
-  }]),
-  warnings: []
-})
+const twice = ({ name, origin }: SkillContent, before: SkillContent): SkillContent =>
+  failed(name, origin, [{ file: origin, key: "name", message: `the skill ${definedIn(name, before)}` }])
 
 const byName = (a: { readonly name: string }, b: { readonly name: string }) => (a.name < b.name ? -1 : 1)
 
 const settle = (
   found: ReadonlyArray<SkillContent>,
-  warnings: ReadonlyArray<ConfigIssue>
+  warned: ReadonlyArray<ConfigIssue>
 ): Omit<LoadedSkills, "widenings"> => {
-  const groups = new Map<string, ReadonlyArray<SkillContent>>()
-  for (const each of found) groups.set(each.name, [each, ...groups.get(each.name) ?? []])
-  const all = [...groups.values()].flatMap(([first, ...rest]) => first === undefined ? [] : [{ first, rest }])
+  const { broken, usable, warnings } = lastOfEach(found, warned)
   return {
-    skills: all.flatMap(({ first: { name, origin, said }, rest }): ReadonlyArray<SkillInfo> =>
-      Either.isRight(said) ? [{ name, ...said.right, origin, hides: rest.map((each) => each.origin) }] : []
-    ).toSorted(byName),
-    broken: all.flatMap(({ first: { name, said } }) =>
-      Either.isLeft(said) ? [{ name, message: said.left.map(formatIssue).join("\n") }] : []
-    ).toSorted(byName),
-    warnings: [...warnings, ...all.flatMap(({ first }) => first.warnings)]
+    skills: usable.map(({ hides, name, origin, value }): SkillInfo => ({ name, ...value, origin, hides })).toSorted(
+      byName
+    ),
+    broken: broken.toSorted(byName),
+    warnings
   }
 }

@@ -15,11 +15,10 @@ import { Agent } from "./Agent.ts"
 import { Commands } from "./Commands.ts"
 import { Config } from "./Config.ts"
 import { Hooks } from "./Hooks.ts"
-import { Instructions } from "./Instructions.ts"
+import { Instructions, Skill } from "./Instructions.ts"
 import { servicesForLater } from "./internal/traced.ts"
 import { Confinement, Isolation } from "./Isolation.ts"
 import { Provider } from "./Provider.ts"
-import { Skill } from "./Skill.ts"
 import { Tools } from "./Tool.ts"
 
 /** A project cannot be opened, for example because its config is broken. */

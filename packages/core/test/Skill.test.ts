@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Skill } from "@skein/core/Skill"
+import { Skill } from "@skein/core/Instructions"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/TestClock"
 import { settableClock } from "./support/wallClock.ts"

@@ -1,8 +1,8 @@
 /** The tool `skill`: offers skills by name and description, and returns the text of one, or a file from its folder. */
 import * as FileSystem from "@effect/platform/FileSystem"
 import { Agent } from "@skein/core/Agent"
+import { Skill, type SkillInfo } from "@skein/core/Instructions"
 import { evaluate } from "@skein/core/Ruleset"
-import { Skill, type SkillInfo } from "@skein/core/Skill"
 import { define, type Tool, type ToolCaller } from "@skein/core/Tool"
 import { nearest } from "@skein/domain/Lookup"
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { describe, expect, it } from "@effect/vitest"
+import { Skill, type SkillInfo, type SkillList } from "@skein/core/Instructions"
 import { Session } from "@skein/core/Session"
-import { Skill, type SkillInfo, type SkillList } from "@skein/core/Skill"
 import { Tools } from "@skein/core/Tool"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"

@@ -2,9 +2,10 @@
 import type { PlatformError } from "@effect/platform/Error"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
-import { dirname, join, resolve } from "node:path"
+import { join } from "node:path"
 import type { ConfigIssue } from "../ConfigError.ts"
 import type { Foreign } from "./foreign.ts"
+import { placesOf } from "./projectFiles.ts"
 import { reason } from "./readText.ts"
 
 /** Agent directories of one program. */
@@ -124,24 +125,6 @@ const lookAt = Effect.fnUntraced(function*(looking: Looking, place: string) {
   } satisfies ConfigPlace
 })
 
-/** The config of a directory and those above it, up to the git root. */
-const walk = Effect.fnUntraced(function*(looking: Looking, directory: string) {
-  const project: Array<ConfigPlace> = []
-  // Links are resolved first, as git does: a linked directory belongs to the tree of its target.
-  let place = yield* Effect.orElseSucceed(looking.fs.realPath(directory), () => resolve(directory))
-  for (;;) {
-    const found = yield* lookAt(looking, place)
-    const isRoot = yield* looking.isThere(join(place, ".git"))
-    if (found.file !== undefined || found.agents.length > 0 || found.foreign.length > 0 || "servers" in found) {
-      project.unshift(found)
-    }
-    const above = dirname(place)
-    if (isRoot) return { project, root: place }
-    if (above === place) return { project, root: undefined }
-    place = above
-  }
-})
-
 /** The config of the user's directory. */
 const lookAtUser = Effect.fnUntraced(function*(looking: Looking, directory: string) {
   // Without config this directory does not exist, and this takes one check.
@@ -182,9 +165,13 @@ const withoutOwn = Effect.fnUntraced(function*(
 export const locateFiles = Effect.fnUntraced(function*(directory: string, userDirectory: string) {
   const looking = makeLooking(yield* FileSystem.FileSystem)
   const user = yield* lookAtUser(looking, userDirectory)
-  const { project, root } = yield* walk(looking, directory)
+  const places = yield* placesOf(directory, userDirectory)
+  const found = yield* Effect.forEach(places.project, (place) => lookAt(looking, place))
+  const project = found.filter((place) =>
+    place.file !== undefined || place.agents.length > 0 || place.foreign.length > 0 || "servers" in place
+  )
   const others = yield* withoutOwn(looking, project, user?.file)
-  return { user, project: others, root, issues: looking.issues } satisfies ConfigFound
+  return { user, project: others, root: places.root, issues: looking.issues } satisfies ConfigFound
 })
 
 // A path below a file does not exist either.

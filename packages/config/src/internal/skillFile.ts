@@ -1,5 +1,5 @@
 /** Reads the `SKILL.md` of one folder. */
-import type { SkillInfo } from "@skein/core/Skill"
+import type { SkillInfo } from "@skein/core/Instructions"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -8,6 +8,7 @@ import type { ConfigIssue } from "../ConfigError.ts"
 import { isName, namesForOthers } from "./agentFiles.ts"
 import { checkShape } from "./checkShape.ts"
 import { issueIn } from "./configContent.ts"
+import { type Definition, failed, leftOut } from "./definition.ts"
 import {
   actionOf,
   asNote,
@@ -24,13 +25,7 @@ import { type Fault, type LocatedEntry, plain, start } from "./located.ts"
 import { readLenient } from "./readText.ts"
 
 /** The content of a skill, or its faults. */
-export interface SkillContent {
-  readonly name: string
-  readonly origin: string
-  readonly said: Either.Either<Pick<SkillInfo, "description" | "text" | "folder">, ReadonlyArray<ConfigIssue>>
-  /** Ignored content. */
-  readonly warnings: ReadonlyArray<ConfigIssue>
-}
+export type SkillContent = Definition<Pick<SkillInfo, "description" | "text" | "folder">>
 
 /** The keys of such a file; informative ones for people are ignored. */
 const Front = Schema.Struct({
@@ -53,23 +48,16 @@ const trimmed = (each: LocatedEntry): LocatedEntry =>
 export const readSkillFile = Effect.fnUntraced(function*(folder: string, folderName: string) {
   const file = join(folder, "SKILL.md")
   const issueAt = issueIn(file)
-  const failed = (...issues: ReadonlyArray<ConfigIssue>): SkillContent => ({
-    name: folderName,
-    origin: file,
-    said: Either.left(issues),
-    warnings: []
-  })
   const front = yield* Effect.either(readFront(file))
-  if (Either.isLeft(front)) return failed(...front.left)
+  if (Either.isLeft(front)) return failed(folderName, file, front.left)
   const { body: text, lines, tree } = front.right
   const written = tree.entries.filter(({ key }) => key === "allowed-tools")
   const left = { ...tree, entries: tree.entries.filter((each) => !written.includes(each)).map(trimmed) }
   const wrong = checkShape(Front.ast, left, ["skill"])
-  if (wrong.length > 0) return failed(...wrong.map(issueAt))
+  if (wrong.length > 0) return failed(folderName, file, wrong.map(issueAt))
   if (text === "") {
-    return failed(
-      issueAt({ at: { line: lines + 1, column: 1 }, message: "there is no text below the front matter" })
-    )
+    const at = { line: lines + 1, column: 1 }
+    return failed(folderName, file, [issueAt({ at, message: "there is no text below the front matter" })])
   }
   // The schema has validated it, so it has that type.
   const { description, name = folderName } = plain(left) as typeof Front.Type
@@ -117,19 +105,10 @@ const firstParagraph = (text: string): string =>
 export const readForeignSkill = Effect.fnUntraced(function*(folder: string, folderName: string) {
   const file = join(folder, "SKILL.md")
   const issueAt = issueIn(file)
-  const leftOut = (message: string, kind: ConfigIssue["kind"] = "left_out", at: Fault["at"] = start): SkillContent => ({
-    name: folderName,
-    origin: file,
-    said: Either.left([{
-      file,
-      ...at,
-      message: `the skill ${JSON.stringify(folderName)} is left out: ${message}`,
-      ...(kind === undefined ? {} : { kind })
-    }]),
-    warnings: []
-  })
+  const refuse = (message: string, kind: NonNullable<ConfigIssue["kind"]> = "left_out", at: Fault["at"] = start) =>
+    leftOut("skill", { file, name: folderName }, { ...at, message }, kind)
   const read = yield* Effect.either(readLenient(file))
-  if (Either.isLeft(read)) return leftOut(read.left.message)
+  if (Either.isLeft(read)) return refuse(read.left.message)
   const matter = yield* readMatter(read.right)
   const notes: Array<Fault> = [...matter.notes]
   const words = new Map<string, string>()
@@ -138,7 +117,7 @@ export const readForeignSkill = Effect.fnUntraced(function*(folder: string, fold
     const word = wordOf(key)
     const person = forPeople(each)
     if (person !== undefined) {
-      return leftOut(
+      return refuse(
         `${person.key}: the model must not use it; as a command in .skein/command, people can`,
         "left_out",
         person.at
@@ -149,19 +128,19 @@ export const readForeignSkill = Effect.fnUntraced(function*(folder: string, fold
     } else if (word === "allowedtools" || word === "tools") {
       if (!isNothing(value)) notes.push({ at, key, message: grantsNothing(key) })
     } else if (mayRestrict(each)) {
-      return leftOut(`${key}: ${whyLeftOut(key)}`, "restriction", at)
+      return refuse(`${key}: ${whyLeftOut(key)}`, "restriction", at)
     } else if (!known.has(key) && !silent.has(word) && word !== onlyPeople) {
       notes.push({ at, key, message: `${key}: Skein ignores it` })
     }
   }
   const name = words.get("name") || folderName
   const text = matter.body.trim()
-  if (text === "") return leftOut("there is no text below the front matter")
+  if (text === "") return refuse("there is no text below the front matter")
   const description = words.get("description") || firstParagraph(text)
   if (hasBlanks(name) || hasBlanks(words.get("description") ?? "")) {
-    return leftOut("it is a template; fill in its placeholders")
+    return refuse("it is a template; fill in its placeholders")
   }
-  if (description === "") return leftOut("it has neither a description nor a paragraph")
+  if (description === "") return refuse("it has neither a description nor a paragraph")
   const called = isName(name) ? name : folderName
   if (called !== name) {
     notes.push({ at: start, key: "name", message: `name: it is called ${JSON.stringify(called)} here` })

@@ -1,6 +1,6 @@
 /** Lists and reads the files in a skill's folder, except those that are only linked there. */
 import type * as FileSystem from "@effect/platform/FileSystem"
-import type { SkillInfo } from "@skein/core/Skill"
+import type { SkillInfo } from "@skein/core/Instructions"
 import * as Effect from "effect/Effect"
 import { isUtf8 } from "node:buffer"
 import { join, relative, resolve, sep } from "node:path"
