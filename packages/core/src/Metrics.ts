@@ -120,32 +120,19 @@ export const countWait = (milliseconds: number): void => requestWait.unsafeUpdat
 
 const none = labels("s")
 
-const states = {
-  sent: labels("{request}", "skein.state", "sent"),
-  waiting: labels("{request}", "skein.state", "waiting"),
-  running: labels("{agent}", "skein.state", "running"),
-  queued: labels("{agent}", "skein.state", "queued")
-}
+/** The labels of each value of a key. */
+const byValue = <Value extends string>(unit: string, key: string, ...values: ReadonlyArray<Value>) =>
+  Object.fromEntries(values.map((value) => [value, labels(unit, key, value)])) as Record<Value, Labels>
 
+const states = {
+  ...byValue("{request}", "skein.state", "sent", "waiting"),
+  ...byValue("{agent}", "skein.state", "running", "queued")
+}
 const ofTrees = labels("{tree}")
-const ofTakeovers = {
-  died: labels("s", "skein.cause", "died"),
-  left: labels("s", "skein.cause", "left"),
-  moved: labels("s", "skein.cause", "moved")
-}
-const ofAsks = {
-  permission: labels("{question}", "skein.kind", "permission"),
-  question: labels("{question}", "skein.kind", "question")
-}
-const ofWaitingTrees = {
-  away: labels("{tree}", "skein.state", "away"),
-  stuck: labels("{tree}", "skein.state", "stuck")
-}
-const ofServers = {
-  alive: labels("{server}", "skein.state", "alive"),
-  silent: labels("{server}", "skein.state", "silent"),
-  dead: labels("{server}", "skein.state", "dead")
-}
+const ofTakeovers = byValue("s", "skein.cause", "died", "left", "moved")
+const ofAsks = byValue("{question}", "skein.kind", "permission", "question")
+const ofWaitingTrees = byValue("{tree}", "skein.state", "away", "stuck")
+const ofServers = byValue("{server}", "skein.state", "alive", "silent", "dead")
 
 /** Adjusts the number of requests in flight or waiting. */
 export const changeRequests = (state: "sent" | "waiting", by: number): void => requests.unsafeUpdate(by, states[state])

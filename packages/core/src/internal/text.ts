@@ -35,3 +35,18 @@ const repair = (value: unknown): unknown => {
  * changes.
  */
 export const wellFormed = <A>(value: A): A => repair(flattened(value)) as A
+
+/** A heading, and below it the first line and as many of the last ones as fit; says how many are left out. */
+export const section = (heading: string, lines: ReadonlyArray<string>, characters: number): ReadonlyArray<string> => {
+  const [first, ...rest] = lines
+  if (first === undefined) return []
+  const kept: Array<string> = []
+  let left = characters - first.length
+  for (const line of rest.toReversed()) {
+    left -= line.length + 1
+    if (left < 0) break
+    kept.unshift(line)
+  }
+  const omitted = rest.length - kept.length
+  return [[`${heading}:`, first, ...(omitted === 0 ? [] : [`- (${omitted} more)`]), ...kept].join("\n")]
+}

@@ -40,10 +40,13 @@ const budgetFlags: Record<Exclude<Bound, "tasks">, string> = {
 const whose = (node: BudgetNode, holder: BudgetNode): string =>
   holder === node ? "this session and all below it" : `the session ${holder.session.id} above and all below that`
 
+const unenforceable = (amount: string): string =>
+  `The budget of ${amount} cannot be enforced: the price of a model that was used is unknown. Set its price in skein.json, or set a budget of tokens.`
+
 const why = (node: BudgetNode, { bound, holder, limit, spent }: Left): string => {
   const amount = formatAmount(bound, plainDecimal(limit))
   return spent === undefined
-    ? `The budget of ${amount} cannot be enforced: the price of a model that was used is unknown. Set its price in skein.json, or set a budget of tokens.`
+    ? unenforceable(amount)
     : `The budget of ${amount} for ${whose(node, holder)} is used up: ${plainDecimal(spent)} are used.`
 }
 
@@ -174,7 +177,7 @@ const exhaustedBy = (
     amount,
     text: said(),
     message: (spent === undefined
-      ? `The budget of ${amount} cannot be enforced: the price of a model that was used is unknown. Set its price in skein.json, or set a budget of tokens.`
+      ? unenforceable(amount)
       : `The budget of ${amount} for ${whose(node, holder)} does not suffice for another request: ${
         plainDecimal(spent)
       } are used${kept}, and the request needs about ${needs}.`) +

@@ -8,7 +8,7 @@ import { promptOf } from "../conversation/makePrompt.ts"
 import { sizeOf } from "../conversation/requestSize.ts"
 import { compactionIn } from "../conversation/sentMessages.ts"
 import type { LiveMessage } from "../live/History.ts"
-import { cut } from "../text.ts"
+import { cut, section } from "../text.ts"
 
 /** The shares of the room for each section. */
 const shares = { asked: 0.5, todos: 0.2, tasks: 0.3 }
@@ -24,23 +24,9 @@ const askedIn = ({ info, parts }: LiveMessage): ReadonlyArray<string> => {
   return text === "" ? [] : [text]
 }
 
-/** The first item and as many of the last ones as fit, each whole or truncated to half of the room. */
-const fitting = (items: ReadonlyArray<string>, room: number): ReadonlyArray<string> => {
-  const [first, ...others] = items.map((item) => `- ${cut(item, Math.floor(room / 2)).replaceAll("\n", "\n  ")}`)
-  if (first === undefined) return []
-  let left = room - first.length
-  const kept: Array<string> = []
-  for (const item of others.toReversed()) {
-    left -= item.length + 1
-    if (left < 0) break
-    kept.unshift(item)
-  }
-  const missing = others.length - kept.length
-  return [first, ...(missing === 0 ? [] : [`- (${missing} more)`]), ...kept]
-}
-
-const section = (name: string, items: ReadonlyArray<string>, room: number): ReadonlyArray<string> =>
-  items.length === 0 ? [] : [[`${name}:`, ...fitting(items, room)].join("\n")]
+/** A section of items, each whole or truncated to half of the room. */
+const sectionOf = (name: string, items: ReadonlyArray<string>, room: number): ReadonlyArray<string> =>
+  section(name, items.map((item) => `- ${cut(item, Math.floor(room / 2)).replaceAll("\n", "\n  ")}`), room)
 
 /** The last run of each task. Settled ones come first, because running tasks must be the last to be left out. */
 const latest = (runs: ReadonlyArray<TaskRun>): ReadonlyArray<TaskRun> => {
@@ -73,13 +59,13 @@ export const compactFacts = Effect.fnUntraced(function*(
   )
   const { rows } = yield* storage.runs({ parentID: id })
   return [
-    ...section("What was asked, word for word", summarised.flatMap(askedIn), room * shares.asked),
-    ...section(
+    ...sectionOf("What was asked, word for word", summarised.flatMap(askedIn), room * shares.asked),
+    ...sectionOf(
       "Open todos",
       todos.map(({ content, status }) => cut(`${content} (${status})`, longestLine)),
       room * shares.todos
     ),
-    ...section("Tasks of subagents", latest(rows).map(taskLine), room * shares.tasks)
+    ...sectionOf("Tasks of subagents", latest(rows).map(taskLine), room * shares.tasks)
   ]
 })
 

@@ -107,7 +107,7 @@ export const summarized = (live: Live): Effect.Effect<void> =>
     return Effect.flatMap(Fiber.await(renewal), () => live.summary.renewal === renewal ? Effect.void : summarized(live))
   })
 
-/** The longestTitle title, in characters. */
+/** The longest title, in characters. */
 const longestTitle = 80
 
 /** The title of a session that has none. */
@@ -128,8 +128,7 @@ export const makeTitle = Effect.fn("Session.title")(
     const clean = firstWords(title.replaceAll(/^["'\s]+|["'\s]+$/g, ""))
     if (clean === "") return
     const now = yield* Clock.currentTimeMillis
-    const change = live.record.change(now, { title: clean })
-    yield* journal.commit([change])
+    yield* journal.commit([live.record.change(now, { title: clean })])
   },
   (effect, live) =>
     Effect.catchAll(

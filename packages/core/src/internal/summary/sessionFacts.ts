@@ -11,7 +11,7 @@ import { readOnlyCommands } from "../../Agent.ts"
 import { orUnreadable, SessionStorage } from "../../SessionStorage.ts"
 import { changesFiles, Tools } from "../../Tool.ts"
 import { answerOf } from "../conversation/makePrompt.ts"
-import { cut } from "../text.ts"
+import { cut, section } from "../text.ts"
 
 /** A call that did something, and the agent that made it. */
 interface Done {
@@ -157,25 +157,8 @@ const room = { prompts: 5_000, files: 5_000, commands: 2_500, tasks: 5_000, todo
 
 const oneLine = (text: string): string => cut(text.replaceAll(/\s+/g, " ").trim(), room.line)
 
-/** The first line and as many of the last ones as fit; says how many are left out. */
-const fitting = (lines: ReadonlyArray<string>, characters: number): ReadonlyArray<string> => {
-  const [first, ...rest] = lines
-  if (first === undefined) return []
-  const kept: Array<string> = []
-  let left = characters - first.length
-  for (const line of rest.toReversed()) {
-    left -= line.length + 1
-    if (left < 0) break
-    kept.push(line)
-  }
-  const omitted = rest.length - kept.length
-  return [first, ...(omitted === 0 ? [] : [`- (${omitted} more)`]), ...kept.toReversed()]
-}
-
-const section = (name: string, items: ReadonlyArray<string>, characters: number): ReadonlyArray<string> =>
-  items.length === 0
-    ? []
-    : [[`${name}:`, ...fitting(items.map((item) => `- ${oneLine(item)}`), characters)].join("\n")]
+const sectionOf = (name: string, items: ReadonlyArray<string>, characters: number): ReadonlyArray<string> =>
+  section(name, items.map((item) => `- ${oneLine(item)}`), characters)
 
 /** The agents that did something, each once. */
 const distinct = (names: ReadonlyArray<string>): string => [...new Set(names)].join(", ")
@@ -213,15 +196,15 @@ export const digest = (facts: SessionFacts): string => {
   const files = grouped(changes, ({ file }) => file).map(fileLine)
   return [
     `Session: ${oneLine(info.title)}\nDirectory: ${oneLine(info.directory)}\nAgent: ${oneLine(info.agent)}`,
-    ...section("Asked", prompts, room.prompts),
-    ...section("Files changed", files.length === 0 ? ["none"] : files, room.files),
-    ...section("Commands run", grouped(commands, ({ command }) => command).map(commandLine), room.commands),
-    ...section(
+    ...sectionOf("Asked", prompts, room.prompts),
+    ...sectionOf("Files changed", files.length === 0 ? ["none"] : files, room.files),
+    ...sectionOf("Commands run", grouped(commands, ({ command }) => command).map(commandLine), room.commands),
+    ...sectionOf(
       "Tasks of subagents",
       tasks.map(({ agent, description, end }) => `${cut(description, 100)} (${agent}), ${end}`),
       room.tasks
     ),
-    ...section("Open todos", todos.map(({ content, status }) => `${content} (${status})`), room.todos),
+    ...sectionOf("Open todos", todos.map(({ content, status }) => `${content} (${status})`), room.todos),
     ...(answer === "" ? [] : [`Last answer:\n${cut(answer, room.answer)}`])
   ].join("\n\n").toWellFormed()
 }
