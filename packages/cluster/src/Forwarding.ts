@@ -11,23 +11,26 @@ import * as Option from "effect/Option"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Cluster } from "./Cluster.ts"
 import { makeAskAll } from "./internal/asks.ts"
-import { peekBody, readBody, refuse } from "./internal/bodies.ts"
-import { makeFollow } from "./internal/follow.ts"
-import { type Asked, askedBy } from "./internal/peers.ts"
+import { type Asked, askedBy } from "./internal/exchange.ts"
+import { makeFollow, makeToDirectory } from "./internal/follow.ts"
 import {
   awaitsWork,
   beginsWork,
   isStream,
+  makeSignatureCheck,
   needsDirectory,
+  peekBody,
+  readBody,
+  refuse,
   type Sent,
   sentOf,
+  type SignatureCheck,
+  signed,
   type Subject,
   subjectOf,
   waitsForTurn
 } from "./internal/requests.ts"
-import { makeSignatureCheck, type SignatureCheck, signed } from "./internal/signature.ts"
 import { isThere, makeSilence } from "./internal/silence.ts"
-import { makeToDirectory } from "./internal/toDirectory.ts"
 
 /** How often to look where the trees are. */
 const pace = "500 millis"

@@ -12,11 +12,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import { type ClusterUnavailable, unavailable } from "./ClusterUnavailable.ts"
-import { awayFrom, awayHereText, elsewhereOf, isBeside } from "./internal/away.ts"
-import { database, few } from "./internal/database.ts"
+import { createTables, database, few, placeTables } from "./internal/database.ts"
 import { entryTable, readPresent } from "./internal/entries.ts"
-import { isShared, makeProofs } from "./internal/proofs.ts"
-import { createTables, placeTables } from "./internal/tables.ts"
+import { awayFrom, awayHereText, elsewhereOf, isBeside, isShared, makeProofs } from "./internal/places.ts"
 
 const create = createTables([entryTable, ...placeTables])
 

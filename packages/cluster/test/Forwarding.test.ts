@@ -9,8 +9,8 @@ import type { AddressInfo } from "node:net"
 import { text } from "node:stream/consumers"
 import { Cluster } from "../src/Cluster.ts"
 import { makeForwarding } from "../src/Forwarding.ts"
-import { makePeers } from "../src/internal/peers.ts"
-import { signatureHeader, signed } from "../src/internal/signature.ts"
+import { makePeers } from "../src/internal/exchange.ts"
+import { signatureHeader, signed } from "../src/internal/requests.ts"
 
 const secret = Redacted.make("the secret of all")
 const url = "http://10.0.0.1:4096"

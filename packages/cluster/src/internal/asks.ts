@@ -15,9 +15,8 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Cluster } from "../Cluster.ts"
-import { readBody, refuse } from "./bodies.ts"
 import { type Answer, exchange } from "./exchange.ts"
-import { type Sent, sentOf } from "./requests.ts"
+import { readBody, refuse, type Sent, sentOf } from "./requests.ts"
 
 const types = ["permission.asked", "permission.replied", "question.asked", "question.replied"] as const
 

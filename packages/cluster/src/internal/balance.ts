@@ -13,7 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Member } from "./entries.ts"
-import type { Asked, Peers } from "./peers.ts"
+import type { Asked, Peers } from "./exchange.ts"
 import type { Place } from "./places.ts"
 import type { TakeUp } from "./takeovers.ts"
 

@@ -1,16 +1,22 @@
-/** Owns the connections of a runner to the tables of its cluster, beside those of the sessions. */
+/** The database of a cluster: its tables, and the connections to it that wait for no session. */
 import * as Reactivity from "@effect/experimental/Reactivity"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Connection } from "@effect/sql/SqlConnection"
-import type { SqlError } from "@effect/sql/SqlError"
+import { SqlError } from "@effect/sql/SqlError"
 import { type Leaving, makeLeaving } from "@skein/core/Fibers"
 import { type Heard, makeSilence, type Wire } from "@skein/core/Silence"
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as ExecutionStrategy from "effect/ExecutionStrategy"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import type * as Scope from "effect/Scope"
+import * as Schedule from "effect/Schedule"
+import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { Socket } from "node:net"
 import { type ClusterUnavailable, unavailable } from "../ClusterUnavailable.ts"
@@ -25,7 +31,7 @@ export const few = 2
 const keepAlive = 10_000
 
 /** For how long nothing may come of a statement before its connection counts as lost. */
-const patience = "10 seconds"
+const statementPatience = "10 seconds"
 
 /**
  * The tables are in the schema of the sessions. PostgreSQL looks whether the other end is there after 2 idle seconds, 3 times: a
@@ -91,7 +97,7 @@ export const openClient = (
   Effect.gen(function*() {
     const full = new URL(Redacted.value(url))
     full.searchParams.set("options", `${full.searchParams.get("options") ?? ""} ${settings} ${more}`.trim())
-    const heard = heardOn(yield* makeSilence(patience))
+    const heard = heardOn(yield* makeSilence(statementPatience))
     const leaving = yield* makeLeaving
     const client = yield* PgClient.make({
       url: Redacted.make(full.href),
@@ -143,3 +149,130 @@ export const database = (
       )
     )
   )
+
+const messageOf = (error: unknown): string => error instanceof Error ? error.message : String(error)
+
+/** An expected failure is its message, and that of what PostgreSQL or the system said. All others come with their stack. */
+export const causeText = (cause: Cause.Cause<unknown>): string => {
+  const failure = Option.getOrUndefined(Cause.failureOption(cause))
+  if (failure === undefined) return Cause.pretty(cause)
+  const inner = failure instanceof SqlError && failure.cause instanceof Error ? ` (${failure.cause.message})` : ""
+  return `${messageOf(failure)}${inner}`
+}
+
+/** Runs in one transaction what this client executes. If it fails, nothing of it is stored. */
+export const inTransaction = (sql: SqlClient.SqlClient) =>
+<A, E, R>(
+  work: Effect.Effect<A, E, R>
+): Effect.Effect<A, E | SqlError, R> =>
+  Effect.scoped(Effect.flatMap(sql.reserve, (connection) => {
+    const run = (statement: string) => connection.executeUnprepared(statement, [], undefined)
+    const inside = Effect.provideService(work, SqlClient.TransactionConnection, [connection, 0])
+    return Effect.zipRight(
+      run("BEGIN"),
+      // A lost connection has rolled back already, so that a second failure says nothing more.
+      Effect.onError(Effect.zipLeft(inside, run("COMMIT")), () => Effect.exit(run("ROLLBACK")))
+    )
+  }))
+
+/** Runs in one transaction what the client of the cluster executes. */
+export type Within = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError, R>
+
+/** A connection, and how to close it. */
+interface Line {
+  readonly connection: Connection
+  readonly close: Effect.Effect<void>
+}
+
+/** How long PostgreSQL lets a statement wait, for its turn for example. */
+const more = "-c lock_timeout=4s"
+
+/** For one transaction at a time: the next one after a failure opens a client of its own. */
+const maxConnections = 1
+
+/** Makes the transactions, until the scope closes. */
+export const makeOwnConnection = (
+  url: Redacted.Redacted,
+  patience: Duration.DurationInput
+): Effect.Effect<Within, never, Scope.Scope> =>
+  Effect.map(Effect.scope, (scope) => {
+    /** Open, and in no transaction. */
+    let idle: Line | undefined
+
+    const open = Effect.gen(function*() {
+      const own = yield* Scope.fork(scope, ExecutionStrategy.sequential)
+      const close = Scope.close(own, Exit.void)
+      const client = openClient(url, { applicationName: "skein-shares", maxConnections, more })
+      const connection = yield* Effect.flatMap(client, ({ reserve }) => reserve).pipe(
+        Scope.extend(own),
+        Effect.onError(() => close)
+      )
+      return { connection, close } satisfies Line
+    })
+    const take = Effect.suspend(() => {
+      const taken = idle
+      idle = undefined
+      return taken === undefined ? open : Effect.succeed(taken)
+    })
+    const give = (line: Line, exit: Exit.Exit<unknown, unknown>) =>
+      Effect.suspend(() => {
+        if (Exit.isFailure(exit) || idle !== undefined) return line.close
+        idle = line
+        return Effect.void
+      })
+
+    return <A, E, R>(work: Effect.Effect<A, E, R>) => {
+      const transaction = Effect.acquireUseRelease(take, ({ connection }) => {
+        const run = (sql: string) => connection.executeUnprepared(sql, [], undefined)
+        const inside = Effect.provideService(work, SqlClient.TransactionConnection, [connection, 0])
+        return Effect.zipLeft(Effect.zipRight(run("BEGIN"), inside), run("COMMIT"))
+      }, give)
+      // What hangs is ended beside its caller, which does not wait for that.
+      return Effect.timeoutFail(Effect.disconnect(transaction), {
+        duration: patience,
+        onTimeout: () =>
+          new SqlError({ cause: undefined, message: "PostgreSQL took too long for a transaction of the cluster" })
+      })
+    }
+  })
+
+/** The tables of directories: by what a host proves that it sees one, and which trees wait for the host of theirs. */
+export const placeTables = [
+  `CREATE TABLE IF NOT EXISTS cluster_directory (
+    host TEXT NOT NULL, directory TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (host, directory)
+  )`,
+  `CREATE TABLE IF NOT EXISTS cluster_waiting (
+    root_id TEXT PRIMARY KEY, host TEXT NOT NULL, directory TEXT NOT NULL, seen TIMESTAMPTZ NOT NULL
+  )`
+]
+
+const nameOf = (statement: string): string => /IF NOT EXISTS (\w+)/.exec(statement)?.[1] ?? ""
+
+/** The table of a statement that adds a column. */
+const extended = (statement: string): string | undefined => /^ALTER TABLE (\w+)/.exec(statement)?.[1]
+
+const isThere = Effect.fnUntraced(function*(statement: string) {
+  const sql = yield* SqlClient.SqlClient
+  const table = extended(statement)
+  const [row] = table === undefined
+    ? yield* sql<{ readonly found: boolean }>`SELECT to_regclass(${nameOf(statement)}) IS NOT NULL AS found`
+    : yield* sql<{ readonly found: boolean }>`SELECT EXISTS (SELECT FROM pg_attribute WHERE NOT attisdropped
+        AND attrelid = to_regclass(${table}) AND attname = ${nameOf(statement)}) AS found`
+  return row?.found === true
+})
+
+/**
+ * Creates those that are missing. If none is, no right to create tables is needed. Two processes that create a table at once
+ * may both find it missing: then it tries again.
+ */
+export const createTables = Effect.fnUntraced(function*(statements: ReadonlyArray<string>) {
+  const sql = yield* SqlClient.SqlClient
+  const create = Effect.forEach(statements, (statement) =>
+    Effect.gen(function*() {
+      if (!(yield* isThere(statement))) yield* sql.unsafe(statement)
+    }), { discard: true })
+  yield* create.pipe(
+    Effect.retry(Schedule.intersect(Schedule.spaced("50 millis"), Schedule.recurs(10))),
+    Effect.mapError(unavailable("The tables of the cluster cannot be created"))
+  )
+})

@@ -5,7 +5,7 @@ import { SessionStorage } from "@skein/core/SessionStorage"
 import { isOutage, StorageError } from "@skein/core/StorageError"
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
-import { makeRepeatedLog } from "./repeatedLog.ts"
+import { makeRepeatedLog } from "./entries.ts"
 
 /** A tree that is free again within this time has failed, in milliseconds. After that, it has worked in between. */
 const trial = 30_000

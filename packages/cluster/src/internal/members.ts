@@ -6,8 +6,8 @@ import { isOn } from "@skein/core/Whereabouts"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { createHmac, randomBytes } from "node:crypto"
-import { unavailable } from "../ClusterUnavailable.ts"
-import { besideAlone, besideOtherSecret, ServedElsewhere } from "../ServedElsewhere.ts"
+import { besideAlone, besideOtherSecret, ServedElsewhere, unavailable } from "../ClusterUnavailable.ts"
+import { createTables, placeTables } from "./database.ts"
 import {
   alone,
   databaseTime,
@@ -20,10 +20,8 @@ import {
   readPresent
 } from "./entries.ts"
 import { failureTable } from "./failures.ts"
-import { leftTable } from "./lastServers.ts"
 import { shareTables } from "./shares.ts"
-import { createTables, placeTables } from "./tables.ts"
-import { takeoverTables } from "./takeovers.ts"
+import { leftTable, takeoverTables } from "./takeovers.ts"
 
 type Server = Pick<Member, "owner" | "url">
 

@@ -9,8 +9,8 @@ import { Owner } from "@skein/core/Owner"
 import type { Demand, SharedGate } from "@skein/core/RequestGate"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import { causeText, type Within } from "./ownConnection.ts"
-import { makeRepeatedLog } from "./repeatedLog.ts"
+import { causeText, type Within } from "./database.ts"
+import { makeRepeatedLog } from "./entries.ts"
 
 /** What a runner wants of a limit. */
 type Wish = Omit<Demand, "limit">

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import { createServer, type IncomingMessage, request, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { text } from "node:stream/consumers"
-import { peekBody, readBody } from "../../src/internal/bodies.ts"
+import { peekBody, readBody } from "../../src/internal/requests.ts"
 
 /** A server that looks at each body, and then reads it as if nobody had. Answers with both lengths and whether they agree. */
 const server = Effect.acquireRelease(

@@ -4,9 +4,8 @@ import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { awayText } from "../../src/internal/away.ts"
-import { makeBring } from "../../src/internal/bring.ts"
-import type { Place } from "../../src/internal/places.ts"
+import { makeBring } from "../../src/internal/moves.ts"
+import { awayText, type Place } from "../../src/internal/places.ts"
 
 const id = "ses_1" as SessionID
 const away: Place = { _tag: "Away", host: "alpha", directory: "/srv/a" }

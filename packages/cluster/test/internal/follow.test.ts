@@ -8,8 +8,8 @@ import { createServer, request, type RequestListener, type Server, type ServerRe
 import type { AddressInfo } from "node:net"
 import { text } from "node:stream/consumers"
 import { Cluster } from "../../src/Cluster.ts"
+import { makePeers } from "../../src/internal/exchange.ts"
 import { makeFollow } from "../../src/internal/follow.ts"
-import { makePeers } from "../../src/internal/peers.ts"
 import { sentOf } from "../../src/internal/requests.ts"
 
 const secret = Redacted.make("the secret of all")

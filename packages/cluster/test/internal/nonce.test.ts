@@ -15,7 +15,7 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { nonceFile, nonceHash, writeNonce } from "../../src/internal/proofs.ts"
+import { nonceFile, nonceHash, writeNonce } from "../../src/internal/places.ts"
 
 const place = () => mkdtempSync(join(tmpdir(), "skein-nonce-"))
 

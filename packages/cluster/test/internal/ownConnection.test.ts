@@ -7,8 +7,7 @@ import * as Redacted from "effect/Redacted"
 import * as TestClock from "effect/TestClock"
 import { once } from "node:events"
 import { createServer, type Socket } from "node:net"
-import { openClient } from "../../src/internal/database.ts"
-import { inTransaction, makeOwnConnection } from "../../src/internal/ownConnection.ts"
+import { inTransaction, makeOwnConnection, openClient } from "../../src/internal/database.ts"
 
 /** A message of PostgreSQL's protocol. */
 const message = (type: string, body = Buffer.alloc(0)) => {

@@ -2,7 +2,7 @@ import { expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as TestClock from "effect/TestClock"
-import { makeRepeatedLog } from "../../src/internal/repeatedLog.ts"
+import { makeRepeatedLog } from "../../src/internal/entries.ts"
 
 it.effect("logs a failure once, then every 30 seconds with a count, and at once after it has worked", () => {
   const lines: Array<unknown> = []

@@ -1,6 +1,6 @@
 import { expect, it } from "@effect/vitest"
 import type { IncomingMessage } from "node:http"
-import { askedBy } from "../../src/internal/peers.ts"
+import { askedBy } from "../../src/internal/exchange.ts"
 import { beginsWork, isRepeatable, sentOf, subjectOf, waitsForTurn } from "../../src/internal/requests.ts"
 
 const request = (method: string, url: string, headers = {}) => ({ method, url, headers }) as unknown as IncomingMessage

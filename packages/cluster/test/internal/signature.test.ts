@@ -1,8 +1,7 @@
 import { expect, it } from "@effect/vitest"
 import * as Redacted from "effect/Redacted"
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http"
-import type { Sent } from "../../src/internal/requests.ts"
-import { makeSignatureCheck, signatureHeader, signed } from "../../src/internal/signature.ts"
+import { makeSignatureCheck, type Sent, signatureHeader, signed } from "../../src/internal/requests.ts"
 
 const secret = Redacted.make("the secret of all")
 const began = 1_700_000_000_000

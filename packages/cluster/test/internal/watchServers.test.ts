@@ -3,8 +3,7 @@ import { Owner } from "@skein/core/Owner"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as TestClock from "effect/TestClock"
-import type { Member } from "../../src/internal/entries.ts"
-import { makeWatchServers } from "../../src/internal/watchServers.ts"
+import { makeWatchServers, type Member } from "../../src/internal/entries.ts"
 
 const member = (n: number, silence = 0): Member => ({
   owner: `http%3A%2F%2Fh%3A${n}@h:${n}:1:2:3`,
