@@ -1,4 +1,7 @@
-/** Reports mistakes in config: what is wrong, in which file and line, and how to fix it. */
+/**
+ * Reports mistakes in config: what is wrong, in which file and line, and how to fix it. Of what is ignored, only
+ * important remarks are shown in full.
+ */
 import type * as Arr from "effect/Array"
 import * as Schema from "effect/Schema"
 

@@ -1,4 +1,7 @@
-/** Changes single values of a config file, and keeps everything else in it: comments, order and layout. */
+/**
+ * Writes config for its user: changes single values of a file and keeps everything else in it, and creates files that do
+ * not exist yet.
+ */
 import * as FileSystem from "@effect/platform/FileSystem"
 import type { AgentMode } from "@skein/domain/AgentInfo"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,4 @@
-/** Values of a project's files that need trust. */
+/** Values of a project's files that need trust, and how to report that something cannot be trusted. */
 import * as Schema from "effect/Schema"
 
 /** The trust file could not be read or changed. The message says why, and how to fix it. */

@@ -1,4 +1,7 @@
-/** Owns the order of changes: they are stored first, and only then published on the bus. */
+/**
+ * Owns the order of changes: they are stored first, and only then published on the bus. Each stored row implies its
+ * event, and the commits of a tree publish as they were stored.
+ */
 import type { Event, EventProperties, EventType } from "@skein/domain/Event"
 import { Ids, type SessionID } from "@skein/domain/Id"
 import type { ToolPart } from "@skein/domain/Part"

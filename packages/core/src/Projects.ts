@@ -1,4 +1,7 @@
-/** Owns the projects of a process: the agents, tools, hooks and settings for the sessions of a directory. */
+/**
+ * Owns the projects of a process: the agents, tools, hooks and settings for the sessions of a directory. A project stays
+ * open while it is used, in the latest version that its files allow.
+ */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"

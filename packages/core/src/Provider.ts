@@ -1,4 +1,7 @@
-/** Owns the access to models: turns `provider/model` into something that streams typed events. */
+/**
+ * Owns the access to models: turns `provider/model` into something that streams typed events, and measures an answer as
+ * it arrives.
+ */
 import type { AnswerBounds } from "@skein/domain/ConfigInfo"
 import type { SessionID } from "@skein/domain/Id"
 import { FinishReason } from "@skein/domain/Message"

@@ -1,4 +1,7 @@
-/** Exports whole trees of sessions from storage, and imports them: all of a tree, or nothing. */
+/**
+ * Exports whole trees of sessions from storage, and imports them: all of a tree, or nothing. An archive is validated
+ * before anything is stored, and its rows may get other ids, in every field that refers to another row.
+ */
 import { Archive, type ArchivedSession, format, version } from "@skein/domain/Archive"
 import { type ByPrefix, Ids, type MessageID, type PartID, type RunID, type SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"

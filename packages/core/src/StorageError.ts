@@ -1,4 +1,4 @@
-/** Decides how to report a failure of storage. */
+/** Decides how to report, and how to log, a failure of storage. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 

@@ -1,4 +1,7 @@
-/** Defines inbox rows: prompts, messages and notifications that wait until a turn takes them. */
+/**
+ * Defines inbox rows: prompts, messages and notifications that wait until a turn takes them; and decides whether a
+ * session has something left to do.
+ */
 import * as Schema from "effect/Schema"
 import { MessageID, RunID, SessionID } from "./Id.ts"
 import { ModelRef } from "./Model.ts"

@@ -1,4 +1,4 @@
-/** Decides how to sum up a call in one line: its subject and its result. */
+/** Decides how to show a call in one line: its arguments, its subject and its result, or how it failed. */
 import type { SessionID } from "@skein/domain/Id"
 import { lookup } from "@skein/domain/Lookup"
 import type { ToolCompleted, ToolPart } from "@skein/domain/Part"

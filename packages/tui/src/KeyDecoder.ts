@@ -1,4 +1,7 @@
-/** Turns the bytes of a keyboard into keys: sequences and characters that come in several reads, and pasted text as one. */
+/**
+ * Turns the bytes of a keyboard into keys: sequences, legacy, of xterm or of the kitty protocol, characters that come in
+ * several reads, and pasted text as one.
+ */
 import { StringDecoder } from "node:string_decoder"
 import type { BaseKey, Key, KeyName, Rgb } from "./Key.ts"
 

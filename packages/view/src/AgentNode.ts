@@ -1,4 +1,4 @@
-/** Decides what is known about one agent of a tree. */
+/** Decides what is known about one agent of a tree, and why nobody continues a tree that has unfinished work. */
 import type { AgentHistory } from "@skein/api/Output"
 import type { SessionID } from "@skein/domain/Id"
 import type { ModelRef } from "@skein/domain/Model"

@@ -1,4 +1,7 @@
-/** Gathers from events, or from a snapshot and the events after it, what each agent of a tree is doing. */
+/**
+ * Gathers from events, or from a snapshot and the events after it, what each agent of a tree is doing. Adds usage
+ * without a decimal library, exactly as domain does.
+ */
 import type { AgentHistory } from "@skein/api/Output"
 import type { Event, EventProperties } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"

@@ -1,6 +1,7 @@
 /**
- * Sends a request on to another runner, and gives its answer back as it comes. Answers are not signed: another program that
- * listens where a runner was can only say what a server says, and in its form.
+ * Sends requests to other runners: those of clients, whose answers are given back as they come, and what runners ask
+ * each other. Answers are not signed: another program that listens where a runner was can only say what a server says,
+ * and in its form.
  */
 import type { SessionID } from "@skein/domain/Id"
 import type * as Duration from "effect/Duration"

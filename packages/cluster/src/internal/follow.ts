@@ -1,4 +1,7 @@
-/** Sends a request about a tree to where the tree is, also while it moves. */
+/**
+ * Sends a request to where its tree is, also while that moves, or to the first runner that has its directory: any runner
+ * takes any request.
+ */
 import * as FileSystem from "@effect/platform/FileSystem"
 import type { StorageError } from "@skein/core/StorageError"
 import type { SessionID } from "@skein/domain/Id"

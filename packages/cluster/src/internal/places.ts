@@ -1,4 +1,9 @@
-/** Decides where a tree may be taken up: where its directory is, or anywhere if it needs none. */
+/**
+ * Decides where a tree may be taken up: where its directory is, or anywhere if it needs none. A host proves that it sees
+ * a directory by a file there: a nonce is in it, and the database has its hash. The hash also covers the number of the
+ * file, so a copy of the directory proves nothing. A file with more than one name is none: the other name may be in
+ * another directory.
+ */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { needsNoDirectory } from "@skein/core/Anywhere"
 import { Journal } from "@skein/core/Journal"

@@ -1,4 +1,4 @@
-/** Records which trees a runner took up from another one, why, and after how long. */
+/** Records which trees a runner took up from another one, why, and after how long; knows where a free tree was before. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { Leases } from "@skein/core/Leases"

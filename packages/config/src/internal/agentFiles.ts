@@ -1,5 +1,6 @@
 /**
- * Finds and reads the agents of one place, such as the user's directory or a project's. Loaded only if there are any.
+ * Finds and reads the agents of one place. An agent file of Skein becomes the same tree as `agent.NAME` in skein.json.
+ * One of another tool is read as its owner does, and left out if it cannot be used. Loaded only if there are any.
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"

@@ -1,4 +1,7 @@
-/** Reads the `settings.json` of Claude Code: applies its rules, and notes the rest. */
+/**
+ * Reads the `settings.json` of Claude Code: applies its rules, runs hooks that are commands for events that Skein has,
+ * and notes the rest.
+ */
 import { ClaudeHooksConfig } from "@skein/domain/HookConfig"
 import { nearest } from "@skein/domain/Lookup"
 import * as Effect from "effect/Effect"

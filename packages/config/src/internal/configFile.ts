@@ -1,5 +1,6 @@
 /**
- * Reads one config file: parses it into a validated tree of values with origins. Loaded only if there is such a file.
+ * Reads one config file: parses it into a validated tree of values with origins. Commands of hooks are relative to the
+ * file, and never to the directory of a session. Loaded only if there is such a file.
  */
 import { ConfigInfo } from "@skein/domain/ConfigInfo"
 import type { HookConfig } from "@skein/domain/HookConfig"

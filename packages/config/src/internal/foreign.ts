@@ -1,4 +1,7 @@
-/** Shared types and parsers for files of other tools. */
+/**
+ * Reads files of other tools as their owners do: JSON with comments and repeated keys, front matter that is no valid
+ * YAML, and names of models.
+ */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { ConfigIssue } from "../ConfigError.ts"

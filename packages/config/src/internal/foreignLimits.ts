@@ -1,4 +1,7 @@
-/** Reads the limits of another tool's agent: its lists of tools, permissions and modes, in all common forms. */
+/**
+ * Reads the limits of another tool's agent: its lists of tools, permissions and modes, in all common forms, and rules of
+ * Claude Code such as `Bash(npm run test:*)` or `Read(./secrets/**)`.
+ */
 import { covers } from "@skein/core/Ruleset"
 import { type Action, actionOf, type Foreign, isNothing, namesOf, rule, wordOf } from "./foreign.ts"
 import { type Fault, type Located, type LocatedEntry, type LocatedObject, type Place, plain } from "./located.ts"

@@ -1,4 +1,4 @@
-/** A JSON document in which every value has its place. */
+/** A JSON document in which every value has its place. Texts such as the time `30m` become the numbers that they denote. */
 import * as Schema from "effect/Schema"
 import * as AST from "effect/SchemaAST"
 import { type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser"

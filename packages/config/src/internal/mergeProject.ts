@@ -1,4 +1,7 @@
-/** Merges the files of a project, so that no file of another tool lifts a restriction of an earlier one. */
+/**
+ * Merges the files of a project, so that no file of another tool lifts a restriction of an earlier one: compares
+ * wildcards, and lays rules over others without lifting their denials.
+ */
 import { walk } from "@skein/core/Ruleset"
 import type { Rule } from "@skein/domain/Rule"
 import {

@@ -1,4 +1,7 @@
-/** Decides which files a project's own files may name: those of the project, under the user's rules for `read`. */
+/**
+ * Finds the directories that may have config, and decides which files a project's own files may name: those of the
+ * project, under the user's rules for `read`.
+ */
 import * as FileSystem from "@effect/platform/FileSystem"
 import { defaultRules } from "@skein/core/Agent"
 import { evaluate } from "@skein/core/Ruleset"

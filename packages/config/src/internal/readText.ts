@@ -1,4 +1,4 @@
-/** Reads a text file that config names, and explains failures in plain words. */
+/** Finds and reads text files that config names, and explains failures in plain words. */
 import type { PlatformError } from "@effect/platform/Error"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,7 @@
-/** Config values with their origins, for merging and for messages. */
+/**
+ * Config values with their origins, for merging and for messages, and where servers run: in one directory for a whole
+ * project, wherever in it a session works.
+ */
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
 import { fromConfig, type PermissionConfig, type Rule } from "@skein/domain/Rule"
 import { basename, dirname } from "node:path"

@@ -1,6 +1,7 @@
 /**
- * Decides the modules of a project, and the module of a file or an import. A module is written as a path: `src/a/` is a
- * folder with everything below it, `src/*` the files directly in a folder, and `src/a.ts` one file. `./` is everything.
+ * Decides the modules of a project, the module of a file or an import, and which modules a subagent surveys. A module is
+ * written as a path: `src/a/` is a folder with everything below it, `src/*` the files directly in a folder, and
+ * `src/a.ts` one file. `./` is everything.
  */
 import { baseName, familyOf, folderOf, isCode, isIgnored, isManifest, isTest, languageOf, stem } from "./language.ts"
 

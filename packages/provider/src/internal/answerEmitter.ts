@@ -1,4 +1,7 @@
-/** Emits one answer as events: well-formed text, no empty parts, and calls that can be stored. */
+/**
+ * Emits one answer as events: well-formed text, no empty parts, calls that can be stored, and counts and costs that can
+ * be trusted.
+ */
 import type { ModelEvent, ProviderMetadata } from "@skein/core/Provider"
 import type { FinishReason } from "@skein/domain/Message"
 import { addCost, type Cost, costSaid, type Tokens } from "@skein/domain/Usage"

@@ -1,4 +1,7 @@
-/** Errors of a request, besides those of sockets and of the AI SDK. `failure.ts` classifies them. */
+/**
+ * Errors of a request, besides those of sockets and of the AI SDK, and why a server cannot be reached. `failure.ts`
+ * classifies them.
+ */
 import type { ModelErrorReason } from "@skein/core/Provider"
 import type { IncomingMessage } from "node:http"
 

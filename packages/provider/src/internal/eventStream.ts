@@ -1,4 +1,7 @@
-/** Parses server-sent events as bytes arrive. It reads `data:` and `event:`, and ignores the rest of the format. */
+/**
+ * Parses server-sent events as bytes arrive, and rewrites a stream into the events that Skein reads. It reads `data:`
+ * and `event:`, and ignores the rest of the format.
+ */
 import { deepest, isTextNested } from "@skein/core/Nesting"
 import { longestEvent, tooLongEvent } from "@skein/core/Provider"
 import type { AnswerBounds } from "@skein/domain/ConfigInfo"

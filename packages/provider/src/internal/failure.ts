@@ -1,4 +1,7 @@
-/** Decides the kind of a failure of a request, a socket or a server, and whether a retry can help. */
+/**
+ * Decides the kind of a failure of a request, a socket or a server, and whether a retry can help, from what errors of
+ * all shapes say.
+ */
 import { ModelError } from "@skein/core/Provider"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,7 @@
-/** Makes vendors that use HTTP: keys, names, limits, and a client that loads with the first model. */
+/**
+ * Makes vendors that use HTTP: keys, names, limits, and a client that loads with the first model. An empty variable of
+ * the environment counts as unset.
+ */
 import { type LanguageModel, ModelUnavailable } from "@skein/core/Provider"
 import { formatRef, type ModelInfo } from "@skein/domain/Model"
 import * as Config from "effect/Config"

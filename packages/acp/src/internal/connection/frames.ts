@@ -1,6 +1,6 @@
 /**
  * Reads the frames of a client: one that is too long is left out and answered, and methods get the others in the order
- * in which they were sent.
+ * in which they were sent. Reports what could not be done.
  */
 import { type AnyMessage, type JsonRpcId, RequestError } from "@agentclientprotocol/sdk/unstable"
 import type { BackendError } from "@skein/backend/BackendError"

@@ -1,4 +1,7 @@
-/** Encodes what a session reports about itself, the same way for every client. */
+/**
+ * Encodes what a session reports about itself, the same way for every client: calls, and the changes of files that they
+ * make.
+ */
 import type {
   Diff,
   SessionUpdate,

@@ -1,4 +1,7 @@
-/** Owns the sessions that a client has opened. */
+/**
+ * Owns the sessions that a client has opened: the modes and models to choose from, and files as the client has them,
+ * saved or not. Every operation on a file ends within a bounded time.
+ */
 import type { McpServer, SessionConfigOption, SessionModeState } from "@agentclientprotocol/sdk/unstable"
 import type { Backend } from "@skein/backend/Backend"
 import type { BackendError } from "@skein/backend/BackendError"

@@ -1,4 +1,8 @@
-/** Owns what open requests hold of budgets. Each holds its maximum before it is sent, or waits until others release. */
+/**
+ * Checks budgets before each request, and owns what open requests hold of them. An exhausted budget ends the turn, and
+ * the model reads a warning about one that is nearly exhausted. Each request holds its maximum before it is sent, or
+ * waits until others release.
+ */
 import { type Bound, formatAmount } from "@skein/domain/Budget"
 import { formatRef, type ModelInfo } from "@skein/domain/Model"
 import { plainDecimal } from "@skein/domain/Usage"

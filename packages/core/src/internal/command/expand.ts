@@ -1,4 +1,7 @@
-/** Makes the prompt of a command: fills in its template once. */
+/**
+ * Makes the prompt of a command: fills in its template once, and adds what `@name` means. Calls for it are made outside
+ * a turn: their hooks, permission and effect are those of any call.
+ */
 import { Ids } from "@skein/domain/Id"
 import { resourceOf } from "@skein/domain/Mention"
 import type { PartInput } from "@skein/domain/Part"

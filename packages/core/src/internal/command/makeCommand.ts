@@ -1,4 +1,7 @@
-/** The service of commands: finds a command, makes its prompt as a fiber of the session, and prompts with it. */
+/**
+ * The service of commands: which are built in, which one a name means, and how to prompt with it as a fiber of the
+ * session.
+ */
 import type { Ids, SessionID } from "@skein/domain/Id"
 import { nearest } from "@skein/domain/Lookup"
 import { mentionsIn } from "@skein/domain/Mention"

@@ -1,4 +1,8 @@
-/** Splits a template into pieces, once: the values of arguments, commands and files are never expanded again. */
+/**
+ * Splits a template into pieces, once: the values of arguments, commands and files are never expanded again. Words are
+ * split as in a shell, but an apostrophe within a word, as in `don't`, is an ordinary character. Shell text gets the
+ * arguments as positional parameters: they never become a part of it.
+ */
 import { mention, pathOf } from "@skein/domain/Mention"
 
 /** Whether a quote at this place is an apostrophe. */

@@ -1,4 +1,7 @@
-/** Compacts a conversation: a summary replaces all but the newest messages. Nothing stored is lost. */
+/**
+ * Compacts a conversation, automatically or on request: a summary replaces all but the newest messages. Nothing stored
+ * is lost.
+ */
 import type { EventProperties } from "@skein/domain/Event"
 import { Ids, type MessageID } from "@skein/domain/Id"
 import type { UserMessage } from "@skein/domain/Message"

@@ -1,4 +1,7 @@
-/** Writes a conversation for the summarising agent: everything that was said, each text within its limit. */
+/**
+ * Writes a conversation for the summarising agent, each text within its limit. Decides what is kept, the newest messages
+ * and unanswered ones, and what must not depend on a model: the request, open todos, and tasks with their ids.
+ */
 import type { SessionID } from "@skein/domain/Id"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { Part } from "@skein/domain/Part"

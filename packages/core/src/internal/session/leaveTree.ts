@@ -1,6 +1,7 @@
 /**
- * Leaves a tree to other processes: calls that have begun get a moment to end, and the others are handed over as not begun.
- * Answers that are still arriving end here, and what has arrived is charged: the next process counts no crash.
+ * Leaves a tree to other processes. While it works, it is handed over between two steps. At the end of a process, calls
+ * that have begun get a moment to end, and the others are handed over as not begun. Answers that are still arriving end
+ * here, and what has arrived is charged: the next process counts no crash.
  */
 import type { SessionID } from "@skein/domain/Id"
 import type { ToolPart } from "@skein/domain/Part"

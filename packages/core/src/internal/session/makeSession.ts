@@ -1,4 +1,7 @@
-/** The session service: each operation with the services that it needs. */
+/**
+ * The session service: each operation with the services that it needs. A new mode counts for new calls at once, and for
+ * open questions after a short delay.
+ */
 import type { MessageID, SessionID } from "@skein/domain/Id"
 import { type Mode, modeOf } from "@skein/domain/Mode"
 import type { ModelRef } from "@skein/domain/Model"

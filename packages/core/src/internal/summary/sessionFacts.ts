@@ -1,6 +1,6 @@
 /**
- * Collects what is known about the work of a session and all below it: what was asked, changed, run, delegated and
- * answered.
+ * Collects what is known about the work of a session and all below it, and writes it for the summarising agent: never
+ * the conversation, and never more than a fixed length.
  */
 import type { MessageID, SessionID } from "@skein/domain/Id"
 import { reason } from "@skein/domain/Outcome"

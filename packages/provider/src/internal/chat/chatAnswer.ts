@@ -1,4 +1,7 @@
-/** Converts chunks of the Chat Completions API to events. */
+/**
+ * Converts chunks of the Chat Completions API to events, and keeps what the server wants back as it came: signatures and
+ * encrypted reasoning.
+ */
 import { defaults } from "@skein/core/Config"
 import { isTextNested } from "@skein/core/Nesting"
 import { AnswerMeter, longestEvent, type ModelEvent, type ProviderMetadata, tooLongEvent } from "@skein/core/Provider"

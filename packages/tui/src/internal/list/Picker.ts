@@ -1,4 +1,7 @@
-/** Owns a list to choose from: what is typed filters it, arrows select, Enter takes. */
+/**
+ * Owns a list to choose from: what is typed filters it, arrows select, Enter takes. A few letters in order find an
+ * entry.
+ */
 import { escapeLine } from "../../Escape.ts"
 import type { Key } from "../../Key.ts"
 import type { Style } from "../../Style.ts"

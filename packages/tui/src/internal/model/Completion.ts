@@ -1,4 +1,4 @@
-/** Owns the menu over the input: what it offers, and what its keys put into the input. */
+/** Owns the commands of a session, and the menu over the input: commands behind `/`, files and agents behind `@`. */
 import { mentionOf } from "@skein/domain/Mention"
 import { escapeLine } from "../../Escape.ts"
 import type { Key } from "../../Key.ts"

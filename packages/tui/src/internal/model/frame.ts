@@ -1,4 +1,7 @@
-/** Decides how a session looks: a function of the model, the size of the terminal and the time. */
+/**
+ * Decides how a session looks, and what the line at the bottom says: a function of the model, the size of the terminal
+ * and the time.
+ */
 import type { AgentTree } from "@skein/view/AgentTree"
 import { formatCost, formatCount } from "@skein/view/Numbers"
 import { escapeLine } from "../../Escape.ts"

@@ -1,4 +1,7 @@
-/** Goes back to an earlier prompt: the conversation continues in a copy that ends before it. */
+/**
+ * Goes back to an earlier prompt: the conversation continues in a copy that ends before it. Files can be put back as
+ * tools found them; nobody knows what commands changed.
+ */
 import type { BackendError } from "@skein/backend/BackendError"
 import type { MessageID } from "@skein/domain/Id"
 import type { MessageWithParts, ToolPart } from "@skein/domain/Part"
