@@ -376,4 +376,4 @@ const make = (): McpServer => {
 }
 
 /** The service. */
-export const fixture: McpService = { open: () => Effect.succeed(make) }
+export const fixture: McpService = { open: () => Effect.succeed({ makeServer: make, resourcesChanged: Effect.never }) }

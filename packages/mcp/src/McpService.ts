@@ -11,8 +11,16 @@ export interface McpConnection {
   readonly isLasting: boolean
 }
 
+/** What a connection owns. */
+export interface McpOpened {
+  /** Makes a server, once for each request if they stand alone. */
+  readonly makeServer: () => McpServer | Server
+  /** Ends once the list of resources that clients have read has changed, at most once a second. */
+  readonly resourcesChanged: Effect.Effect<void>
+}
+
 /** What is served. */
 export interface McpService {
-  /** Opens what a connection owns, until the scope closes. The result makes a server, once for each request if they stand alone. */
-  readonly open: (connection: McpConnection) => Effect.Effect<() => McpServer | Server, never, Scope.Scope>
+  /** Opens what a connection owns, until the scope closes. */
+  readonly open: (connection: McpConnection) => Effect.Effect<McpOpened, never, Scope.Scope>
 }

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Scope from "effect/Scope"
 import { makeOwner } from "./internal/serving/Owner.ts"
+import { makeResources } from "./internal/serving/resources.ts"
 import { makeServer } from "./internal/serving/server.ts"
 import type { McpService } from "./McpService.ts"
 import type { ServingHost } from "./ServingHost.ts"
@@ -19,7 +20,8 @@ export const make = (host: ServingHost): Effect.Effect<McpService, never, ManySe
         Effect.gen(function*() {
           const owner = yield* makeOwner(host, connection)
           const run = yield* FiberSet.makeRuntimePromise<ManyServices>()
-          return () => makeServer(host, owner, run)
+          const resources = yield* makeResources(host, owner)
+          return { makeServer: () => makeServer(host, owner, resources, run), resourcesChanged: resources.changed }
         }).pipe(Effect.provide(services))
     }
   })

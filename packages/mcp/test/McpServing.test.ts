@@ -1,10 +1,12 @@
 import { describe, expect, it } from "@effect/vitest"
-import type { CallToolResult } from "@modelcontextprotocol/client"
+import type { CallToolResult, ListResourcesResult } from "@modelcontextprotocol/client"
+import { Session } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
 import { makeEndpoint, makeEndpointOn, ways } from "./support/clients.ts"
 
 const textOf = (result: unknown): string =>
@@ -60,6 +62,31 @@ describe.each(ways)("over $over by $revision", (way) => {
       agents: [SkeinTest.agent("worker")],
       tools: [asking]
     }))))
+
+  it.scopedLive("tells the client when sessions that it listed come, go or are renamed", () =>
+    Effect.gen(function*() {
+      const told = yield* Queue.unbounded<void>()
+      const { connect } = yield* makeEndpoint
+      const { client } = yield* connect(way, undefined, {}, () => void Queue.unsafeOffer(told, undefined))
+      expect(client.getServerCapabilities()?.resources).toEqual({ listChanged: true })
+      yield* Effect.promise(() => client.callTool(options))
+      const titles = Effect.map(
+        Effect.promise(() => client.listResources({})),
+        ({ resources }) => resources.map(({ title }) => title)
+      )
+      expect(yield* titles).toHaveLength(2)
+      const { rows: [task] } = yield* Effect.flatMap(SessionStorage, ({ sessions }) => sessions({ limit: 1 }))
+      if (task === undefined) return expect.unreachable()
+      yield* Effect.flatMap(Session, (sessions) => sessions.rename(task.id, "Renamed"))
+      yield* Queue.take(told)
+      expect(yield* titles).toContain("Renamed")
+      yield* Effect.promise(() => client.callTool(options))
+      yield* Queue.take(told)
+      expect(yield* titles).toHaveLength(3)
+      yield* Effect.flatMap(Session, (sessions) => sessions.remove(task.id))
+      yield* Queue.take(told)
+      expect(yield* titles).not.toContain("Renamed")
+    }).pipe(Effect.provide(SkeinTest.layer({ worker: ["Done", "Done"] }, { agents: [SkeinTest.agent("worker")] }))))
 
   it.scopedLive("ends the run of a call that is cancelled", () =>
     Effect.gen(function*() {
@@ -283,6 +310,28 @@ it.scopedLive("the transcripts of the project's sessions are listed, those of ot
     // The root and the task below it, each once.
     expect(own.resources).toHaveLength(2)
   }).pipe(Effect.provide(SkeinTest.layer({ worker: ["Done"] }, { agents: [SkeinTest.agent("worker")] }))))
+
+it.scopedLive("all transcripts of the project are listed, in pages", () =>
+  Effect.gen(function*() {
+    const made = yield* Effect.forEach(Array.from({ length: 120 }), () =>
+      Session.create({ directory: "/project", projectID: "/project", agent: "worker" }))
+    const { connect } = yield* makeEndpoint
+    const { client } = yield* connect({ over: "streams", revision: "2025-11-25" })
+    const uris: Array<string> = []
+    let pages = 0
+    for (let cursor: string | undefined = ""; cursor !== undefined; pages += 1) {
+      const params: { readonly cursor?: string } = cursor === "" ? {} : { cursor }
+      const page: ListResourcesResult = yield* Effect.promise(() =>
+        client.request({ method: "resources/list", params })
+      )
+      uris.push(...page.resources.map(({ uri }) => uri))
+      cursor = page.nextCursor
+    }
+    expect(uris.toSorted()).toEqual(made.map(({ id }) => `skein://sessions/${id}`).toSorted())
+    expect(pages).toBe(3)
+    const refused = yield* Effect.promise(() => client.listResources({ cursor: "x" }).catch(String))
+    expect(refused).toContain("List from the start")
+  }).pipe(Effect.provide(SkeinTest.layer({}, { agents: [SkeinTest.agent("worker")] }))))
 
 describe("a rule", () => {
   it.scopedLive("that denies tasks for an agent denies them to clients as well", () =>

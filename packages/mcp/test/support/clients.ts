@@ -91,10 +91,18 @@ export const makeEndpointOn = Effect.fnUntraced(function*(more: Partial<ServingH
   )
   const url = new URL(`http://127.0.0.1:${(web.address() as AddressInfo).port}/mcp`)
 
-  const connect = ({ over, revision }: Way, answers?: Answers, capabilities: ClientCapabilities = {}) =>
+  const connect = (
+    { over, revision }: Way,
+    answers?: Answers,
+    capabilities: ClientCapabilities = {},
+    onChanged?: () => void
+  ) =>
     Effect.gen(function*() {
       const client = new Client({ name: "tester", version: "1" }, {
         capabilities: { ...capabilities, ...(answers === undefined ? {} : { elicitation: { form: {} } }) },
+        ...(onChanged === undefined ? {} : {
+          listChanged: { resources: { autoRefresh: false, debounceMs: 0, onChanged } }
+        }),
         versionNegotiation: { mode: revision === "2026-07-28" ? { pin: revision } : "legacy" }
       })
       if (answers !== undefined) {

@@ -14,10 +14,13 @@ const largest = 4 * 1024 * 1024
 /** Makes the function that answers. */
 export const makeHttp = Effect.fnUntraced(function*(service: McpService) {
   const sessions = yield* makeSessions(service, largest)
-  const makeServer = yield* service.open({ directory: undefined, isLasting: false })
+  const { makeServer, resourcesChanged } = yield* service.open({ directory: undefined, isLasting: false })
   const modern = yield* Effect.acquireRelease(
     Effect.sync(() => createMcpHandler(makeServer, { legacy: "reject", maxRequestBodySize: largest })),
     (handler) => Effect.promise(() => handler.close())
+  )
+  yield* Effect.forkScoped(
+    Effect.forever(Effect.zipRight(resourcesChanged, Effect.sync(() => modern.notify.resourcesChanged())))
   )
   const fork = yield* FiberSet.makeRuntime<never>()
 

@@ -10,6 +10,7 @@ import * as Scope from "effect/Scope"
 import { randomUUID } from "node:crypto"
 import type { McpService } from "../../McpService.ts"
 import { refusal } from "./refusal.ts"
+import { tellChanged } from "./streams.ts"
 
 /** How many sessions there may be at once. */
 const most = 1_000
@@ -38,7 +39,10 @@ export const makeSessions = Effect.fnUntraced(function*(service: McpService, max
 
   const begin = Effect.gen(function*() {
     const scope = yield* Scope.fork(around, ExecutionStrategy.sequential)
-    const makeServer = yield* Scope.extend(service.open({ directory: undefined, isLasting: true }), scope)
+    const { makeServer, resourcesChanged } = yield* Scope.extend(
+      service.open({ directory: undefined, isLasting: true }),
+      scope
+    )
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       maxRequestBodySize,
@@ -55,6 +59,7 @@ export const makeSessions = Effect.fnUntraced(function*(service: McpService, max
       })
     )
     yield* Effect.promise(() => server.connect(transport))
+    yield* Effect.forkIn(Effect.forever(Effect.zipRight(resourcesChanged, tellChanged(server))), scope)
     return session
   })
 

@@ -1,9 +1,19 @@
 /** Serves one client over two streams, of which each line is a message. */
+import type { McpServer, Server } from "@modelcontextprotocol/server"
 import { serveStdio } from "@modelcontextprotocol/server/stdio"
 import * as Effect from "effect/Effect"
 import type { Readable, Writable } from "node:stream"
 import type { McpService } from "../../McpService.ts"
 import { Wire } from "./wire.ts"
+
+/** Tells a client that its list of resources has changed. One that has gone need not know. */
+export const tellChanged = (server: McpServer | Server): Effect.Effect<void> =>
+  Effect.catchAll(
+    Effect.tryPromise(async () => {
+      await server.sendResourceListChanged()
+    }),
+    ({ error }) => Effect.logDebug("A client could not be told of new resources", String(error))
+  )
 
 /** Serves until the input ends, or until the output cannot be written. */
 export const serveStreams = (service: McpService) =>
@@ -13,7 +23,18 @@ export const serveStreams = (service: McpService) =>
   readonly output: Writable
 }): Effect.Effect<void> =>
   Effect.scoped(Effect.gen(function*() {
-    const makeServer = yield* service.open({ directory, isLasting: true })
+    const opened = yield* service.open({ directory, isLasting: true })
+    // One for the revision that the client turns out to speak.
+    const servers: Array<ReturnType<typeof opened.makeServer>> = []
+    const makeServer = () => {
+      const server = opened.makeServer()
+      servers.push(server)
+      return server
+    }
+    yield* Effect.forkScoped(Effect.forever(Effect.zipRight(
+      opened.resourcesChanged,
+      Effect.forEach(servers, tellChanged, { discard: true })
+    )))
     const faults: Array<string> = []
     yield* Effect.async<void>((resume) => {
       const handle = serveStdio(makeServer, {

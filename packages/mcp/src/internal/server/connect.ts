@@ -81,7 +81,12 @@ const makeClient = (
     },
     jsonSchemaValidator: anything,
     versionNegotiation: { mode, probe: { timeoutMs: "url" in config ? probe.url : probe.command } },
-    listChanged: { tools: heardBy(changes.tools), prompts: heardBy(changes.prompts) }
+    listChanged: {
+      tools: heardBy(changes.tools),
+      prompts: heardBy(changes.prompts),
+      // They are listed when a model asks for them; hearing of changes makes the client forget what it has.
+      resources: { autoRefresh: false, debounceMs: 0, onChanged: () => undefined }
+    }
   })
   client.setRequestHandler("roots/list", () => ({ roots: [{ uri: pathToFileURL(directory).href, name: "project" }] }))
   if (elicit !== undefined) client.setRequestHandler("elicitation/create", ({ params }) => elicit(params))

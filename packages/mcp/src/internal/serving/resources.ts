@@ -1,11 +1,19 @@
 /** Gives clients the transcripts of sessions to read. */
 import { ProtocolError, ProtocolErrorCode, type Resource } from "@modelcontextprotocol/server"
+import { Bus } from "@skein/core/Bus"
 import { findSession } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
+import type { ManyServices } from "@skein/core/Skein"
+import type { StorageError } from "@skein/core/StorageError"
+import type { Event } from "@skein/domain/Event"
+import { SessionID } from "@skein/domain/Id"
 import type { MessageWithParts, Part } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Queue from "effect/Queue"
+import * as Schema from "effect/Schema"
+import type { McpOpened } from "../../McpService.ts"
 import type { ServingHost } from "../../ServingHost.ts"
 import { cleanLine, cleanText } from "../cleanText.ts"
 import type { Owner } from "./Owner.ts"
@@ -35,25 +43,106 @@ const resourceOf = ({ agent, id, title }: SessionInfo): Resource => ({
   mimeType: "text/markdown"
 })
 
-/** How many sessions of the project are listed beside those of the connection. */
-const listed = 50
+/** How many resources a page has. */
+const pageSize = 50
 
-/** The latest sessions of the project that the client works in; none where it may not work, or that is unknown. */
-const projectSessions = Effect.fnUntraced(function*(host: ServingHost, { directory }: Owner) {
-  const storage = yield* SessionStorage
-  if (directory === undefined) return []
-  const place = yield* Effect.option(host.place(directory))
-  if (Option.isNone(place)) return []
-  const { rows } = yield* storage.sessions({ projectID: place.value.projectID, roots: true, limit: listed })
-  return rows
-})
+/** Where the next page begins: at so many sessions of the connection, or after a session of the project. */
+const Cursor = Schema.parseJson(
+  Schema.Union(Schema.Struct({ own: Schema.Number }), Schema.Struct({ updated: Schema.Number, id: SessionID }))
+)
+type Cursor = typeof Cursor.Type
 
-/** The sessions of this connection, roots and everything below them, and the latest ones of its project. */
-export const listResources = Effect.fnUntraced(function*(host: ServingHost, owner: Owner) {
-  const storage = yield* SessionStorage
-  const trees = yield* Effect.forEach(owner.roots(), ({ info }) => storage.sessions({ rootID: info.id }))
-  const all = [...trees.flatMap(({ rows }) => rows), ...yield* projectSessions(host, owner)]
-  return [...new Map(all.map((info) => [info.id, resourceOf(info)])).values()]
+const written = (cursor: Cursor): string => Buffer.from(JSON.stringify(cursor)).toString("base64url")
+
+const readCursor = (text: string | undefined): Effect.Effect<Cursor> =>
+  text === undefined ? Effect.succeed({ own: 0 }) : Effect.catchAll(
+    Schema.decode(Cursor)(Buffer.from(text, "base64url").toString()),
+    () =>
+      Effect.die(
+        new ProtocolError(ProtocolErrorCode.InvalidParams, "The cursor is not one of this list. List from the start.")
+      )
+  )
+
+/** The resources that a connection lists. */
+export interface Resources {
+  /** A page: the sessions of this connection, roots and everything below them, then those of its project, newest first. */
+  readonly list: (
+    cursor: string | undefined
+  ) => Effect.Effect<
+    { readonly resources: Array<Resource>; readonly nextCursor?: string },
+    StorageError,
+    ManyServices
+  >
+  readonly changed: McpOpened["resourcesChanged"]
+}
+
+/** Lists them, and follows what happens to the sessions that were listed, until the scope closes. */
+export const makeResources = Effect.fnUntraced(function*(host: ServingHost, owner: Owner) {
+  const bus = yield* Bus
+  /** The titles that the client knows, and the project whose sessions it knows. */
+  const titles = new Map<SessionID, string>()
+  let project: string | undefined
+  const changes = yield* Queue.sliding<void>(1)
+
+  const isChange = (event: Event): boolean => {
+    switch (event.type) {
+      case "session.created": {
+        const { parentID, projectID } = event.properties.info
+        const isOwn = owner.roots().some(({ info }) => info.id === event.rootID)
+        return isOwn || (parentID === undefined && projectID === project)
+      }
+      case "session.updated": {
+        const { id, title } = event.properties.info
+        const before = titles.get(id)
+        if (before !== undefined) titles.set(id, title)
+        return before !== undefined && before !== title
+      }
+      case "session.deleted":
+        return titles.delete(event.sessionID)
+      default:
+        return false
+    }
+  }
+  yield* bus.listen({ all: true, deltas: false }, (event) => {
+    if (isChange(event)) changes.unsafeOffer(undefined)
+  })
+
+  /** The sessions of the project after one; none where the client may not work there, or the place is unknown. */
+  const ofProject = Effect.fnUntraced(
+    function*(after: { readonly updated: number; readonly id: SessionID } | undefined) {
+      const storage = yield* SessionStorage
+      if (owner.directory === undefined) return []
+      const place = yield* Effect.option(host.place(owner.directory))
+      if (Option.isNone(place)) return []
+      project = place.value.projectID
+      const filter = { projectID: project, roots: true, limit: pageSize }
+      return (yield* storage.sessions(after === undefined ? filter : { ...filter, after })).rows
+    }
+  )
+
+  const list = Effect.fnUntraced(function*(text: string | undefined) {
+    const storage = yield* SessionStorage
+    const cursor = yield* readCursor(text)
+    const roots = owner.roots()
+    const isOwn = (info: SessionInfo) => roots.some((root) => root.info.id === info.rootID)
+    const trees = "own" in cursor
+      ? yield* Effect.forEach(roots, ({ info }) => storage.sessions({ rootID: info.id }))
+      : []
+    const own = trees.flatMap(({ rows }) => rows).toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    const begin = "own" in cursor ? cursor.own : 0
+    const isMore = own.length > begin + pageSize
+    const others = isMore ? [] : yield* ofProject("own" in cursor ? undefined : cursor)
+    const last = others.length < pageSize ? undefined : others.at(-1)
+    const page = [...own.slice(begin, begin + pageSize), ...others.filter((info) => !isOwn(info))]
+    for (const { id, title } of page) titles.set(id, title)
+    const next = isMore ? { own: begin + pageSize } : last && { updated: last.time.updated, id: last.id }
+    return { resources: page.map(resourceOf), ...(next === undefined ? {} : { nextCursor: written(next) }) }
+  })
+
+  return {
+    list,
+    changed: Effect.zipRight(Effect.sleep("1 second"), Queue.take(changes))
+  } satisfies Resources
 })
 
 const cutOutput = (text: string): string =>

@@ -9,7 +9,7 @@ import { tasksExtension } from "../tasks/Task.ts"
 import { callOf } from "./Call.ts"
 import { callTool } from "./callTool.ts"
 import type { Owner } from "./Owner.ts"
-import { listResources, readResource, template } from "./resources.ts"
+import { readResource, type Resources, template } from "./resources.ts"
 import { registerTaskMethods, type Run } from "./taskMethods.ts"
 import { toolsOf } from "./tools.ts"
 
@@ -34,12 +34,12 @@ const agentLines = (host: ServingHost, { directory }: Owner) =>
     )
 
 /** Makes it. */
-export const makeServer = (host: ServingHost, owner: Owner, run: Run): Server => {
+export const makeServer = (host: ServingHost, owner: Owner, resources: Resources, run: Run): Server => {
   const server = new Server({ name: "skein", title: "Skein", version: host.version }, {
     instructions,
     capabilities: {
       tools: {},
-      resources: {},
+      resources: { listChanged: true },
       extensions: { [tasksExtension]: {} },
       tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } }
     }
@@ -58,10 +58,7 @@ export const makeServer = (host: ServingHost, owner: Owner, run: Run): Server =>
           params.task !== undefined
       })
     ))
-  server.setRequestHandler(
-    "resources/list",
-    () => run(Effect.map(listResources(host, owner), (resources) => ({ resources })))
-  )
+  server.setRequestHandler("resources/list", ({ params }) => run(resources.list(params?.cursor)))
   server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [template] }))
   server.setRequestHandler("resources/read", ({ params: { uri } }) => run(readResource(host, owner, uri)))
   registerTaskMethods(server, owner, run)
