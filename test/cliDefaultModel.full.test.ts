@@ -42,7 +42,7 @@ it("without a key the variables and the offline survey are named", async () => {
   expect(stderr).toMatch(
     /No model is configured, so offline\/survey answers, which is not an AI\./
   )
-  expect(stderr).toMatch(/set one of OPENAI_API_KEY, ANTHROPIC_API_KEY, [^.]*TOGETHER_API_KEY, or choose another/)
+  expect(stderr).toMatch(/set one of OPENAI_API_KEY, ANTHROPIC_API_KEY, [^.]*ZAI_API_KEY, or choose another/)
 })
 
 it("nothing is reported for a model that is named", async () => {

@@ -23,6 +23,8 @@ export interface BuiltIn {
   readonly keyless?: boolean | undefined
   /** The package of the AI SDK that serves it, which reads the variables itself. */
   readonly package?: string
+  /** How to name its models, where none can be the default: each account has its own. */
+  readonly naming?: string
   /** Variables that set it up as well as a key, and that other programs need too. */
   readonly signs?: ReadonlyArray<string>
 }
@@ -43,17 +45,23 @@ export const builtIn: Readonly<Record<string, BuiltIn>> = {
   },
   anthropic: { ...Anthropic.variables, defaultModel: Anthropic.defaultModel.modelID },
   google: { ...Google.variables, defaultModel: Google.defaultModel.modelID },
-  azure: { keyNames: ["AZURE_OPENAI_API_KEY", "AZURE_API_KEY"], baseUrlName: "AZURE_OPENAI_BASE_URL" },
+  azure: {
+    keyNames: ["AZURE_OPENAI_API_KEY", "AZURE_API_KEY"],
+    baseUrlName: "AZURE_OPENAI_BASE_URL",
+    naming: "azure/YOUR-DEPLOYMENT"
+  },
   bedrock: {
     keyNames: ["AWS_BEARER_TOKEN_BEDROCK"],
     signs: ["AWS_ACCESS_KEY_ID"],
     baseUrlName: "BEDROCK_BASE_URL",
+    naming: "bedrock/us.anthropic.claude-sonnet-5-5, or another model or inference profile",
     package: "@ai-sdk/amazon-bedrock"
   },
   vertex: {
     keyNames: ["GOOGLE_VERTEX_API_KEY"],
     signs: ["GOOGLE_VERTEX_PROJECT"],
     baseUrlName: "VERTEX_BASE_URL",
+    naming: "vertex/gemini-3.8-flash, or another model",
     package: "@ai-sdk/google-vertex"
   },
   ...Object.fromEntries(fromPresets)
@@ -119,6 +127,16 @@ const candidateOf = (
     if (needsKey && key === undefined) return []
     return [{ model: { providerID, modelID }, keyName: needsKey ? name : undefined }]
   })
+
+/** How to name a model of each provider whose key is set, and that has no default model. */
+export const namings: Effect.Effect<ReadonlyArray<string>> = Effect.map(
+  Effect.forEach(Object.entries(builtIn), ([id, { naming }]) =>
+    naming === undefined ? Effect.succeed([]) : findKey(id, undefined).pipe(
+      Effect.map(({ key, name }) => key === undefined ? [] : [`${name} is set: name a model with -m ${naming}.`]),
+      Effect.orElseSucceed((): ReadonlyArray<string> => [])
+    )),
+  (found) => found.flat()
+)
 
 /**
  * Chooses the default model. The config's `model` wins, then the first provider that is ready to use: providers from the

@@ -85,7 +85,18 @@ const rows: Readonly<Record<string, ReadonlyArray<Row>>> = {
   ],
   mistral: [
     ["devstral-latest", [256_000, 256_000], ["0.4", "2"], ["tools"]]
-  ]
+  ],
+  cerebras: [["gpt-oss-120b", [131_072, 32_768], ["0.35", "0.75"], ["tools", "reasoning"]]],
+  fireworks: [
+    ["accounts/fireworks/models/gpt-oss-120b", [131_072, 32_768], ["0.15", "0.6"], ["tools", "reasoning"]]
+  ],
+  moonshot: [
+    ["kimi-k2.6", [262_144, 262_144], ["0.95", "4", "0.16"], thinking],
+    ["kimi-k3", [1_048_576, 1_048_576], ["3", "15", "0.3"], thinking]
+  ],
+  // Input beyond 200,000 tokens costs double.
+  xai: [["grok-4.7", [232_000, 32_000], ["2", "6", "0.5"], thinking]],
+  zai: [["glm-5.1", [200_000, 131_072], ["1.4", "4.4", "0.26"], ["tools", "reasoning"]]]
 }
 
 /** The small, default and large model of each provider. */
@@ -121,6 +132,12 @@ const toInfo = (providerID: string, [modelID, [context, output], prices, abiliti
 
 /** A provider's models in the config, by name. */
 export type ModelConfigs = Readonly<Record<string, typeof ModelConfig.Type>>
+
+/** The known models whose name begins with this, or contains it, as PROVIDER/MODEL: the best of each provider first. */
+export const namedLike = (text: string): ReadonlyArray<string> =>
+  Object.entries(rows).flatMap(([providerID, models]) =>
+    models.flatMap(([modelID]) => modelID.includes(text.toLowerCase()) ? [`${providerID}/${modelID}`] : []).slice(0, 1)
+  )
 
 /** All known models of a provider: those in the table with config applied, and those in the config alone. */
 export const known = (providerID: string, configs: ModelConfigs = {}): ReadonlyArray<ModelInfo> => {

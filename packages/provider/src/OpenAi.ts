@@ -189,7 +189,7 @@ export const make = (options: OpenAiOptions = {}): Effect.Effect<Vendor, never, 
     load: async (send) => {
       if (!responses) {
         return (setup) => {
-          const own = openAiDialect(setup.info.modelID, isOpenAi)
+          const own = openAiDialect(setup.info.modelID, isOpenAi, id === "azure")
           // OpenAI's own servers send no reasoning.
           const dialect = isOpenAi ? own : { ...own, reasoning: id }
           return ChatModel.make({ ...setup, send, apiKey, headers, dialect })

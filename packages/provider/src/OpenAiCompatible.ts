@@ -35,7 +35,8 @@ export const presets = {
   cerebras: {
     baseUrl: "https://api.cerebras.ai/v1",
     baseUrlName: "CEREBRAS_BASE_URL",
-    keyName: "CEREBRAS_API_KEY"
+    keyName: "CEREBRAS_API_KEY",
+    defaultModel: "gpt-oss-120b"
   },
   deepseek: {
     baseUrl: "https://api.deepseek.com/v1",
@@ -47,7 +48,8 @@ export const presets = {
   fireworks: {
     baseUrl: "https://api.fireworks.ai/inference/v1",
     baseUrlName: "FIREWORKS_BASE_URL",
-    keyName: "FIREWORKS_API_KEY"
+    keyName: "FIREWORKS_API_KEY",
+    defaultModel: "accounts/fireworks/models/gpt-oss-120b"
   },
   groq: {
     baseUrl: "https://api.groq.com/openai/v1",
@@ -81,6 +83,7 @@ export const presets = {
     baseUrl: "https://api.moonshot.ai/v1",
     baseUrlName: "MOONSHOT_BASE_URL",
     keyName: "MOONSHOT_API_KEY",
+    defaultModel: "kimi-k2.6",
     needsReasoning: true
   },
   ollama: {
@@ -112,12 +115,14 @@ export const presets = {
   xai: {
     baseUrl: "https://api.x.ai/v1",
     baseUrlName: "XAI_BASE_URL",
-    keyName: "XAI_API_KEY"
+    keyName: "XAI_API_KEY",
+    defaultModel: "grok-4.7"
   },
   zai: {
     baseUrl: "https://api.z.ai/api/paas/v4",
     baseUrlName: "ZAI_BASE_URL",
-    keyName: "ZAI_API_KEY"
+    keyName: "ZAI_API_KEY",
+    defaultModel: "glm-5.1"
   }
 } as const satisfies Readonly<Record<string, Preset>>
 

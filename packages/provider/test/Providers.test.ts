@@ -11,7 +11,7 @@ import * as OpenAiCompatible from "../src/OpenAiCompatible.ts"
 import * as Providers from "../src/Providers.ts"
 import type { Vendor } from "../src/Vendor.ts"
 import { chatWire } from "./support/chatWire.ts"
-import { ask, serve, sse, textOf } from "./support/Server.ts"
+import { ask, json, serve, sse, textOf } from "./support/Server.ts"
 
 const wire = chatWire(() => Effect.die("unused"))
 
@@ -66,7 +66,12 @@ describe("Providers", () => {
 
   const chosenBy: Readonly<Record<string, string>> = {
     ANTHROPIC_API_KEY: "anthropic/claude-sonnet-5-5",
+    CEREBRAS_API_KEY: "cerebras/gpt-oss-120b",
     DEEPSEEK_API_KEY: "deepseek/deepseek-flash",
+    FIREWORKS_API_KEY: "fireworks/accounts/fireworks/models/gpt-oss-120b",
+    MOONSHOT_API_KEY: "moonshot/kimi-k2.6",
+    XAI_API_KEY: "xai/grok-4.7",
+    ZAI_API_KEY: "zai/glm-5.1",
     GEMINI_API_KEY: "google/gemini-3.8-flash",
     GOOGLE_GENERATIVE_AI_API_KEY: "google/gemini-3.8-flash",
     GROQ_API_KEY: "groq/openai/gpt-oss-120b",
@@ -85,6 +90,39 @@ describe("Providers", () => {
         expect(yield* chooseModel).toMatchObject({ keyName, otherKeys: [] })
       }).pipe(using({}, { [keyName]: "test" })))
   }
+
+  it.scoped("Azure gets a deployment's name, its own path, and only fields that every deployment takes", () =>
+    Effect.gen(function*() {
+      const known = new Set([
+        "model",
+        "messages",
+        "stream",
+        "stream_options",
+        "max_completion_tokens",
+        "tools",
+        "tool_choice"
+      ])
+      const server = yield* serve((response, _, { body, headers, url }) => {
+        if (url !== "/openai/v1/chat/completions") return json(response, 404, { error: { message: "no such path" } })
+        if (headers.authorization !== "Bearer az-123456") return json(response, 401, { error: { message: "bad key" } })
+        const { model, ...fields } = JSON.parse(body) as { readonly model: string }
+        const odd = Object.keys(fields).find((name) => !known.has(name))
+        if (odd !== undefined) return json(response, 400, { error: { message: `Unsupported parameter: ${odd}` } })
+        if (model !== "team-model") return json(response, 404, { error: { message: "DeploymentNotFound" } })
+        return sse(response, ...wire.begin, ...wire.text("Hi"), ...wire.finish("stop")).end()
+      })
+      const env = {
+        AZURE_OPENAI_API_KEY: "az-123456",
+        AZURE_OPENAI_BASE_URL: server.url.replace("/v1", "/openai/v1")
+      }
+      const answer = yield* Effect.flatMap(resolve("azure/team-model"), (model) => ask(model, { maxOutputTokens: 100 }))
+        .pipe(using({}, env))
+      expect({ text: textOf(answer), error: answer.error }).toEqual({ text: "Hi", error: undefined })
+      expect(JSON.parse(server.seen[0]?.body ?? "{}")).toMatchObject({ max_completion_tokens: 100 })
+      expect(yield* DefaultModel.namings.pipe(using({}, env))).toEqual([
+        "AZURE_OPENAI_API_KEY is set: name a model with -m azure/YOUR-DEPLOYMENT."
+      ])
+    }))
 
   it("lists all variables whose key chooses a model", () => {
     expect(DefaultModel.keyNames.toSorted()).toEqual(Object.keys(chosenBy).toSorted())

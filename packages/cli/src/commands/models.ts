@@ -6,7 +6,15 @@ const listFlags = { ...listingFlags, ...directoryFlags, ...verboseFlags } as con
 
 const load = () => import("../internal/list/models.ts").then(({ listModels }) => listModels)
 
-const list = command({ name: "list", summary: "Lists the models, and which are ready to use", flags: listFlags, load })
+const operands = { usage: "[PROVIDER]", least: 0, most: 1 }
+
+const list = command({
+  name: "list",
+  summary: "Lists the models, or those of one provider, and which are ready to use",
+  operands,
+  flags: listFlags,
+  load
+})
 
 const update = command({
   name: "update",
@@ -21,6 +29,7 @@ const update = command({
 export const models = command({
   name: "models",
   summary: "Lists the models, and updates their limits and prices",
+  operands,
   flags: listFlags,
   commands: [list, update],
   load

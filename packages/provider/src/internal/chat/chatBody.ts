@@ -247,8 +247,11 @@ const reasoner = /^(?:o\d+|gpt-(?:[5-9]|\d{2,})(?:\.\d+|(?!-chat)))(?:-|$)/
 /** Reasoning models whose reasoning can be turned off. */
 const optionalReasoner = /^gpt-5\.[1-9]/
 
-/** The dialect of a model. `isOfficial`: the server is OpenAI's, which knows fields that others may refuse. */
-export const openAiDialect = (modelID: string, isOfficial: boolean): Dialect => {
+/**
+ * The dialect of a model. `isOfficial`: the server is OpenAI's, which knows fields that others may refuse. `hasOwnNames`:
+ * the names of models say nothing, as those of Azure's deployments.
+ */
+export const openAiDialect = (modelID: string, isOfficial: boolean, hasOwnNames = false): Dialect => {
   const reasons = reasoner.test(modelID)
   return {
     system: reasons ? "developer" : "system",
@@ -260,7 +263,7 @@ export const openAiDialect = (modelID: string, isOfficial: boolean): Dialect => 
       return {
         ...samples ? { temperature, top_p: topP } : {},
         // Reasoning models refuse the old name. Servers with older models know only that one.
-        ...reasons ? { max_completion_tokens: maxOutputTokens } : { max_tokens: maxOutputTokens },
+        ...reasons || hasOwnNames ? { max_completion_tokens: maxOutputTokens } : { max_tokens: maxOutputTokens },
         reasoning_effort: variant,
         stream_options: { include_usage: true },
         ...isOfficial ? { prompt_cache_key: origin.cachedAs ?? origin.sessionID } : {}
