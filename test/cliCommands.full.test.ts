@@ -109,6 +109,15 @@ describe("skein run", () => {
   })
 })
 
+it("says which file of a command is missing, to the person and to the model", async () => {
+  const { llm, run } = await world({ ".skein/command/look.md": "Read @missing.md, not @someone" })
+  const { code, stderr } = await run("/look")
+  expect(code).toBe(0)
+  expect(stderr).toMatch(/^@missing\.md is not attached: missing\.md does not exist\.$/m)
+  expect(llm.requests[0]?.user.join("\n")).toContain("@missing.md is not attached")
+  expect(stderr).not.toContain("@someone")
+})
+
 describe("an unknown name in a typed prompt", () => {
   const refused: Readonly<Record<string, string>> = {
     "/fxi the bug": "There is no command /fxi. Did you mean /fix?",

@@ -16,6 +16,36 @@ const world = (files: Readonly<Record<string, string>> = {}) => {
 
 const offline = ["run", "-m", "offline/survey", "--format", "quiet"] as const
 
+it("refuses a misspelt permission, and shows all mistakes of the config at once", async () => {
+  const place = world({ "skein.json": JSON.stringify({ modle: "x", permission: { bsh: "deny" } }) })
+  const { code, stderr, stdout } = await place.run([...offline, "go"])
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" })
+  expect(stderr).toContain("The config has 2 mistakes:")
+  expect(stderr).toMatch(/unknown key "modle"; did you mean "model"\?$/m)
+  expect(stderr).toMatch(/permission\.bsh: Skein has no permission or tool "bsh"; did you mean "bash"\?$/m)
+})
+
+it("names a broken agent's file once at every start, in one line", async () => {
+  const place = world({ ".skein/agent/bad.md": "---\nmodle: x\n---\nDo" })
+  for (
+    const args of [[...offline, "go"], ["run", "-m", "offline/survey", "go"], ["agents"], ["models"], ["commands"]]
+  ) {
+    const { code, stderr } = await place.run(args)
+    expect(code).toBe(0)
+    const lines = stderr.split("\n").filter((line) => line.includes("bad.md"))
+    expect(lines, args.join(" ")).toEqual([
+      expect.stringMatching(/unknown key "modle".*; the agent "bad" is left out$/)
+    ])
+  }
+})
+
+it("lists the models of one provider", async () => {
+  const { code, stdout } = await world({}).run(["models", "xai", "--format", "json"])
+  expect(code).toBe(0)
+  expect(new Set(JSON.parse(stdout).map(({ providerID }: { readonly providerID: string }) => providerID)))
+    .toEqual(new Set(["xai"]))
+})
+
 it.each<readonly [name: string, args: ReadonlyArray<string>, line: RegExp]>([
   ["no prompt", offline, /There is no prompt\. Write it after `skein run`/],
   ["an empty prompt", [...offline, "  "], /There is no prompt/],
@@ -36,7 +66,14 @@ it.each<readonly [name: string, args: ReadonlyArray<string>, line: RegExp]>([
     /--agent: explore is a subagent .* @explore\. Primary agents: build, coordinator, plan\.$/m
   ],
   ["an unknown provider", ["run", "-m", "opnai/x", "go"], /There is no provider opnai.* Did you mean openai\/x\?/],
-  ["a model without a provider", ["run", "-m", "gpt", "go"], /--model needs PROVIDER\/MODEL/],
+  [
+    "a model without a provider",
+    ["run", "-m", "sonnet", "go"],
+    /--model needs PROVIDER\/MODEL, and got "sonnet"\. Did you mean anthropic\/claude-sonnet/
+  ],
+  ["models of an unknown provider", ["models", "opnai"], /There is no provider "opnai"\. Did you mean openai\?/],
+  ["the transport of another program", ["mcp", "add", "--transport", "http", "x", "y"], /leave it out/],
+  ["the scope of another program", ["mcp", "add", "--scope", "user", "x", "y"], /--project puts it/],
   ["an unknown offline model", ["run", "-m", "offline/x", "go"], /There is no model offline\/x/],
   [
     "no key for the model",

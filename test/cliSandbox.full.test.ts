@@ -41,6 +41,22 @@ const place = async (config: object, lines: ReadonlyArray<string>) => {
 /** Without bubblewrap, and without a word from the user. */
 const bare = () => ({ PATH: barePath(), SKEIN_SANDBOX: "" })
 
+it.skipIf(!works)("names the rule that would allow what was denied, and that rule does", async () => {
+  const command = "curl -s http://127.0.0.1:9 -o /dev/null"
+  const llm = await startLlm(({ last, messages }) =>
+    messages.some(({ role }) => role === "tool")
+      ? `got: ${last}`
+      : { calls: [{ tool: "bash", args: { command, needs: ["network"] } }] }
+  )
+  const where = world({ llm: llm.url })
+  atEnd(llm.close, where.remove)
+  const denied = await where.run(["run", "-m", "openai/m", "go"])
+  expect(denied.code).toBe(3)
+  const [, rule = ""] = /allow it in your config: (.*)$/m.exec(denied.stderr) ?? []
+  where.configure(JSON.parse(`{${rule}}`))
+  expect((await where.run(["run", "-m", "openai/m", "go"])).code).toBe(0)
+})
+
 it.skipIf(!works)("an allowed command is confined anyway, if there is bubblewrap", async () => {
   const { home, project, run } = await place({ permission: { bash: { "./build.sh": "allow" } } }, ["./build.sh"])
   const script = [

@@ -71,7 +71,7 @@ export const agentsFrom = (
   origins: Readonly<Record<string, string>> = {},
   unusable: ReadonlyArray<BrokenAgent> = []
 ): Either.Either<Agents, ConfigError> => {
-  const [warnings, mistakes] = Arr.partition(misspelt(settings, origins), isMistake)
+  const { mistakes, warnings } = misspelt(settings, origins)
   const issues = mistakes.filter(({ key }) => key?.startsWith("permission."))
   const broken = new Map<string, ReadonlyArray<ConfigIssue>>()
   for (const { issues: why, name } of unusable) broken.set(name, [...broken.get(name) ?? [], ...why])
@@ -142,7 +142,18 @@ export const agentsFrom = (
       permission,
       broken: [...broken].map(([name, why]) => ({ name, message: why.map(formatIssue).join("\n") })),
       defaultAgent: (usual && fault === undefined) || isAsked ? settings.default_agent : otherDefault(agents),
-      warnings
+      warnings: [
+        ...warnings,
+        ...[...broken].flatMap(([name, [first, ...more]]): ReadonlyArray<ConfigIssue> =>
+          first === undefined || first.kind !== undefined ? [] : [{
+            ...first,
+            kind: "broken",
+            message: `${first.message}${more.length === 0 ? "" : ` (and ${more.length} more)`}; the agent ${
+              JSON.stringify(name)
+            } is left out`
+          }]
+        )
+      ]
     })
 }
 
@@ -162,12 +173,16 @@ const isOtherThanDefault = (origins: Readonly<Record<string, string>>): boolean 
 /** Whether it is in a file of Skein; code and other tools may have tools that Skein does not know. */
 const isMistake = ({ file }: ConfigIssue): boolean => /\.(?:jsonc?|md)$/.test(file) && !isForeignFile(file)
 
-const misspelt = (settings: Settings, origins: Readonly<Record<string, string>>): ReadonlyArray<ConfigIssue> =>
-  misspeltKeys(settings).map(({ key, meant, path }) => ({
+/** The misspelt keys of rules, as mistakes of Skein's own files and as remarks on others. */
+export const misspelt = (settings: ConfigInfo, origins: Readonly<Record<string, string>>) => {
+  const issues = misspeltKeys(settings).map(({ key, meant, path }): ConfigIssue => ({
     ...place(originOf(origins, path)),
     key: path,
     message: `${path}: Skein has no permission or tool ${JSON.stringify(key)}; did you mean "${meant}"?`
   }))
+  const [warnings, mistakes] = Arr.partition(issues, isMistake)
+  return { warnings, mistakes }
+}
 
 /** The agents of the config over the built-in ones. */
 export const layer: Layer.Layer<Agent, ConfigError, Config> = Layer.unwrapEffect(

@@ -18,9 +18,9 @@ export const ConfigIssue = Schema.Struct({
   message: Schema.String,
   /**
    * The kind of a remark that is not a mistake: a `note` on a file of another tool, such a file that is `left_out`, an
-   * unreadable `restriction` in such a file, or a value that needs `trust`.
+   * unreadable `restriction` in such a file, a value that needs `trust`, or a `broken` file, whose agent is left out.
    */
-  kind: Schema.optional(Schema.Literal("note", "left_out", "restriction", "trust"))
+  kind: Schema.optional(Schema.Literal("note", "left_out", "restriction", "trust", "broken"))
 })
 /** The type of an issue. */
 export interface ConfigIssue extends Schema.Schema.Type<typeof ConfigIssue> {}
@@ -46,7 +46,7 @@ export class ConfigError extends Schema.TaggedError<ConfigError>()("ConfigError"
 
 /** The report. */
 export interface Summary {
-  /** Remarks in full: unreadable restrictions, and faults in Skein's files. */
+  /** Remarks in full: unreadable restrictions, agents that are left out, and faults in Skein's files. */
   readonly loud: ReadonlyArray<ConfigIssue>
   /** The other remarks in one line, by kind; undefined if there are none. */
   readonly line: string | undefined
@@ -71,7 +71,7 @@ export const summarise = (issues: ReadonlyArray<ConfigIssue>, isBrief = false): 
     })
   ]
   return {
-    loud: issues.filter(({ kind }) => kind === "restriction" || (kind === undefined && !isBrief)),
+    loud: issues.filter(({ kind }) => kind === "restriction" || kind === "broken" || (kind === undefined && !isBrief)),
     line: counts.length === 0 ? undefined : `${counts.join(", ")}: \`skein config --notes\``
   }
 }

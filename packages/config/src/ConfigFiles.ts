@@ -145,7 +145,12 @@ export const load = Effect.fn("ConfigFiles.load")(function*(options: ConfigOptio
   })
   const contents = [...own, ...others.flat()]
   const issues = [...found.issues, ...contents.flatMap((content) => content.issues)]
-  if (Arr.isNonEmptyReadonlyArray(issues)) return yield* ConfigError.of(issues)
+  if (Arr.isNonEmptyReadonlyArray(issues)) {
+    const { misspelt } = yield* Effect.promise(() => import("./AgentsConfig.ts"))
+    const sound = contents.map(({ tree }) => tree).reduce(merge)
+    const { mistakes } = misspelt(toValue(sound) as ConfigInfo, Object.fromEntries(entriesOf(sound).map(originOf)))
+    return yield* ConfigError.of(Arr.appendAll(issues, mistakes))
+  }
 
   const theirs = mergeProject(others.flat())
   const project = theirs.entries.size === 0

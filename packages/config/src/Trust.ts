@@ -46,7 +46,7 @@ export const review = Effect.fn("Trust.review")(function*(options: ConfigOptions
   const widenings = yield* wishes(options)
   const { root } = yield* locateFiles(directory, config)
   const place = root ?? resolve(directory)
-  const past = (yield* readTrusted(data)).filter(({ digest, file }) =>
+  const past = (yield* readTrusted(data)).trusted.filter(({ digest, file }) =>
     file.startsWith(`${place}/`) && !widenings.some((each) => each.digest === digest)
   )
   return [...widenings, ...past.map(gone)] satisfies ReadonlyArray<TrustItem>
@@ -68,20 +68,38 @@ export const allow = Effect.fn("Trust.allow")(function*(options: ConfigOptions, 
     return Effect.succeed(item)
   })
   const since = yield* Clock.currentTimeMillis
-  const before = yield* readTrusted(data)
+  const { noticed, trusted: before } = yield* readTrusted(data)
   const added = chosen.map(({ digest, file, key, value }): Trusted => ({ digest, file, key, value, since }))
-  yield* writeTrusted(data, [
-    // The earlier value in the same place is no longer needed.
-    ...before.filter((each) => !added.some(({ file, key }) => each.file === file && each.key === key)),
-    ...added
-  ])
+  const digests = new Set(added.map(({ digest }) => digest))
+  yield* writeTrusted(data, {
+    trusted: [
+      // The earlier value in the same place is no longer needed.
+      ...before.filter((each) => !added.some(({ file, key }) => each.file === file && each.key === key)),
+      ...added
+    ],
+    noticed: Object.fromEntries(Object.entries(noticed).filter(([digest]) => !digests.has(digest)))
+  })
   return chosen
+})
+
+/** Remembers of values, as they are now, that the user was told of them, or declined to trust them. */
+export const notice = Effect.fn("Trust.notice")(function*(
+  items: ReadonlyArray<TrustItem>,
+  as: NonNullable<TrustItem["noticed"]>
+) {
+  if (items.length === 0) return
+  const { data } = yield* DataDirs
+  const { noticed, trusted } = yield* readTrusted(data)
+  yield* writeTrusted(data, {
+    trusted,
+    noticed: { ...noticed, ...Object.fromEntries(items.map(({ digest }) => [digest, as])) }
+  })
 })
 
 /** Revokes trust by ids, wherever the values are; fails, and changes nothing, if one is not trusted. */
 export const revoke = Effect.fn("Trust.revoke")(function*(ids: ReadonlyArray<string>) {
   const { data } = yield* DataDirs
-  const before = yield* readTrusted(data)
+  const { noticed, trusted: before } = yield* readTrusted(data)
   const unknown = ids.find((id) => !before.some(({ digest }) => digest.slice(0, 12) === id))
   if (unknown !== undefined) {
     return yield* new TrustError({
@@ -89,6 +107,6 @@ export const revoke = Effect.fn("Trust.revoke")(function*(ids: ReadonlyArray<str
     })
   }
   const isRevoked = ({ digest }: Trusted) => ids.includes(digest.slice(0, 12))
-  yield* writeTrusted(data, before.filter((each) => !isRevoked(each)))
+  yield* writeTrusted(data, { noticed, trusted: before.filter((each) => !isRevoked(each)) })
   return before.filter(isRevoked).map(gone)
 })

@@ -86,9 +86,10 @@ it("refuses misspelt keys of permissions in Skein's own files, and notes them in
     message: expect.stringContaining("/p/.skein/agent/b.md:2: agent.b.permission.raed")
   }])
   expect(agents.map(({ name }) => name)).toContain("c")
-  expect(warnings.map(({ file, key }) => [file, key])).toEqual([
-    ["/p/.claude/settings.json", "permission.edti"],
-    ["/p/.claude/agents/c.md", "agent.c.permission.raed"]
+  expect(warnings.map(({ file, key, kind }) => [file, key, kind])).toEqual([
+    ["/p/.claude/settings.json", "permission.edti", undefined],
+    ["/p/.claude/agents/c.md", "agent.c.permission.raed", undefined],
+    ["/p/.skein/agent/b.md", "agent.b.permission.raed", "broken"]
   ])
 })
 

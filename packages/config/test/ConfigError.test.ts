@@ -99,6 +99,24 @@ layer(NodeFileSystem.layer)("ConfigError", (it) => {
       ])
     }))
 
+  it.scoped("reports misspelt permissions together with mistakes elsewhere in the file", () =>
+    Effect.map(
+      mistakes({
+        [userFile]: {
+          modle: "x",
+          permission: { bsh: "deny" },
+          agent: { a: { steps: "x" }, b: { permission: { raed: "deny" } } }
+        }
+      }),
+      (found) =>
+        expect(found).toEqual([
+          expect.stringContaining("unknown key \"modle\""),
+          expect.stringContaining("agent.a.steps must be a number"),
+          expect.stringContaining("permission.bsh: Skein has no permission or tool \"bsh\""),
+          expect.stringContaining("agent.b.permission.raed: Skein has no permission or tool \"raed\"")
+        ])
+    ))
+
   it.scoped("reports the mistakes of all files together", () =>
     Effect.gen(function*() {
       const root = yield* workspace({

@@ -54,6 +54,26 @@ layer(NodeFileSystem.layer)("Trust", (it) => {
       expect((yield* loadIn(own)).settings.provider).toEqual({ mine })
     }))
 
+  it.scoped("remembers that a value was declined, until it changes or is trusted", () =>
+    Effect.gen(function*() {
+      const root = yield* workspace({ [file]: { summaries: true } })
+      const noticed = Effect.map(loadIn(root), ({ widenings }) => widenings.map((each) => [each.state, each.noticed]))
+      const { widenings } = yield* loadIn(root)
+      expect(yield* noticed).toEqual([["untrusted", undefined]])
+      yield* as(root, Trust.notice(widenings, "told"))
+      expect(yield* noticed).toEqual([["untrusted", "told"]])
+      yield* as(root, Trust.notice(widenings, "declined"))
+      expect(yield* noticed).toEqual([["untrusted", "declined"]])
+      const fs = yield* FileSystem.FileSystem
+      yield* fs.writeFileString(join(root, file), JSON.stringify({ telemetry: { endpoint: "http://a.example" } }))
+      expect(yield* noticed).toEqual([["untrusted", undefined]])
+      yield* fs.writeFileString(join(root, file), JSON.stringify({ summaries: true }))
+      expect(yield* noticed).toEqual([["untrusted", "declined"]])
+      yield* trusting(root, "summaries")
+      yield* as(root, Trust.revoke(widenings.map(({ id }) => id)))
+      expect(yield* noticed).toEqual([["untrusted", undefined]])
+    }))
+
   it.scoped("applies to each value separately, and nothing else", () =>
     Effect.gen(function*() {
       const root = yield* workspace({ [file]: wide, "project/guard.sh": "exit 0\n" })

@@ -53,13 +53,15 @@ export class Command extends Context.Tag("@skein/core/Command")<Command, {
   readonly expand: (id: SessionID, request: CommandRequest) => Effect.Effect<Expanded, ExpandError>
   /**
    * Expands a command and prompts the session with it; `also` are further parts of that prompt. The command's agent
-   * overrides that of the options. The model of the options overrides the command's.
+   * overrides that of the options. The model of the options overrides the command's. `onExpanded` hears what the command
+   * became, before it is stored.
    */
   readonly run: (
     id: SessionID,
     request: CommandRequest,
     options?: Omit<PromptOptions, "command">,
-    also?: ReadonlyArray<PartInput>
+    also?: ReadonlyArray<PartInput>,
+    onExpanded?: (parts: ReadonlyArray<PartInput>) => void
   ) => Effect.Effect<Turn, ExpandError | PromptError>
   /**
    * A person's text as a prompt: `@agent` asks for that subagent, and `@path` attaches a file, a directory or an image.

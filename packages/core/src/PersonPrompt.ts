@@ -38,11 +38,12 @@ export interface PersonPrompt {
 
 const isBlank = (text: string): boolean => text.trim() === ""
 
-/** The names in the words that led to nothing, as `Command.mentioned` tells them. */
+/** The names that led to nothing, as `Command.mentioned` and the expansion of a command tell them. */
 const notesOf = (parts: ReadonlyArray<PartInput>): ReadonlyArray<string> =>
-  parts.flatMap((part) =>
-    part.type === "text" && /^@.+ is not attached: /.test(part.text) ? [part.text.split("\n", 1).join("")] : []
-  )
+  parts.flatMap((part) => {
+    const text = part.type === "text" ? part.text : part.type === "subtask" ? part.prompt : ""
+    return text.match(/^@.+ is not attached: .*$/gm) ?? []
+  })
 
 /** Prompts a session with it. `onNotes` receives unknown names, before the prompt is stored. */
 const promptWith = Effect.fnUntraced(function*(
@@ -58,7 +59,9 @@ const promptWith = Effect.fnUntraced(function*(
   const texts: ReadonlyArray<PartInput> = isBlank(text)
     ? []
     : [{ type: "text", text: text.toWellFormed(), ...(isAlone ? {} : { synthetic: true }) }]
-  if (command !== undefined) return yield* commands.run(id, command, options, [...texts, ...parts])
+  if (command !== undefined) {
+    return yield* commands.run(id, command, options, [...texts, ...parts], (made) => onNotes(notesOf(made)))
+  }
   if (isAlone) return yield* session.prompt(id, [...texts, ...parts], options)
   const [, ...named] = yield* commands.mentioned(id, words)
   onNotes(notesOf(named))

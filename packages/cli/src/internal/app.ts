@@ -4,6 +4,7 @@ import * as NodePath from "@effect/platform-node/NodePath"
 import type * as FileSystem from "@effect/platform/FileSystem"
 import { agentsFrom } from "@skein/config/AgentsConfig"
 import type * as CommandFiles from "@skein/config/CommandFiles"
+import { type ConfigIssue, formatIssue } from "@skein/config/ConfigError"
 import * as ConfigFiles from "@skein/config/ConfigFiles"
 import { type ConfigVersion, follow } from "@skein/config/ConfigWatch"
 import { DataDirs } from "@skein/config/DataDirs"
@@ -332,6 +333,8 @@ interface Limits {
   readonly overrides?: ConfigFiles.ConfigOptions["overrides"]
   /** The steps of an agent that people prompt. */
   readonly steps?: number | undefined
+  /** Whether the program says itself which agents are left out; else the log does. */
+  readonly saysBroken?: boolean
 }
 
 /** The agents, with a step limit for the one with this name, or for all that people prompt. */
@@ -342,11 +345,22 @@ export const bounded = (agents: ReadonlyArray<AgentInfo>, steps: number | undefi
       (name === undefined ? agent.mode !== "subagent" : agent.name === name) ? { ...agent, steps } : agent
     )
 
+const logBroken = (warnings: ReadonlyArray<ConfigIssue>) =>
+  Effect.forEach(
+    warnings.filter(({ kind }) => kind === "broken"),
+    (issue) => Effect.annotateLogs(Effect.logWarning(formatIssue(issue)), "notice", true),
+    { discard: true }
+  )
+
 /** The project of a directory. It is read again each time its config changes. */
-const openProject = Effect.fnUntraced(function*(directory: string, { overrides, steps }: Limits) {
+const openProject = Effect.fnUntraced(function*(directory: string, { overrides, saysBroken = false, steps }: Limits) {
   const unavailable = ({ message }: { readonly message: string }) => new ProjectUnavailable({ directory, message })
   const versionOf = ({ config, next }: ConfigVersion): ProjectVersion<ProjectNeeds> => ({
-    layer: Effect.tap(withAgents(directory, config), ({ settings }) => hideConfigured(settings)).pipe(
+    layer: Effect.tap(
+      withAgents(directory, config),
+      ({ settings, warnings }) =>
+        Effect.zipRight(hideConfigured(settings), saysBroken ? Effect.void : logBroken(warnings))
+    ).pipe(
       Effect.map((settled) => projectLayer({ ...settled, agents: bounded(settled.agents, steps) })),
       Layer.unwrapEffect,
       Layer.mapError(unavailable)

@@ -38,9 +38,18 @@ export const parse = (
   if (first === undefined && stdinIsTerminal) return { _tag: "Help", path: [] }
   if (first === "--version" || first === "-v" || (first === "version" && rest.length === 0)) return { _tag: "Version" }
   if (first === "help") return helpFor(commands, rest.filter((word) => !word.startsWith("-")), [])
+  const elsewhere = commandElsewhere(argv, session !== undefined)
+  if (elsewhere !== undefined) return noCommand(argv, elsewhere)
   const command = first === undefined ? undefined : commands.find(isCalled(first))
   return command === undefined ? parsePrompt(commands, argv, session) : parseFor([command], rest)
 }
+
+const noCommand = (words: ReadonlyArray<string>, meant: string): Parsed =>
+  mistake(
+    `There is no command ${
+      JSON.stringify(words[0] === "agent" ? words.join(" ") : words[0])
+    }. Did you mean \`${meant}\`? To send it as a prompt: \`skein -- ${words.length === 1 ? words[0] : "…"}\`.`
+  )
 
 /** Words that begin with no command are a prompt, unless they look like a mistyped command. */
 const parsePrompt = (
@@ -62,17 +71,13 @@ const parsePrompt = (
   if (exact !== undefined) {
     return mistake(`Write the command before its flags: \`skein ${word} …\`. To send it as a prompt: \`skein -- …\`.`)
   }
-  const known = words.length === 0 && Object.hasOwn(wordsElsewhere, word) ? wordsElsewhere[word] : undefined
-  const near = known === undefined ? similar(word, [...namesOf(commands), "help"]) : undefined
-  const meant = known ?? (near === undefined ? undefined : `skein ${near}`)
+  const known = commandElsewhere([word, ...words], session !== undefined)
+  if (known !== undefined) return noCommand([word, ...words], known)
+  const near = similar(word, [...namesOf(commands), "help"])
   const below = commands.find(({ name }) => name === near)?.commands ?? []
   const isProse = words.length > 0 && (everyday.has(word) || !/^[a-z]+$/.test(word)) &&
     !below.some(isCalled(words[0] ?? ""))
-  return meant === undefined || isProse ? parsed : mistake(
-    `There is no command ${JSON.stringify(word)}. Did you mean \`${meant}\`? To send it as a prompt: \`skein -- ${
-      words.length === 0 ? word : "…"
-    }\`.`
-  )
+  return near === undefined || isProse ? parsed : noCommand([word, ...words], `skein ${near}`)
 }
 
 /** English words that prompts begin with, although they are within two edits of a command. */
@@ -88,16 +93,50 @@ const everyday: ReadonlySet<string> = new Set(
     .split(" ")
 )
 
-/** What to write for single words that are commands of other programs. */
+/** What to write for the commands of other programs. */
 const wordsElsewhere: Readonly<Record<string, string>> = {
+  attach: "skein --attach=URL",
   auth: "skein models",
+  chat: "skein",
+  continue: "skein -c",
   exec: "skein run",
+  export: "skein sessions export ID",
+  hooks: "skein config",
+  import: "skein sessions import FILE",
   login: "skein models",
+  logout: "skein models",
   logs: "skein sessions",
   ls: "skein sessions",
-  resume: "skein --resume",
+  plan: "skein --mode plan",
+  providers: "skein models",
+  stats: "skein sessions",
   status: "skein tasks",
-  update: "skein upgrade"
+  update: "skein upgrade",
+  usage: "skein sessions",
+  web: "skein serve --open"
+}
+
+const agentsElsewhere: Readonly<Record<string, string>> = {
+  create: "skein agents create",
+  list: "skein agents",
+  ls: "skein agents"
+}
+
+/** Words that follow a command, and do not continue a sentence. */
+const operandElsewhere =
+  /^(?:add|create|delete|edit|get|help|list|login|logout|ls|new|remove|rm|set|show|status|view)$|^-|^[^\s]*[/\\.:_\d][^\s]*$/
+
+/**
+ * What to write for a command of another program. It stands alone, before one word such as `list` or an id, or before a
+ * quoted prompt: other words after it are a sentence.
+ */
+const commandElsewhere = ([word = "", next, ...more]: ReadonlyArray<string>, onTerminal: boolean) => {
+  const isPrompt = (word === "exec" || word === "chat") && more.length === 0 && /\s/.test(next ?? "")
+  const isOperand = next === undefined || next.startsWith("-") || (more.length === 0 && operandElsewhere.test(next))
+  if (!isOperand && !isPrompt) return undefined
+  if (word === "agent") return next === undefined ? undefined : agentsElsewhere[next]
+  if (word === "resume") return onTerminal && next === undefined ? "skein --resume" : "skein sessions resume ID"
+  return Object.hasOwn(wordsElsewhere, word) ? wordsElsewhere[word] : undefined
 }
 
 /** The flags of other agents' programs, with the flag that does the same here. `run` prints the answer and exits. */
@@ -112,6 +151,8 @@ const flagsElsewhere: Readonly<Record<string, string>> = {
   "--cwd": "--dir PATH",
   "--dangerously-bypass-approvals-and-sandbox": "--mode auto",
   "--dangerously-skip-permissions": "--mode auto",
+  "--transport": "--sse",
+  "--scope": "--project",
   "--full-auto": "--mode auto",
   "--image": "--file PATH",
   "--json": "--format json",
@@ -226,6 +267,10 @@ const unknownFlag = (path: ReadonlyArray<CommandSpec>, raw: string): Parsed => {
   const isHere = same !== undefined && names.includes(same.slice(2).split(" ")[0] ?? "")
   const meant = same === "run" && names.includes("no-wait")
     ? " `skein run PROMPT` prints the answer and exits."
+    : raw === "--transport" && isHere
+    ? " A URL is reached over HTTP (with --sse, over the older kind), and a program over stdio: leave it out."
+    : raw === "--scope" && isHere
+    ? " Without it, the server is in your own config; --project puts it into the project's."
     : isHere
     ? ` Its equivalent is ${same}.`
     : didYouMean(raw.replace(/^--?/, ""), names, (name) => `--${name}`)

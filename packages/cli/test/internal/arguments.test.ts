@@ -100,6 +100,12 @@ describe("what was typed", () => {
     [["Rnu", "hi"], ["Rnu", "hi"]],
     [["hello,", "what", "is this"], ["hello,", "what", "is this"]],
     [["what is this"], ["what is this"]],
+    [["export", "the", "data"], ["export", "the", "data"]],
+    [["plan", "the", "migration"], ["plan", "the", "migration"]],
+    [["continue with the tests"], ["continue with the tests"]],
+    [["import", "fails", "in", "a.ts"], ["import", "fails", "in", "a.ts"]],
+    [["agent", "names", "are", "wrong"], ["names", "are", "wrong"]],
+    [["--", "exec"], ["exec"]],
     [["zzz", "--", "rn"], ["zzz", "rn"]]
   ])("%j is a prompt", (argv, operands) => {
     expect(parse(table, argv)).toMatchObject({ _tag: "Run", command: { name: "run" }, input: { operands } })
@@ -123,6 +129,13 @@ describe("what was typed", () => {
       _tag: "Run",
       command: { name: "session" },
       input
+    })
+  })
+
+  it("resume means the list of sessions on a terminal", () => {
+    expect(parse(commands, ["resume"], { stdinIsTerminal: true, session })).toEqual({
+      _tag: "Mistake",
+      message: expect.stringContaining("`skein --resume`")
     })
   })
 
@@ -213,7 +226,22 @@ describe("what was typed", () => {
     [["rnu", "hi"], /no command "rnu"\. Did you mean `skein run`\? .*`skein -- …`\.$/],
     [["rn", "the", "tests"], /no command "rn"\./],
     [["update"], /Did you mean `skein upgrade`\?/],
-    [["resume"], /Did you mean `skein --resume`\?/],
+    [["resume"], /Did you mean `skein sessions resume ID`\?/],
+    [["resume", "ses_01abc"], /Did you mean `skein sessions resume ID`\?/],
+    [["agent", "list"], /no command "agent list"\. Did you mean `skein agents`\?/],
+    [["auth", "login"], /no command "auth"\. Did you mean `skein models`\?/],
+    [["exec", "fix the bug"], /Did you mean `skein run`\?/],
+    [["exec", "-m", "x", "go"], /Did you mean `skein run`\?/],
+    [["export", "ses_01abc"], /Did you mean `skein sessions export ID`\?/],
+    [["import", "./tree.json"], /Did you mean `skein sessions import FILE`\?/],
+    [["stats", "--all"], /Did you mean `skein sessions`\?/],
+    [["usage"], /Did you mean `skein sessions`\?/],
+    [["continue"], /Did you mean `skein -c`\?/],
+    [["web"], /Did you mean `skein serve --open`\?/],
+    [["attach", "http://127.0.0.1:4000"], /Did you mean `skein --attach=URL`\?/],
+    [["chat"], /Did you mean `skein`\?/],
+    [["hooks"], /Did you mean `skein config`\?/],
+    [["plan"], /Did you mean `skein --mode plan`\?/],
     [["run", "--json", "x"], /no flag --json\. Its equivalent is --format json\./],
     [["sessions", "--yolo"], /no flag --yolo\. See/],
     [["rnu", "fix the bug"], /no command "rnu"\. Did you mean `skein run`\?/],

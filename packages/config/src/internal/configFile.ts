@@ -62,15 +62,34 @@ export const settleContent = (
   { faults, refused, tree: checked }: Effect.Effect.Success<ReturnType<typeof substitute>>,
   file: string
 ): ConfigContent => {
-  const issues = [...faults, ...checkShape(ConfigInfo.ast, checked)].map(issueIn(file))
-  const tree = issues.length > 0 ? checked : decodeTexts(ConfigInfo.ast, checked)
-  if (issues.length > 0 || tree.kind !== "object") return onlyIssues(file, issues)
+  const wrong = [...faults, ...checkShape(ConfigInfo.ast, checked)]
+  const issues = wrong.map(issueIn(file))
+  const sound = wrong.length === 0 ? checked : withoutFaults(checked, wrong)
+  const tree = decodeTexts(ConfigInfo.ast, sound)
+  if (tree.kind !== "object") return onlyIssues(file, issues)
   const { entries, ignored } = withoutSkein(tree.entries)
   return {
     tree: toRecord(entries, [], file, 1, new Set(refused.map(({ at }) => at))),
     issues,
     warnings: [...refused, ...ignored].map(issueIn(file))
   }
+}
+
+/** The keys without a fault, so that what they say can be checked further. Of agents, those without one. */
+const withoutFaults = (tree: Located, faults: ReadonlyArray<Fault>): Located => {
+  const without = (node: Located, path: string): Located =>
+    node.kind !== "object" ? node : {
+      ...node,
+      entries: node.entries.flatMap((entry) => {
+        const key = `${path}${entry.key}`
+        const isWrong = faults.some((fault) => fault.key === undefined || `${fault.key}.`.startsWith(`${key}.`))
+        if (!isWrong) return [entry]
+        return key === "agent" && entry.value.kind === "object" && faults.every((fault) => fault.key !== "agent")
+          ? [{ ...entry, value: without(entry.value, "agent.") }]
+          : []
+      })
+    }
+  return without(tree, "")
 }
 
 const isSkein = ({ value }: LocatedEntry): boolean => {

@@ -25,7 +25,18 @@ const Trusted = Schema.Struct({
 /** The type of a trusted value. */
 export interface Trusted extends Schema.Schema.Type<typeof Trusted> {}
 
-const TrustFile = Schema.parseJson(Schema.Struct({ version: Schema.Literal(1), trusted: Schema.Array(Trusted) }))
+/** What the file holds. `noticed`: what the user did with values that are not trusted, by their hashes. */
+const TrustContent = Schema.Struct({
+  version: Schema.Literal(1),
+  trusted: Schema.Array(Trusted),
+  noticed: Schema.optionalWith(Schema.Record({ key: Schema.String, value: Schema.Literal("told", "declined") }), {
+    default: (): Readonly<Record<string, "told" | "declined">> => ({})
+  })
+})
+/** The type of its content. */
+export type TrustContent = Omit<typeof TrustContent.Type, "version">
+
+const TrustFile = Schema.parseJson(TrustContent)
 
 /** The path of the file. */
 const trustFile = (data: string): string => join(data, "trust.json")
@@ -36,7 +47,9 @@ const unusable = (path: string, why: string) =>
       `The trust file ${path} cannot be read, so nothing is trusted: ${why}. Fix the file, or remove it and trust again.`
   })
 
-/** All trusted values, of all projects. */
+const none: TrustContent = { trusted: [], noticed: {} }
+
+/** All trusted values of all projects, and what was said of others. */
 export const readTrusted = Effect.fnUntraced(function*(data: string) {
   const fs = yield* FileSystem.FileSystem
   const path = trustFile(data)
@@ -47,19 +60,18 @@ export const readTrusted = Effect.fnUntraced(function*(data: string) {
         : Effect.fail(unusable(path, reason(error)))
     )
   )
-  if (text === undefined) return []
-  const { trusted } = yield* Effect.mapError(
+  if (text === undefined) return none
+  return yield* Effect.mapError(
     Schema.decode(TrustFile)(text),
     () => unusable(path, "it does not hold what Skein wrote")
   )
-  return trusted
 })
 
-/** Replaces all trusted values atomically. */
-export const writeTrusted = Effect.fnUntraced(function*(data: string, trusted: ReadonlyArray<Trusted>) {
+/** Replaces the content atomically. */
+export const writeTrusted = Effect.fnUntraced(function*(data: string, content: TrustContent) {
   const fs = yield* FileSystem.FileSystem
   const path = trustFile(data)
-  const text = JSON.stringify({ version: 1, trusted } satisfies typeof TrustFile.Type, undefined, 2)
+  const text = JSON.stringify({ version: 1, ...content } satisfies typeof TrustFile.Type, undefined, 2)
   const temporary = `${path}.${(yield* Random.nextIntBetween(0, 2 ** 48)).toString(36)}.tmp`
   yield* fs.makeDirectory(dirname(path), { recursive: true, mode: 0o700 }).pipe(
     Effect.zipRight(fs.writeFileString(temporary, `${text}\n`, { flag: "wx", mode: 0o600 })),
@@ -187,7 +199,7 @@ export const judge = Effect.fnUntraced(function*(options: {
   const { directory } = options.place
   const place = { ...options.place, directory: yield* Effect.orElseSucceed(fs.realPath(directory), () => directory) }
   const read = yield* Effect.either(readTrusted(data))
-  const trusted = Either.getOrElse(read, () => [])
+  const { noticed, trusted }: TrustContent = Either.getOrElse(read, () => none)
   const known = new Map<string, TrustItem>()
   const items: Array<readonly [TrustItem, Widening]> = []
   for (const widening of widenings) {
@@ -195,6 +207,7 @@ export const judge = Effect.fnUntraced(function*(options: {
     const digest = yield* digestOf(widening, place)
     const key = path.join(".")
     const same = trusted.find((each) => each.digest === digest)
+    const seen = same === undefined ? noticed[digest] : undefined
     const item: TrustItem = {
       id: digest.slice(0, 12),
       digest,
@@ -209,7 +222,8 @@ export const judge = Effect.fnUntraced(function*(options: {
         : trusted.some((each) => each.file === origin.name && each.key === key)
         ? "changed"
         : "untrusted",
-      ...(same === undefined ? {} : { since: same.since })
+      ...(same === undefined ? {} : { since: same.since }),
+      ...(seen === undefined ? {} : { noticed: seen })
     }
     known.set(nameOf(widening), item)
     items.push([item, widening])

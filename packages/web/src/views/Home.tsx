@@ -28,8 +28,7 @@ const Row = ({ count, index, of }: { readonly of: SessionRow; readonly index: nu
         <span class="agent">{session.agent}</span>
         <span class="directory" title={session.directory}>{session.directory.split("/").at(-1)}</span>
         <span class="figure">
-          {formatCount(tokensOf(session.usage.subtree))}
-          <span class="unit">tokens</span>
+          {formatCount(tokensOf(session.usage.subtree))} <span class="unit">tokens</span>
         </span>
         <span class="figure">{cost === "unknown" ? "" : formatCost(cost)}</span>
         <span class="figure ago">{formatAgo(now.value - session.time.updated)}</span>

@@ -49,7 +49,7 @@ export const checkConfig = (directory: string | undefined) =>
         essential: false,
         state: "warn",
         detail,
-        fix: `${warnings.length} of its values are ignored: see \`skein config\``
+        fix: `${warnings.length} of its values are ignored: see \`skein config --notes\``
       }
   })
 

@@ -1,11 +1,9 @@
 /** What `skein agents` does. */
-import { formatIssue } from "@skein/config/ConfigError"
 import { formatRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import type { CommandError } from "../../CommandSpec.ts"
-import { Stdio } from "../../Stdio.ts"
+import type { Stdio } from "../../Stdio.ts"
 import { platform, settle } from "../app.ts"
-import { errorLine } from "../explain.ts"
 import { directoryOf } from "../place.ts"
 import { printList } from "./print.ts"
 import { remark } from "./remarks.ts"
@@ -15,14 +13,11 @@ export const listAgents = ({ flags }: {
   readonly flags: { readonly format: "default" | "json"; readonly full: boolean; readonly dir: string | undefined }
 }): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
-    const stdio = yield* Stdio
-    const { agents, broken, settings, warnings } = yield* Effect.flatMap(
+    const { agents, settings, warnings } = yield* Effect.flatMap(
       directoryOf(flags.dir),
       (directory) => settle(directory)
     )
     yield* remark(warnings)
-    const reported = warnings.map(formatIssue)
-    for (const { message } of broken) if (!reported.includes(message)) stdio.err(errorLine(message))
     const sorted = agents.toSorted((a, b) => (a.name < b.name ? -1 : 1))
     return yield* printList({
       format: flags.format,

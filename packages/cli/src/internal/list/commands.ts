@@ -25,7 +25,7 @@ const found = Effect.fnUntraced(function*(dir: string | undefined) {
   const directory = yield* directoryOf(dir)
   const settled = yield* settle(directory)
   const loaded = yield* load(directory, { ...settled, whyNot: yield* providerCheck })
-  yield* remark(loaded.warnings)
+  yield* remark([...settled.warnings.filter(({ kind }) => kind === "broken"), ...loaded.warnings])
   const { broken, commands } = Command.withBuiltins(loaded)
   const hasServers = Object.values(settled.settings.mcp ?? {}).some(({ enabled }) => enabled !== false)
   if (!hasServers) return { broken, commands }

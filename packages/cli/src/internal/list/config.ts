@@ -29,11 +29,9 @@ const remarksOn = Effect.fnUntraced(function*(directory: string, settled: Settle
   const commands = yield* loadCommands(directory, { ...settled, whyNot: yield* providerCheck })
   const skills = yield* loadSkills(directory, settled.grants)
   const broken = [...commands.broken, ...skills.broken].map(({ message }) => message)
-  const reported = new Set(settled.warnings.map(formatIssue))
   return {
     warnings: [...commands.warnings, ...skills.warnings],
-    // What a restriction leaves out is among the warnings.
-    broken: [...settled.broken.map(({ message }) => message).filter((message) => !reported.has(message)), ...broken]
+    broken
   }
 })
 
@@ -56,7 +54,13 @@ export const describedConfig = Effect.fnUntraced(function*(directory: string) {
   }
 })
 
-const kinds = { note: "note", left_out: "left out", restriction: "restriction", trust: "waits for trust" } as const
+const kinds = {
+  broken: "left out",
+  note: "note",
+  left_out: "left out",
+  restriction: "restriction",
+  trust: "waits for trust"
+} as const
 
 /** Lists the notes on the files that apply here. */
 const showNotes = Effect.fnUntraced(function*(

@@ -41,7 +41,7 @@ interface Asked {
 }
 
 /** How to permit what was denied. A person who rejected it needs no hint. */
-const advice = ({ auto, canAsk, onTerminal }: Asked, autoHelps: boolean): string => {
+const advice = ({ auto, canAsk, onTerminal }: Asked, { autoHelps, rule }: Denials): string => {
   if (auto) {
     return onTerminal
       ? " --auto does not allow that. Run it without --auto to be asked."
@@ -49,7 +49,7 @@ const advice = ({ auto, canAsk, onTerminal }: Asked, autoHelps: boolean): string
   }
   if (canAsk) return ""
   const allow = autoHelps
-    ? "pass --auto, or allow it under \"permission\" in the config."
+    ? `pass --auto, or allow it in your config${rule === undefined ? "." : `: ${escapeLine(rule)}`}`
     : "--auto does not allow that."
   // The terminal cannot draw, or the format is for programs: a terminal alone would not help.
   return onTerminal
@@ -109,7 +109,7 @@ export const closingLines = (
   }
   const denied = denials.count === 0
     ? []
-    : [errorLine(`${escapeLine(denials.summary)}.${advice(asked, denials.autoHelps)}`)]
+    : [errorLine(`${escapeLine(denials.summary)}.${advice(asked, denials)}`)]
   const failed = result.error === undefined ? [] : [errorLine(`${result.error.message}${resume(result, way)}`)]
   return [...cutLines(result), ...denied, ...failed, ...interruptedLines(result, way), ...continuingLines(result, way)]
 }

@@ -25,8 +25,22 @@ const lastAnswer = Effect.fnUntraced(function*({ id }: SessionInfo) {
   return { sessionID: id, info, parts, text: answerOf(parts), end: "completed", usage: none } satisfies Turn
 })
 
+/** A turn with the answers that came before its own, since these messages: each ended a turn. */
+const withEarlier = Effect.fnUntraced(function*(turn: Turn, known: ReadonlySet<string>) {
+  const { sessions } = yield* Backend
+  const messages = yield* sessions.messages(turn.sessionID)
+  const fresh = messages.filter(({ info }) => !known.has(info.id))
+  const earlier = fresh.flatMap(({ info, parts }, at) =>
+    info.role === "assistant" && info.id !== turn.info.id && fresh[at + 1]?.info.role === "user" &&
+      !parts.some(({ type }) => type === "tool")
+      ? [answerOf(parts)]
+      : []
+  ).filter((text) => text !== "")
+  return earlier.length === 0 ? turn : { ...turn, text: [...earlier, turn.text].join("\n\n") }
+})
+
 /**
- * Ends when the tree is idle, with the last turn of the session. If a crash left nothing, an agent whose turn did not
+ * Ends when the tree is idle, with the last turn of the session, and the answers of turns before it that were left. If a crash left nothing, an agent whose turn did not
  * finish is asked to continue. For one that has answered, `note` says so.
  */
 export const continueSession = Effect.fnUntraced(function*(
@@ -35,6 +49,7 @@ export const continueSession = Effect.fnUntraced(function*(
   note: (line: string) => void
 ) {
   const { sessions } = yield* Backend
+  const known = new Set((yield* sessions.messages(before.id)).map(({ info }) => info.id))
   yield* sessions.resume(before.id)
   const rested = yield* Effect.either(sessions.rest(before.id))
   if (before.id !== before.rootID) yield* Effect.exit(sessions.rest(before.rootID))
@@ -42,7 +57,7 @@ export const continueSession = Effect.fnUntraced(function*(
   // A server that knows the session from before answers with the turn that had ended already.
   if (turn?.ended === undefined || turn.ended.at !== before.turn?.ended?.at) {
     const last = yield* rested
-    if (last !== undefined) return yield* withUsage(last, before)
+    if (last !== undefined) return yield* withEarlier(yield* withUsage(last, before), known)
   }
   if (turn?.ended !== undefined && turn.ended.how !== "completed") {
     const prompt = Effect.flatMap(

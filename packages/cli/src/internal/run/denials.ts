@@ -32,6 +32,17 @@ export class Denials {
     return this.#denied.some(({ needsPerson }) => needsPerson !== true)
   }
 
+  /** The rule that would allow the first of those that a rule can allow, as config has it. */
+  get rule(): string | undefined {
+    const request = this.#denied.find(({ needsPerson, permission }) =>
+      needsPerson !== true && permission !== "bash_credentials"
+    )
+    const pattern = request?.always[0] ?? request?.patterns[0]
+    return request === undefined || pattern === undefined
+      ? undefined
+      : `"permission": ${JSON.stringify({ [request.permission]: { [pattern]: "allow" } })}`
+  }
+
   /** One line about them: the number, and the first few. */
   get summary(): string {
     const named = this.#denied.slice(0, 3).map(({ path, patterns, permission }) =>

@@ -1,6 +1,6 @@
 /** Runs a turn in this process: over the database, with the config of the directory. */
 import * as LocalBackend from "@skein/backend/LocalBackend"
-import { formatIssue, summarise } from "@skein/config/ConfigError"
+import { formatIssue } from "@skein/config/ConfigError"
 import type { TrustItem } from "@skein/config/TrustItem"
 import type { Hook } from "@skein/core/Hooks"
 import { Confinement } from "@skein/core/Isolation"
@@ -13,8 +13,10 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import { Stdio } from "../../Stdio.ts"
 import { autoNote, bounded, limitsOf, services, settle } from "../app.ts"
+import { errorLine } from "../explain.ts"
 import { projectOf } from "../place.ts"
 import { hideConfigured } from "../Redaction.ts"
+import { startNotes } from "../startNotes.ts"
 import { telemetry } from "../telemetry/telemetry.ts"
 import { agentIn, storedMode, typedMode } from "./mode.ts"
 import { modelNote } from "./models.ts"
@@ -54,9 +56,12 @@ export const runHere = (input: RunInput, silence: Silence, shown: Shown, progres
     const lookup = yield* inStorage
     const target = yield* findTarget(flags, lookup)
     const settled = yield* settle(target.directory, limitsOf(flags))
-    const { line, loud } = summarise(settled.warnings, true)
-    for (const said of [...loud.map(formatIssue), ...(line === undefined ? [] : [line])]) shown.presenter.note(said)
-    if (flags.format !== "default") yield* sayUntrusted(settled.widenings)
+    const stdio = yield* Stdio
+    for (const line of yield* startNotes(settled, shown.canAsk)) shown.presenter.note(line)
+    if (flags.format !== "default") {
+      for (const issue of settled.warnings) if (issue.kind === "broken") stdio.err(errorLine(formatIssue(issue)))
+      yield* sayUntrusted(settled.widenings)
+    }
     const root = flags.agent ?? agentIn(typed, target.session, settled.settings.default_agent)
     const stored = yield* storedMode(target.session, lookup)
     progress.isAuto = (typed ?? stored) === "auto"

@@ -128,7 +128,8 @@ export const live = Effect.fnUntraced(function*(stdio: Streams, way: string) {
     hook: (line) => presenter.note(line),
     end: (result) => {
       if (view === undefined) return screen.close()
-      const said = view.transcript.answer.message === result.text || result.outcome === "failed" ||
+      const said = result.text.endsWith(view.transcript.answer.message) && view.transcript.answer.message !== "" ||
+        result.outcome === "failed" ||
         result.outcome === "stopped"
       screen.close([
         ...view.finish(),

@@ -1,6 +1,5 @@
 /** Opens a session in this process, over the database and with the config of its directory. */
 import * as LocalBackend from "@skein/backend/LocalBackend"
-import { formatIssue, summarise } from "@skein/config/ConfigError"
 import * as Trust from "@skein/config/Trust"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -9,15 +8,19 @@ import { autoNote, checkAuto, limitsOf, manyServices, settle } from "../app.ts"
 import { projectOf } from "../place.ts"
 import { configOf } from "../providers.ts"
 import { findTarget, inStorage } from "../run/target.ts"
+import { isOpen, startNotes } from "../startNotes.ts"
 import { type Opening, openOver } from "./ground.ts"
 import type { Seat } from "./seat.ts"
 
-/** Asks whether to trust what a project's files want beyond what the person grants; false where the person leaves. */
+/**
+ * Asks whether to trust what a project's files want beyond what the person grants, unless they declined the same values
+ * before. Gives the notes on that; undefined where the person leaves.
+ */
 const askTrust = Effect.fnUntraced(function*(directory: string, seat: Seat) {
   const options = yield* configOf(directory)
   const items = yield* Trust.review(options)
-  const open = items.filter(({ state }) => state === "untrusted" || state === "changed")
-  if (open.length === 0) return true
+  const open = items.filter((item) => isOpen(item) && item.noticed !== "declined")
+  if (open.length === 0) return []
   const lineOf = ({ file, key, value }: Trust.TrustItem) => `${key} = ${JSON.stringify(value)}  (${file})`
   const leave = { value: "leave", label: "Leave" }
   const answer = yield* seat.ask(
@@ -38,35 +41,39 @@ const askTrust = Effect.fnUntraced(function*(directory: string, seat: Seat) {
       leave
     ])
     if (one === "yes") chosen.push(item)
-    else if (one !== "no") return false
+    else if (one !== "no") return undefined
   }
+  if (answer !== "yes" && answer !== "no" && answer !== "choose") return undefined
   if (chosen.length > 0) yield* Trust.allow(options, chosen.map(({ id }) => id))
-  return answer === "yes" || answer === "no" || answer === "choose"
+  const declined = open.filter((item) => !chosen.includes(item))
+  yield* Trust.notice(declined, "declined")
+  return declined.length === 0 ? [] : [
+    `Without ${
+      declined.length === 1 ? "1 value" : `${declined.length} values`
+    } of the project's files. You are asked again if they change; \`skein trust allow all\` trusts them.`
+  ]
 })
-
-const notesOf = (warnings: Effect.Effect.Success<ReturnType<typeof settle>>["warnings"]) => {
-  const { line, loud } = summarise(warnings, true)
-  return [...loud.map(formatIssue), ...(line === undefined ? [] : [line])]
-}
 
 /** Opens it. `notes` are said in it. */
 export const openHere = Effect.fnUntraced(function*(opening: Opening, notes: ReadonlyArray<string>) {
   const { input: { flags }, seat } = opening
   const target = yield* findTarget(flags, yield* inStorage)
-  if (!(yield* askTrust(target.directory, seat))) return ExitCode.done
+  const asked = yield* askTrust(target.directory, seat)
+  if (asked === undefined) return ExitCode.done
   // The limits of the process are those of the directory that it begins in.
   const overrides = limitsOf(flags)
   const settled = yield* settle(target.directory, overrides)
-  const { settings, warnings } = settled
+  const { settings } = settled
+  const said = yield* startNotes(settled, true)
   if (opening.mode === "auto") yield* checkAuto(settled)
-  const said = opening.mode === "auto" ? autoNote(settled) : undefined
-  const services = manyServices("person", settings, { overrides, steps: flags["max-steps"] })
+  const auto = opening.mode === "auto" ? autoNote(settled) : undefined
+  const services = manyServices("person", settings, { overrides, saysBroken: true, steps: flags["max-steps"] })
   const backend = yield* Layer.build(Layer.provide(LocalBackend.layer({ projectOf }), services))
   yield* Effect.forkScoped(
     Effect.flatMap(Effect.promise(() => import("../prune/daily.ts")), ({ forgetDaily }) => forgetDaily)
   )
   return yield* Effect.provide(
-    openOver(opening, target, [...notes, ...notesOf(warnings), ...(said === undefined ? [] : [said])]),
+    openOver(opening, target, [...notes, ...asked, ...said, ...(auto === undefined ? [] : [auto])]),
     backend
   )
 })

@@ -117,6 +117,9 @@ const note = (text: string): PartInput => ({ type: "text", text, synthetic: true
 /** A name that is no readable file here is an ordinary word: an @ has many meanings. */
 const isWord = new Set(["not_found", "bad_path", "unknown_tool"])
 
+/** A name that can only be a file: with an extension, or a path that begins at a known place. */
+const isPath = /\.[A-Za-z][A-Za-z0-9]{0,7}$|^(?:\.{1,2}|~)?\//
+
 /** Whether a person rejected it without a reason: then the whole prompt ends. */
 const endsAll = ({ endsTurn }: PermissionDenied): boolean => endsTurn
 
@@ -139,7 +142,8 @@ const fileOf = Effect.fnUntraced(function*(live: Acting, path: string, consented
     Effect.catchTags({
       ToolError: ({ kind, message }) =>
         Effect.succeed(
-          isWord.has(kind) ? [] : [note(`@${path} is not attached: ${message}`)]
+          // A person was told of such a name before the prompt was sent; a template was not looked at.
+          isWord.has(kind) && (consented || !isPath.test(path)) ? [] : [note(`@${path} is not attached: ${message}`)]
         ),
       PermissionDenied: (error) =>
         endsAll(error) ? Effect.fail(error) : Effect.succeed([note(`@${path} is not attached: ${error.message}`)]),

@@ -195,9 +195,11 @@ export const makeCommand = Effect.gen(function*() {
     id: SessionID,
     request: CommandRequest,
     options: Omit<PromptOptions, "command"> = {},
-    also: ReadonlyArray<PartInput> = []
+    also: ReadonlyArray<PartInput> = [],
+    onExpanded: (parts: ReadonlyArray<PartInput>) => void = () => undefined
   ) {
     const { agent, model, parts } = yield* expanded(id, request)
+    onExpanded(parts)
     return yield* session.prompt(id, [...parts, ...also], {
       ...options,
       ...(agent === undefined ? {} : { agent }),

@@ -79,11 +79,11 @@ const placeOf = ({ path, session }: Subject): HookPlace => ({
 
 /** What is shown with a question; also which rule would allow the call. */
 const explained = (subject: Subject, ask: PermissionAsk): PermissionAsk["metadata"] => {
-  const found = wouldAllow(subject, ask)
-  const { reasons } = ask.metadata
-  return found.length === 0
-    ? ask.metadata
-    : { ...ask.metadata, reasons: [...(Array.isArray(reasons) ? reasons : []), ...found.slice(0, 8)] }
+  const { reason, reasons } = ask.metadata
+  const given: ReadonlyArray<unknown> = Array.isArray(reasons) ? reasons : []
+  const guarded = ask.protected === true && reason === undefined ? ["Only a person may change what is protected."] : []
+  const found = [...guarded, ...given, ...wouldAllow(subject, ask).slice(0, 8)]
+  return found.length === 0 ? ask.metadata : { ...ask.metadata, reasons: found }
 }
 
 /** Makes the service. */

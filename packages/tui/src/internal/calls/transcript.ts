@@ -130,8 +130,8 @@ export const callLines = (part: ToolPart, columns: number, style: Style, isWhole
   const room = columns - 1
   // A long subject never pushes the result out of the line.
   const short = fit(text, Math.max(20, Math.floor(room * 0.6)))
-  // Nothing else says why a task failed: where it is too long for the line, it follows in full.
-  const follows = short !== text && failureOf(part)?.taskID !== undefined
+  // Nothing else says why a call failed: where it is too long for the line, it follows in full.
+  const follows = short !== text && failureOf(part) !== undefined
   const outcome = follows ? "" : short
   const reason = follows ? wrap(text, room - 4).map((row) => style.red(`    ${row}`)) : []
   const subject = fit(subjectOf(part), Math.max(8, room - widthOf(name) - widthOf(outcome) - 6))

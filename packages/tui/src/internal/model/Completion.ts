@@ -47,6 +47,18 @@ export const builtins: ReadonlyArray<BuiltinCommand> = [
   { name: "quit", summary: "Ends the program" }
 ]
 
+/** What other programs call them. */
+export const otherNames: Readonly<Record<string, string>> = {
+  clear: "new",
+  continue: "resume",
+  exit: "quit",
+  models: "model",
+  sessions: "resume",
+  status: "context",
+  undo: "rewind",
+  usage: "cost"
+}
+
 const keysOf: ReadonlyArray<readonly [key: string, does: string]> = [
   ["Enter", "sends; while the agent works, it reads the message at its next step"],
   ["Tab", "sends after the turn, while the agent works"],

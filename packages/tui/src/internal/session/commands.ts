@@ -11,7 +11,7 @@ import * as Schema from "effect/Schema"
 import { escapeLine, escapeText } from "../../Escape.ts"
 import { Pager } from "../list/Pager.ts"
 import { nearest, nearestNames } from "../list/Picker.ts"
-import { builtins, helpLines } from "../model/Completion.ts"
+import { builtins, helpLines, otherNames } from "../model/Completion.ts"
 import { chosenAgent } from "../model/Facts.ts"
 import type { Request } from "../model/Request.ts"
 import type { SessionModel } from "../model/SessionModel.ts"
@@ -181,7 +181,7 @@ const context = withSession(({ model }) =>
     const used = model.used ?? 0
     model.say(
       size === undefined
-        ? `The last request had ${formatCount(used)} tokens. How many the model takes is not known.`
+        ? `The last request had ${formatCount(used)} tokens. The model's context size is unknown.`
         : `The last request had ${formatCount(used)} of ${formatCount(size)} tokens: ${
           Math.round(100 * used / size)
         }%. /compact shortens the conversation.`
@@ -335,9 +335,11 @@ export const runCommand = (
 ): Effect.Effect<void, BackendError> =>
   Effect.suspend(() => {
     const { beside, ensure, model, send } = acting
-    const run = runs[name]
-    if (run !== undefined && Object.hasOwn(runs, name)) return run(acting, words.trim())
-    if (model.facts.commands.some((command) => command.name === name)) {
+    const isOfProject = model.facts.commands.some((command) => command.name === name)
+    const called = !isOfProject && Object.hasOwn(otherNames, name) ? otherNames[name] ?? name : name
+    const run = runs[called]
+    if (run !== undefined && Object.hasOwn(runs, called)) return run(acting, words.trim())
+    if (isOfProject) {
       return Effect.gen(function*() {
         const id = yield* ensure
         const prompted = yield* send(id, {
@@ -351,7 +353,11 @@ export const runCommand = (
     const meant = nearest(name, names)
     model.input.set(`/${name}${words === "" ? "" : ` ${words}`}`)
     model.hint = `There is no command /${name}, so nothing was sent.${
-      meant === undefined ? "" : ` Did you mean /${meant}?`
-    } See /help.`
+      name === "login"
+        ? " Keys of models are variables of the environment: see docs/models.md, and /model."
+        : meant === undefined
+        ? " See /help."
+        : ` Did you mean /${meant}? See /help.`
+    }`
     return Effect.void
   })

@@ -58,7 +58,8 @@ export const printed = (
 (acting) =>
   Effect.flatMap(acting.host.program(acting.model.facts.directory, args), (text) => {
     const lines = escapeText(text).trimEnd().split("\n").filter((each) => each !== "" && isShown(each))
-    return show(acting, title, lines, none)
+    const isEmpty = lines.every((each) => each.startsWith("skein:"))
+    return show(acting, title, isEmpty ? [none, ...lines] : lines, none)
   })
 
 /** What the server tells; in this process, what the program prints. */
@@ -71,8 +72,9 @@ const of = (title: string, here: Listing, told: Told, none: string): Listing => 
     )
 
 /** The lines of the config about some keys, and what is ignored or wrong in the files. */
-const configLines = (isShown: (key: string) => boolean): Told => (projects, directory) =>
+const configLines = (isShown: (key: string) => boolean, none: string): Told => (projects, directory) =>
   Effect.map(projects.config?.(directory) ?? Effect.succeed({ values: [], remarks: [] }), ({ remarks, values }) => [
+    ...(values.some(({ key }) => isShown(key)) ? [] : [none]),
     ...values.flatMap(({ key, origin, value }) =>
       isShown(key) ? [line(key, typeof value === "string" ? value : JSON.stringify(value), origin)] : []
     ),
@@ -110,7 +112,7 @@ const skills: Told = (projects, directory) =>
 const configured = (title: string, key: string, none: string): Listing => {
   const isAbout = (each: string) => each.startsWith(`${key}.`)
   const here = printed(title, ["config", "--full"], (each) => isAbout(each) || each.startsWith("skein:"), none)
-  return of(title, here, configLines(isAbout), none)
+  return of(title, here, configLines(isAbout, none), none)
 }
 
 /** The listings by the names of their commands. */
@@ -119,7 +121,12 @@ export const listings: Readonly<Record<string, Listing>> = {
   commands: of("Commands", printed("Commands", ["commands"]), commands, "There are no commands."),
   skills: of("Skills", printed("Skills", ["skills"]), skills, "There are no skills."),
   hooks: configured("Hooks", "hooks", "No hooks are configured. See docs/hooks.md."),
-  config: of("Configuration", printed("Configuration", ["config"]), configLines(() => true), "Nothing is configured."),
+  config: of(
+    "Configuration",
+    printed("Configuration", ["config"]),
+    configLines(() => true, "Nothing is configured."),
+    "Nothing is configured."
+  ),
   // The server is named: another one may hold the database of this machine.
   permissions: (acting) => {
     const { where } = acting.backend
