@@ -82,7 +82,7 @@ export const allow = Effect.fn("Trust.allow")(function*(options: ConfigOptions, 
   return chosen
 })
 
-/** Remembers of values, as they are now, that the user was told of them, or declined to trust them. */
+/** Remembers of values, as they are now, that the user saw them, or declined to trust them. */
 export const notice = Effect.fn("Trust.notice")(function*(
   items: ReadonlyArray<TrustItem>,
   as: NonNullable<TrustItem["noticed"]>

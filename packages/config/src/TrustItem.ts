@@ -19,6 +19,6 @@ export interface TrustItem {
   readonly state: "trusted" | "untrusted" | "changed" | "fixed" | "gone"
   /** When it was trusted, in milliseconds since 1970. */
   readonly since?: number
-  /** The user was told of this value, which is not trusted, or has declined to trust it. */
+  /** The user saw this value, which is not trusted, or has declined to trust it. */
   readonly noticed?: "told" | "declined"
 }

@@ -130,11 +130,14 @@ const candidateOf = (
 
 /** How to name a model of each provider whose key is set, and that has no default model. */
 export const namings: Effect.Effect<ReadonlyArray<string>> = Effect.map(
-  Effect.forEach(Object.entries(builtIn), ([id, { naming }]) =>
-    naming === undefined ? Effect.succeed([]) : findKey(id, undefined).pipe(
-      Effect.map(({ key, name }) => key === undefined ? [] : [`${name} is set: name a model with -m ${naming}.`]),
-      Effect.orElseSucceed((): ReadonlyArray<string> => [])
-    )),
+  Effect.forEach(
+    Object.entries(builtIn),
+    ([id, { naming }]) =>
+      naming === undefined ? Effect.succeed([]) : findKey(id, undefined).pipe(
+        Effect.map(({ key, name }) => key === undefined ? [] : [`${name} is set: name a model with -m ${naming}.`]),
+        Effect.orElseSucceed((): ReadonlyArray<string> => [])
+      )
+  ),
   (found) => found.flat()
 )
 

@@ -7,7 +7,7 @@ import type { Settled } from "./app.ts"
 /** Values that a project's files set, and that count only once they are trusted. */
 export const isOpen = ({ state }: Trust.TrustItem): boolean => state === "untrusted" || state === "changed"
 
-/** The notes, each in one line. A person before a terminal (`isRead`) is told once of values that wait for trust. */
+/** The notes, each in one line. A person before a terminal (`isRead`) sees only once that values wait for trust. */
 export const startNotes = Effect.fnUntraced(function*({ warnings, widenings }: Settled, isRead: boolean) {
   const fresh = widenings.filter(({ noticed, state }) => state !== "trusted" && noticed === undefined)
   const isTold = isRead && fresh.length === 0

@@ -49,7 +49,7 @@ const unusable = (path: string, why: string) =>
 
 const none: TrustContent = { trusted: [], noticed: {} }
 
-/** All trusted values of all projects, and what was said of others. */
+/** All trusted values of all projects, and which others the user saw. */
 export const readTrusted = Effect.fnUntraced(function*(data: string) {
   const fs = yield* FileSystem.FileSystem
   const path = trustFile(data)

@@ -142,7 +142,7 @@ const fileOf = Effect.fnUntraced(function*(live: Acting, path: string, consented
     Effect.catchTags({
       ToolError: ({ kind, message }) =>
         Effect.succeed(
-          // A person was told of such a name before the prompt was sent; a template was not looked at.
+          // A prompt is checked for such names before it is sent; a template is not.
           isWord.has(kind) && (consented || !isPath.test(path)) ? [] : [note(`@${path} is not attached: ${message}`)]
         ),
       PermissionDenied: (error) =>

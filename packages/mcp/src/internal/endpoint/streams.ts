@@ -12,7 +12,7 @@ export const tellChanged = (server: McpServer | Server): Effect.Effect<void> =>
     Effect.tryPromise(async () => {
       await server.sendResourceListChanged()
     }),
-    ({ error }) => Effect.logDebug("A client could not be told of new resources", String(error))
+    ({ error }) => Effect.logDebug("A client could not be notified of new resources", String(error))
   )
 
 /** Serves until the input ends, or until the output cannot be written. */
