@@ -14,8 +14,8 @@ import { sandbox } from "./support/cli.ts"
 
 vi.setConfig({ testTimeout: 90_000, maxConcurrency: 2 })
 
-it("every point is one that the harness kills at", () => {
-  expect(Object.keys(points)).toEqual([...failpoints])
+it("every point is one that the harness kills at, or a test of imports does", () => {
+  expect(Object.keys(points)).toEqual(failpoints.filter((name) => name !== "draft_page_committed"))
 })
 
 it("SKEIN_FAILPOINT accepts only a point and a number", async () => {

@@ -136,29 +136,11 @@ describe.skipIf(!mounts)("a disk that is full (needs to mount one)", () => {
   })
 })
 
-/** A database with a session in it, of the first schema. */
+/** A database with a session in it. */
 const older = async () => {
   const { place } = await world(() => "done")
   await place.run([...run, "go"])
-  within(place.database, (db) => {
-    db.exec("DROP INDEX part_message")
-    db.exec("DROP TABLE control")
-    db.exec("ALTER TABLE approval DROP COLUMN host")
-    db.exec("DROP TABLE ruleset")
-    db.exec("ALTER TABLE run DROP COLUMN terms")
-    db.exec("DROP TABLE receipt")
-    db.exec("DROP INDEX inbox_waiting")
-    db.exec("DROP TABLE event_counter")
-    db.exec("DROP INDEX event_number")
-    db.exec("ALTER TABLE event DROP COLUMN tree_seq")
-    db.exec("ALTER TABLE event RENAME COLUMN position TO seq")
-    db.exec("CREATE INDEX event_root ON event (root_id, seq)")
-    db.exec("DROP INDEX approval_root")
-    db.exec("ALTER TABLE approval DROP COLUMN root_id")
-    db.exec("DROP TABLE skein_migration")
-    db.exec("PRAGMA user_version = 1")
-    db.exec("PRAGMA wal_checkpoint(TRUNCATE)")
-  })
+  within(place.database, (db) => db.exec("PRAGMA wal_checkpoint(TRUNCATE)"))
   return place
 }
 
@@ -169,23 +151,58 @@ const hashes = (place: Sandbox) =>
       `${name} ${createHash("sha256").update(readFileSync(join(dirname(place.database), name))).digest("hex")}`
     )
 
-describe("a database of an older version", () => {
-  it.each([1, 8, 15])(
-    "is migrated by the next start, if the first was killed at statement %i",
-    async (step) => {
-      const place = await older()
-      const { signal } = await place.run(["sessions"], { env: { SKEIN_FAILPOINT: `migration_step:${step}` } })
-      expect(signal).toBe("SIGKILL")
-      expect(await place.run(["sessions", "--format", "json"])).toMatchObject({
-        code: 0,
-        stdout: expect.stringContaining("\"title\": \"t\"")
-      })
-      const schema = within(place.database, (db) => db.prepare("PRAGMA user_version").all())
-      expect(schema).not.toEqual([{ user_version: 1 }])
-      expect(existsSync(`${place.database}.schema-1.bak`)).toBe(true)
-      expect(integrity(place.database)).toEqual(["ok"])
-    }
-  )
+describe("a new database", () => {
+  it.each([1, 8, 15])("appears whole, or not at all if its maker is killed at statement %i", async (step) => {
+    const { place } = await world(() => "done")
+    const { signal } = await place.run([...run, "go"], { env: { SKEIN_FAILPOINT: `migration_step:${step}` } })
+    expect(signal).toBe("SIGKILL")
+    expect(existsSync(place.database)).toBe(false)
+    expect(await place.run([...run, "--format", "quiet", "go"])).toMatchObject({ code: 0, stdout: "done\n" })
+    expect(integrity(place.database)).toEqual(["ok"])
+  })
+})
+
+describe("an import", () => {
+  it("that is killed half way leaves nothing to see, and succeeds when it is repeated", async () => {
+    const from = await older()
+    const [{ id }] = JSON.parse((await from.run(["sessions", "--format", "json"])).stdout)
+    const archive = JSON.parse((await from.run(["sessions", "export", id])).stdout)
+    const [top] = archive.sessions
+    const [first, ...rest] = top.messages
+    // As many messages as several commits take.
+    const many = Array.from({ length: 1_500 }, (_, n) => {
+      const messageID = `msg_0${String(n).padStart(5, "0")}`
+      return {
+        info: { ...first.info, id: messageID },
+        parts: [{ id: `prt_0${n}`, sessionID: id, messageID, type: "text", text: `${n}` }]
+      }
+    })
+    top.messages = [...many, first, ...rest]
+    const file = join(from.home, "large.json")
+    writeFileSync(file, JSON.stringify(archive))
+    const { place } = await world(() => "done")
+    await place.run([...run, "other"])
+    const list = async () => JSON.parse((await place.run(["sessions", "--format", "json", "--all"])).stdout)
+    const before = await list()
+    const killed = await place.run(["sessions", "import", file], { env: { SKEIN_FAILPOINT: "draft_page_committed:3" } })
+    expect(killed.signal).toBe("SIGKILL")
+    expect(await list()).toEqual(before)
+    expect((await place.run(["sessions", "show", id])).code).toBe(2)
+    const stored = () => within(place.database, (db) => db.prepare("SELECT count(*) AS count FROM message").all())
+    expect(stored()).not.toEqual([{ count: 2 }])
+    const cut = join(from.home, "cut.json")
+    writeFileSync(cut, readFileSync(file, "utf8").slice(0, -40))
+    expect(await place.run(["sessions", "import", cut])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("cut off")
+    })
+    // It waits until nobody can be at work on what the killed process has left.
+    expect(await place.run(["sessions", "import", file])).toMatchObject({ code: 0, stdout: `${id}\n` })
+    expect(await list()).toHaveLength(before.length + 1)
+    const shown = JSON.parse((await place.run(["sessions", "show", id, "--format", "json"])).stdout)
+    expect(shown.messages).toEqual(top.messages)
+    expect(stored()).toEqual([{ count: top.messages.length + 2 }])
+  })
 })
 
 describe("a file that is not for this program is refused with 2 and stays unchanged:", () => {

@@ -68,7 +68,7 @@ const reading = [
     .addSuccess(pageOf(MessageWithParts))
     .annotateContext(about(
       "Lists the messages of a session with their parts, oldest first",
-      "In pages of at most 200 messages and some 1 MB; read the next with `cursor`. With `newest`, only so many of the newest; with `before` as well, of those before that message."
+      "In pages of at most 200 messages and some 1 MB; read the next with `cursor`. With `newest`, a page of so many of the newest at most; read the page before it with `next` as `before`."
     )),
   HttpApiEndpoint.get("todos", "/v1/sessions/:id/todos").setPath(id)
     .addSuccess(Schema.Struct({ items: Schema.Array(Todo) }))

@@ -1,8 +1,7 @@
 /** Decides what a front end can do with sessions. */
-import type { Newest } from "@skein/core/StorageFilter"
 import type { Budget } from "@skein/domain/Budget"
 import type { EventProperties } from "@skein/domain/Event"
-import type { MessageID, SessionID } from "@skein/domain/Id"
+import { MessageID, type SessionID } from "@skein/domain/Id"
 import type { AssistantMessage } from "@skein/domain/Message"
 import type { Mode } from "@skein/domain/Mode"
 import type { ModelRef } from "@skein/domain/Model"
@@ -11,7 +10,8 @@ import type { MessageWithParts, Part, PartInput } from "@skein/domain/Part"
 import type { SessionInfo, SessionSummary } from "@skein/domain/SessionInfo"
 import type { ListedSession, ShownSession } from "@skein/domain/TreeSnapshot"
 import type { Usage } from "@skein/domain/Usage"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
+import type * as Stream from "effect/Stream"
 import type { BackendError } from "./BackendError.ts"
 
 /** What a new session starts from. */
@@ -79,6 +79,24 @@ export type Withdrawal =
   /** An agent has it, or somebody else has withdrawn it. */
   | { readonly status: "gone" }
 
+/** A page of a list. `next` is where the following one begins, and is absent on the last one. */
+export interface Page<A> {
+  readonly items: ReadonlyArray<A>
+  readonly next?: string | undefined
+}
+
+/** Which page of a list: the one that begins at a `next`, or the first, and how long it is at most. */
+export interface Paging {
+  readonly cursor?: string | undefined
+  readonly limit?: number | undefined
+}
+
+/** The newest so many at most, of those before a message if you name it: the `next` of the page after it. */
+export interface NewestMessages {
+  readonly newest: number
+  readonly before?: MessageID | undefined
+}
+
 /** What ids are looked up among. */
 export type Identified = "sessions" | "tasks" | "runs"
 
@@ -101,10 +119,13 @@ export interface Sessions {
   ) => Effect.Effect<ReadonlyArray<string>, BackendError>
   /** The sessions directly below one. */
   readonly children: (id: SessionID) => Effect.Effect<ReadonlyArray<ListedSession>, BackendError>
-  /** All messages with their parts, or the newest so many, of those before one if you name it; oldest first. */
-  readonly messages: (id: SessionID, newest?: Newest) => Effect.Effect<ReadonlyArray<MessageWithParts>, BackendError>
-  /** The whole tree of a session as a document that `skein sessions import` reads. */
-  readonly archive: (id: SessionID) => Effect.Effect<string, BackendError>
+  /** The messages with their parts, oldest first: from the first on, or the newest. */
+  readonly messages: (
+    id: SessionID,
+    page: NewestMessages | Paging
+  ) => Effect.Effect<Page<MessageWithParts>, BackendError>
+  /** The whole tree of a session as a document that `skein sessions import` reads, piece by piece. */
+  readonly archive: (id: SessionID) => Stream.Stream<Uint8Array, BackendError>
   readonly rename: (id: SessionID, title: string) => Effect.Effect<void, BackendError>
   /** Stops and deletes a session and everything below it. */
   readonly remove: (id: SessionID) => Effect.Effect<void, BackendError>
@@ -136,4 +157,34 @@ export interface Sessions {
    * `resume`; returns the interrupted background runs. On a server, everything continues, and it returns none.
    */
   readonly leave: (id: SessionID) => Effect.Effect<ReadonlyArray<TaskRun>, BackendError>
+}
+
+/** Reads a list from its beginning, a page at a time. */
+export const eachPage = <A, E, E2 = never, R = never>(
+  read: (page: Paging) => Effect.Effect<Page<A>, E>,
+  use: (items: ReadonlyArray<A>) => Effect.Effect<void, E2, R>
+): Effect.Effect<void, E | E2, R> => {
+  const from = (cursor: string | undefined): Effect.Effect<void, E | E2, R> =>
+    Effect.flatMap(
+      read({ cursor }),
+      ({ items, next }) => Effect.zipRight(use(items), next === undefined ? Effect.void : from(next))
+    )
+  return from(undefined)
+}
+
+/** How many messages are read at once to find one that is usually among the newest. */
+const few = 20
+
+/** The last message that passes a test; undefined if there is none. Reads back from the newest. */
+export const lastMessage = (
+  { messages }: Pick<Sessions, "messages">,
+  id: SessionID,
+  isWanted: (message: MessageWithParts) => boolean
+): Effect.Effect<MessageWithParts | undefined, BackendError> => {
+  const from = (before: MessageID | undefined): Effect.Effect<MessageWithParts | undefined, BackendError> =>
+    Effect.flatMap(messages(id, { newest: few, before }), ({ items, next }) => {
+      const found = items.findLast(isWanted)
+      return found !== undefined || next === undefined ? Effect.succeed(found) : from(MessageID.make(next))
+    })
+  return from(undefined)
 }

@@ -6,8 +6,10 @@ import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type { HttpClientResponse } from "@effect/platform/HttpClientResponse"
 import { Api } from "@skein/api/Api"
 import { directUrl } from "@skein/api/Handshake"
+import { problems } from "@skein/api/Problem"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
 import { direct } from "./Direct.ts"
 
 /** Which server, and what to authenticate with. */
@@ -41,16 +43,34 @@ const answered = (response: HttpClientResponse) =>
     )
     : Effect.succeed(response)
 
-/** Makes the client of a server. */
-export const make = ({ token, url }: ClientOptions) =>
-  HttpApiClient.make(Api, {
-    baseUrl: directUrl(url),
-    transformClient: (client) =>
-      direct(client).pipe(
-        HttpClient.mapRequest(authorised(token)),
-        HttpClient.transformResponse(Effect.flatMap(answered))
-      )
+const readProblem = Schema.decodeUnknown(Schema.parseJson(Schema.Union(...Object.values(problems))))
+
+/** Sends the export of a tree as it comes, where the route as a function holds all of it. */
+const makeExportTree = (client: HttpClient.HttpClient) =>
+  Effect.fnUntraced(function*(session: string) {
+    const response = yield* client.get(`/v1/sessions/${encodeURIComponent(session)}/export`)
+    return response.status === 200
+      ? response.stream
+      : yield* Effect.flatMap(Effect.flatMap(response.text, readProblem), Effect.fail)
   })
+
+/** Makes the client of a server. */
+export const make = ({ token, url }: ClientOptions) => {
+  const baseUrl = directUrl(url)
+  const sending = (client: HttpClient.HttpClient) =>
+    direct(client).pipe(
+      HttpClient.mapRequest(authorised(token)),
+      HttpClient.transformResponse(Effect.flatMap(answered))
+    )
+  return Effect.zipWith(
+    HttpApiClient.make(Api, { baseUrl, transformClient: sending }),
+    HttpClient.HttpClient,
+    (routes, client) => ({
+      ...routes,
+      exportTree: makeExportTree(HttpClient.mapRequest(sending(client), HttpClientRequest.prependUrl(baseUrl)))
+    })
+  )
+}
 
 /** All routes of a server as functions. */
 export type SkeinClient = Effect.Effect.Success<ReturnType<typeof make>>

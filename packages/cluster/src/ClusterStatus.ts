@@ -115,7 +115,7 @@ interface HeldRow {
 const held = `SELECT owner, id, title, trees FROM (
     SELECT owner, id, ${shortTitle}, count(*) OVER (PARTITION BY owner)::integer AS trees,
       row_number() OVER (PARTITION BY owner ORDER BY id DESC) AS place
-    FROM session WHERE owner IS NOT NULL AND lease_until > extract(epoch FROM clock_timestamp()) * 1000
+    FROM session WHERE owner IS NOT NULL AND is_draft = 0 AND lease_until > extract(epoch FROM clock_timestamp()) * 1000
   ) AS each WHERE place <= ${most.trees}`
 
 interface TakeoverRow {

@@ -30,6 +30,7 @@ export const failpoints = [
   "compaction_before_commit",
   "compaction_after_commit",
   "migration_step",
+  "draft_page_committed",
   "write_tmp_before_rename",
   "shutdown_drain"
 ] as const

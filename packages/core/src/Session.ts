@@ -81,15 +81,14 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
   }) => Effect.Effect<Found<SessionInfo>, StorageError>
   /** The sessions directly below one. */
   readonly children: (id: SessionID) => Effect.Effect<ReadonlyArray<SessionInfo>, StorageError>
-  /** All messages, or the newest, in the order of creation. */
+  /** All messages, in the order of creation. They may be more than memory holds: prefer pages. */
   readonly messages: (
-    id: SessionID,
-    newest?: Newest
+    id: SessionID
   ) => Effect.Effect<ReadonlyArray<MessageWithParts>, SessionNotFound | StorageError>
-  /** A page of the messages, in the order of creation; `next` is where the next page begins, if there is one. */
+  /** A page of the messages, in the order of creation; see `SessionStorage.messagePage`. */
   readonly messagePage: (
     id: SessionID,
-    page: Following
+    page: Following | Newest
   ) => Effect.Effect<
     { readonly rows: ReadonlyArray<MessageWithParts>; readonly next?: MessageID },
     SessionNotFound | StorageError

@@ -1,30 +1,41 @@
 /**
  * Exports whole trees of sessions from storage, and imports them: all of a tree, or nothing. An archive is validated
- * before anything is stored, and its rows may get other ids, in every field that refers to another row.
+ * before anything is stored, and both read and written row by row.
  */
-import { Archive, type ArchivedSession, format, version } from "@skein/domain/Archive"
-import { type ByPrefix, Ids, type MessageID, type PartID, type RunID, type SessionID } from "@skein/domain/Id"
+import { Archive, ArchivedSession, format, version } from "@skein/domain/Archive"
+import { Ids, type MessageID, type PartID, type RunID, type SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
-import type { Message } from "@skein/domain/Message"
 import { mayEdit } from "@skein/domain/Mode"
 import type { Outcome, TaskRun } from "@skein/domain/Outcome"
-import type { MessageWithParts, Part } from "@skein/domain/Part"
-import type { SessionInfo } from "@skein/domain/SessionInfo"
+import type { MessageWithParts } from "@skein/domain/Part"
+import type { SessionInfo, Todo } from "@skein/domain/SessionInfo"
 import { none } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
-import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Mailbox from "effect/Mailbox"
 import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
-import { Journal } from "./Journal.ts"
-import { deepest, flattened, isTextNested } from "./Nesting.ts"
-import { type Found, type MessagePage, SessionStorage } from "./SessionStorage.ts"
+import * as Stream from "effect/Stream"
+import { type Handling, JsonCutter, type Path } from "./internal/cutJson.ts"
+import {
+  anew,
+  messageRenamer,
+  messageWrites,
+  type Names,
+  renameRow,
+  renameRun,
+  renameSession,
+  unchanged
+} from "./internal/renamed.ts"
+import { type Put, storeDraft } from "./internal/storeDraft.ts"
+import { deepest, isTextNested } from "./Nesting.ts"
+import { checkOf } from "./SchemaCheck.ts"
+import { eachMessagePage, type Found, SessionStorage } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
-import type { Following } from "./StorageFilter.ts"
-import { notFound } from "./Turn.ts"
-import type { Entry } from "./Write.ts"
+import { notFound, type SessionNotFound } from "./Turn.ts"
+import type { Write } from "./Write.ts"
 
 /** The text is not an archive, or cannot be imported. `path` leads to the fault, if it is in one place. */
 export class ArchiveInvalid extends Schema.TaggedError<ArchiveInvalid>()("ArchiveInvalid", {
@@ -32,139 +43,6 @@ export class ArchiveInvalid extends Schema.TaggedError<ArchiveInvalid>()("Archiv
   path: Schema.optional(Schema.String),
   message: Schema.String
 }) {}
-
-/** The new id of each old one. */
-export interface Names {
-  readonly session: (id: SessionID) => SessionID
-  readonly message: (id: MessageID) => MessageID
-  readonly part: (id: PartID) => PartID
-  readonly run: (id: RunID) => RunID
-  /** Renames ids in tool metadata, such as the session of a task. Unknown ids stay. */
-  readonly metadata?: (text: string) => string
-}
-
-const same = <A>(id: A): A => id
-
-/** Keeps every id. */
-export const unchanged: Names = { session: same, message: same, part: same, run: same }
-
-/** Maps every id to a new one, always the same. New ids ascend in the order of the lookups. */
-export const anew = (ids: Context.Tag.Service<typeof Ids>, now: number): Names => {
-  const naming = <Prefix extends keyof ByPrefix>(prefix: Prefix) => {
-    const known = new Map<string, ByPrefix[Prefix]>()
-    return (id: ByPrefix[Prefix]): ByPrefix[Prefix] => {
-      const found = known.get(id) ?? ids.unsafeMake(prefix, now)
-      known.set(id, found)
-      return found
-    }
-  }
-  return { session: naming("ses"), message: naming("msg"), part: naming("prt"), run: naming("run") }
-}
-
-/** A session's data. */
-export const renameSession = (names: Names, session: SessionInfo): SessionInfo => {
-  // Work that was in progress at the origin does not continue here.
-  const { asking: _, turn, ...info } = session
-  return {
-    ...info,
-    id: names.session(info.id),
-    rootID: names.session(info.rootID),
-    ...(info.parentID === undefined ? {} : { parentID: names.session(info.parentID) }),
-    ...(info.summary === undefined ? {} : { summary: { ...info.summary, until: names.message(info.summary.until) } }),
-    ...(turn?.ended === undefined
-      ? {}
-      : { turn: { ...turn, ...(turn.first === undefined ? {} : { first: names.message(turn.first) }) } })
-  }
-}
-
-const renameInfo = (names: Names, info: Message): Message => {
-  const common = { id: names.message(info.id), sessionID: names.session(info.sessionID) }
-  return info.role === "user" ? { ...info, ...common } : { ...info, ...common, parentID: names.message(info.parentID) }
-}
-
-const renameValue = (rename: (text: string) => string, value: unknown): unknown => {
-  if (typeof value === "string") return rename(value)
-  if (Array.isArray(value)) return value.map((each) => renameValue(rename, each))
-  return typeof value === "object" && value !== null
-    ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, renameValue(rename, each)]))
-    : value
-}
-
-const renameMetadata = (names: Names, part: Part): Part => {
-  const { metadata: rename } = names
-  if (rename === undefined || part.type !== "tool" || part.state.status === "pending") return part
-  const { metadata } = part.state
-  return metadata === undefined ? part : {
-    ...part,
-    state: { ...part.state, metadata: renameValue(rename, flattened(metadata)) as typeof metadata }
-  }
-}
-
-/**
- * Models know a call of a copy by the id of the original, so that the provider's cache of the conversation is read. An
- * archive may name an id twice: the second call gets its own.
- */
-const withSentID = (names: Names, part: Part, taken: Set<string>): Part => {
-  if (part.type !== "tool") return part
-  const { sentAs = part.id, ...rest } = part
-  const own = names.part(part.id)
-  const sent = taken.has(sentAs) ? own : sentAs
-  taken.add(sent)
-  return sent === own ? rest : { ...rest, sentAs: sent }
-}
-
-const renamePart = (names: Names, part: Part, taken: Set<string>): Part => ({
-  ...renameMetadata(names, withSentID(names, part, taken)),
-  ...(part.type === "compaction" && part.keptFrom !== undefined ? { keptFrom: names.message(part.keptFrom) } : {}),
-  id: names.part(part.id),
-  sessionID: names.session(part.sessionID),
-  messageID: names.message(part.messageID)
-})
-
-/** Messages with their parts. Ids determine their order, so this returns them in the order of the conversation. */
-export const renameMessages = (
-  names: Names,
-  messages: ReadonlyArray<MessageWithParts>
-): ReadonlyArray<MessageWithParts> => {
-  for (const { info, parts } of messages) {
-    names.message(info.id)
-    for (const { id } of parts) names.part(id)
-  }
-  const taken = new Set<string>()
-  return messages.map(({ info, parts }) => ({
-    info: renameInfo(names, info),
-    parts: parts.map((part) => renamePart(names, part, taken))
-  }))
-}
-
-/** A run of a task. */
-const renameRun = (names: Names, run: TaskRun): TaskRun => {
-  const { outcome, partID } = run
-  return {
-    ...run,
-    id: names.run(run.id),
-    taskID: names.session(run.taskID),
-    parentID: names.session(run.parentID),
-    rootID: names.session(run.rootID),
-    ...(partID === undefined ? {} : { partID: names.part(partID) }),
-    ...(outcome === undefined
-      ? {}
-      : { outcome: { ...outcome, taskID: names.session(outcome.taskID), runID: names.run(outcome.runID) } })
-  }
-}
-
-/** An inbox row. */
-const renameRow = (names: Names, row: InboxRow): InboxRow => ({
-  ...row,
-  id: names.message(row.id),
-  sessionID: names.session(row.sessionID),
-  ...(row.runID === undefined ? {} : { runID: names.run(row.runID) })
-})
-
-const decode = Schema.decodeUnknownEither(Archive, { onExcessProperty: "preserve" })
-
-/** A row that is nested as deeply as possible, below the archive, its sessions, their messages and parts. */
-const most = deepest + 6
 
 const longest = 200
 const cut = (text: string) => (text.length > longest ? `${text.slice(0, longest)}…` : text)
@@ -181,111 +59,265 @@ const invalid = (keys: ReadonlyArray<PropertyKey>, why: string) => {
   })
 }
 
-const parse = (text: string) =>
-  Effect.try({
-    try: () => JSON.parse(text) as unknown,
-    catch: (cause) =>
-      new ArchiveInvalid({
-        reason: "not_json",
-        message: text.trim() === ""
-          ? "The archive is empty. Write one with `skein sessions export ID --output FILE`."
-          : `The archive is not JSON, or was cut off (${
-            cut(String(cause).replaceAll(/\s+/g, " "))
-          }). Nothing was stored. Export the tree again.`
-      })
+const noJson = (why: string) =>
+  new ArchiveInvalid({
+    reason: "not_json",
+    message: `The archive is not JSON, or was cut off (${
+      cut(why.replaceAll(/\s+/g, " "))
+    }). Nothing was stored. Export the tree again.`
   })
 
-const headOf = (value: unknown): { readonly format?: unknown; readonly version?: unknown } =>
-  typeof value === "object" && value !== null ? value : {}
+const empty = () =>
+  new ArchiveInvalid({
+    reason: "not_json",
+    message: "The archive is empty. Write one with `skein sessions export ID --output FILE`."
+  })
 
-/** The format name comes first: a newer version may differ in everything else. */
-const checkVersion = (value: unknown) => {
-  const { format: found, version: written } = headOf(value)
-  if (found !== format) {
-    return new ArchiveInvalid({
-      reason: "foreign",
-      path: "$.format",
-      message: `This is no archive of Skein: its "format" is not "${format}". `
-        + "Write one with `skein sessions export ID --output FILE`."
-    })
-  }
-  return typeof written === "number" && written > version
-    ? new ArchiveInvalid({
-      reason: "newer",
-      path: "$.version",
-      message: `The archive has version ${written}, and this version of Skein reads archives up to ${version}. `
-        + "Nothing was stored. Use a newer Skein."
-    })
-    : Effect.void
-}
+const foreign = () =>
+  new ArchiveInvalid({
+    reason: "foreign",
+    path: "$.format",
+    message: `This is no archive of Skein: its "format" is not "${format}". `
+      + "Write one with `skein sessions export ID --output FILE`."
+  })
 
-/** Finds the first row that belongs to no row of the archive, or exists twice. */
-const misplaced = (archive: Archive): ArchiveInvalid | undefined => {
-  const known = new Map<string, SessionInfo>()
-  for (const [i, { inbox, info, messages }] of archive.sessions.entries()) {
-    const at = ["sessions", i]
-    const above = info.parentID === undefined ? undefined : known.get(info.parentID)
-    if (i === 0 && info.id !== archive.root) return invalid([...at, "info", "id"], "the first session is not the root")
-    if (i === 0 ? info.parentID !== undefined : above === undefined) {
-      return invalid(
-        [...at, "info", "parentID"],
-        i === 0 ? "the root has a parent" : "no session before this is its parent"
-      )
-    }
-    if (info.rootID !== archive.root) return invalid([...at, "info", "rootID"], `it is not ${archive.root}`)
-    const depth = above === undefined ? 0 : above.depth + 1
-    if (info.depth !== depth) return invalid([...at, "info", "depth"], `it is not ${depth}, one more than its parent's`)
-    if (known.has(info.id)) return invalid([...at, "info", "id"], `${info.id} is there twice`)
-    known.set(info.id, info)
-    let last = ""
-    const parts = new Set<string>()
-    for (const [m, message] of messages.entries()) {
-      const here = [...at, "messages", m]
-      if (message.info.sessionID !== info.id) return invalid([...here, "info", "sessionID"], `it is not ${info.id}`)
-      if (message.info.id <= last) return invalid([...here, "info", "id"], "ids have to ascend")
-      last = message.info.id
-      let before = ""
-      for (const [p, part] of message.parts.entries()) {
-        const where = [...here, "parts", p]
-        if (part.sessionID !== info.id) return invalid([...where, "sessionID"], `it is not ${info.id}`)
-        if (part.messageID !== message.info.id) return invalid([...where, "messageID"], `it is not ${message.info.id}`)
-        if (part.id <= before || parts.has(part.id)) {
-          return invalid([...where, "id"], "ids have to ascend, each there once")
-        }
-        before = part.id
-        parts.add(part.id)
-      }
-    }
-    for (const [r, row] of inbox.entries()) {
-      if (row.sessionID !== info.id) return invalid([...at, "inbox", r, "sessionID"], `it is not ${info.id}`)
-    }
-  }
-  const runs = new Set<string>()
-  for (const [i, run] of archive.runs.entries()) {
-    const at = ["runs", i]
-    if (runs.has(run.id)) return invalid([...at, "id"], `${run.id} is there twice`)
-    runs.add(run.id)
-    if (run.rootID !== archive.root) return invalid([...at, "rootID"], `it is not ${archive.root}`)
-    for (const key of ["taskID", "parentID"] as const) {
-      if (!known.has(run[key])) return invalid([...at, key], `the session ${run[key]} is not in the archive`)
-    }
-  }
-  return undefined
-}
+const newer = (written: number) =>
+  new ArchiveInvalid({
+    reason: "newer",
+    path: "$.version",
+    message: `The archive has version ${written}, and this version of Skein reads archives up to ${version}. `
+      + "Nothing was stored. Use a newer Skein."
+  })
 
-/** Reads the text of an archive. */
-const readArchive = Effect.fnUntraced(function*(text: string) {
-  if (isTextNested(text, most)) return yield* invalid([], `it is nested more than ${most} levels deep`)
-  const value = yield* parse(text)
-  yield* checkVersion(value)
-  const decoded = decode(value)
-  if (Either.isLeft(decoded)) {
+/** A row of an archive, with the number of characters that it has there. */
+type ArchivedRow =
+  & { readonly size: number }
+  & (
+    | { readonly type: "session"; readonly info: SessionInfo }
+    | { readonly type: "message"; readonly message: MessageWithParts }
+    | { readonly type: "inbox"; readonly row: InboxRow }
+    | { readonly type: "todos"; readonly sessionID: SessionID; readonly todos: ReadonlyArray<Todo> }
+    | { readonly type: "run"; readonly run: TaskRun }
+  )
+
+/** How much deeper than its own fields a row may be nested. */
+const around = 4
+
+/** Decodes the text of a row, or says at which place below it the fault is. */
+const decoding = <A, I>(schema: Schema.Schema<A, I>) => {
+  let fits: ReturnType<typeof checkOf> | undefined
+  const decode = Schema.decodeUnknownEither(schema, { onExcessProperty: "preserve" })
+  return (path: Path, text: string): A | ArchiveInvalid => {
+    if (isTextNested(text, deepest + around)) return invalid(path, `it is nested more than ${deepest} levels deep`)
+    const parsed = Either.try({ try: () => JSON.parse(text) as unknown, catch: String })
+    if (Either.isLeft(parsed)) return noJson(parsed.left)
+    fits ??= checkOf(schema.ast)
+    if (fits(parsed.right)) return parsed.right as A
+    const decoded = decode(parsed.right)
+    if (Either.isRight(decoded)) return decoded.right
     const [issue] = ParseResult.ArrayFormatter.formatErrorSync(decoded.left)
-    return yield* invalid(issue?.path ?? [], issue?.message ?? decoded.left.message)
+    return invalid([...path, ...(issue?.path ?? [])], issue?.message ?? decoded.left.message)
   }
-  const wrong = misplaced(decoded.right)
-  return wrong === undefined ? decoded.right : yield* wrong
-})
+}
+
+const isFault = (value: unknown): value is ArchiveInvalid => value instanceof ArchiveInvalid
+
+const decodeValue = decoding(Schema.Unknown)
+const decodeSession = decoding(ArchivedSession.fields.info)
+const decodeMessage = decoding(ArchivedSession.fields.messages.value)
+const decodeInbox = decoding(ArchivedSession.fields.inbox.value)
+const decodeTodos = decoding(ArchivedSession.fields.todos)
+const decodeRun = decoding(Archive.fields.runs.value)
+
+const lists: ReadonlySet<unknown> = new Set(["messages", "inbox"])
+
+const handlingOf = ([key, , field]: Path, depth: number, first: string): Handling => {
+  if (depth === 0) return "enter"
+  if (key !== "sessions" && key !== "runs") {
+    return depth === 1 && key !== undefined && key in Archive.fields
+      ? "keep"
+      : "skip"
+  }
+  if (depth === 1) return first === "[" ? "enter" : "keep"
+  if (key === "runs") return "keep"
+  if (depth === 2) return first === "{" ? "enter" : "keep"
+  if (depth === 3 && lists.has(field)) return first === "[" ? "enter" : "keep"
+  return depth > 3 || (field !== undefined && field in ArchivedSession.fields) ? "keep" : "skip"
+}
+
+/** Reads an archive row by row, and checks that each belongs to an earlier one, and is there once. */
+class ArchiveReader {
+  readonly #cutter = new JsonCutter((path, first) => handlingOf(path, path.length, first))
+  readonly #head = new Map<unknown, unknown>()
+  readonly #known = new Map<string, SessionInfo>()
+  readonly #runs = new Set<string>()
+  #isBlank = true
+  #info: SessionInfo | undefined
+  /** The keys of the session that is being read. */
+  #keys = new Set<unknown>()
+  #last = ""
+  #parts = new Set<string>()
+
+  /** What is wrong at the end of the text. */
+  get fault(): ArchiveInvalid | undefined {
+    return this.#isBlank ? empty() : this.#cutter.isDone ? undefined : noJson("its end is missing")
+  }
+
+  /** The next rows, up to the first fault. */
+  *read(chunk: string): Generator<ArchivedRow | ArchiveInvalid> {
+    if (this.#isBlank) {
+      const first = chunk.trimStart().charAt(0)
+      // Any other JSON value is not read to its end.
+      if (first !== "" && first !== "{") yield /["[tfn\d-]/.test(first) ? foreign() : noJson(`it begins with ${first}`)
+      this.#isBlank = first === ""
+    }
+    const pieces = this.#cutter.push(chunk)
+    for (const { path, text } of pieces ?? []) {
+      const found = text === undefined ? this.#end(path) : this.#take(path, text)
+      if (found !== undefined) yield found
+    }
+    if (pieces === undefined) yield noJson("a character is at a place where it cannot be")
+  }
+
+  #checkHead(): ArchiveInvalid | undefined {
+    if (this.#head.get("format") !== format) return foreign()
+    const written = this.#head.get("version")
+    if (typeof written === "number" && written > version) return newer(written)
+    if (written !== version) return invalid(["version"], `it is not ${version}`)
+    return typeof this.#head.get("root") === "string"
+      ? undefined
+      : invalid(["root"], "it has to be before the sessions")
+  }
+
+  #end(path: Path): ArchiveInvalid | undefined {
+    const [key, , field] = path
+    if (path.length === 0) {
+      const missing = Object.keys(Archive.fields).find((each) => !this.#head.has(each))
+      return this.#checkHead() ?? (missing === undefined ? undefined : invalid([missing], "it is missing"))
+    }
+    if (path.length === 1) {
+      this.#head.set(key, undefined)
+      return key === "sessions" && this.#known.size === 0 ? invalid(["sessions"], "there is none") : undefined
+    }
+    if (path.length === 3) this.#keys.add(field)
+    if (path.length !== 2) return undefined
+    const missing = Object.keys(ArchivedSession.fields).find((each) => !this.#keys.has(each))
+    this.#keys = new Set()
+    this.#info = undefined
+    return missing === undefined ? undefined : invalid([...path, missing], "it is missing")
+  }
+
+  #take(path: Path, text: string): ArchivedRow | ArchiveInvalid | undefined {
+    const size = text.length
+    const [key, , field] = path
+    if (path.length < 2 && key !== "sessions" && key !== "runs") {
+      const value = decodeValue(path, text)
+      if (isFault(value)) return value
+      this.#head.set(key, value)
+      return undefined
+    }
+    const fault = this.#checkHead()
+    if (fault !== undefined) return fault
+    if (path.length === 1) return invalid(path, "it is not a list")
+    if (key === "runs") {
+      const run = decodeRun(path, text)
+      return isFault(run) ? run : this.#run(path, run) ?? { type: "run", run, size }
+    }
+    if (path.length === 2) return invalid(path, "it is not an object")
+    if (path.length === 3) this.#keys.add(field)
+    if (field === "info") {
+      const info = decodeSession(path, text)
+      return isFault(info) ? info : this.#session(path, info) ?? { type: "session", info, size }
+    }
+    const info = this.#info
+    if (info === undefined) return invalid([...path.slice(0, 2), "info"], "it has to be the first of its session")
+    if (field === "todos") {
+      const todos = decodeTodos(path, text)
+      return isFault(todos) ? todos : { type: "todos", sessionID: info.id, todos, size }
+    }
+    if (path.length === 3) return invalid(path, "it is not a list")
+    if (field === "inbox") {
+      const row = decodeInbox(path, text)
+      if (isFault(row)) return row
+      return row.sessionID === info.id
+        ? { type: "inbox", row, size }
+        : invalid([...path, "sessionID"], `it is not ${info.id}`)
+    }
+    const message = decodeMessage(path, text)
+    return isFault(message) ? message : this.#message(path, message, info) ?? { type: "message", message, size }
+  }
+
+  #session(at: Path, info: SessionInfo): ArchiveInvalid | undefined {
+    const root = this.#head.get("root")
+    const isFirst = this.#known.size === 0
+    const above = info.parentID === undefined ? undefined : this.#known.get(info.parentID)
+    if (isFirst && info.id !== root) return invalid([...at, "id"], "the first session is not the root")
+    if (isFirst ? info.parentID !== undefined : above === undefined) {
+      return invalid([...at, "parentID"], isFirst ? "the root has a parent" : "no session before this is its parent")
+    }
+    if (info.rootID !== root) return invalid([...at, "rootID"], `it is not ${String(root)}`)
+    const depth = above === undefined ? 0 : above.depth + 1
+    if (info.depth !== depth) return invalid([...at, "depth"], `it is not ${depth}, one more than its parent's`)
+    if (this.#known.has(info.id)) return invalid([...at, "id"], `${info.id} is there twice`)
+    this.#known.set(info.id, info)
+    this.#info = info
+    this.#last = ""
+    this.#parts = new Set()
+    return undefined
+  }
+
+  #message(at: Path, { info, parts }: MessageWithParts, { id }: SessionInfo): ArchiveInvalid | undefined {
+    if (info.sessionID !== id) return invalid([...at, "info", "sessionID"], `it is not ${id}`)
+    if (info.id <= this.#last) return invalid([...at, "info", "id"], "ids have to ascend")
+    this.#last = info.id
+    let before = ""
+    for (const [p, part] of parts.entries()) {
+      const where = [...at, "parts", p]
+      if (part.sessionID !== id) return invalid([...where, "sessionID"], `it is not ${id}`)
+      if (part.messageID !== info.id) return invalid([...where, "messageID"], `it is not ${info.id}`)
+      if (part.id <= before || this.#parts.has(part.id)) {
+        return invalid([...where, "id"], "ids have to ascend, each there once")
+      }
+      before = part.id
+      this.#parts.add(part.id)
+    }
+    return undefined
+  }
+
+  #run(at: Path, run: TaskRun): ArchiveInvalid | undefined {
+    if (this.#runs.has(run.id)) return invalid([...at, "id"], `${run.id} is there twice`)
+    this.#runs.add(run.id)
+    if (run.rootID !== this.#head.get("root")) return invalid([...at, "rootID"], `it is not the root of the archive`)
+    const lost = (["taskID", "parentID"] as const).find((key) => !this.#known.has(run[key]))
+    return lost === undefined ? undefined : invalid([...at, lost], `the session ${run[lost]} is not in the archive`)
+  }
+}
+
+/** Calls `use` with each row of an archive, from the first on. Memory holds one chunk of the text, and what `use` keeps. */
+const eachRow = <E, R, E2 = never, R2 = never>(
+  archive: Stream.Stream<Uint8Array, E, R>,
+  use: (row: ArchivedRow) => Effect.Effect<void, E2, R2> | undefined
+): Effect.Effect<void, ArchiveInvalid | E | E2, R | R2> =>
+  Effect.suspend(() => {
+    const reader = new ArchiveReader()
+    const decoder = new TextDecoder("utf-8", { fatal: true })
+    const textOf = (bytes?: Uint8Array) =>
+      Effect.try({
+        try: () => bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true }),
+        catch: () => noJson("it is not UTF-8")
+      })
+    const take = Effect.fnUntraced(function*(text: string) {
+      for (const row of reader.read(text)) {
+        if (isFault(row)) return yield* row
+        const used = use(row)
+        if (used !== undefined) yield* used
+      }
+    })
+    return Stream.runForEach(archive, (bytes) => Effect.flatMap(textOf(bytes), take)).pipe(
+      Effect.zipRight(Effect.flatMap(textOf(), take)),
+      Effect.zipRight(Effect.suspend(() => reader.fault ?? Effect.void))
+    )
+  })
 
 const exists = (id: string) =>
   new ArchiveInvalid({
@@ -294,15 +326,20 @@ const exists = (id: string) =>
       + "`--as-copy` takes the tree in under new ids; or delete the session that is here first."
   })
 
+/** What an archive has besides messages, which are too many to keep. */
+interface Skeleton {
+  readonly sessions: ReadonlyArray<SessionInfo>
+  readonly runs: ReadonlySet<RunID>
+  /** The parts that runs name. */
+  readonly parts: ReadonlySet<PartID>
+  readonly messages: ReadonlyArray<MessageID>
+}
+
 /** Fails if a session or a run of the archive is stored already, because it would be overwritten. */
-const refuseKnown = Effect.fnUntraced(function*({ runs, sessions }: Archive) {
+const refuseKnown = Effect.fnUntraced(function*({ runs, sessions }: Skeleton) {
   const storage = yield* SessionStorage
-  for (const { info: { id } } of sessions) {
-    if (Option.isSome(yield* storage.session(id))) return yield* exists(id)
-  }
-  for (const { id } of runs) {
-    if (Option.isSome(yield* storage.run(id))) return yield* exists(id)
-  }
+  for (const { id } of sessions) if (Option.isSome(yield* storage.session(id))) return yield* exists(id)
+  for (const id of runs) if (Option.isSome(yield* storage.run(id))) return yield* exists(id)
 })
 
 /**
@@ -331,46 +368,6 @@ const ended = (run: TaskRun): TaskRun => {
 const cautious = (given: SessionInfo): SessionInfo => {
   const { anywhere: __, host: _, machine: ____, mode, workspace: ___, worktree: _____, ...info } = given
   return mode === undefined || mayEdit(mode) ? info : { ...info, mode }
-}
-
-/**
- * The writes, and the sessions as they will be, the root first. `inboxID` gives inbox rows their ids. All sessions work in
- * `place`: the author of an archive must not put one of them into another directory or project.
- */
-const writesOf = (
-  archive: Archive,
-  names: Names,
-  inboxID: (id: MessageID) => MessageID,
-  place: Pick<SessionInfo, "directory" | "projectID">
-): { readonly sessions: readonly [SessionInfo, ...Array<SessionInfo>]; readonly writes: ReadonlyArray<Entry> } => {
-  const [root] = archive.sessions
-  const runs = new Set<string>(archive.runs.map(({ id }) => id))
-  const writes: Array<Entry> = []
-  // Runs are sorted by id, so inboxes must look up the ids in the same order.
-  const known = new Map<string, string>()
-  for (const { info: { id } } of archive.sessions) known.set(id, names.session(id))
-  for (const { id } of archive.runs) known.set(id, names.run(id))
-  const within: Names = { ...names, metadata: (text) => known.get(text) ?? text }
-  const put = ({ inbox, info, messages, todos }: Archive["sessions"][number]): SessionInfo => {
-    // Map the ids of messages before the summary looks one up, so that they ascend.
-    const said = renameMessages(within, messages)
-    const named = renameSession(names, { ...cautious(info), ...place })
-    writes.push({ _tag: "Session", info: named, isNew: true })
-    for (const { info: message, parts } of said) {
-      writes.push({ _tag: "Message", info: message })
-      for (const part of parts) writes.push({ _tag: "Part", part })
-    }
-    for (const row of inbox) {
-      // Storage finds such rows by their id alone: an invented id must not hit a row of another session.
-      writes.push({ _tag: "Inbox", row: renameRow({ ...names, message: inboxID }, asNote(row, runs)) })
-    }
-    if (todos.length > 0) writes.push({ _tag: "Todos", sessionID: named.id, todos })
-    return named
-  }
-  const [, ...below] = archive.sessions
-  const sessions = [put(root), ...below.map(put)] as const
-  for (const run of archive.runs) writes.push({ _tag: "Run", run: renameRun(names, ended(run)) })
-  return { sessions, writes }
 }
 
 /** The result of an export. */
@@ -430,14 +427,13 @@ export const exportTree = Effect.fn("SessionArchive.export")(
     for (const [i, info] of sessions.entries()) {
       // The archive is written as it is read: memory holds a page of one session.
       yield* write(`${i === 0 ? "\n" : ",\n"}${JSON.stringify({ info }).slice(0, -1)},"messages":[`)
-      let after: Following["after"] | undefined = ""
       let count = 0
-      while (after !== undefined) {
-        const said: MessagePage = yield* storage.messagePage(info.id, { after, ...exportPage })
+      yield* eachMessagePage(info.id, (said) => {
         for (const each of said.unreadable) unreadable.push(each)
-        for (const each of said.rows) yield* write(`${count++ === 0 ? "" : ","}${JSON.stringify(each)}`)
-        after = said.next
-      }
+        return Effect.forEach(said.rows, (each) => write(`${count++ === 0 ? "" : ","}${JSON.stringify(each)}`), {
+          discard: true
+        })
+      }, exportPage)
       messages += count
       const waiting = yield* storage.inbox(info.id)
       for (const each of waiting.unreadable) unreadable.push(each)
@@ -455,34 +451,127 @@ export const exportTree = Effect.fn("SessionArchive.export")(
   }
 )
 
+/** The same as a stream, which reads the tree only as fast as it is taken. What cannot be read is missing. */
+export const exportStream = (
+  id: SessionID
+): Stream.Stream<Uint8Array, SessionNotFound | StorageError, SessionStorage> =>
+  Stream.encodeText(Stream.unwrapScoped(Effect.gen(function*() {
+    const pieces = yield* Mailbox.make<string, SessionNotFound | StorageError>({ capacity: 1 })
+    const writing = exportTree(id, (piece) => Effect.asVoid(pieces.offer(piece)))
+    yield* Effect.forkScoped(Mailbox.into(Effect.asVoid(writing), pieces))
+    return Mailbox.toStream(pieces)
+  })))
+
+/** What cannot be read of a tree, and so would be missing from its export. */
+export const unreadableOf = (id: SessionID) =>
+  Effect.map(exportTree(id, () => Effect.void), ({ unreadable }) => unreadable)
+
+/** What is stored in a commit of an import, unless a single row is larger. */
+const importPage = { rows: 400, characters: 500_000 } as const
+
+/** Stores the rows of an archive, a page at a time. */
+const putRows = <E, R>(
+  archive: Stream.Stream<Uint8Array, E, R>,
+  put: Put,
+  writesOf: (row: ArchivedRow) => ReadonlyArray<Write>
+) =>
+  Effect.suspend(() => {
+    let page: Array<Write> = []
+    let characters = 0
+    const flush = Effect.suspend(() => {
+      const writes = page
+      page = []
+      characters = 0
+      return writes.length === 0 ? Effect.void : put(writes)
+    })
+    return Effect.zipRight(
+      eachRow(archive, (row) => {
+        for (const write of writesOf(row)) page.push(write)
+        characters += row.size
+        return page.length < importPage.rows && characters < importPage.characters ? undefined : flush
+      }),
+      flush
+    )
+  })
+
+/** Makes what turns rows of an archive into writes. It is called with the rows in their order. */
+const makeWritesOf = (names: Names, inboxID: Names["message"], runs: ReadonlySet<string>) => {
+  let rename = messageRenamer(names)
+  return (found: ArchivedRow): ReadonlyArray<Write> => {
+    switch (found.type) {
+      case "session":
+        rename = messageRenamer(names)
+        return []
+      case "message":
+        return messageWrites(rename(found.message))
+      case "inbox":
+        // Storage finds such rows by their id alone: an invented id must not hit a row of another session.
+        return [{ _tag: "Inbox", row: renameRow({ ...names, message: inboxID }, asNote(found.row, runs)) }]
+      case "todos":
+        return found.todos.length === 0
+          ? []
+          : [{ _tag: "Todos", sessionID: names.session(found.sessionID), todos: found.todos }]
+      case "run":
+        return [{ _tag: "Run", run: renameRun(names, ended(found.run)) }]
+    }
+  }
+}
+
 /**
- * Imports an archive in one commit, once all of it is valid; returns the root. `copy` gives every row a new id, so that
- * the original may exist as well; without it, a tree that exists already is refused. `place` is the new directory of all
- * its sessions; by default that is the root's directory. `projectOf` gives the project of that directory: without it, the
- * archive names the project. Worktrees are not imported, so their tasks continue in the new directory.
+ * Imports an archive, once all of it is valid; returns the root. It is read twice, and appears here with the last commit: if
+ * that is not reached, nothing is left. `copy` gives every row a new id, so that the original may exist as well; without it,
+ * a tree that exists already is refused. `place` is the new directory of all its sessions, whose author must not put one of
+ * them into another directory or project; by default that is the root's directory. `projectOf` gives the project of that
+ * directory: without it, the archive names the project. Worktrees are not imported, so their tasks continue in the new
+ * directory.
  */
 export const importTree = Effect.fn("SessionArchive.import")(
-  function*(text: string, options: {
+  function*<E = never, R = never>(archive: Stream.Stream<Uint8Array, E, R>, options: {
     readonly copy?: boolean
     readonly place?: Pick<SessionInfo, "directory" | "projectID">
     readonly projectOf?: (directory: string) => Effect.Effect<string>
   } = {}) {
-    const journal = yield* Journal
     const ids = yield* Ids
-    const archive = yield* readArchive(text)
-    if (options.copy !== true) yield* refuseKnown(archive)
-    const { directory, projectID } = archive.sessions[0].info
+    const skeleton = {
+      sessions: [] as Array<SessionInfo>,
+      runs: new Set<RunID>(),
+      parts: new Set<PartID>(),
+      messages: [] as Array<MessageID>
+    }
+    yield* eachRow(archive, (row) => {
+      if (row.type === "session") skeleton.sessions.push(row.info)
+      else if (row.type === "message" && options.copy === true) skeleton.messages.push(row.message.info.id)
+      else if (row.type === "run") {
+        skeleton.runs.add(row.run.id)
+        if (row.run.partID !== undefined) skeleton.parts.add(row.run.partID)
+      }
+      return undefined
+    })
+    const [root, ...below] = skeleton.sessions
+    if (root === undefined) return yield* invalid(["sessions"], "there is none")
+    if (options.copy !== true) yield* refuseKnown(skeleton)
+    const { directory, projectID } = root
     const place = options.place ??
       { directory, projectID: yield* options.projectOf?.(directory) ?? Effect.succeed(projectID) }
     const now = yield* Clock.currentTimeMillis
-    const fresh = anew(ids, now)
-    const { sessions, writes } = writesOf(
-      archive,
-      options.copy === true ? fresh : unchanged,
-      fresh.message,
-      place
-    )
-    yield* journal.commit(writes)
+    const fresh = anew(ids, now, skeleton.parts)
+    const names = options.copy === true ? { ...fresh, metadata: renamed(skeleton, fresh) } : unchanged
+    const session = (info: SessionInfo) => renameSession(names, { ...cautious(info), ...place })
+    const sessions = [session(root), ...below.map(session)] as const
+    yield* storeDraft({
+      sessions,
+      rows: (put) => putRows(archive, put, makeWritesOf(names, fresh.message, skeleton.runs))
+    })
     return sessions[0]
   }
 )
+
+/** Gives what the archive has new ids, in its order, and renames them in texts. */
+const renamed = ({ messages, runs, sessions }: Skeleton, names: Names): (text: string) => string => {
+  const known = new Map<string, string>()
+  for (const { id } of sessions) known.set(id, names.session(id))
+  // Runs are sorted by id, so inboxes must look up the ids in the same order.
+  for (const id of runs) known.set(id, names.run(id))
+  for (const id of messages) names.message(id)
+  return (text) => known.get(text) ?? text
+}

@@ -6,24 +6,25 @@ import type { TaskRun } from "@skein/domain/Outcome"
 import type { MessageWithParts } from "@skein/domain/Part"
 import type { SessionInfo, Todo } from "@skein/domain/SessionInfo"
 import * as Context from "effect/Context"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Option from "effect/Option"
 import { makeMemoryStorage } from "./internal/memory/memoryStorage.ts"
 import type { StoredLease } from "./Lease.ts"
 import type { StorageError } from "./StorageError.ts"
-import type {
-  EventFilter,
-  EventRange,
-  Following,
-  Found,
-  Identified,
-  LoggedEvent,
-  Newest,
-  Places,
-  Pruning,
-  RunFilter,
-  SessionFilter
+import {
+  type EventFilter,
+  type EventRange,
+  type Following,
+  type Found,
+  type Identified,
+  type LoggedEvent,
+  messagesPage,
+  type Newest,
+  type Places,
+  type Pruning,
+  type RunFilter,
+  type SessionFilter
 } from "./StorageFilter.ts"
 import type { Approval, Receipt, Write } from "./Write.ts"
 
@@ -68,10 +69,13 @@ export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<Se
   ) => Effect.Effect<ReadonlyMap<SessionID, StoredLease>, StorageError>
   /** Sessions, latest change first. */
   readonly sessions: (filter: SessionFilter) => Effect.Effect<Found<SessionInfo>, StorageError>
-  /** All messages of a session with their parts, or the newest, in the order of creation. */
-  readonly messages: (id: SessionID, newest?: Newest) => Effect.Effect<Found<MessageWithParts>, StorageError>
-  /** A page of the messages of a session, in the order of creation; `next` is where the next page begins, if there is one. */
-  readonly messagePage: (id: SessionID, page: Following) => Effect.Effect<MessagePage, StorageError>
+  /** All messages of a session with their parts, in the order of creation. They may be more than memory holds: prefer pages. */
+  readonly messages: (id: SessionID) => Effect.Effect<Found<MessageWithParts>, StorageError>
+  /**
+   * A page of the messages of a session, in the order of creation. `next` is where the next page begins, if there is one: it
+   * comes after that message, or before it if you read the newest.
+   */
+  readonly messagePage: (id: SessionID, page: Following | Newest) => Effect.Effect<MessagePage, StorageError>
   readonly run: (id: RunID) => Effect.Effect<Option.Option<TaskRun>, StorageError>
   /** Runs, oldest first. */
   readonly runs: (filter: RunFilter) => Effect.Effect<Found<TaskRun>, StorageError>
@@ -116,3 +120,18 @@ export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<Se
   /** Storage that lasts as long as the layer. */
   static readonly layerMemory: Layer.Layer<SessionStorage> = Layer.sync(SessionStorage, makeMemoryStorage)
 }
+
+/** Reads the messages of a session from the first one on, a page at a time. */
+export const eachMessagePage = <E, R>(
+  id: SessionID,
+  use: (page: MessagePage) => Effect.Effect<void, E, R>,
+  size: Pick<Following, "bytes" | "limit"> = messagesPage
+): Effect.Effect<void, E | StorageError, R | SessionStorage> =>
+  Effect.flatMap(SessionStorage, (storage) => {
+    const from = (after: Following["after"]): Effect.Effect<void, E | StorageError, R> =>
+      Effect.flatMap(
+        storage.messagePage(id, { ...size, after }),
+        (page) => Effect.zipRight(use(page), page.next === undefined ? Effect.void : from(page.next))
+      )
+    return from("")
+  })

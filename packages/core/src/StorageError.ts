@@ -11,6 +11,7 @@ export class StorageError extends Schema.TaggedError<StorageError>()("StorageErr
     "readonly",
     "corrupt",
     "newer",
+    "older",
     "foreign",
     "unreadable",
     "constraint",

@@ -56,57 +56,54 @@ export interface SessionFilter {
   readonly parentID?: SessionID
   /** Only sessions without a parent. Their titles are cut to the longest that may be given: this is for lists. */
   readonly roots?: boolean
+  /** Only drafts; otherwise there is none of them. */
+  readonly drafts?: boolean
   /** Only sessions that come after this one, newest change first. */
   readonly after?: { readonly updated: number; readonly id: SessionID }
   readonly limit?: number
 }
 
-/** The newest messages of a session: so many, and only those before a message if you name one. */
-export interface Newest {
+/** How much a page of messages holds at most: so many, and not more than so many bytes of JSON, unless one is larger. */
+interface PageSize {
   readonly limit: number
+  readonly bytes: number
+}
+
+/** The newest messages of a session, or the newest of those before one if you name it. */
+export interface Newest extends PageSize {
   readonly before?: MessageID | undefined
 }
 
-/**
- * The messages after one, from the oldest on if it is empty: at most so many, and not more than so many bytes of JSON, unless
- * one is larger.
- */
-export interface Following {
+/** The messages after one, or from the oldest on if it is empty. */
+export interface Following extends PageSize {
   readonly after: MessageID | ""
-  readonly limit: number
-  readonly bytes: number
 }
 
 /** A page that memory and a connection can hold, however long the session is. */
 export const messagesPage = { limit: 200, bytes: 1_000_000 } as const
 
 /** How many of the items fit into a page, by their sizes: at least one. */
-export const fitting = (sizes: ReadonlyArray<number>, { bytes, limit }: Pick<Following, "bytes" | "limit">): number => {
+export const fitting = (sizes: ReadonlyArray<number>, { bytes, limit }: PageSize): number => {
   let sum = 0
   const beyond = sizes.slice(0, limit).findIndex((size, at) => (sum += size) > bytes && at > 0)
   return beyond < 0 ? Math.min(limit, sizes.length) : beyond
 }
 
-/** The following of messages that are in the order of creation, and the last of them if there are more. */
-export const followingOf = <A extends { readonly info: { readonly id: MessageID } }>(
+/** A page of messages that are in the order of creation, and where the next page begins: after the last of them, or before the first. */
+export const pageOfMessages = <A extends { readonly info: { readonly id: MessageID } }>(
   messages: ReadonlyArray<A>,
-  page: Following
+  page: Following | Newest
 ): { readonly rows: ReadonlyArray<A>; readonly next?: MessageID } => {
-  const rest = messages.filter(({ info }) => info.id > page.after)
-  const rows = rest.slice(0, fitting(rest.slice(0, page.limit).map((each) => JSON.stringify(each).length), page))
-  const last = rows.at(-1)
-  return { rows, ...(last === undefined || rows.length === rest.length ? {} : { next: last.info.id }) }
-}
-
-/** The newest of messages that are in the order of creation; all of them by default. */
-export const newestOf = <A extends { readonly info: { readonly id: MessageID } }>(
-  messages: ReadonlyArray<A>,
-  newest: Newest | undefined
-): ReadonlyArray<A> => {
-  if (newest === undefined) return messages
-  const { before, limit } = newest
-  const earlier = before === undefined ? messages : messages.filter(({ info }) => info.id < before)
-  return earlier.slice(Math.max(0, earlier.length - limit))
+  const isFollowing = "after" in page
+  const rest = isFollowing
+    ? messages.filter(({ info }) => info.id > page.after)
+    : messages.filter(({ info }) => page.before === undefined || info.id < page.before).toReversed()
+  const found = rest.slice(0, fitting(rest.slice(0, page.limit).map((each) => JSON.stringify(each).length), page))
+  const last = found.at(-1)
+  return {
+    rows: isFollowing ? found : found.toReversed(),
+    ...(last === undefined || found.length === rest.length ? {} : { next: last.info.id })
+  }
 }
 
 /** Runs that match all of these. */

@@ -59,8 +59,11 @@ export const receiptLifetime = 24 * 60 * 60_000
  * refused with reason `constraint`; what it belongs to may come later in the same commit.
  */
 export type Write =
-  /** `isNew`: no session of this id is stored. */
-  | { readonly _tag: "Session"; readonly info: SessionInfo; readonly isNew?: boolean }
+  /**
+   * `isNew`: no session of this id is stored. `isDraft`: nobody finds it, nor its runs, by an id or in a list until it is
+   * stored again without that, so that its rows can be stored in several commits and appear with the last one.
+   */
+  | { readonly _tag: "Session"; readonly info: SessionInfo; readonly isNew?: boolean; readonly isDraft?: boolean }
   /** Deletes a session and all that belongs to it, including the sessions below it. */
   | { readonly _tag: "DeleteSession"; readonly id: SessionID }
   | { readonly _tag: "Message"; readonly info: Message }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Bus } from "@skein/core/Bus"
 import { Journal } from "@skein/core/Journal"
 import { Session } from "@skein/core/Session"
-import { exportTree, importTree } from "@skein/core/SessionArchive"
+import { exportTree } from "@skein/core/SessionArchive"
 import { SessionStorage, type Write } from "@skein/core/SessionStorage"
 import { Tasks } from "@skein/core/Tasks"
 import type { Archive } from "@skein/domain/Archive"
@@ -16,6 +16,7 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Layer from "effect/Layer"
+import { importText } from "./support/archive.ts"
 import { callsMade, childrenOf, messagesOf, resultOf, root, treeOf } from "./support/tree.ts"
 
 const agents = [SkeinTest.agent("worker")]
@@ -54,7 +55,7 @@ const upToIDs = (archive: unknown): string => {
 
 const everyID = (text: string) => new Set(text.match(/\b(?:ses|msg|prt|run)_[0-9a-z]+/g))
 
-const refused = (text: string, options?: Parameters<typeof importTree>[1]) => Effect.flip(importTree(text, options))
+const refused = (text: string, options?: Parameters<typeof importText>[1]) => Effect.flip(importText(text, options))
 
 describe("an archive", () => {
   it.effect("is the whole tree, whichever session of it you name, and is restored unchanged", () =>
@@ -68,7 +69,7 @@ describe("an archive", () => {
       expect(first.value.sessions.map(({ info }) => info.id)).toEqual([id, child!.id])
       expect((yield* exported(child!.id)).value).toEqual(first.value)
       const copy = yield* Effect.gen(function*() {
-        expect(yield* importTree(first.text)).toEqual(first.value.sessions[0].info)
+        expect(yield* importText(first.text)).toEqual(first.value.sessions[0].info)
         return (yield* exported(id)).value
       }).pipe(Effect.provide(empty))
       // Inbox rows get new ids; everything else keeps its id.
@@ -86,7 +87,7 @@ describe("an archive", () => {
       const { value } = yield* exported(id)
       const imported = (mode: Mode) => {
         const sessions = value.sessions.map((each) => ({ ...each, info: { ...each.info, mode } }))
-        return Effect.map(importTree(JSON.stringify({ ...value, sessions }), { copy: true }), modeOf)
+        return Effect.map(importText(JSON.stringify({ ...value, sessions }), { copy: true }), modeOf)
       }
       expect(yield* Effect.forEach(Mode.literals, imported)).toEqual(["plan", "ask", "ask", "ask"])
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents }))))
@@ -96,7 +97,7 @@ describe("an archive", () => {
       const { id } = yield* root()
       const { value: { sessions: [top], ...rest } } = yield* exported(id)
       const moved = { ...rest, sessions: [{ ...top, info: { ...top.info, host: "alpha" } }] }
-      expect(yield* importTree(JSON.stringify(moved), { copy: true })).not.toHaveProperty("host")
+      expect(yield* importText(JSON.stringify(moved), { copy: true })).not.toHaveProperty("host")
     }).pipe(Effect.provide(SkeinTest.layer(script, { agents }))))
 
   it.effect("can be continued after an import, and so can its tasks", () =>
@@ -108,7 +109,7 @@ describe("an archive", () => {
       }).pipe(Effect.provide(SkeinTest.layer(script, { agents })))
       const second = Scripted.make({ build: ["still here"], worker: ["and more"] })
       yield* Effect.gen(function*() {
-        yield* importTree(text)
+        yield* importText(text)
         expect((yield* Session.prompt(id, "And now?")).text).toBe("still here")
         const [child] = yield* childrenOf(id)
         expect(JSON.stringify(second.requests[0]?.messages)).toContain("found it")
@@ -126,7 +127,7 @@ describe("an archive", () => {
       const { text, value } = yield* exported(id)
       expect(yield* refused(text)).toMatchObject({ reason: "exists", message: expect.stringMatching(/--as-copy/) })
       const events = yield* record()
-      const copy = yield* importTree(text, { copy: true, place: { directory: "/elsewhere", projectID: "q" } })
+      const copy = yield* importText(text, { copy: true, place: { directory: "/elsewhere", projectID: "q" } })
       expect(copy).toMatchObject({ rootID: copy.id, directory: "/elsewhere", projectID: "q", title: "Test" })
       expect(events.of("session.created").map(({ sessionID }) => sessionID)).toEqual(
         (yield* treeOf(copy.id)).toSorted((a, b) => a.depth - b.depth).map((info) => info.id)
@@ -160,7 +161,7 @@ describe("an archive", () => {
         return { id, text: open }
       }).pipe(Effect.provide(SkeinTest.layer(script, { agents })))
       yield* Effect.gen(function*() {
-        yield* importTree(text)
+        yield* importText(text)
         expect((yield* callsMade(id)).map(({ state: { status } }) => status)).toEqual(["running"])
         yield* Session.prompt(id, "And now?")
         expect((yield* callsMade(id)).map(resultOf)).toEqual([expect.stringMatching(/Its outcome is unknown/)])
@@ -274,7 +275,7 @@ it("any tree is equal up to its ids after an import as a copy, and all that wait
       const storage = yield* SessionStorage
       yield* storage.commit(writes)
       const first = yield* exported(SessionID.make("ses_000"))
-      const copy = yield* importTree(first.text, { copy: true })
+      const copy = yield* importText(first.text, { copy: true })
       const second = yield* exported(copy.id)
       const before = everyID(first.text)
       const asNotes = first.value.sessions.map((each) => ({
@@ -298,7 +299,7 @@ it.effect("a prompt that waits in an archive is not answered until its session i
     const row = { id: MessageID.make("msg_0w"), sessionID: top.id, kind: "prompt", parts: [], time } as const
     yield* storage.commit([...rowsOf(top, 0, [1], 0), { _tag: "Inbox", row }])
     expect(yield* storage.unfinished).toEqual([top.id])
-    const copy = yield* importTree((yield* exported(top.id)).text, { copy: true })
+    const copy = yield* importText((yield* exported(top.id)).text, { copy: true })
     expect((yield* storage.inbox(copy.id)).rows).toHaveLength(1)
     expect(yield* storage.unfinished).toEqual([top.id])
   }).pipe(Effect.provide(empty)))
@@ -358,7 +359,7 @@ describe("an invalid archive", () => {
           expect(error).toMatchObject({ _tag: "ArchiveInvalid", reason, message: expect.stringMatching(says) })
           expect((yield* storage.sessions({})).rows).toEqual([])
         }
-        yield* importTree(text)
+        yield* importText(text)
         expect((yield* storage.sessions({})).rows).toHaveLength(2)
       }).pipe(Effect.provide(empty))
     }))
@@ -369,12 +370,12 @@ describe("an invalid archive", () => {
       const other = text.replaceAll("ses_00", "ses_10")
       yield* Effect.gen(function*() {
         const storage = yield* SessionStorage
-        yield* importTree(text)
+        yield* importText(text)
         const before = yield* exported(SessionID.make("ses_000"))
         expect(yield* refused(other)).toMatchObject({ reason: "exists", message: expect.stringContaining("run_98") })
         // The same notification of a run that the archive does not have: only its text is imported.
         const value = JSON.parse(other) as Archive
-        yield* importTree(JSON.stringify({ ...value, runs: [] }))
+        yield* importText(JSON.stringify({ ...value, runs: [] }))
         const { rows: [, news] } = yield* storage.inbox(SessionID.make("ses_100"))
         expect(news).toMatchObject({ kind: "note" })
         expect(news).not.toHaveProperty("runID")
@@ -386,7 +387,7 @@ describe("an invalid archive", () => {
     Effect.gen(function*() {
       const { text } = yield* good
       yield* Effect.gen(function*() {
-        yield* importTree(text.replace("\"title\":\"1\"", "\"title\":\"1\",\"later\":7"))
+        yield* importText(text.replace("\"title\":\"1\"", "\"title\":\"1\",\"later\":7"))
         const { value } = yield* exported(SessionID.make("ses_000"))
         expect(value.sessions[1]?.info).toMatchObject({ later: 7 })
       }).pipe(Effect.provide(empty))

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Agent } from "@skein/core/Agent"
 import { Isolation } from "@skein/core/Isolation"
 import { Session } from "@skein/core/Session"
-import { exportTree, importTree } from "@skein/core/SessionArchive"
+import { exportTree } from "@skein/core/SessionArchive"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import * as Skein from "@skein/core/Skein"
 import { Tasks } from "@skein/core/Tasks"
@@ -14,6 +14,7 @@ import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { importText } from "./support/archive.ts"
 import { callsMade, childrenOf, resultOf, root, treeOf } from "./support/tree.ts"
 
 const evil = "/home/user"
@@ -92,7 +93,7 @@ describe("an imported tree", () => {
         const archive = yield* exported(id)
         for (const fake of fakes) {
           const given = place === undefined ? {} : { place }
-          const top = yield* importTree(withChild(archive, fake), { copy: true, ...given })
+          const top = yield* importText(withChild(archive, fake), { copy: true, ...given })
           const rows = yield* treeOf(top.id)
           expect(rows).toHaveLength(2)
           for (const { directory, projectID, worktree } of rows) {
@@ -114,7 +115,7 @@ describe("an imported tree", () => {
       const archive = yield* exported(id)
       const projectOf = (directory: string) => Effect.succeed(`project of ${directory}`)
       const text = JSON.stringify(archive)
-      expect(yield* importTree(text, { copy: true, projectOf })).toMatchObject({ projectID: "project of /work" })
+      expect(yield* importText(text, { copy: true, projectOf })).toMatchObject({ projectID: "project of /work" })
     }).pipe(provide(script))
   })
 })
@@ -129,7 +130,7 @@ describe("a task whose stored directory is not its own", () => {
       yield* Session.prompt(id, "Go")
       const archive = yield* exported(id)
       for (const fake of fakes) {
-        const top = yield* importTree(withChild(archive, {}), { copy: true })
+        const top = yield* importText(withChild(archive, {}), { copy: true })
         const child = (yield* treeOf(top.id)).find(({ parentID }) => parentID === top.id)
         // As an earlier version has imported it.
         yield* storage.commit([{ _tag: "Session", info: { ...child!, ...fake }, isNew: true }])
@@ -161,7 +162,7 @@ describe("a task whose stored directory is not its own", () => {
       const before = asked()
       expect((yield* Session.prompt(copy.id, "Work")).text).toBe("found it")
       expect(asked()).toBe(before + 1)
-      const top = yield* importTree(withChild(yield* exported(id), {}), { copy: true })
+      const top = yield* importText(withChild(yield* exported(id), {}), { copy: true })
       const first = (yield* treeOf(top.id)).find(({ parentID }) => parentID === top.id)
       const { directory, worktree } = other!
       yield* storage.commit([{ _tag: "Session", info: { ...first!, directory, worktree: worktree! }, isNew: true }])

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Session } from "@skein/core/Session"
-import { exportTree, importTree } from "@skein/core/SessionArchive"
+import { exportTree } from "@skein/core/SessionArchive"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { type TreeStep, type WorkspaceKeeper, Workspaces } from "@skein/core/Workspaces"
 import type { SessionID } from "@skein/domain/Id"
@@ -9,6 +9,7 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import { importText } from "./support/archive.ts"
 import { root } from "./support/tree.ts"
 
 const workspace = { remote: "https://git.example/b.git", inside: "" }
@@ -135,7 +136,7 @@ describe("the files of a tree", () => {
       expect((yield* session.fork(id)).workspace).toEqual(workspace)
       const pieces: Array<string> = []
       yield* exportTree(id, (piece) => Effect.sync(() => void pieces.push(piece)))
-      const copy = yield* importTree(pieces.join(""), { copy: true })
+      const copy = yield* importText(pieces.join(""), { copy: true })
       expect((yield* stored(copy.id)).workspace).toBeUndefined()
       yield* session.remove(id)
       expect(kept.forgotten).toEqual([id])

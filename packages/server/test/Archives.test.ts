@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Session } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { StorageError } from "@skein/core/StorageError"
-import type { Following } from "@skein/core/StorageFilter"
+import type { Following, Newest } from "@skein/core/StorageFilter"
 import { SessionID } from "@skein/domain/Id"
 import { Server } from "@skein/server/Server"
 import * as Scripted from "@skein/testing/ScriptedProvider"
@@ -110,7 +110,7 @@ describe("an archive", () => {
       const lost = new StorageError({ operation: "messages", reason: "gone", message: "The disk is gone." })
       return Context.make(SessionStorage, {
         ...inner,
-        messagePage: (id: SessionID, page: Following) =>
+        messagePage: (id: SessionID, page: Following | Newest) =>
           breaks && ++reads > 1
             ? lost
             : Effect.map(inner.messagePage(id, page), (found) => ({

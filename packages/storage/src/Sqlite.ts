@@ -6,7 +6,7 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { existsSync, statSync } from "node:fs"
 import { resolve } from "node:path"
-import { migrations } from "./internal/migrations.ts"
+import { latest } from "./internal/migrations.ts"
 import { noteOpen } from "./internal/openFiles.ts"
 import { connect, execute, sqlite } from "./internal/sqliteConnection.ts"
 import { copyToRead } from "./internal/sqliteCopy.ts"
@@ -42,8 +42,8 @@ const open = Effect.fnUntraced(function*(file: string) {
   const [mode] = yield* run("PRAGMA journal_mode = WAL")
   // The header that was inspected may be older than the log of the file.
   const schema = yield* retryBusy(schemaOf(connection, file))
-  yield* checkSchema(file, schema, migrations.length)
-  if (schema < migrations.length) yield* retryBusy(migrate(connection, file))
+  yield* checkSchema(file, schema)
+  if (schema < latest) yield* retryBusy(migrate(connection, file))
   // A file system without shared memory has no log: there each COMMIT waits for the disk.
   const hasLog = mode?.["journal_mode"] === "wal"
   yield* run(`PRAGMA synchronous = ${hasLog ? "NORMAL" : "FULL"}`)
@@ -57,7 +57,7 @@ const open = Effect.fnUntraced(function*(file: string) {
 
 /** Creates the file if it is missing. */
 const ready = (file: string): Effect.Effect<string, StorageError> =>
-  inspect(file, migrations.length).pipe(
+  inspect(file).pipe(
     Effect.flatMap((exists) => exists ? Effect.void : create(file)),
     Effect.as(file)
   )

@@ -3,7 +3,6 @@ import type { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
 import { resolve } from "node:path"
-import { migrations } from "./internal/migrations.ts"
 import { noteOpen } from "./internal/openFiles.ts"
 import { connect, execute } from "./internal/sqliteConnection.ts"
 import { fileSystem, inspect } from "./internal/sqliteFile.ts"
@@ -23,7 +22,7 @@ export const size = (filename: string): Effect.Effect<number, StorageError> =>
 export const compact = (filename: string): Effect.Effect<void, StorageError> =>
   Effect.scoped(Effect.gen(function*() {
     const file = resolve(filename)
-    if (!(yield* inspect(file, migrations.length))) return
+    if (!(yield* inspect(file))) return
     yield* noteOpen(yield* fileSystem(file, () => fs.statSync(file)))
     const connection = yield* connect(file)
     const run = (sql: string) => retryBusy(execute(connection, file, sql))

@@ -7,10 +7,13 @@ import { Ids, MessageID, PartID, RunID, SessionID } from "@skein/domain/Id"
 import * as Sqlite from "@skein/storage/Sqlite"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
 import { join } from "node:path"
 import { sessionOf } from "./support/rows.ts"
 import { sql } from "./support/sql.ts"
 import { temporary } from "./support/startProcess.ts"
+
+const bytesOf = (text: string) => Stream.encodeText(Stream.make(text))
 
 const ses = (name: string) => SessionID.make(`ses_${name}`)
 const time = { created: 1 }
@@ -87,7 +90,7 @@ describe("an archive on SQLite", () => {
         ["msg_a00000", "msg_az", "prt_a00001", "ses_ab", "ses_abc", "ses_ac"]
       )
       const to = yield* file("to")
-      yield* on(to)(importTree(text))
+      yield* on(to)(importTree(bytesOf(text)))
       expect(yield* sql(to, "SELECT id FROM session ORDER BY id")).toEqual([{ id: "ses_a" }, { id: "ses_ac" }])
       expect(yield* sql(to, "SELECT id FROM run")).toEqual([])
     }))
@@ -103,12 +106,12 @@ describe("an archive on SQLite", () => {
         to,
         "CREATE TRIGGER refuse BEFORE INSERT ON run BEGIN SELECT RAISE(ABORT, 'not this one'); END"
       )
-      expect(yield* Effect.flip(on(to)(importTree(text)))).toMatchObject({ _tag: "StorageError" })
+      expect(yield* Effect.flip(on(to)(importTree(bytesOf(text))))).toMatchObject({ _tag: "StorageError" })
       for (const table of ["session", "message", "part", "inbox", "todo", "event"]) {
         expect(yield* sql(to, `SELECT * FROM ${table}`)).toEqual([])
       }
       yield* sql(to, "DROP TRIGGER refuse")
-      yield* on(to)(importTree(text))
+      yield* on(to)(importTree(bytesOf(text)))
       const again = yield* on(to)(exported)
       expect(again).toMatchObject({ sessions: 2, messages: 6, unreadable: [] })
     }))
@@ -121,7 +124,7 @@ describe("an archive on SQLite", () => {
       expect(messages).toBe(10_000)
       expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThan(text.length * 0.6)
       const to = yield* file("to")
-      const copy = yield* on(to)(importTree(text, { copy: true }))
+      const copy = yield* on(to)(importTree(bytesOf(text), { copy: true }))
       const rows = yield* sql(
         to,
         "SELECT data FROM part WHERE session_id = (SELECT id FROM session WHERE depth = 1) ORDER BY id"

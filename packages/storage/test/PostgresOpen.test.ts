@@ -1,7 +1,6 @@
-import type { ResolvedMigration } from "@effect/sql/Migrator"
 import { describe, expect, it } from "@effect/vitest"
 import { SessionStorage } from "@skein/core/SessionStorage"
-import { MessageID, SessionID } from "@skein/domain/Id"
+import { SessionID } from "@skein/domain/Id"
 import * as Postgres from "@skein/storage/Postgres"
 import { place } from "@skein/storage/PostgresUrl"
 import * as Chunk from "effect/Chunk"
@@ -12,33 +11,14 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
-import { migrations } from "../src/internal/migrations.ts"
+import { latest, migrations } from "../src/internal/migrations.ts"
 import { connect } from "../src/internal/pgConnection.ts"
 import { migrate } from "../src/internal/pgMigrate.ts"
-import { migration } from "../src/internal/schema.ts"
 import { newSchema, open, passTime, realTime, withServer } from "./support/postgres.ts"
 import { sessionOf } from "./support/rows.ts"
 
 const id = SessionID.make("ses_a")
 const info = sessionOf(id, "it's old")
-const row = { id: MessageID.make("msg_a"), sessionID: id, kind: "steer", parts: [], time: { created: 1 } } as const
-
-const json = (value: unknown) => `'${JSON.stringify(value).replaceAll("'", "''")}'`
-
-const approval = { id: "apr", projectID: "project", permission: "bash", pattern: "ls *", created: 3 }
-
-/** The additions of the schemas from the fourth on: the number of an event in its tree. */
-const numbered = ["UPDATE event SET tree_seq = 1", "INSERT INTO event_counter VALUES ('ses_a', 1)"]
-
-/** Rows of the first schema. */
-const rows = [
-  `INSERT INTO session VALUES
-    ('ses_a', NULL, 'ses_a', 0, 'project', '/', 'it''s old', 'build', 1, 1, 1, NULL, 'me', 7, 9, ${json(info)})`,
-  "INSERT INTO approval (id, project_id, permission, pattern, created) VALUES ('apr', 'project', 'bash', 'ls *', 3)",
-  `INSERT INTO inbox VALUES ('msg_a', 'ses_a', 'steer', NULL, NULL, 1, ${json(row)})`,
-  `INSERT INTO event VALUES (41, 'evt_a', 'ses_a', 'ses_a', NULL, 0, 'session.idle', 4, NULL, '{}')`
-]
-
 await withServer((server) => {
   const refusal = (options: Postgres.Options) =>
     Effect.map(
@@ -62,46 +42,29 @@ await withServer((server) => {
       `SELECT relname, relkind FROM pg_class WHERE relnamespace = to_regnamespace('${schema}') ORDER BY relname`
     )
 
-  describe("PostgreSQL, given a database of an older schema", () => {
-    for (let schema = 1; schema < migrations.length; schema++) {
-      it.scoped(`keeps everything of schema ${schema}, and is migrated once by eight concurrent processes`, () =>
-        Effect.gen(function*() {
-          const name = newSchema()
-          const database = yield* connect(server.url(), name)
-          yield* migrate(database, migrations.slice(0, schema))
-          // Earlier versions did not record their migrations.
-          yield* server.sql(`DROP TABLE ${name}.skein_migration`)
-          expect(yield* schemaOf(name)).toEqual([schema])
-          yield* server.sql(`SET search_path = ${name}; ${[...rows, ...(schema < 4 ? [] : numbered)].join(";")}`)
-          const [storage] = yield* Effect.all(Array.from({ length: 8 }, () => open(server.url(), name)), {
-            concurrency: "unbounded"
-          })
-          if (storage === undefined) return yield* Effect.dieMessage("Eight were opened")
-          expect(yield* schemaOf(name)).toEqual([migrations.length])
-          expect(yield* storage.session(id)).toEqual(Option.some(info))
-          expect((yield* storage.inbox(id)).rows).toEqual([row])
-          expect(yield* storage.approvals("project")).toEqual([approval])
-          expect(yield* storage.lease(id)).toEqual(Option.some({ owner: "me", epoch: 7, until: 9, left: 0 }))
-          expect((yield* storage.events({ after: 40 })).map(({ position, seq }) => [position, seq])).toEqual([[41, 1]])
-        }))
-    }
-
+  describe("PostgreSQL, given a database of another schema", () => {
     it.scoped("stays unchanged when a migration fails", () =>
       Effect.gen(function*() {
         const name = newSchema()
         const database = yield* connect(server.url(), name)
-        yield* migrate(database, migrations.slice(0, 1))
+        yield* migrate(database)
         const before = yield* tablesOf(name)
-        const failing: ResolvedMigration = [
-          2,
-          "failing",
-          Effect.succeed(migration(() => ["CREATE TABLE another (x INTEGER)", "CREATE TABLE run (x INTEGER)"]))
-        ]
-        const failed = yield* Effect.flip(migrate(database, [...migrations.slice(0, 1), failing]))
+        const failing = Effect.succeed(() => ["CREATE TABLE another (x INTEGER)", "CREATE TABLE run (x INTEGER)"])
+        const failed = yield* Effect.flip(migrate(database, [...migrations, failing]))
         expect(failed.message).toContain("already exists")
         expect(yield* tablesOf(name)).toEqual(before)
-        yield* migrate(database)
-        expect(yield* schemaOf(name)).toEqual([migrations.length])
+        expect(yield* schemaOf(name)).toEqual([latest])
+      }))
+
+    it.scoped("refuses one from before the first release, and says how to keep its sessions", () =>
+      Effect.gen(function*() {
+        const name = newSchema()
+        yield* Effect.scoped(open(server.url(), name))
+        yield* server.sql(`UPDATE ${name}.skein_storage SET schema = 8`)
+        const { message, reason } = yield* refused(server.url(), name)
+        expect(reason).toBe("older")
+        expect(message).toMatch(/schema 8.*skein sessions export/)
+        expect(yield* schemaOf(name)).toEqual([8])
       }))
   })
 
@@ -110,7 +73,7 @@ await withServer((server) => {
       Effect.gen(function*() {
         const name = newSchema()
         yield* Effect.all(Array.from({ length: 8 }, () => open(server.url(), name)), { concurrency: "unbounded" })
-        expect(yield* schemaOf(name)).toEqual([migrations.length])
+        expect(yield* schemaOf(name)).toEqual([latest])
       }))
 
     it.scoped("refuses the schema of a newer version, and leaves it unchanged", () =>

@@ -16,12 +16,15 @@ import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
 import { join } from "node:path"
 import { sessionOf } from "./support/rows.ts"
 import { sql } from "./support/sql.ts"
 import { temporary } from "./support/startProcess.ts"
 
 type Storage = Context.Tag.Service<SessionStorage>
+
+const bytesOf = (text: string) => Stream.encodeText(Stream.make(text))
 
 const inFile = Effect.map(temporary, (directory) => join(directory, "skein.db"))
 const opened = (layer: Layer.Layer<SessionStorage, unknown>) =>
@@ -156,7 +159,7 @@ for (const [name, backend] of Object.entries(backends)) {
           archives(from)
         )
         const to = yield* backend
-        const copy = yield* Effect.provide(importTree(pieces.join(""), { copy: true }), archives(to))
+        const copy = yield* Effect.provide(importTree(bytesOf(pieces.join("")), { copy: true }), archives(to))
         const results = yield* process(
           "second",
           to,

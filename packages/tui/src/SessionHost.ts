@@ -6,6 +6,7 @@ import type { ModelRef } from "@skein/domain/Model"
 import type { PartInput } from "@skein/domain/Part"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import type * as Stream from "effect/Stream"
 import type { ReadStream } from "node:tty"
 import type { ScreenOptions } from "./Screen.ts"
 import type { Style } from "./Style.ts"
@@ -56,11 +57,11 @@ export interface SessionHost {
     name: string,
     text: string | undefined
   ) => Effect.Effect<void, { readonly message: string }>
-  /** Makes a file with this text, readable for the person alone, and gives its path; one that is there stays as it is. */
-  readonly create: (
+  /** Makes a file of these pieces, readable for the person alone, and gives its path; one that is there stays as it is. */
+  readonly create: <E extends { readonly message: string }>(
     directory: string,
     name: string,
-    text: string
+    pieces: Stream.Stream<Uint8Array, E>
   ) => Effect.Effect<string, { readonly message: string }>
   /** Runs a command of the person's own, and gives what it wrote. */
   readonly shell: (

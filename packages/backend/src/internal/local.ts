@@ -12,11 +12,12 @@ import { Projects, type ProjectServices } from "@skein/core/Projects"
 import { Provider } from "@skein/core/Provider"
 import type { Question } from "@skein/core/Question"
 import { Session } from "@skein/core/Session"
-import { exportTree } from "@skein/core/SessionArchive"
+import { exportStream, unreadableOf } from "@skein/core/SessionArchive"
 import { findSession, findTask, findTaskOrRun, listed, pendingAsks, shown, snapshotOf } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { ManyServices } from "@skein/core/Skein"
 import { StorageError } from "@skein/core/StorageError"
+import { messagesPage } from "@skein/core/StorageFilter"
 import type { Tasks } from "@skein/core/Tasks"
 import { PromptInvalid, type PromptOptions } from "@skein/core/Turn"
 import type { Event } from "@skein/domain/Event"
@@ -26,6 +27,7 @@ import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import { createHash } from "node:crypto"
 import type { Asking, TaskControl } from "../Backend.ts"
 import type { ProjectFacts } from "../ProjectFacts.ts"
@@ -123,11 +125,10 @@ const makePrompt = (scope: Scope.Scope) => {
 /** The default number of sessions in a list. */
 const usual = 50
 
-/** The tree of a session as a document; refused where rows of it cannot be read. */
-const archiveOf = Effect.fnUntraced(function*(id: SessionID) {
-  let text = ""
-  const { unreadable: [first, ...more] } = yield* exportTree(id, (piece) => Effect.sync(() => text += piece))
-  if (first === undefined) return text
+/** Refuses to export a tree of which rows cannot be read. */
+const checkReadable = Effect.fnUntraced(function*(id: SessionID) {
+  const [first, ...more] = yield* unreadableOf(id)
+  if (first === undefined) return
   return yield* new StorageError({
     operation: "export",
     reason: "unreadable",
@@ -156,8 +157,24 @@ export const makeSessions = (
       })),
     ids: (of, start, limit) => storage.ids(of, start, limit),
     children: (id) => given(Effect.flatMap(session.children(id), (rows) => Effect.forEach(rows, listed))),
-    messages: (id, newest) => session.messages(id, newest),
-    archive: (id) => given(archiveOf(id)),
+    messages: (id, page) =>
+      Effect.map(
+        session.messagePage(
+          id,
+          "newest" in page
+            ? { ...messagesPage, limit: page.newest, before: page.before }
+            : {
+              ...messagesPage,
+              limit: page.limit ?? messagesPage.limit,
+              after: page.cursor as MessageID | undefined ?? ""
+            }
+        ),
+        ({ next, rows }) => ({ items: rows, next })
+      ),
+    archive: (id) =>
+      Stream.unwrap(
+        Effect.as(given(checkReadable(id)), Stream.provideService(exportStream(id), SessionStorage, storage))
+      ),
     rename: (id, title) => session.rename(id, title),
     remove: (id) => session.remove(id),
     fork: (id, messageID) => session.fork(id, messageID === undefined ? {} : { messageID }),

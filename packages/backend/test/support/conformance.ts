@@ -1,15 +1,18 @@
 /** What every backend must do: the tests that the one in this process runs, and the one over a server. */
 import { describe, expect, it } from "@effect/vitest"
 import { Backend } from "@skein/backend/Backend"
+import { eachPage } from "@skein/backend/Sessions"
 import type { Watcher } from "@skein/backend/Watching"
 import type { Event, EventType } from "@skein/domain/Event"
 import { PermissionID, SessionID } from "@skein/domain/Id"
+import type { MessageWithParts } from "@skein/domain/Part"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
 
 /** Makes a backend over models that go by these scripts; a person answers its questions. */
 export type MakeBackend = (
@@ -65,12 +68,12 @@ const sessions = (make: MakeBackend): void => {
       expect(yield* sessions.get(made.id)).toMatchObject({ title: "New", status: { type: "idle" } })
       const { turn } = yield* sessions.prompt(made.id, { words: "Go" })
       expect(yield* turn).toMatchObject({ sessionID: made.id, text: "ok", end: "completed", usage: { steps: 1 } })
-      expect(JSON.parse(yield* sessions.archive(made.id))).toMatchObject({
+      expect(JSON.parse(yield* Stream.mkString(Stream.decodeText(sessions.archive(made.id))))).toMatchObject({
         root: made.id,
         sessions: [{ info: { title: "New" } }]
       })
       const copy = yield* sessions.fork(made.id)
-      expect(yield* sessions.messages(copy.id)).toHaveLength(2)
+      expect((yield* sessions.messages(copy.id, {})).items).toHaveLength(2)
       expect(yield* sessions.setMode(copy.id, "auto")).toMatchObject({ id: copy.id, mode: "auto" })
       expect((yield* sessions.list({ limit: 1 })).map(({ id }) => id)).toEqual([copy.id])
       expect((yield* sessions.list()).map(({ id }) => id).toSorted()).toEqual([made.id, copy.id].toSorted())
@@ -156,7 +159,7 @@ const prompts = (make: MakeBackend): void => {
         yield* Deferred.succeed(go, undefined)
         const [one, two] = yield* Effect.all([first.turn, second.turn], { concurrency: 2 })
         expect(two.info.id).toBe(one.info.id)
-        const users = (yield* sessions.messages(id)).filter(({ info }) => info.role === "user")
+        const users = (yield* sessions.messages(id, {})).items.filter(({ info }) => info.role === "user")
         expect(users.map(({ info }) => info.id)).toEqual([first.messageID, second.messageID])
       }).pipe(Effect.provide(make({
         "*": () => Effect.zipRight(Deferred.succeed(began, undefined), Effect.as(Deferred.await(go), "ok"))
@@ -173,7 +176,7 @@ const prompts = (make: MakeBackend): void => {
       expect((yield* two.turn).info.id).toBe((yield* one.turn).info.id)
       expect(yield* (yield* send("Go")).turn).toMatchObject({ text: "ok" })
       expect(yield* Effect.flip(send("Stay"))).toMatchObject({ _tag: "PromptInvalid" })
-      expect(yield* sessions.messages(id)).toHaveLength(2)
+      expect((yield* sessions.messages(id, {})).items).toHaveLength(2)
     }).pipe(Effect.provide(make({ "*": ["ok"] }))))
 
   it.live("understands names in words, commands, and further parts", () =>
@@ -188,7 +191,7 @@ const prompts = (make: MakeBackend): void => {
       yield* named.turn
       const commanded = yield* sessions.prompt(id, { command: { name: "hello", arguments: ["big", "world"] } })
       yield* commanded.turn
-      const [first, second] = (yield* sessions.messages(id)).filter(({ info }) => info.role === "user")
+      const [first, second] = (yield* sessions.messages(id, {})).items.filter(({ info }) => info.role === "user")
       expect(first?.parts.slice(0, 2)).toMatchObject([
         { type: "text", text: "Ask @explore" },
         { type: "text", text: "piped @general", synthetic: true }
@@ -209,12 +212,21 @@ const prompts = (make: MakeBackend): void => {
       const { sessions } = yield* Backend
       const { id } = yield* sessions.create({ directory })
       for (const words of ["one", "two", "three"]) yield* (yield* sessions.prompt(id, { words })).turn
-      const all = yield* sessions.messages(id)
-      expect(all).toHaveLength(6)
-      expect(yield* sessions.messages(id, { limit: 2 })).toEqual(all.slice(4))
-      expect(yield* sessions.messages(id, { limit: 3, before: all[4]?.info.id })).toEqual(all.slice(1, 4))
-      expect(yield* sessions.messages(id, { limit: 3, before: all[1]?.info.id })).toEqual(all.slice(0, 1))
-      expect(yield* sessions.messages(id, { limit: 100 })).toEqual(all)
+      const { items: all, next } = yield* sessions.messages(id, {})
+      expect([all.length, next]).toEqual([6, undefined])
+      const read: Array<MessageWithParts> = []
+      yield* eachPage((page) => sessions.messages(id, { ...page, limit: 4 }), (items) =>
+        Effect.sync(() => void read.push(...items)))
+      expect(read).toEqual(all)
+      const newest = (count: number, at?: number) =>
+        Effect.map(
+          sessions.messages(id, { newest: count, ...(at === undefined ? {} : { before: all[at]!.info.id }) }),
+          (page) => [page.items, page.next]
+        )
+      expect(yield* newest(2)).toEqual([all.slice(4), all[4]!.info.id])
+      expect(yield* newest(3, 4)).toEqual([all.slice(1, 4), all[1]!.info.id])
+      expect(yield* newest(3, 1)).toEqual([all.slice(0, 1), undefined])
+      expect(yield* newest(100)).toEqual([all, undefined])
     }).pipe(Effect.provide(make({ "*": ["ok"] }))))
 
   it.live("stops a session, and says so to who waits for its turn", () =>
@@ -241,7 +253,7 @@ const prompts = (make: MakeBackend): void => {
       const { id } = yield* sessions.create({ directory })
       const denied = yield* sessions.prompt(id, { words: "Go", unattended: "turn" })
       expect(yield* denied.turn).toMatchObject({ text: "well" })
-      const calls = (yield* sessions.messages(id)).flatMap(({ parts }) =>
+      const calls = (yield* sessions.messages(id, {})).items.flatMap(({ parts }) =>
         parts.flatMap((part) => part.type === "tool" ? [part.state] : [])
       )
       expect(calls).toMatchObject([{ status: "error", error: { tag: "permission" } }])

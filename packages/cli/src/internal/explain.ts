@@ -48,7 +48,7 @@ const ended: ReadonlyMap<string, number> = new Map([
 ])
 
 /** Errors of the database itself, as opposed to errors of a request. */
-const unusable = new Set(["readonly", "corrupt", "newer", "foreign", "unreadable"])
+const unusable = new Set(["readonly", "corrupt", "newer", "older", "foreign", "unreadable"])
 
 /** The error at the root of a cause. */
 export const explain = (cause: Cause.Cause<CommandError>): Explained => {

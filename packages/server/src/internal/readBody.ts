@@ -2,8 +2,15 @@ import { publicPaths } from "@skein/api/Api"
 import { importPath } from "@skein/api/ArchiveRoutes"
 import { type Problem, problem } from "@skein/api/Problem"
 import { isTextNested } from "@skein/core/Nesting"
+import { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as fs from "node:fs"
 import type { IncomingMessage } from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { largestArchive, largestBody } from "../ServerOptions.ts"
 
 /**
@@ -46,22 +53,25 @@ const parse = (text: string): Effect.Effect<unknown, Problem> => {
   return Effect.try({ try: () => JSON.parse(text) as unknown, catch: () => bad("The body is not JSON.") })
 }
 
-const bytesOf = (request: IncomingMessage): Effect.Effect<Buffer, Problem> =>
-  Effect.async<Buffer, Problem>((resume) => {
-    const chunks: Array<Buffer> = []
+/** Gives each chunk of the body to `take`, which says what is wrong with it, if anything is. */
+const eachChunk = (
+  request: IncomingMessage,
+  take: (chunk: Buffer) => Problem | undefined
+): Effect.Effect<void, Problem> =>
+  Effect.async<void, Problem>((resume) => {
     const bound = boundOf(request.url)
     let size = 0
     const onData = (chunk: Buffer) => {
       size += chunk.length
-      if (size <= bound) chunks.push(chunk)
-      else finish(Effect.fail(sizeProblem(bound)))
+      const fault = size > bound ? sizeProblem(bound) : take(chunk)
+      if (fault !== undefined) finish(Effect.fail(fault))
     }
-    const onEnd = () => finish(Effect.succeed(Buffer.concat(chunks)))
+    const onEnd = () => finish(Effect.void)
     const onBroken = () => finish(Effect.fail(bad("The body ended before it was complete.")))
     const release = () => {
       request.off("data", onData).off("end", onEnd).off("error", onBroken).off("close", onBroken)
     }
-    const finish = (result: Effect.Effect<Buffer, Problem>) => {
+    const finish = (result: Effect.Effect<void, Problem>) => {
       release()
       request.pause()
       resume(result)
@@ -74,10 +84,48 @@ const bytesOf = (request: IncomingMessage): Effect.Effect<Buffer, Problem> =>
     return Effect.sync(release)
   })
 
-/** Reads the body as text. */
-export const readText = (request: IncomingMessage): Effect.Effect<string, Problem> =>
-  Effect.flatMap(bytesOf(request), textOf)
-
 /** Reads the body; undefined if it is empty. */
 export const readBody = (request: IncomingMessage): Effect.Effect<unknown, Problem> =>
-  Effect.flatMap(readText(request), parse)
+  Effect.suspend(() => {
+    const chunks: Array<Buffer> = []
+    return eachChunk(request, (chunk) => void chunks.push(chunk)).pipe(
+      Effect.flatMap(() => textOf(Buffer.concat(chunks))),
+      Effect.flatMap(parse)
+    )
+  })
+
+const noRoom = (cause: unknown) =>
+  problem(
+    503,
+    "NoRoom",
+    `The server cannot keep the body in a file (${String(cause)}). Free some space there, then send it again.`
+  )
+
+const unreadable = (cause: unknown) =>
+  new StorageError({
+    operation: "import",
+    reason: "other",
+    message: `The body cannot be read again (${String(cause)}).`
+  })
+
+/** Receives the body into a file, which can be read more than once until the scope closes. */
+export const receive = (
+  request: IncomingMessage
+): Effect.Effect<Stream.Stream<Uint8Array, StorageError>, Problem, Scope.Scope> =>
+  Effect.gen(function*() {
+    const directory = yield* Effect.acquireRelease(
+      Effect.try({ try: () => fs.mkdtempSync(join(tmpdir(), "skein-body-")), catch: noRoom }),
+      (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
+    )
+    const file = join(directory, "body")
+    const descriptor = yield* Effect.acquireRelease(
+      Effect.try({ try: () => fs.openSync(file, "wx", 0o600), catch: noRoom }),
+      (opened) => Effect.sync(() => fs.closeSync(opened))
+    )
+    yield* eachChunk(request, (chunk) =>
+      Either.getOrUndefined(Either.flip(Either.try({
+        try: () => fs.writeSync(descriptor, chunk),
+        catch: noRoom
+      }))))
+    return Stream.suspend(() => Stream.fromAsyncIterable(fs.createReadStream(file), unreadable))
+  })

@@ -1,5 +1,6 @@
 /** Decodes stored texts to values, or says why that fails: a list leaves unreadable rows out, and a single one is an error. */
 import { flattened, isTextNested } from "@skein/core/Nesting"
+import { checkOf } from "@skein/core/SchemaCheck"
 import type { Found } from "@skein/core/SessionStorage"
 import { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
@@ -7,74 +8,6 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
-import * as AST from "effect/SchemaAST"
-
-type Check = (value: unknown) => boolean
-
-const unsure: Check = () => false
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-const fields = (ast: AST.TypeLiteral): Check => {
-  if (ast.indexSignatures.some((index) => !AST.isStringKeyword(index.parameter))) return unsure
-  const values = ast.indexSignatures.map((index) => compile(index.type))
-  const properties = ast.propertySignatures.map((property) => ({
-    name: property.name as string,
-    optional: property.isOptional,
-    check: compile(property.type),
-    // The literal that distinguishes the members of a union rejects most of them immediately.
-    rank: AST.isLiteral(property.type) ? 0 : 1
-  }))
-  properties.sort((a, b) => a.rank - b.rank)
-  return (value) => {
-    if (!isRecord(value)) return false
-    for (const { check, name, optional } of properties) {
-      const field = value[name]
-      if (field === undefined ? !optional : !check(field)) return false
-    }
-    return values.every((check) => Object.values(value).every(check))
-  }
-}
-
-/**
- * A predicate that is true only for values that the schema decodes to themselves. If it is false, the value may still
- * be valid: only the decoder knows. For a schema with transformations it is always false. It exists because decoding
- * with `effect/Schema` costs about 45 µs for each part, more than reading the row and parsing its JSON together: 10,000
- * messages would take two seconds to open.
- */
-export const compile = (ast: AST.AST): Check => {
-  switch (ast._tag) {
-    case "StringKeyword":
-      return (value) => typeof value === "string"
-    case "NumberKeyword":
-      return (value) => typeof value === "number"
-    case "BooleanKeyword":
-      return (value) => typeof value === "boolean"
-    case "UnknownKeyword":
-      return () => true
-    case "Literal":
-      return (value) => value === ast.literal
-    case "Refinement": {
-      const from = compile(ast.from)
-      return (value) => from(value) && Option.isNone(ast.filter(value, AST.defaultParseOption, ast))
-    }
-    case "Union": {
-      const members = ast.types.map(compile)
-      return (value) => members.some((member) => member(value))
-    }
-    case "TupleType": {
-      const [rest] = ast.rest
-      if (ast.elements.length > 0 || ast.rest.length !== 1 || rest === undefined) return unsure
-      const item = compile(rest.type)
-      return (value) => Array.isArray(value) && value.every(item)
-    }
-    case "TypeLiteral":
-      return fields(ast)
-    default:
-      return unsure
-  }
-}
 
 /** Decodes a stored JSON text; a left says in one line why it is unreadable. */
 export type Decode<A> = (text: string) => Either.Either<A, string>
@@ -107,7 +40,7 @@ export const makeDecode = <A, I>(schema: Schema.Schema<A, I>): Decode<A> => {
   const decode = Schema.decodeUnknownEither(schema, { onExcessProperty: "preserve" })
   return (text) =>
     Either.flatMap(parse(text), (value) => {
-      fits ??= compile(schema.ast)
+      fits ??= checkOf(schema.ast)
       return fits(value) ? Either.right(value as A) : Either.mapLeft(decode(value), reasonOf)
     })
 }

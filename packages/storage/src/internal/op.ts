@@ -8,6 +8,7 @@ import { setsOf } from "./rulesets.ts"
 import {
   approval,
   control,
+  draft,
   event,
   inbox,
   message,
@@ -72,7 +73,7 @@ const remove = (table: TableName, ...values: ReadonlyArray<Value>): Op => ({
 export const toOps = (write: Write): ReadonlyArray<Op> => {
   switch (write._tag) {
     case "Session":
-      return [put("session", session, write.info)]
+      return [put("session", write.isDraft === true ? draft : session, write.info)]
     case "DeleteSession":
       return [{ _tag: "Delete", sessionID: write.id }]
     case "Message":

@@ -1,12 +1,10 @@
 /** Migrates the schema of a PostgreSQL database: forward only, in one transaction, safe with concurrent processes. */
-import { makeCompiler } from "@effect/sql-pg/PgClient"
-import type { ResolvedMigration } from "@effect/sql/Migrator"
 import type { SqlError } from "@effect/sql/SqlError"
 import { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import { createHash } from "node:crypto"
 import type { Connection } from "./dialect.ts"
-import { migrations } from "./migrations.ts"
+import { applyMigrations, faultOfSchema, latestOf, type Migration, migrations } from "./migrations.ts"
 import type { Postgres } from "./pgConnection.ts"
 import { retryBusy } from "./writer.ts"
 
@@ -32,8 +30,9 @@ const look = `SELECT current_setting('server_encoding') AS encoding, pg_is_in_re
 /** Opens the tables of a database, and creates missing ones. If it refuses the database, it changes nothing. */
 export const migrate = (
   { at, dialect, schema, useLong }: Postgres,
-  list: ReadonlyArray<ResolvedMigration> = migrations
+  list: ReadonlyArray<Migration> = migrations
 ): Effect.Effect<void, StorageError> => {
+  const latest = latestOf(list)
   const refuse = (reason: StorageError["reason"], message: string) =>
     Effect.fail(new StorageError({ operation, reason, message: `${at} ${message}` }))
 
@@ -65,11 +64,14 @@ export const migrate = (
       ? yield* run<{ readonly schema: number }>(connection, "SELECT schema FROM skein_storage")
       : []
     const made = row?.schema ?? 0
-    if (made > list.length) {
+    const fault = faultOfSchema(made, latest)
+    if (fault !== undefined) {
       return yield* refuse(
-        "newer",
-        `was written by a newer version of Skein (it has schema ${made}, this version knows ${list.length}). `
-          + "Use that version, or name another database."
+        fault.reason,
+        fault.reason === "newer"
+          ? `was written by a newer version of Skein (${fault.detail}). Use that version, or name another database.`
+          : `was written by a version of Skein from before its first release (${fault.detail}). Export its sessions with `
+            + "that version (skein sessions export ID --output FILE), and import them into another database."
       )
     }
     return { exists: found.exists, made }
@@ -80,20 +82,20 @@ export const migrate = (
     // Another process may have done it while this one waited.
     const { exists, made } = yield* inspect(connection)
     if (!exists) yield* run(connection, `CREATE SCHEMA ${schema}`)
-    if (made < list.length) {
-      const { runMigrations } = yield* Effect.promise(() => import("./runMigrations.ts"))
+    if (made < latest) {
+      const { postgresTypes } = yield* Effect.promise(() => import("./schema.ts"))
       yield* Effect.mapError(
-        runMigrations(connection, makeCompiler(), made, list),
+        applyMigrations(connection, postgresTypes, made, list),
         (error) => dialect.explain(operation, error)
       )
     }
-    yield* run(connection, "UPDATE skein_storage SET schema = ?", [list.length])
+    yield* run(connection, "UPDATE skein_storage SET schema = ?", [latest])
     yield* run(connection, "COMMIT")
   })
 
   return retryBusy(useLong((connection) =>
     Effect.flatMap(inspect(connection), ({ made }) =>
-      made === list.length
+      made === latest
         ? Effect.void
         : apply(connection).pipe(
           Effect.tapErrorCause(() => Effect.exit(run(connection, "ROLLBACK"))),

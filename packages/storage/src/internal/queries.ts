@@ -115,7 +115,8 @@ const makeSession = (read: Select, together: Together): Port["session"] => {
     Effect.map(
       Effect.forEach(
         Arr.chunksOf(ids, most),
-        (some) => read<Row>("session", `SELECT id, data FROM session WHERE id IN (${marks(some)})`, some)
+        (some) =>
+          read<Row>("session", `SELECT id, data FROM session WHERE is_draft = 0 AND id IN (${marks(some)})`, some)
       ),
       (rows) => new Map(rows.flat().map((row) => [SessionID.make(row.id), row]))
     )
@@ -123,11 +124,14 @@ const makeSession = (read: Select, together: Together): Port["session"] => {
   return (id) => Effect.flatMap(one(id), (row) => oneReadable("session", row === undefined ? [] : [row], decodeSession))
 }
 
+/** Runs of drafts are as hidden as these. The index of drafts is nearly always empty. */
+const isShown = "root_id NOT IN (SELECT id FROM session WHERE is_draft = 1)"
+
 /** The columns that store ids: each has an index for prefix lookups. */
 const idColumns = {
-  sessions: { table: "session", column: "id" },
-  tasks: { table: "run", column: "task_id" },
-  runs: { table: "run", column: "id" }
+  sessions: { table: "session", column: "id", test: "is_draft = 0" },
+  tasks: { table: "run", column: "task_id", test: isShown },
+  runs: { table: "run", column: "id", test: isShown }
 } as const
 
 /** Sorts after every character of an id. */
@@ -149,6 +153,7 @@ const makeSessions = (read: Select, json: Dialect["json"]): Port["sessions"] => 
   const select = (filter: Parameters<Port["sessions"]>[0], limit: number | undefined) => {
     const tests = where(
       { project_id: filter.projectID, root_id: filter.rootID, parent_id: filter.parentID },
+      `is_draft = ${filter.drafts === true ? 1 : 0}`,
       ...(filter.roots === true ? ["parent_id IS NULL"] : []),
       ...(filter.after === undefined ? [] : ["(updated < ? OR (updated = ? AND id < ?))"])
     )
@@ -174,11 +179,11 @@ const makeSessions = (read: Select, json: Dialect["json"]): Port["sessions"] => 
 }
 
 const makeIds = (read: Select): Port["ids"] => (of, start, limit) => {
-  const { column, table } = idColumns[of]
+  const { column, table, test } = idColumns[of]
   return Effect.map(
     read<{ readonly id: string }>(
       "ids",
-      `SELECT DISTINCT ${column} AS id FROM ${table} WHERE ${column} >= ? AND ${column} < ? ORDER BY ${column} LIMIT ?`,
+      `SELECT DISTINCT ${column} AS id FROM ${table} WHERE ${test} AND ${column} >= ? AND ${column} < ? ORDER BY ${column} LIMIT ?`,
       [start, `${start}${behind}`, limit]
     ),
     (rows) => rows.map(({ id }) => id)
@@ -193,12 +198,13 @@ const makeRuns = (read: Select): Pick<Port, "run" | "runs"> => {
   }
   return {
     run: Effect.fnUntraced(function*(id) {
-      const rows = yield* read<RunRow>("run", "SELECT id, terms, data FROM run WHERE id = ?", [id])
+      const rows = yield* read<RunRow>("run", `SELECT id, terms, data FROM run WHERE id = ? AND ${isShown}`, [id])
       return Option.map(yield* oneReadable("run", rows, decodeRun), bounded(yield* readTerms(rows)))
     }),
     runs: Effect.fnUntraced(function*({ newest, parentID, rootID, taskID, unsettled }) {
       const tests = where(
         { task_id: taskID, parent_id: parentID, root_id: rootID },
+        isShown,
         ...(unsettled === true ? ["state <> 'settled'"] : []),
         ...(newest?.before === undefined ? [] : ["id < ?"])
       )

@@ -18,9 +18,16 @@ const decodePart = makeDecode(Part)
 const pageSize = 500
 
 /** How large messages are with their parts. The lengths are read without the texts. */
-const sizesText = `SELECT id, octet_length(data) + coalesce((
+const sizesText = (which: string) =>
+  `SELECT id, octet_length(data) + coalesce((
     SELECT sum(octet_length(part.data)) FROM part WHERE part.session_id = message.session_id AND part.message_id = message.id
-  ), 0) AS size FROM message WHERE session_id = ? AND id > ? ORDER BY id LIMIT ?`
+  ), 0) AS size FROM message WHERE session_id = ? AND ${which} LIMIT ?`
+
+const followingText = sizesText("id > ? ORDER BY id")
+const newestText = sizesText("id < ? ORDER BY id DESC")
+
+/** Sorts after every id. */
+const behind = "~"
 
 const messagesText = "SELECT id, data FROM message WHERE session_id = ? AND id >= ? AND id <= ? ORDER BY id"
 
@@ -35,8 +42,8 @@ interface Span {
 
 /** Makes the readers. What one returns comes from one snapshot. */
 export const makeReadMessages = (snapshot: Snapshot): {
-  readonly messages: (id: SessionID, newest?: Newest) => Effect.Effect<Found<MessageWithParts>, StorageError>
-  readonly messagePage: (id: SessionID, page: Following) => Effect.Effect<MessagePage, StorageError>
+  readonly messages: (id: SessionID) => Effect.Effect<Found<MessageWithParts>, StorageError>
+  readonly messagePage: (id: SessionID, page: Following | Newest) => Effect.Effect<MessagePage, StorageError>
 } => {
   const eachPage = <A extends Row>(
     read: (after: A | undefined) => Effect.Effect<ReadonlyArray<A>, StorageError>,
@@ -72,18 +79,6 @@ export const makeReadMessages = (snapshot: Snapshot): {
     )
   }
 
-  const newestMessages = (select: Select, id: SessionID, { before, limit }: Newest) =>
-    before === undefined
-      ? select<Row>(operation, "SELECT id, data FROM message WHERE session_id = ? ORDER BY id DESC LIMIT ?", [
-        id,
-        limit
-      ])
-      : select<Row>(
-        operation,
-        "SELECT id, data FROM message WHERE session_id = ? AND id < ? ORDER BY id DESC LIMIT ?",
-        [id, before, limit]
-      )
-
   /** Adds messages, and then their parts. */
   const collecting = () => {
     const found: Array<MessageWithParts> = []
@@ -109,33 +104,26 @@ export const makeReadMessages = (snapshot: Snapshot): {
   }
 
   return {
-    messages: (id, newest) =>
+    messages: (id) =>
       snapshot(Effect.fnUntraced(function*(select) {
         const { result, takeMessages, takeParts } = collecting()
-        if (newest === undefined) {
-          yield* eachRow(select, "message", id, takeMessages)
-          yield* eachRow(select, "part", id, takeParts)
-          return result
-        }
-        const rows = (yield* newestMessages(select, id, newest)).toReversed()
-        takeMessages(rows)
-        const [first, last] = [rows[0], rows.at(-1)]
-        if (first === undefined || last === undefined) return result
-        yield* eachPart(select, id, { since: first.id, until: last.id }, takeParts)
+        yield* eachRow(select, "message", id, takeMessages)
+        yield* eachRow(select, "part", id, takeParts)
         return result
       })),
     messagePage: (id, page) =>
       snapshot(Effect.fnUntraced(function*(select) {
         const { result, takeMessages, takeParts } = collecting()
-        const sizes = yield* select<{ readonly id: string; readonly size: number }>(operation, sizesText, [
-          id,
-          page.after,
-          page.limit + 1
-        ])
+        const isFollowing = "after" in page
+        const sizes = yield* select<{ readonly id: string; readonly size: number }>(
+          operation,
+          isFollowing ? followingText : newestText,
+          [id, isFollowing ? page.after : page.before ?? behind, page.limit + 1]
+        )
         const [first] = sizes
         const last = sizes[fitting(sizes.map(({ size }) => Number(size)), page) - 1]
         if (first === undefined || last === undefined) return result
-        const span = { since: first.id, until: last.id }
+        const span = isFollowing ? { since: first.id, until: last.id } : { since: last.id, until: first.id }
         takeMessages(yield* select<Row>(operation, messagesText, [id, span.since, span.until]))
         yield* eachPart(select, id, span, takeParts)
         return sizes.at(-1)?.id === last.id ? result : { ...result, next: MessageID.make(last.id) }

@@ -27,7 +27,7 @@ const waitingRows = (count: number) =>
 
 // The condition is `hasOpenTurn`. Servers look often, and most trees that they find are at work: no session is decoded. One
 // that is shelved was stopped without being read.
-const turns = `SELECT DISTINCT root_id FROM session WHERE archived IS NULL AND data LIKE '%"turn":{%'
+const turns = `SELECT DISTINCT root_id FROM session WHERE archived IS NULL AND is_draft = 0 AND data LIKE '%"turn":{%'
   AND (data NOT LIKE '%"ended":{%' OR data LIKE '%"unclosed":true%')`
 
 const sessions = (count: number) => `SELECT id, data FROM session WHERE id IN (${marks(count)})`

@@ -61,6 +61,8 @@ const sentence = (reason: Reason, file: string, detail: string): string => {
       return `${file} is damaged (${detail}). Put a backup in its place, or move it away together with ${file}-wal to begin anew.`
     case "newer":
       return `${file} was written by a newer version of Skein (${detail}). Use that version, or name another file with --db.`
+    case "older":
+      return `${file} was written by a version of Skein from before its first release (${detail}). Export its sessions with that version (skein sessions export ID --output FILE), and import them into another file with --db.`
     case "foreign":
       return `${file} is not a database of Skein (${detail}). Name another file with --db.`
     case "unreadable":

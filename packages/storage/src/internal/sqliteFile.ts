@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as fs from "node:fs"
 import { dirname } from "node:path"
+import { faultOfSchema } from "./migrations.ts"
 import { isOpen } from "./openFiles.ts"
 import { codeOf, explainCause, fileError } from "./sqliteError.ts"
 
@@ -114,10 +115,10 @@ const lostEnd = (file: string, header: Buffer): string | undefined => {
 }
 
 /** Inspects a file, and returns whether it exists. Writes nothing, and takes no lock. */
-export const inspect = (file: string, latest: number): Effect.Effect<boolean, StorageError> =>
+export const inspect = (file: string): Effect.Effect<boolean, StorageError> =>
   Effect.gen(function*() {
     const stat = yield* fileSystem(file, () => fs.statSync(file, { throwIfNoEntry: false }))
-    if (stat === undefined) return yield* inspectNothing(file, latest)
+    if (stat === undefined) return yield* inspectNothing(file)
     if (isOpen(stat)) return true
     if (!stat.isFile()) {
       return yield* refuse("unreadable", file, stat.isDirectory() ? "it is a directory" : "it is not a file")
@@ -134,7 +135,7 @@ export const inspect = (file: string, latest: number): Effect.Effect<boolean, St
     if (header.readUInt32BE(68) !== applicationID) {
       return yield* refuse("foreign", file, "it belongs to another program")
     }
-    yield* checkSchema(file, header.readUInt32BE(60), latest)
+    yield* checkSchema(file, header.readUInt32BE(60))
     const damage = (yield* inspectLog(file)) ?? (yield* fileSystem(file, () => lostEnd(file, header)))
     if (damage !== undefined) return yield* refuse("corrupt", file, damage)
 
@@ -144,13 +145,15 @@ export const inspect = (file: string, latest: number): Effect.Effect<boolean, St
   })
 
 /** Refuses a schema that this version does not know. */
-export const checkSchema = (file: string, schema: number, latest: number): Effect.Effect<void, StorageError> =>
-  schema > latest ? refuse("newer", file, `it has schema ${schema}, this version knows ${latest}`) : Effect.void
+export const checkSchema = (file: string, schema: number, known?: number): Effect.Effect<void, StorageError> => {
+  const fault = faultOfSchema(schema, known)
+  return fault === undefined ? Effect.void : refuse(fault.reason, file, fault.detail)
+}
 
 /** SQLite would apply a left-over log to a new file of this name, and so destroy it. */
-const inspectNothing = (file: string, latest: number): Effect.Effect<boolean, StorageError> =>
+const inspectNothing = (file: string): Effect.Effect<boolean, StorageError> =>
   Effect.suspend(() => {
     if (!fs.existsSync(`${file}-wal`)) return Effect.succeed(false)
     // Unless another process has just created the file.
-    return fs.existsSync(file) ? inspect(file, latest) : refuse("corrupt", file, `only its log ${file}-wal is there`)
+    return fs.existsSync(file) ? inspect(file) : refuse("corrupt", file, `only its log ${file}-wal is there`)
   })

@@ -1,13 +1,11 @@
 /** Migrates the schema of a SQLite file: forward only, in one transaction, safe with concurrent processes. */
-import type { ResolvedMigration } from "@effect/sql/Migrator"
 import type { Connection } from "@effect/sql/SqlConnection"
-import { makeCompilerSqlite } from "@effect/sql/Statement"
 import { failpoint } from "@skein/core/Failpoints"
 import { StorageError } from "@skein/core/StorageError"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
 import { join } from "node:path"
-import { migrations } from "./migrations.ts"
+import { applyMigrations, latestOf, type Migration, migrations } from "./migrations.ts"
 import { connect, execute, sqlite } from "./sqliteConnection.ts"
 import { codeOf } from "./sqliteError.ts"
 import { applicationID, checkSchema, explain, fileSystem } from "./sqliteFile.ts"
@@ -85,23 +83,24 @@ export const schemaOf = (connection: Connection, file: string): Effect.Effect<nu
 export const migrate = (
   connection: Connection,
   file: string,
-  list: ReadonlyArray<ResolvedMigration> = migrations
+  list: ReadonlyArray<Migration> = migrations
 ): Effect.Effect<void, StorageError> => {
   const run = (sql: string) => execute(connection, file, sql)
   const apply = Effect.gen(function*() {
     const schema = yield* schemaOf(connection, file)
-    yield* checkSchema(file, schema, list.length)
+    const latest = latestOf(list)
+    yield* checkSchema(file, schema, latest)
     // A file without a schema is still being created.
-    if (schema > 0 && schema < list.length && file !== ":memory:") yield* backUp(file, schema)
-    if (schema < list.length) {
-      const { runMigrations } = yield* Effect.promise(() => import("./runMigrations.ts"))
+    if (schema > 0 && schema < latest && file !== ":memory:") yield* backUp(file, schema)
+    if (schema < latest) {
+      const { sqliteTypes } = yield* Effect.promise(() => import("./schema.ts"))
       yield* Effect.mapError(
-        runMigrations(connection, makeCompilerSqlite(), schema, list),
+        applyMigrations(connection, sqliteTypes, schema, list),
         (error) => sqlite(file).explain("open", error)
       )
     }
     yield* run(`PRAGMA application_id = ${applicationID}`)
-    yield* run(`PRAGMA user_version = ${list.length}`)
+    yield* run(`PRAGMA user_version = ${latest}`)
     yield* failpoint("migration_step")
     yield* run("COMMIT")
   })

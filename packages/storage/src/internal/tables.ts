@@ -50,22 +50,29 @@ const table = <Row>(
 const json = (row: unknown): string => JSON.stringify(row)
 const intent = (part: Part): Intent | undefined => (part.type === "tool" ? part.intent : undefined)
 
+const sessions = (isDraft: 0 | 1) =>
+  table<SessionInfo>("session", ["id"], {
+    id: (row) => row.id,
+    parent_id: (row) => row.parentID,
+    root_id: (row) => row.rootID,
+    depth: (row) => row.depth,
+    project_id: (row) => row.projectID,
+    directory: (row) => row.directory,
+    title: (row) => row.title,
+    agent: (row) => row.agent,
+    version: (row) => row.version,
+    created: (row) => row.time.created,
+    updated: (row) => row.time.updated,
+    archived: (row) => row.time.archived,
+    is_draft: () => isDraft,
+    data: json
+  })
+
 /** Sessions. Owner, epoch and lease belong to the lease holder: an upsert does not change them. */
-export const session = table<SessionInfo>("session", ["id"], {
-  id: (row) => row.id,
-  parent_id: (row) => row.parentID,
-  root_id: (row) => row.rootID,
-  depth: (row) => row.depth,
-  project_id: (row) => row.projectID,
-  directory: (row) => row.directory,
-  title: (row) => row.title,
-  agent: (row) => row.agent,
-  version: (row) => row.version,
-  created: (row) => row.time.created,
-  updated: (row) => row.time.updated,
-  archived: (row) => row.time.archived,
-  data: json
-})
+export const session = sessions(0)
+
+/** The same table, for sessions whose rows are not all stored yet. */
+export const draft = sessions(1)
 
 /** Messages. */
 export const message = table<Message>("message", ["session_id", "id"], {

@@ -1,6 +1,7 @@
 /** Tells a client what was said in a session before it was opened. */
 import type { Backend } from "@skein/backend/Backend"
 import type { BackendError } from "@skein/backend/BackendError"
+import { eachPage } from "@skein/backend/Sessions"
 import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import type { MessageWithParts, ToolPart } from "@skein/domain/Part"
@@ -67,8 +68,8 @@ export const replay = (
     })
 
   const messagesOf = (id: SessionID): Effect.Effect<void, BackendError> =>
-    Effect.flatMap(
-      backend.sessions.messages(id),
+    eachPage(
+      (page) => backend.sessions.messages(id, page),
       (messages) =>
         Effect.forEach(messages, ({ info, parts }) =>
           Effect.zipRight(

@@ -1,11 +1,10 @@
 /** The sessions of a server, as front ends see them. */
 import type { Prompt } from "@skein/api/Input"
 import type { SkeinClient } from "@skein/client/SkeinClient"
-import type { Newest } from "@skein/core/StorageFilter"
 import type { SessionID } from "@skein/domain/Id"
-import type { MessageWithParts } from "@skein/domain/Part"
 import type { ListedSession } from "@skein/domain/TreeSnapshot"
 import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
 import { randomUUID } from "node:crypto"
 import type { BackendError } from "../../BackendError.ts"
 import type { NewPrompt, Prompted, Sessions } from "../../Sessions.ts"
@@ -91,13 +90,10 @@ const makeList = ({ call }: Link): Sessions["list"] => ({ directory, limit = usu
     return found
   })
 
+const cutOff = failure("ServerGone", "The connection to the server broke before all was exported. Export it again.")
+
 type Reading = "list" | "get" | "ids" | "children" | "messages" | "archive"
 type Working = "prompt" | "stop" | "resume" | "rest" | "summarized" | "leave"
-
-const newestOf = (newest: Newest | undefined) =>
-  newest === undefined
-    ? {}
-    : { newest: newest.limit, ...(newest.before === undefined ? {} : { before: newest.before }) }
 
 const makeReading = (link: Link): Pick<Sessions, Reading> => ({
   list: makeList(link),
@@ -112,22 +108,13 @@ const makeReading = (link: Link): Pick<Sessions, Reading> => ({
       "may be sent again",
       ({ sessions }) => Effect.map(sessions.children({ path: { id } }), ({ items }) => items)
     ),
-  messages: (id, newest) => {
-    const page = (cursor?: string) =>
-      link.call("may be sent again", ({ sessions }) =>
-        sessions.messages({
-          path: { id },
-          urlParams: { ...newestOf(newest), ...(cursor === undefined ? {} : { cursor }) }
-        }))
-    const from = (cursor?: string): Effect.Effect<ReadonlyArray<MessageWithParts>, BackendError> =>
-      Effect.flatMap(
-        page(cursor),
-        ({ items, next }) =>
-          next === undefined ? Effect.succeed(items) : Effect.map(from(next), (rest) => [...items, ...rest])
-      )
-    return from()
-  },
-  archive: (id) => link.call("may be sent again", ({ archives }) => archives.export({ path: { id }, urlParams: {} }))
+  messages: (id, page) =>
+    link.call("may be sent again", ({ sessions }) => sessions.messages({ path: { id }, urlParams: page })),
+  archive: (id) =>
+    Stream.unwrap(Effect.map(
+      link.call("may be sent again", ({ exportTree }) => exportTree(id)),
+      Stream.mapError(() => cutOff)
+    ))
 })
 
 const makeChanging = ({ call }: Link): Omit<Sessions, Reading | Working> => ({

@@ -4,6 +4,7 @@ import type { BackendError } from "@skein/backend/BackendError"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { StorageError } from "@skein/core/StorageError"
 import type { RunFilter, SessionFilter } from "@skein/core/StorageFilter"
+import type { MessageID } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -67,8 +68,24 @@ export const layer: Layer.Layer<SessionStorage, never, Backend> = Layer.effect(
           Effect.mapError(failed("session"))
         ),
       sessions: (filter) => sessionsOf(backend, filter),
-      messages: (id) => Effect.mapBoth(sessions.messages(id), { onFailure: failed("messages"), onSuccess: rowsOf }),
-      messagePage: () => unsupported("messagePage"),
+      messages: () => unsupported("messages"),
+      messagePage: (id, page) =>
+        Effect.mapBoth(
+          sessions.messages(
+            id,
+            "after" in page
+              ? { limit: page.limit, ...(page.after === "" ? {} : { cursor: page.after }) }
+              : { newest: page.limit, before: page.before }
+          ),
+          {
+            onFailure: failed("messages"),
+            onSuccess: ({ items, next }) => ({
+              ...rowsOf(items),
+              // Opaque, and good for nothing but the next page.
+              ...(next === undefined ? {} : { next: next as MessageID })
+            })
+          }
+        ),
       runs: (filter) => runsOf(backend, filter),
       run: (id) =>
         tasks.get(id).pipe(

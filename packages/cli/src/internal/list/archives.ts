@@ -7,15 +7,15 @@ import { exportTree, importTree } from "@skein/core/SessionArchive"
 import { Ids } from "@skein/domain/Id"
 import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
 import { resolve } from "node:path"
 import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio, type Streams } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
 import { errorLine } from "../explain.ts"
-import { fileReason } from "../fileReason.ts"
+import { fileReason, newFile } from "../fileReason.ts"
 import { sessionOf } from "../ids.ts"
 import { checkDirectory, currentDirectory, directoryOf, projectOf } from "../place.ts"
 import { database, readableDatabase, warnUnreadable } from "./sessions.ts"
@@ -28,20 +28,6 @@ const unwritable = (path: string) => (error: PlatformError) =>
       ? `--output: ${path} already exists. Name another file, or remove that one first.`
       : `--output: ${path} cannot be written (${fileReason(error)}).`
   })
-
-/** Writes a new file piece by piece. If it cannot be completed, it is removed. */
-const intoFile = <A, E, R>(
-  path: string,
-  use: (write: (piece: string) => Effect.Effect<void, UsageError>) => Effect.Effect<A, E, R>
-) =>
-  Effect.gen(function*() {
-    const fs = yield* FileSystem.FileSystem
-    const failed = unwritable(path)
-    const file = yield* Effect.mapError(fs.open(path, { flag: "wx", mode: 0o600 }), failed)
-    yield* Effect.addFinalizer((exit) => Exit.isSuccess(exit) ? Effect.void : Effect.exit(fs.remove(path)))
-    const encoder = new TextEncoder()
-    return yield* use((piece) => Effect.mapError(file.writeAll(encoder.encode(piece)), failed))
-  }).pipe(Effect.scoped)
 
 const toOutput = (stdio: Streams) => (piece: string): Effect.Effect<void> =>
   Effect.suspend(() => {
@@ -60,7 +46,7 @@ export const exportSession = ({ flags, operands: [id = ""] }: {
     const session = yield* sessionOf(id)
     const done = yield* path === undefined
       ? exportTree(session.id, toOutput(stdio))
-      : intoFile(path, (write) => exportTree(session.id, write))
+      : newFile(path, unwritable(path), (write) => exportTree(session.id, (piece) => write(encoder.encode(piece))))
     if (path !== undefined) {
       const what = `${numberOf(done.sessions, "session")} with ${numberOf(done.messages, "message")}`
       stdio.err(escapeLine(`${path}: ${what}, from the root ${done.root}.`))
@@ -73,21 +59,25 @@ export const exportSession = ({ flags, operands: [id = ""] }: {
     return ExitCode.failed
   }).pipe(Effect.provide(readableDatabase(flags.db)))
 
-const readInput = (stdio: Streams) =>
-  Effect.tryPromise({
-    try: async () => {
-      const chunks: Array<Buffer> = []
-      for await (const chunk of stdio.input()) chunks.push(chunk as Buffer)
-      return Buffer.concat(chunks).toString("utf8")
-    },
-    catch: (cause) => new UsageError({ message: `Standard input cannot be read (${String(cause)}).` })
-  })
+const encoder = new TextEncoder()
+
+/** Standard input, kept in a file: it is read twice. */
+const readInput = Effect.fnUntraced(function*(stdio: Streams) {
+  const fs = yield* FileSystem.FileSystem
+  const failed = (cause: unknown) => new UsageError({ message: `Standard input cannot be read (${String(cause)}).` })
+  const file = yield* Effect.mapError(fs.makeTempFileScoped({ prefix: "skein-import-" }), failed)
+  yield* Effect.mapError(
+    Stream.run(Stream.fromAsyncIterable<Uint8Array, unknown>(stdio.input(), failed), fs.sink(file)),
+    failed
+  )
+  return Stream.mapError(fs.stream(file), failed)
+})
 
 const readFile = Effect.fnUntraced(function*(given: string) {
   const fs = yield* FileSystem.FileSystem
   const path = resolve(yield* currentDirectory, given)
-  return yield* Effect.mapError(
-    fs.readFileString(path),
+  return Stream.mapError(
+    fs.stream(path),
     (error) =>
       new UsageError({
         message: `${path} cannot be read (${fileReason(error)}). Name a file, or - to read standard input.`
@@ -109,8 +99,8 @@ export const importSession = ({ flags, operands: [file = ""] }: {
   Effect.gen(function*() {
     const stdio = yield* Stdio
     const place = yield* placeOf(flags.dir)
-    const text = yield* file === "-" ? readInput(stdio) : readFile(file)
-    const root = yield* importTree(text, {
+    const archive = yield* file === "-" ? readInput(stdio) : readFile(file)
+    const root = yield* importTree(archive, {
       copy: flags["as-copy"],
       projectOf,
       ...(place === undefined ? {} : { place })
@@ -126,5 +116,6 @@ export const importSession = ({ flags, operands: [file = ""] }: {
       ))
     return ExitCode.done
   }).pipe(
+    Effect.scoped,
     Effect.provide(Journal.layer.pipe(Layer.provideMerge(Layer.mergeAll(Bus.layer, Ids.layer, database(flags.db)))))
   )

@@ -1,7 +1,7 @@
 /** What `skein sessions` does. */
 import { Backend } from "@skein/backend/Backend"
-import type { Sessions } from "@skein/backend/Sessions"
-import { SessionStorage } from "@skein/core/SessionStorage"
+import { eachPage, type Sessions } from "@skein/backend/Sessions"
+import { eachMessagePage, type MessagePage, SessionStorage } from "@skein/core/SessionStorage"
 import { type Account, bounds, formatAmount } from "@skein/domain/Budget"
 import type { MessageID, SessionID } from "@skein/domain/Id"
 import { Mode, modeOf } from "@skein/domain/Mode"
@@ -156,6 +156,12 @@ const budgetText = ({ limit, spent }: Account): string =>
     return most === undefined ? [] : [`${spent[bound]} of ${formatAmount(bound, most)} used`]
   }).join(", ")
 
+const indented = (value: unknown): string => JSON.stringify(value, undefined, 2)
+
+/** Shows the messages of a session, a page at a time and no faster than they are read. */
+const eachMessage = <E, R>(id: SessionID, show: (page: MessagePage) => Effect.Effect<void, E, R>) =>
+  Effect.flatMap(Stdio, ({ flush }) => eachMessagePage(id, (page) => Effect.zipRight(show(page), flush)))
+
 /** Shows one. */
 export const showSession = ({ flags, operands: [id = ""] }: {
   readonly flags: AttachFlags & {
@@ -168,19 +174,24 @@ export const showSession = ({ flags, operands: [id = ""] }: {
     const store = yield* SessionStorage
     const stdio = yield* Stdio
     const session = yield* sessionOf(id)
-    const messages = yield* store.messages(session.id)
     const children = yield* store.sessions({ parentID: session.id })
-    yield* warnUnreadable([...messages.unreadable, ...children.unreadable])
     const isInterrupted = (yield* interrupted([session])).has(session.rootID)
     const holder = yield* findHolder(session)
     if (flags.format === "json") {
-      const found = {
-        session,
-        ...(holder === undefined ? {} : { holder }),
-        messages: messages.rows,
-        children: children.rows
-      }
-      stdio.out(`${JSON.stringify(isInterrupted ? { ...found, interrupted: true } : found, undefined, 2)}\n`)
+      const head = { session, ...(holder === undefined ? {} : { holder }) }
+      const rest = { children: children.rows, ...(isInterrupted ? { interrupted: true } : {}) }
+      // The text of the whole value, with a page of the messages in memory.
+      stdio.out(`${indented(head).slice(0, -2)},\n  "messages": [`)
+      let isFirst = true
+      yield* eachMessage(session.id, ({ unreadable, rows }) => {
+        for (const row of rows) {
+          stdio.out(`${isFirst ? "" : ","}\n${indented(row).replaceAll(/^/gm, "    ")}`)
+          isFirst = false
+        }
+        return warnUnreadable(unreadable)
+      })
+      stdio.out(`${isFirst ? "" : "\n  "}],\n${indented(rest).slice(2)}\n`)
+      yield* warnUnreadable(children.unreadable)
       return ExitCode.done
     }
     stdio.out(`${escapeLine(session.title)}\n${session.id} in ${escapeLine(session.directory)}\n\n`)
@@ -191,7 +202,15 @@ export const showSession = ({ flags, operands: [id = ""] }: {
     const { budget, summary } = session
     if (budget !== undefined) stdio.out(`budget: ${budgetText(budget)}\n\n`)
     if (summary !== undefined) stdio.out(`${escapeText(summary.text)}\n(summary of ${formatTime(summary.time)})\n\n`)
-    stdio.out(messages.rows.map(messageText(flags.full)).join("\n"))
+    let isFirst = true
+    yield* eachMessage(session.id, ({ rows, unreadable }) => {
+      for (const row of rows) {
+        stdio.out(`${isFirst ? "" : "\n"}${messageText(flags.full)(row)}`)
+        isFirst = false
+      }
+      return warnUnreadable(unreadable)
+    })
+    yield* warnUnreadable(children.unreadable)
     for (const child of children.rows) stdio.out(`\nsubagent ${child.id}  ${escapeLine(child.title)}\n`)
     return ExitCode.done
   }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readable(flags)))
@@ -270,8 +289,12 @@ export const setMode = ({ flags, operands: [id = "", mode = ""] }: {
 /** The id of the message; the session refuses one that does not exist. */
 const messageOf = Effect.fnUntraced(function*(id: SessionID, given: string) {
   const { sessions } = yield* Backend
-  const rows = yield* sessions.messages(id)
-  return ((yield* among(given, rows.map(({ info }) => info.id))) ?? given) as MessageID
+  const ids: Array<string> = []
+  yield* eachPage((page) => sessions.messages(id, page), (messages) =>
+    Effect.sync(() => {
+      for (const { info } of messages) if (info.id.startsWith(given)) ids.push(info.id)
+    }))
+  return ((yield* among(given, ids)) ?? given) as MessageID
 })
 
 /** Copies one, and prints the id of the copy. */

@@ -3,6 +3,7 @@
  */
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
+import { messagesPage } from "@skein/core/StorageFilter"
 import { formatAmount } from "@skein/domain/Budget"
 import type { SessionID } from "@skein/domain/Id"
 import type { TaskRun } from "@skein/domain/Outcome"
@@ -65,16 +66,19 @@ const orForBudget = Effect.fnUntraced(function*(taskID: SessionID, doing: string
   return budgets.length === 0 ? doing : `${doing}, or for budget that others have reserved: ${budgets.join("; ")}`
 })
 
+/** The answer that an agent works on is among so many of its newest messages. */
+const few = 20
+
 /** In a few words, such as `waits for the model`. */
 export const waitsFor = Effect.fnUntraced(function*({ state, taskID, time }: TaskRun, now: number) {
   const store = yield* SessionStorage
   if (state === "queued") return "waits for its turn"
   const below = (yield* store.runs({ parentID: taskID })).rows.filter((run) => run.state !== "settled")
-  const { rows } = yield* store.messages(taskID)
-  const parts = rows.filter(({ info }) =>
+  const { rows } = yield* store.messagePage(taskID, { ...messagesPage, limit: few })
+  const last = rows.findLast(({ info }) =>
     info.role === "assistant" && info.time.created >= (time.started ?? time.created)
   )
-    .at(-1)?.parts ?? []
+  const parts = last?.parts ?? []
   const others = parts.some((part) =>
     part.type === "tool" && part.tool !== "task" && part.state.status !== "completed"
     && part.state.status !== "error"

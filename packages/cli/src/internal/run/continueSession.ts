@@ -1,6 +1,6 @@
 /** Continues a session without a prompt: after a crash, or after a turn that was cut off. */
 import { Backend } from "@skein/backend/Backend"
-import type { NewPrompt, Turn } from "@skein/backend/Sessions"
+import { lastMessage, type NewPrompt, type Turn } from "@skein/backend/Sessions"
 import { answerOf } from "@skein/core/Session"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { none } from "@skein/domain/Usage"
@@ -14,8 +14,7 @@ export const continueText = "Continue where you left off."
 /** The answer that a session has already given. */
 const lastAnswer = Effect.fnUntraced(function*({ id }: SessionInfo) {
   const { sessions } = yield* Backend
-  const messages = yield* sessions.messages(id)
-  const last = messages.findLast(({ info }) => info.role === "assistant")
+  const last = yield* lastMessage(sessions, id, ({ info }) => info.role === "assistant")
   if (last?.info.role !== "assistant") {
     return yield* new UsageError({
       message: `Nothing was said in ${id} yet. Give it a prompt: skein sessions resume ${id} "…"`

@@ -1,6 +1,6 @@
 /** Runs a turn to its answer, or to whatever ended it earlier. */
 import { Backend } from "@skein/backend/Backend"
-import type { Turn } from "@skein/backend/Sessions"
+import { lastMessage, type Turn } from "@skein/backend/Sessions"
 import { answerOf } from "@skein/core/Session"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { since } from "@skein/domain/Usage"
@@ -112,8 +112,12 @@ const unfinished = (before: SessionInfo, began: number): Effect.Effect<Unfinishe
   Effect.gen(function*() {
     const { sessions } = yield* Backend
     const { usage } = yield* sessions.get(before.id)
-    const messages = yield* sessions.messages(before.id)
-    const last = messages.findLast(({ info }) => info.role === "assistant" && info.time.created >= began)
+    const [newest] = (yield* sessions.messages(before.id, { newest: 1 })).items
+    // Messages from before the turn are not searched.
+    const found = newest === undefined || newest.info.time.created < began
+      ? undefined
+      : yield* lastMessage(sessions, before.id, ({ info }) => info.role === "assistant" || info.time.created < began)
+    const last = found?.info.role === "assistant" && found.info.time.created >= began ? found : undefined
     const finish = last?.info.role === "assistant" ? last.info.finish : undefined
     return {
       sessionID: before.id,

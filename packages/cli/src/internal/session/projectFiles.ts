@@ -1,11 +1,13 @@
 /** Reads and writes files of a project, and none that lie elsewhere: names come from what tools noted. */
+import type { PlatformError } from "@effect/platform/Error"
 import * as FileSystem from "@effect/platform/FileSystem"
 import type { SessionHost } from "@skein/tui/SessionHost"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
 import { lstatSync, realpathSync } from "node:fs"
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path"
-import { fileReason } from "../fileReason.ts"
+import { fileReason, newFile } from "../fileReason.ts"
 
 /** A file whose real place is below a directory. */
 const below = (directory: string, name: string): Option.Option<string> =>
@@ -32,11 +34,12 @@ export const makeProjectFiles = Effect.map(
         onNone: () => Effect.succeed(undefined),
         onSome: (file) => Effect.orElseSucceed(fileSystem.readFileString(file), () => undefined)
       }),
-    create: (directory, name, text) => {
+    create: (directory, name, pieces) => {
       const file = resolve(directory, name)
-      return fileSystem.writeFileString(file, text, { flag: "wx", mode: 0o600 }).pipe(
+      const failed = (error: PlatformError) => ({ message: `${file} cannot be written (${fileReason(error)}).` })
+      return newFile(file, failed, (write) => Stream.runForEach(pieces, write)).pipe(
         Effect.as(file),
-        Effect.mapError((error) => ({ message: `${file} cannot be written (${fileReason(error)}).` }))
+        Effect.provideService(FileSystem.FileSystem, fileSystem)
       )
     },
     write: (directory, name, text) =>

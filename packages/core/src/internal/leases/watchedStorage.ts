@@ -26,7 +26,7 @@ export const watchedStorage = (storage: Storage, watch: Watch): Storage => ({
   lease: (rootID) => watch("reads", storage.lease(rootID)),
   leases: (rootIDs) => watch("reads", storage.leases(rootIDs)),
   sessions: (filter) => watch("reads", storage.sessions(filter)),
-  messages: (id, newest) => watch("reads", storage.messages(id, newest)),
+  messages: (id) => watch("reads", storage.messages(id)),
   messagePage: (id, page) => watch("reads", storage.messagePage(id, page)),
   run: (id) => watch("reads", storage.run(id)),
   runs: (filter) => watch("reads", storage.runs(filter)),

@@ -19,6 +19,7 @@ import { type Approval, type Receipt, receiptLifetime, type Write } from "../../
 /** A session and what belongs to it alone. */
 interface Held {
   readonly info: SessionInfo
+  readonly isDraft: boolean
   readonly messages: HashMap.HashMap<MessageID, Message>
   readonly parts: HashMap.HashMap<PartID, Part>
   readonly todos: ReadonlyArray<Todo>
@@ -51,6 +52,10 @@ export interface State {
   /** The number of events ever stored. */
   readonly position: number
 }
+
+/** Whether a session is stored, but not all of its rows are. */
+export const isHidden = ({ sessions }: State, id: SessionID): boolean =>
+  Option.exists(HashMap.get(sessions, id), ({ isDraft }) => isDraft)
 
 /** Empty storage. */
 export const empty: State = {
@@ -96,13 +101,13 @@ const nothing = {
   lease: free
 }
 
-const putSession = (state: State, info: SessionInfo): Applied => {
+const putSession = (state: State, info: SessionInfo, isDraft: boolean): Applied => {
   const { id, parentID } = info
   const held = Option.getOrElse(HashMap.get(state.sessions, id), () => nothing)
   const next = {
     ...state,
     shelved: HashMap.remove(state.shelved, id),
-    sessions: HashMap.set(state.sessions, id, { ...held, info })
+    sessions: HashMap.set(state.sessions, id, { ...held, info, isDraft })
   }
   return parentID === undefined ? Either.right(next) : Either.map(find(next, parentID), () => next)
 }
@@ -265,7 +270,7 @@ const changeLease = (state: State, write: LeaseWrite, now: number): Applied => {
 export const apply = (state: State, write: Write, now: number): Applied => {
   switch (write._tag) {
     case "Session":
-      return putSession(state, write.info)
+      return putSession(state, write.info, write.isDraft === true)
     case "DeleteSession":
       return Either.right(deleteSession(state, write.id))
     case "Message":

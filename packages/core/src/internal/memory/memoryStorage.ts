@@ -15,18 +15,17 @@ import type { StoredLease } from "../../Lease.ts"
 import {
   type EventFilter,
   type Following,
-  followingOf,
   type Found,
   type Identified,
   type LoggedEvent,
   type Newest,
-  newestOf,
+  pageOfMessages,
   type Pruning,
   type RunFilter,
   type SessionFilter
 } from "../../StorageFilter.ts"
 import { type Approval, receiptLifetime, type Write } from "../../Write.ts"
-import { apply, empty, prune, type State } from "./memoryState.ts"
+import { apply, empty, isHidden, prune, type State } from "./memoryState.ts"
 
 const ranks: Readonly<Record<Write["_tag"], number>> = {
   DeleteSession: 0,
@@ -104,13 +103,13 @@ const asOfNow = (state: State, event: Event): Option.Option<Event> => {
   }
 }
 
-const messagesOf = (state: State, id: SessionID, newest: Newest | undefined) => {
+const messagesOf = (state: State, id: SessionID) => {
   const held = HashMap.get(state.sessions, id)
   if (Option.isNone(held)) return all([])
   const messages = HashMap.toValues(held.value.messages).toSorted(byID)
   const partsOf = new Map(messages.map((info) => [info.id, [] as Array<Part>]))
   for (const part of HashMap.toValues(held.value.parts).toSorted(byID)) partsOf.get(part.messageID)?.push(part)
-  return all(newestOf(messages.map((info) => ({ info, parts: partsOf.get(info.id) ?? [] })), newest))
+  return all(messages.map((info) => ({ info, parts: partsOf.get(info.id) ?? [] })))
 }
 
 const eventsOf = (state: State, { after, limit = Number.POSITIVE_INFINITY, rootID, types }: EventFilter) => {
@@ -152,6 +151,8 @@ const leasesOf = (state: State, rootIDs: ReadonlyArray<SessionID>, now: number):
     )
   )
 
+const shownRuns = (state: State) => HashMap.toValues(state.runs).filter(({ rootID }) => !isHidden(state, rootID))
+
 const unfinishedOf = (state: State): ReadonlyArray<SessionID> => {
   const roots = new Set<SessionID>()
   const isShelved = (id: string) => HashMap.has(state.shelved, id)
@@ -165,8 +166,8 @@ const unfinishedOf = (state: State): ReadonlyArray<SessionID> => {
     const stops = { all: stopsOf(find, info.id), above: stopsOf(find, info.parentID) }
     if (startsLoop(info, row, stops)) roots.add(info.rootID)
   }
-  for (const { info } of HashMap.values(state.sessions)) {
-    if (hasOpenTurn(info) && !isShelved(info.id)) roots.add(info.rootID)
+  for (const { info, isDraft } of HashMap.values(state.sessions)) {
+    if (hasOpenTurn(info) && !isDraft && !isShelved(info.id)) roots.add(info.rootID)
   }
   return [...roots]
 }
@@ -204,35 +205,40 @@ export const makeMemoryStorage = () => {
         onStored?.()
         return Effect.succeed(places)
       }),
-    session: (id: SessionID) => read(() => Option.map(HashMap.get(state.sessions, id), (held) => held.info)),
+    session: (id: SessionID) =>
+      read(() =>
+        Option.map(Option.filter(HashMap.get(state.sessions, id), ({ isDraft }) => !isDraft), ({ info }) => info)
+      ),
     ids: (of: Identified, start: string, limit: number) =>
       read(() => {
         const found = new Set<string>(
           of === "sessions"
-            ? HashMap.keys(state.sessions)
-            : HashMap.toValues(state.runs).map(({ id, taskID }) => of === "tasks" ? taskID : id)
+            ? HashMap.keys(HashMap.filter(state.sessions, ({ isDraft }) => !isDraft))
+            : shownRuns(state).map(({ id, taskID }) => of === "tasks" ? taskID : id)
         )
         return [...found].filter((id) => id.startsWith(start)).toSorted(Order.string).slice(0, limit)
       }),
     lease: (rootID: SessionID) => Effect.map(Clock.currentTimeMillis, (now) => leaseOf(state, rootID, now)),
     leases: (rootIDs: ReadonlyArray<SessionID>) =>
       Effect.map(Clock.currentTimeMillis, (now) => leasesOf(state, rootIDs, now)),
-    sessions: ({ after, limit, parentID, projectID, rootID, roots }: SessionFilter) =>
+    sessions: ({ after, drafts = false, limit, parentID, projectID, rootID, roots }: SessionFilter) =>
       read(() => {
-        const found = HashMap.toValues(state.sessions).map((held) => held.info).filter((info) =>
+        const kind = HashMap.filter(state.sessions, ({ isDraft }) => isDraft === drafts)
+        const found = HashMap.toValues(kind).map((held) => held.info).filter((info) =>
           matches(projectID, info.projectID) && matches(rootID, info.rootID) && matches(parentID, info.parentID)
           && (roots !== true || info.parentID === undefined) && isAfter(info, after)
         )
         const listed = found.toSorted(newestFirst).slice(0, limit)
         return all(roots === true ? listed.map((info) => ({ ...info, title: listedTitle(info.title) })) : listed)
       }),
-    messages: (id: SessionID, newest?: Newest) => read(() => messagesOf(state, id, newest)),
-    messagePage: (id: SessionID, page: Following) =>
-      read(() => ({ ...followingOf(messagesOf(state, id, undefined).rows, page), unreadable: [] })),
-    run: (id: RunID) => read(() => HashMap.get(state.runs, id)),
+    messages: (id: SessionID) => read(() => messagesOf(state, id)),
+    messagePage: (id: SessionID, page: Following | Newest) =>
+      read(() => ({ ...pageOfMessages(messagesOf(state, id).rows, page), unreadable: [] })),
+    run: (id: RunID) =>
+      read(() => Option.filter(HashMap.get(state.runs, id), ({ rootID }) => !isHidden(state, rootID))),
     runs: ({ newest, parentID, rootID, taskID, unsettled }: RunFilter) =>
       read(() => {
-        const found = HashMap.toValues(state.runs).filter((run) =>
+        const found = shownRuns(state).filter((run) =>
           matches(taskID, run.taskID) && matches(parentID, run.parentID) && matches(rootID, run.rootID)
           && (unsettled !== true || (run.state !== "settled" && !HashMap.has(state.shelved, run.id)))
         )

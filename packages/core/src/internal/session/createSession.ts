@@ -5,6 +5,7 @@ import { planAgent } from "@skein/domain/Mode"
 import type { MessageWithParts } from "@skein/domain/Part"
 import { type SessionInfo, version } from "@skein/domain/SessionInfo"
 import { none } from "@skein/domain/Usage"
+import { chunksOf } from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
@@ -14,8 +15,9 @@ import { Confinement } from "../../Isolation.ts"
 import { Journal } from "../../Journal.ts"
 import { Leases } from "../../Leases.ts"
 import { Projects, ProjectUnavailable } from "../../Projects.ts"
-import { anew, renameMessages } from "../../SessionArchive.ts"
-import { orUnreadable, SessionStorage } from "../../SessionStorage.ts"
+import { eachMessagePage, orUnreadable, SessionStorage } from "../../SessionStorage.ts"
+import type { StorageError } from "../../StorageError.ts"
+import { messagesPage } from "../../StorageFilter.ts"
 import { type ChildOptions, type ForkOptions, ForkRefused, type SessionOptions } from "../../Turn.ts"
 import { Whereabouts } from "../../Whereabouts.ts"
 import { Workspaces } from "../../Workspaces.ts"
@@ -27,6 +29,8 @@ import { snapshot } from "../live/History.ts"
 import type { Live } from "../live/Live.ts"
 import { startIn } from "../live/mode.ts"
 import { SessionTable } from "../live/SessionTable.ts"
+import { anew, messageRenamer, messageWrites } from "../renamed.ts"
+import { storeDraft } from "../storeDraft.ts"
 import { untitled } from "../summary/makeSummary.ts"
 
 /** Checks what is to work at the root next. Fails where the directory is not. */
@@ -123,26 +127,45 @@ export const createChild = Effect.fnUntraced(function*(parentID: SessionID, opti
     }))
 })
 
-const messagesOf = Effect.fnUntraced(function*({ info: { id }, messages }: Live) {
-  if (messages !== undefined) return messages.map(snapshot)
-  const storage = yield* SessionStorage
-  const { rows, unreadable } = yield* storage.messages(id)
-  for (const row of unreadable) yield* Effect.logWarning(`${row.id} cannot be read and is not copied`, row.reason)
-  return rows
-})
+/** The messages of a session, a page at a time, up to one if you name it. */
+const eachPage = <E, R>(
+  { info: { id }, messages }: Live,
+  last: MessageID | undefined,
+  use: (rows: ReadonlyArray<MessageWithParts>) => Effect.Effect<void, E, R>
+): Effect.Effect<void, E | StorageError, R | SessionStorage> => {
+  const upTo = (rows: ReadonlyArray<MessageWithParts>) =>
+    last === undefined ? rows : rows.filter(({ info }) => info.id <= last)
+  if (messages !== undefined) {
+    return Effect.forEach(chunksOf(upTo(messages.map(snapshot)), messagesPage.limit), use, { discard: true })
+  }
+  return eachMessagePage(id, ({ rows, unreadable }) =>
+    Effect.zipRight(
+      Effect.forEach(unreadable, (row) => Effect.logWarning(`${row.id} cannot be read and is not copied`, row.reason)),
+      use(upTo(rows))
+    ))
+}
 
-/** The conversation up to a message, or all of it if you name none. */
-const upTo = (live: Live, messages: ReadonlyArray<MessageWithParts>, messageID: MessageID | undefined) => {
-  if (messageID === undefined) return Effect.succeed(messages)
-  const at = messages.findIndex(({ info }) => info.id === messageID)
+/** Refuses a message that the session does not have; tells whether it is the last one. */
+const checkMessage = Effect.fnUntraced(function*(live: Live, messageID: MessageID | undefined) {
+  if (messageID === undefined) return true
   const { id } = live.info
-  return at >= 0 ? Effect.succeed(messages.slice(0, at + 1)) : new ForkRefused({
+  const storage = yield* SessionStorage
+  const { messages = (yield* storage.messagePage(id, { ...messagesPage, limit: 1 })).rows } = live
+  const isLast = messages.at(-1)?.info.id === messageID
+  let isThere = isLast
+  if (!isThere) {
+    yield* eachPage(live, messageID, (rows) =>
+      Effect.sync(() => {
+        isThere ||= rows.at(-1)?.info.id === messageID
+      }))
+  }
+  return isThere ? isLast : yield* new ForkRefused({
     id,
     reason: "unknown_message",
     message:
       `The session ${id} has no message ${messageID}. \`skein sessions show ${id} --format json\` shows those that it has.`
   })
-}
+})
 
 const refuseAtWork = ({ info: { id }, running, tasks }: Live) =>
   running === undefined && tasks.size === 0 ? Effect.void : new ForkRefused({
@@ -179,38 +202,42 @@ const infoOf = (live: Live, id: SessionInfo["id"], now: number): SessionInfo => 
   }
 }
 
-/** Stores the copy in one commit, and opens it. */
+/** Stores the copy, which appears when all of it is stored, and opens it. */
 export const forkSession = Effect.fnUntraced(function*(live: Live, { messageID, receipt }: ForkOptions) {
   const table = yield* SessionTable
-  const journal = yield* Journal
   const storage = yield* SessionStorage
   const ids = yield* Ids
   yield* refuseAtWork(live)
-  const all = yield* messagesOf(live)
-  const said = yield* upTo(live, all, messageID)
-  const todos = said.length === all.length ? yield* orUnreadable(storage.todos(live.info.id), []) : []
-  // It may have started to work while this was read.
-  yield* refuseAtWork(live)
+  const isWhole = yield* checkMessage(live, messageID)
+  const todos = isWhole ? yield* orUnreadable(storage.todos(live.info.id), []) : []
   const now = yield* Clock.currentTimeMillis
   const info = infoOf(live, ids.unsafeMake("ses", now), now)
-  const names = { ...anew(ids, now), session: () => info.id }
-  const copies = renameMessages(names, said.map((message) => closed(message, now)))
-  yield* Effect.uninterruptible(Effect.zipRight(
-    journal.commit(
-      [
-        { _tag: "Session", info, isNew: true },
-        ...copies.flatMap(({ info: message, parts }): ReadonlyArray<Entry> => [
-          { _tag: "Message", info: message },
-          ...parts.map((part): Entry => ({ _tag: "Part", part }))
-        ]),
-        ...(receipt === undefined
-          ? []
-          : [{ _tag: "Receipt", receipt: { ...receipt, sessionID: info.id, result: info.id, created: now } } as const]),
-        ...(todos.length === 0 ? [] : [{ _tag: "Todos", sessionID: info.id, todos } as const])
-      ]
-    ),
-    // If its parent is being deleted, it goes too. It is stored even if the tree was lost right after that.
-    live.parent !== undefined && live.parent.isLeaving ? Effect.void : Effect.option(table.add(info, live.parent))
-  ))
+  const rename = messageRenamer({ ...anew(ids, now, new Set()), session: () => info.id })
+  yield* Effect.uninterruptibleMask((restore) =>
+    Effect.zipRight(
+      restore(storeDraft({
+        sessions: [info],
+        rows: (put) =>
+          Effect.zipRight(
+            eachPage(live, messageID, (rows) =>
+              put(rows.flatMap((message) => messageWrites(rename(closed(message, now)))))),
+            // It may have started to work while this was read.
+            Effect.suspend(() =>
+              refuseAtWork(live)
+            )
+          ),
+        more: [
+          ...(receipt === undefined
+            ? []
+            : [
+              { _tag: "Receipt", receipt: { ...receipt, sessionID: info.id, result: info.id, created: now } } as const
+            ]),
+          ...(todos.length === 0 ? [] : [{ _tag: "Todos", sessionID: info.id, todos } as const])
+        ]
+      })),
+      // If its parent is being deleted, it goes too. It is stored even if the tree was lost right after that.
+      live.parent !== undefined && live.parent.isLeaving ? Effect.void : Effect.option(table.add(info, live.parent))
+    )
+  )
   return info
 })

@@ -22,7 +22,7 @@ import { Projects } from "../../Projects.ts"
 import { Provider } from "../../Provider.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { logUnstored } from "../../StorageError.ts"
-import { type Following, followingOf, type Newest, newestOf } from "../../StorageFilter.ts"
+import { type Following, type Newest, pageOfMessages } from "../../StorageFilter.ts"
 import type { ChildOptions, ForkOptions, PromptError, PromptOptions, SessionOptions, Turn } from "../../Turn.ts"
 import { Whereabouts } from "../../Whereabouts.ts"
 import type { Keyed } from "../../Write.ts"
@@ -200,23 +200,23 @@ const renameSession = Effect.fnUntraced(function*(id: SessionID, title: string) 
 })
 
 /** A page of the messages of a session, without loading them into memory. */
-const messagePageOf = Effect.fnUntraced(function*(id: SessionID, page: Following) {
+const messagePageOf = Effect.fnUntraced(function*(id: SessionID, page: Following | Newest) {
   const table = yield* SessionTable
   const storage = yield* SessionStorage
   const { messages } = yield* table.open(id)
   if (messages === undefined) return yield* storage.messagePage(id, page)
-  const found = followingOf(messages, page)
+  const found = pageOfMessages(messages, page)
   return { ...found, rows: found.rows.map(snapshot) }
 })
 
 /** The messages of a session, without loading them into memory. */
-const messagesOf = Effect.fnUntraced(function*(id: SessionID, newest?: Newest) {
+const messagesOf = Effect.fnUntraced(function*(id: SessionID) {
   const table = yield* SessionTable
   const storage = yield* SessionStorage
   const { messages } = yield* table.open(id)
   return messages !== undefined
-    ? newestOf(messages, newest).map(snapshot)
-    : (yield* storage.messages(id, newest)).rows
+    ? messages.map(snapshot)
+    : (yield* storage.messages(id)).rows
 })
 
 type Services =
@@ -253,8 +253,8 @@ export const makeSession = Effect.gen(function*() {
     list: (filter: { readonly projectID?: string; readonly limit?: number } = {}) =>
       storage.sessions({ ...filter, roots: true }),
     children: (id: SessionID) => Effect.map(storage.sessions({ parentID: id }), (found) => found.rows),
-    messages: (id: SessionID, newest?: Newest) => given(messagesOf(id, newest)),
-    messagePage: (id: SessionID, page: Following) => given(messagePageOf(id, page)),
+    messages: (id: SessionID) => given(messagesOf(id)),
+    messagePage: (id: SessionID, page: Following | Newest) => given(messagePageOf(id, page)),
     prompt: (id: SessionID, input: string | ReadonlyArray<PartInput>, options: PromptOptions = {}) =>
       given(promptSession(id, input, options, submitted)),
     withdraw: (id: SessionID, messageID: MessageID) => given(table.use(id, (live) => withdrawPrompt(live, messageID))),

@@ -8,7 +8,7 @@ import type { MessageWithParts, ToolCompleted, ToolPart } from "@skein/domain/Pa
 import type { SessionInfo, Todo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import { readOnlyCommands } from "../../Agent.ts"
-import { orUnreadable, SessionStorage } from "../../SessionStorage.ts"
+import { eachMessagePage, orUnreadable, SessionStorage } from "../../SessionStorage.ts"
 import { changesFiles, Tools } from "../../Tool.ts"
 import { answerOf } from "../conversation/makePrompt.ts"
 import { cut, section } from "../text.ts"
@@ -108,7 +108,7 @@ const subtree = (top: SessionInfo, all: ReadonlyArray<SessionInfo>): ReadonlyArr
 
 const byTime = <A extends Done>(done: ReadonlyArray<A>): ReadonlyArray<A> => done.toSorted((a, b) => a.at - b.at)
 
-/** Reads it from storage, with the messages of one session at a time in memory. */
+/** Reads it from storage, with a page of messages at a time in memory. */
 export const sessionFacts = Effect.fnUntraced(function*(top: SessionInfo) {
   const storage = yield* SessionStorage
   const tools = yield* Tools
@@ -122,20 +122,29 @@ export const sessionFacts = Effect.fnUntraced(function*(top: SessionInfo) {
     }
   }
   const sessions = subtree(top, (yield* storage.sessions({ rootID: top.rootID })).rows)
-  const { rows: own } = yield* storage.messages(top.id)
-  read(own)
+  const prompts: Array<string> = []
+  let until: MessageID | undefined
+  let answer = ""
+  yield* eachMessagePage(top.id, ({ rows }) =>
+    Effect.sync(() => {
+      read(rows)
+      for (const message of rows) {
+        for (const prompt of promptOf(message)) prompts.push(prompt)
+        answer = message.info.role === "assistant" ? answerOf(message.parts) || answer : answer
+        until = message.info.id
+      }
+    }))
   yield* Effect.forEach(
     sessions.slice(1),
-    ({ id }) => Effect.map(storage.messages(id), ({ rows }) => read(rows)),
+    ({ id }) => eachMessagePage(id, ({ rows }) => Effect.sync(() => read(rows))),
     { discard: true }
   )
   const callers = new Set(sessions.map(({ id }) => id))
   const { rows: runs } = yield* storage.runs({ rootID: top.rootID })
-  const answers = own.flatMap(({ info, parts }) => info.role === "assistant" ? [answerOf(parts)] : [])
   return {
     info: top,
-    until: own.at(-1)?.info.id,
-    prompts: own.flatMap(promptOf),
+    until,
+    prompts,
     changes: byTime(work.changes),
     commands: byTime(work.commands),
     tasks: runs.filter(({ parentID }) => callers.has(parentID)).map(({ agent, description, outcome }) => ({
@@ -148,7 +157,7 @@ export const sessionFacts = Effect.fnUntraced(function*(top: SessionInfo) {
     todos: (yield* orUnreadable(storage.todos(top.id), [])).filter(({ status }) =>
       status === "pending" || status === "in_progress"
     ),
-    answer: answers.findLast((text) => text !== "") ?? ""
+    answer
   } satisfies SessionFacts
 })
 

@@ -2,7 +2,7 @@
 import { ProtocolError, ProtocolErrorCode, type Resource } from "@modelcontextprotocol/server"
 import { Bus } from "@skein/core/Bus"
 import { findSession } from "@skein/core/SessionLookup"
-import { SessionStorage } from "@skein/core/SessionStorage"
+import { eachMessagePage, SessionStorage } from "@skein/core/SessionStorage"
 import type { ManyServices } from "@skein/core/Skein"
 import type { StorageError } from "@skein/core/StorageError"
 import type { Event } from "@skein/domain/Event"
@@ -167,13 +167,21 @@ const partText = (part: Part): string => {
 const messageText = ({ info: { role }, parts }: MessageWithParts): string =>
   [`## ${role}`, ...parts.map(partText).filter((text) => text !== "")].join("\n\n")
 
-const transcriptOf = ({ agent, directory, title }: SessionInfo, messages: ReadonlyArray<MessageWithParts>): string => {
-  const head = `# ${cleanLine(title, 200)}\n\nAgent ${agent}, in ${directory}`
-  const text = cleanText(messages.map(messageText).join("\n\n"))
-  return text.length > longest
-    ? `${head}\n\n[${text.length - longest} characters before this are left out.]\n\n${text.slice(-longest)}`
-    : `${head}\n\n${text}`
-}
+/** The end of a conversation, read a page at a time. */
+const transcriptOf = ({ agent, directory, id, title }: SessionInfo) =>
+  Effect.gen(function*() {
+    let text = ""
+    let left = 0
+    yield* eachMessagePage(id, ({ rows }) =>
+      Effect.sync(() => {
+        if (rows.length === 0) return
+        const all = `${text}${text === "" ? "" : "\n\n"}${cleanText(rows.map(messageText).join("\n\n"))}`
+        text = all.slice(-longest)
+        left += all.length - text.length
+      }))
+    const head = `# ${cleanLine(title, 200)}\n\nAgent ${agent}, in ${directory}`
+    return left > 0 ? `${head}\n\n[${left} characters before this are left out.]\n\n${text}` : `${head}\n\n${text}`
+  })
 
 const notFound = (uri: string) =>
   Effect.die(
@@ -182,11 +190,9 @@ const notFound = (uri: string) =>
 
 /** Reads a transcript, of this connection or of another session in a place where the client may work. */
 export const readResource = Effect.fnUntraced(function*(host: ServingHost, owner: Owner, uri: string) {
-  const storage = yield* SessionStorage
   if (!uri.startsWith(scheme)) return yield* notFound(uri)
   const info = yield* Effect.catchTag(findSession(uri.slice(scheme.length)), "SessionNotFound", () => notFound(uri))
   const isOwn = owner.roots().some((root) => root.info.id === info.rootID)
   if (!isOwn) yield* Effect.catchTag(host.place(info.directory), "PlaceRefused", () => notFound(uri))
-  const { rows } = yield* storage.messages(info.id)
-  return { contents: [{ uri, mimeType: "text/markdown", text: transcriptOf(info, rows) }] }
+  return { contents: [{ uri, mimeType: "text/markdown", text: yield* transcriptOf(info) }] }
 })

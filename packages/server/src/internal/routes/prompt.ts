@@ -3,7 +3,7 @@ import type { Prompt } from "@skein/api/Input"
 import { problem } from "@skein/api/Problem"
 import { beginPrompt, type BegunPrompt, isPrompt, type PersonPrompt, turnAnswering } from "@skein/core/PersonPrompt"
 import { Session, type Turn } from "@skein/core/Session"
-import { SessionStorage } from "@skein/core/SessionStorage"
+import { eachMessagePage, SessionStorage } from "@skein/core/SessionStorage"
 import type { PromptOptions } from "@skein/core/Turn"
 import type { Keyed } from "@skein/core/Write"
 import { MessageID, type SessionID } from "@skein/domain/Id"
@@ -94,9 +94,12 @@ export const findMessage = Effect.fnUntraced(function*(id: SessionID, given: str
   const { turns } = yield* ServerState
   if (isMessageID(given)) {
     if (turns.has(given)) return given
-    const { rows } = yield* asProblem(storage.messages(id))
-    const { rows: waiting } = yield* asProblem(storage.inbox(id))
-    if (rows.some(({ info }) => isPrompt(info, given)) || waiting.some((each) => each.id === given)) return given
+    let isThere = (yield* asProblem(storage.inbox(id))).rows.some((each) => each.id === given)
+    yield* asProblem(eachMessagePage(id, ({ rows }) =>
+      Effect.sync(() => {
+        isThere ||= rows.some(({ info }) => isPrompt(info, given))
+      })))
+    if (isThere) return given
   }
   return yield* Effect.fail(
     problem(404, "MessageNotFound", `There is no message ${given.slice(0, 100)} in the session ${id}.`)

@@ -6,7 +6,7 @@ import type { Span } from "@skein/api/Output"
 import { attended } from "@skein/core/PersonPrompt"
 import { Session } from "@skein/core/Session"
 import { findSession, listed, shown, snapshotOf } from "@skein/core/SessionLookup"
-import { SessionStorage } from "@skein/core/SessionStorage"
+import { eachMessagePage, SessionStorage } from "@skein/core/SessionStorage"
 import { messagesPage } from "@skein/core/StorageFilter"
 import { MessageID, SessionID } from "@skein/domain/Id"
 import type { TaskRun } from "@skein/domain/Outcome"
@@ -76,9 +76,14 @@ const readTimeline = Effect.fnUntraced(function*(id: string) {
   for (const run of runs) for (const span of spanOfQueue(run)) timeline.put(run.taskID, span)
   for (const { event } of yield* asProblem(storage.events({ after: 0, rootID, types: asking }))) timeline.see(event)
   const read = Effect.fnUntraced(function*(sessionID: SessionID) {
-    const { rows } = yield* asProblem(storage.messages(sessionID))
-    for (const { info, parts } of rows) timeline.read(info, parts)
-    return historyOf(sessionID, rows)
+    let history = historyOf(sessionID, [])
+    yield* asProblem(eachMessagePage(sessionID, ({ rows }) =>
+      Effect.sync(() => {
+        for (const { info, parts } of rows) timeline.read(info, parts)
+        const next = historyOf(sessionID, rows)
+        history = { ...history, ...next, calls: [...history.calls, ...next.calls] }
+      })))
+    return history
   })
   const known = yield* Effect.forEach(sessions, (session) => read(session.id), { concurrency: readers })
   for (const session of yield* asProblem(Effect.forEach(sessions, listed))) {
@@ -132,16 +137,12 @@ const messages = Effect.fnUntraced(function*(
   const session = yield* Session
   const after = yield* messageCursor.read(cursor)
   const info = yield* asProblem(findSession(id))
-  if (newest !== undefined) {
-    const read = session.messages(info.id, { limit: newest, ...(before === undefined ? {} : { before }) })
-    return { items: yield* asProblem(read) }
-  }
-  const { next, rows: items } = yield* asProblem(session.messagePage(info.id, {
-    ...messagesPage,
-    after: after?.after ?? "",
-    ...(limit === undefined ? {} : { limit })
-  }))
-  return { items, ...(next === undefined ? {} : { next: messageCursor.write({ after: next }) }) }
+  const page = newest === undefined
+    ? { ...messagesPage, after: after?.after ?? "", ...(limit === undefined ? {} : { limit }) } as const
+    : { ...messagesPage, limit: newest, before }
+  const { next, rows: items } = yield* asProblem(session.messagePage(info.id, page))
+  if (next === undefined) return { items }
+  return { items, next: newest === undefined ? messageCursor.write({ after: next }) : next }
 })
 
 const tree = Effect.fnUntraced(function*(id: string) {

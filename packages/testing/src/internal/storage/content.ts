@@ -152,15 +152,22 @@ export const content: Tests = {
       ...names.map((name, at) => write.part(part("root", name, String(names.length - at))))
     ]))
     const whole = (yield* use(messages(ids.ses("root")))).rows
-    const newest = (limit: number, before?: string) =>
+    const newest = (limit: number, before?: string, bytes = 1_000_000) =>
       Effect.map(
-        use(messages(ids.ses("root"), { limit, ...(before === undefined ? {} : { before: ids.msg(before) }) })),
-        ({ rows }) => rows
+        use(messagePage(ids.ses("root"), {
+          limit,
+          bytes,
+          ...(before === undefined ? {} : { before: ids.msg(before) })
+        })),
+        ({ next, rows }) => [next, rows]
       )
-    expect(yield* newest(2)).toEqual(whole.slice(2))
-    expect(yield* newest(9)).toEqual(whole)
-    expect(yield* newest(2, "d")).toEqual(whole.slice(1, 3))
-    expect(yield* newest(2, "a")).toEqual([])
+    expect(yield* newest(2)).toEqual([ids.msg("c"), whole.slice(2)])
+    expect(yield* newest(9)).toEqual([undefined, whole])
+    expect(yield* newest(2, "d")).toEqual([ids.msg("b"), whole.slice(1, 3)])
+    expect(yield* newest(2, "c")).toEqual([undefined, whole.slice(0, 2)])
+    expect(yield* newest(2, "a")).toEqual([undefined, []])
+    // One that is larger than a page is a page.
+    expect(yield* newest(9, "d", 1)).toEqual([ids.msg("c"), whole.slice(2, 3)])
   }),
 
   "reads messages in pages, bounded by their number and their bytes": Effect.fnUntraced(function*(use) {

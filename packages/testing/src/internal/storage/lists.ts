@@ -1,6 +1,6 @@
 /** Tests of lists, and of what a deletion removes. */
 import { expect } from "@effect/vitest"
-import type { Approval } from "@skein/core/SessionStorage"
+import type { Approval, Write } from "@skein/core/SessionStorage"
 import type { Todo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -18,7 +18,8 @@ import {
   sessions,
   storedIDs,
   type Tests,
-  todos
+  todos,
+  unfinished
 } from "./access.ts"
 import { event, ids, inboxRow, message, part, run, session, write } from "./rows.ts"
 
@@ -28,6 +29,64 @@ const updated = (at: number) => ({ time: { created: 1, updated: at } })
 
 /** The tests. */
 export const lists: Tests = {
+  "shows a draft and its runs to nobody before it is stored again": Effect.fnUntraced(function*(use) {
+    const draft = (name: string, rest: Parameters<typeof session>[1] = {}): Write => ({
+      _tag: "Session",
+      info: session(name, rest),
+      isDraft: true
+    })
+    const turn = { began: 1 }
+    yield* use(commit([draft("a", { turn }), draft("ab", { parent: "a" }), write.session(session("b"))]))
+    yield* use(commit([
+      write.message(message("a", "m")),
+      write.part(part("a", "m", "p")),
+      write.run(run("r", "ab", { parentID: ids.ses("a"), rootID: ids.ses("a"), state: "settled" }))
+    ]))
+    const found = Effect.gen(function*() {
+      return {
+        all: yield* use(namesOf({})),
+        tree: yield* use(namesOf({ rootID: ids.ses("a") })),
+        below: yield* use(namesOf({ parentID: ids.ses("a") })),
+        session: Option.isSome(yield* use(sessionOf(ids.ses("a")))),
+        run: Option.isSome(yield* use(runOf(ids.run("r")))),
+        runs: (yield* use(runs({}))).rows.length,
+        newest: (yield* use(runs({ newest: { limit: 5 } }))).rows.length,
+        ids: [
+          ...yield* use(storedIDs("sessions", "ses_a", 9)),
+          ...yield* use(storedIDs("runs", "run_", 9)),
+          ...yield* use(storedIDs("tasks", "ses_", 9))
+        ],
+        unfinished: yield* use(unfinished),
+        drafts: (yield* use(namesOf({ drafts: true }))).toSorted()
+      }
+    })
+    expect(yield* found).toEqual({
+      all: ["b"],
+      tree: [],
+      below: [],
+      session: false,
+      run: false,
+      runs: 0,
+      newest: 0,
+      ids: [],
+      unfinished: [],
+      drafts: ["a", "ab"]
+    })
+    yield* use(commit([write.session(session("a")), write.session(session("ab", { parent: "a" }))]))
+    expect(yield* found).toMatchObject({
+      all: ["b", "ab", "a"],
+      session: true,
+      run: true,
+      runs: 1,
+      newest: 1,
+      ids: ["ses_a", "ses_ab", "run_r", "ses_ab"],
+      drafts: []
+    })
+    expect((yield* use(messages(ids.ses("a")))).rows).toEqual([
+      { info: message("a", "m"), parts: [part("a", "m", "p")] }
+    ])
+  }),
+
   "lists sessions, newest change first": Effect.fnUntraced(function*(use) {
     yield* use(commit([
       write.session(session("a", updated(3))),

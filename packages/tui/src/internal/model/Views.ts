@@ -36,9 +36,13 @@ export class Reading {
     this.pager = new Pager(title, this.#lines, true, () => keys.line ?? keys.hint(session.id))
   }
 
-  /** Takes in what was said before. */
+  /** Takes in what was said before, a page at a time. */
   recall(messages: ReadonlyArray<MessageWithParts>): void {
     for (const message of messages) for (const event of eventsOf(message, this.session)) this.#transcript.see(event)
+  }
+
+  /** Takes in what has happened meanwhile, and shows all of it. */
+  follow(): void {
     for (const event of this.#held ?? []) this.#transcript.see(event)
     this.#held = undefined
     this.#show()

@@ -1,6 +1,7 @@
 /** Runs the commands of a session, and those of the project. */
 import { Backend } from "@skein/backend/Backend"
 import type { BackendError } from "@skein/backend/BackendError"
+import { lastMessage } from "@skein/backend/Sessions"
 import type { SessionID } from "@skein/domain/Id"
 import { Mode } from "@skein/domain/Mode"
 import { parseRef } from "@skein/domain/Model"
@@ -253,10 +254,10 @@ const diff: Run = (acting, words) =>
 
 const copy = withSession(({ backend, model, signals }, id) =>
   Effect.gen(function*() {
-    const messages = yield* backend.sessions.messages(id)
-    const last = messages.findLast(({ info, parts }) =>
-      info.role === "assistant" && parts.some(({ type }) => type === "text")
-    )
+    const last = yield* lastMessage(backend.sessions, id, ({ info, parts }) =>
+      info.role === "assistant" && parts.some(({ type }) =>
+        type === "text"
+      ))
     const text = last?.parts.flatMap((part) => part.type === "text" ? [part.text] : []).join("\n\n") ?? ""
     if (text === "") model.hint = "There is no answer to copy yet."
     else {
@@ -269,8 +270,8 @@ const copy = withSession(({ backend, model, signals }, id) =>
 
 const exported = withSession(({ backend, host, model }, id, words) =>
   Effect.gen(function*() {
-    const text = yield* backend.sessions.archive(id)
-    const file = yield* Effect.either(host.create(model.facts.directory, words === "" ? `${id}.json` : words, text))
+    const pieces = backend.sessions.archive(id)
+    const file = yield* Effect.either(host.create(model.facts.directory, words === "" ? `${id}.json` : words, pieces))
     if (Either.isRight(file)) model.say(`The session and all below it are exported to ${file.right}`)
     else model.fail(file.left.message)
   })

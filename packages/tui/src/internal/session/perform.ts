@@ -1,6 +1,7 @@
 /** Carries out what a session asks for, with the backend and the person's machine. */
 import { Backend } from "@skein/backend/Backend"
 import type { BackendError } from "@skein/backend/BackendError"
+import { eachPage } from "@skein/backend/Sessions"
 import type { MessageID, SessionID } from "@skein/domain/Id"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -199,7 +200,11 @@ const transcript = ({ backend, model, size, touch }: Acting, id: SessionID): Eff
     if (live === undefined) return
     const reading = new Reading(session, new TaskKeys(() => live.tree), model.style, () => size().columns)
     model.views.follow(reading)
-    reading.recall(yield* backend.sessions.messages(id))
+    yield* eachPage(
+      (page) => backend.sessions.messages(id, page),
+      (messages) => Effect.sync(() => reading.recall(messages))
+    )
+    reading.follow()
     model.views.page(reading.pager)
     touch()
   })

@@ -3,6 +3,7 @@
  * tools found them; nobody knows what commands changed.
  */
 import type { BackendError } from "@skein/backend/BackendError"
+import { eachPage, lastMessage } from "@skein/backend/Sessions"
 import type { MessageID } from "@skein/domain/Id"
 import type { MessageWithParts, ToolPart } from "@skein/domain/Part"
 import * as Arr from "effect/Array"
@@ -159,13 +160,17 @@ export const listPrompts = ({ backend, model, touch }: Acting): Effect.Effect<vo
       model.hint = "There is nothing to go back to yet."
       return
     }
-    const messages = yield* backend.sessions.messages(session)
-    const prompts = messages.filter((message) =>
-      message.info.role === "user" && message.info.from === undefined && wordsOf(message).trim() !== ""
-    ).toReversed()
+    const prompts: Array<{ readonly value: string; readonly label: string }> = []
+    yield* eachPage((page) => backend.sessions.messages(session, page), (messages) =>
+      Effect.sync(() => {
+        for (const message of messages) {
+          const words = message.info.role === "user" && message.info.from === undefined ? wordsOf(message) : ""
+          if (words.trim() !== "") prompts.push({ value: message.info.id, label: words.slice(0, 300) })
+        }
+      }))
     model.views.choose(
       "Go back to before a prompt. This session stays as it is",
-      prompts.map((message) => ({ value: message.info.id, label: wordsOf(message).slice(0, 300) })),
+      prompts.toReversed(),
       (id) => {
         model.request({ type: "askRewind", prompt: id as MessageID })
         touch()
@@ -178,9 +183,26 @@ const sinceOf = Effect.fnUntraced(function*({ backend, model }: Acting, time: nu
   const nodes = model.live?.tree.all.filter(({ info, isDeleted }) =>
     !isDeleted && (info === undefined || info.directory === model.facts.directory)
   ) ?? []
-  const messages = yield* Effect.forEach(nodes, ({ id }) =>
-    backend.sessions.messages(id), { concurrency: 4 })
-  return changedSince(messages.flat(), time)
+  const changes: Array<FileChange> = []
+  const commands = new Set<string>()
+  yield* Effect.forEach(nodes, ({ id }) =>
+    eachPage((page) =>
+      backend.sessions.messages(id, page), (messages) =>
+      Effect.sync(() => {
+        const found = changedSince(messages, time)
+        for (const change of found.changes) {
+          changes.push(change)
+        }
+        for (const command of found.commands) {
+          commands.add(command)
+        }
+      })), { concurrency: 4 })
+  return {
+    changes: changes.toSorted((a, b) =>
+      b.at - a.at
+    ),
+    commands: [...commands]
+  }
 })
 
 const titleOf = ({ files, others }: RestorePlan, commands: ReadonlyArray<string>): string =>
@@ -201,13 +223,13 @@ export const askRewind = (acting: Acting, prompt: MessageID): Effect.Effect<void
     const { backend, host, model, touch } = acting
     const session = model.live?.tree.root.id
     if (session === undefined) return
-    const messages = yield* backend.sessions.messages(session)
-    const at = messages.findIndex(({ info }) => info.id === prompt)
-    const message = messages[at]
-    if (message === undefined) return
+    // The prompt itself, and what comes before it.
+    const message = yield* lastMessage(backend.sessions, session, ({ info }) => info.id <= prompt)
+    if (message?.info.id !== prompt) return
+    const { items: [previous] } = yield* backend.sessions.messages(session, { newest: 1, before: prompt })
     const base = {
       type: "rewind",
-      message: messages[at - 1]?.info.id,
+      message: previous?.info.id,
       text: wordsOf(message),
       outputs: outputsOf(message)
     } as const

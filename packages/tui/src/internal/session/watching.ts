@@ -54,7 +54,7 @@ class Watched {
 /** Makes what reads what was said and what agents at work do just now, and then takes in what has happened meanwhile. */
 const makeRestore = (model: SessionModel, backend: typeof Backend.Service, touch: () => void) =>
   Effect.fnUntraced(function*(id: SessionID, watched: Watched) {
-    const messages = yield* backend.sessions.messages(id, { limit: shown.messages })
+    const { items: messages } = yield* backend.sessions.messages(id, { newest: shown.messages })
     model.recall(watched.news(messages), shown.lines)
     for (const event of watched.release()) model.see(event)
     touch()
@@ -66,8 +66,8 @@ const makeRestore = (model: SessionModel, backend: typeof Backend.Service, touch
       busy.slice(0, looked.agents),
       (node) =>
         Effect.map(
-          backend.sessions.messages(node.id, { limit: looked.messages }),
-          (said) => live.tree.recall(historyOf(node.id, said))
+          backend.sessions.messages(node.id, { newest: looked.messages }),
+          ({ items }) => live.tree.recall(historyOf(node.id, items))
         ),
       {
         concurrency: 4,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
+import { checkOf } from "@skein/core/SchemaCheck"
 import { properties } from "@skein/domain/Event"
 import { InboxRow } from "@skein/domain/InboxRow"
 import { Message } from "@skein/domain/Message"
@@ -10,7 +11,6 @@ import * as Either from "effect/Either"
 import * as FastCheck from "effect/FastCheck"
 import * as Schema from "effect/Schema"
 import { isDeepStrictEqual } from "node:util"
-import { compile } from "../../src/internal/decode.ts"
 
 const schemas: Readonly<Record<string, Schema.Schema.AnyNoContext>> = {
   SessionInfo,
@@ -40,7 +40,7 @@ const spoil = (value: unknown, at: number, to: unknown): unknown => {
 describe("check", () => {
   for (const [name, schema] of Object.entries(schemas)) {
     it(`accepts a stored ${name}, and nothing that its schema refuses`, () => {
-      const fits = compile(schema.ast)
+      const fits = checkOf(schema.ast)
       const decode = Schema.decodeUnknownEither(schema, { onExcessProperty: "preserve" })
       const spoiling = FastCheck.tuple(FastCheck.nat(), FastCheck.constantFrom(undefined, null, 1.5, "x", [], {}))
       FastCheck.assert(
@@ -57,7 +57,7 @@ describe("check", () => {
   }
 
   it("never accepts what a schema transforms", () => {
-    expect(compile(Schema.Struct({ at: Schema.DateFromString }).ast)({ at: "2026-01-01" })).toBe(false)
-    expect(compile(Schema.Struct({ at: Schema.optionalWith(Schema.Number, { default: () => 1 }) }).ast)({})).toBe(false)
+    expect(checkOf(Schema.Struct({ at: Schema.DateFromString }).ast)({ at: "2026-01-01" })).toBe(false)
+    expect(checkOf(Schema.Struct({ at: Schema.optionalWith(Schema.Number, { default: () => 1 }) }).ast)({})).toBe(false)
   })
 })
