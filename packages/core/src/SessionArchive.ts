@@ -34,6 +34,7 @@ import { deepest, isTextNested } from "./Nesting.ts"
 import { checkOf } from "./SchemaCheck.ts"
 import { eachMessagePage, type Found, SessionStorage } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
+import { smallPage } from "./StorageFilter.ts"
 import { notFound, type SessionNotFound } from "./Turn.ts"
 import type { Write } from "./Write.ts"
 
@@ -404,9 +405,6 @@ const orNothing = <A>(
       return []
     }))
 
-/** Small, because what is read waits in memory until it is collected. */
-const exportPage = { limit: 50, bytes: 250_000 } as const
-
 /**
  * Writes the whole tree of a session, from its root, as one archive. Calls `write` with pieces of the JSON text, one
  * message at a time, so that memory holds no more than a page of them.
@@ -433,7 +431,7 @@ export const exportTree = Effect.fn("SessionArchive.export")(
         return Effect.forEach(said.rows, (each) => write(`${count++ === 0 ? "" : ","}${JSON.stringify(each)}`), {
           discard: true
         })
-      }, exportPage)
+      }, smallPage)
       messages += count
       const waiting = yield* storage.inbox(info.id)
       for (const each of waiting.unreadable) unreadable.push(each)
@@ -467,7 +465,7 @@ export const unreadableOf = (id: SessionID) =>
   Effect.map(exportTree(id, () => Effect.void), ({ unreadable }) => unreadable)
 
 /** What is stored in a commit of an import, unless a single row is larger. */
-const importPage = { rows: 400, characters: 500_000 } as const
+const importPage = { rows: 200, characters: 64_000 } as const
 
 /** Stores the rows of an archive, a page at a time. */
 const putRows = <E, R>(

@@ -82,6 +82,9 @@ export interface Following extends PageSize {
 /** A page that memory and a connection can hold, however long the session is. */
 export const messagesPage = { limit: 200, bytes: 1_000_000 } as const
 
+/** A page of what is read only to be written somewhere: it waits in memory until it is collected. */
+export const smallPage = { limit: 50, bytes: 100_000 } as const
+
 /** How many of the items fit into a page, by their sizes: at least one. */
 export const fitting = (sizes: ReadonlyArray<number>, { bytes, limit }: PageSize): number => {
   let sum = 0

@@ -17,7 +17,7 @@ import { Leases } from "../../Leases.ts"
 import { Projects, ProjectUnavailable } from "../../Projects.ts"
 import { eachMessagePage, orUnreadable, SessionStorage } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
-import { messagesPage } from "../../StorageFilter.ts"
+import { messagesPage, smallPage } from "../../StorageFilter.ts"
 import { type ChildOptions, type ForkOptions, ForkRefused, type SessionOptions } from "../../Turn.ts"
 import { Whereabouts } from "../../Whereabouts.ts"
 import { Workspaces } from "../../Workspaces.ts"
@@ -136,13 +136,13 @@ const eachPage = <E, R>(
   const upTo = (rows: ReadonlyArray<MessageWithParts>) =>
     last === undefined ? rows : rows.filter(({ info }) => info.id <= last)
   if (messages !== undefined) {
-    return Effect.forEach(chunksOf(upTo(messages.map(snapshot)), messagesPage.limit), use, { discard: true })
+    return Effect.forEach(chunksOf(upTo(messages.map(snapshot)), smallPage.limit), use, { discard: true })
   }
   return eachMessagePage(id, ({ rows, unreadable }) =>
     Effect.zipRight(
       Effect.forEach(unreadable, (row) => Effect.logWarning(`${row.id} cannot be read and is not copied`, row.reason)),
       use(upTo(rows))
-    ))
+    ), smallPage)
 }
 
 /** Refuses a message that the session does not have; tells whether it is the last one. */
