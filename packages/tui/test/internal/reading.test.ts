@@ -70,6 +70,7 @@ describe("a transcript that is open", () => {
       { info: { id: "msg_0", sessionID: "ses_a", role: "user", from: "agent", time: {} }, parts: [part] },
       { info, parts: [answer("Done.", 1)] }
     ] as unknown as ReadonlyArray<MessageWithParts>)
+    reading.follow()
     const all = reading.pager.lines.join("\n")
     expect(all).toContain("› Do this:\n  step 1\n")
     expect(all).toContain("step 60")
@@ -81,6 +82,7 @@ describe("a transcript that is open", () => {
     // The event comes while what was stored is read: it is in there as well, and shown once.
     reading.see(eventOf("a", "message.part.updated", { part: answer("One line.\nThe second") }))
     reading.recall([{ info, parts: [answer("One line.\nThe second")] }] as unknown as ReadonlyArray<MessageWithParts>)
+    reading.follow()
     expect(shown(reading)).toContain("One line.\nThe second")
     const delta = { messageID: "msg_1", partID: "prt_1", field: "text", delta: " line grows" }
     expect(reading.see(eventOf("a", "message.part.delta", delta))).toBe(true)
@@ -94,6 +96,7 @@ describe("a transcript that is open", () => {
   it("shows all of an answer to whoever comes in the middle, once its text is told", () => {
     const reading = readingOf()
     reading.recall([{ info, parts: [] }] as unknown as ReadonlyArray<MessageWithParts>)
+    reading.follow()
     reading.see(
       eventOf("a", "message.part.delta", { messageID: "msg_1", partID: "prt_1", field: "text", delta: "end" })
     )
@@ -105,6 +108,7 @@ describe("a transcript that is open", () => {
     const agents = tree(["a"])
     const reading = readingOf(agents)
     reading.recall([])
+    reading.follow()
     expect(shown(reading)).toContain("m message · s stop · b to the background")
     for (const key of [text("m"), text("stop it")]) expect(reading.press(key)).toBe("kept")
     expect(shown(reading)).toContain("message: stop it▏")
