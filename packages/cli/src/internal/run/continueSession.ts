@@ -1,7 +1,8 @@
 /** Continues a session without a prompt: after a crash, or after a turn that was cut off. */
 import { Backend } from "@skein/backend/Backend"
-import { lastMessage, type NewPrompt, type Turn } from "@skein/backend/Sessions"
+import { eachPage, lastMessage, type NewPrompt, type Turn } from "@skein/backend/Sessions"
 import { answerOf } from "@skein/core/Session"
+import type { MessageWithParts } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { none } from "@skein/domain/Usage"
 import * as Effect from "effect/Effect"
@@ -24,18 +25,23 @@ const lastAnswer = Effect.fnUntraced(function*({ id }: SessionInfo) {
   return { sessionID: id, info, parts, text: answerOf(parts), end: "completed", usage: none } satisfies Turn
 })
 
-/** A turn with the answers that came before its own, since these messages: each ended a turn. */
-const withEarlier = Effect.fnUntraced(function*(turn: Turn, known: ReadonlySet<string>) {
+/** A turn with the answers that came before its own, after the message `last`: each ended a turn. */
+const withEarlier = Effect.fnUntraced(function*(turn: Turn, last: string) {
   const { sessions } = yield* Backend
-  const messages = yield* sessions.messages(turn.sessionID)
-  const fresh = messages.filter(({ info }) => !known.has(info.id))
-  const earlier = fresh.flatMap(({ info, parts }, at) =>
-    info.role === "assistant" && info.id !== turn.info.id && fresh[at + 1]?.info.role === "user" &&
-      !parts.some(({ type }) => type === "tool")
-      ? [answerOf(parts)]
-      : []
-  ).filter((text) => text !== "")
-  return earlier.length === 0 ? turn : { ...turn, text: [...earlier, turn.text].join("\n\n") }
+  const earlier: Array<string> = []
+  let before: MessageWithParts | undefined
+  yield* eachPage((page) => sessions.messages(turn.sessionID, page), (messages) =>
+    Effect.sync(() => {
+      for (const message of messages) {
+        if (message.info.id <= last) continue
+        const isAnswer = before?.info.role === "assistant" && before.info.id !== turn.info.id
+          && !before.parts.some(({ type }) => type === "tool")
+        if (isAnswer && message.info.role === "user") earlier.push(answerOf(before?.parts ?? []))
+        before = message
+      }
+    }))
+  const texts = earlier.filter((text) => text !== "")
+  return texts.length === 0 ? turn : { ...turn, text: [...texts, turn.text].join("\n\n") }
 })
 
 /**
@@ -48,7 +54,7 @@ export const continueSession = Effect.fnUntraced(function*(
   note: (line: string) => void
 ) {
   const { sessions } = yield* Backend
-  const known = new Set((yield* sessions.messages(before.id)).map(({ info }) => info.id))
+  const [newest] = (yield* sessions.messages(before.id, { newest: 1 })).items
   yield* sessions.resume(before.id)
   const rested = yield* Effect.either(sessions.rest(before.id))
   if (before.id !== before.rootID) yield* Effect.exit(sessions.rest(before.rootID))
@@ -56,7 +62,7 @@ export const continueSession = Effect.fnUntraced(function*(
   // A server that knows the session from before answers with the turn that had ended already.
   if (turn?.ended === undefined || turn.ended.at !== before.turn?.ended?.at) {
     const last = yield* rested
-    if (last !== undefined) return yield* withEarlier(yield* withUsage(last, before), known)
+    if (last !== undefined) return yield* withEarlier(yield* withUsage(last, before), newest?.info.id ?? "")
   }
   if (turn?.ended !== undefined && turn.ended.how !== "completed") {
     const prompt = Effect.flatMap(
