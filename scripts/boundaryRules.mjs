@@ -88,7 +88,7 @@ export const known = {
     "packages/core/src/internal/permission/broker.ts",
     "packages/tools/src/internal/sandbox/bwrap.ts",
     "packages/tools/src/internal/claude/claudeHooks.ts",
-    "packages/tools/src/internal/web/markdownWriter.ts"
+    "packages/tools/src/internal/web/webPage.ts"
   ]
 }
 

@@ -3,8 +3,7 @@ import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { holdFound, holdPath } from "../../src/internal/files/heldPath.ts"
-import { wholeFile } from "../../src/internal/files/wholeFile.ts"
+import { holdFound, holdPath, wholeFile } from "../../src/internal/files/wholeFile.ts"
 
 /** A directory `in` with a file, and one `out` that nobody may come to. */
 const place = Effect.acquireRelease(

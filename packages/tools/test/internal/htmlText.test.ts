@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { htmlText } from "../../src/internal/web/htmlText.ts"
+import { htmlText } from "../../src/internal/web/webPage.ts"
 
 const markdown = (html: string) => htmlText(html, "https://example.com/dir/page", false)
 

@@ -2,7 +2,7 @@ import { expect, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Scheduler from "effect/Scheduler"
-import { makeNewestJobs } from "../../src/internal/workspace/newestJobs.ts"
+import { makeNewestJobs } from "../../src/internal/workspace/keepSteps.ts"
 
 /** Acts before one operation of the fibers that it runs: the one with this number. */
 const actingAt = (number: number, act: () => void): Scheduler.Scheduler => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
-import { isRemoteName, remoteOf } from "../../src/internal/workspace/remoteUrl.ts"
-import { readStep, refOf, stepMessage } from "../../src/internal/workspace/stepCommit.ts"
+import { readStep, refOf, stepMessage } from "../../src/internal/workspace/stepGit.ts"
+import { isRemoteName, remoteOf } from "../../src/internal/workspace/stepPlaces.ts"
 
 const urlOf = (written: string, local?: string) => {
   const found = remoteOf(written, local)

@@ -8,8 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { HookEnd } from "../shell/hookProcess.ts"
 import { type ClaudeAnswer, claudeAnswer, type ClaudeEvent, supportsContinue } from "./claudeAnswer.ts"
-import { claudeMatcher } from "./claudeMatcher.ts"
-import { type ClaudeCall, claudeCalls, ownInput } from "./claudeTools.ts"
+import { type ClaudeCall, claudeCalls, claudeMatcher, ownInput } from "./claudeTools.ts"
 
 /** A hook failed. */
 class ClaudeHookFailed extends Data.TaggedError("ClaudeHookFailed")<{ readonly message: string }> {}

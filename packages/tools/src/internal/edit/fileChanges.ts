@@ -1,6 +1,7 @@
 /**
  * Changes files: checks them first, writes the new ones next to them, moves those into place, and rolls back on a
- * failure.
+ * failure. A file that has unsaved text is changed through its editor, which saves it. What was typed meanwhile is never
+ * overwritten.
  */
 import type * as FileSystem from "@effect/platform/FileSystem"
 import { failpoint } from "@skein/core/Failpoints"
@@ -11,14 +12,76 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
+import type { EditorFailure } from "../../EditorFiles.ts"
 import type { Target } from "../../Paths.ts"
 import { maximumFile } from "../../ReadTool.ts"
 import type { SeenFiles } from "../../SeenFiles.ts"
-import { holdPath } from "../files/heldPath.ts"
-import { type EditorCaller, isSameText, type Unsaved, unsaved } from "../files/unsaved.ts"
-import { wholeFile } from "../files/wholeFile.ts"
+import { type EditorCaller, isSameText, type Unsaved, unsaved as findUnsaved } from "../files/unsaved.ts"
+import { holdPath, wholeFile } from "../files/wholeFile.ts"
 import { cannot, isMissing, refusal, refuse } from "../refusal.ts"
-import { requireWritable, silent, writeThrough } from "./throughEditor.ts"
+
+/** Nobody knows whether an editor has unsaved text. */
+const silent = ({ shown }: Target) => ({ message }: EditorFailure): ToolError =>
+  refusal(
+    "editor",
+    `${message} So nobody knows whether ${shown} has unsaved changes there. Nothing was changed. Try again.`
+  )
+
+/** Refuses what cannot be done while text of the file is unsaved. */
+const requireWritable = (target: Target, { editor }: Unsaved, after: Uint8Array | undefined) => {
+  const unsaved = `${target.shown} has changes in the editor that are not saved.`
+  if (after === undefined) {
+    return refuse("unsaved", `${unsaved} Nothing was moved or removed. Ask the user to save or discard them first.`)
+  }
+  return editor.write === undefined
+    ? refuse("unsaved", `${unsaved} This editor lets nobody else write. Ask the user to save the file, then repeat.`)
+    : Effect.void
+}
+
+/** The text that the editor has now; fails if it cannot tell. */
+const now = (target: Target, { editor, path }: Unsaved, done: string) =>
+  Effect.mapBoth(editor.read(path), {
+    onFailure: ({ message }) => refusal("editor", `${message} ${done} Read ${target.shown} before you go on.`),
+    onSuccess: (text) => Buffer.from(text)
+  })
+
+/**
+ * Writes. The protocol has no write on a condition, so the text is compared right before. Gives the text that the editor has
+ * after that: it may have been formatted.
+ */
+const writeThrough = (
+  target: Target,
+  unsaved: Unsaved,
+  after: Uint8Array
+): Effect.Effect<Uint8Array, ToolError> =>
+  Effect.gen(function*() {
+    const { bytes, editor: { write }, path } = unsaved
+    if (write === undefined) return yield* requireWritable(target, { ...unsaved }, after).pipe(Effect.as(bytes))
+    const before = yield* now(target, unsaved, "Nothing was changed.")
+    if (!isSameText(before, bytes)) {
+      return yield* refuse(
+        "stale",
+        `${target.shown} was changed in the editor just now. Nothing was changed. Read it again, then repeat the change.`
+      )
+    }
+    yield* Effect.mapError(write(path, Buffer.from(after).toString("utf8")), ({ message, reason }) =>
+      refusal(
+        "editor",
+        `${message} ${
+          reason === "refused"
+            ? `So ${target.shown} was not written.`
+            : `So nobody knows whether ${target.shown} was written.`
+        } Read it before you go on.`
+      ))
+    const written = yield* now(target, unsaved, "It has said before that the file is written.")
+    if (!isSameText(after, bytes) && isSameText(written, bytes)) {
+      return yield* refuse(
+        "editor",
+        `The editor said that it wrote ${target.shown}, and still has the text from before. Tell the user.`
+      )
+    }
+    return written
+  })
 
 /** A file before a change. */
 interface Existing {
@@ -51,7 +114,7 @@ const lost = "lost"
 const notHeld = ({ message }: StorageError) => refusal(lost, message)
 
 /** What finds unsaved texts. */
-type Find = Effect.Effect.Success<typeof unsaved>
+type Find = Effect.Effect.Success<typeof findUnsaved>
 
 /** The prefix of temporary files that a call writes next to its files. */
 const temporaryOf = ({ partID }: Call): string => `.skein-${partID}-`
@@ -298,7 +361,7 @@ const apply = Effect.fnUntraced(function*(
 
 /** The operations on files. */
 export const makeFileChanges = (fs: FileSystem.FileSystem, seen: typeof SeenFiles.Service) =>
-  Effect.map(unsaved, (find) => ({
+  Effect.map(findUnsaved, (find) => ({
     existing: (call: EditorCaller, target: Target) => existing(find, call, target),
     requireSeen: (
       session: SessionID,

@@ -1,16 +1,19 @@
-/** Replaces a text in the bytes of a file. Invalid UTF-8, and the line ends of other lines, stay the same. */
+/**
+ * Replaces a text in the bytes of a file. Invalid UTF-8, and the line ends of other lines, stay the same. After a crash,
+ * the file alone tells whether that was done.
+ */
 import type { ToolError } from "@skein/core/Tool"
 import * as Either from "effect/Either"
 import { refusal } from "../refusal.ts"
 
 /** A file after a replacement, and the lines of the replacements. */
-export interface Replaced {
+interface Replaced {
   readonly bytes: Uint8Array
   readonly lines: ReadonlyArray<number>
 }
 
 /** One character for each byte, so that positions in the text are positions in the file. */
-export const asBytes = (text: string): string => Buffer.from(text).toString("latin1")
+const asBytes = (text: string): string => Buffer.from(text).toString("latin1")
 
 interface Span {
   readonly from: number
@@ -24,7 +27,7 @@ interface Places {
 }
 
 /** The positions of a pattern in a text, in time proportional to both lengths (Knuth, Morris and Pratt). */
-export const places = (text: string, pattern: string): Places => {
+const places = (text: string, pattern: string): Places => {
   const apart: Array<Span> = []
   let overlapping = 0
   if (pattern === "" || pattern.length > text.length) return { apart, overlapping }
@@ -76,7 +79,7 @@ const placesAcrossLineEnds = (text: string, pattern: string): Places => {
 }
 
 /** The numbers of the lines in which positions are, counted from 1. */
-export const lineNumbers = (text: string, found: ReadonlyArray<Span>): ReadonlyArray<number> => {
+const lineNumbers = (text: string, found: ReadonlyArray<Span>): ReadonlyArray<number> => {
   let line = 1
   let at = 0
   return found.map(({ from }) => {
@@ -153,4 +156,33 @@ export const replaceText = (
   }
   pieces.push(text.slice(at))
   return Either.right({ bytes: Buffer.from(pieces.join(""), "latin1"), lines: lineNumbers(text, apart) })
+}
+
+/** Whether an edit was made; if so, the lines of the new text. */
+type FoundEdit =
+  | { readonly state: "made"; readonly lines: ReadonlyArray<number> }
+  | { readonly state: "open" | "unknown" }
+
+const flat = (text: string): string => text.replaceAll("\r\n", "\n")
+
+const same = (text: string): string => text
+
+/** Checks the file. If the old text is a part of the new one, it only counts where the new one does not surround it. */
+export const foundEdit = (
+  file: Uint8Array,
+  { newString, oldString }: { readonly oldString: string; readonly newString: string }
+): FoundEdit => {
+  // Line ends only matter if they are the whole change.
+  const form = flat(oldString) === flat(newString) ? same : flat
+  const text = form(Buffer.from(file.buffer, file.byteOffset, file.byteLength).toString("latin1"))
+  const fresh = places(text, form(asBytes(newString))).apart
+  let at = 0
+  const isOpen = places(text, form(asBytes(oldString))).apart.some(({ from, to }) => {
+    for (let around = fresh[at]; around !== undefined && around.to < to; around = fresh[at]) at++
+    return (fresh[at]?.from ?? Number.POSITIVE_INFINITY) > from
+  })
+  if (isOpen) return { state: "open" }
+  return newString === "" || fresh.length > 0
+    ? { state: "made", lines: lineNumbers(text, fresh) }
+    : { state: "unknown" }
 }

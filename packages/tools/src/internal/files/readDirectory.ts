@@ -5,8 +5,8 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { Target } from "../../Paths.ts"
 import { cannot } from "../refusal.ts"
-import { holdFound } from "./heldPath.ts"
 import { lineWindow } from "./lineWindow.ts"
+import { holdFound } from "./wholeFile.ts"
 
 /** How many similar names an error suggests. */
 const maximumSimilar = 5

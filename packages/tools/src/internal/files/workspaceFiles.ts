@@ -6,7 +6,7 @@ import * as Option from "effect/Option"
 import type { Target } from "../../Paths.ts"
 import type { Ripgrep, RipgrepRun } from "../../Ripgrep.ts"
 import { cannot, refuse } from "../refusal.ts"
-import { holdFound } from "./heldPath.ts"
+import { holdFound } from "./wholeFile.ts"
 
 /** How long ripgrep may take. */
 const patience = "30 seconds"

@@ -4,9 +4,8 @@ import type * as FileSystem from "@effect/platform/FileSystem"
 import type { Changes, IsolationRefused } from "@skein/core/Isolation"
 import * as Effect from "effect/Effect"
 import { join } from "node:path"
-import type { Git, GitPlace } from "./gitCommand.ts"
-import { failed } from "./gitFailure.ts"
-import type { WorktreePlace } from "./gitPlaces.ts"
+import { failed, type Git, type GitPlace } from "./gitCommand.ts"
+import type { WorktreePlace } from "./gitWorktree.ts"
 
 /** How many names of files are shown. */
 const maximumNames = 10

@@ -8,7 +8,7 @@ import { stat } from "node:fs"
 import type { Readable } from "node:stream"
 import { StringDecoder } from "node:string_decoder"
 import { ownProgram } from "../ownPrograms.ts"
-import { guard } from "../process/processGuard.ts"
+import { guard } from "../process/processGroup.ts"
 import { signalGroup } from "../processes.ts"
 
 /**

@@ -1,11 +1,36 @@
-/** A process group from its start to its end: asked to end, forced to end, and ended together with this process. */
+/**
+ * A process group from its start to its end: asked to end, forced to end, and ended together with this process, however
+ * that ends.
+ */
 import { elapsed } from "@skein/core/MonotonicClock"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { endedInTime, signalGroup, signalStrays, strays } from "../processes.ts"
-import { guard } from "./processGuard.ts"
 import { killMarked, marked } from "./processMarks.ts"
+
+/** The leaders of the groups, and the marks of their processes. */
+const guarded = new Map<number, string | undefined>()
+
+const endGuarded = (): void => {
+  for (const leader of guarded.keys()) {
+    const left = strays(leader)
+    signalGroup(leader, "SIGKILL")
+    signalStrays(left, "SIGKILL")
+  }
+  const marks = new Set([...guarded.values()].filter((mark) => mark !== undefined))
+  if (marks.size > 0) killMarked(marks)
+}
+
+/** Ends a process group with this process, even if that exits immediately. Returns how to undo this. */
+export const guard = (leader: number, mark?: string): () => void => {
+  if (guarded.size === 0) process.on("exit", endGuarded)
+  guarded.set(leader, mark)
+  return () => {
+    guarded.delete(leader)
+    if (guarded.size === 0) process.off("exit", endGuarded)
+  }
+}
 
 /** A process group. */
 export interface ProcessGroup {

@@ -1,20 +1,191 @@
-/** Runs a command line until the last of its processes has ended, and collects the output. */
+/**
+ * Runs a command line until the last of its processes has ended, and collects the output in bounded memory: all of it
+ * while it is short, then its beginning and its end, and all of it in a file, up to a limit.
+ */
+import type { PlatformError } from "@effect/platform/Error"
 import type * as FileSystem from "@effect/platform/FileSystem"
 import { failpoint } from "@skein/core/Failpoints"
+import { bound } from "@skein/core/Spill"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
 import { constants } from "node:os"
+import { MessageChannel } from "node:worker_threads"
 import type { Processes } from "../../Processes.ts"
 import type { Sandbox } from "../../Sandbox.ts"
 import type { SandboxPlace } from "../../SandboxPlace.ts"
 import type { ShellCommand, ShellEnd } from "../../ShellCommand.ts"
-import { freeBytes } from "./freeBytes.ts"
-import { outputBuffer } from "./outputBuffer.ts"
-import { NotStarted, type ShellProcess, startShell } from "./shellProcess.ts"
-import { makeSpillWriter } from "./spillWriter.ts"
-import { limitIn, wasLate } from "./startLimit.ts"
+import { head as headOf } from "../files/lineWindow.ts"
+import { limitIn, NotStarted, type ShellProcess, startShell, wasLate } from "./shellProcess.ts"
+
+/** Smaller buffers may share their memory with others. */
+const leastOwn = 16 * 1024
+
+/**
+ * A port without a listener, which drops what it receives. Node reads a child's output into new memory each time and
+ * does not collect it below some 64 MB, so a long output would use that much, however little is kept.
+ */
+const { port1: sink, port2: other } = new MessageChannel()
+other.close()
+
+/** Frees the memory of a large buffer that nobody uses. Small buffers are left alone. */
+export const freeBytes = (bytes: Buffer): void => {
+  const memory = bytes.buffer
+  if (!(memory instanceof ArrayBuffer) || memory.byteLength < leastOwn || bytes.length !== memory.byteLength) return
+  sink.postMessage(undefined, [memory])
+}
+
+/** How much of an output is kept, in bytes. */
+const maximumSpill = 64 * 1024 * 1024
+
+/**
+ * A writer that creates its file at the first write, and closes it with the scope. A failure costs the file, not the
+ * command.
+ */
+export const makeSpillWriter = Effect.fnUntraced(function*(
+  fs: FileSystem.FileSystem,
+  create: Effect.Effect<string, PlatformError>
+) {
+  // Not the caller's scope, which closes in reverse order: the file must outlive its writers.
+  const scope = yield* Effect.acquireRelease(Scope.make(), (own, exit) => Scope.close(own, exit))
+  let state: "new" | "open" | "full" | "failed" = "new"
+  let path = ""
+  let written = 0
+  let file: FileSystem.File | undefined
+
+  const append = Effect.fnUntraced(function*(bytes: Buffer) {
+    if (file === undefined) {
+      path = yield* create
+      file = yield* Scope.extend(fs.open(path, { flag: "a", mode: 0o600 }), scope)
+      state = "open"
+    }
+    const kept = bytes.subarray(0, maximumSpill - written)
+    if (kept.length > 0) yield* file.writeAll(kept)
+    written += kept.length
+    if (written === maximumSpill) state = "full"
+  })
+
+  return {
+    /** Adds bytes. Bytes over the limit are dropped. */
+    write: (bytes: Buffer): Effect.Effect<void> =>
+      bytes.length === 0 || state === "full" || state === "failed"
+        ? Effect.void
+        : append(bytes).pipe(
+          Effect.catchAll((error) => {
+            state = "failed"
+            return Effect.logWarning("A long output could not be kept", error)
+          }),
+          // A write that continued after its file was closed could hit another file.
+          Effect.uninterruptible
+        ),
+    /** What happened to the bytes that are not shown. */
+    note: (left: number): string => {
+      const where = path === ""
+        ? "They could not be kept: write less, or to a file of your own."
+        : state === "failed"
+        ? `The first ${written} bytes of the output are in ${path}; no more could be written there.`
+        : state === "full"
+        ? `The first ${
+          maximumSpill / 1024 / 1024
+        } MB of the output are in ${path}; read it with offset and limit, or grep it.`
+        : `The whole output is in ${path}; read it with offset and limit, or grep it.`
+      return `[${left} bytes are left out here. ${where}]`
+    }
+  }
+})
+
+/** How much of an output is shown unchanged. A longer one loses its middle. The rest of the limit is for notes. */
+const whole = { lines: bound.lines - 20, bytes: bound.bytes - 2_048 }
+const ending = { lines: Math.floor(whole.lines / 2), bytes: Math.floor(whole.bytes / 2) }
+
+const newline = 10
+
+const countLines = (bytes: Uint8Array): number => {
+  let lines = 0
+  for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) lines++
+  return lines
+}
+
+/** The first lines of a text that fit, or the beginning of its first line. */
+const firstLines = (bytes: Buffer): Buffer => {
+  let to = 0
+  for (let line = 0; line < ending.lines; line++) {
+    const next = bytes.indexOf(newline, to)
+    if (next < 0 || next >= ending.bytes) break
+    to = next + 1
+  }
+  return bytes.subarray(0, to === 0 ? ending.bytes : to)
+}
+
+/** The last lines of a text that fit, or the end of its last line. */
+const lastLines = (bytes: Buffer): Buffer => {
+  const least = Math.max(0, bytes.length - ending.bytes)
+  let from = bytes.length
+  for (let line = 0; line < ending.lines; line++) {
+    const before = from < 2 ? -1 : bytes.lastIndexOf(newline, from - 2)
+    if (before + 1 < least) break
+    from = before + 1
+    if (from === 0) break
+  }
+  return bytes.subarray(from === bytes.length ? least : from)
+}
+
+// A cut inside a character produces replacement characters there.
+const textOf = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8").replace(/^\uFFFD{1,3}|\uFFFD$/gu, "")
+
+/** The last bytes that were added. */
+const tailBuffer = (size: number) => {
+  const bytes = Buffer.alloc(size)
+  let held = 0
+  return {
+    push: (more: Buffer) => {
+      const taken = more.subarray(Math.max(0, more.length - size))
+      bytes.copyWithin(0, taken.length)
+      taken.copy(bytes, size - taken.length)
+      held = Math.min(size, held + taken.length)
+    },
+    last: (length: number): Buffer => bytes.subarray(size - Math.min(length, held))
+  }
+}
+
+/** Collects an output. Once the output is too long to be shown whole, it keeps none of the pieces that it gets. */
+export const outputBuffer = () => {
+  const tail = tailBuffer(ending.bytes)
+  let kept: Array<Buffer> = []
+  let head: Buffer | undefined
+  let total = 0
+  let lines = 0
+
+  return {
+    /**
+     * Adds to the output. Returns what has to be stored elsewhere: everything so far when it becomes too long, then
+     * each piece.
+     */
+    push: (bytes: Buffer): Buffer | undefined => {
+      total += bytes.length
+      tail.push(bytes)
+      if (head !== undefined) return bytes
+      kept.push(bytes)
+      lines += countLines(bytes)
+      if (total <= whole.bytes && lines <= whole.lines) return undefined
+      const all = Buffer.concat(kept)
+      head = Buffer.from(firstLines(all))
+      kept = []
+      return all
+    },
+    /** The last lines, for live progress. */
+    latest: (): string => headOf(textOf(tail.last(2_000)).trimEnd().split("\n").slice(-3).join("\n"), 600),
+    /** What is shown; `note` describes what happened to the middle, which has this many bytes. */
+    text: (note: (left: number) => string): string => {
+      if (head === undefined) return Buffer.concat(kept).toString("utf8")
+      const last = lastLines(tail.last(total - head.length))
+      return `${textOf(head).trimEnd()}\n\n${note(total - head.length - last.length)}\n\n${textOf(last)}`
+    }
+  }
+}
 
 /** How long to wait for the output after the command has ended: a background process may hold the output open. */
 const linger = "500 millis"

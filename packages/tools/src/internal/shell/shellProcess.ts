@@ -1,5 +1,7 @@
 /**
- * Runs a shell once: in its own process group, with its output read to the end, and without leaving processes behind.
+ * Runs a shell once: in its own process group, with its output read to the end, and without leaving processes behind. A
+ * command does not start too late: a process that is suspended right before it starts one does not know that its tree
+ * was taken over meanwhile, so the shell that it starts looks at the clock of the machine first.
  */
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
@@ -7,13 +9,54 @@ import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
 import { spawn } from "node:child_process"
-import { stat } from "node:fs"
+import { readdirSync, readFileSync, stat } from "node:fs"
 import type { Readable } from "node:stream"
 import type { Tracked } from "../../Tracked.ts"
 import { ownProgram } from "../ownPrograms.ts"
 import { type ProcessGroup, processGroup } from "../process/processGroup.ts"
-import { inheritedFiles } from "./inheritedFiles.ts"
-import { unlessLate } from "./startLimit.ts"
+import { attempt } from "../processes.ts"
+
+const closedOnStart = 0o2000000
+
+const look = (): ReadonlyArray<number> =>
+  attempt(() => readdirSync("/proc/self/fdinfo"), []).map(Number).filter((number) => {
+    if (number <= 2) return false
+    const info = attempt(() => readFileSync(`/proc/self/fdinfo/${number}`, "utf8"), "")
+    const flags = /^flags:\s*([0-7]+)$/m.exec(info)?.[1]
+    return flags !== undefined && (Number.parseInt(flags, 8) & closedOnStart) === 0
+  })
+
+let found: ReadonlyArray<number> | undefined
+
+/**
+ * Their numbers; none if there is no /proc. They do not change: files that Node opens are closed when a program starts.
+ */
+const inheritedFiles = (): ReadonlyArray<number> => found ??= look()
+
+/** What the clock of the machine says, in hundredths of a second since it started; undefined where it has none. */
+const uptime = (): number | undefined => {
+  const [, seconds, part] = /^(\d+)\.(\d\d) /.exec(attempt(() => readFileSync("/proc/uptime", "utf8"), "")) ?? []
+  return seconds === undefined || part === undefined ? undefined : Number(`${seconds}${part}`)
+}
+
+/** The time on that clock in so many milliseconds; undefined where there is no limit, or no clock. */
+export const limitIn = (milliseconds: number): number | undefined => {
+  const now = Number.isFinite(milliseconds) ? uptime() : undefined
+  return now === undefined ? undefined : now + Math.floor(milliseconds / 10)
+}
+
+/** The code with which a shell ends that was too late. It writes its mark then, which no command knows in advance. */
+const lateCode = 75
+
+/** What stands before a command line that must not begin after this time. */
+const unlessLate = (limit: number | undefined, mark: string): string =>
+  limit === undefined
+    ? ""
+    : `IFS=' .' read -r up part rest </proc/uptime && [ "$up$part" -le ${limit} ] || { echo ${mark}; exit ${lateCode}; }; `
+
+/** Whether a shell ended because it was too late. */
+export const wasLate = (exit: number, output: string, mark: string): boolean =>
+  exit === lateCode && output.trim() === mark
 
 /** A shell could not be started. */
 export class NotStarted
@@ -50,7 +93,7 @@ const wrapped = (cat: string) =>
 const shells = { bash: wrapped, sh: () => "exec \"$@\" 2>&1" } as const
 
 /** What to run, where, and with which environment. */
-export interface ShellStart {
+interface ShellStart {
   readonly command: string
   /** Its positional parameters. */
   readonly words: ReadonlyArray<string>

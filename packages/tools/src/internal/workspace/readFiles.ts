@@ -7,8 +7,7 @@ import * as Effect from "effect/Effect"
 import { copyFile, lstat, mkdir, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { GitPlace } from "../git/gitCommand.ts"
-import { stepMessage } from "./stepCommit.ts"
-import { author, failed, type StepGit } from "./stepGit.ts"
+import { author, failed, type StepGit, stepMessage } from "./stepGit.ts"
 
 /** The repository of a user, seen from a working directory. */
 interface UserRepository {

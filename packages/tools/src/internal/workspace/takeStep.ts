@@ -1,14 +1,84 @@
-/** Takes up the last step of a tree of another host, and chooses the repository for the steps of a new tree. */
-import { type WorkspaceKeeper, WorkspaceRefused } from "@skein/core/Workspaces"
+/**
+ * Takes up the last step of a tree of another host, in a repository of its own in which only the branch of the session
+ * is, and chooses the repository for the steps of a new tree.
+ */
+import { type FetchedStep, type WorkspaceKeeper, WorkspaceRefused } from "@skein/core/Workspaces"
+import type { SessionID } from "@skein/domain/Id"
+import type { SessionWorkspace } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
-import { rm } from "node:fs/promises"
-import { join } from "node:path"
-import { checkOut } from "./checkOut.ts"
+import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises"
+import { join, sep } from "node:path"
+import type { GitPlace } from "../git/gitCommand.ts"
 import { userRepository } from "./readFiles.ts"
-import { isRemoteName, remoteOf } from "./remoteUrl.ts"
-import { stepMessage } from "./stepCommit.ts"
-import { author, failed, type StepGit } from "./stepGit.ts"
-import type { StepPlaces } from "./stepPlaces.ts"
+import { author, failed, type StepGit, stepMessage, type StepRemote } from "./stepGit.ts"
+import { isRemoteName, remoteOf, type StepPlaces } from "./stepPlaces.ts"
+
+/** What no workspace has. */
+const omits = [
+  "Files that git ignores, such as dependencies and build results, are not in it",
+  "What was in submodules, in repositories within the repository, and in the store of large files (LFS) may not be in it",
+  "Other branches, tags and stashes, the hooks of git and its settings are not in it"
+]
+
+const files = <A>(what: string, act: () => Promise<A>) =>
+  Effect.tryPromise({
+    try: act,
+    catch: (cause) => failed(`Could not ${what}: ${cause instanceof Error ? cause.message : String(cause)}`)
+  })
+
+/** The directory of the session in a workspace. One that a link leads out of it is refused. */
+const directoryIn = (top: string, inside: string) =>
+  files("make the directory of the session", async () => {
+    const directory = join(top, inside)
+    if (directory !== top && !directory.startsWith(top + sep)) throw new Error(`${inside} is not in the repository`)
+    // It is not there yet if nothing in it is tracked.
+    const real = await realpath(directory).catch(() => undefined)
+    if (real === undefined) await mkdir(directory, { recursive: true })
+    const found = await realpath(directory)
+    if (found !== directory) throw new Error(`${inside} leads to ${found}`)
+    return found
+  })
+
+/** Fetches the last step of a tree, and checks its files out into a new directory below `at`. */
+const checkOut = Effect.fnUntraced(function*(
+  git: StepGit,
+  at: string,
+  tree: { readonly rootID: SessionID; readonly workspace: SessionWorkspace },
+  remote: StepRemote
+) {
+  const top = yield* files("make a workspace", async () => {
+    await mkdir(at, { recursive: true, mode: 0o700 })
+    return realpath(await mkdtemp(join(at, "tree-")))
+  })
+  const place: GitPlace = { directory: top, variables: { GIT_DIR: join(top, ".git"), GIT_WORK_TREE: top } }
+  const ask = (args: ReadonlyArray<string>) => git.ask("make a workspace", place, args)
+  const making = Effect.gen(function*() {
+    yield* ask(["init", "--quiet", "--template=", "--object-format=sha1", "--initial-branch=main"])
+    const commit = yield* git.fetch(place, remote)
+    if (commit === undefined) {
+      return yield* new WorkspaceRefused({
+        reason: "nothing",
+        message: `No step of the session is kept: ${remote.ref} is not in ${remote.url}`
+      })
+    }
+    const step = yield* git.stepAt(place, commit)
+    if (step === undefined || step.rootID !== tree.rootID) {
+      return yield* failed(`${remote.ref} of ${remote.url} holds no step of this session`)
+    }
+    const { branch, head } = step
+    if (branch !== undefined) yield* ask(["symbolic-ref", "HEAD", `refs/heads/${branch}`])
+    // Without a branch, HEAD names the commit itself.
+    if (head !== undefined) yield* ask(["update-ref", ...(branch === undefined ? ["--no-deref"] : []), "HEAD", head])
+    yield* ask(["config", "remote.origin.url", remote.url])
+    yield* ask(["config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"])
+    yield* ask(["read-tree", "--reset", "-u", commit])
+    // What was not committed is not staged either.
+    yield* ask(head === undefined ? ["read-tree", "--empty"] : ["read-tree", head])
+    const directory = yield* directoryIn(top, tree.workspace.inside)
+    return { directory, top, commit, epoch: step.epoch, seq: step.seq, omits } satisfies FetchedStep
+  })
+  return yield* Effect.onError(making, () => Effect.promise(() => rm(top, { recursive: true, force: true })))
+})
 
 /** The URL of a remote as the repository itself writes it. */
 const urlOf = (git: StepGit, top: string, named: string) =>
