@@ -6,10 +6,7 @@ import type { Event, EventProperties, EventType } from "@skein/domain/Event"
 import { Ids, type SessionID } from "@skein/domain/Id"
 import type { ToolPart } from "@skein/domain/Part"
 import * as Context from "effect/Context"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import { none as noFiber } from "effect/FiberId"
 import * as Layer from "effect/Layer"
 import { Bus } from "./Bus.ts"
 import { Failpoints } from "./Failpoints.ts"
@@ -17,37 +14,6 @@ import { SessionStorage } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
 import type { Places } from "./StorageFilter.ts"
 import type { Entry, EventSource, Fact, FactType, PassingType, RowType, Write } from "./Write.ts"
-
-/** The place of a stored commit in the order. */
-interface Place {
-  /** Waits until all earlier commits of its trees have published; undefined if they have. */
-  readonly turn: Effect.Effect<void> | undefined
-  /** Lets the next commit publish. Every place must be left, even if nothing was published. */
-  readonly leave: () => void
-}
-
-/** Makes the function that gives a commit its place; call it in the order in which commits are stored. */
-const makePublishingOrder = () => {
-  /** The last commit of each tree that has a place. */
-  const last = new Map<SessionID, Deferred.Deferred<void>>()
-
-  return (rootIDs: ReadonlySet<SessionID>): Place => {
-    const published = Deferred.unsafeMake<void>(noFiber)
-    const earlier: Array<Deferred.Deferred<void>> = []
-    for (const rootID of rootIDs) {
-      const before = last.get(rootID)
-      if (before !== undefined) earlier.push(before)
-      last.set(rootID, published)
-    }
-    return {
-      turn: earlier.length === 0 ? undefined : Effect.forEach(earlier, Deferred.await, { discard: true }),
-      leave: () => {
-        for (const rootID of rootIDs) if (last.get(rootID) === published) last.delete(rootID)
-        Deferred.unsafeDone(published, Exit.void)
-      }
-    }
-  }
-}
 
 /** An event that a row implies. */
 type RowEvent = {
@@ -146,7 +112,6 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
       const bus = yield* Bus
       const ids = yield* Ids
       const points = yield* Failpoints
-      const takePlace = makePublishingOrder()
 
       const eventOf = (source: EventSource, type: EventType, properties: unknown, now: number) =>
         ({
@@ -160,6 +125,18 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
           properties
         }) as Event
 
+      const published = (events: ReadonlyArray<Event>, places: Places): Committed => {
+        points.hit("result_committed_before_publish")
+        let last: number | undefined
+        for (const event of events) {
+          const seq = places.get(event.id)
+          last = seq ?? last
+          bus.publish(seq === undefined ? event : { ...event, seq })
+        }
+        points.hit("published")
+        return { seq: last }
+      }
+
       const commit = (entries: ReadonlyArray<Entry>, source?: EventSource) => {
         const storing = Effect.clockWith((clock) => {
           const now = clock.unsafeCurrentTimeMillis()
@@ -169,28 +146,10 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
               : eventOf(each.source, each.type, each.properties, now)
           )
           const writes = [...entries.flatMap(writeOf), ...events.map((event): Write => ({ _tag: "Event", event }))]
-          const publish = (places: Places): Committed => {
-            points.hit("result_committed_before_publish")
-            let last: number | undefined
-            for (const event of events) {
-              const seq = places.get(event.id)
-              last = seq ?? last
-              bus.publish(seq === undefined ? event : { ...event, seq })
-            }
-            points.hit("published")
-            return { seq: last }
-          }
-          if (events.length === 0) return Effect.map(storage.commit(writes), publish)
-          // Fibers of different schedulers continue in any order, so the storage says which commit was first.
-          let place: ReturnType<typeof takePlace> | undefined
-          const onStored = () => void (place ??= takePlace(new Set(events.map(({ rootID }) => rootID))))
-          return Effect.ensuring(
-            Effect.flatMap(storage.commit(writes, onStored), (places) =>
-              place?.turn === undefined
-                ? Effect.sync(() => publish(places))
-                : Effect.map(place.turn, () => publish(places))),
-            Effect.sync(() => place?.leave())
-          )
+          let committed: Committed | undefined
+          // The storage calls it in the order of the commits. Their fibers continue in any order, but no storage need call it.
+          const publish = (places: Places): Committed => committed ??= published(events, places)
+          return Effect.map(storage.commit(writes, publish), publish)
         })
         // A requested commit is stored even if the caller is interrupted meanwhile. Then it must be published as well.
         return Effect.uninterruptible(bus.whenRoom(storing))

@@ -45,10 +45,13 @@ export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<Se
    * Applies all changes or none, in this order, after every commit requested earlier. Ends when they are durable.
    * Interruption does not undo a requested commit. Returns the positions of its events, and possibly those of others.
    *
-   * Calls `onStored` as soon as the commit is durable, before the effect ends. It does so in the order of the commits,
-   * which their fibers need not continue in. `onStored` must not throw.
+   * Calls `onStored` with the same as soon as the commit is durable, before the effect ends. It does so in the order of the
+   * commits, which their fibers need not continue in. `onStored` must not throw.
    */
-  readonly commit: (writes: ReadonlyArray<Write>, onStored?: () => void) => Effect.Effect<Places, StorageError>
+  readonly commit: (
+    writes: ReadonlyArray<Write>,
+    onStored?: (places: Places) => void
+  ) => Effect.Effect<Places, StorageError>
   /**
    * Fails with reason `gone` if commits can no longer be found, for example because the file was deleted; absent if
    * that is impossible.

@@ -3,6 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import type { ModelRequest } from "@skein/core/Provider"
 import { Session } from "@skein/core/Session"
 import { SessionStorage, type Write } from "@skein/core/SessionStorage"
+import type { Places } from "@skein/core/StorageFilter"
 import type { SessionID } from "@skein/domain/Id"
 import type { PermissionConfig } from "@skein/domain/Rule"
 import { type Script, tasks } from "@skein/testing/ScriptedProvider"
@@ -272,7 +273,7 @@ it("what bounds a run is stored in the commit that stores the run", () =>
       const commits: Array<ReadonlyArray<Write>> = []
       const storage = Layer.succeed(SessionStorage, {
         ...inner,
-        commit: (writes: ReadonlyArray<Write>, onStored?: () => void) => {
+        commit: (writes: ReadonlyArray<Write>, onStored?: (places: Places) => void) => {
           commits.push(writes)
           return inner.commit(writes, onStored)
         }

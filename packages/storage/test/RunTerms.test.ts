@@ -6,6 +6,7 @@ import { Owner } from "@skein/core/Owner"
 import { Session } from "@skein/core/Session"
 import { exportTree, importTree } from "@skein/core/SessionArchive"
 import { SessionStorage, type Write } from "@skein/core/SessionStorage"
+import type { Places } from "@skein/core/StorageFilter"
 import { Ids, RunID, SessionID } from "@skein/domain/Id"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { PermissionConfig, Ruleset } from "@skein/domain/Rule"
@@ -71,7 +72,7 @@ const mortal = (storage: Storage) => {
   return {
     storage: {
       ...storage,
-      commit: (writes: ReadonlyArray<Write>, onStored?: () => void) =>
+      commit: (writes: ReadonlyArray<Write>, onStored?: (places: Places) => void) =>
         Effect.suspend(() => isDead ? Effect.interrupt : storage.commit(writes, onStored)),
       ...(mail === undefined ? {} : { mail: Effect.suspend(() => isDead ? Effect.never : mail) })
     },

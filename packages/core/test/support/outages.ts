@@ -1,6 +1,7 @@
 /** Storage that goes away for a while, as a database does: requests wait for it, and fail after half a minute. */
 import { SessionStorage, type Write } from "@skein/core/SessionStorage"
 import { StorageError } from "@skein/core/StorageError"
+import type { Places } from "@skein/core/StorageFilter"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -64,7 +65,7 @@ export const makeOutages = (inner: Storage) => {
     layer: Layer.succeed(SessionStorage, {
       ...reading,
       mail: asked(false, Effect.succeed(undefined)),
-      commit: (writes: ReadonlyArray<Write>, onStored?: () => void) =>
+      commit: (writes: ReadonlyArray<Write>, onStored?: (places: Places) => void) =>
         // A requested commit is made even if its caller is interrupted.
         Effect.uninterruptible(asked(true, Effect.suspend(() => inner.commit(writes, onStored))))
     }),

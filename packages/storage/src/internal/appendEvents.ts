@@ -3,22 +3,10 @@
  * Their rows stay locked until the transaction ends, so no other process numbers events of these trees meanwhile, and a
  * rolled-back transaction uses no number.
  */
-import type { StorageError } from "@skein/core/StorageError"
 import type { EventID, SessionID } from "@skein/domain/Id"
-import * as Effect from "effect/Effect"
 import { batches, insertText, makeTexts } from "./batches.ts"
-import type { Dialect } from "./dialect.ts"
+import type { Connection, Dialect } from "./dialect.ts"
 import { event, type Value } from "./tables.ts"
-
-/** Runs a statement of the open transaction. */
-type Run = (sql: string, params: ReadonlyArray<Value>) => Effect.Effect<ReadonlyArray<unknown>, StorageError>
-
-/** Inserts rows of the event table, and sets the number of each new event. */
-export type AppendEvents = (
-  run: Run,
-  rows: ReadonlyArray<ReadonlyArray<Value>>,
-  places: Map<EventID, number>
-) => Effect.Effect<void, StorageError>
 
 interface Numbered {
   readonly id: EventID
@@ -63,66 +51,79 @@ const countsOf = (rows: ReadonlyArray<ReadonlyArray<Value>>): ReadonlyArray<read
 }
 
 /** Makes the writer of a database's event log. */
-export const makeAppendEvents = (dialect: Dialect): AppendEvents => {
+export const makeAppendEvents = (dialect: Dialect) => {
   const text = makeTexts(dialect)
 
   /**
    * A counter that was not there begins after the events that are: a database that was restored in parts may lack it, and
    * its tree could store nothing more. Usually the tree is new, and has none.
    */
-  const advance = Effect.fnUntraced(function*(run: Run, made: ReadonlyArray<SessionID>, next: Map<SessionID, number>) {
+  const advance = function*(connection: Connection, made: ReadonlyArray<SessionID>, next: Map<SessionID, number>) {
     for (const batch of batches(made.map((root) => [root] as const))) {
-      const found = yield* run(text(`lasts ${batch.length}`, () => lastsText(batch.length)), batch.flat())
+      const found = yield* connection.execute(
+        text(`lasts ${batch.length}`, () => lastsText(batch.length)),
+        batch.flat(),
+        undefined
+      )
       for (const { last, root_id } of found as ReadonlyArray<Counter>) {
-        yield* run(text("advance", () => advanceText), [Number(last), root_id])
+        yield* connection.execute(text("advance", () => advanceText), [Number(last), root_id], undefined)
         next.set(root_id, (next.get(root_id) ?? 0) + Number(last))
       }
     }
-  })
+  }
 
   /** Raises the counter of each tree, and numbers the rows. */
-  const number = Effect.fnUntraced(function*(run: Run, rows: ReadonlyArray<ReadonlyArray<Value>>) {
+  const number = function*(connection: Connection, rows: ReadonlyArray<ReadonlyArray<Value>>) {
     const counts = countsOf(rows)
     const next = new Map<SessionID, number>()
     for (const batch of batches(counts)) {
-      const raised = yield* run(text(`raise ${batch.length}`, () => countersText(batch.length)), batch.flat())
+      const raised = yield* connection.execute(
+        text(`raise ${batch.length}`, () => countersText(batch.length)),
+        batch.flat(),
+        undefined
+      )
       for (const { last, root_id } of raised as ReadonlyArray<Counter>) next.set(root_id, Number(last) + 1)
     }
     for (const [root, count] of counts) next.set(root, (next.get(root) ?? 0) - count)
-    yield* advance(run, counts.map(([root]) => root).filter((root) => next.get(root) === 1), next)
+    yield* advance(connection, counts.map(([root]) => root).filter((root) => next.get(root) === 1), next)
     return rows.map((row): Numbered => {
       const root = rootOf(row)
       const seq = next.get(root) ?? 0
       next.set(root, seq + 1)
       return { id: idOf(row), root, row, seq }
     })
-  })
+  }
 
   /** Returns the numbers of events that already existed: later events move up. */
-  const closeGaps = Effect.fnUntraced(function*(run: Run, rows: ReadonlyArray<Numbered>, places: Map<EventID, number>) {
+  const closeGaps = function*(connection: Connection, rows: ReadonlyArray<Numbered>, places: Map<EventID, number>) {
     const gaps = new Map<SessionID, number>()
     for (const { id, root, seq } of rows) {
       const gap = gaps.get(root) ?? 0
       if (!places.has(id)) {
         gaps.set(root, gap + 1)
       } else if (gap > 0) {
-        yield* run(text("renumber", () => renumberText), [seq - gap, id])
+        yield* connection.execute(text("renumber", () => renumberText), [seq - gap, id], undefined)
         places.set(id, seq - gap)
       }
     }
-    for (const [root, gap] of gaps) yield* run(text("lower", () => lowerText), [gap, root])
-  })
+    for (const [root, gap] of gaps) yield* connection.execute(text("lower", () => lowerText), [gap, root], undefined)
+  }
 
-  return Effect.fnUntraced(function*(run, rows, places) {
-    const numbered = yield* number(run, rows)
+  /** Inserts rows of the event table in the open transaction, and sets the number of each new event. */
+  return function*(
+    connection: Connection,
+    rows: ReadonlyArray<ReadonlyArray<Value>>,
+    places: Map<EventID, number>
+  ) {
+    const numbered = yield* number(connection, rows)
     const added = new Map<EventID, number>()
     const seqs = new Map(numbered.map(({ id, seq }) => [id, seq]))
     for (const batch of batches(numbered)) {
       const sql = text(`put ${batch.length}`, () => eventsText(batch.length))
-      const put = yield* run(sql, batch.flatMap(({ row, seq }) => [...row, seq]))
+      const put = yield* connection.execute(sql, batch.flatMap(({ row, seq }) => [...row, seq]), undefined)
       for (const { id } of put as ReadonlyArray<{ readonly id: EventID }>) added.set(id, seqs.get(id) ?? 0)
     }
-    if (added.size < rows.length) yield* closeGaps(run, numbered, added)
+    if (added.size < rows.length) yield* closeGaps(connection, numbered, added)
     for (const [id, seq] of added) places.set(id, seq)
-  })
+  }
 }

@@ -1,16 +1,17 @@
 /** Decides how many rows one statement inserts, and caches the texts of statements. */
 import type { Dialect } from "./dialect.ts"
 
-/**
- * The maximum number of rows in one statement. Sizes are powers of two, so that few different statements are prepared.
- */
+/** The maximum number of rows in one statement. */
 const largest = 32
 
-/** Splits rows into batches of six possible sizes. */
+/** Up to this many rows are one statement. Larger sizes are powers of two, so that few different statements are prepared. */
+const small = 8
+
+/** Splits rows into batches of ten possible sizes. */
 export const batches = <Row>(rows: ReadonlyArray<Row>): ReadonlyArray<ReadonlyArray<Row>> => {
   const out: Array<ReadonlyArray<Row>> = []
   for (let at = 0, size = largest; at < rows.length; at += size) {
-    while (size > rows.length - at) size /= 2
+    while (size > rows.length - at) size = size > small ? size / 2 : rows.length - at
     out.push(rows.slice(at, at + size))
   }
   return out

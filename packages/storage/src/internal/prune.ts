@@ -120,7 +120,7 @@ export const makePrune = (
     // A single statement is a transaction.
     change: (text, params) =>
       Effect.map(
-        retryOutage(lock.write(Effect.uninterruptible(select("prune", text, params)))),
+        retryOutage(Effect.uninterruptible(lock.write(select("prune", text, params)))),
         ({ length }) => length
       )
   }

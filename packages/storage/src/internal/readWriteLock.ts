@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 export interface ReadWriteLock {
   /** Runs while no transaction is open, so that nothing is read before it is committed. */
   readonly read: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  /** Runs while nobody reads and nobody else writes. */
+  /** Runs while nobody reads and nobody else writes. The caller must not be interruptible. */
   readonly write: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 
@@ -29,31 +29,37 @@ export const makeReadWriteLock: Effect.Effect<ReadWriteLock> = Effect.gen(functi
       noReader.unsafeClose()
       return Effect.void
     })
-  const beginWrite = (restore: Restore): Effect.Effect<void> =>
-    Effect.suspend(() => {
-      if (writing) return Effect.zipRight(restore(noWriter.await), beginWrite(restore))
-      if (readers > 0) return Effect.zipRight(restore(noReader.await), beginWrite(restore))
-      writing = true
-      noWriter.unsafeClose()
-      return Effect.void
-    })
   const endRead = Effect.sync(() => {
     readers -= 1
     if (readers === 0) noReader.unsafeOpen()
   })
-  const endWrite = Effect.sync(() => {
+  const endWrite = () => {
     writing = false
     noWriter.unsafeOpen()
-  })
+  }
+  const write = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.suspend(() => {
+      if (writing) return Effect.zipRight(noWriter.await, write(effect))
+      if (readers > 0) return Effect.zipRight(noReader.await, write(effect))
+      writing = true
+      noWriter.unsafeClose()
+      return Effect.matchCauseEffect(effect, {
+        onFailure: (cause) => {
+          endWrite()
+          return Effect.failCause(cause)
+        },
+        onSuccess: (value) => {
+          endWrite()
+          return Effect.succeed(value)
+        }
+      })
+    })
 
   return {
     read: (effect) =>
       Effect.uninterruptibleMask((restore) =>
         Effect.zipRight(beginRead(restore), Effect.ensuring(restore(effect), endRead))
       ),
-    write: (effect) =>
-      Effect.uninterruptibleMask((restore) =>
-        Effect.zipRight(beginWrite(restore), Effect.ensuring(restore(effect), endWrite))
-      )
+    write
   }
 })

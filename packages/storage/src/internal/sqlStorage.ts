@@ -62,8 +62,14 @@ const makeKnownSets = () => {
   return {
     newOf: (ops: ReadonlyArray<Op>): ReadonlyArray<Op> =>
       ops.filter((op) => op._tag !== "Put" || op.table !== "ruleset" || !known.has(op.key)),
-    note: (ops: ReadonlyArray<Op>): void => {
-      for (const op of ops) if (op._tag === "Put" && op.table === "ruleset") known.add(op.key)
+    /** Notes those of a commit once it is stored. */
+    noting: (ops: ReadonlyArray<Op>, onStored?: (places: Places) => void) => {
+      const keys = ops.flatMap((op) => op._tag === "Put" && op.table === "ruleset" ? [op.key] : [])
+      if (keys.length === 0) return onStored
+      return (places: Places): void => {
+        for (const key of keys) known.add(key)
+        onStored?.(places)
+      }
     }
   }
 }
@@ -73,7 +79,7 @@ const makeKnownSets = () => {
  * notice. If it is not, nothing more is stored, so that nobody continues long on lost data.
  */
 const checkedAtRenewal = (
-  commit: (writes: ReadonlyArray<Write>, onStored?: () => void) => Effect.Effect<Places, StorageError>,
+  commit: (writes: ReadonlyArray<Write>, onStored?: (places: Places) => void) => Effect.Effect<Places, StorageError>,
   intact: Effect.Effect<void, StorageError>
 ) => {
   let gone: StorageError | undefined
@@ -83,7 +89,7 @@ const checkedAtRenewal = (
     gone = error
     return error
   })
-  return (writes: ReadonlyArray<Write>, onStored?: () => void): Effect.Effect<Places, StorageError> =>
+  return (writes: ReadonlyArray<Write>, onStored?: (places: Places) => void): Effect.Effect<Places, StorageError> =>
     Effect.suspend(() => {
       if (gone !== undefined) return gone
       const storing = commit(writes, onStored)
@@ -111,15 +117,15 @@ export const makeSqlStorage = (
     // A statement that goes to a server and back costs more than waiting for the next one.
     const together = transactions === undefined ? alone : yield* makeTogether
     const sets = makeKnownSets()
-    const store = (writes: ReadonlyArray<Write>, onStored?: () => void) =>
+    const store = (writes: ReadonlyArray<Write>, onStored?: (places: Places) => void) =>
       Effect.suspend(() => {
         const ops = sets.newOf(writes.flatMap(toOps))
         if (renew !== undefined && ops.length > 0 && isRenewal(ops)) {
-          return Effect.map(renew(ops), () => (onStored?.(), noPlaces))
+          return Effect.map(renew(ops), () => (onStored?.(noPlaces), noPlaces))
         }
         return ops.length === 0
-          ? Effect.sync(() => (onStored?.(), noPlaces))
-          : Effect.tap(commit(ops, onStored), () => sets.note(ops))
+          ? Effect.sync(() => (onStored?.(noPlaces), noPlaces))
+          : commit(ops, sets.noting(ops, onStored))
       })
     return {
       ...(mail === undefined ? {} : { mail }),

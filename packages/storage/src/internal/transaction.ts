@@ -1,14 +1,13 @@
 /** Runs planned statements on a connection: all of them, or none, or each commit separately. */
+import type { SqlError } from "@effect/sql/SqlError"
 import { heldByAnother, StorageError } from "@skein/core/StorageError"
 import type { Places } from "@skein/core/StorageFilter"
 import type { EventID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import * as Exit from "effect/Exit"
 import { makeAppendEvents } from "./appendEvents.ts"
 import type { Connection, Dialect } from "./dialect.ts"
 import type { Planned, Statement } from "./plan.ts"
-import type { Value } from "./tables.ts"
 
 /** The result of a commit that shared its transaction with others. */
 export type Result = Either.Either<Places, StorageError>
@@ -44,43 +43,42 @@ export const isRefusal = ({ reason }: StorageError): boolean => reason === "cons
 export const onConnection = (connection: Connection, dialect: Dialect): Within => {
   const run = (sql: string) =>
     Effect.mapError(connection.execute(sql, [], undefined), (error) => dialect.explain(operation, error))
+  const begin = run(dialect.begin)
+  const commit = run("COMMIT")
   // After a severe failure the database has already rolled back, and a second rollback fails: the first error says
   // more.
   const rollback = Effect.exit(run("ROLLBACK"))
   // Includes COMMIT: that is where a full disk shows, and `SqlClient.withTransaction` would die of it.
   return (work) =>
-    Effect.zipRight(
-      run(dialect.begin),
-      Effect.onExit(
-        Effect.zipLeft(work(connection), run("COMMIT")),
-        (exit) => (Exit.isSuccess(exit) ? Effect.void : rollback)
-      )
-    )
+    Effect.zipRight(begin, Effect.tapErrorCause(Effect.zipLeft(work(connection), commit), () => rollback))
 }
 
 /** Makes the transactions of a database. */
 export const makeTransaction = (within: Within, dialect: Dialect): Transaction => {
   const appendEvents = makeAppendEvents(dialect)
 
-  const statement = (connection: Connection, sql: string, params: ReadonlyArray<Value> = []) =>
-    Effect.mapError(connection.execute(sql, params, undefined), (error) => dialect.explain(operation, error))
-
-  const make = (connection: Connection, planned: Planned, places: Map<EventID, number>) =>
-    "events" in planned
-      ? appendEvents((sql, params) => statement(connection, sql, params), planned.events, places)
-      : Effect.flatMap(
-        statement(connection, planned.sql, planned.params),
-        (rows) =>
-          planned.rows === undefined || rows.length === planned.rows
-            ? Effect.void
-            : Effect.fail(planned.lease === undefined ? notThere(planned) : heldByAnother(operation, planned.lease))
-      )
+  const explained = (error: SqlError | StorageError) =>
+    error._tag === "SqlError" ? dialect.explain(operation, error) : error
+  const statement = (connection: Connection, sql: string) =>
+    Effect.mapError(connection.execute(sql, [], undefined), explained)
 
   const makeAll = (connection: Connection, plan: ReadonlyArray<Planned>) =>
-    Effect.suspend(() => {
-      const places = new Map<EventID, number>()
-      return Effect.as(Effect.forEach(plan, (planned) => make(connection, planned, places), { discard: true }), places)
-    })
+    Effect.mapError(
+      Effect.gen(function*() {
+        const places = new Map<EventID, number>()
+        for (const planned of plan) {
+          if ("events" in planned) {
+            yield* appendEvents(connection, planned.events, places)
+            continue
+          }
+          const rows = yield* connection.execute(planned.sql, planned.params, undefined)
+          if (planned.rows === undefined || rows.length === planned.rows) continue
+          return yield* planned.lease === undefined ? notThere(planned) : heldByAnother(operation, planned.lease)
+        }
+        return places
+      }),
+      explained
+    )
 
   const one = (connection: Connection, plan: ReadonlyArray<Planned>): Effect.Effect<Result, StorageError> =>
     statement(connection, "SAVEPOINT one").pipe(

@@ -6,7 +6,6 @@ import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
@@ -18,9 +17,12 @@ import { isRefusal, type Result, type Transaction } from "./transaction.ts"
 
 /**
  * Makes a list of changes durable, all of them or none. Once it is queued, interruption does not undo it. `onStored` is
- * called once it is durable, in the order of the commits.
+ * called with its places once it is durable, in the order of the commits.
  */
-export type Commit = (ops: ReadonlyArray<Op>, onStored?: () => void) => Effect.Effect<Places, StorageError>
+export type Commit = (
+  ops: ReadonlyArray<Op>,
+  onStored?: (places: Places) => void
+) => Effect.Effect<Places, StorageError>
 
 /** The result of a commit without events. */
 export const noPlaces: Places = new Map()
@@ -29,7 +31,7 @@ interface Waiting {
   readonly ops: ReadonlyArray<Op>
   /** When it was requested (ms). */
   readonly since: number
-  readonly onStored: (() => void) | undefined
+  readonly onStored: ((places: Places) => void) | undefined
   readonly resume: (result: Effect.Effect<Places, StorageError>) => void
 }
 
@@ -58,14 +60,22 @@ const retryWhile = (isPassing: (error: StorageError) => boolean) =>
   effect: Effect.Effect<A, StorageError, R>,
   since?: number
 ): Effect.Effect<A, StorageError, R> =>
-  Effect.clockWith((clock) => {
-    const now = elapsed(clock)
-    const end = Math.max((since ?? now) + lockTimeout, now + leastTimeout)
-    return Effect.retry(effect, {
-      schedule: whileBusy,
-      while: (error) => isPassing(error) && elapsed(clock) < end
-    })
-  })
+  // Few fail, and a schedule costs more than all else here.
+  Effect.catchIf(effect, isPassing, (first) =>
+    Effect.clockWith((clock) => {
+      const now = elapsed(clock)
+      const end = Math.max((since ?? now) + lockTimeout, now + leastTimeout)
+      let failed: StorageError | undefined = first
+      const again = Effect.suspend(() => {
+        const known = failed
+        failed = undefined
+        return known ?? effect
+      })
+      return Effect.retry(again, {
+        schedule: whileBusy,
+        while: (error) => isPassing(error) && elapsed(clock) < end
+      })
+    }))
 
 /** Retries while another process holds the lock, or the server restarts; other fibers run meanwhile. */
 export const retryBusy = retryWhile(({ reason }) => reason === "busy")
@@ -163,7 +173,8 @@ export const makeWriter = ({ flush, plan, rewrite, transaction, lock }: {
     /** Renewals of leases, which go before all other commits. */
     let urgent: Array<Waiting> = []
     let isClosed = false
-    const work = yield* Effect.makeLatch(false)
+    /** Wakes the fiber below; undefined while it works. */
+    let wake: (() => void) | undefined
     const room = yield* Effect.makeLatch(true)
 
     const commit: Commit = (ops, onStored) =>
@@ -174,7 +185,7 @@ export const makeWriter = ({ flush, plan, rewrite, transaction, lock }: {
         return Effect.async<Places, StorageError>((resume) => {
           const queue = isUrgent ? urgent : waiting
           queue.push({ ops, since: elapsed(clock), onStored, resume })
-          work.unsafeOpen()
+          wake?.()
           if (waiting.length >= capacity) room.unsafeClose()
         })
       })
@@ -183,46 +194,55 @@ export const makeWriter = ({ flush, plan, rewrite, transaction, lock }: {
     // The transaction is not repeated: it is committed, and others may have read it.
     const flushed = (since: number) =>
       Effect.catchIf(flush, isOutage, () => retryOutage(Effect.zipRight(lock.write(rewrite), flush), since))
-    const make = (group: ReadonlyArray<Waiting>) =>
-      Effect.map(Effect.exit(Effect.zipLeft(inTransactions(group), flushed(oldest(group)))), (exit) => {
-        for (const [index, { onStored, resume }] of group.entries()) {
-          const result: Result = Exit.isSuccess(exit)
-            ? exit.value[index] ?? Either.right(noPlaces)
-            : Either.left(failure(exit.cause))
-          // The writer must survive an error of a caller.
-          const notified = Either.isLeft(result) || onStored === undefined ? Either.void : Either.try(onStored)
-          resume(Either.isLeft(notified) ? Effect.die(notified.left) : result)
+    const told = ({ onStored, resume }: Waiting, result: Result) => {
+      // The writer must survive an error of a caller.
+      const notified = Either.isLeft(result) || onStored === undefined
+        ? Either.void
+        : Either.try(() => onStored(result.right))
+      resume(Either.isLeft(notified) ? Effect.die(notified.left) : result)
+    }
+    const make = (group: ReadonlyArray<Waiting>): Effect.Effect<void> =>
+      Effect.matchCause(Effect.zipLeft(inTransactions(group), flushed(oldest(group))), {
+        onFailure: (cause) => {
+          const result: Result = Either.left(failure(cause))
+          for (const each of group) told(each, result)
+        },
+        onSuccess: (results) => {
+          for (const [index, each] of group.entries()) told(each, results[index] ?? Either.right(noPlaces))
         }
       })
 
-    const makeUrgent = Effect.suspend(() => {
-      const taken = urgent
-      urgent = []
-      return taken.length === 0 ? Effect.void : make(taken)
+    const work = Effect.async<void>((resume) => {
+      wake = () => {
+        wake = undefined
+        resume(Effect.void)
+      }
     })
-
-    const loop: Effect.Effect<void> = Effect.zipRight(
-      work.await,
-      Effect.suspend(() => {
+    const loop = Effect.gen(function*() {
+      for (;;) {
         const taken = waiting
         waiting = []
         room.unsafeOpen()
+        // Also after the last group: a renewal may have come meanwhile.
+        for (const group of [...groupsOf(taken), []]) {
+          const renewals = urgent
+          urgent = []
+          if (renewals.length > 0) yield* make(renewals)
+          if (group.length > 0) yield* make(group)
+        }
+        if (waiting.length + urgent.length > 0) continue
         // After the last commit, the loop continues until the queue is empty.
-        if (!isClosed) work.unsafeClose()
-        if (isClosed && taken.length + urgent.length === 0) return Effect.void
-        const made = Effect.forEach(groupsOf(taken), (group) => Effect.zipRight(makeUrgent, make(group)), {
-          discard: true
-        })
-        return Effect.zipRight(Effect.zipRight(made, makeUrgent), loop)
-      })
-    )
+        if (isClosed) return
+        yield* work
+      }
+    })
 
     const fiber = yield* Effect.forkScoped(Effect.uninterruptible(loop))
     yield* Effect.addFinalizer(() =>
       Effect.suspend(() => {
         isClosed = true
         room.unsafeOpen()
-        work.unsafeOpen()
+        wake?.()
         return Fiber.await(fiber)
       })
     )

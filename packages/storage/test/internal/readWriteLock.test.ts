@@ -41,13 +41,18 @@ describe("a read-write lock", () => {
   it.effect("is released when its user fails or is interrupted, and not acquired by one that stopped waiting", () =>
     Effect.gen(function*() {
       const lock = yield* makeReadWriteLock
-      const { pass, reached } = yield* gate
+      const { open, pass, reached } = yield* gate
+      const reading = yield* gate
       yield* Effect.flip(lock.write(Effect.fail("no")))
+      const interrupted = yield* ask(lock.read(reading.pass))
+      yield* reading.reached
+      yield* Fiber.interrupt(interrupted)
       const writer = yield* ask(lock.write(pass))
       yield* reached
       const reader = yield* ask(lock.read(Effect.void))
       yield* Fiber.interrupt(reader)
-      yield* Fiber.interrupt(writer)
+      yield* open
+      yield* Fiber.join(writer)
       yield* lock.read(Effect.void)
       yield* lock.write(Effect.void)
     }))

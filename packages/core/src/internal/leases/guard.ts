@@ -2,7 +2,9 @@
  * Fences commits: each commit names the leases of the trees that it changes, and is refused once one of them is lost.
  */
 import type { SessionID } from "@skein/domain/Id"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type { Lease } from "../../Lease.ts"
 import { heldByAnother, type StorageError, storedTooLate } from "../../StorageError.ts"
 import type { Places } from "../../StorageFilter.ts"
@@ -35,7 +37,7 @@ const needsFence = (write: Write): boolean => {
 const isExempt = (write: Write): boolean =>
   write._tag === "Session" ? write.isNew === true : write._tag === "Hold" || write._tag === "Fence"
 
-type Commit = (writes: ReadonlyArray<Write>, onStored?: () => void) => Effect.Effect<Places, StorageError>
+type Commit = (writes: ReadonlyArray<Write>, onStored?: (places: Places) => void) => Effect.Effect<Places, StorageError>
 
 /** Wraps the commits of a process. */
 export const makeGuard = (commit: Commit, known: {
@@ -72,17 +74,21 @@ export const makeGuard = (commit: Commit, known: {
       if ("_tag" in guards) return guards
       if (guards.length === 0) return restore(commit(writes, onStored))
       const flight = known.flights.begin(writes)
-      return restore(commit([...guards, ...writes], onStored)).pipe(
-        Effect.catchIf(
-          ({ reason }) => flight.late !== undefined && (reason === "held" || reason === "constraint"),
-          (error) => flight.late === undefined ? error : storedTooLate(flight.late)
-        ),
-        Effect.tapError(({ reason }) =>
-          reason === "held" && flight.late === undefined
-            ? Effect.forEach(guards, ({ lease }) => known.doubted(lease.rootID), { discard: true })
-            : Effect.void
-        ),
-        Effect.ensuring(Effect.sync(() => known.flights.end(flight)))
-      )
+      return Effect.matchCauseEffect(restore(commit([...guards, ...writes], onStored)), {
+        onSuccess: (places) => {
+          known.flights.end(flight)
+          return Effect.succeed(places)
+        },
+        onFailure: (cause) => {
+          const error = Option.getOrUndefined(Cause.failureOption(cause))
+          const isRefused = error?.reason === "held" || error?.reason === "constraint"
+          const failed = flight.late !== undefined && isRefused ? storedTooLate(flight.late) : Effect.failCause(cause)
+          const doubts = error?.reason === "held" && flight.late === undefined ? guards : []
+          return Effect.forEach(doubts, ({ lease }) => known.doubted(lease.rootID), { discard: true }).pipe(
+            Effect.zipRight(failed),
+            Effect.ensuring(Effect.sync(() => known.flights.end(flight)))
+          )
+        }
+      })
     })
 }

@@ -2,7 +2,6 @@
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { elapsed } from "../../MonotonicClock.ts"
 import { isFault, isOutage, type StorageError } from "../../StorageError.ts"
@@ -56,29 +55,32 @@ export class StorageWatch {
   watch(failed: (error: StorageError) => Effect.Effect<void>): Watch {
     return (lane, request) => {
       const requests = this.#lanes[lane]
-      return Effect.acquireUseRelease(
-        Effect.sync(() => {
-          if (requests.waiting++ === 0 && requests.failed === undefined) requests.since = elapsed(this.#clock)
-        }),
-        () => request,
-        (_, exit) => {
-          requests.waiting--
-          const now = elapsed(this.#clock)
-          if (Exit.isFailure(exit)) {
-            const error = Option.getOrUndefined(Cause.failureOption(exit.cause))
-            // It was not waited for any longer, which says nothing about the storage.
-            if (error === undefined) return Effect.void
-            // A reader may meet a damaged page that the work here has nothing to do with.
-            if (lane === "reads" ? isOutage(error) : isFault(error)) {
-              requests.failed = now
-              return failed(error)
-            }
+      const note = (failure?: number) => {
+        requests.waiting--
+        requests.failed = failure
+        if (failure === undefined) requests.since = elapsed(this.#clock)
+      }
+      const fail = (cause: Cause.Cause<StorageError>): Effect.Effect<never, StorageError> => {
+        const error = Option.getOrUndefined(Cause.failureOption(cause))
+        // It was not waited for any longer, which says nothing about the storage.
+        if (error === undefined) requests.waiting--
+        // A reader may meet a damaged page that the work here has nothing to do with.
+        else if (lane === "reads" ? isOutage(error) : isFault(error)) {
+          note(elapsed(this.#clock))
+          return Effect.zipRight(failed(error), Effect.failCause(cause))
+        } else note()
+        return Effect.failCause(cause)
+      }
+      return Effect.uninterruptibleMask((restore) => {
+        if (requests.waiting++ === 0 && requests.failed === undefined) requests.since = elapsed(this.#clock)
+        return Effect.matchCauseEffect(restore(request), {
+          onFailure: fail,
+          onSuccess: (value) => {
+            note()
+            return Effect.succeed(value)
           }
-          requests.since = now
-          requests.failed = undefined
-          return Effect.void
-        }
-      )
+        })
+      })
     }
   }
 }

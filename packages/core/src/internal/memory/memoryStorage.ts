@@ -20,6 +20,7 @@ import {
   type LoggedEvent,
   type Newest,
   pageOfMessages,
+  type Places,
   type Pruning,
   type RunFilter,
   type SessionFilter
@@ -189,7 +190,7 @@ export const makeMemoryStorage = () => {
   const read = <A>(f: () => A): Effect.Effect<A> => Effect.sync(f)
 
   return {
-    commit: (writes: ReadonlyArray<Write>, onStored?: () => void) =>
+    commit: (writes: ReadonlyArray<Write>, onStored?: (places: Places) => void) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
         const applied = inOrder(writes).reduce(
           (before, write) => Either.flatMap(before, (each) => apply(each, write, now)),
@@ -202,7 +203,7 @@ export const makeMemoryStorage = () => {
           if (position > state.position) places.set(event.id, seq)
         }
         state = applied.right
-        onStored?.()
+        onStored?.(places)
         return Effect.succeed(places)
       }),
     session: (id: SessionID) =>
