@@ -82,16 +82,42 @@ const readPlace = Effect.fnUntraced(function*(
   }
 ) {
   const { home, project, seen, whyNot } = around
+  /** What a file says; nothing of a hard link in the project, which may lead out of it. */
+  const unlessLinked = <E, R>(path: string, layer: PlaceContent["layer"], read: Effect.Effect<PlaceContent, E, R>) =>
+    Effect.flatMap(
+      project?.linkRefusal(path) ?? Effect.succeed(undefined),
+      (why): Effect.Effect<PlaceContent, E, R> =>
+        why === undefined ? read : Effect.succeed({
+          tree: record([], { name: path }),
+          issues: [],
+          warnings: [{ file: path, message: `is ignored: ${why}` }],
+          broken: [],
+          files: [path],
+          ...(layer === undefined ? {} : { layer })
+        })
+    )
   const sourceOf = (path: string) => ({ path, home, ...(project === undefined ? {} : { project }) })
   const contents: Array<PlaceContent> = []
   if (place.servers !== undefined) {
     const { readMcpFile } = yield* Effect.promise(() => import("./internal/foreignServers.ts"))
-    const content = yield* readMcpFile(sourceOf(place.servers))
-    contents.push({ broken: [], ...content, files: [place.servers], layer: "claude" })
+    const path = place.servers
+    const read = Effect.map(readMcpFile(sourceOf(path)), (content): PlaceContent => ({
+      broken: [],
+      ...content,
+      files: [path],
+      layer: "claude"
+    }))
+    contents.push(yield* unlessLinked(path, "claude", read))
   }
   for (const { path, program } of place.foreign) {
     const readForeign = yield* Effect.promise(() => foreignReaders[program]())
-    contents.push({ broken: [], ...(yield* readForeign(sourceOf(path), whyNot)), files: [path], layer: program })
+    const read = Effect.map(readForeign(sourceOf(path), whyNot), (content): PlaceContent => ({
+      broken: [],
+      ...content,
+      files: [path],
+      layer: program
+    }))
+    contents.push(yield* unlessLinked(path, program, read))
   }
   // Usually there are no files, and then neither a parser nor the schema is needed.
   if (place.agents.length > 0) {
@@ -101,7 +127,13 @@ const readPlace = Effect.fnUntraced(function*(
   }
   if (place.file !== undefined) {
     const { readConfigFile } = yield* Effect.promise(() => import("./internal/configFile.ts"))
-    contents.push({ ...(yield* readConfigFile(sourceOf(place.file))), broken: [], files: [place.file] })
+    const path = place.file
+    const read = Effect.map(readConfigFile(sourceOf(path)), (content): PlaceContent => ({
+      ...content,
+      broken: [],
+      files: [path]
+    }))
+    contents.push(yield* unlessLinked(path, undefined, read))
   }
   return contents
 })

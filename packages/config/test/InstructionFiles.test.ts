@@ -183,6 +183,34 @@ layer(NodeFileSystem.layer)("instructions", (it) => {
       for (const path of links) expect(after.said).toContain(`s3cret ${path}`)
     }))
 
+  it.scoped("and config of a project that is a hard link are read with trust alone", () =>
+    Effect.gen(function*() {
+      const files = {
+        "skein.json": { agent: { mine: { description: "s3cret one", prompt: "x" } } },
+        "opencode.json": { agent: { other: { description: "s3cret two", prompt: "x" } } },
+        ".mcp.json": { mcpServers: { s: { command: "s3cret-three" } } }
+      }
+      const root = yield* workspace(
+        Object.fromEntries(Object.entries(files).map(([name, file]) => [`out-${name}`, file]))
+      )
+      const fs = yield* FileSystem.FileSystem
+      yield* fs.makeDirectory(join(root, "project/.git"), { recursive: true })
+      for (const name of Object.keys(files)) yield* fs.link(join(root, `out-${name}`), join(root, "project", name))
+      const options = { directory: join(root, "project") }
+      const reading = Effect.map(loadIn(root, { at: "project" }), ({ settings, warnings, widenings }) => ({
+        said: JSON.stringify([settings, widenings.filter(({ key }) => !key.startsWith("read"))]),
+        lines: warnings.map((issue) => formatIssue(root, issue)).filter((line) => line.includes("hard link"))
+      }))
+      const before = yield* reading
+      expect(before.said).not.toContain("s3cret")
+      expect(before.lines).toHaveLength(3)
+      yield* Effect.flatMap(Trust.review(options), (items) => Trust.allow(options, items.map(({ id }) => id)))
+        .pipe(Effect.provide(DataDirs.layer()), home(root))
+      const after = yield* reading
+      expect(after.lines).toEqual([])
+      for (const word of ["one", "two", "three"]) expect(after.said).toMatch(new RegExp(`s3cret.${word}`))
+    }))
+
   it.scoped("of a project stay unread if a file becomes a hard link after its name was trusted", () =>
     Effect.gen(function*() {
       const root = yield* workspace({ "project/CLAUDE.md": "@.env", "project/.env": "A=1", key: "s3cret" })

@@ -44,6 +44,11 @@ export interface PermissionAsk {
    * Where a rule denies commands, mode `auto` needs a rule for each of them that is no catch-all.
    */
   readonly runs?: ReadonlyArray<string>
+  /**
+   * The patterns of commands that run files of the project, such as `make`. Unless they are `confined`, mode `auto` needs a
+   * rule for their program where a rule denies commands.
+   */
+  readonly runsProject?: ReadonlyArray<string>
   /** The patterns that are known to only read, once permission to read is given. */
   readonly reads?: ReadonlyArray<string>
   /**

@@ -88,6 +88,7 @@ const confinementOf = ({ approved = [], grants, onlyReads, reached = [] }: Decid
     readOnly: context.readsOnly || onlyReads ||
       !(mayEdit(context.mode) || grants.isByRule || grants.has("write")),
     visible: grants.outside,
+    ...(context.editing === undefined ? {} : { edits: context.editing }),
     reads: (path: string) => grants.mayRead(path) ? "allow" as const : action(path),
     network: grants.has("network"),
     credentials: grants.has("credentials")

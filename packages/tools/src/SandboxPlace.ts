@@ -21,6 +21,8 @@ export interface SandboxPlace {
    * is allowed.
    */
   readonly reads?: (path: string) => Action
+  /** The rule for changing a file of the tree, by its relative path. What it denies is read-only. */
+  readonly edits?: (path: string) => Action
   /** Whether it may use the network even if commands may not. */
   readonly network?: boolean
   /** Whether it can access the home, the key agent, and files that need a question before they are read. */

@@ -1,6 +1,7 @@
 import { describe, expect, it, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
+import { git } from "./support/sandbox.ts"
 import { Workspace } from "./workspace.ts"
 
 /** What a line asks for, without what is only shown. */
@@ -172,6 +173,61 @@ layer(Workspace.layer)((it) => {
       expect(bash?.patterns).toHaveLength(5_001)
       expect(bash?.patterns).toContain("touch x")
     }))
+})
+
+describe("what git writes outside", () => {
+  /** The paths outside that a line is to change. */
+  const changed = Effect.fnUntraced(function*(command: string) {
+    const { asks, top } = yield* Workspace
+    const found = yield* asks("bash", { command })
+    const external = found.filter(({ permission }) => permission === "external_directory").flatMap(({ patterns }) =>
+      patterns
+    )
+    const edits = found.filter(({ permission }) => permission === "edit").flatMap(({ patterns }) => patterns)
+    expect(external, command).toEqual(expect.arrayContaining(edits))
+    return edits.map((path) => path.replace(`${top}/w/`, ""))
+  })
+
+  layer(Workspace.layer)((it) => {
+    it.effect("is a change there", () =>
+      Effect.gen(function*() {
+        const { repo, top } = yield* Workspace
+        for (const name of ["remote", "repo"]) git(`${top}/w`, "init", "-q", "-b", "main", name)
+        git(repo, "remote", "add", "origin", "../remote")
+        const lines = [
+          "git -C ../remote fetch ../repo main:x",
+          "git -C .. -C remote fetch ../repo main:x",
+          `git --git-dir=${top}/w/remote/.git fetch . main:x`,
+          "git --git-dir ../remote/.git --work-tree ../remote checkout x",
+          "GIT_DIR=../remote git fetch . main:x",
+          "export GIT_DIR=../remote; git branch x",
+          "env GIT_WORK_TREE='../remote' git checkout .",
+          "cd ../remote && git fetch ../repo main:x",
+          "git -C ../remote commit --allow-empty -m x",
+          "git -C ../remote branch x",
+          "git -C ../remote update-ref refs/heads/x abc123",
+          "git push ../remote main:x",
+          "git push origin main:x",
+          "git push",
+          "git clone . ../remote/copy",
+          "git init ../remote/new",
+          "git worktree add ../remote/tree",
+          "git bundle create ../remote/all.bundle --all",
+          "git archive -o ../remote/a.tar HEAD",
+          "git format-patch --output-directory=../remote -1"
+        ]
+        for (const line of lines) expect((yield* changed(line)).join(), line).toMatch(/^remote|,remote/)
+      }))
+
+    it.effect("is none where git only reads there", () =>
+      Effect.gen(function*() {
+        const lines = [
+          ...["git -C ../remote log", "git -C ../remote status", "git fetch ../remote", "git pull ../remote main"],
+          ...["git clone ../remote here", "git diff", "cd ../remote && git log", "git commit -F ../remote/message"]
+        ]
+        for (const line of lines) expect(yield* changed(line), line).toEqual([])
+      }))
+  })
 })
 
 describe("other ways to write a command", () => {

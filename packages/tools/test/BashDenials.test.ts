@@ -197,6 +197,51 @@ const pushes = [
   "echo git push | toybox sh"
 ]
 
+/** What runs files of the project, each of which may push. */
+const runners = [
+  "make",
+  "make -C . all",
+  "gmake",
+  "ninja",
+  "ctest",
+  "prove",
+  "prove t/push.t",
+  "just push",
+  "rake push",
+  "npm test",
+  "npm install",
+  "npm run build",
+  "pnpm build",
+  "yarn build",
+  "bun test",
+  "tox",
+  "nox",
+  "meson test",
+  "bazel run //:push",
+  "cmake --build .",
+  "gradle push",
+  "./gradlew push",
+  "mvn verify",
+  "pytest",
+  "vitest run",
+  "jest",
+  "eslint .",
+  "prettier --check .",
+  "cargo build",
+  "cargo test",
+  "go test ./...",
+  "go generate",
+  "pip install -e .",
+  "pre-commit run",
+  "terraform apply",
+  "docker compose up",
+  "docker build .",
+  "timeout 5 make",
+  "true && make",
+  "setpriv x",
+  "nobody-knows build"
+]
+
 /** What such a rule has nothing to do with: mode `auto` goes on with it. */
 const others = [
   "git status",
@@ -277,7 +322,47 @@ describe("git push, denied", () => {
       expect(pushed()).toBe("")
     }).pipe(Effect.provide(running(pushes))))
 
+  it.scoped("is denied in mode auto without a sandbox to what runs files of the project", () =>
+    Effect.gen(function*() {
+      const { repo } = yield* Workspace
+      yield* prepare
+      const session = yield* Session.create({ directory: repo, agent: "build", title: "Test", mode: "auto" })
+      yield* Session.prompt(session.id, "Go")
+      const messages = yield* Effect.flatMap(Session, (service) => service.messages(session.id))
+      const ended = messages.flatMap(({ parts }) => parts).flatMap((part) =>
+        part.type === "tool" ? [[part.state.input, part.state.status === "error" && part.state.error.tag]] : []
+      )
+      expect(ended).toEqual(runners.map((command) => [{ command }, "permission"]))
+    }).pipe(Effect.provide(running(runners))))
+
   layer(layerDecisions)((it) => {
+    it.effect("lets mode auto run a program of the project that a rule allows by its name, and what runs nothing", () =>
+      Effect.gen(function*() {
+        yield* prepare
+        const named: PermissionConfig = {
+          ...noPush,
+          read: "allow",
+          bash: {
+            "*": "allow",
+            "make *": "allow",
+            "npm run build": "allow",
+            "prettier *": "allow",
+            "nobody-knows *": "allow",
+            "git push *": "deny"
+          }
+        }
+        const allowed = [
+          ...["make", "make -j4 all", "npm run build", "prettier --check src", "nobody-knows build"],
+          ...["cargo fmt", "npm ls", "mkdir x", "curl https://example.com", "git status", "rm -rf dist"]
+        ]
+        for (const line of allowed) expect(yield* decided(line, named, undefined, "auto"), line).toBe("allow")
+        for (const line of ["npm run test", "ninja", "eslint src"]) {
+          expect(yield* decided(line, named, undefined, "auto"), line).not.toBe("allow")
+        }
+        expect(yield* decided("make", noPush, "auto")).toBe("allow")
+        expect(yield* decided("make", noPush, "auto", undefined, ["network"])).not.toBe("allow")
+      }))
+
     it.effect("stops nothing else in mode auto", () =>
       Effect.gen(function*() {
         yield* prepare

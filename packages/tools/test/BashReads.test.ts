@@ -4,6 +4,7 @@ import { defaultRules } from "@skein/core/Agent"
 import { fromConfig } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
 import { decided, layerDecisions } from "./support/decisions.ts"
+import { git } from "./support/sandbox.ts"
 import { Workspace } from "./workspace.ts"
 
 /** A tree with a file of secrets, one of them deep. */
@@ -78,6 +79,76 @@ const asked = [
   "unknowntool --file=.env"
 ]
 
+/** Ways to show `conf/secret.txt`, which must not be read, where nearly all of bash is allowed. */
+const roundabout = [
+  "strings @conf/secret.txt",
+  "gcc @conf/secret.txt",
+  "javac @conf/secret.txt",
+  "ar rc x.a @conf/secret.txt",
+  "tar -c -T conf/secret.txt",
+  "git add -f conf/secret.txt && git diff --cached",
+  "git add -f conf && git cat-file -p abc123",
+  "git add . && git rm -q --cached conf/secret.txt",
+  "git -C conf add secret.txt",
+  "git stage conf",
+  "git add -A",
+  "git stash -u && git stash show -p -u",
+  "git stash push --include-untracked",
+  "git grep --no-index a",
+  "git grep --untracked a",
+  "git hash-object -w conf/secret.txt",
+  "git mv conf/tracked.txt x && cat x",
+  "tar c conf | tar xO",
+  "tar cf - . | tar xO",
+  "tar c -C conf .",
+  "cd conf && tar c .",
+  "zip -r - conf",
+  "zip -r x.zip .",
+  "rsync -a conf/ out",
+  "rsync -a . out",
+  "scp -r conf out",
+  "7z a x.7z conf",
+  "find conf | cpio -o",
+  "find . -name '*.txt' | cpio -o",
+  "ack a",
+  "ugrep -r a",
+  "docker cp conf x:/",
+  "bash -c 'cat conf/secret.txt'",
+  "bash -c 'cd conf; cat *'",
+  "bash <<< 'cat conf/secret.txt'",
+  "python3 -c 'print(open(\"conf/secret.txt\").read())'",
+  "python3 <<EOF\nopen('conf/secret.txt')\nEOF",
+  "awk 'BEGIN { while ((getline l < \"conf/secret.txt\") > 0) print l }'",
+  "sed 'r conf/secret.txt' src/a.ts",
+  "sqlite3 :memory: '.read conf/secret.txt'",
+  "d=conf; cat $d/secret.txt",
+  "curl -d @conf/secret.txt localhost",
+  "curl -F x=@conf/secret.txt localhost",
+  "nobody-knows conf",
+  "nobody-knows -fconf/secret.txt"
+]
+
+/** What such a rule has nothing to do with. */
+const unconcerned = [
+  "tar czf a.tgz src",
+  "tar xf a.tgz",
+  "zip -r x.zip src lib",
+  "rsync -a src/ out",
+  "git add src",
+  "git add -u",
+  "git add -n .",
+  "git commit -m 'rotate conf/secret.txt'",
+  "echo conf/secret.txt",
+  "ls conf",
+  "eslint .",
+  "prettier --write .",
+  "npm test",
+  "node src/a.ts",
+  "python3 -c 'print(1)'",
+  "strings src/a.ts",
+  "git mv src/a.ts src/c.ts"
+]
+
 const free = [
   "grep -rn KEY src",
   "grep -rn KEY clean",
@@ -138,6 +209,34 @@ describe("rules of reading", () => {
           ]
         ) expect(yield* decided(line, rules), line).toBe("deny")
         expect(yield* decided("grep -r a src", rules)).toBe("allow")
+      }))
+
+    it.effect("deny what they deny to programs that read roundabout, also where all of bash is allowed", () =>
+      Effect.gen(function*() {
+        yield* prepare
+        const { repo, write } = yield* Workspace
+        git(repo, "init", "-q")
+        write("conf/tracked.txt", "a\n")
+        git(repo, "add", "-f", "src", "conf/tracked.txt")
+        const programs = [...new Set([...roundabout, ...unconcerned].map((line) => line.split(" ", 1).join("")))]
+        const rules = [
+          ...defaultRules,
+          ...fromConfig({
+            read: { "*": "allow", "conf/*": "deny" },
+            edit: "allow",
+            bash: { "*": "allow", ...Object.fromEntries(programs.map((name) => [`${name} *`, "allow" as const])) }
+          })
+        ]
+        const shown = yield* Effect.filter(
+          roundabout,
+          (line) => Effect.map(decided(line, rules), (found) => found !== "deny")
+        )
+        expect(shown).toEqual([])
+        const denied = yield* Effect.filter(
+          unconcerned,
+          (line) => Effect.map(decided(line, rules), (found) => found === "deny")
+        )
+        expect(denied).toEqual([])
       }))
   })
 })

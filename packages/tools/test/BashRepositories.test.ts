@@ -55,13 +55,9 @@ const cases: ReadonlyArray<
   ["a rewritten address", { "url.ext::x .insteadOf": "https://" }, "ask", ["git fetch"]],
   ["an included file", { "include.path": "../more" }, "ask", ["git status"]],
   ["a setting that nobody knows", { "core.brandNew": "x" }, "ask", ["git status"]],
-  ["a local remote", { "remote.origin.url": "../bare.git" }, "ask", [
-    "git push",
-    "git push origin main",
-    "git fetch origin",
-    "git pull"
-  ]],
-  ["a file: remote", { "remote.origin.url": "file:///bare.git" }, "ask", ["git push"]],
+  ["a local remote", { "remote.origin.url": "../bare.git" }, "ask", ["git fetch origin", "git pull"]],
+  ["a local remote to write to", { "remote.origin.url": "../bare.git" }, "deny", ["git push", "git push origin main"]],
+  ["a file: remote to write to", { "remote.origin.url": "file:///bare.git" }, "deny", ["git push"]],
   ["a helper as remote", { "remote.origin.url": "ext::x" }, "ask", ["git log", "git push"]],
   [
     "what people set",

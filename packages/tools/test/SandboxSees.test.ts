@@ -52,6 +52,54 @@ describe.skipIf(!works)("a sandboxed command (needs bubblewrap)", () => {
       expect(fs.existsSync(path.join(home, "kept"))).toBe(false)
     })))
 
+  it.live("changes nothing that a rule does not let be changed, whatever program it runs", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { at, run, top } = yield* homely
+      const edits = (file: string): Action =>
+        /^(?:gen|node_modules|deep\/er)\/|(?:^|\/)[^/]*\.lock$|^link$/.test(file) ? "deny" : "allow"
+      const files = ["gen/a.ts", "node_modules/x/a.js", "deep/er/a", "deep/b.lock", "c.lock", "src/target.txt"]
+      for (const file of files) {
+        fs.mkdirSync(path.dirname(at(file)), { recursive: true })
+        fs.writeFileSync(at(file), "mine")
+      }
+      fs.symlinkSync("src/target.txt", at("link"))
+      yield* Effect.gen(function*() {
+        for (const file of [...files.slice(0, -1), "link"]) {
+          for (
+            const line of [
+              `echo x > ${file}`,
+              `rm -rf ${file}`,
+              `mv ${file} moved`,
+              `mv ${file.split("/")[0]} moved`,
+              `sed -i s/m/x/ ${file}`,
+              `echo x > new && mv -f new ${file}`,
+              `ln ${file} hard && echo x > hard`,
+              `python3 -c "open('${file}', 'w')"`
+            ]
+          ) yield* run(line, { edits })
+          fs.rmSync(at("hard"), { force: true })
+          expect(fs.readFileSync(at(file), "utf8"), file).toBe("mine")
+        }
+        expect(fs.readlinkSync(at("link"))).toBe("src/target.txt")
+        expect(yield* run("echo x > deep/free && echo x > src/free && cat gen/a.ts", { edits })).toEqual({
+          code: 0,
+          output: "mine"
+        })
+        const notes: Array<string> = []
+        const tell = (note: string) => Effect.sync(() => void notes.push(note))
+        yield* run("echo x > src/new.lock; mkdir deep/q && echo x > deep/q/y.lock; echo x > fine", { edits, tell })
+        expect(["src/new.lock", "deep/q/y.lock", "fine"].map((name) => fs.existsSync(at(name)))).toEqual([
+          false,
+          false,
+          true
+        ])
+        expect(notes).toEqual([
+          expect.stringContaining("A rule denies changing src/new.lock."),
+          expect.stringContaining("A rule denies changing deep/q/y.lock.")
+        ])
+      }).pipe(Effect.provide(layerIn(top)))
+    })))
+
   it.live("sees only the places that are listed, and what the user adds", () =>
     Effect.scoped(Effect.gen(function*() {
       const { home, run, top } = yield* homely

@@ -60,6 +60,8 @@ export interface ProjectFiles {
    * outside.
    */
   readonly refusal: (path: string, by?: Origin) => Effect.Effect<string | undefined, never, FileSystem.FileSystem>
+  /** Why a file that Skein reads by its name is not read because it is a hard link; undefined if it may be. */
+  readonly linkRefusal: (path: string) => Effect.Effect<string | undefined, never, FileSystem.FileSystem>
   /** The files so far that need trust to be read. */
   readonly asked: ReadonlyArray<TrustItem>
 }
@@ -77,7 +79,7 @@ export const refusesPath = (path: string): string | undefined =>
     ? "a project's file may not read git's own files"
     : undefined
 
-/** Whether a file has other names, which may be outside. */
+/** Whether a file has other names, which may be outside. Package managers make such files from their store. */
 const isHardLink = Effect.fnUntraced(function*(path: string) {
   const fs = yield* FileSystem.FileSystem
   const info = yield* fs.stat(path)
@@ -127,14 +129,23 @@ export const projectFiles = (options: {
       : `your rules ask before it is read; ${trust} lets the project's files name it`
   })
 
+  const isLinked = (target: string, within: string) =>
+    within.split(sep).includes("node_modules") ? Effect.succeed(false) : isHardLink(target)
+
+  const linkRefusal: ProjectFiles["linkRefusal"] = Effect.fnUntraced(function*(path) {
+    const target = yield* real(path)
+    const within = relative(yield* real(root), target)
+    const linked = !isOutside(within) && (yield* isLinked(target, within))
+    return linked ? yield* unlessTrusted(within, { name: path }, linked) : undefined
+  })
+
   const refusal: ProjectFiles["refusal"] = Effect.fnUntraced(function*(path, by) {
     const top = yield* real(root)
     const target = yield* real(path)
     const within = relative(top, target)
     const written = relative(root, resolve(path))
     const isLink = target !== join(top, written)
-    // Package managers make such files from their store.
-    const linked = !within.split(sep).includes("node_modules") && (yield* isHardLink(target))
+    const linked = yield* isLinked(target, within)
     if (by === undefined && isLink && isOutside(within)) {
       const main = yield* mainTree(root)
       if (main !== undefined && refusesPath(relative(main, target)) === undefined) {
@@ -149,5 +160,5 @@ export const projectFiles = (options: {
     return linked || action === "ask" ? yield* unlessTrusted(within, by ?? { name: path }, linked) : undefined
   })
 
-  return { root, refusal, asked }
+  return { root, refusal, linkRefusal, asked }
 }

@@ -6,58 +6,59 @@ import { realOf, stateOf } from "./secretFiles.ts"
 import { isIn } from "./within.ts"
 
 /** Where they are in a home. What lies in a directory counts as well. */
-const ofHome = [
-  ".aws",
-  ".azure",
-  ".cargo/credentials",
-  ".cargo/credentials.toml",
-  ".config/gcloud",
-  ".config/gh/hosts.yml",
-  ".config/git/credentials",
-  ".config/glab-cli/config.yml",
-  ".config/hub",
-  ".config/rclone/rclone.conf",
-  ".docker/config.json",
-  ".gem/credentials",
-  ".git-credentials",
-  ".gnupg",
-  ".kube",
-  ".local/share/keyrings",
-  ".my.cnf",
-  ".netrc",
-  ".npmrc",
-  ".password-store",
-  ".pg_service.conf",
-  ".pgpass",
-  ".pypirc",
-  ".ssh",
-  ".terraform.d/credentials.tfrc.json",
-  ".vault-token"
-]
+const ofHome = `.1password .aws .azure .bitwarden .boto .cargo/credentials .cargo/credentials.toml .claude.json
+  .claude/.credentials.json .codeium/config.json .codex/auth.json .composer/auth.json .config/1password .config/anthropic
+  .config/Bitwarden CLI .config/age .config/composer/auth.json .config/containers/auth.json .config/doctl .config/flyctl
+  .config/gcloud .config/gh/hosts.yml .config/git/credentials .config/github-copilot .config/glab-cli/config.yml
+  .config/goose/secrets.yaml .config/heroku .config/hub .config/kaggle .config/linode-cli .config/llm/keys.json .config/nuget
+  .config/op .config/pip/pip.conf .config/pypoetry/auth.toml .config/rclone/rclone.conf .config/sops .config/stripe
+  .config/uv/credentials.toml .config/wrangler .continue/config.json .continue/config.yaml .copilot/config.json .crush/crush.json
+  .cursor/auth.json .databrickscfg .docker/config.json .fly/config.yml .gem/credentials .gemini/gemini-credentials.json
+  .gemini/google_accounts.json .gemini/oauth_creds.json .gemini/.env .git-credentials .gnupg .gradle/gradle.properties
+  .huggingface/token .cache/huggingface/token .kaggle .kube .local/share/goose .local/share/keyrings
+  .local/share/opencode/auth.json .local/share/opencode/mcp-auth.json .local/share/uv/credentials .m2/settings.xml
+  .m2/settings-security.xml .my.cnf .mylogin.cnf .netlify/config.json .netrc .npmrc .nuget/NuGet.Config .oci .password-store
+  .pg_service.conf .pgpass .pi/agent/auth.json .pip/pip.conf .pulumi/credentials.json .pypirc .qwen/oauth_creds.json .s3cfg
+  .sentryclirc .snowflake .ssh .terraform.d/credentials.tfrc.json .terraformrc .vault-token .yarnrc.yml _netrc`
+  .split(/\s+(?=[._])/)
 
 /** Variables that name such a file, or several. */
 const ofVariables = [
   "AWS_CONFIG_FILE",
   "AWS_SHARED_CREDENTIALS_FILE",
+  "BOTO_CONFIG",
   "CLOUDSDK_CONFIG",
   "GNUPGHOME",
   "GOOGLE_APPLICATION_CREDENTIALS",
   "KUBECONFIG",
+  "MYSQL_TEST_LOGIN_FILE",
   "NETRC",
   "NPM_CONFIG_USERCONFIG",
   "PGPASSFILE",
   "PGSERVICEFILE",
+  "PIP_CONFIG_FILE",
+  "SOPS_AGE_KEY_FILE",
+  "TF_CLI_CONFIG_FILE",
   "npm_config_userconfig"
 ]
 
 /** Variables that name a directory with such a file. */
 const inVariables = [
   ["CARGO_HOME", "credentials.toml"],
+  ["CARGO_HOME", "credentials"],
+  ["CLAUDE_CONFIG_DIR", ".credentials.json"],
+  ["CODEX_HOME", "auth.json"],
   ["DOCKER_CONFIG", "config.json"],
   ["GH_CONFIG_DIR", "hosts.yml"],
   ["XDG_CONFIG_HOME", "gh/hosts.yml"],
   ["XDG_CONFIG_HOME", "git/credentials"],
-  ["XDG_CONFIG_HOME", "gcloud"]
+  ["XDG_CONFIG_HOME", "gcloud"],
+  ["XDG_CONFIG_HOME", "op"],
+  ["XDG_CONFIG_HOME", "age"],
+  ["XDG_CONFIG_HOME", "pip/pip.conf"],
+  ["XDG_CONFIG_HOME", "rclone/rclone.conf"],
+  ["XDG_DATA_HOME", "keyrings"],
+  ["XDG_DATA_HOME", "opencode/auth.json"]
 ] as const
 
 const missing = { throwIfNoEntry: false } as const
@@ -102,7 +103,7 @@ const isOfSystem = (real: string): boolean =>
 const isPublic = (path: string): boolean =>
   /(?:\.pub|^known_hosts(?:\.old)?|^\.ssh|^\.kube|^\.aws)$/.test(basename(path))
 
-const forms = ofHome.map((name) => `/${name}`)
+const forms = ofHome.map((name) => `/${name.toLowerCase()}`)
 
 /** Whether a path has the form of such a file in the home of anybody. */
 const isForm = (path: string): boolean => {

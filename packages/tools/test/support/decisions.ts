@@ -8,7 +8,7 @@ import { type Action, fromConfig, type PermissionConfig } from "@skein/domain/Ru
 import { make } from "@skein/testing/ScriptedProvider"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { confinedAsks, Grants } from "../../src/internal/bash/confinedAsks.ts"
+import { confinedAsks, Grants, type Need } from "../../src/internal/bash/confinedAsks.ts"
 import type { SandboxLimits } from "../../src/SandboxPlace.ts"
 import { Workspace } from "../workspace.ts"
 
@@ -48,14 +48,20 @@ const limits: SandboxLimits = {
 }
 
 /** The strictest answer to all that a line asks for; in a mode with a sandbox, or else without one. */
-export const decided = (command: string, rules: PermissionConfig = wide, sandboxed?: Mode) =>
+export const decided = (
+  command: string,
+  rules: PermissionConfig = wide,
+  sandboxed?: Mode,
+  mode: Mode = sandboxed ?? "ask",
+  needs: ReadonlyArray<Need> = []
+) =>
   Effect.gen(function*() {
     const { asks } = yield* Workspace
     const { decide } = yield* Permission
     const subject: Subject = {
       session,
       path: ["build"],
-      mode: sandboxed ?? "ask",
+      mode,
       rules: fromConfig(rules),
       ceilings: []
     }
@@ -63,7 +69,7 @@ export const decided = (command: string, rules: PermissionConfig = wide, sandbox
       reading: (path) => evaluate(subject.rules, "read", path) ?? "ask",
       editing: (path) => editingBy(subject.rules, path)
     })
-    const asked = sandboxed === undefined ? needed : confinedAsks(needed, [], limits, new Grants())
+    const asked = sandboxed === undefined ? needed : confinedAsks(needed, needs, limits, new Grants())
     const answers = yield* Effect.forEach(asked, (ask) => decide(subject, { name: "bash", permission: "bash" }, ask))
     return answers.reduce<Action>((a, b) => (strictness[a] >= strictness[b] ? a : b), "allow")
   })

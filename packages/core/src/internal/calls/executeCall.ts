@@ -5,7 +5,7 @@ import * as Exit from "effect/Exit"
 import type { StorageError } from "../../StorageError.ts"
 import type { AnyTool, ToolContext, ToolError, ToolResult } from "../../Tool.ts"
 import { missingResult } from "../conversation/makePrompt.ts"
-import { readsOnly } from "../permission/verdict.ts"
+import { editingOf, readsOnly } from "../permission/verdict.ts"
 import type { CallRecord } from "./CallRecord.ts"
 import { refused } from "./checkCall.ts"
 import { type CurrentCall, currentCall, makePlace, whileAsking } from "./currentCall.ts"
@@ -66,6 +66,7 @@ const execute = (
           ...context,
           readsOnly: readsOnly(holds),
           mode: holds.mode,
+          editing: editingOf(holds),
           readAction: permission.readAction(holds),
           ...leavingOf(call, tool)
         }

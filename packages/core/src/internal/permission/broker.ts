@@ -15,7 +15,7 @@ import type { Entry } from "../../Write.ts"
 import { makeApprovals } from "./approvals.ts"
 import { askedBefore } from "./askedBefore.ts"
 import { makeHolding } from "./holding.ts"
-import { isOffered, mayBeDenied, remembered, wouldAllow } from "./verdict.ts"
+import { isOffered, mayBeDenied, programOf, remembered, wouldAllow } from "./verdict.ts"
 import { type Answer, makeWaitingAsks, noQuestion, type WaitingAsk } from "./waitingAsks.ts"
 import { readActionOf, type Verdict, weigh as weighCall } from "./weigh.ts"
 
@@ -63,8 +63,10 @@ const autoAllows = (subject: Subject, tool: Caller, ask: PermissionAsk): boolean
 const hidden = "because a rule denies some commands, and Skein cannot see whether this line runs one of them."
 
 /** The rule that would allow it, where there is one. */
-const allowedBy = ({ beginnings = {}, patterns }: PermissionAsk): string => {
-  const named = patterns.flatMap((pattern) => beginnings[pattern] ?? [])
+const allowedBy = ({ beginnings = {}, patterns, runsProject = [] }: PermissionAsk): string => {
+  const named = patterns.flatMap((pattern) =>
+    beginnings[pattern] ?? (runsProject.includes(pattern) ? programOf(pattern) : [])
+  )
   return named.length === 0
     ? ""
     : ` A rule of the user's may allow it: ${named.map((each) => `"${each} *"`).join(", ")}.`

@@ -179,16 +179,24 @@ const deniesBash = ({ ceilings, earlier = [], rules }: Subject): boolean =>
     each.some(({ action, permission }) => action === "deny" && covers(permission, "bash"))
   )
 
+/** The program of a pattern. */
+export const programOf = (pattern: string): string => pattern.split(" ", 1).join("")
+
 /**
  * Whether a command may be one that a rule denies, and mode `auto` must not run it: its line is not all known, or it
- * runs what it does not show, and no rule that means it allows that.
+ * runs what it does not show, and no rule that means it allows that. Files of the project are not shown either, but in the
+ * sandbox they do no harm.
  */
 export const mayBeDenied = (subject: Subject, tool: Caller, ask: PermissionAsk): boolean => {
   if (!deniesBash(subject)) return false
   if (ask.unclear === true) return true
-  const { exact = [], runs = [] } = ask
-  if (runs.length === 0 || ask.permission !== "bash") return false
-  return byRules(subject, tool, { ...ask, patterns: runs, exact: [...exact, ...runs] }).some((each) => each !== "allow")
+  if (ask.permission !== "bash") return false
+  const { confined = false, exact = [], runs = [], runsProject = [] } = ask
+  const isLacking = (more: Partial<PermissionAsk>) =>
+    byRules(subject, tool, { ...ask, ...more }).some((each) => each !== "allow")
+  if (isLacking({ patterns: runs, exact: [...exact, ...runs] })) return true
+  const beginnings = Object.fromEntries(runsProject.map((pattern) => [pattern, programOf(pattern)]))
+  return !confined && isLacking({ patterns: runsProject, exact: runsProject, beginnings })
 }
 
 /** What rules say of the other ways to say the same. A rule that asks for the command itself has been heard. */

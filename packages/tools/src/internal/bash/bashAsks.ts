@@ -54,6 +54,7 @@ const bashAsk = (
     ),
     ordinary: invocations.flatMap(({ ordinary, pattern }) => ordinary === true ? [pattern] : []),
     runs: [...new Set([...invocations.flatMap(({ pattern, runs }) => runs === true ? [pattern] : []), ...settings])],
+    runsProject: invocations.flatMap(({ pattern, runsProject }) => runsProject === true ? [pattern] : []),
     also: [...also, call.command.trim()],
     ...(unclear === undefined ? {} : { unclear: true }),
     always: unclear === undefined ? offersFor(parts) : [],
@@ -143,10 +144,15 @@ export const bashAsks = Effect.fnUntraced(function*(
   const read = withScripts(line, places.directories.map((each) => resolve(caller.directory, each)))
   const known = withTreePrograms(read, places, caller.directory, programPath)
   const reading = caller.reading ?? readingByDefault
+  const editing = caller.editing ?? (() => "allow")
   const checked = yield* withRepositories(known, places, caller.directory, look)
-  const { parts, read: byGit } = yield* withGitReads(checked, places, caller.directory, tracked, reading)
-  const replaced = yield* replaces(parts.invocations, places, caller.directory, reading)
-  const touched = yield* touch(places, parts, { reading, editing: caller.editing ?? (() => "allow") })
+  const { collected, parts, read: byGit } = yield* withGitReads(checked, places, caller.directory, tracked, reading)
+  const replaced = yield* replaces(parts.invocations, places, caller.directory, (path) => {
+    const byEditing = editing(path)
+    return byEditing === "deny" ? byEditing : reading(path)
+  })
+  const forbidden = [...replaced.keys()].filter((path) => editing(path) === "deny")
+  const touched = yield* touch(places, parts, call.command, caller.directory, { reading, editing })
   const changed = [...touched.changed.values()]
   const outside = [...touched.outside.values()].filter(({ real }) => !touched.changed.has(real))
   const external = outside.flatMap((target) =>
@@ -155,9 +161,10 @@ export const bashAsks = Effect.fnUntraced(function*(
     )
   )
   const reads = [...new Set([...touched.read, ...byGit])]
-  const searched = [...touched.searched].filter((path) => !reads.includes(path))
+  const searched = [...new Set([...touched.searched, ...collected])].filter((path) => !reads.includes(path))
   const asks = [
     ...external,
+    ...(forbidden.length === 0 ? [] : [{ permission: "edit", patterns: forbidden, always: [], metadata }]),
     ...(replaced.size === 0 ? [] : [replacingAsk(call, [...replaced.keys()], metadata)]),
     ...(reads.length === 0 ? [] : [{ permission: "read", patterns: reads, always: asRules(reads), metadata }]),
     ...(searched.length === 0 ? [] : [{

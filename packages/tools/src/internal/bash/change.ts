@@ -5,7 +5,7 @@ import type { Target } from "../../Paths.ts"
 import type { Named } from "../programs/readCall.ts"
 import { isProtected } from "../protectedNames.ts"
 import { gitCall } from "./gitCall.ts"
-import type { Invocation } from "./parts.ts"
+import type { Invocation, Parts } from "./parts.ts"
 import { type Looking, targetsOf, textsOf } from "./touched.ts"
 import { packageDirectories } from "./treeFiles.ts"
 import type { Argument } from "./words.ts"
@@ -134,6 +134,7 @@ const carried = Effect.fnUntraced(function*(
   noted(looking, source)
   notedBelow(looking, source, files)
   // It might be readable under its new name, so moving it counts as reading it.
+  if (looking.reading(source.shown) !== "allow") looking.touched.searched.add(source.shown)
   const isFreed = (file: string) =>
     looking.reading(joined(source.shown, file)) !== "allow"
     && ends.some(({ shown }) => looking.reading(joined(shown, file)) === "allow")
@@ -156,4 +157,56 @@ export const change = Effect.fnUntraced(function*(looking: Looking, invocation: 
       for (const each of into) yield* carried(looking, invocation, source, each, takes)
     }
   }
+})
+
+/** Git commands whose operands name only what they read elsewhere. */
+const fromElsewhere = /^(?:am|apply|commit|fetch|ls-remote|merge|pull|remote|submodule|tag)$/
+
+/** The subcommand of a git call, where it stands, and the directories that options before it name. */
+const gitWhere = (args: ReadonlyArray<Argument>) => {
+  const named: Array<string> = []
+  let at = 0
+  for (; at < args.length; at++) {
+    const text = args[at]?.text ?? ""
+    const value = /^--(?:git-dir|work-tree)=(.*)$/s.exec(text)?.[1]
+    if (value !== undefined) named.push(value)
+    else if (/^(?:-C|--git-dir|--work-tree)$/.test(text)) named.push(args[++at]?.text ?? "")
+    else if (/^(?:-c|--namespace|--config-env|--attr-source|--super-prefix)$/.test(text)) at++
+    else if (!text.startsWith("-")) break
+  }
+  return { at, named, sub: args[at]?.text ?? "" }
+}
+
+/** Whether git may write to the place outside that a word of its call names. */
+export const writesElsewhere = ({ args, program, reads }: Invocation, word: Argument): boolean => {
+  if (program !== "git" || reads) return false
+  const { at, sub } = gitWhere(args)
+  const place = args.indexOf(word)
+  if (place < at) return true
+  const isSource = sub === "clone" && args.slice(at + 1).find(({ text }) => !text.startsWith("-")) === word
+  return !fromElsewhere.test(sub) && !isSource
+}
+
+/** Variables that say where git writes. */
+const gitVariables = /\bGIT_(?:DIR|WORK_TREE|COMMON_DIR|OBJECT_DIRECTORY|INDEX_FILE)=(["']?)([^\s"';&|)]+)\1/g
+
+/** Records the repositories outside to which git calls write because they work there. */
+export const changeElsewhere = Effect.fnUntraced(function*(
+  { places, touched }: Looking,
+  { invocations }: Pick<Parts, "invocations">,
+  line: string
+) {
+  const calls = invocations.filter(({ program, reads }) => program === "git" && !reads)
+  if (calls.length === 0) return
+  const named = calls.flatMap(({ args, writes = [] }) => {
+    const places = gitWhere(args).named
+    return [...places, ...places.length > 1 ? [posix.join(...places)] : [], ...writes]
+  })
+  const variables = [...line.matchAll(gitVariables)].map(([, , place = ""]) => place)
+  for (const path of new Set([...named, ...variables])) {
+    for (const target of path === "" ? [] : yield* targetsOf(places, touched, path)) {
+      if (target.place === "outside") touched.changed.set(target.real, target)
+    }
+  }
+  for (const target of places.visited) if (target.place === "outside") touched.changed.set(target.real, target)
 })

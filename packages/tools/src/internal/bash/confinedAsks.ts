@@ -129,7 +129,10 @@ export const confinedAsks = (
           grants.command(by)
           ask.allowed?.(by)
         }
-        const bash = { ...ask, confined: true, ...answers, allowed }
+        // With a network, what the project runs can do as much as without a sandbox.
+        const isOpen = limits.network || needs.some((need) => need !== "write")
+        const runs = [...ask.runs ?? [], ...isOpen ? ask.runsProject ?? [] : []]
+        const bash = { ...ask, runs, confined: true, ...answers, allowed }
         return [
           bash,
           ...needAsks(bash, needs.filter((need) => need !== "network" || !limits.network), grants)

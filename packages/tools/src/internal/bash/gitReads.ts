@@ -5,7 +5,7 @@ import { existsSync, realpathSync } from "node:fs"
 import { resolve } from "node:path"
 import { attempt } from "../processes.ts"
 import { gitCall } from "./gitCall.ts"
-import { mayBeNamed, type Shown, shownBy } from "./gitShown.ts"
+import { collectedBy, mayBeNamed, type Shown, shownBy } from "./gitShown.ts"
 import type { Invocation, Parts } from "./parts.ts"
 import type { Places } from "./places.ts"
 import { gitDirectories } from "./repositoryRisks.ts"
@@ -42,20 +42,34 @@ export const withGitReads = Effect.fnUntraced(function*(
 ) {
   const top = attempt(() => realpathSync(directory), directory)
   const read = new Set<string>()
+  const collected = new Set<string>()
+  const note = (names: ReadonlyArray<string>, limits: ReadonlyArray<string>, into: Set<string>) => {
+    const found = names.filter((name) =>
+      !name.startsWith("../") && reading(name) !== "allow" && mayBeNamed(limits, name)
+    )
+    for (const name of found.slice(0, mostNamed)) into.add(name)
+  }
   const invocations: Array<Invocation> = []
   for (const invocation of parts.invocations) {
     const shown = shownBy(invocation)
+    const others = collectedBy(invocation)
     let isListed = true
+    for (const at of others === undefined ? [] : yield* gitDirectories(places, top, gitCall(invocation.args))) {
+      const names = yield* tracked({
+        directory: at,
+        top,
+        ever: false,
+        others: others?.ignored === true ? "ignored" : "known"
+      })
+      note(names ?? [], limitsOf({ ever: false, paths: others?.paths ?? [], surePaths: [] }, at, top), collected)
+    }
     for (const at of shown === undefined ? [] : yield* gitDirectories(places, top, gitCall(invocation.args))) {
       const names = yield* tracked({ directory: at, top, ever: shown?.ever === true })
       isListed &&= names !== undefined
       const limits = shown === undefined ? [] : limitsOf(shown, at, top)
-      const found = (names ?? []).filter((name) =>
-        !name.startsWith("../") && reading(name) !== "allow" && mayBeNamed(limits, name)
-      )
-      for (const name of found.slice(0, mostNamed)) read.add(name)
+      note(names ?? [], limits, read)
     }
     invocations.push(isListed ? invocation : unlisted(invocation))
   }
-  return { parts: { ...parts, invocations }, read }
+  return { parts: { ...parts, invocations }, read, collected }
 })

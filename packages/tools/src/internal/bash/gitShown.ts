@@ -150,6 +150,39 @@ export const shownBy = ({ args, call, program }: Invocation): Shown | undefined 
   }
 }
 
+/** What a call puts into the repository or searches of files that git does not track; `undefined` if nothing. */
+export interface Collected {
+  /** Whether also of those that it ignores. */
+  readonly ignored: boolean
+  /** The words that may limit it. */
+  readonly paths: ReadonlyArray<string>
+}
+
+/** Finds that. The contents of such a file can be shown from then on, by its hash alone. */
+export const collectedBy = ({ args, program }: Invocation): Collected | undefined => {
+  if (program !== "git") return undefined
+  const { directories, head, sub } = gitCall(args)
+  const words = args.slice(head - 1).map(({ text }) => text)
+  const has = (form: RegExp) => words.some((each) => form.test(each))
+  const inside = directories.map(({ text }) => text)
+  const paths = words.filter((each) => !each.startsWith("-")).map((each) =>
+    each.startsWith(":") ? each : posix.join(...inside, each)
+  )
+  switch (sub) {
+    case "add":
+    case "stage":
+      return has(/^(?:-[a-z]*n[a-z]*|--dry-run|-u|--update|--refresh)$/)
+        ? undefined
+        : { ignored: has(/^(?:-[a-zA-Z]*f[a-zA-Z]*|--force)$/), paths }
+    case "stash":
+      return has(/^(?:-[a-z]*[ua][a-z]*|--include-untracked|--all)$/) ? { ignored: true, paths: [] } : undefined
+    case "grep":
+      return has(/^--(?:no-index|untracked)/) ? { ignored: true, paths: [] } : undefined
+    default:
+      return undefined
+  }
+}
+
 const isPattern = (text: string): boolean => /[*?[\\]/.test(text)
 
 const fits = (path: string, name: string): boolean => {

@@ -24,6 +24,14 @@ const gitTexts = /^(?:-a?m|--(?:message|grep|author|format|pretty|date|since|unt
 /** Whether a program only redirects: it writes its input to its arguments. */
 export const writesOperands = ({ program }: Invocation): boolean => program === "tee" || program === "sponge"
 
+/** Whether a program changes the files that its arguments name because of an option. */
+export const editsInPlace = ({ args, program }: Invocation): boolean => {
+  const has = (form: RegExp) => args.some(({ text }) => form.test(text))
+  if (/^(?:awk|gawk|perl|ruby|sed|yq)$/.test(program)) return has(/^-[a-zA-Z0-9]*i|^--in-?place/)
+  if (program === "dd") return has(/^of=/)
+  return /^(?:patch|ed|ex)$/.test(program) || has(/^(?:-w|-i|--write|--fix|--in-place)$/)
+}
+
 const isPattern = ({ args, program }: Invocation): Argument | undefined => {
   if (!patternFirst.has(program)) return undefined
   const first = args.findIndex(({ text }) => !/^-./.test(text))

@@ -18,6 +18,10 @@ export interface Invocation {
   readonly ordinary?: boolean
   /** Whether it may run a command that its words do not show. */
   readonly runs?: boolean
+  /** Whether it runs files of the project. */
+  readonly runsProject?: boolean
+  /** Where it writes although its arguments do not name that: a remote that is a directory. */
+  readonly writes?: ReadonlyArray<string>
   /** Whether it only reads files that have their own questions. */
   readonly reads: boolean
   /** What the table of its program says about its arguments. */

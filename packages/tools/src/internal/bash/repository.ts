@@ -22,6 +22,8 @@ export interface RepositoryUse {
 export interface RepositoryRisk {
   readonly reason: string
   readonly hooks: boolean
+  /** The remote, if it is a directory. */
+  readonly directory?: string
 }
 
 /** Checks it; `undefined` if git runs nothing. */
@@ -114,7 +116,9 @@ export const makeRepositories = (environment: Readonly<Record<string, string | u
     const addresses = found.filter(([key]) => /^remote\.[^]*\.(?:push)?url$/.test(key))
     const named = addresses.filter(([key]) => remote === "default" || key.startsWith(`remote.${remote}.`))
     const local = named.find(([, value]) => !isRemoteAddress(value))
-    if (local !== undefined) return certain(`${local[0]} is a directory (${local[1]}), whose hooks git would run`)
+    if (local !== undefined) {
+      return { ...certain(`${local[0]} is a directory (${local[1]}), whose hooks git would run`), directory: local[1] }
+    }
     if (named.length > 0 || remote === "default" || isRemoteAddress(remote)) return undefined
     // A name that no remote has may be a directory.
     const isHere = /[/\\~:]/.test(remote) || (yield* exists(`${directory}/${remote}`)) ||

@@ -62,9 +62,14 @@ export const withRepositories = Effect.fnUntraced(function*(
       ? yield* usesOf(places, top, invocation)
       : []
     const risks: Array<RepositoryRisk> = []
+    const writes: Array<string> = []
+    const pushes = gitCall(invocation.args).sub === "push"
     for (const use of uses) {
       const risk = yield* riskOf(use)
       if (risk !== undefined) risks.push(risk)
+      if (pushes && risk?.directory !== undefined) {
+        writes.push(risk.directory.includes(":") ? risk.directory : resolve(use.directory, risk.directory))
+      }
     }
     const [first] = risks
     if (first === undefined) {
@@ -75,7 +80,7 @@ export const withRepositories = Effect.fnUntraced(function*(
     const beginning = risks.every(({ hooks }) => hooks)
       ? { beginning: spelled(words.slice(0, gitCall(invocation.args).head)) }
       : {}
-    invocations.push({ ...invocation, ...beginning, pattern: spelled(words), risk: first.reason, reads: false })
+    invocations.push({ ...invocation, ...beginning, pattern: spelled(words), risk: first.reason, reads: false, writes })
   }
   return { ...parts, invocations }
 })

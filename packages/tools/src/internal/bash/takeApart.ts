@@ -6,7 +6,7 @@ import { isStream } from "./operands.ts"
 import type { Invocation, Parts } from "./parts.ts"
 import { readLine, type SimpleCommand } from "./readLine.ts"
 import { judge, runsWhatItIsGiven } from "./risks.ts"
-import { handed, mayWrap } from "./unlisted.ts"
+import { handed, mayWrap, runsProject } from "./unlisted.ts"
 import { isHarmlessToPrograms, isHarmlessToShell, isUnknownToReaders, isUnknownToTools } from "./variables.ts"
 import { type Argument, plainWord, said, spelled } from "./words.ts"
 import { programName, unwrap } from "./wrappers.ts"
@@ -192,6 +192,7 @@ const invocation = ({ args, fed, program, risk: known, settings: given }: Step, 
     risk,
     reads: risk === undefined && judged.reads,
     runs: known !== undefined || set !== undefined || judged.runs === true,
+    runsProject: runsProject(program, args),
     ...(beginning === undefined
       ? {}
       : { beginning: spelled(words.slice(0, beginning.count)), ordinary: beginning.ordinary }),

@@ -2,13 +2,17 @@
 import * as Wildcard from "@skein/core/Ruleset"
 import type { ToolError } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
+import { relative, resolve } from "node:path"
 import type { Target } from "../../Paths.ts"
+import { lstatOf } from "../files/lstatOf.ts"
+import { attempt } from "../processes.ts"
 import { isProtected, mayBeProtected } from "../protectedNames.ts"
 import { isMistake } from "../refusal.ts"
+import { realOf } from "../secretFiles.ts"
 import { filesOf, type ReadBelow } from "./callFiles.ts"
-import { change } from "./change.ts"
+import { change, changeElsewhere, writesElsewhere } from "./change.ts"
 import { makeGlobs } from "./globs.ts"
-import { isStream, writesOperands } from "./operands.ts"
+import { editsInPlace, isStream, pathsOf, writesOperands } from "./operands.ts"
 import type { Invocation, Parts } from "./parts.ts"
 import type { Places } from "./places.ts"
 import { type Looking, targetsOf, textsOf, Touched } from "./touched.ts"
@@ -108,7 +112,11 @@ const invoked = Effect.fnUntraced(function*(looking: Looking, invocation: Invoca
         if (target.place === "outside" && !isRead) looking.touched.reached.add(target.real)
         if (target.shown.startsWith("~")) looking.touched.doubt(`${path} leads to a home that is not known.`)
         if (target.protected && invocation.reads) looking.touched.guarded.add(invocation.pattern)
-        else if (target.protected || writesOperands(invocation)) looking.touched.changed.set(target.real, target)
+        else if (
+          target.protected || writesOperands(invocation) ||
+          (target.place === "outside" && writesElsewhere(invocation, word)) ||
+          (looking.editing(target.shown) === "deny" && editsInPlace(invocation))
+        ) looking.touched.changed.set(target.real, target)
         if (target.place !== "inside" || tells === false) continue
         // Files that are known to be read count as shown. Files that only may be read count if rules apply to them.
         if (tells === true || looking.reading(target.shown) !== "allow") looking.touched.read.add(target.shown)
@@ -123,10 +131,81 @@ const invoked = Effect.fnUntraced(function*(looking: Looking, invocation: Invoca
     }
   }
   yield* change(looking, given)
+  if (collectors.test(invocation.program)) yield* collected(looking, invocation)
 })
 
+/** Programs that pack, copy or search all that is below a directory. */
+const collectors =
+  /^(?:7z|7za|7zr|ack|ar|bsdtar|cpio|gtar|pax|pt|rar|rclone|rga|rsync|scp|sift|star|tar|ucg|ug|ugrep|zip)$/
+
+/** What such a call may read: below the directories that it names, or else below the one in which it runs. */
+const collected = Effect.fnUntraced(
+  function*({ places, reading, touched, treeFiles }: Looking, invocation: Invocation) {
+    const unpacks = invocation.program.endsWith("tar") &&
+      invocation.args.some(({ text }, at) =>
+        at === 0 && /^-?[a-zA-Z]*[xt]/.test(text) || /^(?:--extract|--list|-[a-zA-Z]*[xt])/.test(text)
+      )
+    if (unpacks) return
+    const tops = new Map<string, Target>()
+    for (const text of [...pathsOf(invocation).map((each) => each.text), "."]) {
+      if (text === "." && tops.size > 0) continue
+      for (const target of yield* targetsOf(places, touched, text)) {
+        if (target.place === "inside" && isDirectory(target.real)) tops.set(target.real, target)
+      }
+    }
+    for (const { real, shown } of tops.values()) {
+      const tree = yield* treeFiles(real, { hidden: true, packages: false })
+      if (tree === undefined) touched.doubt(`${shown} has more files than can be checked.`)
+      for (const file of tree?.files ?? []) {
+        const path = shown === "." ? file : `${shown}/${file}`
+        if (reading(path) !== "allow") touched.searched.add(path)
+      }
+    }
+  }
+)
+
+const isDirectory = (path: string): boolean => lstatOf(path)?.isDirectory() === true
+
+/** Whether a call may open what its arguments do not name as such: in code, in a list of arguments, in a variable. */
+const mayOpenMore = ({ call, program, reads, runs }: Invocation): boolean =>
+  !reads && program !== "export" && (call === undefined || call.unknown !== undefined || runs === true)
+
+/** How many words of a line are looked at. */
+const mostMentioned = 500
+
+/** No file has this name: a rule that denies it denies everything in the directory. */
+const anything = "\u0001"
+
+/**
+ * Finds what a rule does not let be read, and the text of a line names anywhere. Where a program may open more than its
+ * arguments say, that counts as read.
+ */
+const mentioned = ({ places, reading, touched }: Looking, text: string, top: string): void => {
+  const words = text.split(/[^\p{L}\p{N}_./%+~-]+/u).flatMap((word) => [word, word.replace(/^-+[A-Za-z]?/, "")])
+  const tree = realOf(top)
+  for (const directory of places.directories.map((each) => each === "" ? tree : each)) {
+    for (const word of [...new Set(words)].filter((each) => /[^./~]/.test(each)).slice(0, mostMentioned)) {
+      const written = resolve(directory, word)
+      const stat = attempt(() => lstatOf(written), undefined)
+      if (stat === undefined) continue
+      for (const path of new Set([written, realOf(written)])) {
+        const name = relative(tree, path)
+        const isDenied = reading(stat.isDirectory() ? `${name}/${anything}` : name) === "deny"
+        if (!isDenied || name === "" || name.startsWith("..")) continue
+        touched.searched.add(stat.isDirectory() ? `${name}/*` : name)
+      }
+    }
+  }
+}
+
 /** Finds out what a line does to files. `reading` and `editing` give the rule for a path. */
-export const touch = (places: Places, parts: Parts, { editing, reading }: Pick<Looking, "editing" | "reading">) =>
+export const touch = (
+  places: Places,
+  parts: Parts,
+  text: string,
+  top: string,
+  { editing, reading }: Pick<Looking, "editing" | "reading">
+) =>
   Effect.gen(function*() {
     const touched = new Touched()
     const found = makeFound(places, touched)
@@ -161,6 +240,8 @@ export const touch = (places: Places, parts: Parts, { editing, reading }: Pick<L
       if (places.tooMany()) break
       yield* invoked(looking, invocation)
     }
+    if (parts.unclear !== undefined || parts.invocations.some(mayOpenMore)) mentioned(looking, text, top)
+    yield* changeElsewhere(looking, parts, text)
     if (places.tooMany()) touched.doubt("It names more files than can be looked at.")
     return touched
   })

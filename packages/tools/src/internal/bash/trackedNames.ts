@@ -24,6 +24,8 @@ export type TrackedNames = (
     readonly top: string
     /** Whether to include files of all commits, not only those that are tracked now. */
     readonly ever: boolean
+    /** Whether to list those instead that it does not track; `ignored`: also those that it ignores. */
+    readonly others?: "known" | "ignored" | undefined
   }
 ) => Effect.Effect<ReadonlyArray<string> | undefined>
 
@@ -63,12 +65,13 @@ export const makeTrackedNames = (environment: Readonly<Record<string, string | u
     return names
   })
 
-  return ({ directory, ever, top }) =>
+  return ({ directory, ever, others, top }) =>
     Effect.gen(function*() {
       const place = (yield* git(directory, ["rev-parse", "--show-toplevel"]))?.replace(/\n$/, "")
       // Without a working tree or a repository, git shows nothing by a name of the project.
       if (place === undefined) return []
-      const now = (yield* git(place, ["ls-files", "-z"]))?.split("\0") ?? []
+      const which = others === undefined ? [] : ["--others", ...others === "ignored" ? [] : ["--exclude-standard"]]
+      const now = (yield* git(place, ["ls-files", "-z", ...which]))?.split("\0") ?? []
       const names = new Set(now.filter((name) => name !== ""))
       if (ever) {
         const all = yield* Effect.timeoutTo(everOf(place), {

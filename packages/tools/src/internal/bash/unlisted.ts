@@ -27,6 +27,28 @@ export const mayWrap = (program: string): boolean => {
   return !isKnown && !harmless.has(name) && name !== "find"
 }
 
+/** Programs that run files of the project: what builds, tests, checks or packs it, by its own instructions. */
+const runners = new Set(
+  `act ant astro ava b2 bazel bazelisk behave bmake buck buck2 bun bundle cabal cargo cmake composer conan ctest cucumber cypress
+  dagger docker-compose doit dotnet dune earthly eslint fab gmake gradle gradlew grunt gulp hatch inv invoke jake jest just karma
+  knip lefthook lein lerna mage make maturin meson mill mise mix mkdocs mocha msbuild mvn mvnd mvnw mypy next ng ninja nox npm nx
+  nyc opam paver pdm phpunit pip pip3 playwright pnpm poetry pre-commit prettier prove py.test pylint pytest rake rebar3 robot
+  rollup rspec rubocop samu sbt scons shake sphinx-build stack storybook stylelint swift tap task terraform terragrunt tofu tox
+  tsup turbo uv vagrant vite vitest waf webpack xcodebuild yarn`.split(/\s+/)
+)
+
+/** What those do without running any, and what others do that runs some. */
+const runsNothing =
+  /^(?:cargo (?:add|audit|clean|fmt|help|metadata|remove|rm|search|tree|update|version)|(?:npm|pnpm|yarn) (?:audit|explain|info|la|list|ll|ls|outdated|ping|prefix|root|search|view|whoami|why)|pip3? (?:check|freeze|list|show))$/
+const runsSome = /^(?:(?:docker|nerdctl|podman) (?:build|buildx|compose)|go (?:generate|run|test|tool))$/
+
+/** Whether a call runs files of the project, or may: nothing is known about its program. */
+export const runsProject = (program: string, args: ReadonlyArray<Argument>): boolean => {
+  const name = programName(program).split("/").at(-1) ?? ""
+  const call = `${name} ${args.find(({ text }) => !text.startsWith("-"))?.text ?? ""}`
+  return mayWrap(name) || runsSome.test(call) || (runners.has(name) && !runsNothing.test(call))
+}
+
 /** Whether a word names a script or, before others, a program that runs one. */
 const isScript = ({ source, text }: Argument, at: number, args: ReadonlyArray<Argument>): boolean =>
   source.startsWith("<(") || /^[^-].*\.(?:ba|da|k|z)?sh$/.test(text) ||

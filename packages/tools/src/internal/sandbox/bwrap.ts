@@ -3,6 +3,7 @@
  * may change.
  */
 import { Owner } from "@skein/core/Owner"
+import type { Action } from "@skein/domain/Rule"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as NodeFs from "node:fs"
@@ -21,6 +22,7 @@ import { makeSecretFiles, realOf } from "../secretFiles.ts"
 import { between, isBelow, isIn } from "../within.ts"
 import { aftermath } from "./aftermath.ts"
 import { type ApprovedPlaces, approvedPlaces } from "./approvedPlaces.ts"
+import { aside } from "./aside.ts"
 import { bwrapArguments, type Confinement } from "./bwrapArguments.ts"
 import { makeBwrapPlace } from "./bwrapPlace.ts"
 import { bwrapTrial } from "./bwrapTrial.ts"
@@ -54,6 +56,8 @@ const real = (path: string): string => attempt(() => NodeFs.realpathSync(path), 
 
 const isDirectory = (path: string): boolean => lstatOf(path)?.isDirectory() ?? false
 
+const isLink = (path: string): boolean => lstatOf(path)?.isSymbolicLink() ?? false
+
 const isFile = (path: string): boolean => lstatOf(path)?.isFile() ?? false
 
 /** The sockets that a command would see. Through them, it could make other programs do what it may not do itself. */
@@ -62,6 +66,15 @@ const sockets = (seen: ReadonlyArray<string>, agent: ReadonlyArray<string>): Rea
 
 /** What may be changed, and what in it may not. */
 type Changing = Pick<Confinement, "pinned" | "readable" | "reopened" | "writable">
+
+/** What rules do not let be changed: all of it, what can be mounted read-only, and links by their relative paths. */
+interface Denied {
+  readonly all: ReadonlySet<string>
+  readonly mounted: ReadonlyArray<string>
+  readonly links: ReadonlyArray<string>
+}
+
+const noDenied: Denied = { all: new Set(), mounted: [], links: [] }
 
 /** Makes the sandbox, or fails if bubblewrap cannot be used. `gitNames` are the places that a config of git names. */
 export const makeBwrap = Effect.fnUntraced(function*(
@@ -124,7 +137,7 @@ export const makeBwrap = Effect.fnUntraced(function*(
     guarded: Guarded,
     beyond: ApprovedPlaces,
     directory: string,
-    { approved, reached = [] }: SandboxPlace
+    { approved, edits, reached = [] }: SandboxPlace
   ): Effect.Effect<Changing, SandboxError, Scope.Scope> =>
     Effect.gen(function*() {
       const held = yield* Effect.mapError(
@@ -147,6 +160,7 @@ export const makeBwrap = Effect.fnUntraced(function*(
       const own = ownPlaces().filter((path) =>
         isOpen(path) && isThere(path) && ![directory, ...approved, ...reached].some((each) => isIn(each, path))
       )
+      const denied = edits === undefined ? noDenied : deniedIn(directory, edits)
       const fixed = [...(options.fixed ?? []).filter(isFile).map(real), ...installed].filter(isOpen)
       return {
         writable,
@@ -156,23 +170,55 @@ export const makeBwrap = Effect.fnUntraced(function*(
           ...guarded.readable,
           ...own,
           ...fixed,
+          ...denied.mounted,
+          ...edits === undefined ?
+            [] :
+            beyond.writable.filter(isDirectory).flatMap((each) =>
+              deniedIn(each, (path) => edits(join(each, path))).mounted
+            ),
           ...held.map(([path]) => path)
         ],
         pinned: [
           ...guarded.pinned,
           ...besides.flatMap(({ pinned }) => pinned),
-          ...[...own, ...fixed].flatMap((path) => between(path, directory))
+          ...[...own, ...fixed, ...denied.mounted].flatMap((path) => between(path, directory))
         ],
         reopened: guarded.reopened
       }
     })
+
+  /** What rules do not let be changed in a tree. */
+  const deniedIn = (directory: string, edits: (path: string) => Action): Denied => {
+    const { directories, files, unchecked } = maskedFiles(directory, (path) => edits(path) !== "deny")
+    const all = [...files, ...directories, ...unchecked]
+    const targets = files.filter(isLink).map(real).filter((path) => isFile(path) && isBelow(path, directory))
+    return {
+      all: new Set([...files, ...directories]),
+      mounted: [...all.filter((path) => !isLink(path) && (isFile(path) || isDirectory(path))), ...targets],
+      links: files.filter(isLink).map((path) => relative(directory, path))
+    }
+  }
+
+  /** Moves away what a command made although rules deny it. What did not exist could not be mounted over. */
+  const undo = (
+    directory: string,
+    edits: (path: string) => Action,
+    before: Denied,
+    isApproved: (path: string) => boolean
+  ): ReadonlyArray<string> =>
+    [...deniedIn(directory, edits).all].filter((path) => !before.all.has(path) && !isApproved(path)).flatMap((path) =>
+      attempt(() => {
+        const to = relative(directory, aside(path))
+        return [`A rule denies changing ${relative(directory, path)}. What this command made there is now ${to}.`]
+      }, [])
+    )
 
   /** Watches the tree while the command runs, and checks it afterwards. */
   const watching = (
     guarded: Guarded,
     named: ReadonlyArray<string>,
     directory: string,
-    { approved, tell }: SandboxPlace
+    { approved, edits, tell }: SandboxPlace
   ) =>
     Effect.gen(function*() {
       const isHome = directory === home
@@ -182,9 +228,10 @@ export const makeBwrap = Effect.fnUntraced(function*(
       )
       const isApproved = (path: string) =>
         [...consents].some((all) => all.some((each) => isIn(each, path) || isIn(path, each)))
+      const denied = edits === undefined ? noDenied : deniedIn(directory, edits)
       const look = aftermath({
         directory,
-        names: guarded.names,
+        names: [...guarded.names, ...denied.links],
         repositories: guarded.repositories,
         states: guarded.states,
         found: guarded.found,
@@ -198,7 +245,11 @@ export const makeBwrap = Effect.fnUntraced(function*(
       )
       yield* Effect.addFinalizer(() =>
         Effect.forEach(
-          [...watched.flatMap((each) => each()), ...look()],
+          [
+            ...watched.flatMap((each) => each()),
+            ...look(),
+            ...edits === undefined ? [] : undo(directory, edits, denied, isApproved)
+          ],
           (note) => Effect.zipRight(Effect.logWarning(note), tell?.(note) ?? Effect.void)
         )
       )

@@ -30,6 +30,8 @@ interface Listed {
   readonly changed: number
   readonly files: ReadonlyArray<string>
   readonly directories: ReadonlyArray<string>
+  /** Those that are not searched. */
+  readonly passed: ReadonlyArray<string>
 }
 
 /** What is hidden in a tree. */
@@ -55,7 +57,8 @@ export const makeMaskedFiles = (given: Partial<MaskBounds> = {}): (
     const listed = {
       changed,
       files: entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name),
-      directories: entries.filter((entry) => entry.isDirectory() && !passed.has(entry.name)).map(({ name }) => name)
+      directories: entries.filter((entry) => entry.isDirectory() && !passed.has(entry.name)).map(({ name }) => name),
+      passed: entries.filter((entry) => entry.isDirectory() && passed.has(entry.name)).map(({ name }) => name)
     }
     if (known.size > 2 * bounds.directories) known.clear()
     known.set(path, listed)
@@ -81,6 +84,11 @@ export const makeMaskedFiles = (given: Partial<MaskBounds> = {}): (
           continue
         }
         files.push(...hidden.map((path) => join(directory, path)))
+        // Git's data has rules of its own.
+        for (const name of found.passed) {
+          const isHidden = !/^\.(?:git|hg|svn)$/.test(name) && !readAction(`${below}${name}/${anything}`)
+          if (isHidden) directories.push(join(directory, below, name))
+        }
         for (const name of found.directories) {
           const path = `${below}${name}/`
           const place = join(directory, below, name)

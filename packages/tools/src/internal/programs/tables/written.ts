@@ -99,7 +99,7 @@ export const written: Readonly<Record<string, string>> = {
     `[read] -n -p -pp -A -l: -r: -H: --plain --number --language: --line-range: --highlight-line: --style: --color: --paging=never
     --show-all --tabs: --wrap: --theme: --decorations:`,
   strings:
-    "[read] -a -d -f -n: -t: -w -o -e: -s: --all --data --print-file-name --bytes: --radix: --include-all-whitespace -#",
+    "[at read] -a -d -f -n: -t: -w -o -e: -s: --all --data --print-file-name --bytes: --radix: --include-all-whitespace -#",
   rev: "[read]",
   sdiff: "[read] -s -w: -i -b -B -t -a -W",
   sponge: "[acts write]",
