@@ -199,8 +199,8 @@ export const changeElsewhere = Effect.fnUntraced(function*(
   const calls = invocations.filter(({ program, reads }) => program === "git" && !reads)
   if (calls.length === 0) return
   const named = calls.flatMap(({ args, writes = [] }) => {
-    const places = gitWhere(args).named
-    return [...places, ...places.length > 1 ? [posix.join(...places)] : [], ...writes]
+    const { named: all } = gitWhere(args)
+    return [...all, ...all.length > 1 ? [posix.join(...all)] : [], ...writes]
   })
   const variables = [...line.matchAll(gitVariables)].map(([, , place = ""]) => place)
   for (const path of new Set([...named, ...variables])) {

@@ -170,7 +170,7 @@ const isDirectory = (path: string): boolean => lstatOf(path)?.isDirectory() === 
 const mayOpenMore = ({ call, program, reads, runs }: Invocation): boolean =>
   !reads && program !== "export" && (call === undefined || call.unknown !== undefined || runs === true)
 
-/** How many words of a line are looked at. */
+/** How many words of a line are checked. */
 const mostMentioned = 500
 
 /** No file has this name: a rule that denies it denies everything in the directory. */
@@ -202,7 +202,7 @@ const mentioned = ({ places, reading, touched }: Looking, text: string, top: str
 export const touch = (
   places: Places,
   parts: Parts,
-  text: string,
+  line: string,
   top: string,
   { editing, reading }: Pick<Looking, "editing" | "reading">
 ) =>
@@ -240,8 +240,8 @@ export const touch = (
       if (places.tooMany()) break
       yield* invoked(looking, invocation)
     }
-    if (parts.unclear !== undefined || parts.invocations.some(mayOpenMore)) mentioned(looking, text, top)
-    yield* changeElsewhere(looking, parts, text)
+    if (parts.unclear !== undefined || parts.invocations.some(mayOpenMore)) mentioned(looking, line, top)
+    yield* changeElsewhere(looking, parts, line)
     if (places.tooMany()) touched.doubt("It names more files than can be looked at.")
     return touched
   })
