@@ -67,7 +67,7 @@ export const floors = {
     ["command", "turn"],
     ["runner"],
     ["tasks"],
-    ["session", "taskTool"]
+    ["session"]
   ]
 }
 

@@ -10,9 +10,9 @@ import { Config } from "./Config.ts"
 import { SessionTable } from "./internal/live/SessionTable.ts"
 import * as prompts from "./internal/prompts.ts"
 import { acceptedText, outcomeText, statusText } from "./internal/tasks/taskTexts.ts"
-import { taskError } from "./internal/taskTool/taskError.ts"
 import type { Spill } from "./Spill.ts"
 import { Tasks, type TaskStatus } from "./Tasks.ts"
+import { taskError } from "./TaskTool.ts"
 import { type AnyTool, define, type PermissionAsk, SharedTools, type ToolCaller } from "./Tool.ts"
 
 const about = (description: string) => ({ description })

@@ -42,10 +42,11 @@ export class Tasks extends Context.Tag("@skein/core/Tasks")<Tasks, {
   /** Checks a request before anything is done. */
   readonly check: (request: Omit<TaskRequest, "partID" | "timeout">) => Effect.Effect<void, TaskRefused | StorageError>
   /**
-   * Starts a subagent: checks the request, stores the run, and queues it for a slot, where its fiber is forked in the
-   * scope of the calling session. Join it without an interruptible gap.
+   * Forks a subagent: checks the request, creates the child session or resumes that of `taskID`, stores the run, and queues
+   * it for a slot. With its slot, its fiber is forked in the scope of the calling session. Join it without an interruptible
+   * gap.
    */
-  readonly start: (
+  readonly fork: (
     request: TaskRequest,
     progress?: TaskProgress
   ) => Effect.Effect<StartedTask, TaskRefused | StorageError>

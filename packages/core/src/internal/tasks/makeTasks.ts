@@ -26,7 +26,7 @@ export const makeTasks = Effect.gen(function*() {
       ({ message }) => new TaskRefused({ reason: "bad_model", message })
     )
 
-  const start = (
+  const fork = (
     request: TaskRequest,
     progress?: TaskProgress
   ): Effect.Effect<StartedTask, TaskRefused | StorageError> =>
@@ -42,7 +42,7 @@ export const makeTasks = Effect.gen(function*() {
 
   const run = (request: TaskRequest, progress?: TaskProgress) =>
     Effect.uninterruptible(Effect.flatMap(
-      start(request, progress),
+      fork(request, progress),
       (task): Effect.Effect<Outcome | Accepted, StorageError> =>
         request.background === true ? Effect.succeed(task.accepted) : task.join
     ))
@@ -63,7 +63,7 @@ export const makeTasks = Effect.gen(function*() {
   return {
     check: (request: Omit<TaskRequest, "partID" | "timeout">) =>
       provided(inTree(request.parentID, () => Effect.asVoid(checkTask(request)))),
-    start,
+    fork,
     run,
     reattach: (
       parentID: SessionID,

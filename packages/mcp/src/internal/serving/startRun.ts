@@ -33,9 +33,9 @@ export const startRun = Effect.fnUntraced(function*(request: TaskRequest, { conn
   const started = yield* Deferred.make<Delegation, Refused>()
   const ended = yield* Deferred.make<Ended>()
   let delegation: Delegation | undefined
-  // Nothing comes between start and join, so that a run that has started is always waited for.
+  // Nothing comes between fork and join, so that a run that has started is always waited for.
   const work = Effect.uninterruptible(Effect.gen(function*() {
-    const run = yield* tasks.start(request, {
+    const run = yield* tasks.fork(request, {
       started: () => Effect.void,
       summary: (rows) => Effect.sync(() => delegation?.report(rows)),
       settled: () => Effect.void
