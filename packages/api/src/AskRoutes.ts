@@ -19,7 +19,8 @@ export class AskRoutes extends HttpApiGroup.make("asks")
         items: Schema.Array(PendingAsk),
         unreached: Schema.optional(
           Schema.Array(Schema.String).annotations({
-            description: "URLs of servers of the cluster that did not answer: questions of their trees are missing"
+            description:
+              "URLs of servers of the cluster that did not answer: some questions of their trees may be missing, or answered already"
           })
         )
       }))

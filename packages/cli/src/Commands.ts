@@ -1,6 +1,7 @@
 /** Owns the list of commands. */
 import { acp } from "./commands/acp.ts"
 import { agents } from "./commands/agents.ts"
+import { asks } from "./commands/asks.ts"
 import { cluster } from "./commands/cluster.ts"
 import { commands as named } from "./commands/commands.ts"
 import { completions } from "./commands/completions.ts"
@@ -23,6 +24,7 @@ import type { CommandSpec } from "./CommandSpec.ts"
 export const commands: ReadonlyArray<CommandSpec> = [
   run,
   sessions,
+  asks,
   tasks,
   agents,
   named,

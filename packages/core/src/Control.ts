@@ -5,6 +5,7 @@
 import type { ControlAnswer, ControlRequest, ControlRow } from "@skein/domain/Control"
 import { type ControlID, Ids, type SessionID } from "@skein/domain/Id"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
+import type { PendingAsk } from "@skein/domain/TreeSnapshot"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -14,6 +15,7 @@ import * as Schema from "effect/Schema"
 import { isOver } from "./Lease.ts"
 import { Leases } from "./Leases.ts"
 import { elapsed } from "./MonotonicClock.ts"
+import { holderOf } from "./Owner.ts"
 import { SessionStorage } from "./SessionStorage.ts"
 import { StorageError } from "./StorageError.ts"
 import { TaskRefused } from "./TaskRequest.ts"
@@ -123,13 +125,63 @@ export const byHolder = <A, E, R, E2 = StorageError>(
 /** An answer to a question to a person. */
 type Answering = Extract<ControlRequest, { readonly id: string }>
 
-/** Whether a tree has asked a question. */
-const hasAsked = (rootID: SessionID, id: string) =>
-  Effect.flatMap(SessionStorage, (storage) =>
-    Effect.map(
-      storage.events({ after: 0, rootID, types: ["permission.asked", "question.asked"] }),
-      (logged) => logged.some(({ event }) => "id" in event.properties && event.properties.id === id)
-    ))
+const types = ["permission.asked", "permission.replied", "question.asked", "question.replied"] as const
+
+/** Whether the turn that asks is open. What asks without a call ends with its process. */
+const isWaiting = (ask: PendingAsk) =>
+  ask.type === "permission" && ask.partID === undefined
+    ? isHeld(ask.rootID)
+    : Effect.map(
+      Effect.flatMap(SessionStorage, (storage) => storage.session(ask.sessionID)),
+      Option.exists(({ turn }) => turn !== undefined && turn.ended === undefined)
+    )
+
+/** The questions of a tree that its log has without an answer, and whose calls are still to be made. */
+export const unanswered = Effect.fnUntraced(function*(rootID: SessionID) {
+  const open = new Map<string, PendingAsk>()
+  for (const { event } of yield* (yield* SessionStorage).events({ after: 0, rootID, types })) {
+    switch (event.type) {
+      case "permission.asked":
+        open.set(event.properties.id, { type: "permission", ...event.properties })
+        break
+      case "question.asked":
+        open.set(event.properties.id, { type: "question", ...event.properties })
+        break
+      case "permission.replied":
+      case "question.replied":
+        open.delete(event.properties.id)
+    }
+  }
+  return yield* Effect.filter(open.values(), isWaiting)
+})
+
+/**
+ * The stored questions of the trees, or of a tree, that this process does not hold, with the process that asks. One whose process
+ * has ended waits until its tree is resumed.
+ */
+export const asksElsewhere = Effect.fnUntraced(function*(rootID?: SessionID) {
+  const storage = yield* SessionStorage
+  const leases = yield* Leases
+  const found: Array<PendingAsk> = []
+  const unfinished = yield* storage.unfinished
+  for (const root of rootID === undefined ? unfinished : [rootID]) {
+    if (leases.epoch(root) > 0) continue
+    const owner = yield* leases.other(root)
+    // The log of a tree at rest may be long.
+    if (owner === undefined && !unfinished.includes(root)) continue
+    const at = owner === undefined ? { abandoned: true as const } : { holder: holderOf(owner) }
+    for (const ask of yield* unanswered(root)) found.push({ ...ask, ...at })
+  }
+  return found
+})
+
+const orphaned = (id: string, rootID: SessionID) =>
+  new StorageError({
+    operation: "control",
+    reason: "held",
+    message:
+      `The process that asked ${id} has ended. Continue with \`skein sessions resume ${rootID}\`: it asks again, and you can answer then.`
+  })
 
 /** Answers a question here, or else in the tree of another process that has asked it. */
 export const answerAnywhere = <E extends { readonly _tag: string }, R>(
@@ -141,14 +193,12 @@ export const answerAnywhere = <E extends { readonly _tag: string }, R>(
     ({ _tag }) => isUnknown(_tag),
     (error) =>
       Effect.gen(function*() {
-        const leases = yield* Leases
-        for (const rootID of yield* (yield* SessionStorage).unfinished) {
-          if ((yield* leases.other(rootID)) === undefined || !(yield* hasAsked(rootID, request.id))) continue
-          const answer = yield* askHolder({ id: rootID, rootID }, request)
-          if (answer?.ok === true) return
-          return yield* Effect.fail(answer === undefined || isUnknown(answer.tag) ? error : refuse(answer))
-        }
-        return yield* Effect.fail(error)
+        const ask = (yield* asksElsewhere()).find(({ id }) => id === request.id)
+        if (ask === undefined) return yield* Effect.fail(error)
+        const { rootID } = ask
+        const answer = yield* askHolder({ id: rootID, rootID }, request)
+        if (answer === undefined) return yield* orphaned(ask.id, rootID)
+        if (!answer.ok) return yield* Effect.fail(isUnknown(answer.tag) ? error : refuse(answer))
       })
   )
 

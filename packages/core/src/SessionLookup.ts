@@ -10,6 +10,7 @@ import type { ListedSession, PendingAsk, ShownSession, TreeSnapshot } from "@ske
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { asksElsewhere } from "./Control.ts"
 import { Leases } from "./Leases.ts"
 import { addressOf, holderOf } from "./Owner.ts"
 import { Permission } from "./Permission.ts"
@@ -114,13 +115,20 @@ export const shown = (info: SessionInfo): Effect.Effect<ShownSession, StorageErr
     (session, owner) => owner === undefined ? session : { ...session, holder: holderOf(owner) }
   )
 
-/** The questions that wait, of one tree or of all: those for permission first, each kind oldest first. */
+/**
+ * The questions that wait, of one tree or of all, those of other processes included: those for permission first, each kind oldest
+ * first.
+ */
 export const pendingAsks = Effect.fnUntraced(function*(rootID?: SessionID) {
   const permissions = yield* Effect.flatMap(Permission, (permission) => permission.pending(rootID))
   const questions = yield* Effect.flatMap(Question, (question) => question.pending(rootID))
+  const others = yield* asksElsewhere(rootID)
+  const of = (kind: PendingAsk["type"]) => others.filter(({ type }) => type === kind)
   return [
     ...permissions.map((each): PendingAsk => ({ type: "permission", ...each })),
-    ...questions.map((each): PendingAsk => ({ type: "question", ...each }))
+    ...of("permission"),
+    ...questions.map((each): PendingAsk => ({ type: "question", ...each })),
+    ...of("question")
   ]
 })
 

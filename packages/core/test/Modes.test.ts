@@ -147,13 +147,14 @@ describe("a change of the mode", () => {
     Effect.gen(function*() {
       const session = yield* Session
       const { id } = yield* create()
-      const { turn } = yield* begin(id, 1)
+      const { events, turn } = yield* begin(id, 1)
       yield* session.setMode(id, "edits")
       yield* TestClock.adjust("1999 millis")
       expect(yield* waiting).toHaveLength(1)
       yield* TestClock.adjust("1 millis")
       expect((yield* Fiber.join(turn)).text).toBe("Done.")
       expect(yield* results(id)).toEqual(["touched a"])
+      expect(events.of("permission.replied")).toMatchObject([{ properties: { reply: "once", by: "mode" } }])
       yield* Session.prompt(id, "again")
       expect(yield* results(id)).toEqual(["touched a", "touched b"])
     }).pipe(with_({ build: [touching("a"), "Done.", touching("b"), "Done."] })))

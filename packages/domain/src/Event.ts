@@ -35,15 +35,30 @@ export const SummaryRow = Schema.Struct({
 /** The type of such a row. */
 export interface SummaryRow extends Schema.Schema.Type<typeof SummaryRow> {}
 
+/** Who asks a person, where, and since when. Absent fields are not known. */
+const asking = {
+  sessionID: SessionID,
+  rootID: SessionID,
+  /** The names of the agents from the root to the one that asks. */
+  path: Schema.Array(Schema.String),
+  /** The title of the root session. */
+  title: Schema.optional(Schema.String),
+  /** The description of the task that asks. */
+  description: Schema.optional(Schema.String),
+  /** Where the session works. */
+  directory: Schema.optional(Schema.String),
+  /** The root of its own worktree. */
+  worktree: Schema.optional(Schema.String),
+  /** When it was asked first, in milliseconds since 1970. */
+  since: Schema.optional(Schema.Number)
+}
+
 /** A permission question, as shown to a person. */
 export const PermissionRequest = Schema.Struct({
   id: PermissionID,
-  sessionID: SessionID,
-  rootID: SessionID,
+  ...asking,
   /** The call that asks. */
   partID: Schema.optional(PartID),
-  /** The names of the agents from the root to the one that asks. */
-  path: Schema.Array(Schema.String),
   permission: Schema.String,
   patterns: Schema.Array(Schema.String),
   /** The patterns that the answer `always` would store. */
@@ -64,10 +79,7 @@ export type PermissionReply = typeof PermissionReply.Type
 export const QuestionRequest = Schema.Struct({
   /** The call that asks. */
   id: PartID,
-  sessionID: SessionID,
-  rootID: SessionID,
-  /** The names of the agents from the root to the one that asks. */
-  path: Schema.Array(Schema.String),
+  ...asking,
   question: Schema.String,
   /** The options to choose from. The person may always answer in other words. */
   options: Schema.Array(Schema.Struct({ label: Schema.String, description: Schema.optional(Schema.String) })),
@@ -125,6 +137,8 @@ export const properties = {
     message: Schema.optional(Schema.String),
     /** Nobody answered: the call was stopped first. */
     withdrawn: Schema.optional(Schema.Literal(true)),
+    /** What allows it, if nobody answered. */
+    by: Schema.optional(Schema.Literal("rule", "mode", "sandbox", "hook", "person")),
     /** For `always`: whether it applies to this tree of sessions, or to the project. */
     scope: Schema.optional(Schema.Literal("tree", "project"))
   }),

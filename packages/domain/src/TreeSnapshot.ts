@@ -25,10 +25,17 @@ export const ShownSession = Schema.Struct({ ...ListedSession.fields, holder: Sch
 /** The type of a shown session. */
 export interface ShownSession extends Schema.Schema.Type<typeof ShownSession> {}
 
+const waitingAt = {
+  /** The process that asks, if another one works in the tree. */
+  holder: Schema.optional(Holder),
+  /** Set if the process that asked has ended: the question is asked again once the tree is resumed. */
+  abandoned: Schema.optional(Schema.Literal(true))
+}
+
 /** A question that waits for a person: for permission, or of an agent. */
 export const PendingAsk = Schema.Union(
-  Schema.Struct({ type: Schema.Literal("permission"), ...PermissionRequest.fields }),
-  Schema.Struct({ type: Schema.Literal("question"), ...QuestionRequest.fields })
+  Schema.Struct({ type: Schema.Literal("permission"), ...PermissionRequest.fields, ...waitingAt }),
+  Schema.Struct({ type: Schema.Literal("question"), ...QuestionRequest.fields, ...waitingAt })
 )
 /** The type of a pending ask. */
 export type PendingAsk = typeof PendingAsk.Type

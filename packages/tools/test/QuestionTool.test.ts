@@ -57,7 +57,17 @@ describe("question", () => {
       const heard = yield* record()
       const questions = yield* Question
       const { asked, id, turn } = yield* begin("build", heard)
-      expect(asked).toEqual({ ...asking, id: asked.id, sessionID: id, rootID: id, path: ["build"], multiple: false })
+      expect(asked).toEqual({
+        ...asking,
+        title: "Test",
+        directory: "/work",
+        since: 0,
+        id: asked.id,
+        sessionID: id,
+        rootID: id,
+        path: ["build"],
+        multiple: false
+      })
       expect(yield* questions.pending(id)).toEqual([asked])
       yield* questions.reply(asked.id, ["blue"])
       expect((yield* Fiber.join(turn)).text).toContain("The user answers: blue")

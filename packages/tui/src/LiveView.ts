@@ -108,7 +108,8 @@ export class LiveView {
   renew(asks: ReadonlyArray<PendingAsk>, tree = this.#tree): void {
     this.#tree = tree
     this.dialogs.keep(new Set(asks.map(({ id }) => id)))
-    for (const ask of asks) this.dialogs.add(dialogOf(ask))
+    // What a process that has ended asked is asked again once the tree is resumed.
+    for (const ask of asks) if (ask.abandoned !== true) this.dialogs.add(dialogOf(ask))
   }
 
   /** Takes in what was said before; so many of its last lines are shown. */
@@ -201,7 +202,7 @@ export class LiveView {
   }
 
   /** What was answered stays to be read; a question that was never shown needs no answer there. */
-  #answered({ id, message, reply, scope, withdrawn }: EventProperties<"permission.replied">): void {
+  #answered({ by, id, message, reply, scope, withdrawn }: EventProperties<"permission.replied">): void {
     const isOurs = this.dialogs.isAnswered(id)
     const dialog = this.dialogs.remove(id)
     if (withdrawn === true) return this.#record(dialog, notAnswered)
@@ -209,6 +210,7 @@ export class LiveView {
       this.#released = { count: this.#released.count + 1, since: undefined }
       return
     }
+    if (by !== undefined) return this.#record(dialog, `${by === "mode" ? "the mode" : "a rule"} allows it now`)
     this.#tellReleased()
     this.#saidAlways ||= reply === "always"
     const given = reply === "reject" ? "no" : reply === "once" ? "once" : `always in this ${scope ?? "tree"}`

@@ -1,5 +1,6 @@
 /** Collects the questions that wait for a person, of one tree or of all. */
 import type { Event } from "@skein/domain/Event"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
 import type { PendingAsk } from "@skein/domain/TreeSnapshot"
 
 /** The waiting questions: permission questions first, each kind oldest first. */
@@ -28,7 +29,10 @@ export class PendingAsks {
       case "permission.replied":
       case "question.replied":
         return this.#asks.delete(event.properties.id)
+      case "session.updated":
+        return this.#rename(event.properties.info)
       case "session.deleted":
+      case "session.idle":
       case "subagent.completed":
       case "subagent.failed":
         return this.#leave(event.sessionID)
@@ -50,7 +54,13 @@ export class PendingAsks {
     return counts
   }
 
-  /** The questions of a session end with it. */
+  #rename({ id, title }: SessionInfo): boolean {
+    const named = [...this.#asks.values()].filter((ask) => ask.rootID === id && ask.title !== title)
+    for (const ask of named) this.#asks.set(ask.id, { ...ask, title })
+    return named.length > 0
+  }
+
+  /** The questions of a session end with it, or with its turn. */
   #leave(sessionID: string): boolean {
     const own = [...this.#asks.values()].filter((ask) => ask.sessionID === sessionID)
     for (const { id } of own) this.#asks.delete(id)

@@ -5,6 +5,7 @@ import { Command } from "@skein/core/Command"
 import { Config } from "@skein/core/Config"
 import { answerAnywhere } from "@skein/core/Control"
 import { Instructions, Skill } from "@skein/core/Instructions"
+import { Leases } from "@skein/core/Leases"
 import { modelFor } from "@skein/core/ModelChoice"
 import type { Permission } from "@skein/core/Permission"
 import { beginPrompt, turnAnswering } from "@skein/core/PersonPrompt"
@@ -309,6 +310,23 @@ class Held {
   }
 }
 
+/** How often to look for what other processes have stored (ms). */
+const pace = 1_000
+
+/** Reads the events of a tree that another process works in: they do not arrive on the bus. */
+const followOthers = (rootID: SessionID, since: () => number, hear: (event: Event) => void) =>
+  Effect.gen(function*() {
+    const storage = yield* SessionStorage
+    const leases = yield* Leases
+    const look = Effect.gen(function*() {
+      for (const { event, seq } of yield* storage.events({ after: since(), rootID })) hear({ ...event, seq })
+    }).pipe(
+      Effect.catchAll((error) => Effect.logDebug("Events of another process could not be read", error.message)),
+      Effect.unless(() => leases.epoch(rootID) > 0)
+    )
+    yield* Effect.forever(Effect.zipRight(Effect.sleep(pace), look))
+  })
+
 /** Watches the tree of a session from now on. */
 export const watchTree = Effect.fnUntraced(function*(id: SessionID, watcher: Watcher) {
   const bus = yield* Bus
@@ -319,7 +337,9 @@ export const watchTree = Effect.fnUntraced(function*(id: SessionID, watcher: Wat
   let since: number | undefined
   const hear = (event: Event) => {
     // A commit that the snapshot includes may be published after it.
-    if (event.seq === undefined || event.seq > (since ?? 0)) watcher.event(event)
+    if (event.seq !== undefined && event.seq <= (since ?? 0)) return
+    since = event.seq ?? since
+    watcher.event(event)
   }
   yield* bus.listen(
     filterOf({ rootID }, watcher),
@@ -335,6 +355,7 @@ export const watchTree = Effect.fnUntraced(function*(id: SessionID, watcher: Wat
   show(snapshot)
   for (const event of held.events) hear(event)
   held.clear()
+  yield* Effect.forkScoped(followOthers(rootID, () => since ?? 0, hear))
 })
 
 /**

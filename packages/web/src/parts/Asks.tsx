@@ -191,6 +191,24 @@ const Permission = ({ ask }: { readonly ask: PermissionAsk }) => {
   )
 }
 
+const holderText = ({ abandoned, holder }: PendingAsk): string | undefined => {
+  if (abandoned === true) return "its process has ended: resume the session to answer"
+  return holder === undefined ? undefined : `asked by ${holder.url ?? `process ${holder.pid ?? "?"}`}`
+}
+
+/** Which task and session asks, where it works, and since when. */
+const Place = ({ ask }: { readonly ask: PendingAsk }) => {
+  const { description, directory, since, title, worktree } = ask
+  const facts = [
+    description,
+    title,
+    worktree ?? directory,
+    since === undefined ? undefined : `since ${new Date(since).toLocaleTimeString()}`,
+    holderText(ask)
+  ].filter((each) => each !== undefined)
+  return facts.length === 0 ? null : <p class="quiet">{facts.map(visibleLine).join(" · ")}</p>
+}
+
 const Card = ({ ask }: { readonly ask: PendingAsk }) => {
   const what = ask.type === "permission" ? `asks for permission: ${ask.permission}` : "asks"
   const path = ask.path.map(visibleLine)
@@ -200,6 +218,7 @@ const Card = ({ ask }: { readonly ask: PendingAsk }) => {
         <Glyph phase="asking" />
         <a href={pathOf(ask.rootID, "tree", ask.sessionID)}>{path.join(" › ")}</a> <span>{visibleLine(what)}</span>
       </h3>
+      <Place ask={ask} />
       {ask.type === "permission"
         ? <Permission ask={ask} />
         : (

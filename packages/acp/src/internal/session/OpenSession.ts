@@ -93,7 +93,8 @@ export class OpenSession {
   /** Takes over the present state of the tree. */
   #restore(tree: TreeSnapshot): void {
     this.projection.restore(tree)
-    this.#asks = [...tree.asks]
+    // What a process that has ended asked is asked again once the tree is resumed.
+    this.#asks = tree.asks.filter(({ abandoned }) => abandoned !== true)
     this.passed(tree.seq)
     if (this.#isRestored) this.#opening.onGap(this)
     this.#isRestored = true

@@ -9,7 +9,7 @@ import type { CommandError } from "../../CommandSpec.ts"
 import { Stdio } from "../../Stdio.ts"
 import { platform, readableStorage, services, settle, storage } from "../app.ts"
 import { sessionOf, sessionOn } from "../ids.ts"
-import { projectOf } from "../place.ts"
+import { currentDirectory, projectOf } from "../place.ts"
 import { type AttachFlags, backendOf, findServer } from "./attach.ts"
 
 const isNamed = ({ attach = "auto" }: AttachFlags): boolean => attach !== "auto" && attach !== "off"
@@ -35,6 +35,27 @@ export const serverOf = Effect.fnUntraced(function*(flags: AttachFlags) {
   return found
 }, (effect, flags) => Effect.provide(effect, platform({ database: flags.db })))
 
+/** Services over the database, with the config of a directory; nobody can be asked. */
+const backendIn = (directory: string) =>
+  Effect.map(
+    Effect.zip(settle(directory), Effect.promise(() => import("@skein/backend/LocalBackend"))),
+    ([settled, LocalBackend]) =>
+      Layer.provide(LocalBackend.layer({ projectOf }), services(settled, settled.agents, "nobody"))
+  )
+
+/** Does something on the server that holds the database, or else in this process with the config of its directory. */
+export const withBackend = <A>(
+  flags: AttachFlags,
+  use: Effect.Effect<A, CommandError, Backend | Stdio>
+): Effect.Effect<A, CommandError, Stdio> =>
+  Effect.flatMap(serverOf(flags), (found) =>
+    found === undefined
+      ? Effect.flatMap(
+        Effect.flatMap(currentDirectory, backendIn),
+        (backend) => Effect.provide(use, backend)
+      ).pipe(Effect.provide(Layer.provideMerge(storage, platform({ database: flags.db }))))
+      : Effect.provide(use, backendOf(found)))
+
 /** Does something with a session, on the server that holds the database, or else in this process. */
 export const withSession = <A>(
   flags: AttachFlags,
@@ -43,15 +64,12 @@ export const withSession = <A>(
 ): Effect.Effect<A, CommandError, Stdio> =>
   Effect.flatMap(serverOf(flags), (found) =>
     found === undefined
-      ? Effect.flatMap(sessionOf(id), (session) =>
-        Effect.flatMap(
-          Effect.zip(settle(session.directory), Effect.promise(() => import("@skein/backend/LocalBackend"))),
-          ([settled, LocalBackend]) =>
-            Effect.provide(
-              use(session),
-              Layer.provide(LocalBackend.layer({ projectOf }), services(settled, settled.agents, "nobody"))
-            )
-        )).pipe(Effect.provide(Layer.provideMerge(storage, platform({ database: flags.db }))))
+      ? Effect.flatMap(
+        sessionOf(id),
+        (session) => Effect.flatMap(backendIn(session.directory), (backend) => Effect.provide(use(session), backend))
+      ).pipe(
+        Effect.provide(Layer.provideMerge(storage, platform({ database: flags.db })))
+      )
       : Effect.flatMap(Backend, (backend) => Effect.flatMap(sessionOn(backend, id), use)).pipe(
         Effect.provide(backendOf(found))
       ))

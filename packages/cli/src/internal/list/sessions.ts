@@ -1,6 +1,7 @@
 /** What `skein sessions` does. */
 import { Backend } from "@skein/backend/Backend"
 import { eachPage, type Sessions } from "@skein/backend/Sessions"
+import { unanswered } from "@skein/core/Control"
 import { eachMessagePage, type MessagePage, SessionStorage } from "@skein/core/SessionStorage"
 import { type Account, bounds, formatAmount } from "@skein/domain/Budget"
 import type { MessageID, SessionID } from "@skein/domain/Id"
@@ -23,6 +24,7 @@ import type { AttachFlags } from "../attach/attach.ts"
 import { readable, withSession } from "../attach/database.ts"
 import { among, sessionOf } from "../ids.ts"
 import { directoryOf, projectOf } from "../place.ts"
+import { askText } from "./asks.ts"
 import { findHolder, holderText } from "./holder.ts"
 import { awaitedHost, continueText, interrupted } from "./interrupted.ts"
 import { formatTime, printList } from "./print.ts"
@@ -177,8 +179,13 @@ export const showSession = ({ flags, operands: [id = ""] }: {
     const children = yield* store.sessions({ parentID: session.id })
     const isInterrupted = (yield* interrupted([session])).has(session.rootID)
     const holder = yield* findHolder(session)
+    const asks = isInterrupted || holder !== undefined ? yield* unanswered(session.rootID) : []
     if (flags.format === "json") {
-      const head = { session, ...(holder === undefined ? {} : { holder }) }
+      const head = {
+        session,
+        ...(holder === undefined ? {} : { holder }),
+        ...(asks.length === 0 ? {} : { asks })
+      }
       const rest = { children: children.rows, ...(isInterrupted ? { interrupted: true } : {}) }
       // The text of the whole value, with a page of the messages in memory.
       stdio.out(`${indented(head).slice(0, -2)},\n  "messages": [`)
@@ -211,6 +218,10 @@ export const showSession = ({ flags, operands: [id = ""] }: {
       return warnUnreadable(unreadable)
     })
     yield* warnUnreadable(children.unreadable)
+    for (const ask of asks) {
+      const who = escapeLine(ask.path.join(" > "))
+      stdio.out(`\n${who} asks: ${escapeLine(askText(ask))}\nAnswer with: skein asks answer ${ask.id} …\n`)
+    }
     for (const child of children.rows) stdio.out(`\nsubagent ${child.id}  ${escapeLine(child.title)}\n`)
     return ExitCode.done
   }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readable(flags)))

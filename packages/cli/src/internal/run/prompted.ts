@@ -137,7 +137,7 @@ const watcherOf = Effect.fnUntraced(function*(
     // In this process, nothing can have been asked before.
     ...(presenter.asked === undefined || backend.where._tag === "Local" ? {} : {
       snapshot: ({ asks }: TreeSnapshot) => {
-        waiting.replace(asks)
+        waiting.replace(asks.filter(({ abandoned }) => abandoned !== true))
         tellWaiting(waiting, presenter, progress)
       }
     }),

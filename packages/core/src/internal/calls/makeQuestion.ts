@@ -14,6 +14,7 @@ import { SessionStorage } from "../../SessionStorage.ts"
 import { logUnstored } from "../../StorageError.ts"
 import type { ToolContext } from "../../Tool.ts"
 import type { EventSource } from "../../Write.ts"
+import { askedIn } from "../permission/askedBefore.ts"
 import { currentCall } from "./currentCall.ts"
 
 /** How long a question may wait. */
@@ -67,7 +68,10 @@ const answersOf = <E>({ ended }: Pending, withdraw: Effect.Effect<unknown, E>) =
     }))
   )
 
-const opened = ({ depth, partID, path, rootID, sessionID }: ToolContext, asked: Asked): Pending => ({
+const opened = (
+  { depth, partID, path, rootID, sessionID }: ToolContext,
+  asked: Asked & Pick<QuestionRequest, "since">
+): Pending => ({
   request: { ...asked, id: partID, sessionID, rootID, path },
   source: { id: sessionID, rootID, depth },
   ended: Deferred.unsafeMake(noFiber),
@@ -108,12 +112,12 @@ export const makeQuestion = Effect.gen(function*() {
     call: ToolContext,
     asked: Asked
   ) {
-    const { mode, partID, rootID } = call
+    const { mode, partID, rootID, sessionID } = call
     // They count, even if nobody can be asked by now.
     const answers = yield* Effect.provideService(answeredBefore(call, asked), SessionStorage, storage)
     if (answers !== undefined) return answers
     if (mode === "auto" || !canAsk(rootID)) return yield* nobody
-    const each = opened(call, asked)
+    const each = opened(call, { ...asked, ...(yield* askedIn(storage, sessionID, rootID)) })
     const current = yield* FiberRef.get(currentCall)
     // Readers that see a question also see its end, whenever the call is interrupted.
     const waiting = Effect.uninterruptibleMask((restore) =>

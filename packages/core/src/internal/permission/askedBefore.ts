@@ -1,7 +1,10 @@
-/** Finds what a process that has ended asked a person about a call, and the answer. */
+/** Says where and since when a person is asked, and finds what a process that has ended asked about a call, and the answer. */
 import type { Event, EventProperties, PermissionRequest } from "@skein/domain/Event"
-import type { PartID } from "@skein/domain/Id"
+import type { PartID, SessionID } from "@skein/domain/Id"
+import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { PermissionAsk } from "../../Tool.ts"
 
@@ -34,4 +37,22 @@ export const askedBefore = Effect.fnUntraced(function*(
     event.type === "permission.replied" && event.properties.id === request.id ? [event.properties] : []
   )
   return { request, at: asked.timestamp, answer: answers.at(-1) } satisfies AskedBefore
+})
+
+/** What a person needs to know of a session that asks now. */
+export const askedIn = Effect.fnUntraced(function*(
+  storage: Context.Tag.Service<SessionStorage>,
+  sessionID: SessionID,
+  rootID: SessionID
+) {
+  const since = yield* Clock.currentTimeMillis
+  const root = Option.getOrUndefined(yield* storage.session(rootID))
+  const session = sessionID === rootID ? root : Option.getOrUndefined(yield* storage.session(sessionID))
+  return {
+    ...(root === undefined ? {} : { title: root.title }),
+    ...(session?.parentID === undefined ? {} : { description: session.title.replace(/ \(@\S+ subagent\)$/, "") }),
+    ...(session === undefined ? {} : { directory: session.directory }),
+    ...(session?.worktree === undefined ? {} : { worktree: session.worktree.root }),
+    since
+  }
 })

@@ -13,7 +13,7 @@ import { SessionStorage } from "../../SessionStorage.ts"
 import type { Allowance, PermissionAsk } from "../../Tool.ts"
 import type { Entry } from "../../Write.ts"
 import { makeApprovals } from "./approvals.ts"
-import { askedBefore } from "./askedBefore.ts"
+import { askedBefore, askedIn } from "./askedBefore.ts"
 import { makeHolding } from "./holding.ts"
 import { isOffered, mayBeDenied, programOf, remembered, wouldAllow } from "./verdict.ts"
 import { type Answer, makeWaitingAsks, noQuestion, type WaitingAsk } from "./waitingAsks.ts"
@@ -132,7 +132,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
 
     const tellReply = (
       { request: { id }, subject }: Pick<WaitingAsk, "request" | "subject">,
-      { by: _by, ...answer }: Answer,
+      answer: Answer,
       also: ReadonlyArray<Entry> = []
     ) =>
       Effect.zipLeft(
@@ -198,6 +198,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
         sessionID: subject.session.id,
         rootID: subject.session.rootID,
         path: subject.path,
+        ...(yield* askedIn(storage, subject.session.id, subject.session.rootID)),
         permission: ask.permission,
         patterns: ask.patterns,
         always: lasts ? ask.always : [],

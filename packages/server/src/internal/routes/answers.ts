@@ -56,7 +56,7 @@ export const askRoutes = HttpApiBuilder.group(Api, "asks", (handlers) =>
     .handle("list", ({ urlParams: { session } }) =>
       Effect.gen(function*() {
         const rootID = session === undefined ? undefined : (yield* asProblem(findSession(session))).rootID
-        return { items: yield* pendingAsks(rootID) }
+        return { items: yield* asProblem(pendingAsks(rootID)) }
       }))
     .handle("reply", ({ path, payload }) => reply(path.id, payload))
     .pipe(noting))

@@ -1,0 +1,117 @@
+/** Proves that a question of one process is listed by all others that share its database, and answered from there. Needs python3. */
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { describe, expect, it, vi } from "vitest"
+import { atEnd } from "./support/atEnd.ts"
+import { program, sandbox } from "./support/cli.ts"
+import { startLlm } from "./support/llm.ts"
+import { startServer } from "./support/server.ts"
+import { hasPython, onTerminal, type TypedKey } from "./support/terminal.ts"
+import { until } from "./support/until.ts"
+
+vi.setConfig({ testTimeout: 120_000 })
+
+if (!hasPython) {
+  console.warn("cliAsks.full.test.ts is skipped: python3, whose pty module it needs, is not there.")
+}
+
+/** A run at a terminal that asks whether it may write a file. */
+const asking = async () => {
+  const llm = await startLlm(({ messages }) =>
+    messages.at(-1)?.role === "tool"
+      ? "it is written"
+      : { calls: [{ tool: "write", args: { filePath: "new.txt", content: "x" } }] }
+  )
+  const place = sandbox({ llm: llm.url })
+  atEnd(llm.close, place.remove)
+  const terminal = (args: ReadonlyArray<string>, keys: ReadonlyArray<TypedKey> = []) =>
+    onTerminal([process.execPath, program, ...args], {
+      cwd: place.project,
+      env: place.env({ TERM: "xterm-256color", NO_COLOR: "1" }),
+      columns: 120,
+      keys
+    })
+  const ended = terminal(["run", "--attach", "off", "-m", "openai/m", "--title", "Beside", "go"])
+  const list = async () => JSON.parse((await place.run(["asks", "--attach", "off", "--format", "json"])).stdout)
+  const asked = async () => {
+    await llm.asked(1)
+    const ask = await until(async () => (await list())[0])
+    let isOver = false
+    void ended.then(() => isOver = true)
+    atEnd(() => void (isOver || process.kill(ask.holder.pid, "SIGKILL")))
+    return ask
+  }
+  return { asked, ended, list, place, terminal }
+}
+
+const expected = (project: string) => ({
+  type: "permission",
+  permission: "edit",
+  title: "Beside",
+  directory: project,
+  since: expect.any(Number),
+  path: ["build"]
+})
+
+describe.skipIf(!hasPython)("a question of a run at a terminal (needs python3)", () => {
+  it("is listed and answered by `skein asks`, and shown with its session", async () => {
+    const { asked, ended, list, place } = await asking()
+    const ask = await asked()
+    expect(ask).toMatchObject({ ...expected(place.project), holder: { pid: expect.any(Number) } })
+    expect(ask.abandoned).toBeUndefined()
+    const shown = await place.run(["sessions", "show", ask.rootID])
+    expect(shown.stdout).toContain("build asks: edit (new.txt)\nAnswer with: skein asks answer ")
+    expect((await place.run(["asks", "answer", ask.id, "maybe"])).code).toBe(2)
+    expect(await place.run(["asks", "answer", ask.id.slice(0, -2), "once"])).toMatchObject({ code: 0 })
+    const { code, plain } = await ended
+    expect(code, plain).toBe(0)
+    expect(plain).toContain("it is written")
+    expect(readFileSync(join(place.project, "new.txt"), "utf8")).toBe("x")
+    expect(await list()).toEqual([])
+  })
+
+  it("is in the lists and the snapshot of a server on the same database, which answers it", async () => {
+    const { asked, ended, place } = await asking()
+    const { id, rootID } = await asked()
+    const server = await startServer(place)
+    atEnd(async () => {
+      server.child.kill("SIGKILL")
+      await server.ended
+    })
+    const found = { ...expected(place.project), id, holder: { pid: expect.any(Number) } }
+    expect((await server.send("/v1/asks")).json.items).toMatchObject([found])
+    expect((await server.send(`/v1/asks?session=${rootID}`)).json.items).toMatchObject([found])
+    expect((await server.send(`/v1/sessions/${rootID}/tree`)).json.asks).toMatchObject([found])
+    expect((await server.send(`/v1/asks/${id}/reply`, { answer: "once" })).status).toBe(204)
+    expect((await ended).code).toBe(0)
+    expect((await server.send("/v1/asks")).json.items).toEqual([])
+  })
+
+  it("is shown by `skein -s ID` in another terminal, which answers it and follows the rest", async () => {
+    const { asked, ended, place, terminal } = await asking()
+    const { rootID } = await asked()
+    const second = await terminal(["-s", rootID, "--attach", "off"], [
+      { after: "Enter confirms", send: "1\r" },
+      { after: "it is written", send: "/quit\r" }
+    ])
+    expect(second.code, second.plain).toBe(0)
+    expect((await ended).code).toBe(0)
+    expect(existsSync(join(place.project, "new.txt"))).toBe(true)
+  })
+
+  it("is said to be left if its process was killed, until its tree is stopped", async () => {
+    const { asked, ended, list, place } = await asking()
+    const { holder, id, rootID } = await asked()
+    process.kill(holder.pid, "SIGKILL")
+    await ended
+    const left = await until(async () => (await list()).find((ask: { abandoned?: true }) => ask.abandoned))
+    expect(left).toMatchObject({ id, rootID, title: "Beside" })
+    const refused = await place.run(["asks", "answer", id, "once"])
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`Continue with \`skein sessions resume ${rootID}\``)
+    })
+    expect((await place.run(["sessions", "stop", rootID])).code).toBe(0)
+    expect(await list()).toEqual([])
+  })
+})
