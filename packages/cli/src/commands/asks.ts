@@ -20,7 +20,7 @@ const answer = command({
   summary: "Answers one: once, always or reject where permission is asked, else in your words",
   operands: { usage: "ID ANSWER…", least: 1, most: Infinity },
   flags: {
-    message: { type: "text", value: "TEXT", description: "Why you reject it; the agent reads that and goes on" },
+    message: { type: "text", value: "TEXT", description: "Why you reject it; the agent reads that and continues" },
     project: { type: "switch", description: "Makes `always` hold for the project; by default, for the session's tree" },
     dismiss: { type: "switch", description: "Gives no answer to a question of an agent" },
     ...databaseFlags,
