@@ -41,8 +41,8 @@ const isAtWork = (id: string) =>
     const { sessions, tasks } = yield* Backend
     const root = SessionID.make(id)
     const { status } = yield* sessions.get(root)
-    const children = yield* sessions.children(root)
-    const runs = yield* tasks.list(root)
+    const children = (yield* sessions.children(root, {})).items
+    const runs = (yield* tasks.list(root, {})).items
     return {
       statuses: [status, ...children.map((child) => child.status)].map(({ type }) => type),
       running: runs.filter(({ state }) => state === "running").length

@@ -5,8 +5,8 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { PendingAsk } from "@skein/domain/TreeSnapshot"
 import * as Schema from "effect/Schema"
-import { Reply } from "./Input.ts"
-import { Approval, Suggestion } from "./Output.ts"
+import { page, Reply } from "./Input.ts"
+import { Approval, pageOf, Suggestion } from "./Output.ts"
 
 const id = Schema.Struct({ id: Schema.String })
 const about = (summary: string) => OpenApi.annotations({ summary })
@@ -37,8 +37,8 @@ export class AskRoutes extends HttpApiGroup.make("asks")
 export class PermissionRoutes extends HttpApiGroup.make("permissions")
   .add(
     HttpApiEndpoint.get("list", "/v1/permissions")
-      .setUrlParams(Schema.Struct({ projectID: Schema.String, session: Schema.optional(Schema.String) }))
-      .addSuccess(Schema.Struct({ items: Schema.Array(Approval) }))
+      .setUrlParams(Schema.Struct({ projectID: Schema.String, session: Schema.optional(Schema.String), ...page }))
+      .addSuccess(pageOf(Approval))
       .annotateContext(about("Lists the approvals of a project and of its trees"))
   )
   .add(

@@ -62,8 +62,8 @@ const reading = [
   HttpApiEndpoint.get("get", "/v1/sessions/:id").setPath(id).addSuccess(ShownSession)
     .annotateContext(about("Reads a session, with what it does now and who holds its tree")),
   HttpApiEndpoint.get("children", "/v1/sessions/:id/children").setPath(id)
-    .addSuccess(Schema.Struct({ items: Schema.Array(ListedSession) }))
-    .annotateContext(about("Lists the sessions directly below a session")),
+    .setUrlParams(Schema.Struct(page)).addSuccess(pageOf(ListedSession))
+    .annotateContext(about("Lists the sessions directly below a session, oldest first")),
   HttpApiEndpoint.get("messages", "/v1/sessions/:id/messages").setPath(id).setUrlParams(whichMessages)
     .addSuccess(pageOf(MessageWithParts))
     .annotateContext(about(
@@ -71,7 +71,7 @@ const reading = [
       "In pages of at most 200 messages and some 1 MB; read the next with `cursor`. With `newest`, a page of so many of the newest at most; read the page before it with `next` as `before`."
     )),
   HttpApiEndpoint.get("todos", "/v1/sessions/:id/todos").setPath(id)
-    .addSuccess(Schema.Struct({ items: Schema.Array(Todo) }))
+    .setUrlParams(Schema.Struct(page)).addSuccess(pageOf(Todo))
     .annotateContext(about("Lists the todos of a session")),
   HttpApiEndpoint.get("cost", "/v1/sessions/:id/cost").setPath(id).addSuccess(Cost)
     .annotateContext(about("Reads what a session and everything below it have used, in total and by agent")),

@@ -18,8 +18,7 @@ export class TaskRoutes extends HttpApiGroup.make("tasks")
     HttpApiEndpoint.get("list", "/v1/tasks")
       .setUrlParams(Schema.Struct({ session: Schema.optional(Schema.String), ...page })).addSuccess(pageOf(TaskRun))
       .annotateContext(about(
-        "Lists the runs of all tasks, newest first, or those in the tree of a session, oldest first",
-        "With `session`, there is a single page."
+        "Lists the runs of all tasks, newest first, or those in the tree of a session, oldest first"
       ))
   )
   .add(

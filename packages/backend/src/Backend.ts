@@ -8,7 +8,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { BackendError } from "./BackendError.ts"
 import type { ProjectFacts } from "./ProjectFacts.ts"
-import type { Sessions } from "./Sessions.ts"
+import type { Page, Paging, Sessions } from "./Sessions.ts"
 import type { Watching } from "./Watching.ts"
 
 /** What happened to a message for a task: a running task reads it, an idle one begins a run. */
@@ -25,7 +25,7 @@ export interface Waited {
 /** The tasks. A task is named by its id alone: its person may control all of them. */
 export interface TaskControl {
   /** The runs of all tasks in a session's tree, oldest first. */
-  readonly list: (session: SessionID) => Effect.Effect<ReadonlyArray<TaskRun>, BackendError>
+  readonly list: (session: SessionID, page: Paging) => Effect.Effect<Page<TaskRun>, BackendError>
   /** The newest runs of all sessions, at most 500, newest first. */
   readonly newest: (limit: number) => Effect.Effect<ReadonlyArray<TaskRun>, BackendError>
   /** The runs of a task, oldest first, and what it does or waits for. The id may also be the id of a run. */

@@ -117,8 +117,8 @@ export interface Sessions {
     start: string,
     limit: number
   ) => Effect.Effect<ReadonlyArray<string>, BackendError>
-  /** The sessions directly below one. */
-  readonly children: (id: SessionID) => Effect.Effect<ReadonlyArray<ListedSession>, BackendError>
+  /** The sessions directly below one, oldest first. */
+  readonly children: (id: SessionID, page: Paging) => Effect.Effect<Page<ListedSession>, BackendError>
   /** The messages with their parts, oldest first: from the first on, or the newest. */
   readonly messages: (
     id: SessionID,
@@ -171,6 +171,17 @@ export const eachPage = <A, E, E2 = never, R = never>(
     )
   return from(undefined)
 }
+
+/** All of a list that memory can hold. */
+export const allPages = <A, E>(read: (page: Paging) => Effect.Effect<Page<A>, E>): Effect.Effect<ReadonlyArray<A>, E> =>
+  Effect.suspend(() => {
+    const found: Array<A> = []
+    const take = (items: ReadonlyArray<A>) =>
+      Effect.sync(() => {
+        for (const item of items) found.push(item)
+      })
+    return Effect.as(eachPage(read, take), found)
+  })
 
 /** How many messages are read at once to find one that is usually among the newest. */
 const few = 20

@@ -47,7 +47,8 @@ describe("an archive", () => {
     Effect.gen(function*() {
       const { id, text } = yield* Effect.gen(function*() {
         const id = yield* tree
-        const [child] = (yield* Effect.flatMap(client, (api) => api.sessions.children({ path: { id } }))).items
+        const [child] = (yield* Effect.flatMap(client, (api) =>
+          api.sessions.children({ path: { id }, urlParams: {} }))).items
         const sent = yield* send(`/v1/sessions/${child?.id}/export`)
         expect([sent.status, sent.headers.get("content-type")]).toEqual([200, "application/json"])
         return { id, text: sent.text }

@@ -52,7 +52,7 @@ describe("a session over HTTP", () => {
       const [task] = (yield* api.tasks.list({ urlParams: { session: session.id } })).items
       expect(task).toMatchObject({ agent: "lead", state: "settled" })
       expect(yield* api.tasks.get({ path: { id: task?.taskID ?? "" } })).toMatchObject({ parentID: session.id })
-      expect((yield* api.sessions.children({ path: { id: session.id } })).items).toHaveLength(1)
+      expect((yield* api.sessions.children({ path: { id: session.id }, urlParams: {} })).items).toHaveLength(1)
     }).pipe(
       Effect.scoped,
       Effect.provide(serving({

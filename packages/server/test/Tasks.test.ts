@@ -56,7 +56,7 @@ describe("what a tree has used", () => {
         { agent: "build", sessions: 1, usage: { steps: 2 } },
         { agent: "worker", sessions: 2, usage: { steps: 2 } }
       ])
-      const [child] = (yield* api.sessions.children({ path: { id } })).items
+      const [child] = (yield* api.sessions.children({ path: { id }, urlParams: {} })).items
       const below = yield* api.sessions.cost({ path: { id: child?.id ?? "" } })
       expect(below.agents).toMatchObject([{ agent: "worker", sessions: 1, usage: { steps: 1 } }])
       expect((yield* send("/v1/sessions/ses_missing/cost")).status).toBe(404)

@@ -32,7 +32,7 @@ import * as Stream from "effect/Stream"
 import { createHash } from "node:crypto"
 import type { Asking, TaskControl } from "../Backend.ts"
 import type { ProjectFacts } from "../ProjectFacts.ts"
-import type { NewPrompt, NewSession, Prompted, Sessions } from "../Sessions.ts"
+import type { NewPrompt, NewSession, Page, Paging, Prompted, Sessions } from "../Sessions.ts"
 import type { Watcher } from "../Watching.ts"
 
 /** What they share. */
@@ -123,8 +123,18 @@ const makePrompt = (scope: Scope.Scope) => {
   })
 }
 
-/** The default number of sessions in a list. */
+/** The default number of items in a list. */
 const usual = 50
+
+/** A page of a list that is sorted by ids. */
+const pageOf = <A extends { readonly id: string }>(
+  items: ReadonlyArray<A>,
+  { cursor = "", limit = usual }: Paging
+): Page<A> => {
+  const rest = items.filter(({ id }) => id > cursor)
+  const page = rest.slice(0, limit)
+  return page.length === rest.length ? { items: page } : { items: page, next: page.at(-1)?.id }
+}
 
 /** Refuses to export a tree of which rows cannot be read. */
 const checkReadable = Effect.fnUntraced(function*(id: SessionID) {
@@ -157,7 +167,12 @@ export const makeSessions = (
         return yield* Effect.forEach(rows, listed)
       })),
     ids: (of, start, limit) => storage.ids(of, start, limit),
-    children: (id) => given(Effect.flatMap(session.children(id), (rows) => Effect.forEach(rows, listed))),
+    children: (id, page) =>
+      given(Effect.gen(function*() {
+        const rows = (yield* session.children(id)).toSorted((a, b) => a.id < b.id ? -1 : 1)
+        const { items, ...rest } = pageOf(rows, page)
+        return { items: yield* Effect.forEach(items, listed), ...rest }
+      })),
     messages: (id, page) =>
       Effect.map(
         session.messagePage(
@@ -221,9 +236,12 @@ export const makeTaskControl = (
   tasks: typeof Tasks.Service,
   storage: typeof SessionStorage.Service
 ): TaskControl => ({
-  list: (session) =>
+  list: (session, page) =>
     given(
-      Effect.flatMap(findSession(session), ({ rootID }) => Effect.map(storage.runs({ rootID }), ({ rows }) => rows))
+      Effect.flatMap(
+        findSession(session),
+        ({ rootID }) => Effect.map(storage.runs({ rootID }), ({ rows }) => pageOf(rows, page))
+      )
     ),
   newest: (limit) => given(Effect.map(storage.runs({ newest: { limit } }), ({ rows }) => rows.toReversed())),
   get: (id) =>

@@ -408,7 +408,7 @@ const tasking = (make: MakeBackend): void => {
       const { id } = yield* watch.made(sessions.create({ directory }), ear.watcher)
       const { turn } = yield* sessions.prompt(id, { words: "Go" })
       yield* turn
-      const [run] = yield* tasks.list(id)
+      const { items: [run] } = yield* tasks.list(id, {})
       const taskID = run?.taskID ?? id
       expect(run).toMatchObject({ parentID: id, agent: "general", background: true })
       expect(yield* tasks.get(taskID)).toMatchObject({ runs: [{ taskID }], doing: expect.any(String) })

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import { randomUUID } from "node:crypto"
 import type { Asking, TaskControl } from "../../Backend.ts"
 import type { ConfigFacts, ProjectFacts } from "../../ProjectFacts.ts"
+import { allPages } from "../../Sessions.ts"
 import type { Link } from "./Link.ts"
 
 const itemsOf = <A>({ items }: { readonly items: ReadonlyArray<A> }): ReadonlyArray<A> => items
@@ -22,19 +23,20 @@ export const makeAsks = ({ call }: Link): Asking => ({
   answer: (id, answers) => call("may be sent again", ({ asks }) => asks.reply({ path: { id }, payload: { answers } })),
   dismiss: (id) => call("may be sent again", ({ asks }) => asks.reply({ path: { id }, payload: { dismiss: true } })),
   approvals: (projectID, session) =>
-    call("may be sent again", ({ permissions }) =>
-      Effect.map(
-        permissions.list({ urlParams: { projectID, ...(session === undefined ? {} : { session }) } }),
-        itemsOf
-      )),
+    allPages((page) =>
+      call(
+        "may be sent again",
+        ({ permissions }) =>
+          permissions.list({ urlParams: { projectID, ...(session === undefined ? {} : { session }), ...page } })
+      )
+    ),
   revoke: (projectID, id) =>
     call("may be sent again", ({ permissions }) => permissions.revoke({ path: { id }, urlParams: { projectID } }))
 })
 
 /** The tasks. */
 export const makeTaskControl = ({ call }: Link): TaskControl => ({
-  list: (session) =>
-    call("may be sent again", ({ tasks }) => Effect.map(tasks.list({ urlParams: { session } }), itemsOf)),
+  list: (session, page) => call("may be sent again", ({ tasks }) => tasks.list({ urlParams: { session, ...page } })),
   newest: (limit) =>
     call("may be sent again", ({ tasks }) => Effect.map(tasks.list({ urlParams: { limit } }), itemsOf)),
   get: (id) =>

@@ -103,11 +103,8 @@ const makeReading = (link: Link): Pick<Sessions, Reading> => ({
       "may be sent again",
       ({ server }) => Effect.map(server.ids({ urlParams: { of, start, limit } }), ({ items }) => items)
     ),
-  children: (id) =>
-    link.call(
-      "may be sent again",
-      ({ sessions }) => Effect.map(sessions.children({ path: { id } }), ({ items }) => items)
-    ),
+  children: (id, page) =>
+    link.call("may be sent again", ({ sessions }) => sessions.children({ path: { id }, urlParams: page })),
   messages: (id, page) =>
     link.call("may be sent again", ({ sessions }) => sessions.messages({ path: { id }, urlParams: page })),
   archive: (id) =>

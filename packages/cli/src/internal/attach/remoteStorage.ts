@@ -1,6 +1,7 @@
 /** Reads the storage of a server, for commands that print what is stored. */
 import { Backend } from "@skein/backend/Backend"
 import type { BackendError } from "@skein/backend/BackendError"
+import { allPages } from "@skein/backend/Sessions"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { StorageError } from "@skein/core/StorageError"
 import type { RunFilter, SessionFilter } from "@skein/core/StorageFilter"
@@ -25,7 +26,7 @@ const heldByServer = Option.some({ owner: "server", epoch: 0, until: 0, left: 1 
 const sessionsOf = ({ sessions, watch }: typeof Backend.Service, filter: SessionFilter) => {
   const { limit, parentID, projectID, rootID } = filter
   const found: Effect.Effect<ReadonlyArray<SessionInfo>, BackendError> = parentID !== undefined
-    ? sessions.children(parentID)
+    ? allPages((page) => sessions.children(parentID, page))
     : rootID !== undefined
     ? Effect.map(watch.snapshot(rootID), (tree) => tree.sessions)
     : sessions.list({
@@ -42,9 +43,12 @@ const runsOf = (
   const found = taskID !== undefined
     ? Effect.map(tasks.get(taskID), ({ runs }) => runs)
     : parentID !== undefined
-    ? Effect.map(tasks.list(parentID), (runs) => runs.filter((run) => run.parentID === parentID))
+    ? Effect.map(
+      allPages((page) => tasks.list(parentID, page)),
+      (runs) => runs.filter((run) => run.parentID === parentID)
+    )
     : rootID !== undefined
-    ? tasks.list(rootID)
+    ? allPages((page) => tasks.list(rootID, page))
     : newest !== undefined
     ? Effect.map(tasks.newest(newest.limit), (runs) => runs.toReversed())
     : Effect.succeed([])

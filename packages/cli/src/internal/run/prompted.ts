@@ -1,7 +1,7 @@
 /** Runs a turn on a backend, in this process or on a server: from the session to the result. */
 import { Backend } from "@skein/backend/Backend"
 import type { BackendError } from "@skein/backend/BackendError"
-import type { NewSession, Turn } from "@skein/backend/Sessions"
+import { allPages, type NewSession, type Turn } from "@skein/backend/Sessions"
 import { type ConnectedServer, type Connection, connectionText } from "@skein/backend/Watching"
 import { Failpoints } from "@skein/core/Failpoints"
 import type { AgentInfo } from "@skein/domain/AgentInfo"
@@ -204,7 +204,7 @@ const left = Effect.fnUntraced(function*(result: ReturnType<typeof ofTurn>, curr
   const { sessions, tasks, where } = yield* Backend
   const interrupted = yield* sessions.leave(current.id)
   if (where._tag === "Local") return withInterrupted(result, interrupted.map(taskOf))
-  const runs = yield* tasks.list(current.id)
+  const runs = yield* allPages((page) => tasks.list(current.id, page))
   return withContinuing(result, runs.filter(({ state }) => state !== "settled").map(taskOf))
 })
 

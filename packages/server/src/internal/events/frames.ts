@@ -3,6 +3,7 @@
  * opaque texts.
  */
 import { problem } from "@skein/api/Problem"
+import { fitting } from "@skein/core/StorageFilter"
 import type { StorageTrouble } from "@skein/core/StorageHealth"
 import type { Event } from "@skein/domain/Event"
 import * as Effect from "effect/Effect"
@@ -39,6 +40,31 @@ export const listCursor = <A, I>(schema: Schema.Schema<A, I>) => {
       cursor === undefined ? Effect.succeed(undefined) : Effect.mapError(decode(read(cursor)), badCursor)
   }
 }
+
+/** The most that a page of a list has, in characters of JSON, unless one item is larger. */
+const pageCharacters = 1_000_000
+
+const itemCursor = listCursor(Schema.Struct({ after: Schema.String }))
+
+/** A page of a list that is in memory. `keyOf` names each item; its list may change between two pages, but not be sorted anew. */
+export const pageOfItems = <A>(
+  items: ReadonlyArray<A>,
+  { cursor, limit = usualPage }: { readonly cursor?: string | undefined; readonly limit?: number | undefined },
+  keyOf: (item: A) => string
+) =>
+  Effect.flatMap(itemCursor.read(cursor), (place) => {
+    const from = place === undefined ? 0 : items.findIndex((item) => keyOf(item) === place.after) + 1
+    if (place !== undefined && from === 0) return Effect.fail(badCursor())
+    const rest = items.slice(from)
+    const sizes = rest.slice(0, limit).map((item) => JSON.stringify(item).length)
+    const page = rest.slice(0, fitting(sizes, { limit, bytes: pageCharacters }))
+    const last = page.at(-1)
+    return Effect.succeed(
+      last === undefined || page.length === rest.length
+        ? { items: page }
+        : { items: page, next: itemCursor.write({ after: keyOf(last) }) }
+    )
+  })
 
 const encode = (text: string): Buffer => Buffer.from(text, "utf8")
 

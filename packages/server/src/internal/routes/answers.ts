@@ -11,6 +11,7 @@ import { PartID, PermissionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { suggestionsFor } from "../../Suggestions.ts"
+import { pageOfItems } from "../events/frames.ts"
 import { ServerState } from "../ServerState.ts"
 import { noting } from "./reached.ts"
 import { asProblem } from "./toProblem.ts"
@@ -64,10 +65,10 @@ export const askRoutes = HttpApiBuilder.group(Api, "asks", (handlers) =>
 /** The routes of approvals. */
 export const permissionRoutes = HttpApiBuilder.group(Api, "permissions", (handlers) =>
   handlers
-    .handle("list", ({ urlParams: { projectID, session } }) =>
+    .handle("list", ({ urlParams: { projectID, session, ...page } }) =>
       Effect.gen(function*() {
         const rootID = session === undefined ? undefined : (yield* asProblem(findSession(session))).rootID
-        return { items: yield* asProblem(Permission.approvals(projectID, rootID)) }
+        return yield* pageOfItems(yield* asProblem(Permission.approvals(projectID, rootID)), page, ({ id }) => id)
       }))
     .handle("suggestions", ({ urlParams: { projectID } }) =>
       Effect.map(asProblem(suggestionsFor(projectID)), (items) => ({ items })))

@@ -17,7 +17,7 @@ import { Timeline } from "@skein/view/Timeline"
 import { groupBy } from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { listCursor, usualPage } from "../events/frames.ts"
+import { listCursor, pageOfItems, usualPage } from "../events/frames.ts"
 import { ServerState } from "../ServerState.ts"
 import { checkDirectory } from "./checkDirectory.ts"
 import { once } from "./once.ts"
@@ -246,17 +246,22 @@ export const sessionRoutes = HttpApiBuilder.group(Api, "sessions", (handlers) =>
   handlers
     .handle("list", ({ urlParams }) => list(urlParams))
     .handle("get", ({ path }) => asProblem(Effect.flatMap(findSession(path.id), shown)))
-    .handle("children", ({ path }) =>
-      Effect.flatMap(
-        withSession(path.id, (session, id) => session.children(id)),
-        (rows) => Effect.map(asProblem(Effect.forEach(rows, listed)), (items) => ({ items }))
-      ))
+    .handle("children", ({ path, urlParams }) =>
+      Effect.gen(function*() {
+        const rows = yield* withSession(path.id, (session, id) => session.children(id))
+        // Ids do not change, as the time of the latest change does.
+        const sorted = rows.toSorted((a, b) => a.id < b.id ? -1 : 1)
+        const { items, ...rest } = yield* pageOfItems(sorted, urlParams, ({ id }) => id)
+        return { items: yield* asProblem(Effect.forEach(items, listed)), ...rest }
+      }))
     .handle("messages", ({ path, urlParams }) => messages(path.id, urlParams))
-    .handle("todos", ({ path }) =>
+    .handle("todos", ({ path, urlParams }) =>
       Effect.gen(function*() {
         const storage = yield* SessionStorage
         const { id } = yield* asProblem(findSession(path.id))
-        return { items: yield* asProblem(storage.todos(id)) }
+        const numbered = (yield* asProblem(storage.todos(id))).map((todo, at) => ({ todo, at }))
+        const { items, ...rest } = yield* pageOfItems(numbered, urlParams, ({ at }) => String(at))
+        return { items: items.map(({ todo }) => todo), ...rest }
       }))
     .handle("cost", ({ path }) => costOf(path.id))
     .handle("tree", ({ path }) => tree(path.id))

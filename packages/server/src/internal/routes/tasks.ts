@@ -13,7 +13,7 @@ import { withoutTerms } from "@skein/domain/Outcome"
 import { groupBy } from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { listCursor, usualPage } from "../events/frames.ts"
+import { listCursor, pageOfItems, usualPage } from "../events/frames.ts"
 import { once } from "./once.ts"
 import { noting } from "./reached.ts"
 import { asProblem } from "./toProblem.ts"
@@ -36,10 +36,11 @@ const show = Effect.fnUntraced(function*(id: string) {
   }
 })
 
-const listBelow = Effect.fnUntraced(function*(session: string) {
+const listBelow = Effect.fnUntraced(function*(session: string, page: Parameters<typeof listAll>[0]) {
   const storage = yield* SessionStorage
   const { rootID } = yield* asProblem(findSession(session))
-  return { items: (yield* asProblem(storage.runs({ rootID }))).rows.map(withoutTerms) }
+  const { rows } = yield* asProblem(storage.runs({ rootID }))
+  return yield* pageOfItems(rows.map(withoutTerms), page, ({ id }) => id)
 })
 
 const runCursor = listCursor(Schema.Struct({ before: RunID }))
@@ -109,8 +110,10 @@ const wait = Effect.fnUntraced(function*({ tasks: ids, timeout }: typeof WaitFor
 /** The routes of tasks. */
 export const taskRoutes = HttpApiBuilder.group(Api, "tasks", (handlers) =>
   handlers
-    .handle("list", ({ urlParams: { session, ...page } }) => session === undefined ? listAll(page) : listBelow(session))
-    .handle("get", ({ path }) => show(path.id))
+    .handle("list", ({ urlParams: { session, ...page } }) =>
+      session === undefined ? listAll(page) : listBelow(session, page))
+    .handle("get", ({ path }) =>
+      show(path.id))
     .handle("stop", ({ path, payload: { reason } }) =>
       Effect.gen(function*() {
         const tasks = yield* Tasks

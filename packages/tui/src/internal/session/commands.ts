@@ -1,7 +1,7 @@
 /** Runs the commands of a session, and those of the project. */
 import { Backend } from "@skein/backend/Backend"
 import type { BackendError } from "@skein/backend/BackendError"
-import { lastMessage } from "@skein/backend/Sessions"
+import { allPages, lastMessage } from "@skein/backend/Sessions"
 import type { SessionID } from "@skein/domain/Id"
 import { Mode } from "@skein/domain/Mode"
 import { parseRef } from "@skein/domain/Model"
@@ -206,7 +206,7 @@ const compact = withSession(({ backend, model, touch }, id) =>
 
 const tasks = withSession((acting, id) =>
   Effect.flatMap(
-    acting.backend.tasks.list(id),
+    allPages((page) => acting.backend.tasks.list(id, page)),
     (runs) =>
       page(
         acting,
