@@ -251,8 +251,8 @@ export const sessionRoutes = HttpApiBuilder.group(Api, "sessions", (handlers) =>
         const rows = yield* withSession(path.id, (session, id) => session.children(id))
         // Ids do not change, as the time of the latest change does.
         const sorted = rows.toSorted((a, b) => a.id < b.id ? -1 : 1)
-        const { items, ...rest } = yield* pageOfItems(sorted, urlParams, ({ id }) => id)
-        return { items: yield* asProblem(Effect.forEach(items, listed)), ...rest }
+        const { items, ...place } = yield* pageOfItems(sorted, urlParams, ({ id }) => id)
+        return { items: yield* asProblem(Effect.forEach(items, listed)), ...place }
       }))
     .handle("messages", ({ path, urlParams }) => messages(path.id, urlParams))
     .handle("todos", ({ path, urlParams }) =>
@@ -260,8 +260,8 @@ export const sessionRoutes = HttpApiBuilder.group(Api, "sessions", (handlers) =>
         const storage = yield* SessionStorage
         const { id } = yield* asProblem(findSession(path.id))
         const numbered = (yield* asProblem(storage.todos(id))).map((todo, at) => ({ todo, at }))
-        const { items, ...rest } = yield* pageOfItems(numbered, urlParams, ({ at }) => String(at))
-        return { items: items.map(({ todo }) => todo), ...rest }
+        const { items, ...place } = yield* pageOfItems(numbered, urlParams, ({ at }) => String(at))
+        return { items: items.map(({ todo }) => todo), ...place }
       }))
     .handle("cost", ({ path }) => costOf(path.id))
     .handle("tree", ({ path }) => tree(path.id))

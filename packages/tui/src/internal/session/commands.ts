@@ -206,7 +206,7 @@ const compact = withSession(({ backend, model, touch }, id) =>
 
 const tasks = withSession((acting, id) =>
   Effect.flatMap(
-    allPages((page) => acting.backend.tasks.list(id, page)),
+    allPages((paging) => acting.backend.tasks.list(id, paging)),
     (runs) =>
       page(
         acting,
