@@ -174,7 +174,7 @@ describe("a server in the middle of a run", () => {
     await serve(at, ["--token-file", file, "--port", new URL(first.url).port])
     const { code, stderr } = await running.ended
     expect(code).toBe(1)
-    expect(stderr).toContain(`The server at ${first.url} has another token by now`)
+    expect(stderr).toContain(`The token of the server at ${first.url} has changed`)
     expect(stderr).toContain("SKEIN_TOKEN")
   })
 

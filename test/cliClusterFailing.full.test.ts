@@ -4,6 +4,7 @@ import { atEnd } from "./support/atEnd.ts"
 import { startRunner } from "./support/cluster.ts"
 import { startLlm } from "./support/llm.ts"
 import type { Sent } from "./support/server.ts"
+import { until } from "./support/until.ts"
 import { withPostgres } from "./support/withPostgres.ts"
 
 vi.setConfig({ testTimeout: 120_000 })
@@ -16,21 +17,19 @@ interface Status {
 const statusOf = ({ properties }: Sent["data"]) => properties?.["status"] as { readonly type: string } | undefined
 
 /** Asks until the answer is a status of this type. */
-const shownAs = async (type: string, ask: () => Promise<{ readonly type: string }>) => {
-  for (;;) {
+const shownAs = (type: string, ask: () => Promise<{ readonly type: string }>) =>
+  until(async () => {
     const status = await ask()
-    if (status.type === type) return status
-  }
-}
+    return status.type === type && status
+  })
 
 /** Follows a session, as clients do whose streams break whenever a server takes its tree up, until it is said to be stuck. */
-const firstStuck = async ({ follow }: Awaited<ReturnType<typeof startRunner>>, id: string) => {
-  for (;;) {
+const firstStuck = ({ follow }: Awaited<ReturnType<typeof startRunner>>, id: string) =>
+  until(async () => {
     const seen = await follow(id, undefined, ({ data }) => statusOf(data)?.type === "stuck")
     const last = seen.at(-1)
-    if (last !== undefined && statusOf(last.data)?.type === "stuck") return statusOf(last.data)
-  }
-}
+    return last !== undefined && statusOf(last.data)?.type === "stuck" && statusOf(last.data)
+  })
 
 await withPostgres((postgres) => {
   const start = async (name: string) => {

@@ -6,6 +6,7 @@ import { atEnd } from "./support/atEnd.ts"
 import { startRunner } from "./support/cluster.ts"
 import { type Script, startLlm } from "./support/llm.ts"
 import type { startServer } from "./support/server.ts"
+import { until } from "./support/until.ts"
 import { withPostgres } from "./support/withPostgres.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -38,12 +39,11 @@ await withPostgres((postgres) => {
   type Server = Awaited<ReturnType<typeof startServer>>
 
   /** The id of the first question that a server lists. */
-  const asked = async (server: Server): Promise<string> => {
-    for (;;) {
+  const asked = (server: Server): Promise<string> =>
+    until(async () => {
       const { json: { items: [item] } } = await server.send("/v1/asks")
-      if (item !== undefined) return item.id ?? item.request.id
-    }
-  }
+      return item !== undefined && (item.id ?? item.request.id)
+    })
 
   describe("a question whose tree has just moved", () => {
     const command = "echo once >> made"

@@ -173,7 +173,7 @@ describe("limits", () => {
     const { llm, place } = await world(() => "never")
     const ended = await place.run([...run, "--budget-usd", "0.50", "--title", "t", "go"])
     expect(ended).toMatchObject({ code: 2, stdout: "" })
-    expect(ended.stderr).toContain("The price of openai/m is not known")
+    expect(ended.stderr).toContain("the price of openai/m is unknown")
     expect(llm.requests).toHaveLength(0)
   })
 

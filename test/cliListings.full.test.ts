@@ -251,7 +251,7 @@ describe("doctor", () => {
     const place = world()
     const { stdout } = await place.run(["doctor"], { env: { PATH: "/nowhere" } })
     expect(stdout).toMatch(
-      /^missing +git +git cannot be run: it is not on the PATH\n +Get it with: apt install git, or brew install git$/m
+      /^missing +git +git cannot be run: it was not found on PATH\n +Get it with: apt install git, or brew install git$/m
     )
     expect(stdout).toMatch(/^ok +ripgrep +.*comes with Skein/m)
   })

@@ -151,7 +151,7 @@ it("if a sandbox is required, nothing begins without it", async () => {
   expect({ code, stderr }).toEqual({
     code: 2,
     stderr: expect.stringMatching(
-      /skein: There is no sandbox for commands: bubblewrap \(bwrap\) is not on the PATH.*`skein doctor`/
+      /skein: There is no sandbox for commands: bubblewrap \(bwrap\) was not found on PATH.*`skein doctor`/
     )
   })
   expect(llm.requests).toEqual([])

@@ -98,7 +98,7 @@ await withPostgres((postgres) => {
       server.child.kill("SIGCONT")
       await llm.asked(2)
       expect(llm.requests[1]?.last).toContain(
-        "killed before it ended, because this server could not keep the session for a moment"
+        "killed before it ended, because this server lost its lease on the session"
       )
     })
 

@@ -10,6 +10,7 @@ import { atEnd } from "./atEnd.ts"
 import { sandbox } from "./cli.ts"
 import { startLlm } from "./llm.ts"
 import { startServer } from "./server.ts"
+import { until } from "./until.ts"
 
 /** Names a host, hides a directory there, and gives the machine another id. The system takes names that `hostname` refuses. */
 const begin =
@@ -91,25 +92,25 @@ export const atAlpha = async (
   await llm.asked(1)
   /** Waits until `alpha` has proved that it sees the directory. */
   const proved = async () => {
-    while ((await postgres.query(database, "SELECT 1 FROM skein.cluster_directory")).length === 0);
+    await until(async () => (await postgres.query(database, "SELECT 1 FROM skein.cluster_directory")).length > 0)
   }
   const done = async (server: typeof first) => {
-    while (!JSON.stringify((await server.send(`/v1/sessions/${id}/messages`)).json).includes("All is done."));
+    await until(async () =>
+      JSON.stringify((await server.send(`/v1/sessions/${id}/messages`)).json).includes("All is done.")
+    )
   }
   /** Waits for the takeovers that a server tells. */
-  const takeovers = async (server: typeof first) => {
-    for (;;) {
+  const takeovers = (server: typeof first) =>
+    until(async () => {
       const { takeovers, waiting } = (await server.send("/v1/cluster")).json
-      if (takeovers.length > 0) return { takeovers, waiting }
-    }
-  }
+      return takeovers.length > 0 && { takeovers, waiting }
+    })
   /** Waits until a server says that the tree waits for its host. */
-  const waiting = async (server: typeof first) => {
-    for (;;) {
+  const waiting = (server: typeof first) =>
+    until(async () => {
       const { waiting } = (await server.send("/v1/cluster")).json
-      if (waiting.length > 0) return waiting
-    }
-  }
+      return waiting.length > 0 && waiting
+    })
   const holder = async () => (await postgres.query(database, "SELECT owner FROM skein.session"))[0].owner
   return {
     database,

@@ -60,7 +60,7 @@ const reading = [
       "Of all projects, or with `projectID` of one; with `directory`, of the project of that directory on the server."
     )),
   HttpApiEndpoint.get("get", "/v1/sessions/:id").setPath(id).addSuccess(ShownSession)
-    .annotateContext(about("Reads a session, with what it does now and who holds its tree")),
+    .annotateContext(about("Reads a session, with its status and the process that holds its tree")),
   HttpApiEndpoint.get("children", "/v1/sessions/:id/children").setPath(id)
     .setUrlParams(Schema.Struct(page)).addSuccess(pageOf(ListedSession))
     .annotateContext(about("Lists the sessions directly below a session, oldest first")),

@@ -28,7 +28,7 @@ export const connectionText = (now: Connection, { isOther, url }: ConnectedServe
     case "lost":
       return "The connection to the server is lost. Trying again …"
     case "refused":
-      return "The server has another token by now. Start this program again with SKEIN_TOKEN set to it, or unset to take the one of the server's file."
+      return "The server's token has changed. Start this program again with SKEIN_TOKEN set to the new one, or unset it to use the token in the server's file."
     case "back":
       return isOther ? `Connected again. The server is ${url} now.` : "The server is there again."
     case "storage away":

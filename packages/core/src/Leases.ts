@@ -80,7 +80,7 @@ export class Leases extends Context.Tag("@skein/core/Leases")<Leases, {
   /** Why work in a tree that is not held has ended here: the storage is away, or another process holds the tree. */
   readonly failure: (rootID: SessionID) => StorageError
   /** Whether commands of an earlier holder may still run in a held tree: it did not release the tree, and is out of reach. */
-  readonly isHaunted: (rootID: SessionID) => boolean
+  readonly hasOrphanProcesses: (rootID: SessionID) => boolean
   /**
    * Ends what runs of a tree here and releases it. The next holder resumes it as after a crash. Nothing more is stored, except
    * what `last` returns in the moment from which the tree is not held.

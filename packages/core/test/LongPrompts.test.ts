@@ -16,7 +16,7 @@ it.effect("refuses a prompt with too many parts, and stores nothing of it", () =
     const storage = yield* SessionStorage
     const { id } = yield* root()
     const error = yield* Effect.flip(Session.prompt(id, parts(mostParts + 1)))
-    expect(error).toMatchObject({ _tag: "PromptInvalid", message: expect.stringContaining("1000 are the most") })
+    expect(error).toMatchObject({ _tag: "PromptInvalid", message: expect.stringContaining("the limit is 1000") })
     expect((yield* Effect.flip((yield* Session).append(id, parts(mostParts + 1))))._tag).toBe("PromptInvalid")
     expect((yield* storage.inbox(id)).rows).toEqual([])
     yield* Session.prompt(id, parts(mostParts))

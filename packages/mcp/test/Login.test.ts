@@ -156,7 +156,7 @@ describe("nothing is kept of a login", () => {
     [
       "on a page that is a script",
       { authorizationEndpoint: "javascript:alert(1)" },
-      "not work: what it sent cannot be understood"
+      "not work: it sent an invalid message"
     ],
     ["on a page that is a file", { authorizationEndpoint: "file:///etc/passwd" }, "only https pages are opened"],
     ["whose code would go unencrypted", { tokenEndpoint: "http://evil.example/token" }, "non-https token endpoint"],

@@ -104,7 +104,8 @@ describe("a server", () => {
       const { told } = yield* turn(source, [echo])
       expect(told).toEqual([expect.stringContaining("exit code 7")])
       yield* Effect.repeat(turn(source, [echo]), {
-        until: (later) => later.told.some((text) => String(text).includes("/p/server.mjs is not what it was"))
+        until: (later) =>
+          later.told.some((text) => String(text).includes("/p/server.mjs has changed since the project was opened"))
       })
       expect(machine.pids()).toHaveLength(1)
     }))

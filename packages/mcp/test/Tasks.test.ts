@@ -133,7 +133,7 @@ describe.each(["2025-11-25", "2026-07-28"])("a server of %s that makes a task of
   it.scopedLive.each([
     { how: "other", why: "the outcome of its task is unknown: it answered about another task" },
     { how: "cancels-itself", why: "its task was cancelled by the server: look 2" },
-    { how: "garbage", why: "it answered with a task that cannot be understood" },
+    { how: "garbage", why: "it answered with an invalid task" },
     { how: "fails", why: "out of cheese" }
   ])("fails the call where it says so or cannot be understood: $how", ({ how, why }) =>
     Effect.gen(function*() {

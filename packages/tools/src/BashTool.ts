@@ -54,7 +54,7 @@ const longestWord = 100_000
 const lengthProblem = (input: BashInput): string | undefined => {
   const length = Buffer.byteLength(input.command)
   if (length > longestCommand) {
-    return `bash.command has ${length} bytes, and ${longestCommand} are the most. Write long text into a file with the tool write, and let a short command read that file; or split the command.`
+    return `bash.command is ${length} bytes; the limit is ${longestCommand}. Write long text into a file with the tool write, and let a short command read that file; or split the command.`
   }
   return (input[positional]?.words ?? []).some((word) => Buffer.byteLength(word) > longestWord)
     ? `An argument is longer than ${longestWord} bytes, which no program can be started with. Put it into a file, and give its path.`
@@ -102,7 +102,7 @@ const refuseUnended = ({ exceeded, exit, lapsed, output, timedOut }: ShellEnd, t
   }
   if (lapsed === true) {
     const why =
-      "The command was killed before it ended, because this server could not keep the session for a moment: it, or its database, was too slow."
+      "The command was killed before it ended, because this server lost its lease on the session: it, or its database, was too slow."
     return refuse("lapsed", `${why} What it did until then remains: check that before you repeat it. ${wrote}`, {
       exit
     })

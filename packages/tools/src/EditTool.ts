@@ -113,8 +113,8 @@ export const makeEdit: Effect.Effect<Tool<EditInput>, never, FileSystem.FileSyst
         const what = found?.state === "open"
           ? `The edit was not made: oldString is still in ${shown}, and newString is not in its place. Read the file and make it again.`
           : found === undefined
-          ? `Whether the edit was made is not known: ${shown} no longer exists. Check where it went.`
-          : `Whether the edit was made is not known: neither oldString nor newString is in ${shown}. Read it to see what is there.`
+          ? `Skein cannot tell whether the edit was made: ${shown} no longer exists. Check where it went.`
+          : `Skein cannot tell whether the edit was made: neither oldString nor newString is in ${shown}. Read it to see what is there.`
         return yield* refuse("interrupted", `Skein ended while this call was made. ${what}`)
       })
     })

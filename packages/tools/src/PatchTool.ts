@@ -90,7 +90,7 @@ const locate = (
 const requireFew = ({ length }: ReadonlyArray<FilePatch>) =>
   length <= mostFiles
     ? Effect.void
-    : refuse("too_large", `The patch has ${length} files, and ${mostFiles} are the most. Split it, or use bash.`)
+    : refuse("too_large", `The patch has ${length} files; the limit is ${mostFiles}. Split it, or use bash.`)
 
 /** Refuses a patch that names a file twice. */
 const requireDistinct = (located: ReadonlyArray<Located>) => {

@@ -53,7 +53,7 @@ export const makeQuestion: Effect.Effect<Tool<QuestionInput>, never, Question> =
         JSON.stringify(input).length > longest
           ? refuse(
             "too_large",
-            `The question is too long for a person: ${longest} characters are the most. Ask for less.`
+            `The question is too long for a person: the limit is ${longest} characters. Ask for less.`
           )
           : Effect.succeed([{ permission: "question", patterns: ["*"], always: ["*"], metadata: {} }]),
       execute: ({ multiple = false, options = [], question }, context) =>

@@ -98,8 +98,7 @@ const image = (target: Target, mime: string, bytes: Buffer): Effect.Effect<ToolR
 
 type Find = Effect.Effect.Success<typeof unsaved>
 
-const unsavedNote =
-  "(This is what the user's editor has. It is not saved yet: commands and searches see the text from before.)"
+const unsavedNote = "(This is unsaved text from the editor; commands and searches still see the saved file.)"
 
 const invalid = "(The file is not valid UTF-8: what could not be read is shown as \uFFFD.)"
 

@@ -110,7 +110,7 @@ export const hooks = (options: ShellHookOptions): Effect.Effect<ReadonlyArray<Ho
         Effect.suspend(() => {
           const changed = files.changed(options.directory === undefined ? "/" : cwd)
           return changed === undefined ? loaded : new HookFailed({
-            message: `${changed} is not what it was when Skein was started. Look at it, and start Skein again.`
+            message: `${changed} has changed since Skein started. Review it, and start Skein again.`
           })
         }).pipe(
           Effect.flatMap(({ runHook }) =>

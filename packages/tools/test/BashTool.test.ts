@@ -35,7 +35,7 @@ describe("bash", () => {
         const error = yield* Effect.flip(call("bash", { command }))
         expect(error).toMatchObject({
           kind: "invalid_arguments",
-          message: expect.stringContaining("32000 are the most")
+          message: expect.stringContaining("the limit is 32000")
         })
       }
       expect((yield* call("bash", { command: `echo ${"x".repeat(31_000)}` })).metadata).toMatchObject({ exit: 0 })

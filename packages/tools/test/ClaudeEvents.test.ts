@@ -252,7 +252,7 @@ describe("a hook that misbehaves", () => {
       expect(yield* hooks.permissionRequest(at, bash, request, call)).toEqual({ allows: false })
       writeFileSync(join(cwd, "ask.sh"), "#!/bin/sh\ntouch pwned\n")
       expect((yield* Effect.flip(hooks.permissionRequest(at, bash, request, call))).message).toContain(
-        "is not what it was"
+        "has changed since Skein started"
       )
       expect(existsSync(join(cwd, "pwned"))).toBe(false)
     }))

@@ -120,7 +120,9 @@ describe("what hooks are told", () => {
       expect(read("seen")).toContain(`CLAUDE_PROJECT_DIR=${cwd}\n`)
       expect(read("seen")).toContain("FROM_SETTINGS=yes\n")
       fs.writeFileSync(join(cwd, "guard.sh"), "#!/bin/sh\ntouch pwned\n")
-      expect((yield* Effect.flip(hooks.preToolUse(at, bash, {}))).message).toContain("guard.sh is not what it was")
+      expect((yield* Effect.flip(hooks.preToolUse(at, bash, {}))).message).toContain(
+        "guard.sh has changed since Skein started"
+      )
     }))
 })
 

@@ -54,7 +54,7 @@ describe("a file with unsaved text", () => {
       write("a.ts", "one\ntwo\n")
       const { output } = yield* call("read", { filePath: "a.ts" })
       expect(output).toContain("two, typed")
-      expect(output).toContain("It is not saved yet")
+      expect(output).toContain("unsaved text from the editor")
     }).pipe(Effect.provide(layer)))
 
   it.effect.each(["edit", "write", "patch"])("is changed through the editor, which saves it, by %s", (tool) => {
@@ -207,7 +207,7 @@ describe("an editor", () => {
       yield* call("read", { filePath: "a.ts" })
       const { kind, message } = yield* Effect.flip(call("edit", edit))
       expect(kind).toBe("editor")
-      expect(message).toContain(reason === "refused" ? "was not written" : "nobody knows whether")
+      expect(message).toContain(reason === "refused" ? "was not written" : "Skein cannot tell whether")
       expect(buffer("a.ts")).toBe("two, typed\n")
     }).pipe(Effect.provide(layer))
   })
@@ -221,7 +221,7 @@ describe("an editor", () => {
       yield* call("read", { filePath: "a.ts" })
       const patchText =
         "*** Begin Patch\n*** Update File: a.ts\n@@\n-two, typed\n+2\n*** Update File: b.ts\n@@\n-b\n+c\n*** End Patch"
-      expect((yield* Effect.flip(call("patch", { patchText }))).message).toContain("still has the text from before")
+      expect((yield* Effect.flip(call("patch", { patchText }))).message).toContain("still shows the old text")
       expect(read("b.ts")).toBe("b\n")
     }).pipe(Effect.provide(layer))
   })
@@ -248,7 +248,7 @@ describe("an editor", () => {
       const { call, read, write } = yield* place
       write("a.ts", "two\n")
       yield* call("read", { filePath: "a.ts" })
-      expect((yield* call("edit", edit)).output).toContain("not saved yet: commands see the text from before")
+      expect((yield* call("edit", edit)).output).toContain("not saved yet: commands still see the saved file")
       expect(read("a.ts")).toBe("two\n")
       yield* call("edit", { filePath: "a.ts", oldString: "typed", newString: "done" })
     }).pipe(Effect.provide(layer))

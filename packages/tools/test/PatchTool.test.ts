@@ -57,7 +57,7 @@ describe("patch", () => {
         expect(yield* Effect.flip(asks("patch", { patchText }))).toMatchObject({
           kind: "too_large",
           message: expect.stringMatching(
-            /^The patch has (?:20000|501) files, and 500 are the most\. Split it, or use bash\.$/
+            /^The patch has (?:20000|501) files; the limit is 500\. Split it, or use bash\.$/
           )
         })
       }

@@ -75,7 +75,10 @@ it.layer(Workspace.layer)("after a crash, edit", (it) => {
 
   const open = { kind: "interrupted", message: expect.stringContaining("The edit was not made") }
 
-  const unknown = { kind: "interrupted", message: expect.stringContaining("Whether the edit was made is not known") }
+  const unknown = {
+    kind: "interrupted",
+    message: expect.stringContaining("Skein cannot tell whether the edit was made")
+  }
 
   it.effect("has its result where the new text stands in the place of the old one", () =>
     Effect.gen(function*() {

@@ -307,7 +307,7 @@ describe("without bubblewrap", () => {
       const twice = Effect.zip(confined, confined)
       expect(yield* Effect.provide(twice, Layer.provideMerge(Sandbox.layer(options), logger))).toEqual([[], []])
       expect(said).toEqual([
-        expect.stringMatching(/^There is no sandbox for commands: bubblewrap \(bwrap\) is not on the PATH/)
+        expect.stringMatching(/^There is no sandbox for commands: bubblewrap \(bwrap\) was not found on PATH/)
       ])
     }))
 

@@ -271,12 +271,12 @@ describe("a script of a hook", () => {
       expect(yield* before).toEqual({})
       for (const name of ["guard.sh", "other file.sh"] as const) {
         fs.writeFileSync(join(cwd, name), "touch pwned\n")
-        expect(yield* refusal).toContain(`${join(cwd, name)} is not what it was when Skein was started`)
+        expect(yield* refusal).toContain(`${join(cwd, name)} has changed since Skein started`)
         fs.writeFileSync(join(cwd, name), files[name])
       }
       expect(yield* before).toEqual({})
       fs.rmSync(join(cwd, "guard.sh"))
-      expect(yield* refusal).toContain("guard.sh is not what it was")
+      expect(yield* refusal).toContain("guard.sh has changed since Skein started")
       expect(fs.existsSync(join(cwd, "pwned"))).toBe(false)
     }))
 
@@ -293,7 +293,7 @@ describe("a script of a hook", () => {
       const elsewhere = yield* Effect.flip(hooks.preToolUse({ ...at, cwd: join(cwd, "tree") }, tool, input))
       expect(elsewhere.message).toContain(join(cwd, "tree", "late.sh"))
       fs.writeFileSync(join(cwd, "late.sh"), "touch pwned\n")
-      expect(yield* refusal).toContain("late.sh is not what it was")
+      expect(yield* refusal).toContain("late.sh has changed since Skein started")
     }))
 
   it("is found in a line however that is written", () => {

@@ -185,7 +185,7 @@ it.scoped("ends soon, and says why, once its own server has another token", () =
     for (const error of [yield* Fiber.join(waiting), yield* Fiber.join(following)]) {
       expect(error).toMatchObject({
         _tag: "ServerRefused",
-        message: expect.stringContaining(`The server at ${first.url} has another token by now`)
+        message: expect.stringContaining(`The token of the server at ${first.url} has changed`)
       })
     }
     expect(second.tokens.size).toBe(0)

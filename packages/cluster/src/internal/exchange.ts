@@ -88,7 +88,7 @@ const tooLong = "its answer is longer than it may be"
 
 /** What such an answer means. */
 export const oddText = (target: string, odd: string): string =>
-  `The server ${target} does not answer as a server of this cluster does: ${odd}. Another program may listen there by now.`
+  `The server ${target} does not answer as a server of this cluster does: ${odd}. Another program may now be using that port.`
 
 const agent = new Agent({ keepAlive: true, noDelay: true })
 

@@ -100,13 +100,13 @@ const makeFreeTarget = (cluster: typeof Cluster.Service) =>
 const refusedText = (target: string): string =>
   `The server ${target}, which holds this session, does not accept requests of this one. Give both the same --cluster-secret-file and the same version of Skein, and reach both at the address that \`skein cluster status\` shows.`
 
-const unknownText = "It is not known whether it did what you asked: look before you repeat it."
+const unknownText = "It may or may not have been carried out. Check before you retry."
 
 const noRunnerText = (odd?: string): string =>
   `${odd === undefined ? "" : `${odd} `}No server could answer for this session. Try again in a moment.`
 
 const silentText = (target: string): string =>
-  `The server ${target}, which holds this session, does not answer this one, although both reach the database. Look whether the network between their machines is cut, then try again.`
+  `The server ${target}, which holds this session, does not answer this one, although both reach the database. Check the network between the machines, then try again.`
 
 /** What happened to a server that did not answer as it should. */
 const endText = (outcome: Lost, target: string): string => {

@@ -57,7 +57,7 @@ const movedText = (
   lost: ReadonlyArray<string> | undefined
 ): string => {
   const step = lost === undefined
-    ? "Some of the latest changes may be missing: how old its files are is not known."
+    ? "Some of the latest changes may be missing: Skein cannot tell how recent its files are."
     : lost.length === 0
     ? "Its files are those of the last step: no call that may have changed files has ended since."
     : `Changes of these calls may be missing, because they were not kept in time:\n${

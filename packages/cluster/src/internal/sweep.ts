@@ -120,10 +120,10 @@ const makeAfterOutage = Effect.map(Leases, (leases) => {
 const pace = "500 millis"
 
 /** How many looks a tree is left to the runner that the engine assigns it to. After that, any runner takes it up. */
-const courtesy = 1
+const ownerGraceLooks = 1
 
 /** How many looks a tree is left to others while no more agents can work here. */
-const modesty = 10
+const fullGraceLooks = 10
 
 /** How many trees are taken up at once. If all were, all of them would be late together. */
 const atOnce = 8
@@ -229,7 +229,7 @@ const makeDecide = (
         if (isHere && options.resumes) {
           return Effect.as(takeHere(rootID, since, leases.claim(rootID)), Effect.void)
         }
-        failed.set(rootID, place === undefined || place._tag === "There" ? courtesy : patience)
+        failed.set(rootID, place === undefined || place._tag === "There" ? ownerGraceLooks : patience)
         if (place === undefined) return Effect.succeed(Effect.void)
         if (place._tag === "Unable" && options.resumes) {
           return Effect.as(lacking.note(rootID, place.cause), Effect.void)
@@ -278,7 +278,7 @@ export const sweep = (options: SweepOptions) =>
       for (const rootID of yield* inOrder(free, options.isMine)) {
         if (resting.now.has(rootID)) continue
         const { looks, since } = waiting.get(rootID) ?? { looks: 0, since: now }
-        const isWelcome = isFull ? looks > modesty : options.isMine(rootID) || looks > courtesy
+        const isWelcome = isFull ? looks > fullGraceLooks : options.isMine(rootID) || looks > ownerGraceLooks
         if (!failed.has(rootID) && isWelcome && !(yield* options.hasLeft(rootID))) {
           yield* FiberMap.run(taking, rootID, take(rootID, since), { onlyIfMissing: true })
         }

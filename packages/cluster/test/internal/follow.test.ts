@@ -72,9 +72,9 @@ const beforeSilence = Effect.fnUntraced(function*(begin: (response: ServerRespon
 })
 
 it.scopedLive.each<readonly [method: string, path: string, kind: string, advice: string]>([
-  ["GET", "/v1/sessions/ses_1/messages", "NoRunner", "Look whether the network"],
-  ["GET", "/v1/sessions/ses_1/rest", "NoRunner", "Look whether the network"],
-  ["PATCH", "/v1/sessions/ses_1", "RunnerLost", "look before you repeat it"]
+  ["GET", "/v1/sessions/ses_1/messages", "NoRunner", "Check the network"],
+  ["GET", "/v1/sessions/ses_1/rest", "NoRunner", "Check the network"],
+  ["PATCH", "/v1/sessions/ses_1", "RunnerLost", "Check before you retry"]
 ])(
   "%s %s gets a problem if the server of its tree falls silent",
   ([method, path, kind, advice]) =>

@@ -55,7 +55,7 @@ export const answerOf = (content: ReadonlyArray<Block>, structured?: unknown): A
         break
       }
       default:
-        texts.push("[content of a kind that is not known here]")
+        texts.push("[unsupported content type]")
     }
   }
   if (texts.length === 0 && attachments.length === 0 && structured !== undefined) {

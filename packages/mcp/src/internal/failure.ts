@@ -28,7 +28,7 @@ const shown = (issues: typeof Issues.Type["issues"]): string =>
 /** What is wrong with a value, from the issues of a schema of the SDK, in one line. */
 export const faultOf = (issues: unknown): string => {
   const known = decodeIssues({ issues })
-  return cleanLine(Option.isSome(known) ? shown(known.value.issues) : "it cannot be understood", longest)
+  return cleanLine(Option.isSome(known) ? shown(known.value.issues) : "it is invalid", longest)
 }
 
 const withoutDump = (message: string): string => {
@@ -42,7 +42,7 @@ const withoutDump = (message: string): string => {
 export const wordsOf = (cause: unknown): string => {
   const misfit = decodeIssues(cause)
   if (Option.isSome(misfit)) {
-    return cleanLine(`what it sent cannot be understood: ${shown(misfit.value.issues)}`, longest)
+    return cleanLine(`it sent an invalid message: ${shown(misfit.value.issues)}`, longest)
   }
   const { cause: inner, message } = cause instanceof Error ? cause : new Error(String(cause))
   // Node says only that a request failed; what is behind that says why. A host may have several addresses.

@@ -154,14 +154,14 @@ const sentence = (reason: Reason, at: string, cause: unknown): string => {
       return code === "53300"
         ? `${at} has accepted no more connections for 30 seconds (${detail}). It runs: raise \`max_connections\` in its config, or the limit of the role with ALTER ROLE … CONNECTION LIMIT, or end other connections. Then try again.`
         : isLost(cause)
-        ? `${at} could not be reached for 30 seconds (${detail}). See whether the server runs, then try again.`
+        ? `${at} could not be reached for 30 seconds (${detail}). Check that PostgreSQL is running, then try again.`
         : isRefused(cause)
         ? `${
           whyRefused(at, { code, detail }) ?? `${at} refuses the connection (${detail}).`
         } What works with it waits until it accepts connections again.`
         : isLacking(cause)
         ? `${at} could not do its work for 30 seconds (${detail}). See the log of the server, then try again.`
-        : `${at} was locked by another process for 30 seconds (${detail}). See what it does in pg_stat_activity, then try again.`
+        : `${at} was locked by another process for 30 seconds (${detail}). Find the blocking query in pg_stat_activity, then try again.`
     case "full":
       return `There is no space left for ${at} (${detail}). Free some space, then try again: what was stored before is safe.`
     case "readonly":

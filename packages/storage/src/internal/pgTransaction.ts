@@ -51,7 +51,7 @@ const isLocked = ({ cause }: SqlError): boolean => Predicate.hasProperty(cause, 
 const unknown = (error: StorageError): StorageError =>
   new StorageError({
     ...error,
-    message: `${error.message} It is not known whether the last change was stored: look before you repeat it.`
+    message: `${error.message} The last change may or may not have been stored. Check before you retry.`
   })
 
 /** Makes the transactions of a process, and counts those of others. */

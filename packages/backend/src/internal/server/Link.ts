@@ -67,7 +67,7 @@ const gone = ({ url }: ServerTarget, patience: number, isCluster: boolean): Back
 const unsure = ({ url }: ServerTarget): BackendError =>
   failure(
     "ServerGone",
-    `The connection to the server at ${url} broke before it answered. Look whether it did what was asked, then try again.`
+    `The connection to the server at ${url} broke before it answered. It may have been done. Check before you retry.`
   )
 
 const makeCall = (
@@ -121,15 +121,15 @@ const makeCall = (
     })
 }
 
-/** How long the first lesson may hold up who wants to learn. */
-const lesson = "2 seconds"
+/** How long the first firstLearnTimeout may hold up who wants to learn. */
+const firstLearnTimeout = "2 seconds"
 
 /** Does it now, and again until the scope closes. */
 const kept = (learn: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope> =>
   Effect.gen(function*() {
     const first = yield* Effect.forkScoped(learn)
     yield* Effect.forkScoped(Effect.repeat(Effect.delay(learn, learningPace), Schedule.forever))
-    yield* Effect.timeoutOption(Fiber.join(first), lesson)
+    yield* Effect.timeoutOption(Fiber.join(first), firstLearnTimeout)
   })
 
 /** Makes it. */

@@ -119,7 +119,7 @@ export interface Connection {
 }
 
 /** How long its own server may take to be found before others are asked as well. */
-const hesitation = "2 seconds"
+const ownServerTimeout = "2 seconds"
 
 /**
  * For how long a server must have another token until that counts, in milliseconds: one that was started again says in its
@@ -130,7 +130,7 @@ const settling = 2_000
 const otherToken = ({ url }: ServerTarget): BackendError =>
   failure(
     "ServerRefused",
-    `The server at ${url} has another token by now, so this program can no longer use it. Start this program again with SKEIN_TOKEN set to the new token, or unset to take the one of the server's file. What the server was asked before continues there.`,
+    `The token of the server at ${url} has changed, so this program can no longer use it. Start this program again with SKEIN_TOKEN set to the new token, or unset it to use the token in the server's file. What the server was asked before continues there.`,
     { reason: "token" }
   )
 
@@ -186,7 +186,7 @@ const search = Effect.fnUntraced(function*(
   isSilent: boolean
 ) {
   const own = yield* Effect.fork(locate)
-  const soon = isSilent ? Option.none() : yield* Effect.timeoutOption(Fiber.join(own), hesitation)
+  const soon = isSilent ? Option.none() : yield* Effect.timeoutOption(Fiber.join(own), ownServerTimeout)
   const found = Option.flatten(soon)
   if (Option.isSome(found)) return found
   const other = yield* peers.find(target)

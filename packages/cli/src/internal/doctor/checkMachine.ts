@@ -55,7 +55,7 @@ export const checkRipgrep: Effect.Effect<Check> = Effect.map(
     return {
       ...base,
       state: "missing",
-      detail: `grep and glob cannot work: Skein's copy cannot be used (${own.said}), and there is none on the PATH`,
+      detail: `grep and glob cannot work: Skein's copy cannot be used (${own.said}), and none was found on PATH`,
       fix: install("ripgrep", "ripgrep")
     }
   }
@@ -116,14 +116,14 @@ export const checkTerminal: Effect.Effect<Check, never, Stdio> = Effect.gen(func
     return {
       ...base,
       state: "warn",
-      detail: "output is not a terminal: progress is plain lines, and nobody can be asked"
+      detail: "output is not a terminal: progress is plain lines, and Skein cannot ask you questions"
     } satisfies Check
   }
   return {
     ...base,
     state: input ? "ok" : "warn",
     detail: `${name === "" ? "unknown" : name}, ${columns} x ${rows}${
-      input ? "" : "; input is not a terminal: nobody can be asked"
+      input ? "" : "; input is not a terminal: Skein cannot ask you questions"
     }`
   } satisfies Check
 })

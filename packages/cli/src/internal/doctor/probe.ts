@@ -18,7 +18,7 @@ export const probe = (file: string, args: ReadonlyArray<string>): Effect.Effect<
       const works = error === null
       const isMissing = error !== null && "code" in error && error.code === "ENOENT"
       const why = isMissing
-        ? "it is not on the PATH"
+        ? "it was not found on PATH"
         : stderr.trim() || error?.message
       resume(Effect.succeed({ works, isMissing, said: works ? stdout.trim() : why?.split("\n", 1)[0] ?? "" }))
     })

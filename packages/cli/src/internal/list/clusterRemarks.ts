@@ -7,7 +7,7 @@ type Runner = Cluster["runners"][number]
 /** What happens to the trees of one that is not alive. */
 const afterwards = (runners: ReadonlyArray<Runner>, { trees }: Runner): string => {
   if (!runners.some((each) => each.state === "alive")) {
-    return "No other server is there: unfinished work waits until one starts."
+    return "No other server is running: unfinished work waits until one starts."
   }
   return trees > 0 ? "The other servers take up its trees." : "It holds no trees any more."
 }

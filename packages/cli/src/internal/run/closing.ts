@@ -53,7 +53,7 @@ const advice = ({ auto, canAsk, onTerminal }: Asked, { autoHelps, rule }: Denial
     : "--auto does not allow that."
   // The terminal cannot draw, or the format is for programs: a terminal alone would not help.
   return onTerminal
-    ? ` Nobody can be asked here (--format, or TERM=dumb): ${allow}`
+    ? ` Skein cannot ask you questions here (--format, or TERM=dumb): ${allow}`
     : ` Run it on a terminal to be asked${autoHelps ? "," : ":"} ${allow}`
 }
 

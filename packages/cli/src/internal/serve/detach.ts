@@ -52,7 +52,7 @@ export const startDetached = Effect.fnUntraced(function*(flags: ServeFlags) {
     const file = flags[name]
     // Only this process has the pipes of its shell.
     if (file !== undefined && descriptorOf(file) !== undefined) {
-      return yield* new UsageError({ message: `--detach needs a regular file for --${name}, and ${file} is none.` })
+      return yield* new UsageError({ message: `--detach needs a regular file for --${name}, but ${file} is not one.` })
     }
   }
   const { state } = yield* DataDirs

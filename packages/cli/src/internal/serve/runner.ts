@@ -55,7 +55,7 @@ const check = (hostname: string, secretFile: string | undefined, database: strin
   if (anyAddress.has(hostname)) {
     return new UsageError({
       message:
-        `--cluster needs an address at which the other servers reach this one, and ${hostname} is none. Name it with --hostname.`
+        `--cluster needs an address at which the other servers reach this one, but ${hostname} is not one. Name it with --hostname.`
     })
   }
   return !isLoopback(hostname) && secretFile === undefined

@@ -120,9 +120,9 @@ export const unpriced = (node: BudgetNode, { price, ...model }: ModelInfo): Mode
   return holder === undefined ? undefined : new ModelUnavailable({
     model: formatRef(model),
     reason: "unknown_price",
-    message: `The price of ${
+    message: `Skein cannot enforce the budget of ${holder.session.account?.limit.usd} USD: the price of ${
       formatRef(model)
-    } is not known, so that a budget of ${holder.session.account?.limit.usd} USD cannot be kept. Set provider.${model.providerID}.models.${model.modelID}.price in skein.json, or drop --budget-usd.`
+    } is unknown. Set provider.${model.providerID}.models.${model.modelID}.price in skein.json, or drop --budget-usd.`
   })
 }
 

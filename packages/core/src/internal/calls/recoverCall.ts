@@ -47,7 +47,7 @@ export const recoverCall = (
 ): Effect.Effect<ToolResult, ToolError | StorageError> => {
   const { current, options: { live: { info } }, services: { leases } } = call
   const isUnbegun = current.intent?.begun === false
-  const unknown = leases.isHaunted(info.rootID) ? lostOutOfReach : lost
+  const unknown = leases.hasOrphanProcesses(info.rootID) ? lostOutOfReach : lost
   return Effect.flatMap(recovered(tool, call.input, present, unknown, isUnbegun), (found) => {
     if (found !== "again") return Effect.succeed(found)
     if (current.intent === undefined) return Effect.zipRight(call.become(current), tool.execute(call.input, present))

@@ -24,7 +24,7 @@ interface Made {
 const settleResult = (call: CallRecord, { result, tool }: Made) =>
   Effect.gen(function*() {
     const { contexts, hookedTool, input, options: { live, part }, services: { hooks } } = call
-    call.reach("The call was made. It was stopped while a hook looked at its result, which is not known.")
+    call.reach("The call was made. It was stopped while a hook processed the result, which is unknown.")
     const read = yield* afterCall(hooks, live, hookedTool, input, result.output, part)
     const output = yield* cut(live.info.id, `${part.id}.txt`, withContexts(read.output, contexts))
     yield* failpoint(tool.name === "task" ? "child_done_before_parent_result" : "exit_before_result_commit")

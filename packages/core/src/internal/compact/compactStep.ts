@@ -138,7 +138,7 @@ const shorten = Effect.fnUntraced(function*<EP, RP>(
     if (gained) return Either.right(lighter)
     const why = done.right === "nothing"
       ? "there is nothing left in it to summarise."
-      : "its summary is no shorter than what it would stand for."
+      : "its summary is not shorter than what it replaces."
     return Either.left({ why, again: done.right === "no_gain" })
   }
   yield* applyBudget(live)

@@ -25,5 +25,5 @@ export const stalled = () =>
     reason: "busy",
     message: `Nothing could be stored for ${
       longestStall / 1_000
-    } seconds. See whether the database runs, then try again.`
+    } seconds. Check that the database is running, then try again.`
   })

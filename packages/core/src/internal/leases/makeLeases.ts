@@ -396,7 +396,7 @@ export const makeLeases = () =>
           lose(tree, error, Effect.logError(`The work in ${rootID} has stopped. ${error.message}`))
         }),
       failure: (rootID: SessionID) => leaving.get(rootID) ?? heldByAnother("hold", { rootID }),
-      isHaunted: (rootID: SessionID) => held.get(rootID)?.lingers === true,
+      hasOrphanProcesses: (rootID: SessionID) => held.get(rootID)?.lingers === true,
       leave: (rootID: SessionID, last: () => ReadonlyArray<Write> = () => []) =>
         Effect.suspend(() => {
           const tree = held.get(rootID)

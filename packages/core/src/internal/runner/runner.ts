@@ -87,7 +87,7 @@ const publishEnd = Effect.fnUntraced(
 )
 
 /** How often in a row hooks may continue a session. */
-export const mostAgain = 8
+export const maxHookContinuations = 8
 
 /** The prompt with which a hook continues a session. */
 export const continueParts = (text: string): ReadonlyArray<PartInput> => [
@@ -123,7 +123,7 @@ const promptAgain = Effect.fnUntraced(
 const continuedByHook = Effect.fnUntraced(function*(live: Live, exit: Exit.Exit<Turn, PromptError>, again: number) {
   const reason = yield* turnEnded(live, exit, again > 0)
   if (reason === undefined || Exit.isFailure(exit)) return false
-  if (again < mostAgain) return yield* promptAgain(live, reason)
+  if (again < maxHookContinuations) return yield* promptAgain(live, reason)
   yield* Effect.logWarning(`Stop hooks continued the session ${again} times in a row. It ends now.`)
   return false
 })

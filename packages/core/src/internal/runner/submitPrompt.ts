@@ -30,7 +30,7 @@ export const checkParts = (parts: ReadonlyArray<PartInput>): Effect.Effect<void,
   parts.length > mostParts
     ? Effect.fail(
       new PromptInvalid({
-        message: `The prompt has ${parts.length} parts, and ${mostParts} are the most. Join texts into fewer parts.`
+        message: `The prompt has ${parts.length} parts; the limit is ${mostParts}. Join texts into fewer parts.`
       })
     )
     : parts.some((part) => part.type !== "text" || part.text.trim() !== "")

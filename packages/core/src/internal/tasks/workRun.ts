@@ -11,7 +11,7 @@ import { conclusion } from "../conversation/makePrompt.ts"
 import { firstOf } from "../fibers.ts"
 import type { Live, RunningTask, StopRequest } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
-import { continueParts, mostAgain } from "../runner/runner.ts"
+import { continueParts, maxHookContinuations } from "../runner/runner.ts"
 import { SessionRunner } from "../runner/SessionRunner.ts"
 import { asParts } from "../runner/submitPrompt.ts"
 import { runEnds } from "../sessionHooks.ts"
@@ -102,7 +102,7 @@ const held = Effect.fnUntraced(function*(
   for (let again = 0; end.status === "completed"; again++) {
     const hookPrompt = yield* runEnds(live, lastSaid(live), again > 0)
     if (hookPrompt === undefined) break
-    if (again === mostAgain) {
+    if (again === maxHookContinuations) {
       yield* Effect.logWarning(`SubagentStop hooks continued a subagent ${again} times in a row. It ends now.`)
       break
     }

@@ -68,7 +68,7 @@ const checkScripts = ({ config, directory, host }: Target): Effect.Effect<void, 
   return Effect.suspend(() => {
     const script = changed()
     return script === undefined ? Effect.void : new ServerFailed({
-      message: `${script} is not what it was when the project was opened. Look at it, and start Skein again`
+      message: `${script} has changed since the project was opened. Review it, and start Skein again`
     })
   })
 }

@@ -121,7 +121,7 @@ const sendTo = (
 (message) =>
   new Promise((resolve, reject) => {
     if (isOver()) reject(new Error("the server has ended"))
-    else if (stdin.writableLength > mostUnsent) reject(new Error("the server does not read what it is sent"))
+    else if (stdin.writableLength > mostUnsent) reject(new Error("the server is not reading its input"))
     else {
       stdin.write(serializeMessage(message), (error) => {
         if (!error) return resolve()

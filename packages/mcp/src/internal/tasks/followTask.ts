@@ -82,7 +82,7 @@ const resultIn = ({ result }: Task): Effect.Effect<CallToolResult, ServerFailed>
   const read = specTypeSchemas.CallToolResult["~standard"].validate(result)
   return read.issues === undefined
     ? Effect.succeed(read.value)
-    : new ServerFailed({ message: "its task has ended with a result that cannot be understood" })
+    : new ServerFailed({ message: "its task ended with an invalid result" })
 }
 
 /** What a server is answered that asks by the extension. */

@@ -29,7 +29,7 @@ const taskIn = (result: Readonly<Record<string, unknown>>): unknown => {
 export const taskOf = ({ _meta }: CallToolResult): Either.Either<Task, string> | undefined =>
   _meta === undefined || !Object.hasOwn(_meta, key)
     ? undefined
-    : Either.mapLeft(decodeTask(_meta[key]), () => "it answered with a task that cannot be understood")
+    : Either.mapLeft(decodeTask(_meta[key]), () => "it answered with an invalid task")
 
 /**
  * Puts it between a transport and the client that has been connected over it. `onAbandoned` hears the id of a task that was

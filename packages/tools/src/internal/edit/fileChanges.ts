@@ -24,7 +24,7 @@ import { cannot, isMissing, refusal, refuse } from "../refusal.ts"
 const silent = ({ shown }: Target) => ({ message }: EditorFailure): ToolError =>
   refusal(
     "editor",
-    `${message} So nobody knows whether ${shown} has unsaved changes there. Nothing was changed. Try again.`
+    `${message} So Skein cannot tell whether ${shown} has unsaved changes there. Nothing was changed. Try again.`
   )
 
 /** Refuses what cannot be done while text of the file is unsaved. */
@@ -70,14 +70,14 @@ const writeThrough = (
         `${message} ${
           reason === "refused"
             ? `So ${target.shown} was not written.`
-            : `So nobody knows whether ${target.shown} was written.`
+            : `So Skein cannot tell whether ${target.shown} was written.`
         } Read it before you go on.`
       ))
     const written = yield* now(target, unsaved, "It has said before that the file is written.")
     if (!isSameText(after, bytes) && isSameText(written, bytes)) {
       return yield* refuse(
         "editor",
-        `The editor said that it wrote ${target.shown}, and still has the text from before. Tell the user.`
+        `The editor said that it wrote ${target.shown}, and still shows the old text. Tell the user.`
       )
     }
     return written
@@ -272,7 +272,7 @@ const settle = Effect.fnUntraced(function*(
   const disk = yield* Effect.orElseSucceed(onDisk(target), () => undefined)
   const isSaved = disk !== undefined && isSameText(disk.bytes, written)
   seen.note(sessionID, target.real, isSaved ? disk.bytes : written)
-  return isSaved ? [] : [`${shown} is changed in the editor, and not saved yet: commands see the text from before.`]
+  return isSaved ? [] : [`${shown} is changed in the editor, and not saved yet: commands still see the saved file.`]
 })
 
 /** Writes through editors, one file after the other; puts back what was written if one of them fails. */

@@ -133,7 +133,7 @@ export const complaint = (directory: string, stderr: string): string => {
   const said = (worst.length > 0 ? worst : lines.slice(-3)).join("; ").slice(0, 1_000).replace(/\.$/, "")
   const lock = lockHeld.exec(stderr)?.[1]
   if (lock !== undefined) {
-    return `${said}. Another git is at work there: wait for it, or delete ${lock} if there is none.`
+    return `${said}. Another git process is running there: wait for it, or delete ${lock} if there is none.`
   }
   if (stderr.includes("dubious ownership")) {
     return `${said}. If you trust it, say so: git config --global --add safe.directory '${directory}'`

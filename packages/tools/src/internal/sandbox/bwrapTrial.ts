@@ -65,7 +65,7 @@ const attempt = (strength: Strength, { directory = "/", environment }: TrialOpti
             ? resume(Effect.succeed(strength))
             : failed("the bwrap on the PATH confines nothing: it is not bubblewrap")
         }
-        if (error.code === "ENOENT") return failed("bubblewrap (bwrap) is not on the PATH (apt install bubblewrap)")
+        if (error.code === "ENOENT") return failed("bubblewrap (bwrap) was not found on PATH (apt install bubblewrap)")
         if (error.killed === true) {
           return failed(`bubblewrap (bwrap) did not end within ${patience / 1_000} seconds`, { isTemporary: true })
         }

@@ -147,7 +147,7 @@ export const makeStepGit = (git: Git, environment: Readonly<Record<string, strin
     run({ directory, variables: { ...variables, ...known, GIT_ALLOW_PROTOCOL: protocols } }, args).pipe(
       Effect.timeoutFail({
         duration,
-        onTimeout: () => failed(`The repository ${url} did not do within ${duration} what it was asked for`)
+        onTimeout: () => failed(`The repository ${url} did not respond within ${duration}`)
       })
     )
 
