@@ -93,6 +93,9 @@ describe.skipIf(!works)("a sandboxed command (needs bubblewrap)", () => {
           false,
           true
         ])
+        // The time of the directory does not hide what is new in it.
+        yield* run("touch -r src /tmp/before; echo x > src/late.lock; touch -r /tmp/before src", { edits })
+        expect(fs.existsSync(at("src/late.lock"))).toBe(false)
         expect(notes).toEqual([
           expect.stringContaining("A rule denies changing src/new.lock."),
           expect.stringContaining("A rule denies changing deep/q/y.lock.")

@@ -49,7 +49,7 @@ export const makeKnownPlaces = (register: string | undefined): () => ReadonlyArr
   let changed: bigint | undefined
   let known: ReadonlyArray<KnownPlace> = []
   return () => {
-    const now = attempt(() => NodeFs.statSync(register, { bigint: true, throwIfNoEntry: false })?.mtimeNs, undefined)
+    const now = attempt(() => NodeFs.statSync(register, { bigint: true, throwIfNoEntry: false })?.ctimeNs, undefined)
     if (now === undefined) return none
     if (now !== changed) {
       known = namesIn(register).flatMap((name) => entryIn(register, name) ?? [])

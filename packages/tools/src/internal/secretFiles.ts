@@ -113,12 +113,12 @@ interface Places {
 /** At most this many directories are known to be outside of all places. */
 const mostOutside = 1_000
 
-/** What directories are, and when something in them was created, removed or renamed. */
+/** What directories are, and when something in them was created, removed or renamed. Programs can set back `mtime`, but not `ctime`. */
 export const stateOf = (directories: ReadonlyArray<string>): string => {
   let state = ""
   for (const directory of directories) {
     const stat = attempt(() => NodeFs.statSync(directory, { throwIfNoEntry: false }), undefined)
-    state += stat === undefined ? ";" : `${stat.dev}:${stat.ino}:${stat.mtimeMs};`
+    state += stat === undefined ? ";" : `${stat.dev}:${stat.ino}:${stat.ctimeMs};`
   }
   return state
 }

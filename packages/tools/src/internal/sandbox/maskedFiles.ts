@@ -50,7 +50,8 @@ export const makeMaskedFiles = (given: Partial<MaskBounds> = {}): (
   const bounds = { ...usual, ...given }
   const known = new Map<string, Listed>()
   const list = (path: string): Listed => {
-    const changed = attempt(() => NodeFs.statSync(path).mtimeMs, -1)
+    // A command can set back `mtime`.
+    const changed = attempt(() => NodeFs.statSync(path).ctimeMs, -1)
     const before = known.get(path)
     if (before?.changed === changed) return before
     const entries = attempt(() => NodeFs.readdirSync(path, { withFileTypes: true }), [])
