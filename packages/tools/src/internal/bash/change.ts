@@ -6,8 +6,7 @@ import type { Named } from "../programs/readCall.ts"
 import { isProtected } from "../protectedNames.ts"
 import { gitCall } from "./gitCall.ts"
 import type { Invocation, Parts } from "./parts.ts"
-import { type Looking, targetsOf, textsOf } from "./touched.ts"
-import { packageDirectories } from "./treeFiles.ts"
+import { type Looking, packageDirectories, targetsOf, textsOf } from "./touched.ts"
 import type { Argument } from "./words.ts"
 
 interface Place {

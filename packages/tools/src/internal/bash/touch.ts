@@ -15,8 +15,7 @@ import { makeGlobs } from "./globs.ts"
 import { editsInPlace, isStream, pathsOf, writesOperands } from "./operands.ts"
 import type { Invocation, Parts } from "./parts.ts"
 import type { Places } from "./places.ts"
-import { type Looking, targetsOf, textsOf, Touched } from "./touched.ts"
-import { makeTreeFiles } from "./treeFiles.ts"
+import { type Looking, makeTreeFiles, targetsOf, textsOf, Touched } from "./touched.ts"
 import { type Argument, plainWord } from "./words.ts"
 
 /** Finds the matches of patterns in words. The searched directories count as read. */

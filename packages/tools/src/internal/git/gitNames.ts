@@ -35,7 +35,7 @@ const textOf = (path: string): string => attempt(() => NodeFs.readFileSync(path,
 const stampOf = (path: string): string =>
   attempt(() => {
     const found = NodeFs.statSync(path, { throwIfNoEntry: false })
-    return found === undefined ? "" : `${found.ino} ${found.size} ${found.mtimeMs}`
+    return found === undefined ? "" : `${found.ino} ${found.size} ${found.ctimeMs}`
   }, "")
 
 const repositoryOf = (directory: string): Repository | undefined => {

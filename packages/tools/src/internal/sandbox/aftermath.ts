@@ -7,9 +7,9 @@ import { dirname, join, resolve } from "node:path"
 import { lstatOf } from "../files/lstatOf.ts"
 import { attempt } from "../processes.ts"
 import { isIn } from "../within.ts"
-import { aside } from "./aside.ts"
 import { findRepositories, type FoundRepositories } from "./nestedRepositories.ts"
 import {
+  aside,
   checkNewBare,
   checkNewGit,
   checkNewWorktree,

@@ -7,7 +7,7 @@ import * as NodeFs from "node:fs"
 import { basename, dirname, join, relative } from "node:path"
 import { lstatOf } from "../files/lstatOf.ts"
 import { attempt } from "../processes.ts"
-import { aside } from "./aside.ts"
+import { aside } from "./repositoryChecks.ts"
 
 /** How often the same name is kept. Later ones are removed. */
 const mostKept = 3

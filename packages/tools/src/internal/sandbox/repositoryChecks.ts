@@ -3,7 +3,16 @@ import * as NodeFs from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
 import { lstatOf } from "../files/lstatOf.ts"
 import { attempt } from "../processes.ts"
-import { aside } from "./aside.ts"
+
+/** Moves something away; returns its new path. */
+export const aside = (path: string): string => {
+  let to = `${path}.set-aside`
+  for (let number = 2; lstatOf(to) !== undefined; number++) {
+    to = `${path}.set-aside-${number}`
+  }
+  NodeFs.renameSync(path, to)
+  return to
+}
 
 /** What the config of a new repository may contain: no key of these names a program. */
 const harmless =

@@ -8,6 +8,35 @@ import { attempt } from "../processes.ts"
 import { isIn } from "../within.ts"
 import type { World } from "./bwrapArguments.ts"
 
+/** Consent to one of these, not to what is in it, shows what the sandbox has there. */
+const own = new Set(["/", "/run", "/tmp"])
+
+/** In these, everything is the sandbox's own. */
+const whole = ["/dev", "/proc", "/run"]
+
+/** Drives that are plugged in. */
+const drives = "/run/media"
+
+/** Whether a real path is the sandbox's own, so that consent to it shows nothing of the machine. */
+export const isClosed = (path: string): boolean =>
+  own.has(path) || (whole.some((each) => isIn(path, each)) && !(isIn(path, drives) && path !== drives))
+
+const isSocket = (path: string): boolean =>
+  attempt(() => NodeFs.lstatSync(path, { throwIfNoEntry: false })?.isSocket() ?? false, false)
+
+/**
+ * The absolute, real paths of open sockets in this network namespace. Sockets with relative paths, and those of
+ * containers, are not found.
+ */
+export const openSockets = (): ReadonlyArray<string> => {
+  const lines = attempt(() => NodeFs.readFileSync("/proc/net/unix", "utf8"), "").split("\n")
+  const paths = lines.flatMap((line) => /^(?:\S+ +){6}\S+ (\/.*)$/.exec(line)?.[1] ?? [])
+  return [...new Set(paths)].filter(isSocket).flatMap((path) => {
+    const real = attempt(() => join(NodeFs.realpathSync(dirname(path)), basename(path)), "")
+    return real === "" ? [] : [real]
+  })
+}
+
 /** The system. Files in it that other users could not read are hidden. */
 const system = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/snap"]
   // Runtimes read their number of processors and their memory here. Each further mount below /sys costs time.
