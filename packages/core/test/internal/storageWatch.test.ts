@@ -1,15 +1,9 @@
 import { describe, expect, it } from "@effect/vitest"
 import { StorageError } from "@skein/core/StorageError"
-import { SessionID } from "@skein/domain/Id"
 import { interruptEverywhere } from "@skein/testing/Interruption"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/TestClock"
-import { Flights } from "../../src/internal/leases/flights.ts"
-import { makeGuard } from "../../src/internal/leases/guard.ts"
 import { StorageWatch } from "../../src/internal/leases/storageWatch.ts"
-
-const rootID = SessionID.make("ses_a")
-const lease = { rootID, owner: "a", epoch: 1 }
 
 /** A watch, and what it sees at looks that are so far apart. */
 const make = Effect.map(Effect.clock, (clock) => {
@@ -50,23 +44,19 @@ describe("the watch of the storage", () => {
     }))
 })
 
-describe("commits in flight", () => {
-  it.effect("are none after one was interrupted, wherever that was", () =>
+describe("commits", () => {
+  it.effect("do not stall after one was interrupted, wherever that was, and stall while one waits", () =>
     Effect.gen(function*() {
-      const flights = new Flights(yield* Effect.clock)
-      const commit = makeGuard(() => Effect.succeed(new Map()), {
-        treeOf: () => rootID,
-        leaseOf: () => ({ lease, isHeld: true }),
-        isRemoved: () => false,
-        flights,
-        doubted: () => Effect.void
-      })
-      const operations = yield* interruptEverywhere(
-        commit([{ _tag: "Todos", sessionID: rootID, todos: [] }]),
-        () => Effect.void
-      )
+      const watch = new StorageWatch(yield* Effect.clock)
+      const request = watch.watch(() => Effect.void)
+      const operations = yield* interruptEverywhere(request("commits", Effect.void), () => Effect.void)
       expect(operations).toBeGreaterThan(5)
       yield* TestClock.adjust("1 minute")
-      expect(flights.stalled).toBe(0)
+      expect(watch.stalled).toBe(0)
+      yield* Effect.fork(request("commits", Effect.never))
+      yield* TestClock.adjust("30 seconds")
+      yield* request("commits", Effect.void)
+      yield* TestClock.adjust("20 seconds")
+      expect(watch.stalled).toBe(20_000)
     }))
 })

@@ -2,16 +2,51 @@
  * Fences commits: each commit names the leases of the trees that it changes, and is refused once one of them is lost.
  */
 import type { SessionID } from "@skein/domain/Id"
-import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import type { Lease } from "../../Lease.ts"
 import { heldByAnother, type StorageError, storedTooLate } from "../../StorageError.ts"
 import type { Places } from "../../StorageFilter.ts"
 import type { Write } from "../../Write.ts"
-import { type Flights, sessionOf } from "./flights.ts"
 
 type Fence = Extract<Write, { readonly _tag: "Fence" }>
+
+/** A session in memory. */
+export interface Member {
+  readonly id: SessionID
+  readonly rootID: SessionID
+  /** Whether it is being removed, or was: only its deletion is stored. */
+  isRemoved: boolean
+}
+
+/** The session that a write belongs to; undefined for writes of a project or a lease. */
+const sessionOf = (write: Write): SessionID | undefined => {
+  switch (write._tag) {
+    case "Session":
+      return write.info.id
+    case "DeleteSession":
+      return write.id
+    case "Message":
+      return write.info.sessionID
+    case "Part":
+      return write.part.sessionID
+    case "Run":
+      return write.run.parentID
+    case "Inbox":
+      return write.row.sessionID
+    case "RemovePart":
+    case "InboxTaken":
+    case "Todos":
+      return write.sessionID
+    case "Event":
+      return write.event.sessionID
+    case "Shelve":
+      return write.rootID
+    case "Receipt":
+      return write.receipt.sessionID
+    default:
+      return undefined
+  }
+}
 
 /** Whether only the holder of a tree may make a change. Others make new trees, and ask its holder. */
 const needsFence = (write: Write): boolean => {
@@ -41,26 +76,30 @@ type Commit = (writes: ReadonlyArray<Write>, onStored?: (places: Places) => void
 
 /** Wraps the commits of a process. */
 export const makeGuard = (commit: Commit, known: {
-  /** The tree of a session in memory. What has left memory is changed no longer: its tree was lost, or it was removed. */
-  readonly treeOf: (id: SessionID) => SessionID | undefined
-  /** The lease of a tree, and whether it is held. */
-  readonly leaseOf: (rootID: SessionID) => { readonly lease: Lease; readonly isHeld: boolean }
-  /** Whether a session is being removed, or was: only its deletion is stored. */
-  readonly isRemoved: (id: SessionID) => boolean
-  readonly flights: Flights
+  /** A session in memory. What has left memory is changed no longer: its tree was lost, or it was removed. */
+  readonly memberOf: (id: SessionID) => Member | undefined
+  /** The lease of a tree, if it is held. */
+  readonly leaseOf: (rootID: SessionID) => Lease | undefined
   /** Called for each tree of a refused commit: at least one of their leases is lost. */
   readonly doubted: (rootID: SessionID) => Effect.Effect<void>
 }): Commit => {
-  const fences = (writes: ReadonlyArray<Write>): ReadonlyArray<Fence> | StorageError => {
+  const membersOf = (writes: ReadonlyArray<Write>): ReadonlySet<Member> => {
+    const found = new Set<Member>()
+    for (const write of writes) {
+      const id = sessionOf(write)
+      const member = id === undefined ? undefined : known.memberOf(id)
+      if (member !== undefined) found.add(member)
+    }
+    return found
+  }
+  const fences = (writes: ReadonlyArray<Write>, members: ReadonlySet<Member>): ReadonlyArray<Fence> | StorageError => {
     const found = new Map<SessionID, Fence>()
     const deletes = writes.some(({ _tag }) => _tag === "DeleteSession")
-    for (const write of writes) {
-      const session = sessionOf(write)
-      if (!deletes && session !== undefined && known.isRemoved(session)) return storedTooLate(session)
-      const rootID = session === undefined ? undefined : known.treeOf(session)
-      if (rootID === undefined || found.has(rootID)) continue
-      const { isHeld, lease } = known.leaseOf(rootID)
-      if (!isHeld) return heldByAnother("commit", lease)
+    for (const { id, isRemoved, rootID } of members) {
+      if (!deletes && isRemoved) return storedTooLate(id)
+      if (found.has(rootID)) continue
+      const lease = known.leaseOf(rootID)
+      if (lease === undefined) return heldByAnother("commit", { rootID })
       found.set(rootID, { _tag: "Fence", lease })
     }
     const bare = found.size === 0 && !writes.some(isExempt) ? writes.find(needsFence) : undefined
@@ -68,27 +107,23 @@ export const makeGuard = (commit: Commit, known: {
     return session === undefined ? [...found.values()] : heldByAnother("commit", { rootID: session })
   }
   return (writes, onStored) =>
-    // A flight that has begun has to end: the process would leave its trees because of it.
-    Effect.uninterruptibleMask((restore) => {
-      const guards = fences(writes)
+    Effect.suspend(() => {
+      const members = membersOf(writes)
+      const guards = fences(writes, members)
       if ("_tag" in guards) return guards
-      if (guards.length === 0) return restore(commit(writes, onStored))
-      const flight = known.flights.begin(writes)
-      return Effect.matchCauseEffect(restore(commit([...guards, ...writes], onStored)), {
-        onSuccess: (places) => {
-          known.flights.end(flight)
-          return Effect.succeed(places)
-        },
-        onFailure: (cause) => {
-          const error = Option.getOrUndefined(Cause.failureOption(cause))
-          const isRefused = error?.reason === "held" || error?.reason === "constraint"
-          const failed = flight.late !== undefined && isRefused ? storedTooLate(flight.late) : Effect.failCause(cause)
-          const doubts = error?.reason === "held" && flight.late === undefined ? guards : []
-          return Effect.forEach(doubts, ({ lease }) => known.doubted(lease.rootID), { discard: true }).pipe(
-            Effect.zipRight(failed),
-            Effect.ensuring(Effect.sync(() => known.flights.end(flight)))
+      if (guards.length === 0) return commit(writes, onStored)
+      const deletes = writes.some(({ _tag }) => _tag === "DeleteSession")
+      /** The session that was removed while the commit was in flight. */
+      const late = () => deletes ? undefined : [...members].find(({ isRemoved }) => isRemoved)?.id
+      return Effect.catchAll(commit([...guards, ...writes], onStored), (error) => {
+        const id = error.reason === "held" || error.reason === "constraint" ? late() : undefined
+        if (id !== undefined) return storedTooLate(id)
+        return error.reason === "held"
+          ? Effect.zipRight(
+            Effect.forEach(guards, ({ lease }) => known.doubted(lease.rootID), { discard: true }),
+            error
           )
-        }
+          : error
       })
     })
 }

@@ -1,42 +1,122 @@
 /** The lifecycle of leases: acquired with a commit, renewed while in use, and released once the tree is idle. */
 import type { SessionID } from "@skein/domain/Id"
+import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as FiberSet from "effect/FiberSet"
 import * as Option from "effect/Option"
 import { failpoint } from "../../Failpoints.ts"
-import { FairSemaphore } from "../../Fibers.ts"
-import { isOver, type Lease, leaseLength, type StoredLease } from "../../Lease.ts"
-import { countLost } from "../../Metrics.ts"
+import { isOver, type Lease, leaseLength, longestOwn, type StoredLease } from "../../Lease.ts"
+import { changeTrees, countLost } from "../../Metrics.ts"
 import { elapsed, steady } from "../../MonotonicClock.ts"
-import { machineOfOwner, Owner } from "../../Owner.ts"
+import { addressOf, machineOfOwner, Owner } from "../../Owner.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
-import { heldByAnother, isOutage, type StorageError } from "../../StorageError.ts"
+import { heldByAnother, isOutage, StorageError } from "../../StorageError.ts"
 import type { Hold, Write } from "../../Write.ts"
-import { Flights } from "./flights.ts"
-import { makeGuard } from "./guard.ts"
-import { type Held, type HeldTrees, makeHeldTrees, type Moment } from "./heldTrees.ts"
-import { heldElsewhere, longestStall, stalled } from "./leaseErrors.ts"
-import { makeLeaseListeners } from "./leaseListeners.ts"
-import { makeLeasePace, renewalInterval } from "./leasePace.ts"
-import { makeHealth } from "./makeHealth.ts"
-import { observe, type Observed } from "./observed.ts"
-import { StorageWatch } from "./storageWatch.ts"
-import { watchedStorage } from "./watchedStorage.ts"
+import { makeGuard, type Member } from "./guard.ts"
+import { makeHealth, StorageWatch, watchedStorage } from "./storageWatch.ts"
+import {
+  type Held,
+  isCertain,
+  isDue,
+  knownOf,
+  type Moment,
+  next,
+  renewalInterval,
+  see,
+  type Seen,
+  type TreeEvent,
+  type TreeState,
+  unknown
+} from "./TreeState.ts"
 
-/** How long an expired lease must stay unchanged before it is taken over (ms), because the clock may have been set. */
-const watchTime = leaseLength
-
-/**
- * How long after a renewal a tree is certainly held (ms). It is shorter than `watchTime` by the longest delay of a
- * fiber.
- */
-const certainTime = watchTime - 1_500
+/** How long an idle tree is kept (ms), because the next prompt may follow soon. */
+const idleTime = 250
 
 /** How long to wait for a live holder, which may be about to release the tree, and how often to read its lease (ms). */
 const holderWait = 2_000
 const pollInterval = 100
 
+/** How much longer a lease is for each millisecond by which renewals were late: the next ones may be later still. */
+const caution = 3
+
+/** From here on, more delay makes leases no longer (ms). */
+const mostLate = (longestOwn - leaseLength) / caution
+
+/**
+ * From here on a process whose commits do not end renews no leases (ms): others take its trees up. Commits end, or fail,
+ * within 30 seconds, also if the database is restarted.
+ */
+const longestStall = 35_000
+
 const isRefused = (error: StorageError): boolean => error.reason === "held"
+
+/** Another process holds the tree; `owner` names it, with its address if it is a server. */
+const heldElsewhere = (rootID: SessionID, owner: string | undefined) => {
+  const url = owner === undefined ? undefined : addressOf(owner)
+  const message = url === undefined
+    ? `Another process works in the session ${rootID}. Wait for it, stop it there, or continue with a copy: skein run --fork -s ${rootID}.`
+    : `The server at ${url} works in the session ${rootID}. Work through it: skein run --attach=${url} -s ${rootID}, with its token in SKEIN_TOKEN. Or continue with a copy: skein run --fork -s ${rootID}.`
+  return new StorageError({ operation: "hold", reason: "held", message })
+}
+
+/** Commits hang, and will not even fail. */
+const stalled = () =>
+  new StorageError({
+    operation: "commit",
+    reason: "busy",
+    message: `Nothing could be stored for ${
+      longestStall / 1_000
+    } seconds. Check that the database is running, then try again.`
+  })
+
+/** Decides how long leases are: longer while this process renews them late. Delays count half as much after each further round. */
+const makePace = (clock: Clock.Clock) => {
+  let late = 0
+  let last = elapsed(clock)
+  return {
+    /** How long a lease has to be now (ms). */
+    length: () => leaseLength + Math.round(caution * late),
+    /** To be called after each round of renewals, also a failed one. */
+    roundEnded: () => {
+      const now = elapsed(clock)
+      late = Math.min(mostLate, Math.max(now - last - renewalInterval, late / 2))
+      last = now
+    }
+  }
+}
+
+type Told = (rootID: SessionID) => Effect.Effect<void>
+
+/** Those who listen to what happens to leases; `Leases` describes each case. */
+const makeListeners = () => {
+  const stale: Array<Told> = []
+  const released: Array<Told> = []
+  const renewed: Array<(rootID: SessionID, left: number) => void> = []
+  const takenOver: Array<(rootID: SessionID, from: string | undefined) => void> = []
+  const outage: Array<(rootIDs: ReadonlyArray<SessionID>) => void> = []
+  return {
+    /** What listeners call. */
+    register: {
+      onStale: (forget: Told) => void stale.push(forget),
+      onReleased: (notify: Told) => void released.push(notify),
+      onRenewed: (notify: (rootID: SessionID, left: number) => void) => void renewed.push(notify),
+      onTakenOver: (notify: (rootID: SessionID, from: string | undefined) => void) => void takenOver.push(notify),
+      onOutage: (notify: (rootIDs: ReadonlyArray<SessionID>) => void) => void outage.push(notify)
+    },
+    stale: (rootID: SessionID) => Effect.forEach(stale, (forget) => forget(rootID), { discard: true }),
+    released: (rootID: SessionID) => Effect.forEach(released, (notify) => notify(rootID), { discard: true }),
+    takenOver: (rootID: SessionID, from: string | undefined): void => {
+      for (const notify of takenOver) notify(rootID, from)
+    },
+    renewed: (rootID: SessionID, left: number): void => {
+      for (const notify of renewed) notify(rootID, left)
+    },
+    outage: (rootIDs: ReadonlyArray<SessionID>): void => {
+      for (const notify of outage) notify(rootIDs)
+    }
+  }
+}
 
 /** Makes the service, and the storage whose commits it fences. */
 export const makeLeases = () =>
@@ -49,47 +129,38 @@ export const makeLeases = () =>
       ? given
       : watchedStorage(given, watch.watch((error) => Effect.suspend(() => leaveAll(error))))
     const moment = (): Moment => ({ steady: steady(clock), wall: clock.unsafeCurrentTimeMillis() })
-    const pace = makeLeasePace(clock)
+    const pace = makePace(clock)
     const isShared = storage.mail !== undefined
     /** Whether no other process can have acquired a tree. Always true if no other process has access. */
-    const isCertain = ({ renewed }: Held) => {
-      const now = moment()
-      return !isShared || Math.max(now.steady - renewed.steady, now.wall - renewed.wall) < certainTime
-    }
+    const isSafe = (tree: Held) => !isShared || isCertain(tree, moment())
     /** For how long nobody else can acquire a tree, in milliseconds: its lease ends later, as it was renewed later. */
     const timeLeft = ({ renewed }: Held) =>
       isShared ? Math.max(0, renewed.steady + leaseLength - steady(clock)) : Number.POSITIVE_INFINITY
-    /** The tree of each session in memory. */
-    const trees = new Map<SessionID, SessionID>()
-    /** The epoch in which each of them was last held here. */
-    const epochs = new Map<SessionID, number>()
-    /** What was seen of the leases of others. */
-    let observations = new Map<SessionID, Observed>()
-    /** The leases that nobody held when they were last looked at. */
-    let due = new Map<SessionID, StoredLease>()
-    /** Each while someone has it or waits for it. */
-    const locks = new Map<SessionID, { readonly lock: FairSemaphore; users: number }>()
-    /**
-     * Trees that are being left, and why: fibers that end now store nothing, and must not acquire the tree again. The same
-     * process may, once they have ended: until then it could not tell their commits from its own.
-     */
-    const leaving = new Map<SessionID, StorageError>()
-    /** Sessions that are being deleted, or were, until they leave memory. */
-    const removed = new Set<SessionID>()
-    const flights = new Flights(clock)
-    const { outage, register, released, renewed: toldRenewed, stale, takenOver } = makeLeaseListeners()
+    const { outage, register, released, renewed: toldRenewed, stale, takenOver } = makeListeners()
 
-    const withLock = <B, E>(rootID: SessionID, effect: Effect.Effect<B, E>) =>
-      Effect.acquireUseRelease(
-        Effect.sync(() => {
-          const entry = locks.get(rootID) ?? { lock: new FairSemaphore(1), users: 0 }
-          entry.users++
-          locks.set(rootID, entry)
-          return entry
-        }),
-        ({ lock }) => lock.withPermit(effect),
-        (entry) => Effect.sync(() => void (--entry.users === 0 && locks.delete(rootID)))
-      )
+    /** The trees of which something is known. */
+    const trees = new Map<SessionID, TreeState>()
+    /** The sessions in memory. */
+    const members = new Map<SessionID, Member>()
+
+    const stateOf = (rootID: SessionID): TreeState => trees.get(rootID) ?? unknown
+    const heldOf = (rootID: SessionID): Held | undefined => {
+      const state = trees.get(rootID)
+      return state?._tag === "Held" ? state : undefined
+    }
+    const allHeld = (): ReadonlyArray<Held> => [...trees.values()].filter((state) => state._tag === "Held")
+
+    /** Something happens to a tree; false if it does not fit its state. */
+    const tell = (rootID: SessionID, event: TreeEvent): boolean => {
+      const before = stateOf(rootID)
+      const after = next(before, event)
+      if (after === before) return false
+      if (after._tag === "Free" && after.known === undefined && after.seen === undefined) trees.delete(rootID)
+      else trees.set(rootID, after)
+      const change = Number(after._tag === "Held") - Number(before._tag === "Held")
+      if (change !== 0) changeTrees(change)
+      return true
+    }
 
     const release = (leases: ReadonlyArray<Lease>) =>
       Effect.catchAll(
@@ -105,34 +176,79 @@ export const makeLeases = () =>
       )
 
     /** Returns whether it was idle. */
-    const releaseIdle = (tree: Held): Effect.Effect<boolean> =>
-      Effect.uninterruptible(withLock(
-        tree.lease.rootID,
-        Effect.suspend(() => {
-          const { lease } = tree
-          if (tree.uses > 0 || !held.drop(tree)) return Effect.succeed(false)
-          return release([lease]).pipe(Effect.zipRight(released(lease.rootID)), Effect.as(true))
-        })
-      ))
+    const releaseIdle = (lease: Lease): Effect.Effect<boolean> =>
+      Effect.uninterruptible(Effect.suspend(() => {
+        const { rootID } = lease
+        const over = Effect.unsafeMakeLatch()
+        if (!tell(rootID, { _tag: "Idle", lease, over })) return Effect.succeed(false)
+        return release([lease]).pipe(
+          Effect.zipRight(released(rootID)),
+          Effect.ensuring(Effect.suspend(() => {
+            tell(rootID, { _tag: "Released" })
+            return over.open
+          })),
+          Effect.as(true)
+        )
+      }))
 
     // Runs after everything that uses the trees has ended.
     yield* Effect.addFinalizer(() =>
       Effect.suspend(() => {
-        const all = held.all().filter(held.drop).map(({ lease }) => lease)
+        const all = allHeld().map(({ lease }) => lease)
+        for (const { rootID } of all) tell(rootID, { _tag: "Deleted" })
         return all.length === 0 ? Effect.void : Effect.zipRight(failpoint("shutdown_drain"), release(all))
       })
     )
-    const held: HeldTrees = yield* makeHeldTrees((tree) => Effect.asVoid(releaseIdle(tree)))
+    const run = yield* FiberSet.makeRuntime<never>()
+
+    /** When each held tree that is not in use becomes idle; a fiber waits for that. */
+    const idle = new Map<Lease, number>()
+    const releaseWhenIdle = (lease: Lease): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        const tree = heldOf(lease.rootID)
+        if (tree?.lease !== lease || tree.users > 0) {
+          idle.delete(lease)
+          return Effect.void
+        }
+        const left = (idle.get(lease) ?? 0) - elapsed(clock)
+        return Effect.zipRight(left > 0 ? Effect.sleep(left) : releaseIdle(lease), releaseWhenIdle(lease))
+      })
+    const becomesIdle = (lease: Lease) => {
+      const isWaiting = idle.has(lease)
+      idle.set(lease, elapsed(clock) + idleTime)
+      if (!isWaiting) run(releaseWhenIdle(lease))
+    }
+
+    const keep = (lease: Lease, renewed: Moment, more: Pick<Held, "lingers" | "from"> = {}): void => {
+      tell(lease.rootID, { _tag: "Acquired", taken: { lease, renewed, ...more } })
+      becomesIdle(lease)
+    }
+
+    /** Keeps a held tree in use until you call what it returns. */
+    const use = ({ lease }: Held): () => void => {
+      const { rootID } = lease
+      tell(rootID, { _tag: "Used" })
+      let isUsed = true
+      return () => {
+        if (!isUsed) return
+        isUsed = false
+        tell(rootID, { _tag: "Unused", lease })
+        const tree = heldOf(rootID)
+        if (tree?.lease === lease && tree.users === 0) becomesIdle(lease)
+      }
+    }
 
     /** Ends what runs here of a lost tree, because of `error`. Forked, because a fiber of the tree may call it. */
-    const lose = (tree: Held, error: StorageError, told: Effect.Effect<void>): boolean => {
-      const { rootID } = tree.lease
+    const lose = ({ lease }: Held, error: StorageError, told: Effect.Effect<void>): boolean => {
+      const { rootID } = lease
       // A tree that was deleted here was not taken over.
-      if (!held.drop(tree) || removed.has(rootID)) return false
+      const isDeleted = members.get(rootID)?.isRemoved === true
+      if (!tell(rootID, isDeleted ? { _tag: "Deleted" } : { _tag: "Lost", lease, error }) || isDeleted) return false
       countLost()
-      leaving.set(rootID, error)
-      const ended = Effect.sync(() => void leaving.delete(rootID))
-      held.begin(Effect.zipRight(told, Effect.ensuring(stale(rootID), ended)))
+      run(Effect.zipRight(
+        told,
+        Effect.ensuring(stale(rootID), Effect.sync(() => void tell(rootID, { _tag: "Ended" })))
+      ))
       return true
     }
 
@@ -150,10 +266,7 @@ export const makeLeases = () =>
      */
     const leaveAll = (error: StorageError): Effect.Effect<void> =>
       Effect.suspend(() => {
-        const lost = held.all().filter((tree) => {
-          epochs.delete(tree.lease.rootID)
-          return lose(tree, error, Effect.void)
-        })
+        const lost = allHeld().filter((tree) => lose(tree, error, Effect.void))
         if (lost.length === 0) return Effect.void
         const passes = isOutage(error)
         if (passes) outage(lost.map(({ lease }) => lease.rootID))
@@ -166,21 +279,19 @@ export const makeLeases = () =>
         )
       })
 
-    const isStillHeld = (tree: Held) => held.get(tree.lease.rootID) === tree
-
     const renew = (some: ReadonlyArray<Held>): Effect.Effect<void, StorageError> =>
       Effect.suspend(() => {
         const [only, ...others] = some
         if (only === undefined) return Effect.void
-        if (isShared && flights.stalled > longestStall) return leaveAll(stalled())
+        if (isShared && watch.stalled > longestStall) return leaveAll(stalled())
         const renewed = moment()
         const length = pace.length()
         return storage.commit(some.map(({ lease }) => ({ _tag: "Renew", lease, length }))).pipe(
           Effect.map(() => {
             const left = renewed.steady + length - steady(clock)
-            for (const tree of some) {
-              tree.renewed = renewed
-              toldRenewed(tree.lease.rootID, left)
+            for (const { lease } of some) {
+              tell(lease.rootID, { _tag: "Renewed", lease, at: renewed })
+              toldRenewed(lease.rootID, left)
             }
           }),
           Effect.catchIf(
@@ -189,12 +300,16 @@ export const makeLeases = () =>
               others.length === 0
                 ? loseTaken(only)
                 // Some may have been released meanwhile.
-                : Effect.forEach(some.filter(isStillHeld), (tree) => renew([tree]), { discard: true })
+                : Effect.forEach(
+                  some.filter(({ lease }) => heldOf(lease.rootID)?.lease === lease),
+                  (tree) => renew([tree]),
+                  { discard: true }
+                )
           )
         )
       })
 
-    const renewal = Effect.suspend(() => renew(held.all())).pipe(
+    const renewal = Effect.suspend(() => renew(allHeld())).pipe(
       Effect.catchAll(({ message }) =>
         Effect.logWarning("The leases of the held sessions could not be renewed", message)
       ),
@@ -206,7 +321,7 @@ export const makeLeases = () =>
 
     const other = (rootID: SessionID) =>
       Effect.gen(function*() {
-        if (held.get(rootID) !== undefined) return undefined
+        if (heldOf(rootID) !== undefined) return undefined
         const stored = Option.getOrUndefined(yield* storage.lease(rootID))
         return stored === undefined || isOver(stored) || (yield* isFree(stored)) ? undefined : stored.owner
       })
@@ -214,31 +329,28 @@ export const makeLeases = () =>
     /** Those of the trees that no process holds. */
     const findDue = (rootIDs: ReadonlyArray<SessionID>) =>
       Effect.gen(function*() {
-        const others = rootIDs.filter((rootID) => held.get(rootID) === undefined && !leaving.has(rootID))
+        const others = rootIDs.filter((rootID) => !["Held", "Lost"].includes(stateOf(rootID)._tag))
         const stored = yield* storage.leases(others)
         // Many trees have the same holder.
         const owners = new Set([...stored.values()].flatMap((lease) => lease.owner ?? []))
         const gone = new Set(yield* Effect.filter(owners, isEnded))
-        const before = observations
-        observations = new Map()
-        due = new Map()
+        const now = elapsed(clock)
+        for (const [rootID, state] of trees) {
+          if (!stored.has(rootID) && state._tag === "Free") tell(rootID, { _tag: "Looked", seen: undefined })
+        }
+        const due = new Set<SessionID>()
         for (const [rootID, lease] of stored) {
-          const isLost = lease.owner === undefined || gone.has(lease.owner)
-          const observed = isLost ? undefined : observe(lease, elapsed(clock), before.get(rootID))
-          if (observed !== undefined) observations.set(rootID, observed)
-          if (isLost || (isOver(lease) && (observed?.unchanged ?? 0) >= watchTime)) due.set(rootID, lease)
+          const state = stateOf(rootID)
+          const before = state._tag === "Free" && state.seen?.isFree === false ? state.seen : undefined
+          const seen = see(lease, lease.owner === undefined || gone.has(lease.owner), now, before)
+          tell(rootID, { _tag: "Looked", seen })
+          if (isDue(seen)) due.add(rootID)
         }
         return others.filter((rootID) => due.has(rootID))
       })
 
-    /** What is known of the lease of another when this process begins to wait for it. */
-    const watched = (rootID: SessionID): Observed | undefined => {
-      const observed = observations.get(rootID)
-      return observed === undefined ? undefined : { ...observed, isRenewed: false }
-    }
-
     /** Acquires a tree whose lease is still as it was found; else fails with reason `held`. */
-    const takeFrom = (rootID: SessionID, found: StoredLease): Effect.Effect<Held, StorageError> =>
+    const takeFrom = (rootID: SessionID, found: StoredLease): Effect.Effect<void, StorageError> =>
       Effect.gen(function*() {
         const lease: Lease = { rootID, owner: owner.id, epoch: found.epoch + 1 }
         const renewed = moment()
@@ -247,73 +359,89 @@ export const makeLeases = () =>
         const isLeft = found.owner === undefined || found.owner === owner.id
         const lingers = !isLeft && !(yield* owner.evict(found.owner, rootID))
         // Another process changed the tree since: forget it before anyone here uses it.
-        const isKnown = epochs.get(rootID) === found.epoch && (found.owner ?? owner.id) === owner.id
+        const isKnown = isLeft && knownOf(stateOf(rootID)) === found.epoch
         if (!isKnown) yield* stale(rootID)
-        epochs.set(rootID, lease.epoch)
-        const taken = isKnown || found.owner === owner.id ? undefined : { from: found.owner }
-        return held.keep(lease, renewed, { lingers, taken })
+        keep(lease, renewed, {
+          lingers,
+          from: isKnown || found.owner === owner.id ? undefined : { owner: found.owner }
+        })
       })
 
     /** Acquires a tree. Waits, since `since`, for a holder that may be about to release it, or may be dead. */
-    const take = (rootID: SessionID, since: number, before?: Observed): Effect.Effect<() => void, StorageError> =>
+    const take = (rootID: SessionID, since: number, before?: Seen): Effect.Effect<void, StorageError> =>
       Effect.gen(function*() {
         const stored = yield* storage.lease(rootID)
-        if (Option.isNone(stored)) return yield* Effect.as(stale(rootID), () => {})
+        if (Option.isNone(stored)) return yield* stale(rootID)
         const found = stored.value
-        if (!(yield* isFree(found))) {
-          const observed = observe(found, elapsed(clock), before)
-          const isAlive = observed.isRenewed && !isOver(found)
-          if (isAlive && observed.at - since >= holderWait) return yield* heldElsewhere(rootID, found.owner)
-          if (!isOver(found) || observed.unchanged < watchTime) {
-            yield* Effect.interruptible(Effect.sleep(pollInterval))
-            return yield* take(rootID, since, observed)
-          }
+        const seen = see(found, yield* isFree(found), elapsed(clock), before)
+        if (!isDue(seen)) {
+          const isAlive = seen.isRenewed && !isOver(found)
+          if (isAlive && seen.at - since >= holderWait) return yield* heldElsewhere(rootID, found.owner)
+          yield* Effect.interruptible(Effect.sleep(pollInterval))
+          return yield* take(rootID, since, seen)
         }
-        const taking = Effect.map(takeFrom(rootID, found), (tree) => held.use(tree))
-        return yield* Effect.catchIf(taking, isRefused, () => take(rootID, since))
+        return yield* Effect.catchIf(takeFrom(rootID, found), isRefused, () => take(rootID, since))
+      })
+
+    /** Lets one fiber at a time acquire a tree. */
+    const alone = <A>(rootID: SessionID, acquiring: Effect.Effect<A, StorageError>): Effect.Effect<A, StorageError> =>
+      Effect.suspend(() => {
+        const over = Effect.unsafeMakeLatch()
+        tell(rootID, { _tag: "Wanted", over })
+        return Effect.ensuring(
+          acquiring,
+          Effect.suspend(() => {
+            tell(rootID, { _tag: "GivenUp" })
+            return over.open
+          })
+        )
       })
 
     /** Acquires a tree if nobody held it at the last look. Waits for nobody. */
     const claim = (rootID: SessionID): Effect.Effect<boolean, StorageError> =>
       Effect.suspend(() => {
-        const found = due.get(rootID)
-        if (found === undefined || leaving.has(rootID) || held.get(rootID) !== undefined) return Effect.succeed(false)
-        due.delete(rootID)
-        return takeFrom(rootID, found).pipe(Effect.as(true), Effect.catchIf(isRefused, () => Effect.succeed(false)))
+        const state = stateOf(rootID)
+        if (state._tag !== "Free" || state.seen === undefined || !isDue(state.seen)) return Effect.succeed(false)
+        const { lease } = state.seen
+        tell(rootID, { _tag: "Looked", seen: undefined })
+        const taking = Effect.as(alone(rootID, takeFrom(rootID, lease)), true)
+        return Effect.catchIf(taking, isRefused, () => Effect.succeed(false))
       })
 
     const acquire = (rootID: SessionID): Effect.Effect<() => void, StorageError> =>
       Effect.suspend(() => {
-        const error = leaving.get(rootID)
-        if (error !== undefined) return error
-        const tree = held.get(rootID)
-        // If another process may have taken it over, a renewal finds out.
-        if (tree !== undefined && isCertain(tree)) return Effect.succeed(held.use(tree))
-        return withLock(
-          rootID,
-          Effect.gen(function*() {
-            const present = held.get(rootID)
-            if (present !== undefined && !isCertain(present)) yield* renew([present])
-            if (present !== undefined && held.get(rootID) === present) return held.use(present)
-            // It may have been lost while this waited, and what ends of it here would count as this holder's.
-            const lost = leaving.get(rootID)
-            return yield* lost ?? take(rootID, elapsed(clock), watched(rootID))
-          })
-        )
+        const state = stateOf(rootID)
+        switch (state._tag) {
+          case "Held":
+            // If another process may have taken it over, a renewal finds out.
+            return isSafe(state) ? Effect.succeed(use(state)) : Effect.flatMap(renew([state]), () => {
+              const present = heldOf(rootID)
+              return present?.lease === state.lease ? Effect.succeed(use(present)) : acquire(rootID)
+            })
+          case "Lost":
+            return state.error
+          case "Acquiring":
+          case "Leaving":
+            return Effect.zipRight(Effect.interruptible(state.over.await), acquire(rootID))
+          case "Free": {
+            // What is known when this process begins to wait for it.
+            const before = state.seen?.isFree === false ? { ...state.seen, isRenewed: false } : undefined
+            // In the moment in which it is acquired, so that nobody releases it before.
+            const taken = Effect.map(take(rootID, elapsed(clock), before), () => {
+              const tree = heldOf(rootID)
+              return tree === undefined ? () => {} : use(tree)
+            })
+            return alone(rootID, taken)
+          }
+        }
       })
 
     const commit = makeGuard(storage.commit, {
-      treeOf: (id) => trees.get(id),
-      isRemoved: (id) => removed.has(id),
-      flights,
-      leaseOf: (rootID) => {
-        const tree = held.get(rootID)
-        const lease = tree?.lease ?? { rootID, owner: owner.id, epoch: epochs.get(rootID) ?? 0 }
-        return { lease, isHeld: tree !== undefined }
-      },
+      memberOf: (id) => members.get(id),
+      leaseOf: (rootID) => heldOf(rootID)?.lease,
       doubted: (rootID) =>
         Effect.suspend(() => {
-          const tree = held.get(rootID)
+          const tree = heldOf(rootID)
           return tree === undefined ? Effect.void : Effect.ignoreLogged(renew([tree]))
         })
     })
@@ -322,20 +450,19 @@ export const makeLeases = () =>
 
     const leases = {
       machine: machineOfOwner(owner.id),
-      note: (id: SessionID, rootID: SessionID) => void trees.set(id, rootID),
+      note: (id: SessionID, rootID: SessionID) => void members.set(id, { id, rootID, isRemoved: false }),
       forget: (id: SessionID) => {
-        trees.delete(id)
-        removed.delete(id)
-        if (held.get(id) === undefined) epochs.delete(id)
+        members.delete(id)
+        tell(id, { _tag: "Forgotten" })
       },
       hold: <A, E, R>(rootID: SessionID, effect: Effect.Effect<A, E, R>) =>
         Effect.acquireUseRelease(acquire(rootID), () => effect, (done) => Effect.sync(done)),
       isFresh: (rootID: SessionID) =>
         Effect.suspend(() => {
-          if (held.get(rootID) !== undefined) return Effect.succeed(true)
+          if (heldOf(rootID) !== undefined) return Effect.succeed(true)
           return Effect.map(
             storage.lease(rootID),
-            (stored) => Option.isSome(stored) && stored.value.epoch === (epochs.get(rootID) ?? 0)
+            (stored) => Option.isSome(stored) && stored.value.epoch === (knownOf(stateOf(rootID)) ?? 0)
           )
         }),
       begin: <E>(rootID: SessionID, store: (hold: Hold) => Effect.Effect<void, E>) =>
@@ -343,83 +470,74 @@ export const makeLeases = () =>
           const lease: Lease = { rootID, owner: owner.id, epoch: 1 }
           const renewed = moment()
           const found = { owner: undefined, epoch: 0, until: 0, left: 0 }
-          return Effect.map(store({ _tag: "Hold", lease, length: pace.length(), found }), () => {
-            epochs.set(rootID, lease.epoch)
-            held.keep(lease, renewed)
-          })
+          return Effect.map(store({ _tag: "Hold", lease, length: pace.length(), found }), () => keep(lease, renewed))
         }),
       remove: <E>(ids: readonly [SessionID, ...ReadonlyArray<SessionID>], store: Effect.Effect<void, E>) =>
         Effect.uninterruptibleMask((restore) => {
-          for (const id of ids) removed.add(id)
-          flights.noteLate(removed)
+          const gone = ids.flatMap((id) => members.get(id) ?? [])
+          for (const each of gone) each.isRemoved = true
           return Effect.onExit(restore(store), (exit) =>
             Effect.sync(() => {
-              if (Exit.isFailure(exit)) {
-                for (const id of ids) removed.delete(id)
-                return
-              }
-              const tree = held.get(ids[0])
-              if (tree !== undefined) held.drop(tree)
+              if (Exit.isSuccess(exit)) return void tell(ids[0], { _tag: "Deleted" })
+              for (const each of gone) each.isRemoved = false
             }))
         }),
       use: (rootID: SessionID) => {
-        const tree = held.get(rootID)
-        return tree === undefined ? () => {} : held.use(tree)
+        const tree = heldOf(rootID)
+        return tree === undefined ? () => {} : use(tree)
       },
-      holdsAny: () => held.all().length > 0,
-      isUsed: (rootID: SessionID) => (held.get(rootID)?.uses ?? 0) > 0,
+      holdsAny: () => allHeld().length > 0,
+      isUsed: (rootID: SessionID) => (heldOf(rootID)?.users ?? 0) > 0,
       release: (rootID: SessionID) =>
         Effect.suspend(() => {
-          const tree = held.get(rootID)
-          return tree === undefined ? Effect.succeed(false) : releaseIdle(tree)
+          const tree = heldOf(rootID)
+          return tree === undefined ? Effect.succeed(false) : releaseIdle(tree.lease)
         }),
-      epoch: (rootID: SessionID) => held.get(rootID)?.lease.epoch ?? 0,
+      epoch: (rootID: SessionID) => heldOf(rootID)?.lease.epoch ?? 0,
       renew: (rootID: SessionID) =>
         Effect.suspend(() => {
-          const tree = held.get(rootID)
-          if (tree !== undefined && isCertain(tree)) return Effect.succeed(timeLeft(tree))
+          const tree = heldOf(rootID)
+          if (tree !== undefined && isSafe(tree)) return Effect.succeed(timeLeft(tree))
           const left = Effect.suspend(() => {
-            const present = held.get(rootID)
+            const present = heldOf(rootID)
             return present === undefined ? heldByAnother("renew", { rootID }) : Effect.succeed(timeLeft(present))
           })
           return tree === undefined ? left : Effect.zipRight(renew([tree]), left)
         }),
       other,
       holder: (rootID: SessionID) =>
-        Effect.suspend(() => held.get(rootID) === undefined ? other(rootID) : Effect.succeed(owner.id)),
+        Effect.suspend(() => heldOf(rootID) === undefined ? other(rootID) : Effect.succeed(owner.id)),
       due: findDue,
-      claim: (rootID: SessionID) => Effect.uninterruptible(withLock(rootID, claim(rootID))),
+      claim: (rootID: SessionID) => Effect.uninterruptible(claim(rootID)),
       abandon: (rootID: SessionID, error: StorageError) =>
         Effect.sync(() => {
-          const tree = held.get(rootID)
+          const tree = heldOf(rootID)
           if (!isShared || tree === undefined) return
           lose(tree, error, Effect.logError(`The work in ${rootID} has stopped. ${error.message}`))
         }),
-      failure: (rootID: SessionID) => leaving.get(rootID) ?? heldByAnother("hold", { rootID }),
-      hasOrphanProcesses: (rootID: SessionID) => held.get(rootID)?.lingers === true,
+      failure: (rootID: SessionID) => {
+        const state = stateOf(rootID)
+        return state._tag === "Lost" ? state.error : heldByAnother("hold", { rootID })
+      },
+      hasOrphanProcesses: (rootID: SessionID) => heldOf(rootID)?.lingers === true,
       leave: (rootID: SessionID, last: () => ReadonlyArray<Write> = () => []) =>
         Effect.suspend(() => {
-          const tree = held.get(rootID)
-          if (tree === undefined || !held.drop(tree)) return Effect.void
-          leaving.set(rootID, heldByAnother("hold", { rootID }))
+          const lease = heldOf(rootID)?.lease
+          if (lease === undefined) return Effect.void
+          tell(rootID, { _tag: "Lost", lease, error: heldByAnother("hold", { rootID }) })
           const writes = last()
           // Release only after everything of the tree has ended here.
           return stale(rootID).pipe(
-            Effect.zipRight(writes.length === 0 ? Effect.void : storeLast(tree.lease, writes)),
-            Effect.zipRight(release([tree.lease])),
-            Effect.ensuring(Effect.sync(() => {
-              leaving.delete(rootID)
-              // A reader may have read the tree before its last state was stored.
-              epochs.delete(rootID)
-            }))
+            Effect.zipRight(writes.length === 0 ? Effect.void : storeLast(lease, writes)),
+            Effect.zipRight(release([lease])),
+            Effect.ensuring(Effect.sync(() => void tell(rootID, { _tag: "Ended" })))
           )
         }).pipe(Effect.uninterruptible),
       continued: (rootID: SessionID) => {
-        const tree = held.get(rootID)
-        if (tree?.taken === undefined) return
-        const { from } = tree.taken
-        tree.taken = undefined
-        takenOver(rootID, from)
+        const from = heldOf(rootID)?.from
+        if (from === undefined) return
+        tell(rootID, { _tag: "Continued" })
+        takenOver(rootID, from.owner)
       },
       ...register
     }
