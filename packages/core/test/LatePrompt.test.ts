@@ -59,7 +59,7 @@ it("and that this process has again since", () => {
       yield* Effect.sleep(2_000)
       yield* session.prompt(id, "early")
       const long = yield* Effect.fork(session.prompt(id, "long"))
-      expect(yield* late).toMatchObject({ _tag: "StorageError", reason: "held" })
+      expect(yield* late).toMatchObject({ _tag: "StorageError", reason: "busy" })
       expect((yield* session.get(id)).title).not.toBe("late")
       yield* long
       expect((yield* inner.inbox(id)).rows).toEqual([])

@@ -55,7 +55,7 @@ export const isDue = ({ isFree, lease, unchanged }: Seen): boolean =>
   isFree || (isOver(lease) && unchanged >= watchTime)
 
 /** What was found out about a tree that was acquired. */
-export interface Taken {
+interface Taken {
   readonly lease: Lease
   /** When it was asked for. */
   readonly renewed: Moment
@@ -74,7 +74,7 @@ export interface Free {
 }
 
 /** One fiber acquires the tree, others wait for its end. */
-export interface Acquiring extends Pick<Free, "known" | "seen"> {
+interface Acquiring extends Pick<Free, "known" | "seen"> {
   readonly _tag: "Acquiring"
   readonly over: Effect.Latch
 }
@@ -87,7 +87,7 @@ export interface Held extends Taken {
 }
 
 /** It was idle, and its release is being stored. Who wants it waits for the end of that. */
-export interface Leaving {
+interface Leaving {
   readonly _tag: "Leaving"
   readonly lease: Lease
   readonly over: Effect.Latch
@@ -97,7 +97,7 @@ export interface Leaving {
  * Its work here ends, because another process has it, the storage is away, or it was handed over. Nobody here may take it again
  * before the last of those ended who used it: what they decided in this epoch would be stored in the next one.
  */
-export interface Lost {
+interface Lost {
   readonly _tag: "Lost"
   readonly lease: Lease
   readonly users: number
@@ -121,7 +121,7 @@ export type TreeEvent =
   | { readonly _tag: "Renewed"; readonly lease: Lease; readonly at: Moment }
   | { readonly _tag: "Used" }
   | { readonly _tag: "Unused"; readonly lease: Lease }
-  /** Listeners know from whom its work was taken over. */
+  /** Listeners know which process its work comes from. */
   | { readonly _tag: "Continued" }
   /** It is to be released if nobody uses it. */
   | { readonly _tag: "Idle"; readonly lease: Lease; readonly over: Effect.Latch }

@@ -9,10 +9,13 @@ import type { PartInput } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import { Agent } from "../../Agent.ts"
 import type { Answerer } from "../../Answerer.ts"
 import { Config } from "../../Config.ts"
 import { byHolder } from "../../Control.ts"
+import { Hooks } from "../../Hooks.ts"
 import { Confinement } from "../../Isolation.ts"
 import { Journal } from "../../Journal.ts"
 import { Leases } from "../../Leases.ts"
@@ -117,6 +120,21 @@ const leaveUnrecovered = (id: SessionID) =>
     if (root?.isRecovered === false) yield* (yield* Leases).release(root.info.id)
   })
 
+/**
+ * Hooks may take long. They end with the session: a tree that was lost is not taken again before the last of those ended who
+ * used it.
+ */
+const untilClosed = <A, E, R>(live: Live, effect: Effect.Effect<A, E, R>) =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function*() {
+      const table = yield* SessionTable
+      const fiber = yield* Effect.forkIn(Effect.interruptible(effect), live.scope)
+      const exit = yield* Effect.onInterrupt(restore(Fiber.await(fiber)), () => Fiber.interrupt(fiber))
+      if (Exit.isInterrupted(exit)) yield* table.still(live)
+      return yield* exit
+    })
+  )
+
 /** Prompts a session: recovers its tree after a crash, then runs the hooks, then submits the prompt. */
 const promptSession = Effect.fnUntraced(function*(
   id: SessionID,
@@ -142,7 +160,13 @@ const promptSession = Effect.fnUntraced(function*(
     const ready = Effect.zipRight(checkPlace(live), bindTree(live, options.agent))
     return table.inProject(live, Effect.zipRight(named, ready)).pipe(
       Effect.zipRight(recovered),
-      Effect.zipRight(table.inProject(live, submitted(live, parts))),
+      Effect.zipRight(table.inProject(
+        live,
+        Effect.flatMap(
+          Hooks,
+          ({ isEmpty }) => isEmpty ? Effect.succeed(parts) : untilClosed(live, submitted(live, parts))
+        )
+      )),
       Effect.flatMap((withContext) => runner.submit(live, withContext, options, stops))
     )
   }).pipe(Effect.tapErrorTag("ModelUnavailable", () => leaveUnrecovered(id)))
