@@ -92,7 +92,7 @@ export interface TaskInput extends Schema.Schema.Type<typeof TaskInput> {}
  */
 export const TaskTool = Effect.fn("TaskTool")(function*(input: TaskInput, call: ToolContext) {
   const tasks = yield* Tasks
-  const request = yield* asCaller(call, () => parse(input, call))
+  const request = yield* parse(input, call)
   const report = yield* makeReport(request, call)
   // Creates a child session, or resumes that of `task_id`; stores the run; and forks its fiber in the scope of the calling
   // session as soon as it has a slot.
@@ -164,14 +164,14 @@ export const taskError = (error: TaskRefused | StorageError) =>
 const invalid = (message: string) => new ToolError({ kind: "invalid_arguments", message })
 
 /** The custom agent of a call, as rules and a prompt: both only narrow what `subagent_type` names. */
-const ownAgent = Effect.fnUntraced(function*({ agent }: TaskInput, isResumed: boolean) {
+const ownAgent = Effect.fnUntraced(function*({ agent }: TaskInput, caller: ToolCaller, isResumed: boolean) {
   if (agent === undefined) return {}
   if (agent.prompt.trim() === "") return yield* invalid("task.agent.prompt must be a non-empty string")
   if (isResumed) return yield* invalid("task.agent: a resumed task keeps its agent; leave out task_id or agent")
   const systemPrompt = agent.prompt.trim()
   const { tools: named } = agent
   if (named === undefined) return { systemPrompt }
-  const all = (yield* Tools).all()
+  const all = yield* asCaller(caller, () => Effect.map(Tools, (tools) => tools.all()))
   const unknown = named.find((name) => !all.some((tool) => tool.name === name))
   if (unknown !== undefined) {
     return yield* invalid(
@@ -197,7 +197,7 @@ const parse = Effect.fnUntraced(function*(input: TaskInput, caller: ToolCaller) 
     )
   }
   const taskID = input.task_id || input.session_id
-  const own = yield* ownAgent(input, taskID !== undefined && taskID !== "")
+  const own = yield* ownAgent(input, caller, taskID !== undefined && taskID !== "")
   return {
     ...own,
     parentID: caller.sessionID,
@@ -318,6 +318,6 @@ export const layer = Layer.scopedDiscard(Effect.gen(function*() {
     title: (input) => input.description,
     authorise: (input, caller) => provided(asCaller(caller, () => authorise(input, caller))),
     execute: (input, call) => Effect.uninterruptible(provided(TaskTool(input, call))),
-    recover: (input, call) => provided(asCaller(call, () => recover(input, call)))
+    recover: (input, call) => provided(recover(input, call))
   }))
 }))

@@ -23,6 +23,7 @@ import { SessionClock } from "./SessionClock.ts"
 import { SessionRecord } from "./SessionRecord.ts"
 import { SummaryState } from "./SummaryState.ts"
 import { TaskList } from "./TaskList.ts"
+import { hasBegun, type TaskRunState } from "./TaskRunState.ts"
 import { TreePause } from "./TreePause.ts"
 
 /** What a session in memory is made of. */
@@ -177,21 +178,18 @@ export class Live implements BudgetedSession {
 
   readonly canContinue = (): boolean => {
     const tasks = this.tasks.running
-    if (tasks.some((task) => !task.hasBegun || task.live.canContinue())) return true
+    if (tasks.some((task) => !hasBegun(task) || task.live.canContinue())) return true
     if (this.budget.waits) return false
     return this.clock.isAsking || tasks.length === 0 || this.run.works
   }
 }
 
 /** A request to end a run. */
-export interface StopRequest {
-  readonly by: string
-  readonly reason: string | undefined
-}
+export type StopRequest = NonNullable<TaskRun["stop"]>
 
 /** An unsettled run, in the `tasks` of the session that started it. */
 export interface RunningTask {
-  /** As stored; `background` decides who gets the outcome. */
+  /** As stored; `background` decides who gets the outcome, and `stop` is why its work was interrupted. */
   row: TaskRun
   /** The session of the task. */
   readonly live: Live
@@ -209,22 +207,17 @@ export interface RunningTask {
   readonly since: number
   /** When its turn came, after earlier runs of the same task, by `live.elapsed` (ms). */
   asked: number
+  /** Where it is; `advance` changes it. */
+  state: TaskRunState
   /** Starts its fiber, once. Without a slot the fiber does not work, and only settles the run. */
   readonly begin: Effect.Effect<void>
-  hasBegun: boolean
-  /** Whether its start is stored, or on its way there. */
-  isStartStored: boolean
+  /** The same after its time limit: the run times out. */
+  readonly expire: Effect.Effect<void>
   /** Cancels its timeout, and releases its slot, or its place in the queue, if it does not work. */
   cancelTimeout: () => void
   giveUp: () => void
-  /** Whether it timed out before it had a slot. */
-  isLate: boolean
   /** The fiber of the work. Interrupting it ends the work but not the run, which then settles. */
   working: Fiber.RuntimeFiber<unknown, unknown> | undefined
-  /** Why the work was interrupted, if a stop was requested. */
-  stop: StopRequest | undefined
-  /** Whether the outcome is being stored: from then on nothing changes it. */
-  isSettling: boolean
   /** The fiber of the run. It settles the run even if it is interrupted before the work begins. */
   fiber: Fiber.RuntimeFiber<Outcome, StorageError> | undefined
   /** Whether it may continue without its caller. */

@@ -14,6 +14,7 @@ import type { Write } from "../../Write.ts"
 import { endAnswers } from "../conversation/closeTurn.ts"
 import type { Live } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
+import { hasBegun } from "../live/TaskRunState.ts"
 import { Recovery } from "../tasks/Recovery.ts"
 
 /** How often to look whether all loops pause, or all calls have ended, in milliseconds. */
@@ -32,7 +33,7 @@ const waitsForTasks = ({ run, tasks }: Live): boolean =>
 const isBetweenSteps = (live: Live): boolean => {
   const { pause, run, running, tasks } = live
   if (run.sideFibers.length > 0) return false
-  if (tasks.running.some((task) => task.hasBegun && task.live.running === undefined)) return false
+  if (tasks.running.some((task) => hasBegun(task) && task.live.running === undefined)) return false
   return running === undefined || pause.has(live.info.id) || running.slot.isWaiting() || waitsForTasks(live)
 }
 

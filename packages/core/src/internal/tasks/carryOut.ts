@@ -54,13 +54,13 @@ const beginBudget = ({ live, reservation }: RunningTask, now: number): void => {
 
 /** The end of a run that began without a slot, or too late. */
 const notToWork = (
-  { isLate, live, stop, timeout }: RunningTask,
+  { live, row: { stop }, state, timeout }: RunningTask,
   parent: Live,
   { halts, stops }: Before
 ): End | undefined => {
   if (stop !== undefined) return stoppedBy(stop)
   if (live.run.stops !== stops || parent.run.halts !== halts) return stoppedFromOutside(live.run.stoppedBy)
-  return isLate ? { status: "timed_out", which: "timeout", after: timeout } : undefined
+  return state === "expired" ? { status: "timed_out", which: "timeout", after: timeout } : undefined
 }
 
 /** How often the sessions had been halted and stopped when a run was requested. */
@@ -119,8 +119,9 @@ export const carryOut = Effect.fnUntraced(function*(
   if (live.tasks.queue[0] === task && live.status.type === "queued" && live.running === undefined) {
     yield* setStatus(live, { type: "idle" })
   }
-  const wasStopped = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause) && task.stop !== undefined
-  const end: End = wasStopped && task.stop !== undefined ? stoppedBy(task.stop) : endOf(exit, {
+  const { stop } = task.row
+  const wasStopped = stop !== undefined && Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)
+  const end: End = wasStopped ? stoppedBy(stop) : endOf(exit, {
     stopped: live.run.stops !== before.stops,
     by: live.run.stoppedBy
   })

@@ -54,7 +54,7 @@ const promote = Effect.fnUntraced(function*(name: TaskName) {
   const journal = yield* Journal
   const { child, parent } = yield* named(name)
   const task = unsettled(parent, child).find((each) => !each.row.background && each.promotable)
-  if (task === undefined || task.isSettling) {
+  if (task === undefined || task.state === "settling") {
     return yield* refuse(
       "settled",
       `No call waits for the task ${child.info.id}: it has settled, runs in the background, or a program needs its outcome.`
@@ -104,7 +104,7 @@ const deliver = Effect.fnUntraced(function*(
   const storage = yield* SessionStorage
   const [task] = unsettled(parent, child)
   // A run that was asked to stop only concludes, and one that settles reads nothing more: a new run follows it.
-  if (task !== undefined && task.stop === undefined && !task.isSettling) {
+  if (task !== undefined && task.row.stop === undefined && task.state !== "settling") {
     // A run that waits for its turn reads it then; one that waits for its own tasks is woken.
     if (task.row.time.started !== undefined) yield* (yield* SessionRunner).wake(child)
     return "steered" as const
@@ -179,10 +179,8 @@ const sendMessage = Effect.fnUntraced(function*(
 /** Asks a run to end. That is stored first, so that the run does not continue after a crash. */
 const end = (task: RunningTask, stop: StopRequest): Effect.Effect<void, never, Journal> =>
   Effect.suspend(() => {
-    if (task.stop !== undefined || task.isSettling) return Effect.void
-    task.stop = stop
-    const { by, reason } = stop
-    task.row = { ...task.row, stop: { by, ...(reason === undefined ? {} : { reason }) } }
+    if (task.row.stop !== undefined || task.state === "settling") return Effect.void
+    task.row = { ...task.row, stop }
     const ending = Effect.suspend(() => {
       const fiber = task.working ?? task.fiber
       return fiber === undefined ? task.begin : Fiber.interruptFork(fiber)
@@ -260,14 +258,13 @@ const ready = Effect.fnUntraced(function*(parentID: SessionID, recover: Recover)
 /** Stops the runs of a task that a dead process left, before anything of its tree continues; returns their ids. */
 const stopLeft = Effect.fnUntraced(function*(
   { parentID, taskID }: TaskName,
-  { by, reason }: StopRequest,
+  request: StopRequest,
   recover: Recover
 ) {
   const journal = yield* Journal
   const { child, parent } = yield* named({ parentID, taskID })
   const left = (yield* leftOf(parent)).filter((run) => run.taskID === child.info.id)
   if (left.length === 0) return []
-  const request = { by, ...(reason === undefined ? {} : { reason }) }
   yield* journal.commit(left.map((run) => ({ _tag: "Run", run: { ...run, stop: run.stop ?? request } })))
   yield* recover(parent)
   return left.map(({ id }) => id)
@@ -322,13 +319,13 @@ export const makeControl = (context: Context.Context<TaskServices>, recover: Rec
     ).pipe(Effect.provide(context)),
   stop: (
     task: TaskName,
-    { by, reason }: { readonly by: string; readonly reason?: string }
+    stop: { readonly by: string; readonly reason?: string }
   ): Effect.Effect<ReadonlyArray<Outcome>, TaskRefused | StorageError> =>
     Effect.provide(
       forPerson(
         task,
-        { type: "task_stop", by, ...(reason === undefined ? {} : { reason }) },
-        stopAll(task, { by, reason }, recover),
+        { type: "task_stop", ...stop },
+        stopAll(task, stop, recover),
         (value) => value as ReadonlyArray<Outcome>
       ),
       context

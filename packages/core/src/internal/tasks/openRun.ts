@@ -20,6 +20,7 @@ import { childInfo } from "../live/childInfo.ts"
 import { inProject } from "../live/inProject.ts"
 import { lineOf, type Live, pathOf, type RunningTask } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
+import { advance } from "../live/TaskRunState.ts"
 import { modelsOf } from "../model/candidates.ts"
 import { type CheckedTask, unknownTask } from "./checkTask.ts"
 import { workspaceText } from "./taskTexts.ts"
@@ -242,6 +243,12 @@ const makeRunning = (
   begin: (task: RunningTask) => Effect.Effect<void>,
   more: Pick<RunningTask, "since" | "timeout" | "isResumed" | "promotable" | "note">
 ): RunningTask => {
+  const beginBy = (event: "begin" | "expire") =>
+    Effect.suspend(() => {
+      if (!advance(task, event)) return Effect.void
+      task.cancelTimeout()
+      return begin(task)
+    })
   const task: RunningTask = {
     ...more,
     row,
@@ -249,20 +256,12 @@ const makeRunning = (
     reservation,
     terms: termsOf(row),
     asked: more.since,
-    begin: Effect.suspend(() => {
-      if (task.hasBegun) return Effect.void
-      task.hasBegun = true
-      task.cancelTimeout()
-      return begin(task)
-    }),
-    hasBegun: false,
-    isStartStored: row.time.started !== undefined,
+    state: "queued",
+    begin: beginBy("begin"),
+    expire: beginBy("expire"),
     cancelTimeout: () => {},
     giveUp: () => {},
-    isLate: false,
     working: undefined,
-    stop: row.stop === undefined ? undefined : { by: row.stop.by, reason: row.stop.reason },
-    isSettling: false,
     fiber: undefined,
     answer: undefined,
     ended: Deferred.unsafeMake(noFiber)

@@ -9,6 +9,7 @@ import { logUnstored } from "../../StorageError.ts"
 import { inProject } from "../live/inProject.ts"
 import type { RunningTask } from "../live/Live.ts"
 import { setStatus } from "../live/setStatus.ts"
+import { advance, hasBegun } from "../live/TaskRunState.ts"
 import { Alarms } from "./Alarms.ts"
 
 /** Requests the slot of the first run of a task's queue. The run begins with its slot, or after its timeout. */
@@ -22,40 +23,34 @@ const requestSlot = Effect.fnUntraced(function*(task: RunningTask) {
   const context = yield* Effect.context<Effect.Effect.Context<ReturnType<typeof setStatus>>>()
   const queued = (position: number) => Effect.provide(setStatus(live, { type: "queued", position }), context)
   // The run was ended meanwhile, and has begun in order to settle without a slot.
-  if (task.hasBegun) return
+  if (hasBegun(task)) return
   task.asked = live.clock.now()
   const { settings: { limits: { concurrency: most } } } = yield* inProject(live, Config)
-  if (task.hasBegun) return
-  let isGranted = false
+  if (hasBegun(task)) return
   const news = {
     most,
     queued,
     // Not awaited: the turn that takes the prompt of the run stores its start, if it comes first.
     granted: Effect.flatMap(Clock.currentTimeMillis, (now) => {
       // The slot of a run that settled without it goes to the next prompt of its session.
-      if (isGranted || task.isSettling) return Effect.void
-      isGranted = true
-      // A resumed run keeps its original start time.
-      const started = task.row.time.started ?? now
+      if (!advance(task, "grant")) return Effect.void
+      // A resumed run keeps its original start time, which is stored.
+      const { started = now } = task.row.time
+      if (task.row.time.started !== undefined) advance(task, "store")
       task.row = { ...task.row, state: "running", time: { ...task.row.time, started } }
       // Stores the current state, which a promotion may have changed meanwhile.
-      const storing = Effect.suspend(() => {
-        if (task.isSettling || task.isStartStored) return Effect.void
-        task.isStartStored = true
-        return journal.commit([{ _tag: "Run", run: task.row }])
-      })
+      const storing = Effect.suspend(() =>
+        advance(task, "store") ? journal.commit([{ _tag: "Run", run: task.row }]) : Effect.void
+      )
       return Effect.asVoid(
         Effect.fork(Effect.catchAll(storing, logUnstored("The start of a task could not be stored")))
       )
     })
   }
-  task.cancelTimeout = alarms.set(task.asked + task.timeout, () => {
-    task.isLate = true
-    start(task.begin)
-  })
+  task.cancelTimeout = alarms.set(task.asked + task.timeout, () => start(task.expire))
   // If a loop is already running for a message to the task, it takes the prompt of the run, and needs no slot.
   const begin = Effect.suspend(() =>
-    Effect.zipRight(live.running === undefined ? Effect.void : news.granted, task.begin)
+    live.running === undefined ? task.begin : Effect.zipRight(task.begin, news.granted)
   )
   const { giveUp, position } = live.run.taskSlot(() => governor.slot(live.info.rootID, news)).first(
     () => start(begin),
@@ -68,7 +63,7 @@ const requestSlot = Effect.fnUntraced(function*(task: RunningTask) {
 /** Queues a run after the earlier ones of the same task. */
 export const queueRun = (task: RunningTask): Effect.Effect<void, never, QueueServices> =>
   Effect.suspend(() => {
-    if (task.hasBegun) return Effect.void
+    if (hasBegun(task)) return Effect.void
     return task.live.tasks.enqueue(task) === 1 ? requestSlot(task) : Effect.void
   })
 
@@ -78,7 +73,7 @@ export const dequeueRun = (task: RunningTask): Effect.Effect<void, never, QueueS
     const { tasks } = task.live
     const at = tasks.dequeue(task)
     const [next] = tasks.queue
-    return at === 0 && next !== undefined && !next.hasBegun ? requestSlot(next) : Effect.void
+    return at === 0 && next !== undefined && !hasBegun(next) ? requestSlot(next) : Effect.void
   })
 
 /** The services for queueing runs. */

@@ -116,7 +116,6 @@ const settleOnce = Effect.fnUntraced(function*(
   const settling = settleRun(parent, task, end, startOf(row), wakes ? parent.run.halts : undefined)
   // It ends here also if something fails, or the program would wait for it when it closes.
   const exit = yield* Effect.exit(Effect.zipRight(closing, settling))
-  task.hasBegun = true
   parent.tasks.remove(task)
   endPromise(parent.budget, reservation)
   Deferred.unsafeDone(task.ended, exit)

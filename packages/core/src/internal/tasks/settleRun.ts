@@ -16,6 +16,7 @@ import type { Entry } from "../../Write.ts"
 import { closeStopped } from "../conversation/closeTurn.ts"
 import type { Live, RunningTask } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
+import { advance } from "../live/TaskRunState.ts"
 import { SessionRunner } from "../runner/SessionRunner.ts"
 import { closeWorkspace, factsOf } from "./openRun.ts"
 import { type End, isPromptOf, lastWords, type Start, wholeWords } from "./runEnd.ts"
@@ -149,7 +150,7 @@ export const settleRun = Effect.fnUntraced(function*(
       (error) => Effect.logWarning(`The last answer of the task ${task.row.taskID} could not be read`, error.message)
     )
   }
-  task.isSettling = true
+  advance(task, "settle")
   const { row: run } = task
   // The next holder of the tree continues the run, and its worktree.
   yield* stillHeld(live)

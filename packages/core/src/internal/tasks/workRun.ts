@@ -172,6 +172,7 @@ export const workRun = Effect.fnUntraced(function*(
     )
   })
   const exit = yield* Effect.exit(firstOf(working, late))
-  if (task.stop === undefined) return yield* exit
-  return task.row.time.started === undefined ? stoppedBy(task.stop) : yield* conclude(live, task.stop)
+  const { stop, time } = task.row
+  if (stop === undefined) return yield* exit
+  return time.started === undefined ? stoppedBy(stop) : yield* conclude(live, stop)
 })

@@ -15,6 +15,7 @@ import type { LiveMessage } from "../live/History.ts"
 import { noLongerWaiting } from "../live/inboxChanged.ts"
 import type { Live } from "../live/Live.ts"
 import { switchAgent } from "../live/mode.ts"
+import { advance } from "../live/TaskRunState.ts"
 import { modelsToKeep } from "../model/candidates.ts"
 import { initRequest } from "../prompts.ts"
 
@@ -83,9 +84,9 @@ const nothing: Taken = { messages: [], structuredOutput: undefined }
  * was given.
  */
 const startOf = ({ tasks: { queue: [run] } }: Live, rows: ReadonlyArray<InboxRow>): ReadonlyArray<Entry> => {
-  if (run?.row.time.started === undefined || run.isSettling || run.isStartStored) return []
+  if (run?.state !== "running") return []
   if (rows.every(({ from, kind }) => kind !== "prompt" || from !== "agent")) return []
-  run.isStartStored = true
+  advance(run, "store")
   return [{ _tag: "Run", run: run.row }]
 }
 
