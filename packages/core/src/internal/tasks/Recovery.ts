@@ -13,8 +13,8 @@ import { SessionTable } from "../live/SessionTable.ts"
 import { SessionRunner } from "../runner/SessionRunner.ts"
 import { servicesForLater } from "../traced.ts"
 import { recoverTree } from "./recover.ts"
+import type { TaskServices } from "./startRun.ts"
 import { confirmStop, stopStored, stopWaiting } from "./stopStored.ts"
-import type { TaskServices } from "./TaskServices.ts"
 
 type Failure = ModelUnavailable | StorageError
 

@@ -1,14 +1,16 @@
-/** Controls of running tasks, each with a time limit and only for the session that started them. */
+/** Controls and status of running tasks, each with a time limit and only for the session that started them. */
 import type { ControlRequest } from "@skein/domain/Control"
 import { Ids, type MessageID, SessionID } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
-import type { Outcome, TaskRun } from "@skein/domain/Outcome"
+import { type Outcome, reason as sentenceOf, type TaskRun } from "@skein/domain/Outcome"
+import { none } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import { byHolder, refuseTask } from "../../Control.ts"
 import { Journal } from "../../Journal.ts"
@@ -26,12 +28,11 @@ import {
 import type { Entry } from "../../Write.ts"
 import type { Live, RunningTask, StopRequest } from "../live/Live.ts"
 import { storeFirst } from "../live/recordStop.ts"
+import { SessionTable } from "../live/SessionTable.ts"
 import { SessionRunner } from "../runner/SessionRunner.ts"
 import { checkTask, findChild, findParent, inTree } from "./checkTask.ts"
 import { factsOf } from "./openRun.ts"
-import { startForMessages } from "./startRun.ts"
-import type { TaskServices } from "./TaskServices.ts"
-import { statusOf } from "./taskStatus.ts"
+import { startForMessages, type TaskServices } from "./startRun.ts"
 
 /** How long to wait for tasks by default, in milliseconds. */
 const waitTimeout = 10 * 60_000
@@ -319,17 +320,65 @@ export const makeControl = (context: Context.Context<TaskServices>, recover: Rec
     ).pipe(Effect.provide(context)),
   stop: (
     task: TaskName,
-    stop: { readonly by: string; readonly reason?: string }
+    request: StopRequest
   ): Effect.Effect<ReadonlyArray<Outcome>, TaskRefused | StorageError> =>
     Effect.provide(
       forPerson(
         task,
-        { type: "task_stop", ...stop },
-        stopAll(task, stop, recover),
+        { type: "task_stop", ...request },
+        stopAll(task, request, recover),
         (value) => value as ReadonlyArray<Outcome>
       ),
       context
     ),
   wait: (of: TaskWait): Effect.Effect<TaskWaited, TaskRefused | StorageError> =>
     Effect.provide(Effect.zipRight(ready(of.parentID, recover), wait(of)), context)
+})
+
+const callsOf = (live: Live | undefined) =>
+  (live?.messages ?? []).flatMap(({ parts }) => parts.flatMap((part) => part.type === "tool" ? [part] : []))
+
+const doing = (run: TaskRun, live: Live | undefined): string => {
+  const { outcome } = run
+  if (outcome !== undefined) {
+    return outcome.status === "completed" ? "completed" : `${outcome.status}: ${sentenceOf(outcome)}`
+  }
+  if (run.stop !== undefined) return `concludes, because it was stopped by ${run.stop.by}`
+  if (live === undefined) return "waits for its turn"
+  const { status: activity } = live
+  const asked = run.state === "queued" ? "waits for a free slot" : "waits to ask the model"
+  if (live.clock.isAsking) return "waits for a person's answer"
+  if (activity.type === "queued") return `${asked}, queued at position ${activity.position}`
+  if (run.state === "queued") return "waits for its turn"
+  if (activity.type === "waiting") return activity.message
+  if (activity.type === "compacting") return "summarises its conversation to save room"
+  if (activity.type === "retry") {
+    const again = new Date(activity.next).toISOString()
+    return `tries the model again at ${again} (attempt ${activity.attempt} failed): ${activity.message}`
+  }
+  if (live.tasks.size > 0) return `waits for ${live.tasks.size} ${live.tasks.size === 1 ? "task" : "tasks"} of its own`
+  const calls = callsOf(live).flatMap(({ state, tool }) =>
+    state.status === "running" ? [state.title === undefined ? tool : `${tool} ${state.title}`] : []
+  )
+  return calls.length === 0 ? "waits for the model" : `runs ${calls.join(", ")}`
+}
+
+/** The status of a task from its newest run; `elapsed` is how long that has run here (ms). */
+const statusOf = Effect.fnUntraced(function*(run: TaskRun, now: number, elapsed: number | undefined) {
+  const storage = yield* SessionStorage
+  const live = (yield* SessionTable).peek(run.taskID)
+  const info = live?.info ?? Option.getOrUndefined(yield* storage.session(run.taskID))
+  const found: TaskStatus = {
+    taskID: run.taskID,
+    agent: run.agent,
+    description: run.description,
+    state: run.state,
+    background: run.background,
+    doing: doing(run, live),
+    elapsedMs: elapsed ?? run.outcome?.durationMs ?? Math.max(0, now - run.time.created),
+    lastTool: callsOf(live).at(-1)?.tool,
+    usage: info?.usage.subtree ?? none,
+    outcome: run.outcome
+  }
+  return found
 })

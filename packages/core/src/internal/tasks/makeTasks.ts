@@ -11,8 +11,7 @@ import { checkTask, inTree } from "./checkTask.ts"
 import { makeControl } from "./control.ts"
 import { continueRun, runOfCall } from "./recover.ts"
 import { Recovery } from "./Recovery.ts"
-import { acceptedOf, awaitEnd, joinRun, startRun } from "./startRun.ts"
-import type { TaskServices } from "./TaskServices.ts"
+import { acceptedOf, awaitEnd, joinRun, startRun, type TaskServices } from "./startRun.ts"
 
 /** Makes the service. */
 export const makeTasks = Effect.gen(function*() {

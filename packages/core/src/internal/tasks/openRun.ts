@@ -1,12 +1,13 @@
-/** The start of a run: the child session, and the row of the request. */
+/** The start of a run: the child session, what bounds the run until its end, and the row of the request. */
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import { Ids, type SessionID } from "@skein/domain/Id"
-import type { TaskRun } from "@skein/domain/Outcome"
+import type { RunTerms, TaskRun } from "@skein/domain/Outcome"
 import type { Ruleset } from "@skein/domain/Rule"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { none as noFiber } from "effect/FiberId"
+import { Agent } from "../../Agent.ts"
 import { failpoint } from "../../Failpoints.ts"
 import { Isolation } from "../../Isolation.ts"
 import { Journal } from "../../Journal.ts"
@@ -15,6 +16,7 @@ import type { ChildOptions } from "../../Turn.ts"
 import type { Entry } from "../../Write.ts"
 import type { Reservation } from "../budget/BudgetNode.ts"
 import { settleCount, spendTask, unspendTask, usePromise } from "../budget/reservations.ts"
+import { subjectOf } from "../calls/offer.ts"
 import { noTerms, termsOf } from "../live/Assignment.ts"
 import { childInfo } from "../live/childInfo.ts"
 import { inProject } from "../live/inProject.ts"
@@ -24,7 +26,6 @@ import { advance } from "../live/TaskRunState.ts"
 import { modelsOf } from "../model/candidates.ts"
 import { type CheckedTask, unknownTask } from "./checkTask.ts"
 import { workspaceText } from "./taskTexts.ts"
-import { termsFor } from "./terms.ts"
 
 /** The time limit of a task if neither call nor agent sets one, in milliseconds. */
 const defaultTimeout = 30 * 60_000
@@ -276,3 +277,34 @@ const claimed = <A, E, R>(live: Live, asked: Effect.Effect<A, E, R>): Effect.Eff
     live.tasks.claim()
     return Effect.ensuring(asked, Effect.sync(() => live.tasks.unclaim()))
   })
+
+const denies = (rules: Ruleset): boolean => rules.some(({ action }) => action === "deny")
+
+/** Whether two sets hold the same rules: a restart reads the same config into other objects. */
+const isSame = (one: Ruleset, other: Ruleset): boolean =>
+  one === other || (one.length === other.length && one.every(({ action, pattern, permission }, at) => {
+    const rule = other[at]
+    return rule?.action === action && rule.pattern === pattern && rule.permission === permission
+  }))
+
+/**
+ * The terms of a run of this agent that is requested now. The ceilings above are also checked live, at every call: the
+ * terms keep what they deny now.
+ *
+ * The agent's own rules bound the run itself, and not what it starts: a coordinator's workers edit. The rules for all
+ * agents are part of them, where a definition may lift them. Once the config has changed, those of the caller's time
+ * bound everything that it still starts, without exception.
+ */
+const termsFor = Effect.fnUntraced(function*(caller: Live, agent: AgentInfo) {
+  const agents = yield* Agent
+  const above = yield* subjectOf(caller)
+  const changed = new Set(
+    lineOf(caller).flatMap(({ assignment }) => assignment.terms.shared).filter((rules) => !isSame(rules, agents.shared))
+  )
+  const terms: RunTerms = {
+    ceilings: [...new Set([...above.ceilings, agents.ceiling(agent)])].filter((rules) => rules.length > 0),
+    rules: [agents.rules(agent), ...changed].filter(denies),
+    shared: [agents.shared, ...changed].filter(denies)
+  }
+  return terms.ceilings.length + terms.rules.length + terms.shared.length === 0 ? noTerms : terms
+})

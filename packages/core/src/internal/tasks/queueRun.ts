@@ -1,16 +1,24 @@
-/** Queues runs for their slots. A queued run is data, without a fiber that waits. */
+/** Queues runs for their slots, and owns their timeouts meanwhile. A queued run is data, without a fiber that waits. */
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
 import { Config } from "../../Config.ts"
 import { Governor } from "../../Governor.ts"
 import { Journal } from "../../Journal.ts"
 import { logUnstored } from "../../StorageError.ts"
+import { type Alarm, makeAlarms } from "../fibers.ts"
 import { inProject } from "../live/inProject.ts"
 import type { RunningTask } from "../live/Live.ts"
 import { setStatus } from "../live/setStatus.ts"
 import { advance, hasBegun } from "../live/TaskRunState.ts"
-import { Alarms } from "./Alarms.ts"
+
+/** Calls back at given times. */
+export class Alarms extends Context.Tag("@skein/core/internal/tasks/Alarms")<Alarms, { readonly set: Alarm }>() {
+  /** Alarms that end with the layer. */
+  static readonly layer = Layer.scoped(Alarms, makeAlarms)
+}
 
 /** Requests the slot of the first run of a task's queue. The run begins with its slot, or after its timeout. */
 const requestSlot = Effect.fnUntraced(function*(task: RunningTask) {
@@ -77,4 +85,4 @@ export const dequeueRun = (task: RunningTask): Effect.Effect<void, never, QueueS
   })
 
 /** The services for queueing runs. */
-export type QueueServices = Effect.Effect.Context<ReturnType<typeof requestSlot>>
+type QueueServices = Effect.Effect.Context<ReturnType<typeof requestSlot>>

@@ -1,5 +1,5 @@
 /** Starts runs: checks and stores the request, and forks the fiber of the run in the scope of its caller. */
-
+import type { Ids } from "@skein/domain/Id"
 import type { InboxRow } from "@skein/domain/InboxRow"
 import type { Outcome, TaskRun } from "@skein/domain/Outcome"
 import * as Cause from "effect/Cause"
@@ -8,8 +8,13 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import type { Bus } from "../../Bus.ts"
 import { Config } from "../../Config.ts"
+import type { Governor } from "../../Governor.ts"
+import type { Journal } from "../../Journal.ts"
 import { Leases } from "../../Leases.ts"
+import type { SessionStorage } from "../../SessionStorage.ts"
+import type { Spill } from "../../Spill.ts"
 import type { StorageError } from "../../StorageError.ts"
 import { type Accepted, type TaskProgress, TaskRefused, type TaskRequest } from "../../TaskRequest.ts"
 import type { Entry } from "../../Write.ts"
@@ -19,12 +24,25 @@ import { endPromise, keptFor, reserve, settleCount } from "../budget/reservation
 import { forkAwaited } from "../fibers.ts"
 import { inProject } from "../live/inProject.ts"
 import type { Live, RunningTask } from "../live/Live.ts"
-import { carryOut } from "./carryOut.ts"
+import type { SessionTable } from "../live/SessionTable.ts"
+import type { SessionRunner } from "../runner/SessionRunner.ts"
+import { carryOut, observedRun } from "./carryOut.ts"
 import { type CheckedTask, checkTask } from "./checkTask.ts"
-import { observedRun } from "./observedRun.ts"
 import { openRun, reopenRun } from "./openRun.ts"
-import { dequeueRun, queueRun } from "./queueRun.ts"
-import type { TaskServices } from "./TaskServices.ts"
+import { type Alarms, dequeueRun, queueRun } from "./queueRun.ts"
+
+/** The services for starting, working on and settling a run. */
+export type TaskServices =
+  | Alarms
+  | Bus
+  | Governor
+  | Ids
+  | Journal
+  | Leases
+  | SessionRunner
+  | SessionStorage
+  | SessionTable
+  | Spill
 
 const countSpawn = Effect.fnUntraced(function*(parent: Live) {
   const { settings: { limits } } = yield* Config
