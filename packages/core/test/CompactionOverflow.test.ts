@@ -117,7 +117,7 @@ describe("a conversation that its model rejects as too long", () => {
         const id = yield* begun
         const error = yield* Effect.flip(Session.prompt(id, "4"))
         expect(error).toMatchObject({ _tag: "ContextOverflow", tries: 3 })
-        expect(error.message).toContain("its summary is no shorter")
+        expect(error.message).toContain("its summary is not shorter")
         expect(madeFor(script, "compaction")).toHaveLength(3)
         // A request of the same length is not sent again.
         expect(madeFor(script, "turn")).toHaveLength(4)
