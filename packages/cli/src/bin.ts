@@ -1,7 +1,7 @@
 /** The program `skein`: parses the command line, and loads only what the command needs. */
 import { isatty } from "node:tty"
 import { commands } from "./Commands.ts"
-import { session } from "./commands/session.ts"
+import { session } from "./commands/run.ts"
 import { parse } from "./internal/arguments.ts"
 import { loadFailure } from "./internal/loadFailure.ts"
 import { version } from "./internal/version.ts"

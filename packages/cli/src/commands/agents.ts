@@ -1,7 +1,6 @@
-/** Declares `skein agents`. */
+/** Declares `skein agents` and `skein skills`. */
 import { command } from "../CommandSpec.ts"
-import { createFlags } from "../internal/create/flags.ts"
-import { directoryFlags, listingFlags, verboseFlags } from "../internal/sharedFlags.ts"
+import { createFlags, directoryFlags, listingFlags, verboseFlags } from "../internal/flags.ts"
 
 const listFlags = { ...listingFlags, ...directoryFlags, ...verboseFlags } as const
 
@@ -25,4 +24,12 @@ export const agents = command({
   flags: listFlags,
   commands: [list, create],
   load
+})
+
+/** Lists the skills. */
+export const skills = command({
+  name: "skills",
+  summary: "Lists the skills, and the files that cannot be used",
+  flags: { ...listingFlags, ...directoryFlags, ...verboseFlags },
+  load: () => import("../internal/list/agents.ts").then(({ listSkills }) => listSkills)
 })

@@ -1,7 +1,6 @@
 /** Declares `skein asks`. */
 import { command } from "../CommandSpec.ts"
-import { attachFlags } from "../internal/attach/flags.ts"
-import { databaseFlags, listingFlags, verboseFlags } from "../internal/sharedFlags.ts"
+import { attachFlags, databaseFlags, listingFlags, verboseFlags } from "../internal/flags.ts"
 
 const load = () => import("../internal/list/asks.ts")
 

@@ -1,6 +1,6 @@
 /** Declares `skein commands`. */
 import { command } from "../CommandSpec.ts"
-import { directoryFlags, formatFlags, listingFlags, verboseFlags } from "../internal/sharedFlags.ts"
+import { directoryFlags, formatFlags, listingFlags, verboseFlags } from "../internal/flags.ts"
 
 const flags = { ...formatFlags, ...directoryFlags, ...verboseFlags } as const
 const listFlags = { ...listingFlags, ...directoryFlags, ...verboseFlags } as const

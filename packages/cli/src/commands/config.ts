@@ -1,6 +1,6 @@
 /** Declares `skein config`. */
 import { command } from "../CommandSpec.ts"
-import { directoryFlags, listingFlags, verboseFlags } from "../internal/sharedFlags.ts"
+import { directoryFlags, listingFlags, verboseFlags } from "../internal/flags.ts"
 
 const showFlags = {
   ...listingFlags,

@@ -1,6 +1,6 @@
 /** Declares `skein models` and its subcommands. */
 import { command } from "../CommandSpec.ts"
-import { directoryFlags, listingFlags, verboseFlags } from "../internal/sharedFlags.ts"
+import { directoryFlags, listingFlags, verboseFlags } from "../internal/flags.ts"
 
 const listFlags = { ...listingFlags, ...directoryFlags, ...verboseFlags } as const
 
@@ -22,7 +22,7 @@ const update = command({
   details: "The catalogue has the format of https://models.dev/api.json. Skein downloads nothing by itself.",
   operands: { usage: "FILE|URL", least: 1, most: 1 },
   flags: { ...verboseFlags },
-  load: () => import("../internal/list/updateModels.ts").then(({ updateModels }) => updateModels)
+  load: () => import("../internal/list/models.ts").then(({ updateModels }) => updateModels)
 })
 
 /** Lists the models, and takes newer limits and prices. */

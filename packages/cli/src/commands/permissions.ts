@@ -1,7 +1,6 @@
 /** Declares `skein permissions`. */
 import { command } from "../CommandSpec.ts"
-import { attachFlags } from "../internal/attach/flags.ts"
-import { databaseFlags, directoryFlags, listingFlags, verboseFlags } from "../internal/sharedFlags.ts"
+import { attachFlags, databaseFlags, directoryFlags, listingFlags, verboseFlags } from "../internal/flags.ts"
 
 const load = () => import("../internal/list/permissions.ts")
 
@@ -39,7 +38,7 @@ const suggest = command({
   name: "suggest",
   summary: "Proposes rules for what you allowed by hand three times or more in this project",
   flags: { ...listingFlags, ...directoryFlags, ...databaseFlags, ...verboseFlags },
-  load: () => import("../internal/list/suggest.ts").then(({ suggestPermissions }) => suggestPermissions)
+  load: () => import("../internal/list/permissions.ts").then(({ suggestPermissions }) => suggestPermissions)
 })
 
 /** Lists and revokes approvals. */

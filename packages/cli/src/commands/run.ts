@@ -1,6 +1,6 @@
-/** Declares `skein run`. */
+/** Declares `skein run`, and what `skein` does on a terminal if no command is named. */
 import { command } from "../CommandSpec.ts"
-import { runFlags } from "../internal/run/flags.ts"
+import { runFlags, sessionFlags } from "../internal/flags.ts"
 
 /** Prompts an agent and prints its answer. */
 export const run = command({
@@ -12,4 +12,13 @@ export const run = command({
   operands: { usage: "[prompt…]", least: 0, most: Infinity },
   flags: runFlags,
   load: () => import("../internal/run/execute.ts").then(({ executeRun }) => executeRun)
+})
+
+/** Opens a session at the terminal. */
+export const session = command({
+  name: "session",
+  summary: "Opens a session at the terminal",
+  operands: { usage: "[prompt…]", least: 0, most: Infinity },
+  flags: sessionFlags,
+  load: () => import("../internal/session/execute.ts").then(({ executeSession }) => executeSession)
 })

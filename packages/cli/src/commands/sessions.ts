@@ -1,9 +1,24 @@
 /** Declares `skein sessions`. */
 import { command } from "../CommandSpec.ts"
-import { attachFlags } from "../internal/attach/flags.ts"
-import { promptFlags } from "../internal/run/flags.ts"
-import { databaseFlags, directoryFlags, formatFlags, listingFlags, verboseFlags } from "../internal/sharedFlags.ts"
-import { prune } from "./prune.ts"
+import {
+  attachFlags,
+  databaseFlags,
+  directoryFlags,
+  formatFlags,
+  listingFlags,
+  promptFlags,
+  pruneFlags,
+  verboseFlags
+} from "../internal/flags.ts"
+
+/** Removes what is old. */
+const prune = command({
+  name: "prune",
+  summary: "Removes old events, long tool outputs and, with --older-than, sessions",
+  details: "Skein keeps events and long tool outputs for 30 days. `skein run` prunes them once a day.",
+  flags: pruneFlags,
+  load: () => import("../internal/prune/execute.ts").then(({ executePrune }) => executePrune)
+})
 
 const load = () => import("../internal/list/sessions.ts")
 
@@ -44,7 +59,7 @@ const resume = command({
   details: "Without a prompt, it continues interrupted turns and tasks.",
   operands: { usage: "ID [prompt…]", least: 1, most: Infinity },
   flags: promptFlags,
-  load: () => import("../internal/run/resume.ts").then(({ resumeSession }) => resumeSession)
+  load: () => import("../internal/run/execute.ts").then(({ resumeSession }) => resumeSession)
 })
 
 const stop = command({
@@ -54,7 +69,7 @@ const stop = command({
     "What it did so far is kept; `skein sessions resume ID` continues it. Says so if nothing was running.\nAlso stops what a server of this database or another terminal works on. --attach names another server.\n`skein tasks stop` stops one task.",
   operands: { usage: "ID", least: 1, most: 1 },
   flags: { ...formatFlags, ...databaseFlags, ...attachFlags, ...verboseFlags },
-  load: () => import("../internal/list/stopSession.ts").then(({ stopSession }) => stopSession)
+  load: () => import("../internal/list/sessions.ts").then(({ stopSession }) => stopSession)
 })
 
 const summarize = command({

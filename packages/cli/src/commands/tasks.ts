@@ -1,7 +1,13 @@
 /** Declares `skein tasks`. */
 import { command } from "../CommandSpec.ts"
-import { attachFlags } from "../internal/attach/flags.ts"
-import { databaseFlags, directoryFlags, formatFlags, listingFlags, verboseFlags } from "../internal/sharedFlags.ts"
+import {
+  attachFlags,
+  databaseFlags,
+  directoryFlags,
+  formatFlags,
+  listingFlags,
+  verboseFlags
+} from "../internal/flags.ts"
 
 const load = () => import("../internal/list/tasks.ts")
 

@@ -1,6 +1,6 @@
 /** Declares `skein trust`. */
 import { command } from "../CommandSpec.ts"
-import { directoryFlags, listingFlags, verboseFlags } from "../internal/sharedFlags.ts"
+import { directoryFlags, listingFlags, verboseFlags } from "../internal/flags.ts"
 
 const load = () => import("../internal/list/trust.ts")
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest"
-import { parseAge } from "../../src/internal/prune/age.ts"
+import { parseAge } from "../../src/internal/prune/execute.ts"
 
 const hour = 3_600_000
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { commands } from "../../src/Commands.ts"
-import { session } from "../../src/commands/session.ts"
+import { session } from "../../src/commands/run.ts"
 import { command } from "../../src/CommandSpec.ts"
 import { parse } from "../../src/internal/arguments.ts"
 

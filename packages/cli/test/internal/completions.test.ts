@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process"
 import { describe, expect, it } from "vitest"
 import { commands } from "../../src/Commands.ts"
-import { bash, fish, zsh } from "../../src/internal/completions/scripts.ts"
+import { bash, fish, zsh } from "../../src/internal/completions.ts"
 
 const has = (shell: string): boolean => spawnSync(shell, ["-c", "exit 0"]).status === 0
 

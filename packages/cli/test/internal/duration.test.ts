@@ -1,6 +1,6 @@
 import { formatDuration } from "@skein/view/Numbers"
 import { describe, expect, it } from "vitest"
-import { parseDuration } from "../../src/internal/duration.ts"
+import { parseDuration } from "../../src/internal/arguments.ts"
 
 describe("a time on the command line", () => {
   it("is never shown as nothing", () => {

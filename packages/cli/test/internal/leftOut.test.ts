@@ -1,6 +1,6 @@
 import type { Event } from "@skein/domain/Event"
 import { describe, expect, it } from "vitest"
-import { LeftOut } from "../../src/internal/run/leftOut.ts"
+import { LeftOut } from "../../src/internal/run/progress.ts"
 
 const event = (type: Event["type"], properties: unknown) => ({ type, properties }) as Event
 const delta = (partID: string) => event("message.part.delta", { messageID: "msg_1", partID, field: "text", delta: "a" })

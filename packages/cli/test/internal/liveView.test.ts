@@ -7,7 +7,7 @@ import { LiveView } from "@skein/tui/LiveView"
 import { colourless } from "@skein/tui/Style"
 import { expect, it } from "vitest"
 import { closingLines } from "../../src/internal/run/closing.ts"
-import { Denials } from "../../src/internal/run/denials.ts"
+import { Denials } from "../../src/internal/run/progress.ts"
 import type { RunResult } from "../../src/internal/run/result.ts"
 
 const permission = (id: string) => ({

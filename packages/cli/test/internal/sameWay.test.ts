@@ -1,5 +1,5 @@
 import { expect, it } from "vitest"
-import { sameWay } from "../../src/internal/attach/sameWay.ts"
+import { sameWay } from "../../src/internal/attach/attach.ts"
 
 it.each([
   [undefined, undefined, ""],

@@ -6,7 +6,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } f
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { getuid } from "node:process"
-import { readSecret } from "../../src/internal/serve/secretFile.ts"
+import { readSecret } from "../../src/internal/serve/access.ts"
 import { Stdio } from "../../src/Stdio.ts"
 
 const secret = "s".repeat(40)

@@ -1,7 +1,7 @@
 import type { Event } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import { expect, it } from "vitest"
-import { TaskLabels } from "../../src/internal/run/taskLabels.ts"
+import { TaskLabels } from "../../src/internal/run/plain.ts"
 
 const id = (name: string) => name as SessionID
 

@@ -1,25 +1,111 @@
-/** What `skein acp` does: serves an editor until that closes the connection. */
+/** What `skein acp` does. */
 import { serve } from "@skein/acp/AcpAgent"
+import type { AcpHost } from "@skein/acp/AcpHost"
 import type { Backend } from "@skein/backend/Backend"
 import * as LocalBackend from "@skein/backend/LocalBackend"
-import { EditorFiles } from "@skein/tools/EditorFiles"
+import type { SessionID } from "@skein/domain/Id"
+import { isSkeinItself, McpServerConfig, startsSkein } from "@skein/domain/McpConfig"
+import { EditorFiles, type EditorOf } from "@skein/tools/EditorFiles"
 import { Watchdog } from "@skein/tools/Watchdog"
+import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import type { CommandError, Input } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio, type Streams } from "../../Stdio.ts"
 import type { Stop } from "../../Stop.ts"
 import { manyServices, platform, refuseSandbox, storage, withSandbox } from "../app.ts"
 import { backendOf, findServer } from "../attach/attach.ts"
+import type { acpFlags } from "../flags.ts"
 import { EditorServers } from "../mcp/EditorServers.ts"
 import { checkDirectory, isSameDirectory, projectOf } from "../place.ts"
-import { typedMode } from "../run/mode.ts"
-import { readModel } from "../run/models.ts"
+import { readModel, typedMode } from "../run/choices.ts"
 import { version } from "../version.ts"
-import { type Editors, useFiles } from "./files.ts"
-import type { acpFlags } from "./flags.ts"
-import { useServers } from "./servers.ts"
+
+/** The editors of this process, by the roots of their sessions. */
+type Editors = Map<SessionID, EditorOf>
+
+/** Makes what takes them: for this process, or for a server, whose tools read the disk. */
+const useFiles = (editors: Editors, serverUrl: string | undefined): AcpHost["useFiles"] => {
+  let isTold = false
+  return (root, files) => {
+    if (serverUrl === undefined) {
+      return Effect.as(
+        Effect.acquireRelease(
+          Effect.sync(() => void editors.set(root, files)),
+          // The session may be open anew by then.
+          () => Effect.sync(() => editors.get(root) === files && editors.delete(root))
+        ),
+        []
+      )
+    }
+    return Effect.sync(() => {
+      if (isTold) return []
+      isTold = true
+      return [
+        `Unsaved changes in the editor are not seen: the server at ${serverUrl} runs the tools, and reads files from disk. `
+        + "Save files before you ask about them, or start Skein with --attach=off and --db FILE."
+      ]
+    })
+  }
+}
+
+type Named = Parameters<AcpHost["useServers"]>[1][number]
+
+const record = (pairs: ReadonlyArray<{ readonly name: string; readonly value: string }>) =>
+  Object.fromEntries(pairs.map(({ name, value }) => [name, value]))
+
+const isConfig = Schema.is(McpServerConfig)
+
+/** A server as config would name it, or why there can be none. */
+const configOf = (server: Named): McpServerConfig | string => {
+  const config = "command" in server
+    ? { command: [server.command, ...server.args], env: record(server.env) }
+    : "url" in server
+    ? { url: server.url, headers: record(server.headers), type: server.type }
+    : undefined
+  if (config === undefined) {
+    return `its type ${
+      "type" in server ? server.type : "unknown"
+    } is not supported. Skein starts programs, and connects to http and sse`
+  }
+  if (startsSkein(config.command ?? [])) return isSkeinItself
+  if (isConfig(config)) return config
+  return "url" in server ? `${server.url} is no http(s) URL` : "its command is empty"
+}
+
+const listed = (servers: ReadonlyArray<Named>) => servers.map(({ name }) => escapeLine(name)).join(", ")
+
+/** Makes what takes them: for this process, or for a server, which has its own. */
+const useServers = (
+  editors: typeof EditorServers.Service,
+  serverUrl: string | undefined
+): AcpHost["useServers"] =>
+(directory, servers) =>
+  Effect.sync(() => {
+    if (serverUrl !== undefined) {
+      return [
+        `The editor's MCP servers are not used: ${
+          listed(servers)
+        }. The server at ${serverUrl} holds the sessions, and uses `
+        + "those of its config. Add them there with skein mcp add, or start Skein with --attach=off and --db FILE."
+      ]
+    }
+    const notes: Array<string> = []
+    const known: Record<string, McpServerConfig> = {}
+    for (const server of servers) {
+      const config = configOf(server)
+      const name = escapeLine(server.name)
+      if (typeof config === "string") notes.push(`The editor's MCP server ${name} is not used: ${escapeLine(config)}.`)
+      else if (server.name in known) notes.push(`The editor names two MCP servers ${name}: the first one is used.`)
+      else known[server.name] = config
+    }
+    const before = editors.get(directory) ?? {}
+    const after = { ...before, ...known }
+    if (JSON.stringify(before) !== JSON.stringify(after)) editors.set(directory, after)
+    return notes
+  })
 
 /** What the editor sends. */
 const inputOf = (stdio: Streams): ReadableStream<Uint8Array> => {

@@ -2,6 +2,7 @@
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import type * as HttpClient from "@effect/platform/HttpClient"
 import { directUrl } from "@skein/api/Handshake"
+import type { Cluster } from "@skein/api/Output"
 import type { ServerFile } from "@skein/api/ServerFile"
 import type { ServerTarget } from "@skein/backend/ServerOptions"
 import * as LocalServer from "@skein/client/LocalServer"
@@ -161,3 +162,10 @@ export const findNamed = Effect.fnUntraced(function*(text: string) {
   }
   return yield* refuse(errors.join(" "))
 })
+
+/** The servers of its cluster, their trees and takeovers, as it sees them. */
+export const askCluster = ({ server: { token, url } }: Found): Effect.Effect<Cluster, UsageError> =>
+  Effect.flatMap(SkeinClient.make({ token, url }), ({ server }) => server.cluster()).pipe(
+    Effect.mapError((error) => new UsageError({ message: `The server at ${url}: ${unexpectedText(error)}` })),
+    Effect.provide(FetchHttpClient.layer)
+  )

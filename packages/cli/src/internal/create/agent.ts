@@ -17,11 +17,11 @@ import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
 import { platform, settle, type Settled } from "../app.ts"
+import type { createFlags } from "../flags.ts"
 import { directoryOf, projectOf } from "../place.ts"
 import { fallback, providers } from "../providers.ts"
 import { hideConfigured } from "../Redaction.ts"
-import { readModel } from "../run/models.ts"
-import type { createFlags } from "./flags.ts"
+import { readModel } from "../run/choices.ts"
 
 type CreateInput = Input<typeof createFlags>
 

@@ -3,9 +3,43 @@ import { environment } from "@skein/tools/Environment"
 import { Sandbox } from "@skein/tools/Sandbox"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
+import { execFile } from "node:child_process"
 import { Stdio } from "../../Stdio.ts"
-import type { Check } from "./check.ts"
-import { probe } from "./probe.ts"
+
+/** The result of one check. */
+export interface Check {
+  readonly name: string
+  /** `warn`: it works, but less well; `missing`: it does not exist; `broken`: it exists, but cannot be used. */
+  readonly state: "ok" | "warn" | "missing" | "broken"
+  /** Whether nothing works without it. */
+  readonly essential: boolean
+  readonly detail: string
+  /** How to get or fix it. */
+  readonly fix?: string
+}
+
+/** The result of running a program. */
+interface Probed {
+  readonly works: boolean
+  /** Whether it is not installed. */
+  readonly isMissing: boolean
+  /** Its output if it works, otherwise the reason why it does not. */
+  readonly said: string
+}
+
+/** Runs a program for at most five seconds. */
+const probe = (file: string, args: ReadonlyArray<string>): Effect.Effect<Probed> =>
+  Effect.async((resume) => {
+    const child = execFile(file, [...args], { timeout: 5_000, killSignal: "SIGKILL" }, (error, stdout, stderr) => {
+      const works = error === null
+      const isMissing = error !== null && "code" in error && error.code === "ENOENT"
+      const why = isMissing
+        ? "it was not found on PATH"
+        : stderr.trim() || error?.message
+      resume(Effect.succeed({ works, isMissing, said: works ? stdout.trim() : why?.split("\n", 1)[0] ?? "" }))
+    })
+    return Effect.sync(() => child.kill("SIGKILL"))
+  })
 
 /** How to install a program. */
 const install = (apt: string, brew: string): string => `Get it with: apt install ${apt}, or brew install ${brew}`

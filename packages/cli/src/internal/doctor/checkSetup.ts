@@ -11,11 +11,10 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { statSync } from "node:fs"
 import { settle, type Settled, storage } from "../app.ts"
-import { formatBytes } from "../bytes.ts"
+import { formatBytes } from "../list/print.ts"
 import { directoryOf } from "../place.ts"
 import { chooseModel, fallback, providerCheck } from "../providers.ts"
-import type { Check } from "./check.ts"
-import { checkSandbox, unconfined } from "./checkMachine.ts"
+import { type Check, checkSandbox, unconfined } from "./checkMachine.ts"
 
 const shownDatabase = (database: string): string =>
   isPostgres(database)

@@ -5,8 +5,7 @@ import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { platform } from "../app.ts"
-import type { Check } from "./check.ts"
-import { checkGit, checkNode, checkRipgrep, checkShell, checkTerminal } from "./checkMachine.ts"
+import { type Check, checkGit, checkNode, checkRipgrep, checkShell, checkTerminal } from "./checkMachine.ts"
 import { checkConfig, checkConfined, checkDatabase, checkKeys } from "./checkSetup.ts"
 
 const lineOf = ({ detail, fix, name, state }: Check): string =>

@@ -13,8 +13,8 @@ import { UsageError } from "../../UsageError.ts"
 import type { AttachFlags } from "../attach/attach.ts"
 import { withBackend } from "../attach/database.ts"
 import { among, sessionOn } from "../ids.ts"
-import { holderText } from "./holder.ts"
 import { formatTime, printList } from "./print.ts"
+import { holderText } from "./where.ts"
 
 /** What is asked, in a line. */
 export const askText = (ask: PendingAsk): string =>

@@ -12,8 +12,7 @@ import { platform, settle } from "../app.ts"
 import { errorLine } from "../explain.ts"
 import { directoryOf } from "../place.ts"
 import { providerCheck } from "../providers.ts"
-import { printList } from "./print.ts"
-import { remark } from "./remarks.ts"
+import { printList, remark } from "./print.ts"
 
 interface Flags {
   readonly format: "default" | "json"
@@ -29,7 +28,7 @@ const found = Effect.fnUntraced(function*(dir: string | undefined) {
   const { broken, commands } = Command.withBuiltins(loaded)
   const hasServers = Object.values(settled.settings.mcp ?? {}).some(({ enabled }) => enabled !== false)
   if (!hasServers) return { broken, commands }
-  const { serverPrompts } = yield* Effect.promise(() => import("../mcpReach/serverPrompts.ts"))
+  const { serverPrompts } = yield* Effect.promise(() => import("../mcpReach.ts"))
   return { broken, commands: [...commands, ...yield* serverPrompts(directory, settled)] }
 })
 

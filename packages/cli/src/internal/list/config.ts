@@ -14,8 +14,7 @@ import { platform, settle, type Settled } from "../app.ts"
 import { errorLine } from "../explain.ts"
 import { directoryOf } from "../place.ts"
 import { providerCheck } from "../providers.ts"
-import { printList } from "./print.ts"
-import { remark } from "./remarks.ts"
+import { printList, remark } from "./print.ts"
 
 interface Flags {
   readonly format: "default" | "json"

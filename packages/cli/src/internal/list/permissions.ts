@@ -3,6 +3,7 @@ import { Backend } from "@skein/backend/Backend"
 import { Permission } from "@skein/core/Permission"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { machineOf } from "@skein/core/Whereabouts"
+import { enough, type Suggestion, suggestionsFor } from "@skein/server/Suggestions"
 import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -16,6 +17,7 @@ import { layer as remoteStorage } from "../attach/remoteStorage.ts"
 import { among, sessionOf } from "../ids.ts"
 import { directoryOf, projectOf } from "../place.ts"
 import { formatTime, printList } from "./print.ts"
+import { readableDatabase } from "./sessions.ts"
 
 interface Place extends AttachFlags {
   readonly session: string | undefined
@@ -83,3 +85,39 @@ const revokeHere = Effect.fnUntraced(function*({ dir }: Place, projectID: string
   const settled = yield* Effect.flatMap(directoryOf(dir), settle)
   yield* Effect.provide(Permission.revoke(projectID, id), services(settled, settled.agents, "nobody"))
 })
+
+/** The rules as a config file has them. */
+const asConfig = (suggestions: ReadonlyArray<Suggestion>): string => {
+  const permission: Record<string, Record<string, "allow">> = {}
+  for (const { pattern, permission: key } of suggestions) (permission[key] ??= {})[pattern] = "allow"
+  return JSON.stringify({ permission }, undefined, 2)
+}
+
+/** Lists them, with the config that contains them. */
+export const suggestPermissions = ({ flags }: {
+  readonly flags: {
+    readonly format: "default" | "json"
+    readonly full: boolean
+    readonly dir: string | undefined
+    readonly db: string | undefined
+  }
+}): Effect.Effect<number, CommandError, Stdio> =>
+  Effect.gen(function*() {
+    const projectID = yield* Effect.flatMap(directoryOf(flags.dir), projectOf)
+    const suggestions = yield* suggestionsFor(projectID)
+    const code = yield* printList({
+      format: flags.format,
+      full: flags.full,
+      json: suggestions,
+      head: ["TIMES", "PERMISSION", "PATTERN"],
+      rows: suggestions.map(({ pattern, permission, times }) => [String(times), permission, pattern]),
+      empty: `No request was allowed ${enough} times by hand in this project.`
+    })
+    if (flags.format === "default" && suggestions.length > 0) {
+      const stdio = yield* Stdio
+      stdio.out(
+        `\nTo stop being asked, add this to your own config or to a trusted skein.json:\n${asConfig(suggestions)}\n`
+      )
+    }
+    return code
+  }).pipe(Effect.provide(readableDatabase(flags.db)))

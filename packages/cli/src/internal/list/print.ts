@@ -1,12 +1,17 @@
 /** Decides how listings look: columns on a terminal, fields with tabs between them in a pipe, or one JSON value. */
+import { type ConfigIssue, formatIssue, summarise } from "@skein/config/ConfigError"
 import { escapeLine } from "@skein/tui/Escape"
 import { fit, widthOf } from "@skein/tui/Width"
 import * as Effect from "effect/Effect"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio, type Streams } from "../../Stdio.ts"
 
+/** Writes bytes as `12 KB` or `3.4 MB`. */
+export const formatBytes = (bytes: number): string =>
+  bytes < 1_000_000 ? `${Math.ceil(bytes / 1_000)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+
 /** A row of a table; an absent value is empty. */
-export type Row = ReadonlyArray<string | undefined>
+type Row = ReadonlyArray<string | undefined>
 
 const pad = (text: string, width: number): string => text + " ".repeat(Math.max(0, width - widthOf(text)))
 
@@ -100,3 +105,11 @@ export const formatTime = (milliseconds: number): string => {
     two(date.getMinutes())
   }`
 }
+
+/** Writes to standard error: what users must know in full, the rest as counts in one line. */
+export const remark = (issues: ReadonlyArray<ConfigIssue>): Effect.Effect<void, never, Stdio> =>
+  Effect.map(Stdio, (stdio) => {
+    const { line, loud } = summarise(issues)
+    for (const issue of loud) stdio.err(`skein: ${escapeLine(formatIssue(issue))}`)
+    if (line !== undefined) stdio.err(`skein: ${line}`)
+  })

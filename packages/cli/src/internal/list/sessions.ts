@@ -5,9 +5,11 @@ import { unanswered } from "@skein/core/Control"
 import { eachMessagePage, type MessagePage, SessionStorage } from "@skein/core/SessionStorage"
 import { type Account, bounds, formatAmount } from "@skein/domain/Budget"
 import type { MessageID, SessionID } from "@skein/domain/Id"
+import { hasOpenTurn } from "@skein/domain/InboxRow"
 import { Mode, modeOf } from "@skein/domain/Mode"
 import type { MessageWithParts, Part } from "@skein/domain/Part"
-import { longestTitle, type SessionInfo } from "@skein/domain/SessionInfo"
+import { isAtRest, longestTitle, type SessionInfo } from "@skein/domain/SessionInfo"
+import type { TreeSnapshot } from "@skein/domain/TreeSnapshot"
 import * as NodeOwner from "@skein/tools/NodeOwner"
 import { callLine } from "@skein/tui/CallOutcome"
 import { escapeLine, escapeText } from "@skein/tui/Escape"
@@ -25,11 +27,27 @@ import { readable, withSession } from "../attach/database.ts"
 import { among, sessionOf } from "../ids.ts"
 import { directoryOf, projectOf } from "../place.ts"
 import { askText } from "./asks.ts"
-import { findHolder, holderText } from "./holder.ts"
-import { awaitedHost, continueText, interrupted } from "./interrupted.ts"
 import { formatTime, printList } from "./print.ts"
-import { isAtServer, whereOf } from "./where.ts"
-import { workspaceLines } from "./workspaceText.ts"
+import { awaitedHost, continueText, findHolder, holderText, interrupted, isAtServer, whereOf } from "./where.ts"
+
+const onHost = (host: string | undefined): string =>
+  host === undefined ? "another host" : `the host ${escapeLine(host)}`
+
+/** Lines about that; none if its steps are not kept. */
+const workspaceLines = ({ directory, host, workspace }: SessionInfo): ReadonlyArray<string> => {
+  if (workspace === undefined) return []
+  const { failure, from, remote } = workspace
+  return [
+    failure === undefined
+      ? `steps kept in ${escapeLine(remote)}`
+      : `last step not kept in ${escapeLine(remote)}: ${escapeLine(failure)}`,
+    ...(from === undefined ? [] : [
+      `works in ${escapeLine(directory)} on ${onHost(host)} since ${formatTime(from.at)}; before that in ${
+        escapeLine(from.directory)
+      } on ${onHost(from.host)}, where its files are left as they were`
+    ])
+  ]
+}
 
 /** The database, with the services that it needs. */
 export const database = (db: string | undefined) => Layer.provideMerge(storage, platform({ database: db }))
@@ -331,3 +349,56 @@ export const deleteSession = ({ flags, operands: [id = ""] }: {
     Effect.flatMap(Backend, ({ sessions }) => sessions.remove(session.id)).pipe(
       Effect.zipRight(done(`Deleted, with all sessions below it: ${session.id}  ${session.title}`))
     ))
+
+/** What a stop found: work, what a process that is gone left of it, or neither. */
+type Found = "running" | "interrupted" | "idle"
+
+/** A session and everything below it. */
+const partOf = ({ sessions }: TreeSnapshot, top: SessionID) => {
+  const ids = new Set<string>([top])
+  // Each session comes before those below it.
+  for (const { id, parentID } of sessions) if (parentID !== undefined && ids.has(parentID)) ids.add(id)
+  return sessions.filter(({ id }) => ids.has(id))
+}
+
+const foundIn = (tree: TreeSnapshot, top: SessionID): Found => {
+  const sessions = partOf(tree, top)
+  if (sessions.some(({ status }) => !isAtRest(status))) return "running"
+  const ids = new Set(sessions.map(({ id }) => id))
+  const hasRun = tree.tasks.some(({ state, taskID }) => state !== "settled" && ids.has(taskID))
+  return hasRun || sessions.some(hasOpenTurn) ? "interrupted" : "idle"
+}
+
+const wordsFor = (found: Found, { id, title }: SessionInfo): string => {
+  const named = `${id}  ${title}`
+  switch (found) {
+    case "running":
+      return `Stopped, with everything below it: ${named}`
+    case "interrupted":
+      return `Nothing was running. What was left unfinished is stopped, and does not continue by itself: ${named}`
+    case "idle":
+      return `Nothing was running: ${named}`
+  }
+}
+
+/** Stops one. */
+export const stopSession = ({ flags, operands: [given = ""] }: {
+  readonly flags: AttachFlags & { readonly format: "default" | "json" }
+  readonly operands: ReadonlyArray<string>
+}): Effect.Effect<number, CommandError, Stdio> =>
+  withSession(flags, given, (session) =>
+    Effect.gen(function*() {
+      const stdio = yield* Stdio
+      const { sessions, watch } = yield* Backend
+      const { id } = session
+      const tree = yield* watch.snapshot(id)
+      const found = foundIn(tree, id)
+      // Also if nothing was found: something may have begun meanwhile.
+      yield* sessions.stop(id, "the user")
+      stdio.out(
+        flags.format === "json"
+          ? `${JSON.stringify({ sessionID: id, found }, undefined, 2)}\n`
+          : `${escapeLine(wordsFor(found, session))}\n`
+      )
+      return ExitCode.done
+    }))

@@ -1,13 +1,78 @@
-/** Finds out what sessions do, and at which server of a cluster. */
-import { SessionStorage } from "@skein/core/SessionStorage"
+/** Finds out what trees do, which process holds them, and which were left by a process that has ended. Resumes none. */
+import { holderOf, machineOfOwner, Owner } from "@skein/core/Owner"
+import { isOver, SessionStorage } from "@skein/core/SessionStorage"
+import { isOn } from "@skein/core/Whereabouts"
 import type { SessionID } from "@skein/domain/Id"
 import { isAtRest, type SessionInfo } from "@skein/domain/SessionInfo"
-import type { Holder, ListedSession } from "@skein/domain/TreeSnapshot"
+import type { Holder, ListedSession, ShownSession } from "@skein/domain/TreeSnapshot"
+import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
-import { findHolder } from "./holder.ts"
+import * as Option from "effect/Option"
+
+/** Whether a server has sent it. It then says itself who holds the tree. */
+const isShown = (session: SessionInfo): session is ShownSession => "status" in session
+
+/** The holder; undefined if nobody works in the tree. */
+export const findHolder = Effect.fnUntraced(function*(session: SessionInfo) {
+  if (isShown(session)) return session.holder
+  const storage = yield* SessionStorage
+  const owner = yield* Owner
+  const lease = Option.getOrUndefined(yield* storage.lease(session.rootID))
+  if (lease?.owner === undefined || isOver(lease) || (yield* owner.isGone(lease.owner))) return undefined
+  return holderOf(lease.owner)
+})
+
+/** The holder as a person reads it. */
+export const holderText = ({ host, pid, url }: Holder): string => {
+  const process = [
+    ...(pid === undefined ? [] : [`process ${pid}`]),
+    ...(host === undefined ? [] : [`on the host ${host}`])
+  ].join(" ")
+  if (url === undefined) return escapeLine(process === "" ? "another process" : process)
+  return escapeLine(process === "" ? url : `${url} (${process})`)
+}
+
+/** How to resume such a tree. */
+export const howToResume = (rootID: SessionID): string => `skein sessions resume ${rootID}`
+
+/** Whether no process works on a tree any longer. */
+export const isLeft = Effect.fnUntraced(function*(rootID: SessionID) {
+  const storage = yield* SessionStorage
+  const owner = yield* Owner
+  const lease = Option.getOrUndefined(yield* storage.lease(rootID))
+  if (lease?.owner === undefined || isOver(lease)) return true
+  return yield* owner.isGone(lease.owner)
+})
+
+/** The host for which such a tree waits, because its directory is there; undefined if that is this one, or not known. */
+export const awaitedHost = Effect.fnUntraced(function*(rootID: SessionID) {
+  const storage = yield* SessionStorage
+  const owner = yield* Owner
+  const { anywhere, host, machine } = Option.getOrUndefined(yield* storage.session(rootID)) ?? {}
+  const isNear = host === undefined || isOn(machineOfOwner(owner.id), { host, machine })
+  return isNear || anywhere === true ? undefined : host
+})
+
+/** How to continue such a tree, and where. */
+export const continueText = (rootID: SessionID, host: string | undefined): string =>
+  host === undefined
+    ? `Continue with: ${howToResume(rootID)}`
+    : `It waits for the host ${escapeLine(host)}, which has its directory. Continue there with: ${howToResume(rootID)}`
+
+/** The roots of these sessions whose tree has an unfinished turn or task without a process. */
+export const interrupted = Effect.fnUntraced(function*(infos: ReadonlyArray<SessionInfo>) {
+  const storage = yield* SessionStorage
+  const { rows } = yield* storage.runs({ unsettled: true })
+  const withRuns = new Set(rows.map(({ rootID }) => rootID))
+  const open = infos.filter(({ rootID, turn }) =>
+    withRuns.has(rootID) || (turn !== undefined && turn.ended === undefined)
+  )
+  const roots = [...new Set(open.map(({ rootID }) => rootID))]
+  return new Set(yield* Effect.filter(roots, isLeft))
+})
 
 /** What a root session does. */
-export interface Where {
+interface Where {
   readonly status: string
   /** Who holds its tree; undefined if nobody does. */
   readonly holder: Holder | undefined

@@ -10,7 +10,7 @@ import { Stdio } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
 import { platform } from "../app.ts"
 import { directoryOf, projectOf } from "../place.ts"
-import { configured } from "./configured.ts"
+import { configured } from "./list.ts"
 
 interface Place {
   readonly dir: string | undefined

@@ -8,7 +8,7 @@ import { join } from "node:path"
 import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
-import { machine } from "../mcpReach/machine.ts"
+import { machine } from "../mcpReach.ts"
 import { openPage } from "../serve/open.ts"
 import { targetOf } from "./target.ts"
 

@@ -6,7 +6,7 @@ import { UsageError } from "../../UsageError.ts"
 import { makeHost } from "../mcp/mcpHost.ts"
 import { directoryOf } from "../place.ts"
 import { hideConfigured } from "../Redaction.ts"
-import { type Configured, configured } from "./configured.ts"
+import { type Configured, configured } from "./list.ts"
 
 /** Why a server is not reached; undefined where it can be. */
 const refusal = (

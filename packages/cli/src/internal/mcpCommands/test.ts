@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
-import { machine } from "../mcpReach/machine.ts"
+import { machine } from "../mcpReach.ts"
 import { targetOf } from "./target.ts"
 
 const counted = (many: number, what: string): string => `${many} ${what}${many === 1 ? "" : "s"}`

@@ -1,10 +1,13 @@
-/** What `skein sessions prune` does: removes old data, and reports how much. */
+/** What `skein sessions prune` does. */
+import * as ConfigFiles from "@skein/config/ConfigFiles"
 import { DataDirs } from "@skein/config/DataDirs"
 import { Bus } from "@skein/core/Bus"
 import { Journal } from "@skein/core/Journal"
 import { restingTrees } from "@skein/core/SessionLookup"
 import { SessionStorage, type StoredLease } from "@skein/core/SessionStorage"
+import { Workspaces } from "@skein/core/Workspaces"
 import { Ids } from "@skein/domain/Id"
+import { parseAge as parse } from "@skein/domain/Milliseconds"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { isPostgres } from "@skein/storage/PostgresUrl"
 import * as SqliteSpace from "@skein/storage/SqliteSpace"
@@ -16,14 +19,34 @@ import type { CommandError, Input } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
-import { platform, storage } from "../app.ts"
-import { formatBytes } from "../bytes.ts"
-import { formatTime } from "../list/print.ts"
+import { platform, storage, workspaces } from "../app.ts"
+import type { pruneFlags } from "../flags.ts"
+import { formatBytes, formatTime } from "../list/print.ts"
 import { directoryOf, projectOf } from "../place.ts"
-import { parseAge } from "./age.ts"
-import type { pruneFlags } from "./flags.ts"
-import { forgetSteps } from "./forgetSteps.ts"
 import { forget, keptDays, keptEvents } from "./retention.ts"
+
+/** A younger session may still be in use. */
+const least = 86_400_000
+
+/** Reads `36h`, `90d` or `12w`. Returns milliseconds, or undefined if it is not an age, or less than a day. */
+export const parseAge = (text: string): number | undefined => {
+  const age = parse(text)
+  return age !== undefined && age >= least ? age : undefined
+}
+
+/** Removes it, and waits until that is done. What cannot be removed is logged. */
+const forgetSteps = Effect.fnUntraced(function*(deleted: ReadonlyArray<SessionInfo>) {
+  const kept = deleted.filter(({ workspace }) => workspace !== undefined)
+  if (kept.length === 0) return
+  const { home } = yield* DataDirs
+  const { settings } = yield* ConfigFiles.load({ directory: home })
+  const forgetting = Effect.gen(function*() {
+    const steps = yield* Workspaces
+    for (const { id, workspace } of kept) if (workspace !== undefined) yield* steps.forget(id, workspace)
+    yield* steps.settled
+  })
+  yield* Effect.provide(forgetting, yield* workspaces(settings))
+})
 
 type Flags = Input<typeof pruneFlags>["flags"]
 

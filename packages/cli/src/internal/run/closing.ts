@@ -1,7 +1,7 @@
 /** Decides what standard error says when a run has ended: what went wrong, and how to continue. */
 import { escapeLine } from "@skein/tui/Escape"
 import { errorLine } from "../explain.ts"
-import type { Denials } from "./denials.ts"
+import type { Denials } from "./progress.ts"
 import type { RunResult } from "./result.ts"
 
 /** The flag that sets a new budget. */

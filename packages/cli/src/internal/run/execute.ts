@@ -1,20 +1,18 @@
-/** What `skein run` does: finds or creates a session, prompts it, shows its progress, and reports how it ended. */
+/** What `skein run` and `skein sessions resume` do. */
 import { failpoint } from "@skein/core/Failpoints"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import type { CommandError } from "../../CommandSpec.ts"
+import type { CommandError, Input } from "../../CommandSpec.ts"
 import { Stdio } from "../../Stdio.ts"
 import { Stop } from "../../Stop.ts"
 import { platform, storage, withSandbox } from "../app.ts"
-import { findServerFor } from "../attach/attach.ts"
-import { sameWay } from "../attach/sameWay.ts"
+import { findServerFor, sameWay } from "../attach/attach.ts"
 import { errorLine, explain, showCause } from "../explain.ts"
+import type { promptFlags } from "../flags.ts"
 import { closingLines } from "./closing.ts"
-import { Denials } from "./denials.ts"
-import { LeftOut, leftOutText, missedText } from "./leftOut.ts"
-import type { Progress } from "./progress.ts"
+import { Denials, LeftOut, leftOutText, missedText, type Progress } from "./progress.ts"
 import type { RunInput, Silence } from "./prompt.ts"
 import {
   deleted,
@@ -113,3 +111,10 @@ export const executeRun = (
       })
     )
   }))
+
+/** Runs it. */
+export const resumeSession = ({ flags, operands: [session, ...operands] }: Input<typeof promptFlags>) =>
+  executeRun(
+    { flags: { ...flags, session, continue: false, fork: false, title: undefined, command: undefined }, operands },
+    "may be silent"
+  )

@@ -1,7 +1,5 @@
-/**
- * The format `default` without a terminal: each call is a line on standard error, and the answer goes to standard
- * output.
- */
+/** * The format `default` without a terminal: each call is a line on standard error, and the answer goes to standard
+ * output. */
 import type { Event } from "@skein/domain/Event"
 import type { HookPayload } from "@skein/domain/Hook"
 import type { SessionID } from "@skein/domain/Id"
@@ -14,7 +12,36 @@ import { heldText, isHeld } from "@skein/view/AgentNode"
 import { formatCount, formatDuration } from "@skein/view/Numbers"
 import type { Streams } from "../../Stdio.ts"
 import { type Presenter, writeAnswer } from "./presenter.ts"
-import { TaskLabels } from "./taskLabels.ts"
+
+/** The maximum length of a description, in characters. */
+const longest = 80
+
+/** The descriptions of the tasks of a tree. */
+export class TaskLabels {
+  readonly #descriptions = new Map<SessionID, string>()
+  readonly #begun = new Set<SessionID>()
+
+  /** Reads an event. */
+  see(event: Event): void {
+    if (event.type === "subagent.created") {
+      this.#begun.add(event.properties.task_id)
+      this.#descriptions.set(event.properties.task_id, event.properties.description)
+    } else if (event.type === "session.created" || event.type === "session.updated") {
+      const { id, parentID, title } = event.properties.info
+      // A task that continues after a crash is not created again.
+      if (parentID !== undefined && !this.#descriptions.has(id)) this.#descriptions.set(id, title)
+    }
+    if (event.depth > 0) this.#begun.add(event.sessionID)
+  }
+
+  /** The label at the end of this session's lines. */
+  of(sessionID: SessionID): string {
+    const description = this.#begun.size > 1 ? this.#descriptions.get(sessionID) : undefined
+    if (description === undefined) return ""
+    const head = escapeLine(description.slice(0, longest))
+    return ` (${head}${description.length > longest ? "…" : ""})`
+  }
+}
 
 /** The maximum width of a failed call's subject, in columns. */
 const longestSubject = 60

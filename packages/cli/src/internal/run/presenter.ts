@@ -39,3 +39,26 @@ export const writeAnswer = (stdio: Streams, { error, outcome, text }: RunResult)
   if (text === "" || (outcome === "failed" && error?.tag !== "gone") || outcome === "stopped") return
   stdio.out(`${stdio.isTerminal.output ? escapeText(text) : text}\n`)
 }
+
+/** Makes the presenter. */
+export const quiet = (stdio: Streams): Presenter => ({
+  deltas: false,
+  begin: () => undefined,
+  event: () => undefined,
+  note: () => undefined,
+  hook: () => undefined,
+  end: (result) => writeAnswer(stdio, result)
+})
+
+/** Makes the presenter. */
+export const json = (stdio: Streams): Presenter => {
+  const write = (value: unknown) => stdio.out(`${JSON.stringify(value)}\n`)
+  return {
+    deltas: true,
+    begin: () => undefined,
+    event: write,
+    note: () => undefined,
+    hook: () => undefined,
+    end: write
+  }
+}

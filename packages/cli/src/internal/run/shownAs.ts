@@ -34,8 +34,8 @@ export const shownAs = (
   way: string
 ): Effect.Effect<Shown, never, Scope> =>
   Effect.gen(function*() {
-    if (format === "quiet") return still((yield* Effect.promise(() => import("./quiet.ts"))).quiet(stdio))
-    if (format === "json") return still((yield* Effect.promise(() => import("./json.ts"))).json(stdio))
+    if (format === "quiet") return still((yield* Effect.promise(() => import("./presenter.ts"))).quiet(stdio))
+    if (format === "json") return still((yield* Effect.promise(() => import("./presenter.ts"))).json(stdio))
     const { error, output } = stdio.isTerminal
     if (!output || !error || (yield* isDumb)) {
       return still((yield* Effect.promise(() => import("./plain.ts"))).plain(stdio))

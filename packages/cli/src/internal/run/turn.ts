@@ -1,9 +1,10 @@
 /** Runs a turn to its answer, or to whatever ended it earlier. */
 import { Backend } from "@skein/backend/Backend"
-import { lastMessage, type Turn } from "@skein/backend/Sessions"
+import { eachPage, lastMessage, type NewPrompt, type Turn } from "@skein/backend/Sessions"
 import { answerOf } from "@skein/core/Session"
+import type { MessageWithParts } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
-import { since } from "@skein/domain/Usage"
+import { none, since } from "@skein/domain/Usage"
 import * as Cause from "effect/Cause"
 import * as Chunk from "effect/Chunk"
 import * as Clock from "effect/Clock"
@@ -12,6 +13,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type { Scope } from "effect/Scope"
+import { UsageError } from "../../UsageError.ts"
 import { nothing, type Unfinished } from "./result.ts"
 
 /** How long a tree may take to stop, in milliseconds. */
@@ -21,7 +23,7 @@ const patience = 5_000
 const lastLook = 500
 
 /** A prompt, and whether the run ends with its answer. */
-export interface PromptRequest<E, R> {
+interface PromptRequest<E, R> {
   readonly session: SessionInfo
   readonly prompt: Effect.Effect<Turn, E, R>
   /** Whether to wait for background tasks, and for the answers to their results. */
@@ -29,7 +31,7 @@ export interface PromptRequest<E, R> {
 }
 
 /** A turn with the usage of the session since this snapshot of it. */
-export const withUsage = Effect.fnUntraced(function*(turn: Turn, before: SessionInfo) {
+const withUsage = Effect.fnUntraced(function*(turn: Turn, before: SessionInfo) {
   const { usage } = yield* Effect.flatMap(Backend, ({ sessions }) => sessions.get(before.id))
   return { ...turn, usage: since(before.usage.subtree, usage.subtree) } satisfies Turn
 })
@@ -43,7 +45,7 @@ export const answered = Effect.fnUntraced(function*<E, R>({ prompt, session: bef
 })
 
 /** The work of a session, and its time limit. */
-export interface TurnRequest<E, R> {
+interface TurnRequest<E, R> {
   readonly session: SessionInfo
   readonly work: Effect.Effect<Turn, E, R>
   /** Milliseconds. */
@@ -136,3 +138,73 @@ const inTime = <R>(reading: Effect.Effect<Unfinished, never, R>, { id }: Session
     Effect.timeoutOption(Effect.interruptible(Effect.disconnect(reading)), lastLook),
     Option.getOrElse((): Unfinished => ({ ...nothing, sessionID: id }))
   )
+
+/** The prompt for an agent whose turn was stopped, failed, or ended at a limit. */
+export const continueText = "Continue where you left off."
+
+/** The answer that a session has already given. */
+const lastAnswer = Effect.fnUntraced(function*({ id }: SessionInfo) {
+  const { sessions } = yield* Backend
+  const last = yield* lastMessage(sessions, id, ({ info }) => info.role === "assistant")
+  if (last?.info.role !== "assistant") {
+    return yield* new UsageError({
+      message: `Nothing was said in ${id} yet. Give it a prompt: skein sessions resume ${id} "…"`
+    })
+  }
+  const { info, parts } = last
+  return { sessionID: id, info, parts, text: answerOf(parts), end: "completed", usage: none } satisfies Turn
+})
+
+/** A turn with the answers that came before its own, after the message `last`: each ended a turn. */
+const withEarlier = Effect.fnUntraced(function*(turn: Turn, last: string) {
+  const { sessions } = yield* Backend
+  const earlier: Array<string> = []
+  let before: MessageWithParts | undefined
+  yield* eachPage((page) => sessions.messages(turn.sessionID, page), (messages) =>
+    Effect.sync(() => {
+      for (const message of messages) {
+        if (message.info.id <= last) continue
+        const isAnswer = before?.info.role === "assistant" && before.info.id !== turn.info.id
+          && !before.parts.some(({ type }) => type === "tool")
+        if (isAnswer && message.info.role === "user") earlier.push(answerOf(before?.parts ?? []))
+        before = message
+      }
+    }))
+  const texts = earlier.filter((text) => text !== "")
+  return texts.length === 0 ? turn : { ...turn, text: [...texts, turn.text].join("\n\n") }
+})
+
+/**
+ * Ends when the tree is idle, with the last turn of the session, and the answers of turns before it that were left. If a crash left nothing, an agent whose turn did not
+ * finish is asked to continue. For one that has answered, `note` says so.
+ */
+export const continueSession = Effect.fnUntraced(function*(
+  before: SessionInfo,
+  unattended: NewPrompt["unattended"],
+  note: (line: string) => void
+) {
+  const { sessions } = yield* Backend
+  const [newest] = (yield* sessions.messages(before.id, { newest: 1 })).items
+  yield* sessions.resume(before.id)
+  const rested = yield* Effect.either(sessions.rest(before.id))
+  if (before.id !== before.rootID) yield* Effect.exit(sessions.rest(before.rootID))
+  const { turn } = yield* sessions.get(before.id)
+  // A server that knows the session from before answers with the turn that had ended already.
+  if (turn?.ended === undefined || turn.ended.at !== before.turn?.ended?.at) {
+    const last = yield* rested
+    if (last !== undefined) return yield* withEarlier(yield* withUsage(last, before), newest?.info.id ?? "")
+  }
+  if (turn?.ended !== undefined && turn.ended.how !== "completed") {
+    const prompt = Effect.flatMap(
+      sessions.prompt(before.id, {
+        parts: [{ type: "text", text: continueText }],
+        ...(unattended === undefined ? {} : { unattended })
+      }),
+      (prompted) => prompted.turn
+    )
+    return yield* answered({ session: before, prompt, waits: true })
+  }
+  const answer = yield* lastAnswer(before)
+  note(`There was nothing to continue in ${before.id}: its last turn has ended, with this answer.`)
+  return answer
+})

@@ -18,6 +18,13 @@ import { serverFile } from "../attach/serverPlace.ts"
 import { errorLine } from "../explain.ts"
 import { openBrowser } from "./open.ts"
 
+/** The error of a file in it; `variable` is what moves the directory. */
+export const unwritable = (path: string, variable: "XDG_DATA_HOME" | "XDG_STATE_HOME", reason: string): UsageError =>
+  new UsageError({
+    message:
+      `${path} cannot be written (${reason}). Make it and its directory writable for you, or set ${variable} to another directory.`
+  })
+
 /** How long a server may take to stop, in milliseconds. */
 const patience = 10_000
 

@@ -15,8 +15,7 @@ import { createServer, isIPv6 } from "node:net"
 import { Stop } from "../../Stop.ts"
 import { UsageError } from "../../UsageError.ts"
 import { version } from "../version.ts"
-import { readSecret } from "./secretFile.ts"
-import { isLoopback } from "./token.ts"
+import { isLoopback, readSecret } from "./access.ts"
 
 /** What the command line says of the runner. */
 export interface RunnerFlags {

@@ -3,8 +3,13 @@ import * as FileSystem from "@effect/platform/FileSystem"
 import { localAddress } from "@skein/api/Handshake"
 import type { ServerFile } from "@skein/api/ServerFile"
 import * as ConfigFiles from "@skein/config/ConfigFiles"
+import { jsonSchema } from "@skein/config/ConfigSchema"
 import { DataDirs } from "@skein/config/DataDirs"
+import * as Trust from "@skein/config/Trust"
+import type { Isolation } from "@skein/core/Isolation"
+import type { SessionStorage } from "@skein/core/SessionStorage"
 import { Server } from "@skein/server/Server"
+import { HostRefused, type Page, type PageFile, type ServerHost } from "@skein/server/ServerOptions"
 import { tryLock } from "@skein/storage/FileLock"
 import { forClient, isPostgres } from "@skein/storage/PostgresUrl"
 import { Watchdog } from "@skein/tools/Watchdog"
@@ -13,9 +18,11 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { hostname } from "node:os"
-import { dirname, resolve } from "node:path"
+import { dirname, extname, join, resolve, sep } from "node:path"
 import { pid } from "node:process"
+import { fileURLToPath } from "node:url"
 import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { Stop } from "../../Stop.ts"
@@ -24,21 +31,79 @@ import { manyServices, storage } from "../app.ts"
 import { serverFile } from "../attach/serverPlace.ts"
 import { errorLine } from "../explain.ts"
 import { fileReason } from "../fileReason.ts"
-import { isolation } from "../list/worktrees.ts"
+import { describedConfig } from "../list/config.ts"
+import { cleaned, isolation, listWorktrees } from "../list/worktrees.ts"
 import { currentDirectory, projectOf } from "../place.ts"
 import { configOf } from "../providers.ts"
 import { forgetDaily } from "../prune/daily.ts"
+import { forget } from "../prune/retention.ts"
 import { hideConfigured, Redaction } from "../Redaction.ts"
 import { telemetry } from "../telemetry/telemetry.ts"
 import { version } from "../version.ts"
-import { alreadyServed, runningServer } from "./control.ts"
-import { makeHost } from "./host.ts"
+import { descriptorOf, isLoopback, readPublicUrl, tokenFor } from "./access.ts"
+import { alreadyServed, runningServer, unwritable } from "./control.ts"
 import { openBrowser } from "./open.ts"
-import { unwritable } from "./ownDirectory.ts"
-import { readPage } from "./page.ts"
-import { readPublicUrl } from "./publicUrl.ts"
-import { descriptorOf } from "./secretFile.ts"
-import { isLoopback, tokenFor } from "./token.ts"
+
+const types: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml"
+}
+
+const fileAt = (path: string, immutable: boolean): PageFile => ({
+  type: types[extname(path)] ?? "application/octet-stream",
+  body: readFileSync(path),
+  encoded: { br: readFileSync(`${path}.br`), gzip: readFileSync(`${path}.gz`) },
+  immutable
+})
+
+const read = (directory: string): Page => {
+  const names = readdirSync(directory, { recursive: true, encoding: "utf8" })
+    .filter((name) => extname(name) in types)
+  return new Map(names.map((name) => {
+    const isIndex = name === "index.html"
+    return [isIndex ? "/" : `/${name.split(sep).join("/")}`, fileAt(join(directory, name), !isIndex)]
+  }))
+}
+
+/** The files of the page; none if the program was built without it. */
+const readPage: Effect.Effect<Page, UsageError> = Effect.try({
+  try: () => {
+    const directory = fileURLToPath(new URL("page/", import.meta.url))
+    return existsSync(directory) ? read(directory) : new Map()
+  },
+  catch: (cause) =>
+    new UsageError({
+      message: `The page cannot be read (${
+        cause instanceof Error ? cause.message : String(cause)
+      }). Install skein again.`
+    })
+})
+
+type Needs = DataDirs | FileSystem.FileSystem | Isolation | SessionStorage
+
+const refused = (reason: HostRefused["reason"]) => ({ message }: { readonly message: string }) =>
+  new HostRefused({ reason, message })
+
+/** Makes it, over the files and the database of this program. */
+const makeHost: Effect.Effect<ServerHost, never, Needs> = Effect.map(Effect.context<Needs>(), (context) => {
+  const here = (reason: HostRefused["reason"]) => <A>(effect: Effect.Effect<A, { readonly message: string }, Needs>) =>
+    Effect.provide(Effect.mapError(effect, refused(reason)), context)
+  const invalid = here("invalid")
+  const failed = here("failed")
+  return {
+    config: (directory) => invalid(Effect.map(describedConfig(directory), ({ broken, json }) => ({ ...json, broken }))),
+    configSchema: jsonSchema,
+    trust: (directory) => invalid(Effect.flatMap(configOf(directory), Trust.review)),
+    allowTrust: (directory, ids) =>
+      invalid(Effect.flatMap(configOf(directory), (options) => Trust.allow(options, ids))),
+    revokeTrust: (ids) => invalid(Trust.revoke(ids)),
+    worktrees: failed(listWorktrees),
+    cleanWorktrees: ({ dryRun = false, force = false }) => failed(cleaned({ dryRun, force })),
+    forget: (options) => failed(forget(options))
+  }
+})
 
 /** The server's settings on the command line. */
 export interface ServeFlags {

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { backendOf } from "../attach/attach.ts"
 import type { Found } from "../attach/findServer.ts"
-import { seesFiles } from "../run/seesFiles.ts"
+import { seesFiles } from "../run/choices.ts"
 import { findTarget, onBackend } from "../run/target.ts"
 import { type Opening, openOver } from "./ground.ts"
 

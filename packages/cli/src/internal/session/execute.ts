@@ -6,11 +6,9 @@ import { Stdio } from "../../Stdio.ts"
 import type { Stop } from "../../Stop.ts"
 import { platform, storage, withSandbox } from "../app.ts"
 import { findServerFor } from "../attach/attach.ts"
-import { typedMode } from "../run/mode.ts"
-import { readModel } from "../run/models.ts"
+import { readModel, typedMode } from "../run/choices.ts"
 import type { Opening, SessionInput } from "./ground.ts"
-import { seatOf } from "./seat.ts"
-import { variable } from "./terminal.ts"
+import { seatOf, variable } from "./seat.ts"
 
 /** Opens it: on a server if one holds the database, else in this process. */
 const open = (opening: Opening) =>

@@ -1,22 +1,125 @@
 /** What a session needs of this machine: files, commands, an editor, and what was typed before. */
+import type { PlatformError } from "@effect/platform/Error"
 import * as FileSystem from "@effect/platform/FileSystem"
 import { Backend } from "@skein/backend/Backend"
 import { DataDirs } from "@skein/config/DataDirs"
 import { environment } from "@skein/tools/Environment"
 import type { SessionHost } from "@skein/tui/SessionHost"
 import { rgPath } from "@vscode/ripgrep"
+import * as Config from "effect/Config"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
 import { spawn } from "node:child_process"
 import { createHash } from "node:crypto"
+import { lstatSync, realpathSync } from "node:fs"
+import { connect } from "node:net"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path"
 import type { AttachFlags } from "../attach/attach.ts"
-import { isOnMachine } from "../run/seesFiles.ts"
-import { makeKeptChoices } from "./keptChoices.ts"
-import { localServers } from "./localServers.ts"
-import { makeProjectFiles } from "./projectFiles.ts"
+import { fileReason, newFile } from "../fileReason.ts"
+import { isOnMachine } from "../run/choices.ts"
+
+/** Makes what keeps it. */
+const makeKeptChoices: Effect.Effect<
+  Pick<SessionHost, "keepModel" | "mayOfferModels">,
+  never,
+  DataDirs | FileSystem.FileSystem
+> = Effect.gen(function*() {
+  const fileSystem = yield* FileSystem.FileSystem
+  const context = yield* Effect.context<DataDirs | FileSystem.FileSystem>()
+  const { data } = yield* DataDirs
+  return {
+    mayOfferModels: fileSystem.makeDirectory(data, { recursive: true, mode: 0o700 }).pipe(
+      Effect.zipRight(fileSystem.writeFileString(join(data, "models-offered"), "", { flag: "wx", mode: 0o600 })),
+      Effect.isSuccess
+    ),
+    keepModel: (name) =>
+      Effect.gen(function*() {
+        const { setValue, userFile } = yield* Effect.promise(() => import("@skein/config/EditConfig"))
+        const file = yield* userFile
+        yield* setValue(file, ["model"], name)
+        return file
+      }).pipe(Effect.provide(context))
+  }
+})
+
+/** How long a connection may take, in milliseconds. A program of this machine takes it at once. */
+const patience = 200
+
+const ofThisMachine = new Set(["127.0.0.1", "localhost", "[::1]"])
+
+const listens = ({ hostname, port }: URL): Effect.Effect<boolean> =>
+  Effect.async<boolean>((resume) => {
+    const socket = connect({ host: hostname.replaceAll(/[[\]]/g, ""), port: Number(port) })
+    const end = (isThere: boolean) => {
+      socket.destroy()
+      resume(Effect.succeed(isThere))
+    }
+    socket.once("connect", () => end(true)).once("error", () => end(false))
+    return Effect.sync(() => socket.destroy())
+  }).pipe(
+    Effect.timeoutTo({ duration: patience, onTimeout: () => false, onSuccess: (isThere) => isThere })
+  )
+
+/** The providers without a key whose place on this machine takes connections. */
+const localServers: Effect.Effect<ReadonlyArray<string>> = Effect.gen(function*() {
+  // Loaded only where there is no key.
+  const { presets } = yield* Effect.promise(() => import("@skein/provider/OpenAiCompatible"))
+  const found = yield* Effect.forEach(
+    Object.entries(presets),
+    ([id, preset]) =>
+      Effect.gen(function*() {
+        if (!("isLocal" in preset)) return []
+        const url = yield* Config.withDefault(Config.url(preset.baseUrlName), new URL(preset.baseUrl))
+        return ofThisMachine.has(url.hostname) && (yield* listens(url)) ? [id] : []
+      }).pipe(Effect.orElseSucceed((): ReadonlyArray<string> => [])),
+    { concurrency: "unbounded" }
+  )
+  return found.flat()
+})
+
+/** A file whose real place is below a directory. */
+const below = (directory: string, name: string): Option.Option<string> =>
+  Option.filter(
+    Option.liftThrowable(() => {
+      const file = resolve(directory, name)
+      // A deleted file has no real place; its folder has one.
+      return join(realpathSync(dirname(file)), basename(file))
+    })(),
+    (file) => {
+      const way = relative(realpathSync(directory), file)
+      return way !== "" && way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way) && !isLink(file)
+    }
+  )
+
+const isLink = (file: string): boolean => lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() ?? false
+
+/** Makes what reads and writes them. */
+const makeProjectFiles = Effect.map(
+  FileSystem.FileSystem,
+  (fileSystem): Pick<SessionHost, "create" | "read" | "write"> => ({
+    read: (directory, name) =>
+      Option.match(below(directory, name), {
+        onNone: () => Effect.succeed(undefined),
+        onSome: (file) => Effect.orElseSucceed(fileSystem.readFileString(file), () => undefined)
+      }),
+    create: (directory, name, pieces) => {
+      const file = resolve(directory, name)
+      const failed = (error: PlatformError) => ({ message: `${file} cannot be written (${fileReason(error)}).` })
+      return newFile(file, failed, (write) => Stream.runForEach(pieces, write)).pipe(
+        Effect.as(file),
+        Effect.provideService(FileSystem.FileSystem, fileSystem)
+      )
+    },
+    write: (directory, name, text) =>
+      Option.match(below(directory, name), {
+        onNone: () => Effect.fail({ message: `It is not below ${directory}.` }),
+        onSome: (file) => text === undefined ? fileSystem.remove(file) : fileSystem.writeFileString(file, text)
+      })
+  })
+)
 
 /** How much of what a command writes is kept, in characters; and how many files are offered. */
 const most = { output: 200_000, files: 50_000, history: 1_000 }

@@ -1,10 +1,10 @@
-/**
- * Decides whether traces, metrics and logs are sent, and where: by OpenTelemetry's variables, or else by the user's
- * config.
- */
+/** Decides whether traces, metrics and logs are sent, and where: by OpenTelemetry's variables, or else by the user's config. */
 import type { TelemetryConfig } from "@skein/domain/ConfigInfo"
 import * as Effect from "effect/Effect"
 import { UsageError } from "../../UsageError.ts"
+
+/** Watches what runs in it. */
+export type Watch = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 type Variables = Readonly<Record<string, string | undefined>>
 

@@ -5,8 +5,7 @@ import * as Effect from "effect/Effect"
 import type { Scope } from "effect/Scope"
 import type { UsageError } from "../../UsageError.ts"
 import { Redaction } from "../Redaction.ts"
-import { targetOf } from "./target.ts"
-import type { Watch } from "./watch.ts"
+import { targetOf, type Watch } from "./target.ts"
 
 /**
  * Sends traces, metrics and logs of the effects that it watches, until its scope closes. Loads nothing if telemetry is

@@ -1,7 +1,10 @@
-/** Reads the files that `--token-file` and `--cluster-secret-file` name, if nobody else could have written them. */
+/** Decides who reaches a server, and where: secrets in files, tokens, addresses. */
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Redacted from "effect/Redacted"
+import { randomBytes } from "node:crypto"
 import * as NodeFs from "node:fs"
-import { Socket } from "node:net"
+import { isIP, Socket } from "node:net"
 import { getuid } from "node:process"
 import { Stdio } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
@@ -115,3 +118,46 @@ export const readSecret = Effect.fnUntraced(function*(flag: string, file: string
   }
   return found.text
 })
+
+/** Whether only programs of this machine reach an address. */
+export const isLoopback = (hostname: string): boolean =>
+  hostname === "localhost" || hostname === "::1" || (isIP(hostname) === 4 && hostname.startsWith("127."))
+
+/** The token of a server that listens on this address. */
+export const tokenFor = (
+  hostname: string,
+  file: string | undefined
+): Effect.Effect<Redacted.Redacted, UsageError, Stdio> => {
+  if (file !== undefined) return Effect.map(readSecret("--token-file", file), Redacted.make)
+  if (!isLoopback(hostname)) {
+    return new UsageError({
+      message: `--hostname ${hostname} is open to other machines, so it needs --token-file FILE with your own token. `
+        + "The server does not encrypt: put a proxy with TLS in front of it, and name that with --public-url."
+    })
+  }
+  return Effect.sync(() => Redacted.make(randomBytes(32).toString("hex")))
+}
+
+const urlFaultOf = (text: string, url: URL | undefined, hostname: string): string | undefined => {
+  if (!/^https?:\/\//i.test(text)) return "has to begin with https:// or http://"
+  if (url === undefined) return "is no valid URL: check its host, and its port up to 65535"
+  if (url.username !== "" || url.password !== "") return "must not contain a user or a password"
+  if (url.pathname !== "/") return "must not have a path, because the server answers at the root of a host"
+  if (/[?#]/.test(text)) return "must end after the host and port"
+  return isLoopback(url.hostname.replace(/^\[|\]$/g, "")) && !isLoopback(hostname)
+    ? `names an address that each machine has for itself, and the server listens on ${hostname}`
+    : undefined
+}
+
+/** Reads the value of `--public-url` for a server that listens on this host: the origin of the address. */
+export const readPublicUrl = (text: string, hostname: string): Effect.Effect<string, UsageError> => {
+  const url = Either.getOrUndefined(Either.try(() => new URL(text)))
+  const fault = urlFaultOf(text, url, hostname)
+  return url !== undefined && fault === undefined
+    ? Effect.succeed(url.origin)
+    : new UsageError({
+      // A password does not belong on a terminal.
+      message: `--public-url ${fault}${url?.username || url?.password ? "" : `, and got ${JSON.stringify(text)}`}. `
+        + "Give the address at which a proxy serves it, such as https://skein.example."
+    })
+}

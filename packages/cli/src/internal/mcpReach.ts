@@ -1,13 +1,28 @@
-/** Finds the prompts of a project's MCP servers, for commands that run no session. */
+/** Reaches MCP servers for commands that run no session. */
+import { DataDirs } from "@skein/config/DataDirs"
 import type { CommandInfo } from "@skein/core/Command"
 import { Question } from "@skein/core/Question"
 import { McpServers } from "@skein/mcp/McpServers"
+import { environment } from "@skein/tools/Environment"
+import * as NodeOwner from "@skein/tools/NodeOwner"
+import { Processes } from "@skein/tools/Processes"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type { Settled } from "../app.ts"
-import { makeHost } from "../mcp/mcpHost.ts"
-import { machine } from "./machine.ts"
+import { platform, type Settled } from "./app.ts"
+import { makeHost } from "./mcp/mcpHost.ts"
+
+const processes = Layer.unwrapEffect(
+  Effect.zipWith(
+    DataDirs,
+    environment,
+    ({ data }, variables) =>
+      Layer.provide(Processes.layer({ dataDirectory: data, environment: variables }), NodeOwner.layer)
+  )
+)
+
+/** Files, and processes. */
+export const machine = Layer.provideMerge(processes, platform({}))
 
 /** The prompts as commands. Starts the servers, and waits for them as a session does; a dead one costs only its prompts. */
 export const serverPrompts = (directory: string, settled: Settled): Effect.Effect<ReadonlyArray<CommandInfo>> =>

@@ -1,5 +1,8 @@
-/** Generates shell completions from the declarations of the commands. */
-import type { CommandSpec, Flag } from "../../CommandSpec.ts"
+/** What `skein completions` does: writes a script for bash, zsh or fish. */
+import * as Effect from "effect/Effect"
+import type { CommandSpec, Flag } from "../CommandSpec.ts"
+import { ExitCode } from "../ExitCode.ts"
+import { Stdio } from "../Stdio.ts"
 
 /** A command with the words that lead to it, such as `sessions show`. */
 interface Reached {
@@ -183,3 +186,14 @@ export const fish = (commands: ReadonlyArray<CommandSpec>): string => {
     lines.join("\n")
   }\n`
 }
+
+/** Prints the script that completes these commands in a shell. */
+export const executeCompletions = (commands: ReadonlyArray<CommandSpec>) =>
+({ operands: [shell] }: {
+  readonly operands: ReadonlyArray<string>
+}): Effect.Effect<number, never, Stdio> =>
+  Effect.map(Stdio, (stdio) => {
+    const write = shell === "zsh" ? zsh : shell === "fish" ? fish : bash
+    stdio.out(write(commands))
+    return ExitCode.done
+  })

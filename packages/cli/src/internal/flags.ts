@@ -1,0 +1,186 @@
+/** The flags that commands share, and those whose values their implementation knows by name. */
+import { longestTitle } from "@skein/domain/SessionInfo"
+import type { Flags } from "../CommandSpec.ts"
+
+/** How a listing is printed. */
+export const formatFlags = {
+  format: { type: "choice", choices: ["default", "json"], description: "default: for people; json: one JSON value" }
+} as const satisfies Flags
+
+/** How a listing is printed, and how wide. */
+export const listingFlags = {
+  ...formatFlags,
+  full: { type: "switch", description: "Does not truncate long values on a terminal" }
+} as const satisfies Flags
+
+/** For commands that read the database. */
+export const databaseFlags = {
+  db: {
+    type: "text",
+    value: "FILE",
+    completes: "file",
+    description: "The database: a SQLite file or a postgres:// URL; by default SKEIN_DB"
+  }
+} as const satisfies Flags
+
+/** For commands whose answer depends on the directory. */
+export const directoryFlags = {
+  dir: {
+    type: "text",
+    value: "PATH",
+    completes: "directory",
+    description: "Uses this directory instead of the current one"
+  }
+} as const satisfies Flags
+
+/** For every command. */
+export const verboseFlags = {
+  verbose: { type: "switch", description: "Logs to standard error, and shows the causes of errors" },
+  "log-format": { type: "choice", choices: ["text", "json"], description: "The format of the log" }
+} as const satisfies Flags
+
+/** For commands that can work through a server. */
+export const attachFlags = {
+  attach: {
+    type: "text",
+    value: "auto|off|URL",
+    description: "auto (default): uses a running server of this database; off: never; or server URL[,…]"
+  }
+} as const satisfies Flags
+
+/** The flags of every command that prompts a session. */
+export const promptFlags = {
+  agent: { type: "text", value: "NAME", description: "The agent; see `skein agents`" },
+  model: { type: "text", value: "PROVIDER/MODEL", short: "m", description: "The model; see `skein models`" },
+  file: {
+    type: "text",
+    value: "PATH",
+    short: "f",
+    many: true,
+    completes: "file",
+    description: "Attaches a text file or an image; may be given several times"
+  },
+  dir: {
+    type: "text",
+    value: "PATH",
+    completes: "directory",
+    description: "Works in this directory instead of the current one"
+  },
+  format: {
+    type: "choice",
+    choices: ["default", "json", "quiet"],
+    description: "default: progress and answer; json: one event per line; quiet: only the answer"
+  },
+  mode: {
+    type: "choice",
+    choices: ["plan", "ask", "edits", "auto"],
+    isOptional: true,
+    description: "How much it may do without asking; see `skein sessions mode --help`"
+  },
+  auto: { type: "switch", description: "The same as --mode auto; what is denied stays denied" },
+  sandbox: {
+    type: "choice",
+    choices: ["auto", "on", "off"],
+    isOptional: true,
+    description: "Whether shell commands run in the sandbox; over SKEIN_SANDBOX and the config"
+  },
+  concurrency: { type: "count", description: "The maximum number of subagents that work at once" },
+  "max-tasks": { type: "count", description: "The maximum number of tasks in the turn, at all levels together" },
+  "max-steps": { type: "count", description: "The maximum number of steps before the agent must conclude" },
+  "budget-usd": { type: "money", description: "The maximum cost of the session from now on, including its subagents" },
+  "budget-tokens": {
+    type: "count",
+    description: "The maximum tokens of the session from now on, including its subagents"
+  },
+  "no-wait": {
+    type: "switch",
+    description: "Exits after the answer; background tasks are interrupted, or continue on a server"
+  },
+  timeout: { type: "duration", description: "The maximum time of the whole run, such as 90s, 30m or 1h" },
+  db: {
+    type: "text",
+    value: "FILE",
+    completes: "file",
+    description: "The database: a SQLite file or a postgres:// URL; by default SKEIN_DB"
+  },
+  ...attachFlags,
+  ...verboseFlags
+} as const satisfies Flags
+
+/** The flags of `skein run`. */
+export const runFlags = {
+  ...promptFlags,
+  session: { type: "text", value: "ID", short: "s", description: "Continues this session" },
+  continue: { type: "switch", short: "c", description: "Continues the newest session of this project" },
+  fork: { type: "switch", description: "Continues a copy of that session instead" },
+  command: {
+    type: "text",
+    value: "NAME",
+    description: "Runs this command with the prompt as its arguments; see `skein commands`"
+  },
+  title: {
+    type: "text",
+    value: "TEXT",
+    most: longestTitle,
+    description: `The title of a new session, or of the copy; at most ${longestTitle} characters`
+  }
+} as const satisfies Flags
+
+/** Those about output, and about the end of the program, need one that prints an answer and exits. */
+const { format: _format, "no-wait": _noWait, ...shared } = runFlags
+
+/** The flags: all others of `skein run`, and its own. */
+export const sessionFlags = {
+  ...shared,
+  plain: { type: "switch", description: "Prints lines and reads lines, for screen readers; so does TERM=dumb" },
+  resume: { type: "switch", description: "Shows the sessions to choose from" }
+} as const satisfies Flags
+
+/** The flags. */
+export const acpFlags = {
+  agent: promptFlags.agent,
+  model: promptFlags.model,
+  mode: promptFlags.mode,
+  auto: promptFlags.auto,
+  sandbox: promptFlags.sandbox,
+  attach: promptFlags.attach,
+  db: promptFlags.db,
+  verbose: promptFlags.verbose,
+  "log-format": promptFlags["log-format"]
+} as const satisfies Flags
+
+/** The flags of `skein agents create`. */
+export const createFlags = {
+  name: { type: "text", value: "NAME", description: "The agent's name; by default the model chooses one" },
+  mode: {
+    type: "choice",
+    choices: ["subagent", "primary", "all"],
+    description: "subagent: for tasks of other agents; primary: for people; all: for both"
+  },
+  user: { type: "switch", description: "Writes it for all projects, next to your own skein.json" },
+  model: {
+    type: "text",
+    short: "m",
+    value: "PROVIDER/MODEL",
+    description: "The model that designs it; by default the configured one"
+  },
+  ...formatFlags,
+  ...directoryFlags,
+  ...verboseFlags
+} as const satisfies Flags
+
+/** The flags of `skein sessions prune`. */
+export const pruneFlags = {
+  ...formatFlags,
+  "older-than": {
+    type: "text",
+    value: "AGE",
+    description: "Also removes sessions unchanged for that long, such as 36h, 90d or 12w"
+  },
+  all: { type: "switch", description: "With --older-than: sessions of all projects, not just this one" },
+  "dry-run": { type: "switch", description: "Shows what would be removed, and removes nothing" },
+  vacuum: { type: "switch", description: "Compacts a SQLite file, which frees disk space" },
+  ...directoryFlags,
+  ...databaseFlags,
+  ...verboseFlags
+} as const satisfies Flags
