@@ -3,8 +3,8 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Readable, Writable } from "node:stream"
-import { makeHttp } from "./internal/endpoint/http.ts"
-import { serveStreams } from "./internal/endpoint/streams.ts"
+import { makeHttp } from "./internal/httpEndpoint.ts"
+import { serveStreams } from "./internal/streamEndpoint.ts"
 import type { McpService } from "./McpService.ts"
 
 /** A client at the other end of two streams, which may be one socket. */

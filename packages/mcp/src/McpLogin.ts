@@ -5,13 +5,17 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { randomBytes } from "node:crypto"
-import { wordsOf } from "./internal/failure.ts"
-import { isHere, makeAuthFetch } from "./internal/oauth/authFetch.ts"
-import { listen } from "./internal/oauth/callback.ts"
-import { makeProvider } from "./internal/oauth/provider.ts"
-import { type LoginRecord, readLogin, writeLogin } from "./internal/oauth/record.ts"
-import { fillIn } from "./internal/server/fillIn.ts"
-import { ServerFailed } from "./internal/ServerFailed.ts"
+import { fillIn } from "./internal/connect.ts"
+import { ServerFailed, wordsOf } from "./internal/failure.ts"
+import {
+  isHere,
+  listen,
+  type LoginRecord,
+  makeAuthFetch,
+  makeProvider,
+  readLogin,
+  writeLogin
+} from "./internal/oauth.ts"
 import type { McpHost } from "./McpHost.ts"
 
 /** A login did not work; nothing was changed. */

@@ -6,7 +6,7 @@ import { login, logout } from "@skein/mcp/McpLogin"
 import { probe } from "@skein/mcp/McpProbe"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import { makeAuthFetch } from "../src/internal/oauth/authFetch.ts"
+import { makeAuthFetch } from "../src/internal/oauth.ts"
 import { open, testHost } from "./support/host.ts"
 import { browse, guarded, type Lies } from "./support/oauth.ts"
 

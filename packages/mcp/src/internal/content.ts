@@ -1,7 +1,26 @@
-/** Turns what a server's tool answers into what a model reads: text, and images as attachments. */
+/** Cleans the text of servers, and turns their content into what models read. */
 import type { CallToolResult } from "@modelcontextprotocol/client"
 import type { Attachment } from "@skein/domain/Part"
-import { cleanLine, cleanText } from "./cleanText.ts"
+
+/** Escape sequences of terminals, whole: without its first character, the rest would be left as text. */
+const sequences =
+  // oxlint-disable-next-line no-control-regex -- these are what is looked for
+  /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)?|\u001b[ -/]*[0-~]/g
+
+/** Control characters but line feeds and tabs, overrides of direction, and the tags that hide text. */
+const hidden =
+  // oxlint-disable-next-line no-control-regex -- these are what is looked for
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]|[\u{e0000}-\u{e007f}]/gu
+
+/** The text as people would see it. */
+export const cleanText = (text: string): string =>
+  text.replaceAll(/\r\n?|\u2028|\u2029/g, "\n").replaceAll(sequences, "").replaceAll(hidden, "")
+
+/** The same in one line, at most so many characters. */
+export const cleanLine = (text: string, most: number): string => {
+  const line = cleanText(text).replaceAll(/\s+/g, " ").trim()
+  return line.length > most ? `${line.slice(0, most - 1)}…` : line
+}
 
 /** Images that models take. */
 const images = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"])
@@ -10,7 +29,7 @@ const images = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"])
 const most = { images: 20, length: 8 * 1024 * 1024 } as const
 
 /** An answer as the model reads it. */
-export interface Answer {
+interface Answer {
   readonly text: string
   readonly attachments: ReadonlyArray<Attachment>
 }

@@ -1,7 +1,11 @@
 /** Says what is wrong with a server in words that a person can act on. */
+import * as Data from "effect/Data"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { cleanLine } from "./cleanText.ts"
+import { cleanLine } from "./content.ts"
+
+/** A server could not be reached, or ended. */
+export class ServerFailed extends Data.TaggedError("ServerFailed")<{ readonly message: string }> {}
 
 /** The longest such words. */
 const longest = 500

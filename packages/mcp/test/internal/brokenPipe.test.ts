@@ -2,7 +2,7 @@ import { expect, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { PassThrough, Writable } from "node:stream"
-import { makeStdioTransport } from "../../src/internal/stdio/stdioTransport.ts"
+import { makeStdioTransport } from "../../src/internal/stdioTransport.ts"
 
 it.live("a message to a server that has just died fails with how it ended, and not with a broken pipe", () =>
   Effect.scoped(Effect.gen(function*() {

@@ -1,6 +1,6 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client"
 import { expect, it } from "vitest"
-import { passAnswers } from "../../src/internal/listing/passAnswers.ts"
+import { passAnswers } from "../../src/internal/passAnswers.ts"
 
 it("a later page that never comes ends its list after a time; the first one may take longer", async () => {
   const heard: Array<JSONRPCMessage> = []

@@ -3,7 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
-import { makeSilence } from "../../src/internal/tools/silence.ts"
+import { makeSilence } from "../../src/internal/callTool.ts"
 
 it.effect("a call is not given up because somebody sets the clock of the machine", () => {
   let wall = 0

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest"
-import { toolNames } from "../../src/internal/listing/toolName.ts"
+import { toolNames } from "../../src/internal/listing.ts"
 
 it("the name of a tool does not depend on which other servers answer", () => {
   expect(toolNames("a", ["b_c", "b"], ["a", "a_b"])).toEqual([

@@ -1,4 +1,4 @@
-/** Reads what a request says about its client: its name, what it can do, and how it gets progress. */
+/** Reads what a request says about its client: its name, what it can do, and how it gets progress; and refuses requests. */
 import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
@@ -8,7 +8,14 @@ import {
   type ServerContext
 } from "@modelcontextprotocol/server"
 import * as Effect from "effect/Effect"
-import { tasksExtension } from "../tasks/Task.ts"
+import * as Schema from "effect/Schema"
+import { tasksExtension } from "../serverTask.ts"
+
+/** The client can act on it: the message says what is wrong, and how to fix it. */
+export class Refused extends Schema.TaggedError<Refused>()("Refused", { message: Schema.String }) {}
+
+/** The same for an error of a service. */
+export const refusedBy = ({ message }: { readonly message: string }): Refused => new Refused({ message })
 
 /** One request of a client. */
 export interface Call {

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { none as noFiber } from "effect/FiberId"
 import type * as Scope from "effect/Scope"
-import { cleanLine } from "../cleanText.ts"
+import { cleanLine } from "../content.ts"
 
 /** A question that waits for a person. */
 export type Ask =

@@ -15,7 +15,7 @@ import * as Queue from "effect/Queue"
 import * as Schema from "effect/Schema"
 import type { McpOpened } from "../../McpService.ts"
 import type { ServingHost } from "../../ServingHost.ts"
-import { cleanLine, cleanText } from "../cleanText.ts"
+import { cleanLine, cleanText } from "../content.ts"
 import type { Owner } from "./Owner.ts"
 
 const scheme = "skein://sessions/"

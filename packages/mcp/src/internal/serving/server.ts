@@ -1,17 +1,84 @@
-/** Makes the server that answers one client: which methods there are, and what each is answered with. */
-import { isTaskAugmentedRequestParams, Server } from "@modelcontextprotocol/server"
+/** Makes the server that answers one client: which methods and tools there are, and what each is answered with. */
+import {
+  type CallToolResult,
+  type InputRequiredResult,
+  isTaskAugmentedRequestParams,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server
+} from "@modelcontextprotocol/server"
 import { Agent } from "@skein/core/Agent"
 import { Projects } from "@skein/core/Projects"
+import { SessionStorage } from "@skein/core/SessionStorage"
+import type { ManyServices } from "@skein/core/Skein"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import type { ServingHost } from "../../ServingHost.ts"
-import { cleanLine } from "../cleanText.ts"
-import { tasksExtension } from "../tasks/Task.ts"
-import { callOf } from "./Call.ts"
-import { callTool } from "./callTool.ts"
+import { cleanLine } from "../content.ts"
+import { tasksExtension } from "../serverTask.ts"
+import { textResult } from "./attend.ts"
+import { type Call, callOf, type Refused, refusedBy } from "./Call.ts"
 import type { Owner } from "./Owner.ts"
 import { readResource, type Resources, template } from "./resources.ts"
-import { registerTaskMethods, type Run } from "./taskMethods.ts"
-import { toolsOf } from "./tools.ts"
+import {
+  delegateTask,
+  directoryOf,
+  registerTaskMethods,
+  type Run,
+  sendMessage,
+  stopTask,
+  taskStatuses
+} from "./tasks.ts"
+import { type InputOf, inputs, isTool, readInput, toolsOf } from "./tools.ts"
+
+/** How many sessions are listed. */
+const listed = 50
+
+const lineOf = ({ agent, id, time, title }: SessionInfo): string =>
+  `${id}  ${new Date(time.updated).toISOString()}  ${agent}  ${cleanLine(title, 100)}`
+
+const sessions = Effect.fnUntraced(function*(host: ServingHost, owner: Owner, input: InputOf<"sessions">) {
+  const storage = yield* SessionStorage
+  const directory = yield* directoryOf(owner, input.directory)
+  const { projectID } = yield* Effect.mapError(host.place(directory), refusedBy)
+  const { rows } = yield* Effect.mapError(storage.sessions({ projectID, roots: true, limit: listed }), refusedBy)
+  return textResult(rows.length === 0 ? "This project has no sessions yet." : rows.map(lineOf).join("\n"))
+})
+
+/** What a client calls, and how. */
+interface ToolCall {
+  readonly name: string
+  readonly arguments: unknown
+  readonly call: Call
+  /** Whether the client wants a task of 2025-11-25. */
+  readonly asTask: boolean
+}
+
+const runTool = (
+  host: ServingHost,
+  owner: Owner,
+  { arguments: given, asTask, call, name }: ToolCall
+): Effect.Effect<CallToolResult | InputRequiredResult, Refused, ManyServices> => {
+  if (!isTool(name)) {
+    return Effect.die(new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${cleanLine(name, 100)}`))
+  }
+  switch (name) {
+    case "task":
+      return Effect.flatMap(readInput(name, inputs[name], given), (input) => delegateTask(owner, input, call, asTask))
+    case "task_status":
+      return Effect.flatMap(readInput(name, inputs[name], given), (input) => taskStatuses(owner, input, call))
+    case "task_message":
+      return Effect.flatMap(readInput(name, inputs[name], given), (input) => sendMessage(owner, input))
+    case "task_stop":
+      return Effect.flatMap(readInput(name, inputs[name], given), (input) => stopTask(owner, input))
+    case "sessions":
+      return Effect.flatMap(readInput(name, inputs[name], given), (input) => sessions(host, owner, input))
+  }
+}
+
+/** Calls a tool. What the client can act on is a result that says so, and no error of the protocol. */
+const callTool = (host: ServingHost, owner: Owner, wanted: ToolCall) =>
+  Effect.catchTag(runTool(host, owner, wanted), "Refused", ({ message: why }) => Effect.succeed(textResult(why, true)))
 
 const instructions =
   "Skein runs agents that delegate. Call `task` to have one of them work in a directory; its conclusion is the result. "

@@ -5,7 +5,7 @@ import * as JSONSchema from "effect/JSONSchema"
 import * as ParseResult from "effect/ParseResult"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
-import { Refused } from "./Refused.ts"
+import { Refused } from "./Call.ts"
 
 const about = (description: string) => ({ description })
 
@@ -92,7 +92,7 @@ export const inputs = {
 } as const
 
 /** The name of a tool. */
-export type ToolName = keyof typeof inputs
+type ToolName = keyof typeof inputs
 
 /** The arguments of a tool. */
 export type InputOf<N extends ToolName> = Schema.Schema.Type<(typeof inputs)[N]>
