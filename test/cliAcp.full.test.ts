@@ -197,7 +197,7 @@ it("reads and edits what is not saved in the editor, also for a subagent", async
   expect(editor.asked[0]).toEqual({ sessionId, path })
   expect(editor.text).toBe("saved\nchanged\n")
   expect(readFileSync(path, "utf8")).toBe("saved\nchanged\n")
-  expect(JSON.stringify(acp.updates)).toContain("It is not saved yet")
+  expect(JSON.stringify(acp.updates)).toContain("unsaved text from the editor")
   expect(await acp.close()).toMatchObject({ code: 0 })
 })
 
