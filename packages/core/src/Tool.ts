@@ -126,6 +126,8 @@ export interface ToolContext extends ToolCaller {
   readonly mode: Mode
   /** What rules and approvals say of reading a file; the path as rules see it. */
   readonly readAction: Effect.Effect<(path: string) => Action, StorageError>
+  /** Whether any rule denies some calls of a permission. If absent, none does. */
+  readonly deniesSome?: (permission: string) => boolean
   /**
    * Makes sure that this process still holds the tree, and returns for how long at least, in milliseconds. Call it right
    * before what cannot be undone: a process that was suspended may have lost the tree.

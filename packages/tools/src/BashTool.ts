@@ -87,7 +87,8 @@ const confinementOf = ({ approved = [], grants, onlyReads, reached = [] }: Decid
     readOnly: context.readsOnly || onlyReads ||
       !(mayEdit(context.mode) || grants.isByRule || grants.has("write")),
     visible: grants.outside,
-    ...(context.editing === undefined ? {} : { edits: context.editing }),
+    ...(context.editing === undefined || context.deniesSome?.("edit") !== true ? {} : { edits: context.editing }),
+    deniesReads: context.deniesSome?.("read") === true,
     reads: (path: string) => grants.mayRead(path) ? "allow" as const : action(path),
     network: grants.has("network"),
     credentials: grants.has("credentials")

@@ -23,6 +23,8 @@ export interface SandboxPlace {
   readonly reads?: (path: string) => Action
   /** The rule for changing a file of the tree, by its relative path. What it denies is read-only. */
   readonly edits?: (path: string) => Action
+  /** Whether a rule denies some reads. Then directories of packages, and of what is built, are searched for them as well. */
+  readonly deniesReads?: boolean
   /** Whether it may use the network even if commands may not. */
   readonly network?: boolean
   /** Whether it can access the home, the key agent, and files that need a question before they are read. */

@@ -52,12 +52,37 @@ describe.skipIf(!works)("a sandboxed command (needs bubblewrap)", () => {
       expect(fs.existsSync(path.join(home, "kept"))).toBe(false)
     })))
 
+  it.live("sees nothing that a rule denies, also of packages and of what is built", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { at, run, top } = yield* homely
+      const reads = (file: string): Action => file.endsWith(".pem") ? "deny" : file.endsWith(".env") ? "ask" : "allow"
+      for (const file of ["target/a.pem", "src/target/b.pem", "node_modules/x/.venv/c.pem", "node_modules/x/d.js"]) {
+        fs.mkdirSync(path.dirname(at(file)), { recursive: true })
+        fs.writeFileSync(at(file), `of ${path.basename(file)}\n`)
+      }
+      yield* Effect.gen(function*() {
+        const { output } = yield* run("grep -rh --include=*.pem --include=d.js of . 2> /dev/null; true", {
+          reads,
+          deniesReads: true
+        })
+        expect(output).toBe("of d.js\n")
+      }).pipe(Effect.provide(layerIn(top)))
+    })))
+
   it.live("changes nothing that a rule does not let be changed, whatever program it runs", () =>
     Effect.scoped(Effect.gen(function*() {
       const { at, run, top } = yield* homely
       const edits = (file: string): Action =>
         /^(?:gen|node_modules|deep\/er)\/|(?:^|\/)[^/]*\.lock$|^link$/.test(file) ? "deny" : "allow"
-      const files = ["gen/a.ts", "node_modules/x/a.js", "deep/er/a", "deep/b.lock", "c.lock", "src/target.txt"]
+      const files = [
+        "gen/a.ts",
+        "node_modules/x/a.js",
+        "deep/er/a",
+        "deep/b.lock",
+        "c.lock",
+        "target/d/e.lock",
+        "src/target.txt"
+      ]
       for (const file of files) {
         fs.mkdirSync(path.dirname(at(file)), { recursive: true })
         fs.writeFileSync(at(file), "mine")

@@ -26,7 +26,7 @@ import { charge } from "../live/charge.ts"
 import type { Live } from "../live/Live.ts"
 import type { SessionTable } from "../live/SessionTable.ts"
 import type { Step } from "../model/Step.ts"
-import { editingOf, readingOf, readsOnly } from "../permission/verdict.ts"
+import { deniesSome, editingOf, readingOf, readsOnly } from "../permission/verdict.ts"
 import { wellFormed } from "../text.ts"
 import { checkCall } from "./checkCall.ts"
 import { callerOf } from "./offer.ts"
@@ -264,6 +264,7 @@ export class CallRecord {
       mode: subject.mode,
       reading: readingOf(subject),
       editing: editingOf(subject),
+      deniesSome: deniesSome(subject),
       readAction: this.services.permission.readAction(subject),
       confirm: this.services.leases.renew(live.info.rootID),
       tells: (runs) =>

@@ -5,7 +5,7 @@ import * as Exit from "effect/Exit"
 import type { StorageError } from "../../StorageError.ts"
 import type { AnyTool, ToolContext, ToolError, ToolResult } from "../../Tool.ts"
 import { missingResult } from "../conversation/makePrompt.ts"
-import { editingOf, readsOnly } from "../permission/verdict.ts"
+import { deniesSome, editingOf, readsOnly } from "../permission/verdict.ts"
 import type { CallRecord } from "./CallRecord.ts"
 import { refused } from "./checkCall.ts"
 import { type CurrentCall, currentCall, makePlace, whileAsking } from "./currentCall.ts"
@@ -67,6 +67,7 @@ const execute = (
           readsOnly: readsOnly(holds),
           mode: holds.mode,
           editing: editingOf(holds),
+          deniesSome: deniesSome(holds),
           readAction: permission.readAction(holds),
           ...leavingOf(call, tool)
         }

@@ -20,7 +20,7 @@ import { callerOf, subjectOf } from "../calls/offer.ts"
 import { type Acting, actingAs, type Live } from "../live/Live.ts"
 import { leaveAuto } from "../live/mode.ts"
 import { concrete } from "../model/candidates.ts"
-import { editingOf, readingOf, readsOnly } from "../permission/verdict.ts"
+import { deniesSome, editingOf, readingOf, readsOnly } from "../permission/verdict.ts"
 import { afterCall, deniedFirst, insisting, placeOf, withContexts } from "../sessionHooks.ts"
 import { completed, filled, type Given, type Piece, shellLine, wordsOf } from "./template.ts"
 
@@ -80,6 +80,7 @@ const callTool = Effect.fnUntraced(function*(live: Acting, call: UserCall) {
     mode: subject.mode,
     reading: readingOf(subject),
     editing: editingOf(subject),
+    deniesSome: deniesSome(subject),
     readAction: permission.readAction(subject),
     // A call of the user is made at once, and recorded nowhere.
     confirm: Effect.succeed(Number.POSITIVE_INFINITY),

@@ -112,6 +112,12 @@ export const readingOf = (subject: Subject) => (path: string): Action =>
 export const editingOf = (subject: Subject) => (path: string): Action =>
   strictest(subject, (rules) => editingBy(rules, path), "allow")
 
+/** Whether any rule denies some of a permission. */
+export const deniesSome = ({ ceilings, earlier = [], rules }: Subject) => (permission: string): boolean =>
+  [rules, ...ceilings, ...earlier].some((all) =>
+    all.some((rule) => rule.action === "deny" && covers(rule.permission, permission))
+  )
+
 /** Which rules would allow what a question asks for, where not just any rule does. */
 export const wouldAllow = (subject: Subject, ask: PermissionAsk): ReadonlyArray<string> => {
   if (!ask.permission.startsWith("bash")) return []

@@ -187,7 +187,8 @@ export const makeBwrap = Effect.fnUntraced(function*(
 
   /** What rules do not let be changed in a tree. */
   const deniedIn = (directory: string, edits: (path: string) => Action): Denied => {
-    const { directories, files, unchecked } = maskedFiles(directory, (path) => edits(path) !== "deny")
+    const isFree = (path: string) => edits(path) !== "deny"
+    const { directories, files, unchecked } = maskedFiles(directory, isFree, isFree)
     const all = [...files, ...directories, ...unchecked]
     const targets = files.filter(isLink).map(real).filter((path) => isFile(path) && isBelow(path, directory))
     return {
@@ -270,12 +271,13 @@ export const makeBwrap = Effect.fnUntraced(function*(
   const hiding = (directory: string, guarded: Guarded, seen: ReadonlyArray<string>, given: SandboxPlace) =>
     Effect.try({
       try: () => {
-        const { approved, credentials = false, reads = () => "allow", visible = [] } = given
+        const { approved, credentials = false, deniesReads, reads = () => "allow", visible = [] } = given
         const isSeen = (path: string) => [...machine.system, ...seen].some((each) => isBelow(path, each))
         const masked = maskedFiles(
           directory,
           (path) =>
-            !isOwnForm(join(directory, path)) && (reads(path) === "allow" || (credentials && reads(path) === "ask"))
+            !isOwnForm(join(directory, path)) && (reads(path) === "allow" || (credentials && reads(path) === "ask")),
+          deniesReads === true ? (path) => reads(path) !== "deny" : undefined
         )
         const named = [...approved, ...visible]
         const besides = visible.filter((path) => isDirectory(path) && !isIn(path, directory))

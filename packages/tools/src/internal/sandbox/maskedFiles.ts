@@ -3,8 +3,11 @@ import * as NodeFs from "node:fs"
 import { join } from "node:path"
 import { attempt } from "../processes.ts"
 
-/** Directories that are not searched: third-party packages, and git's data. */
-const passed = new Set(["node_modules", ".git", ".hg", ".svn", "__pycache__", ".venv", "target"])
+/** Git's data has rules of its own. */
+const repositories = new Set([".git", ".hg", ".svn"])
+
+/** Directories of third-party packages and of what is built. They are large, and searched only for what rules deny. */
+const generated = new Set(["node_modules", "__pycache__", ".venv", "target"])
 
 /** Parts of the system, which every command sees or has mounted privately. Projects keep no files there. */
 const system = new Set(
@@ -19,9 +22,11 @@ export interface MaskBounds {
   readonly files: number
   /** The maximum number of directories that are hidden because they were not checked. */
   readonly unchecked: number
+  /** The maximum number of directories that are read below packages and what is built. The others are left as they are. */
+  readonly generated: number
 }
 
-const usual: MaskBounds = { directories: 20_000, files: 1_000, unchecked: 200 }
+const usual: MaskBounds = { directories: 20_000, files: 1_000, unchecked: 200, generated: 10_000 }
 
 /** No file has this name. A rule that denies it denies everything in the directory. */
 const anything = "\u0001"
@@ -30,8 +35,7 @@ interface Listed {
   readonly changed: number
   readonly files: ReadonlyArray<string>
   readonly directories: ReadonlyArray<string>
-  /** Those that are not searched. */
-  readonly passed: ReadonlyArray<string>
+  readonly generated: ReadonlyArray<string>
 }
 
 /** What is hidden in a tree. */
@@ -45,7 +49,9 @@ export interface Masked {
 /** Caches the entries of directories until they change, because this runs before each command. */
 export const makeMaskedFiles = (given: Partial<MaskBounds> = {}): (
   directory: string,
-  readAction: (path: string) => boolean
+  readAction: (path: string) => boolean,
+  /** The same below packages and what is built; left out if no rule denies anything there. */
+  generatedAction?: (path: string) => boolean
 ) => Masked => {
   const bounds = { ...usual, ...given }
   const known = new Map<string, Listed>()
@@ -58,18 +64,21 @@ export const makeMaskedFiles = (given: Partial<MaskBounds> = {}): (
     const listed = {
       changed,
       files: entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name),
-      directories: entries.filter((entry) => entry.isDirectory() && !passed.has(entry.name)).map(({ name }) => name),
-      passed: entries.filter((entry) => entry.isDirectory() && passed.has(entry.name)).map(({ name }) => name)
+      directories: entries.filter((entry) =>
+        entry.isDirectory() && !generated.has(entry.name) && !repositories.has(entry.name)
+      ).map(({ name }) => name),
+      generated: entries.filter((entry) => entry.isDirectory() && generated.has(entry.name)).map(({ name }) => name)
     }
     if (known.size > 2 * bounds.directories) known.clear()
     known.set(path, listed)
     return listed
   }
-  return (directory, readAction) => {
+  return (directory, readAction, generatedAction) => {
     const files: Array<string> = []
     const directories: Array<string> = []
     const unchecked: Array<string> = []
     let level: ReadonlyArray<string> = [""]
+    const packages: Array<string> = []
     let looked = 0
     while (level.length > 0) {
       const next: Array<string> = []
@@ -85,10 +94,10 @@ export const makeMaskedFiles = (given: Partial<MaskBounds> = {}): (
           continue
         }
         files.push(...hidden.map((path) => join(directory, path)))
-        // Git's data has rules of its own.
-        for (const name of found.passed) {
-          const isHidden = !/^\.(?:git|hg|svn)$/.test(name) && !readAction(`${below}${name}/${anything}`)
-          if (isHidden) directories.push(join(directory, below, name))
+        for (const name of found.generated) {
+          const path = `${below}${name}/`
+          if (readAction(path + anything)) packages.push(path)
+          else directories.push(join(directory, path))
         }
         for (const name of found.directories) {
           const path = `${below}${name}/`
@@ -99,6 +108,19 @@ export const makeMaskedFiles = (given: Partial<MaskBounds> = {}): (
         }
       }
       level = next
+    }
+    // The nearest first: what lies deeper than the bound is left.
+    for (let at = 0; generatedAction !== undefined && at < Math.min(packages.length, bounds.generated); at++) {
+      const below = packages[at] ?? ""
+      const found = list(join(directory, below))
+      const hidden = found.files.map((name) => `${below}${name}`).filter((path) => !generatedAction(path))
+      if (files.length + hidden.length > bounds.files) unchecked.push(below)
+      else files.push(...hidden.map((path) => join(directory, path)))
+      for (const name of [...found.directories, ...found.generated]) {
+        const path = `${below}${name}/`
+        if (generatedAction(path + anything)) packages.push(path)
+        else directories.push(join(directory, path))
+      }
     }
     return { files, directories, unchecked: fewer(unchecked, bounds.unchecked).map((path) => join(directory, path)) }
   }
