@@ -23,9 +23,9 @@ const allow = command({
 
 const revoke = command({
   name: "revoke",
-  summary: "Revokes trust",
+  summary: "Revokes trust; `all` revokes it for all settings of the project",
   operands: { usage: "ID…", least: 1, most: Infinity },
-  flags: { ...verboseFlags },
+  flags: { ...directoryFlags, ...verboseFlags },
   load: () => load().then(({ revokeTrust }) => revokeTrust)
 })
 

@@ -61,27 +61,35 @@ const tell = (what: string) => (items: ReadonlyArray<Trust.TrustItem>) =>
     return ExitCode.done
   })
 
-const openIDs = (items: ReadonlyArray<Trust.TrustItem>): ReadonlyArray<string> =>
-  items.flatMap(({ id, state }) => state === "untrusted" || state === "changed" ? [id] : [])
-
-/** Trusts settings: those with these ids, or `all`. */
-export const allowTrust = ({ flags, operands }: {
+interface Chosen {
   readonly flags: Place
   readonly operands: ReadonlyArray<string>
-}): Effect.Effect<number, CommandError, Stdio> =>
-  optionsOf(flags.dir).pipe(
-    Effect.flatMap((options) =>
-      Effect.flatMap(
-        operands.includes("all") ? Effect.map(Trust.review(options), openIDs) : Effect.succeed(operands),
-        (ids) => Trust.allow(options, ids)
-      )
-    ),
+}
+
+/** The ids that a user names; `all` names those of the project that are in one of these states. */
+const idsOf = (
+  { flags, operands }: Chosen,
+  states: ReadonlyArray<Trust.TrustItem["state"]>
+) =>
+  operands.includes("all")
+    ? optionsOf(flags.dir).pipe(
+      Effect.flatMap(Trust.review),
+      Effect.map((items) => items.flatMap(({ id, state }) => states.includes(state) ? [id] : []))
+    )
+    : Effect.succeed(operands)
+
+/** Trusts settings: those with these ids, or `all`. */
+export const allowTrust = (chosen: Chosen): Effect.Effect<number, CommandError, Stdio> =>
+  Effect.zip(optionsOf(chosen.flags.dir), idsOf(chosen, ["untrusted", "changed"])).pipe(
+    Effect.flatMap(([options, ids]) => Trust.allow(options, ids)),
     Effect.flatMap(tell("Trusted")),
     Effect.provide(platform({}))
   )
 
-/** Revokes trust. */
-export const revokeTrust = ({ operands }: {
-  readonly operands: ReadonlyArray<string>
-}): Effect.Effect<number, CommandError, Stdio> =>
-  Trust.revoke(operands).pipe(Effect.flatMap(tell("No longer trusted")), Effect.provide(platform({})))
+/** Revokes trust in settings: those with these ids, wherever they are, or `all` of this project. */
+export const revokeTrust = (chosen: Chosen): Effect.Effect<number, CommandError, Stdio> =>
+  idsOf(chosen, ["trusted", "gone"]).pipe(
+    Effect.flatMap(Trust.revoke),
+    Effect.flatMap(tell("No longer trusted")),
+    Effect.provide(platform({}))
+  )
