@@ -110,11 +110,24 @@ it("nothing of a fresh clone runs, is sent anywhere or is allowed, until it is t
   expect(existsSync(join(place.project, "PWNED"))).toBe(true)
   expect(thief.requests).toEqual([])
 
-  expect((await place.run(["trust", "revoke", ...chosen])).code).toBe(0)
+  const revoked = await place.run(["trust", "revoke", "all"])
+  expect(revoked.code).toBe(0)
+  expect(revoked.stderr.match(/^No longer trusted: /gm)).toHaveLength(chosen.length)
   rmSync(join(place.project, "PWNED"))
   rmSync(join(place.project, "new.txt"))
   expect((await run()).code).toBe(3)
   expect(existsSync(join(place.project, "PWNED"))).toBe(false)
+})
+
+it("the advice about a project's rule that asks names its file, and the change that it advises works", async () => {
+  const { place, run } = await world(() => ({}), () => ({ "opencode.json": "{\"permission\":{\"edit\":\"ask\"}}" }))
+  const denied = await run()
+  expect(denied.code).toBe(3)
+  expect(denied.stderr).toMatch(/change the project's rule that asks.*\(permission\.edit in .*opencode\.json:1\)/)
+  expect(denied.stderr).not.toContain("in your config:")
+  writeFileSync(join(place.project, "opencode.json"), "{}")
+  place.configure({ permission: { edit: "allow" } })
+  expect((await run()).code).toBe(0)
 })
 
 it("hooks of Claude Code's settings run once they are trusted, with its payloads", async () => {

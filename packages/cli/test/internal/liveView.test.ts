@@ -85,6 +85,33 @@ it("a run that cannot ask is advised to pass --auto only if that allows what was
   expect(denied(true)).toMatch(/\. Run it on a terminal to be asked: --auto does not allow that\.$/)
 })
 
+it("the advice covers each denial, and names the project's rule that no config of the user lifts", () => {
+  const { denials, tell } = world()
+  const place = { origin: "opencode.json:1", path: ["permission", "bash"], value: "ask" }
+  denials.under({ entries: [place], projectKeys: new Set(["permission.bash"]) })
+  const deny = (id: string, more: object) => {
+    tell("permission.asked", { ...permission(id), ...more })
+    tell("permission.replied", { id, reply: "reject" })
+  }
+  const said = () =>
+    closingLines({ outcome: "completed" } as RunResult, denials, {
+      auto: false,
+      canAsk: false,
+      onTerminal: false,
+      readerIsGone: false,
+      way: ""
+    })[0]
+  const change =
+    "pass --auto, or change the project's rule that asks, which your config cannot lift (permission.bash in opencode.json:1)."
+  deny("per_0", { permission: "bash", patterns: ["touch zz"], always: ["touch zz"] })
+  expect(said()).toContain(`Run it on a terminal to be asked, where "always in this project" lasts, ${change}`)
+  expect(said()).not.toContain("allow")
+  deny("per_1", {})
+  deny("per_2", { permission: "webfetch", patterns: ["a", "b"], always: ["a", "b"] })
+  const rules = "{\"edit\":{\"*\":\"allow\"},\"webfetch\":{\"a\":\"allow\",\"b\":\"allow\"}}"
+  expect(said()?.endsWith(`, or allow the rest in your config: "permission": ${rules}`)).toBe(true)
+})
+
 it.each([
   ["invalid_request", "Continue with another model: `skein sessions resume ses_1 -m PROVIDER/MODEL`."],
   ["ContextOverflow", "Continue with another model: `skein sessions resume ses_1 -m PROVIDER/MODEL`."],

@@ -40,21 +40,33 @@ interface Asked {
   readonly onTerminal: boolean
 }
 
+/** How to permit it without a question. The rules come last, to be copied. */
+const unasked = ({ isWhole, rules, toChange }: Denials["remedy"]): string => {
+  const change = toChange.length === 0
+    ? []
+    : [`change the project's rule that asks, which your config cannot lift (${escapeLine(toChange.join(", "))})`]
+  const what = change.length > 0 ? "the rest" : isWhole ? "it" : "some of it"
+  const allow = rules === undefined ? [] : [`allow ${what} in your config: ${escapeLine(rules)}`]
+  const ways = ["pass --auto", ...change, ...allow]
+  return `${ways.slice(0, -1).map((way) => `${way}, `).join("")}${ways.length > 1 ? "or " : ""}${ways.at(-1)}${
+    rules === undefined ? "." : ""
+  }`
+}
+
 /** How to permit what was denied. A person who rejected it needs no hint. */
-const advice = ({ auto, canAsk, onTerminal }: Asked, { autoHelps, rule }: Denials): string => {
+const advice = ({ auto, canAsk, onTerminal }: Asked, { autoHelps, remedy }: Denials): string => {
   if (auto) {
     return onTerminal
       ? " --auto does not allow that. Run it without --auto to be asked."
       : " --auto does not allow that. Run it on a terminal without --auto to be asked."
   }
   if (canAsk) return ""
-  const allow = autoHelps
-    ? `pass --auto, or allow it in your config${rule === undefined ? "." : `: ${escapeLine(rule)}`}`
-    : "--auto does not allow that."
+  const allow = autoHelps ? unasked(remedy) : "--auto does not allow that."
+  const always = remedy.toChange.length === 0 ? "" : ", where \"always in this project\" lasts"
   // The terminal cannot draw, or the format is for programs: a terminal alone would not help.
   return onTerminal
     ? ` Skein cannot ask you questions here (--format, or TERM=dumb): ${allow}`
-    : ` Run it on a terminal to be asked${autoHelps ? "," : ":"} ${allow}`
+    : ` Run it on a terminal to be asked${always}${autoHelps ? "," : ":"} ${allow}`
 }
 
 /** The tasks that --no-wait interrupted, and how to continue them. */

@@ -64,6 +64,7 @@ export const runHere = (input: RunInput, silence: Silence, shown: Shown, progres
     const root = flags.agent ?? agentIn(typed, target.session, settled.settings.default_agent)
     const stored = yield* storedMode(target.session, lookup)
     progress.isAuto = (typed ?? stored) === "auto"
+    progress.denials.under(settled)
     yield* hideConfigured(settled.settings)
     const watched = yield* telemetry(settled.settings.telemetry, shown.presenter.note)
     const heard = flags.verbose

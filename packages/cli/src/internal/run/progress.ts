@@ -1,5 +1,7 @@
 /** Owns the state of a run: what was denied, which events a slow reader did not get, and what is left to do. */
 import type { BackendError } from "@skein/backend/BackendError"
+import type { LoadedConfig } from "@skein/config/ConfigFiles"
+import { covers } from "@skein/core/Ruleset"
 import type { StorageError } from "@skein/core/StorageError"
 import type { Event, PermissionRequest } from "@skein/domain/Event"
 import type { PartID, SessionID } from "@skein/domain/Id"
@@ -7,10 +9,55 @@ import type * as Effect from "effect/Effect"
 import { mostWaiting, type Streams } from "../../Stdio.ts"
 import type { Unfinished } from "./result.ts"
 
+/** How many requests or rules a line names. */
+const named = 3
+
+/** A rule of the project's files that asks. No rule of the user's can lift it. */
+interface AskingRule {
+  /** The agent that it is about, with all below it; undefined if it is about all. */
+  readonly agent: string | undefined
+  readonly permission: string
+  readonly pattern: string
+  /** Where it is, in words. */
+  readonly place: string
+}
+
+const asks = ({ agent, pattern, permission }: AskingRule, request: PermissionRequest): boolean =>
+  (agent === undefined || request.path.includes(agent)) && covers(permission, request.permission) &&
+  request.patterns.some((each) => covers(pattern, each))
+
+type Config = Pick<LoadedConfig, "entries" | "projectKeys">
+
+const askingRules = ({ entries, projectKeys }: Config): ReadonlyArray<AskingRule> =>
+  entries.flatMap(({ origin, path, value }) => {
+    const key = path.join(".")
+    const [agent, rule] = path[0] === "agent" ? [path[1], path.slice(2)] : [undefined, path]
+    const [kind, permission = "*", pattern = "*"] = rule
+    return (kind === "permission" || kind === "ceiling") && value === "ask" && projectKeys.has(key)
+      ? [{ agent, permission, pattern, place: `${key} in ${origin}` }]
+      : []
+  })
+
+/** What would allow what was denied. */
+interface Remedy {
+  /** Rules for the user's config; undefined if none would help. */
+  readonly rules: string | undefined
+  /** The rules of the project's files to change. */
+  readonly toChange: ReadonlyArray<string>
+  /** Whether that covers all that was denied. */
+  readonly isWhole: boolean
+}
+
 /** The requests that were not permitted so far, found by their questions. */
 export class Denials {
+  #asking: ReadonlyArray<AskingRule> = []
   readonly #asked = new Map<string, PermissionRequest>()
   readonly #denied: Array<PermissionRequest> = []
+
+  /** Sets the config of the run. */
+  under(config: Config): void {
+    this.#asking = askingRules(config)
+  }
 
   /** Records a question that was asked before the events began. */
   asked(request: PermissionRequest): void {
@@ -38,24 +85,33 @@ export class Denials {
     return this.#denied.some(({ needsPerson }) => needsPerson !== true)
   }
 
-  /** The rule that would allow the first of those that a rule can allow, as config has it. */
-  get rule(): string | undefined {
-    const request = this.#denied.find(({ needsPerson, permission }) =>
+  /** What would allow those that a rule can allow. */
+  get remedy(): Remedy {
+    const open = this.#denied.filter(({ needsPerson, permission }) =>
       needsPerson !== true && permission !== "bash_credentials"
     )
-    const pattern = request?.always[0] ?? request?.patterns[0]
-    return request === undefined || pattern === undefined
-      ? undefined
-      : `"permission": ${JSON.stringify({ [request.permission]: { [pattern]: "allow" } })}`
+    const asking = open.map((request) => this.#asking.filter((rule) => asks(rule, request)))
+    const own = open.filter((_, i) => asking[i]?.length === 0)
+    const permission: Record<string, Record<string, "allow">> = {}
+    for (const request of own.slice(0, named)) {
+      const patterns = request.always.length > 0 ? request.always : request.patterns
+      const allowed = patterns.map((pattern) => [pattern, "allow"] as const)
+      permission[request.permission] = { ...permission[request.permission], ...Object.fromEntries(allowed) }
+    }
+    return {
+      rules: own.length === 0 ? undefined : `"permission": ${JSON.stringify(permission)}`,
+      toChange: [...new Set(asking.flat().map(({ place }) => place))].slice(0, named),
+      isWhole: own.length <= named && open.length === this.count
+    }
   }
 
   /** One line about them: the number, and the first few. */
   get summary(): string {
-    const named = this.#denied.slice(0, 3).map(({ path, patterns, permission }) =>
+    const first = this.#denied.slice(0, named).map(({ path, patterns, permission }) =>
       `${permission} ${patterns.join(", ")} (${path.join(" > ")})`
     )
-    const more = this.count - named.length
-    return `${this.count === 1 ? "1 request was" : `${this.count} requests were`} not permitted: ${named.join("; ")}${
+    const more = this.count - first.length
+    return `${this.count === 1 ? "1 request was" : `${this.count} requests were`} not permitted: ${first.join("; ")}${
       more > 0 ? `; and ${more} more` : ""
     }`
   }
