@@ -132,9 +132,10 @@ it("sessions prune skips other projects and unsettled runs, and reports what it 
   expect(await prune(place, "--older-than", "12w", ...elsewhere)).toMatchObject({ sessions: [] })
   sql(
     place,
-    `INSERT INTO run SELECT 'run_a', id, id, id, NULL, 'running', 1, json_object('id', 'run_a', 'taskID', id, 'parentID', id,
+    `INSERT INTO run (id, task_id, parent_id, root_id, state, version, data)
+      SELECT 'run_a', id, id, id, 'running', 1, json_object('id', 'run_a', 'taskID', id, 'parentID', id,
       'rootID', id, 'agent', 'explore', 'description', 'a', 'prompt', 'a', 'background', json('false'), 'state', 'running',
-      'time', json_object('created', 1)), NULL FROM session`
+      'time', json_object('created', 1)) FROM session`
   )
   expect(await prune(place, "--older-than", "90d")).toMatchObject({ sessions: [] })
   sql(place, "DELETE FROM run")

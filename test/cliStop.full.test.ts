@@ -82,7 +82,10 @@ it("stops what a process that was killed has left", async () => {
   await killed.ended
   await until(async () => JSON.parse((await at.run(["sessions", "list", "--format", "json"])).stdout)[0].interrupted)
   const stopped = await at.run(["sessions", "stop", id])
-  expect(stopped).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Nothing was running\. What was left /) })
+  expect(stopped).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^No process worked on it any longer\. What was left /)
+  })
   const [listed] = JSON.parse((await at.run(["sessions", "list", "--format", "json"])).stdout)
   expect(listed.turn.ended.how).toBe("stopped")
   expect(await at.run(["sessions", "stop", "ses_none"])).toMatchObject({ code: 2 })

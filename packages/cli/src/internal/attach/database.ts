@@ -21,7 +21,7 @@ export const readable = (flags: AttachFlags) => {
     ? Layer.unwrapEffect(Effect.gen(function*() {
       const found = yield* findServer(flags, () => undefined)
       const { layer } = yield* Effect.promise(() => import("./remoteStorage.ts"))
-      return found === undefined ? readableStorage(flags.db) : Layer.provide(layer, backendOf(found))
+      return found === undefined ? readableStorage(flags.db) : Layer.provideMerge(layer, backendOf(found))
     })).pipe(Layer.provide(dirs))
     : readableStorage(flags.db)
   return Layer.provideMerge(stored, dirs)

@@ -21,7 +21,7 @@ export const askText = (ask: PendingAsk): string =>
   ask.type === "question" ? ask.question : `${ask.permission} (${ask.patterns.join(", ")})`
 
 const heldBy = ({ abandoned, holder }: PendingAsk): string =>
-  abandoned === true ? "its process has ended" : holder === undefined ? "" : holderText(holder)
+  abandoned === true ? "no process: resume the session" : holder === undefined ? "" : holderText(holder)
 
 /** Lists them. */
 export const listAsks = ({ flags, operands: [given] }: {

@@ -16,6 +16,7 @@ import { escapeLine, escapeText } from "@skein/tui/Escape"
 import { formatCount } from "@skein/view/Numbers"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
@@ -28,7 +29,16 @@ import { among, sessionOf } from "../ids.ts"
 import { directoryOf, projectOf } from "../place.ts"
 import { askText } from "./asks.ts"
 import { formatTime, printList } from "./print.ts"
-import { awaitedHost, continueText, findHolder, holderText, interrupted, isAtServer, whereOf } from "./where.ts"
+import {
+  awaitedHost,
+  continueText,
+  findHolder,
+  holderText,
+  howLeft,
+  interrupted,
+  isAtServer,
+  whereOf
+} from "./where.ts"
 
 const onHost = (host: string | undefined): string =>
   host === undefined ? "another host" : `the host ${escapeLine(host)}`
@@ -120,13 +130,16 @@ export const listSessions = ({ flags }: {
     })
     if (flags.format === "default") {
       const stdio = yield* Stdio
-      for (const id of left) stdio.err(leftText(id, yield* awaitedHost(id)))
+      for (const id of left) stdio.err(yield* leftText(id))
     }
     return code
   }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readable(flags)))
 
-const leftText = (rootID: SessionID, host: string | undefined) =>
-  `${rootID} was interrupted: the process that worked on it has ended. ${continueText(rootID, host)}`
+const leftText = (rootID: SessionID) =>
+  Effect.map(
+    Effect.all([howLeft(rootID), awaitedHost(rootID)]),
+    ([why, host]) => `${rootID} was interrupted: ${why} ${continueText(rootID, host)}`
+  )
 
 /** The whole input and result of a call. */
 const wholeCall = ({ state, tool }: Extract<Part, { readonly type: "tool" }>): string => {
@@ -197,7 +210,13 @@ export const showSession = ({ flags, operands: [id = ""] }: {
     const children = yield* store.sessions({ parentID: session.id })
     const isInterrupted = (yield* interrupted([session])).has(session.rootID)
     const holder = yield* findHolder(session)
-    const asks = isInterrupted || holder !== undefined ? yield* unanswered(session.rootID) : []
+    // A server tells its own questions.
+    const server = Option.getOrUndefined(yield* Effect.serviceOption(Backend))
+    const asks = server !== undefined
+      ? yield* server.asks.pending(session.rootID)
+      : isInterrupted || holder !== undefined
+      ? yield* unanswered(session.rootID)
+      : []
     if (flags.format === "json") {
       const head = {
         session,
@@ -223,7 +242,7 @@ export const showSession = ({ flags, operands: [id = ""] }: {
     if (session.parentID === undefined) stdio.out(`mode: ${modeOf(session)}\n\n`)
     if (holder !== undefined) stdio.out(`held by: ${holderText(holder)}\n\n`)
     for (const line of workspaceLines(session)) stdio.out(`${line}\n\n`)
-    if (isInterrupted) stdio.out(`${leftText(session.rootID, yield* awaitedHost(session.rootID))}\n\n`)
+    if (isInterrupted) stdio.out(`${yield* leftText(session.rootID)}\n\n`)
     const { budget, summary } = session
     if (budget !== undefined) stdio.out(`budget: ${budgetText(budget)}\n\n`)
     if (summary !== undefined) stdio.out(`${escapeText(summary.text)}\n(summary of ${formatTime(summary.time)})\n\n`)
@@ -375,7 +394,7 @@ const wordsFor = (found: Found, { id, title }: SessionInfo): string => {
     case "running":
       return `Stopped, with everything below it: ${named}`
     case "interrupted":
-      return `Nothing was running. What was left unfinished is stopped, and does not continue by itself: ${named}`
+      return `No process worked on it any longer. What was left unfinished is stopped, also commands, and does not continue by itself: ${named}`
     case "idle":
       return `Nothing was running: ${named}`
   }

@@ -117,7 +117,7 @@ const stateOf = ({ background, outcome, state, stop }: TaskRun, wasLeft = false)
   }`
 
 const leftText = (rootID: SessionID): string =>
-  `its process has ended, and no other has taken over. Continue with: ${howToResume(rootID)}`
+  `its process has ended or is suspended, and no other has taken over. Continue with: ${howToResume(rootID)}`
 
 /** Whether a run has no outcome, and no process that could settle it. */
 const wasLeft = ({ rootID, state }: TaskRun) => state === "settled" ? Effect.succeed(false) : isLeft(rootID)

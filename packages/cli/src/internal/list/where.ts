@@ -44,6 +44,16 @@ export const isLeft = Effect.fnUntraced(function*(rootID: SessionID) {
   return yield* owner.isGone(lease.owner)
 })
 
+/** What happened to the process that worked on such a tree. One that is suspended may still continue. */
+export const howLeft = Effect.fnUntraced(function*(rootID: SessionID) {
+  const storage = yield* SessionStorage
+  const { isGone } = yield* Owner
+  const owner = Option.getOrUndefined(yield* storage.lease(rootID))?.owner
+  return owner === undefined || (yield* isGone(owner))
+    ? "the process that worked on it has ended."
+    : `it was held by ${holderText(holderOf(owner))}, which does not respond: it has ended, or is suspended.`
+})
+
 /** The host for which such a tree waits, because its directory is there; undefined if that is this one, or not known. */
 export const awaitedHost = Effect.fnUntraced(function*(rootID: SessionID) {
   const storage = yield* SessionStorage
