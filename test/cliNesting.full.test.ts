@@ -113,7 +113,10 @@ it("refuses an archive that is nested too deeply", async () => {
   const file = join(place.home, "tree.json")
   await place.run(["sessions", "export", await rootOf(place), "--output", file])
   const archive = readFileSync(file, "utf8")
-  writeFileSync(file, archive.replace("\"todos\":[]", `"todos":[],"more":${deep(20_000)}`))
+  writeFileSync(file, archive.replace("\"todos\":[]", `"todos":[${deep(20_000)}]`))
   const { code, stderr } = await place.run(["sessions", "import", file, "--as-copy"])
-  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("nested more than 518 levels deep") })
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: expect.stringContaining("it is nested more than 512 levels deep")
+  })
 })

@@ -180,9 +180,9 @@ const orphaned = (id: string, rootID: SessionID) =>
     operation: "control",
     reason: "held",
     message:
-      `The process that asked ${id} has ended, or is suspended. If it is suspended, let it go on (fg) and answer again. `
+      `The process that asked ${id} has ended, or is suspended. If it is suspended, continue it (fg) and answer again. `
       + `Continue with \`skein sessions resume ${rootID}\` if it has ended: it asks again, and you can answer then.`
-})
+  })
 
 /** Answers a question here, or else in the tree of another process that has asked it. */
 export const answerAnywhere = <E extends { readonly _tag: string }, R>(
