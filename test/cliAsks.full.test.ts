@@ -82,6 +82,8 @@ describe.skipIf(!hasPython)("a question of a run at a terminal (needs python3)",
     expect((await server.send("/v1/asks")).json.items).toMatchObject([found])
     expect((await server.send(`/v1/asks?session=${rootID}`)).json.items).toMatchObject([found])
     expect((await server.send(`/v1/sessions/${rootID}/tree`)).json.asks).toMatchObject([found])
+    const shown = await place.run(["sessions", "show", rootID, `--attach=${server.url}`])
+    expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining(`Answer with: skein asks answer ${id}`) })
     expect((await server.send(`/v1/asks/${id}/reply`, { answer: "once" })).status).toBe(204)
     expect((await ended).code).toBe(0)
     expect((await server.send("/v1/asks")).json.items).toEqual([])
@@ -109,7 +111,7 @@ describe.skipIf(!hasPython)("a question of a run at a terminal (needs python3)",
     const refused = await place.run(["asks", "answer", id, "once"])
     expect(refused).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining(`Continue with \`skein sessions resume ${rootID}\``)
+      stderr: expect.stringContaining(`\`skein sessions resume ${rootID}\``)
     })
     expect((await place.run(["sessions", "stop", rootID])).code).toBe(0)
     expect(await list()).toEqual([])

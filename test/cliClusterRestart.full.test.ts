@@ -55,8 +55,9 @@ await withPostgres((postgres) => {
       const { answer, attached, llm, servers } = await world()
       const run = attached(servers[0].url, ["Go"])
       await llm.asked(1)
-      for (const server of servers) {
-        await server.end(signal)
+      for (const [at, server] of servers.entries()) {
+        // After a third death nobody asks for the same answer again.
+        await server.end(at < 2 ? signal : "SIGTERM")
         await server.again()
       }
       answer()
@@ -64,6 +65,24 @@ await withPostgres((postgres) => {
       expect([code, stdout], stderr).toEqual([0, "All is done.\n"])
     }
   )
+
+  it("a run ends, and says how to continue, when three servers died while they waited for the same answer", async () => {
+    const { attached, llm, servers } = await world()
+    const run = attached(servers[0].url, ["Go"])
+    for (let died = 1; died <= 3; died++) {
+      await llm.asked(died)
+      const { json: { items: [{ id }] } } = await servers[0].send("/v1/sessions")
+      const { holder } = (await servers[0].send(`/v1/sessions/${id}`)).json
+      const server = servers.find(({ url }) => url === holder.url)
+      await server?.end("SIGKILL")
+      await server?.again()
+    }
+    const { code, stderr } = await run.ended
+    expect(code, stderr).toBe(1)
+    expect(stderr).toContain("The process died 3 times in a row while it waited for the same answer of the model.")
+    expect(stderr).toContain("Continue with `skein sessions resume ")
+    expect(llm.requests).toHaveLength(3)
+  })
 
   it.each(["SIGTERM", "SIGKILL"] as const)(
     "a run continues at another server, and says where it is (%s)",

@@ -16,6 +16,7 @@ import type * as Scope from "effect/Scope"
 import { Answerer } from "./Answerer.ts"
 import { Bus } from "./Bus.ts"
 import { Command, type CommandRequest, type ExpandError } from "./Command.ts"
+import { deadly, diedTooOften } from "./internal/conversation/closeTurn.ts"
 import { answerOf, Session } from "./Session.ts"
 import { SessionStorage } from "./SessionStorage.ts"
 import { StorageError } from "./StorageError.ts"
@@ -191,7 +192,12 @@ const ended = (id: SessionID, messageID: MessageID) =>
     for (;;) {
       const info = yield* session.get(id)
       const isAwaited = yield* isOpen(info, messageID)
-      if (!isAwaited && !isUnended(info, messageID)) return info
+      if (!isAwaited) {
+        if (!isUnended(info, messageID)) return info
+        if (diedTooOften({ info, messages: yield* session.messages(id) })) {
+          return yield* new TurnFailed({ tag: "died", message: deadly })
+        }
+      }
       const change = Effect.as(changed.await, true)
       const hasChanged = yield* isAwaited ? change : Effect.timeoutTo(change, {
         duration: patience,

@@ -2,6 +2,7 @@
 import type { AssistantMessage, ErrorInfo } from "@skein/domain/Message"
 import { formatRef } from "@skein/domain/Model"
 import type { MessageWithParts, Part, ToolPart } from "@skein/domain/Part"
+import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { add, none } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -112,8 +113,14 @@ export const endQuestions = (live: Live, now: number): ReadonlyArray<Entry> => {
 
 const isOver = ({ state }: ToolPart): boolean => state.status === "completed" || state.status === "error"
 
+/** A session and its messages, as far as they say who died. */
+interface Asking {
+  readonly info: Pick<SessionInfo, "turn">
+  readonly messages?: ReadonlyArray<MessageWithParts> | undefined
+}
+
 /** How often in a row the process has died that asked for the next answer of a session, since somebody had it ask anew. */
-export const deathsIn = ({ info: { turn }, messages = [] }: Live): number => {
+const deathsIn = ({ info: { turn }, messages = [] }: Asking): number => {
   const own = messages.filter(({ info, parts }) =>
     info.role === "assistant" || !parts.every((part) => part.type === "text" && part.synthetic === true)
   )
@@ -122,6 +129,15 @@ export const deathsIn = ({ info: { turn }, messages = [] }: Live): number => {
   )
   return own.length - 1 - last
 }
+
+/** How often in a row a process may die while it waits for the same answer. Then somebody must look before it is asked again. */
+const mostDeaths = 3
+
+/** Whether it died that often. */
+export const diedTooOften = (asking: Asking): boolean => deathsIn(asking) >= mostDeaths
+
+/** Says so. */
+export const deadly = `The process died ${mostDeaths} times in a row while it waited for the same answer of the model.`
 
 /** Begins that count anew; returns the writes. */
 export const forgiveDeaths = (live: Live): ReadonlyArray<Entry> => {

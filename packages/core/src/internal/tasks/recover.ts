@@ -19,7 +19,8 @@ import { disposeOf } from "../calls/reportedRuns.ts"
 import {
   closeStopped,
   closeTurn,
-  deathsIn,
+  deadly,
+  diedTooOften,
   endAnswers,
   endQuestions,
   forgiveDeaths
@@ -150,13 +151,8 @@ const isWaitedFor = Effect.fnUntraced(function*({ parentID, partID }: TaskRun) {
   )
 })
 
-/** How often in a row a process may die while it waits for the same answer. Then somebody must look before it is asked again. */
-const mostDeaths = 3
-
 /** Whether the same request has died too often, and nothing new was said since. */
-const isDeadly = (live: Live): boolean => deathsIn(live) >= mostDeaths && !live.inbox.wantsAnswer
-
-const deadly = `The process died ${mostDeaths} times in a row while it waited for the same answer of the model.`
+const isDeadly = (live: Live): boolean => diedTooOften(live) && !live.inbox.wantsAnswer
 
 /**
  * Ends and charges what a dead process had asked models in a session: its answer and the questions of hidden agents. What this
