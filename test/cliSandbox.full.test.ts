@@ -98,6 +98,32 @@ it.skipIf(!works)("a command that is known to read sees the real tree, without p
 })
 
 it.skipIf(!works)(
+  "a program neither sees nor changes what rules deny, also of packages and of what is built",
+  async () => {
+    const { project, run } = await place(
+      { permission: { bash: "allow", read: { "*.pem": "deny" }, edit: { "*": "allow", "*.lock": "deny" } } },
+      ["sh evil.sh"]
+    )
+    for (const directory of ["target", "src/target", "node_modules/x"]) {
+      mkdirSync(join(project, directory), { recursive: true })
+      for (const name of ["k.pem", "p.lock"]) writeFileSync(join(project, directory, name), "SECRET\n")
+    }
+    const evil = [
+      "find . -name '*.pem' -exec cat {} +",
+      "find . -name '*.lock' -exec sh -c 'echo x > $1' - {} ';'",
+      "echo end"
+    ]
+    writeFileSync(join(project, "evil.sh"), evil.join("\n"))
+    const { code, stdout } = await run({}, "--auto")
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/end/) })
+    expect(stdout).not.toContain("SECRET")
+    for (const directory of ["target", "src/target", "node_modules/x"]) {
+      expect(readFileSync(join(project, directory, "p.lock"), "utf8")).toBe("SECRET\n")
+    }
+  }
+)
+
+it.skipIf(!works)(
   "a command changes what it declares outside, and nothing next to that, if there is bubblewrap",
   async () => {
     const beyond = realpathSync(mkdtempSync("/var/tmp/skein-beyond-"))
