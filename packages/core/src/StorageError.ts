@@ -1,5 +1,8 @@
 /** Decides how to report, and how to log, a failure of storage. */
+import * as Cause from "effect/Cause"
+import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 
 /** Something could not be stored or read. The message says what, where, and how to fix it. */
@@ -59,3 +62,12 @@ export const heldByAnother = (operation: string, { rootID }: { readonly rootID: 
  */
 export const logUnstored = (message: string) => (error: StorageError): Effect.Effect<void> =>
   error.reason === "held" ? Effect.logDebug(message, error.message) : Effect.logError(message, error.message)
+
+/** Whether a turn ended because something could not be stored. */
+export const failedToStore = (exit: Exit.Exit<unknown, { readonly _tag: string }>): boolean =>
+  Exit.isFailure(exit) && Chunk.some(Cause.failures(exit.cause), (error) => error._tag === "StorageError")
+
+/** Whether something ended because its database was deleted or replaced. */
+export const isGone = (exit: Exit.Exit<unknown, { readonly _tag: string }>): boolean =>
+  Exit.isFailure(exit)
+  && Chunk.some(Cause.failures(exit.cause), (error) => error instanceof StorageError && error.reason === "gone")

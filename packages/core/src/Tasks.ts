@@ -1,5 +1,4 @@
 /** Owns the tasks: runs subagents in child sessions, each run to one outcome. */
-
 import type { PartID, SessionID } from "@skein/domain/Id"
 import type { Outcome } from "@skein/domain/Outcome"
 import * as Context from "effect/Context"
@@ -8,8 +7,8 @@ import * as Layer from "effect/Layer"
 import { SessionTable } from "./internal/live/SessionTable.ts"
 import { SessionRunner } from "./internal/runner/SessionRunner.ts"
 import { makeTasks } from "./internal/tasks/makeTasks.ts"
-import { Alarms } from "./internal/tasks/queueRun.ts"
 import { Recovery } from "./internal/tasks/Recovery.ts"
+import { Alarms } from "./internal/tasks/startRun.ts"
 import type { StorageError } from "./StorageError.ts"
 import type {
   Accepted,

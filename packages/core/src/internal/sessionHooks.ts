@@ -13,8 +13,8 @@ import { Projects } from "../Projects.ts"
 import type { AnyTool, CalledThrough, PermissionAsk } from "../Tool.ts"
 import type { Turn } from "../Turn.ts"
 import { askedOf } from "./conversation/askedOf.ts"
-import { inProject } from "./live/inProject.ts"
 import { type Acting, type Live, pathOf } from "./live/Live.ts"
+import { inProject } from "./live/SessionTable.ts"
 
 type Service = Context.Tag.Service<typeof Hooks>
 

@@ -1,6 +1,6 @@
 import * as FastCheck from "effect/FastCheck"
 import { describe, expect, it } from "vitest"
-import { advance, hasBegun, type TaskRunEvent, type TaskRunState } from "../../src/internal/live/TaskRunState.ts"
+import { advance, hasBegun, type TaskRunEvent, type TaskRunState } from "../../src/internal/live/TaskList.ts"
 
 /** What has happened to a run so far, as independent facts. */
 interface Facts {

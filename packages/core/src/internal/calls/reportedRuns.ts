@@ -6,8 +6,8 @@ import type { RunID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import type { Entry } from "../../Write.ts"
 import type { Live } from "../live/Live.ts"
-import { removeSession } from "../live/removeSession.ts"
 import { SessionTable } from "../live/SessionTable.ts"
+import { removeSession } from "../live/stop.ts"
 
 /**
  * Takes the notifications of runs out of the inbox; returns the writes to store, and how to put the notifications back

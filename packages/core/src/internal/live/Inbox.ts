@@ -1,7 +1,10 @@
 /** Owns the inbox of a session: stored rows that are not yet part of a turn, oldest first. */
 import type { MessageID } from "@skein/domain/Id"
 import { type InboxRow, isPersonPrompt, waitingOf, type WaitingPrompt } from "@skein/domain/InboxRow"
+import type * as Context from "effect/Context"
 import type * as Schema from "effect/Schema"
+import type { Journal } from "../../Journal.ts"
+import type { Entry, EventSource } from "../../Write.ts"
 
 /** The form of an answer. */
 // oxlint-disable-next-line typescript/no-explicit-any -- what the model sends is unknown until it has been decoded
@@ -142,3 +145,22 @@ export class Inbox {
     this.#forms?.delete(id)
   }
 }
+
+/** The session of an inbox. */
+interface Owner {
+  readonly inbox: Inbox
+  readonly info: EventSource
+}
+
+/** What waits now. */
+export const inboxChanged = (journal: Context.Tag.Service<Journal>, { inbox, info }: Owner): Entry =>
+  journal.fact(info, "inbox.updated", { waiting: inbox.announced })
+
+/** The news that prompts wait no longer; nothing if nobody saw them waiting. */
+export const noLongerWaiting = (
+  journal: Context.Tag.Service<Journal>,
+  live: Owner,
+  ids: ReadonlyArray<MessageID>
+): ReadonlyArray<Entry> =>
+  // Each has to be asked for: they wait no longer, whether or not one of them was seen.
+  ids.filter((id) => live.inbox.unannounce(id)).length === 0 ? [] : [inboxChanged(journal, live)]

@@ -4,27 +4,216 @@ import type { SessionID } from "@skein/domain/Id"
 import { type InboxRow, startsLoop, type Stops, stopsFor } from "@skein/domain/InboxRow"
 import type { Outcome, RunTerms, TaskRun } from "@skein/domain/Outcome"
 import type { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
-import type { Usage } from "@skein/domain/Usage"
-import type * as Deferred from "effect/Deferred"
+import { knownCost, type Usage } from "@skein/domain/Usage"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import type { Slot } from "../../Governor.ts"
+import { Journal } from "../../Journal.ts"
+import { Leases } from "../../Leases.ts"
 import type { StorageError } from "../../StorageError.ts"
 import type { Accepted } from "../../TaskRequest.ts"
+import type { Entry } from "../../Write.ts"
 import { type BudgetedSession, type BudgetNode, makeBudgetNode, type Reservation } from "../budget/BudgetNode.ts"
-import { Assignment } from "./Assignment.ts"
-import { History, type LiveMessage } from "./History.ts"
-import { Inbox } from "./Inbox.ts"
-import { RequestSize } from "./RequestSize.ts"
-import { type Running, RunState } from "./RunState.ts"
-import { SessionClock } from "./SessionClock.ts"
-import { SessionRecord } from "./SessionRecord.ts"
-import { SummaryState } from "./SummaryState.ts"
-import { TaskList } from "./TaskList.ts"
-import { hasBegun, type TaskRunState } from "./TaskRunState.ts"
-import { TreePause } from "./TreePause.ts"
+import type { Attributes } from "../traced.ts"
+import { History, type LiveMessage, RequestSize } from "./History.ts"
+import { type AnswerForm, Inbox } from "./Inbox.ts"
+import { type Running, RunState, TreePause } from "./RunState.ts"
+import { hasBegun, TaskList, type TaskRunState } from "./TaskList.ts"
+
+/** The data of one session. */
+export class SessionRecord {
+  #info: SessionInfo
+  #modeChanges = 0
+
+  constructor(info: SessionInfo) {
+    this.#info = info
+  }
+
+  /** The current data, with changes that may not be stored yet. */
+  get info(): SessionInfo {
+    return this.#info
+  }
+
+  /** How often another mode was chosen since it is in memory. */
+  get modeChanges(): number {
+    return this.#modeChanges
+  }
+
+  /** The change that counts a stop, which holds for everything that was requested before. */
+  get stopped(): Pick<SessionInfo, "stops"> {
+    return { stops: (this.#info.stops ?? 0) + 1 }
+  }
+
+  /** Changes the data and its date; commit the returned write. */
+  change(now: number, patch: Partial<SessionInfo>): Entry {
+    if (patch.mode !== undefined) this.#modeChanges++
+    this.#info = { ...this.#info, ...patch, time: { ...this.#info.time, updated: now } }
+    return { _tag: "Session", info: this.#info }
+  }
+
+  /** Changes the data but not its date, so that the session keeps its place in listings; commit the returned write. */
+  annotate(patch: Partial<Omit<SessionInfo, "time">>): Entry {
+    this.#info = { ...this.#info, ...patch }
+    return { _tag: "Session", info: this.#info }
+  }
+
+  /** Updates the account; it is stored with the next change. */
+  keepAccount(budget: Account): void {
+    this.#info = { ...this.#info, budget }
+  }
+
+  /** Removes the budget; that is stored with the next change. */
+  dropAccount(): void {
+    const { budget: _, ...info } = this.#info
+    this.#info = info
+  }
+}
+
+/** Owns the clocks of a session: how long it waited for people, and its last sign of life. */
+
+/** The clock of one session. All times are milliseconds of `MonotonicClock.elapsed`. */
+export class SessionClock {
+  readonly #parent: SessionClock | undefined
+  readonly #now: () => number
+  #asking = 0
+  #since = 0
+  #waited = 0
+  #alive = 0
+
+  constructor(now: () => number, parent: SessionClock | undefined) {
+    this.#now = now
+    this.#parent = parent
+  }
+
+  /** The time now. */
+  now(): number {
+    return this.#now()
+  }
+
+  /** The last sign of life of a model or a tool, or the end of the last pause. */
+  get lastAlive(): number {
+    return this.#alive
+  }
+
+  /** Notes a sign of life. */
+  alive(): void {
+    this.#alive = this.#now()
+  }
+
+  /** Whether a question of the session, or of one below it, waits for a person. */
+  get isAsking(): boolean {
+    return this.#asking > 0
+  }
+
+  /** The total time spent waiting for people. */
+  get waited(): number {
+    return this.#waited + (this.#asking > 0 ? this.#now() - this.#since : 0)
+  }
+
+  /** A question starts to wait for a person: pauses the clocks of the session and of all above it. */
+  beginAsking(): void {
+    if (this.#asking++ === 0) this.#since = this.#now()
+    this.alive()
+    this.#parent?.beginAsking()
+  }
+
+  /** A question has been answered or withdrawn. */
+  endAsking(): void {
+    if (--this.#asking === 0) this.#waited += this.#now() - this.#since
+    this.alive()
+    this.#parent?.endAsking()
+  }
+}
+
+/** The summary of one session. */
+class SummaryState {
+  #changes = 0
+  #renewal: Fiber.Fiber<void> | undefined
+
+  /** Whether calls have changed files since a summary last began, at all levels; known at the root. */
+  get isStale(): boolean {
+    return this.#changes > 0
+  }
+
+  /** Counts a call that has changed files. */
+  countChange(): void {
+    this.#changes++
+  }
+
+  /** The fiber that renews the summary after the last turn that changed files. */
+  get renewal(): Fiber.Fiber<void> | undefined {
+    return this.#renewal
+  }
+
+  /** A summary begins that covers all changes so far. */
+  begin(): void {
+    this.#changes = 0
+  }
+
+  /** Notes the fiber that writes it. */
+  renewedBy(fiber: Fiber.Fiber<void>): void {
+    this.#renewal = fiber
+  }
+}
+
+/** The terms of a root, and of a run that nothing bounds. */
+export const noTerms: RunTerms = { ceilings: [], rules: [], shared: [] }
+
+/** The terms of a run that cannot be read: nothing is known of them, so nothing is allowed. */
+export const unreadableTerms: RunTerms = {
+  ceilings: [[{ permission: "*", pattern: "*", action: "deny" }]],
+  rules: [],
+  shared: []
+}
+
+/** The terms of a stored run. */
+export const termsOf = ({ ceilings = [], terms }: Pick<TaskRun, "ceilings" | "terms">): RunTerms =>
+  terms ?? (ceilings.length === 0 ? noTerms : { ...noTerms, ceilings })
+
+/** The terms of the current run of one session, or of its last one; none for a root. */
+export class Assignment {
+  #terms: RunTerms
+  #form: AnswerForm | undefined
+  #isConcluding = false
+
+  constructor(terms: RunTerms) {
+    this.#terms = terms
+  }
+
+  /** What bounded the run when it was requested: until its end that can only narrow. */
+  get terms(): RunTerms {
+    return this.#terms
+  }
+
+  /** The schema of the answers of all its turns, if the caller asked for one. */
+  get form(): AnswerForm | undefined {
+    return this.#form
+  }
+
+  /** Whether it must conclude: its next step is the last, and has no tools. */
+  get isConcluding(): boolean {
+    return this.#isConcluding
+  }
+
+  /** A run begins. */
+  begin(terms: RunTerms): void {
+    this.#terms = terms
+  }
+
+  /** Requires answers of a schema; undefined ends that. */
+  askForm(form: AnswerForm | undefined): void {
+    this.#form = form
+  }
+
+  /** Requires a conclusion, or ends that. */
+  conclude(concludes: boolean): void {
+    this.#isConcluding = concludes
+  }
+}
 
 /** What a session in memory is made of. */
 interface LiveOptions {
@@ -252,3 +441,65 @@ export const ancestorsOf = (live: Live): ReadonlyArray<SessionID> =>
 /** A session and those above it. */
 export const lineOf = (live: Live): ReadonlyArray<Live> =>
   live.parent === undefined ? [live] : [live, ...lineOf(live.parent)]
+
+/** Starts those that have not begun: they find that they must not work. */
+export const beginTasks = (tasks: Iterable<RunningTask>): Effect.Effect<void> =>
+  Effect.suspend(() => Effect.forEach([...tasks], ({ begin }) => begin, { discard: true }))
+
+/** The same, and waits until all have settled. */
+export const endTasks = (tasks: Iterable<RunningTask>): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const all = [...tasks]
+    return Effect.zipRight(
+      beginTasks(all),
+      Effect.forEach(all, ({ ended }) => Effect.exit(Deferred.await(ended)), { discard: true })
+    )
+  })
+
+/** Publishes what a session is doing. */
+export const setStatus = Effect.fnUntraced(function*(live: Live, status: SessionStatus) {
+  const journal = yield* Journal
+  const now = yield* Clock.currentTimeMillis
+  live.report(status)
+  journal.tell(live.info, "session.status", { status }, now)
+})
+
+/** Starts it as an interruptible fiber of the session, from any fiber. */
+export const startSideFiber = <A, E, R>(live: Live, effect: Effect.Effect<A, E, R>) =>
+  Effect.uninterruptible(
+    Effect.flatMap(Leases, (leases) => {
+      const done = leases.use(live.info.rootID)
+      return Effect.tap(Effect.forkIn(Effect.interruptible(effect), live.scope), (fiber) =>
+        Effect.sync(() => {
+          live.run.addSideFiber(fiber)
+          fiber.addObserver(() => {
+            live.run.removeSideFiber(fiber)
+            done()
+          })
+        }))
+    })
+  )
+
+/** The session that works; that is the first unsettled run of a task. */
+export const sessionAttributes = (live: Live): Attributes => {
+  const { parent } = live
+  const who = {
+    "gen_ai.conversation.id": live.info.id,
+    "gen_ai.agent.name": live.info.agent,
+    "skein.root.id": live.info.rootID,
+    "skein.agent.path": pathOf(live).join("/")
+  }
+  if (parent === undefined) return who
+  const run = parent.tasks.running.find((task) => task.live === live)
+  return { ...who, "skein.task.id": live.info.id, ...(run === undefined ? {} : { "skein.run.id": run.row.id }) }
+}
+
+/** The usage; `skein.cost` is in USD, and missing if unknown. */
+export const usageAttributes = ({ cost, tokens }: Pick<Usage, "cost" | "tokens">): Attributes => ({
+  "gen_ai.usage.input_tokens": tokens.input,
+  "gen_ai.usage.output_tokens": tokens.output,
+  "gen_ai.usage.cache_read.input_tokens": tokens.cacheRead,
+  "gen_ai.usage.cache_creation.input_tokens": tokens.cacheWrite,
+  "gen_ai.usage.reasoning.output_tokens": tokens.reasoning,
+  ...(cost === "unknown" ? {} : { "skein.cost": Number(knownCost(cost)) })
+})

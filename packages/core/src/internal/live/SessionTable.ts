@@ -1,21 +1,26 @@
-/** Owns which sessions are in memory. */
+/** Owns which sessions are in memory: reads them, and closes them. */
 import { Ids, type SessionID } from "@skein/domain/Id"
-import type { SessionInfo } from "@skein/domain/SessionInfo"
+import type { InboxRow } from "@skein/domain/InboxRow"
+import type { RunTerms } from "@skein/domain/Outcome"
+import { type SessionInfo, version } from "@skein/domain/SessionInfo"
+import { none } from "@skein/domain/Usage"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as ExecutionStrategy from "effect/ExecutionStrategy"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
+import { Governor } from "../../Governor.ts"
 import { Leases } from "../../Leases.ts"
+import { elapsed } from "../../MonotonicClock.ts"
 import type { ProjectServices, ProjectUnavailable } from "../../Projects.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { StorageError } from "../../StorageError.ts"
-import { notFound, type SessionNotFound } from "../../Turn.ts"
+import { type ChildOptions, notFound, type SessionNotFound } from "../../Turn.ts"
 import type { LiveMessage } from "./History.ts"
-import { Live } from "./Live.ts"
-import { makePlacement } from "./makePlacement.ts"
-import { makeProjectsInUse, type ProjectsInUse } from "./makeProjectsInUse.ts"
-import { makeOpening } from "./opening.ts"
-import { readHistory, readInfo } from "./readSession.ts"
-import { SessionMap } from "./SessionMap.ts"
+import { endTasks, Live, noTerms, termsOf, unreadableTerms } from "./Live.ts"
+import { makePlacement, makeProjectsInUse, type ProjectsInUse } from "./places.ts"
 
 /** Reports `SessionNotFound` for work on a session that was removed meanwhile. */
 const foundBy = <A, E, R>(change: (live: Live) => Effect.Effect<A, E, R>) => (live: Live) =>
@@ -155,3 +160,255 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
     })
   )
 }
+
+/** The trees that were closed while a session was being read, by their roots: what was read of these may be out of date. */
+type ClosedMeanwhile = ReadonlySet<SessionID>
+
+/** The sessions in memory. */
+class SessionMap {
+  readonly #sessions = new Map<SessionID, Live>()
+  readonly #children = new Map<SessionID, Set<Live>>()
+  readonly #reads = new Set<Set<SessionID>>()
+
+  /** The session of an id. */
+  get(id: SessionID): Live | undefined {
+    return this.#sessions.get(id)
+  }
+
+  /** Whether there is a session of an id. */
+  has(id: SessionID): boolean {
+    return this.#sessions.has(id)
+  }
+
+  /** The sessions directly below one. */
+  below(id: SessionID): ReadonlyArray<Live> {
+    return [...(this.#children.get(id) ?? [])]
+  }
+
+  /** Adds a session. */
+  add(live: Live): void {
+    const { parent } = live
+    this.#sessions.set(live.info.id, live)
+    if (parent === undefined) return
+    const siblings = this.#children.get(parent.info.id) ?? new Set()
+    this.#children.set(parent.info.id, siblings.add(live))
+  }
+
+  /** A session is about to be read. Notes which trees are closed until `endRead`. */
+  beginRead(): ClosedMeanwhile {
+    const closed = new Set<SessionID>()
+    this.#reads.add(closed)
+    return closed
+  }
+
+  /** The session was read. */
+  endRead(closed: ClosedMeanwhile): void {
+    this.#reads.delete(closed as Set<SessionID>)
+  }
+
+  /** A tree is being closed, whether or not any of its sessions is in memory. */
+  closes(rootID: SessionID): void {
+    for (const closed of this.#reads) closed.add(rootID)
+  }
+
+  /** Forgets a session and all below it; returns their ids. */
+  forget(live: Live): ReadonlyArray<SessionID> {
+    const { id } = live.info
+    const below = this.below(id).flatMap((child) => this.forget(child))
+    this.#children.delete(id)
+    this.#sessions.delete(id)
+    if (live.parent !== undefined) this.#children.get(live.parent.info.id)?.delete(live)
+    return [...below, id]
+  }
+}
+
+/** The session in memory, unless another process has changed it since; undefined if it has to be read. */
+const inMemory = (
+  sessions: SessionMap,
+  leases: Context.Tag.Service<Leases>,
+  id: SessionID,
+  close: (id: SessionID) => Effect.Effect<void>
+): Effect.Effect<Live | undefined, SessionNotFound | StorageError> =>
+  Effect.suspend((): Effect.Effect<Live | undefined, SessionNotFound | StorageError> => {
+    const live = sessions.get(id)
+    if (live === undefined) return Effect.succeed(live)
+    if (live.isLeaving) return notFound(id)
+    const { rootID } = live.info
+    if (leases.epoch(rootID) > 0) return Effect.succeed(live)
+    return Effect.flatMap(leases.isFresh(rootID), (isFresh) => {
+      // The tree may have been closed meanwhile, or acquired and continued, which must not be closed.
+      if (sessions.get(id) !== live || leases.epoch(rootID) > 0) return inMemory(sessions, leases, id, close)
+      return isFresh ? Effect.succeed(live) : Effect.as(close(rootID), undefined)
+    })
+  })
+
+/** Makes it. `exited` is called when a root has left memory. */
+const makeOpening = (sessions: SessionMap, exited: (rootID: SessionID) => Effect.Effect<void>) =>
+  Effect.gen(function*() {
+    const governor = yield* Governor
+    const leases = yield* Leases
+    const clock = yield* Effect.clock
+    const scope = yield* Effect.scope
+    const context = yield* Effect.context<Ids | SessionStorage>()
+
+    /**
+     * Adds a session to memory; undefined if its tree was closed since it was read, and is held now. While it is not held, the
+     * reader gets what was read, which stays out of memory: with several readers, each would close the tree of the others.
+     */
+    const insert = Effect.fnUntraced(function*(
+      info: SessionInfo,
+      parent: Live | undefined,
+      stored: Stored,
+      closed?: ClosedMeanwhile
+    ) {
+      const own = yield* Scope.fork(parent?.scope ?? scope, ExecutionStrategy.parallel)
+      // Another fiber may have opened or closed it meanwhile. No fiber runs between this check and the insertion.
+      const known = sessions.get(info.id)
+      const isAlone = parent !== undefined && sessions.get(parent.info.id) !== parent
+      const isOutdated = isAlone || closed?.has(info.rootID) === true
+      if (known !== undefined || (isOutdated && (closed === undefined || leases.epoch(info.rootID) > 0))) {
+        yield* Scope.close(own, Exit.void)
+        return known
+      }
+      const live = new Live({ info, parent, scope: own, now: () => elapsed(clock), slot: governor.free, ...stored })
+      if (isOutdated) return yield* Effect.as(Scope.close(own, Exit.void), live)
+      sessions.add(live)
+      leases.note(info.id, info.rootID)
+      // Runs that wait for a slot have no fiber, so closing the scope does not end them.
+      yield* Scope.addFinalizer(own, Effect.suspend(() => endTasks(live.tasks.running)))
+      return live
+    })
+
+    const add = (info: SessionInfo, parent: Live | undefined) =>
+      Effect.flatMap(
+        insert(info, parent, nothingStored),
+        (live): Effect.Effect<Live, StorageError> =>
+          live === undefined ? Effect.fail(leases.failure(info.rootID)) : Effect.succeed(live)
+      )
+
+    const load = (id: SessionID): Effect.Effect<Live, SessionNotFound | StorageError> =>
+      Effect.acquireUseRelease(
+        Effect.sync(() => sessions.beginRead()),
+        (closed) =>
+          Effect.gen(function*() {
+            const info = yield* readInfo(id)
+            const parent = info.parentID === undefined ? undefined : yield* open(info.parentID)
+            return yield* insert(info, parent, yield* readStored(info), closed)
+          }),
+        (closed) => Effect.sync(() => sessions.endRead(closed))
+      ).pipe(
+        Effect.provide(context),
+        // What was read may be out of date, and the parent closed: its fibers would end at once.
+        Effect.flatMap((live) => live === undefined ? open(id) : Effect.succeed(live))
+      )
+
+    const open = (id: SessionID): Effect.Effect<Live, SessionNotFound | StorageError> =>
+      Effect.flatMap(
+        inMemory(sessions, leases, id, close),
+        (live) => live === undefined ? load(id) : Effect.succeed(live)
+      )
+
+    const close = (id: SessionID): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        const live = sessions.get(id)
+        sessions.closes(live?.info.rootID ?? id)
+        if (live === undefined) return Effect.void
+        const gone = sessions.forget(live)
+        // Fibers that end now may still store something, so the tree must be held until they have.
+        return Effect.flatMap(Scope.close(live.scope, Exit.void), () => {
+          for (const each of gone) if (!sessions.has(each)) leases.forget(each)
+          return live.parent === undefined && !sessions.has(id) ? exited(id) : Effect.void
+        })
+      })
+
+    return { add, close, open }
+  })
+
+/** The data of a session. */
+const readInfo = Effect.fnUntraced(function*(id: SessionID) {
+  const storage = yield* SessionStorage
+  const found = yield* storage.session(id)
+  return Option.isNone(found) ? yield* notFound(id) : found.value
+})
+
+/** The inbox of a session. Skips and logs rows that cannot be read. */
+const readInbox = Effect.fnUntraced(function*(id: SessionID) {
+  const storage = yield* SessionStorage
+  const ids = yield* Ids
+  const { rows, unreadable } = yield* storage.inbox(id)
+  for (const row of unreadable) {
+    yield* Effect.logError(
+      `${row.id} waits for ${id} and cannot be read (${row.reason}): the session continues without it. `
+        + "Use the version of Skein that wrote it."
+    )
+  }
+  for (const row of rows) ids.after(row.id)
+  return rows
+})
+
+/**
+ * The terms of a task: those of its current run, or of its last one. A prompt to the task itself changes nothing about
+ * them.
+ */
+const readTerms = Effect.fnUntraced(function*({ id, parentID }: SessionInfo) {
+  if (parentID === undefined) return noTerms
+  const storage = yield* SessionStorage
+  const { rows, unreadable } = yield* storage.runs({ taskID: id })
+  const run = rows.findLast(({ time }) => time.started !== undefined) ?? rows[0]
+  if (unreadable.some((row) => run === undefined || row.id > run.id)) return unreadableTerms
+  return run === undefined ? noTerms : termsOf(run)
+})
+
+/** What is stored of a session in other rows than its own, as far as it is always in memory. */
+interface Stored {
+  readonly inbox: ReadonlyArray<InboxRow>
+  readonly terms: RunTerms
+}
+
+/** That of a new session. */
+const nothingStored: Stored = { inbox: [], terms: noTerms }
+
+/** Reads it. */
+const readStored = Effect.fnUntraced(function*(info: SessionInfo) {
+  const stored: Stored = { inbox: yield* readInbox(info.id), terms: yield* readTerms(info) }
+  return stored
+})
+
+/** The messages of a session, read unless they are in memory. */
+const readHistory = Effect.fnUntraced(function*(live: Live) {
+  if (live.messages !== undefined) return live.messages
+  const storage = yield* SessionStorage
+  const ids = yield* Ids
+  const found = yield* storage.messages(live.info.id)
+  const last = found.rows.at(-1)
+  // Messages and parts are sorted by id, including those of another process with another clock.
+  if (last !== undefined) { for (const { id } of [last.info, ...last.parts]) ids.after(id) }
+  const messages: ReadonlyArray<LiveMessage> = live.history.load(found.rows)
+  return messages
+})
+
+/** Runs it with the current services; they stay the same until it ends. Holds the session's tree meanwhile. */
+export const inProject = <A, E, R>(
+  live: { readonly info: Pick<SessionInfo, "rootID"> },
+  effect: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, Exclude<R, ProjectServices> | SessionTable> =>
+  Effect.flatMap(SessionTable, (table) => table.inProject(live, effect))
+
+/** The data of a new child session. */
+export const childInfo = (parent: SessionInfo, id: SessionID, options: ChildOptions, now: number): SessionInfo => ({
+  id,
+  parentID: parent.id,
+  rootID: parent.rootID,
+  depth: parent.depth + 1,
+  projectID: parent.projectID,
+  directory: parent.directory,
+  ...options.place,
+  title: options.title,
+  agent: options.agent,
+  ...(options.model === undefined ? {} : { model: options.model }),
+  ...(options.prompt === undefined ? {} : { prompt: { agent: options.agent, text: options.prompt } }),
+  permission: options.permission,
+  usage: { own: none, subtree: none },
+  version,
+  time: { created: now, updated: now }
+})

@@ -9,8 +9,7 @@ import { type Grant, leastOutput, type Need, noteCutOff, rateOf, usualOutput } f
 import { exhausted, holdFor } from "../budget/requests.ts"
 import { isBounded } from "../budget/reservations.ts"
 import { expectedInput } from "../conversation/requestSize.ts"
-import type { Live } from "../live/Live.ts"
-import { setStatus } from "../live/setStatus.ts"
+import { type Live, setStatus } from "../live/Live.ts"
 
 /** The minimum output for continuing a cut-off answer, since each try sends the whole conversation again. */
 const leastMore = 1_024

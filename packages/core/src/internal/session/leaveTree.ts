@@ -14,7 +14,7 @@ import type { Write } from "../../Write.ts"
 import { endAnswers } from "../conversation/closeTurn.ts"
 import type { Live } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
-import { hasBegun } from "../live/TaskRunState.ts"
+import { hasBegun } from "../live/TaskList.ts"
 import { Recovery } from "../tasks/Recovery.ts"
 
 /** How often to look whether all loops pause, or all calls have ended, in milliseconds. */

@@ -7,10 +7,9 @@ import * as Schema from "effect/Schema"
 import { Agent } from "../../Agent.ts"
 import { Config } from "../../Config.ts"
 import { TaskRefused, type TaskRequest } from "../../TaskRequest.ts"
-import { misplaced } from "../live/checkPlace.ts"
-import { inProject } from "../live/inProject.ts"
 import { ancestorsOf, type Live } from "../live/Live.ts"
-import { SessionTable } from "../live/SessionTable.ts"
+import { misplaced } from "../live/places.ts"
+import { inProject, SessionTable } from "../live/SessionTable.ts"
 
 const isSessionID = Schema.is(SessionID)
 

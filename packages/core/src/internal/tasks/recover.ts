@@ -25,14 +25,12 @@ import {
   endQuestions,
   forgiveDeaths
 } from "../conversation/closeTurn.ts"
-import { inProject } from "../live/inProject.ts"
 import type { Live } from "../live/Live.ts"
-import { SessionTable } from "../live/SessionTable.ts"
+import { inProject, SessionTable } from "../live/SessionTable.ts"
 import { SessionRunner } from "../runner/SessionRunner.ts"
 import { findParent, unknownTask } from "./checkTask.ts"
 import { reopenRun } from "./openRun.ts"
-import { type End, startOf, stoppedFromOutside } from "./runEnd.ts"
-import { settleRun } from "./settleRun.ts"
+import { type End, settleRun, startOf, stoppedFromOutside } from "./settleRun.ts"
 import { restartRun, startForMessages } from "./startRun.ts"
 import { stoppedBy } from "./workRun.ts"
 

@@ -15,10 +15,10 @@ import type { Found } from "../../StorageFilter.ts"
 import type { Entry } from "../../Write.ts"
 import { closeStopped } from "../conversation/closeTurn.ts"
 import type { Live } from "../live/Live.ts"
-import { storeStop } from "../live/recordStop.ts"
 import { SessionTable } from "../live/SessionTable.ts"
+import { storeStop } from "../live/stop.ts"
 import { openIfReadable, settleStored } from "./recover.ts"
-import { stoppedFromOutside } from "./runEnd.ts"
+import { stoppedFromOutside } from "./settleRun.ts"
 import { stoppedBy } from "./workRun.ts"
 
 type Infos = ReadonlyMap<SessionID, SessionInfo>
