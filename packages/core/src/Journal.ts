@@ -112,6 +112,7 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
       const bus = yield* Bus
       const ids = yield* Ids
       const points = yield* Failpoints
+      const clock = yield* Effect.clock
 
       const eventOf = (source: EventSource, type: EventType, properties: unknown, now: number) =>
         ({
@@ -138,7 +139,7 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
       }
 
       const commit = (entries: ReadonlyArray<Entry>, source?: EventSource) => {
-        const storing = Effect.clockWith((clock) => {
+        const storing = Effect.suspend(() => {
           const now = clock.unsafeCurrentTimeMillis()
           const events = eventsOf(entries, source).map((each) =>
             each._tag === "Fact"

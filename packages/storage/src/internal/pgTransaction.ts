@@ -15,7 +15,7 @@ import { randomUUID } from "node:crypto"
 import { type Connection, makeSelect, type Snapshot } from "./dialect.ts"
 import type { Postgres } from "./pgConnection.ts"
 import { isLost } from "./pgError.ts"
-import type { Within } from "./transaction.ts"
+import { explained, type Script, type Within } from "./transaction.ts"
 import { retryOutage } from "./writer.ts"
 
 /** Acknowledges commits only once they are on disk, whatever the server's setting. */
@@ -61,9 +61,9 @@ export const makePgTransactions = (database: Postgres) =>
     const id = randomUUID()
     let last = 0
 
-    const explained = (error: SqlError) => dialect.explain(operation, error)
+    const explain = (error: SqlError) => dialect.explain(operation, error)
     const run = (connection: Connection, sql: string) =>
-      Effect.mapError(connection.execute(sql, [], undefined), explained)
+      Effect.mapError(connection.execute(sql, [], undefined), explain)
     const rollback = (connection: Connection) => Effect.exit(run(connection, "ROLLBACK"))
     const begin = (number: number) =>
       `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; ${waitForDisk}; ${markText(id, number)}`
@@ -75,10 +75,10 @@ export const makePgTransactions = (database: Postgres) =>
             ? Effect.zipRight(rollback(connection), Effect.exit(run(connection, endSilent)))
             : Effect.void
         ),
-        Effect.mapError(explained)
+        Effect.mapError(explain)
       )
 
-    const within: Within = <A>(work: (connection: Connection) => Effect.Effect<A, StorageError>) => {
+    const within: Within = <A>(script: Script<A>) => {
       let number = 0
       // The result of an attempt whose COMMIT was not acknowledged.
       let unacknowledged = Option.none<A>()
@@ -86,7 +86,7 @@ export const makePgTransactions = (database: Postgres) =>
         connection.execute("COMMIT", [], undefined).pipe(
           Effect.mapError((error) => {
             if (isLost(error.cause)) unacknowledged = Option.some(value)
-            return explained(error)
+            return explain(error)
           }),
           Effect.as(value)
         )
@@ -97,8 +97,8 @@ export const makePgTransactions = (database: Postgres) =>
             return yield* Effect.as(rollback(connection), unacknowledged.value)
           }
           unacknowledged = Option.none()
-          return yield* commit(connection, yield* work(connection))
-        }).pipe(Effect.tapErrorCause(() => rollback(connection)))
+          return yield* commit(connection, yield* script(connection))
+        }).pipe(Effect.mapError(explained(dialect)), Effect.tapErrorCause(() => rollback(connection)))
       return Effect.suspend(() => {
         if (number === 0) number = ++last
         return write(attempt)

@@ -4,7 +4,6 @@ import type { StorageError } from "@skein/core/StorageError"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { type Connection, type Dialect, makeSelect, type Select } from "./dialect.ts"
-import type { ReadWriteLock } from "./readWriteLock.ts"
 import type { Value } from "./tables.ts"
 import { retryOutage } from "./writer.ts"
 
@@ -111,7 +110,6 @@ const removeExcess = (
 export const makePrune = (
   connection: Connection,
   dialect: Dialect,
-  lock: ReadWriteLock,
   read: Select
 ): Context.Tag.Service<SessionStorage>["prune"] => {
   const select = makeSelect(connection, dialect)
@@ -120,7 +118,7 @@ export const makePrune = (
     // A single statement is a transaction.
     change: (text, params) =>
       Effect.map(
-        retryOutage(Effect.uninterruptible(lock.write(select("prune", text, params)))),
+        retryOutage(Effect.uninterruptible(select("prune", text, params))),
         ({ length }) => length
       )
   }

@@ -1,5 +1,5 @@
 /** Implements the port over one connection of any SQL database. */
-import type { SessionStorage, Write } from "@skein/core/SessionStorage"
+import type { SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
 import type { Places } from "@skein/core/StorageFilter"
 import type * as Context from "effect/Context"
@@ -10,7 +10,6 @@ import { isRenewal, type Op, type RenewOp, toOps } from "./op.ts"
 import { makePlan } from "./plan.ts"
 import { makePrune } from "./prune.ts"
 import { makeMail, makeQueries } from "./queries.ts"
-import { makeReadWriteLock, type ReadWriteLock } from "./readWriteLock.ts"
 import { alone, makeTogether } from "./together.ts"
 import { makeTransaction, onConnection, type Within } from "./transaction.ts"
 import { makeWriter, noPlaces, retryOutage } from "./writer.ts"
@@ -40,19 +39,28 @@ interface Database {
 }
 
 /**
- * One connection for reads and writes, so that the next read sees every commit. A read never sees an open transaction,
- * because reads and writes exclude each other.
+ * One connection for reads and writes, so that the next read sees every commit. A transaction makes no wait, so no read
+ * falls into the middle of one; and one that begins while a snapshot is read waits for the end of that.
  */
-const sharing = (
-  connection: Connection,
-  dialect: Dialect,
-  lock: ReadWriteLock
-): NonNullable<Database["transactions"]> => {
+const sharing = (connection: Connection, dialect: Dialect): NonNullable<Database["transactions"]> => {
   const select = makeSelect(connection, dialect)
+  const inTransaction = onConnection(connection, dialect)
+  const unread = Effect.unsafeMakeLatch(true)
+  let readers = 0
+  const beginRead = Effect.sync(() => {
+    readers++
+    unread.unsafeClose()
+  })
+  const endRead = Effect.sync(() => {
+    readers--
+    if (readers === 0) unread.unsafeOpen()
+  })
+  const within: Within = (script) =>
+    Effect.suspend(() => readers === 0 ? inTransaction(script) : Effect.zipRight(unread.await, within(script)))
   return {
-    within: onConnection(connection, dialect),
-    read: (operation, sql, params) => retryOutage(lock.read(select(operation, sql, params))),
-    snapshot: (use) => retryOutage(lock.read(use(select)))
+    within,
+    read: (operation, sql, params) => retryOutage(select(operation, sql, params)),
+    snapshot: (use) => retryOutage(Effect.acquireUseRelease(beginRead, () => use(select), () => endRead))
   }
 }
 
@@ -74,64 +82,49 @@ const makeKnownSets = () => {
   }
 }
 
-/**
- * Checks with each renewal of a lease, every few seconds, that the database is still there, and whole: a commit would not
- * notice. If it is not, nothing more is stored, so that nobody continues long on lost data.
- */
-const checkedAtRenewal = (
-  commit: (writes: ReadonlyArray<Write>, onStored?: (places: Places) => void) => Effect.Effect<Places, StorageError>,
-  intact: Effect.Effect<void, StorageError>
-) => {
-  let gone: StorageError | undefined
-  const check = Effect.catchAll(intact, (error) => {
-    // What is in the way for a moment is in the way of the renewal as well, which says so.
-    if (error.reason !== "gone") return Effect.void
-    gone = error
-    return error
-  })
-  return (writes: ReadonlyArray<Write>, onStored?: (places: Places) => void): Effect.Effect<Places, StorageError> =>
-    Effect.suspend(() => {
-      if (gone !== undefined) return gone
-      const storing = commit(writes, onStored)
-      return writes.some(({ _tag }) => _tag === "Renew") ? Effect.zipRight(check, storing) : storing
-    })
-}
-
 /** The port over a database. */
 export const makeSqlStorage = (
   { connection, dialect, flush, intact, othersVersion, renew, rewrite = Effect.void, transactions }: Database
 ): Effect.Effect<Context.Tag.Service<SessionStorage>, never, Scope.Scope> =>
   Effect.gen(function*() {
-    const lock = yield* makeReadWriteLock
-    const { read, snapshot, within } = transactions ?? sharing(connection, dialect, lock)
+    const { read, snapshot, within } = transactions ?? sharing(connection, dialect)
     const commit = yield* makeWriter({
       flush,
-      lock,
       plan: makePlan(dialect),
       rewrite,
       transaction: makeTransaction(within, dialect)
     })
-    const mail = othersVersion === undefined
-      ? undefined
-      : yield* makeMail(lock.read(othersVersion), read)
+    const mail = othersVersion === undefined ? undefined : yield* makeMail(othersVersion, read)
     // A statement that goes to a server and back costs more than waiting for the next one.
     const together = transactions === undefined ? alone : yield* makeTogether
     const sets = makeKnownSets()
-    const store = (writes: ReadonlyArray<Write>, onStored?: (places: Places) => void) =>
+    let gone: StorageError | undefined
+    /**
+     * Checks with each renewal of a lease, every few seconds, that the database is still there, and whole: a commit would not
+     * notice. If it is not, nothing more is stored, so that nobody continues long on lost data.
+     */
+    const check = Effect.catchAll(intact ?? Effect.void, (error) => {
+      // What is in the way for a moment is in the way of the renewal as well, which says so.
+      if (error.reason !== "gone") return Effect.void
+      gone = error
+      return error
+    })
+    const store: Context.Tag.Service<SessionStorage>["commit"] = (writes, onStored) =>
       Effect.suspend(() => {
+        if (gone !== undefined) return gone
         const ops = sets.newOf(writes.flatMap(toOps))
-        if (renew !== undefined && ops.length > 0 && isRenewal(ops)) {
-          return Effect.map(renew(ops), () => (onStored?.(noPlaces), noPlaces))
-        }
-        return ops.length === 0
-          ? Effect.sync(() => (onStored?.(noPlaces), noPlaces))
-          : commit(ops, sets.noting(ops, onStored))
+        if (ops.length === 0) return Effect.sync(() => (onStored?.(noPlaces), noPlaces))
+        if (!isRenewal(ops)) return commit(ops, sets.noting(ops, onStored))
+        const renewing = renew === undefined
+          ? Effect.suspend(() => commit(ops, onStored))
+          : Effect.map(renew(ops), () => (onStored?.(noPlaces), noPlaces))
+        return Effect.zipRight(check, renewing)
       })
     return {
       ...(mail === undefined ? {} : { mail }),
       ...(intact === undefined ? {} : { intact: retryOutage(intact) }),
       ...makeQueries(read, snapshot, together, dialect),
-      prune: makePrune(connection, dialect, lock, read),
-      commit: intact === undefined ? store : checkedAtRenewal(store, intact)
+      prune: makePrune(connection, dialect, read),
+      commit: store
     }
   })

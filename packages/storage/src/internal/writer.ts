@@ -11,9 +11,8 @@ import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { isRenewal, type Op } from "./op.ts"
-import type { Plan, Planned } from "./plan.ts"
-import type { ReadWriteLock } from "./readWriteLock.ts"
-import { isRefusal, type Result, type Transaction } from "./transaction.ts"
+import type { Plan } from "./plan.ts"
+import { isRefusal, type Transaction } from "./transaction.ts"
 
 /**
  * Makes a list of changes durable, all of them or none. Once it is queued, interruption does not undo it. `onStored` is
@@ -121,47 +120,13 @@ const noJson = (cause: unknown) =>
     }). Keep functions, big integers and cycles out of it.`
   })
 
-/** Stores several commits: in one transaction if possible, and each separately if one of them is refused. */
-const transactions = ({ plan, transaction, lock }: {
-  readonly plan: Plan
-  readonly transaction: Transaction
-  readonly lock: ReadWriteLock
-}): (group: ReadonlyArray<Waiting>) => Effect.Effect<ReadonlyArray<Result>, StorageError> => {
-  const planOf = (ops: ReadonlyArray<Op>): Either.Either<ReadonlyArray<Planned>, StorageError> =>
-    Either.try({ try: () => plan(ops), catch: noJson })
-
-  const separately = (group: ReadonlyArray<Waiting>): Effect.Effect<ReadonlyArray<Result>, StorageError> => {
-    const plans = group.map(({ ops }) => planOf(ops))
-    return Effect.map(
-      retryOutage(lock.write(transaction.each(plans.filter(Either.isRight).map(({ right }) => right))), oldest(group)),
-      (
-        results
-      ) => {
-        const made = results.values()
-        return plans.map((each): Result =>
-          Either.isLeft(each) ? Either.left(each.left) : made.next().value ?? Either.right(noPlaces)
-        )
-      }
-    )
-  }
-
-  return (group) =>
-    Effect.suspend(() => {
-      const planned = planOf(group.flatMap(({ ops }) => ops))
-      // One commit must not fail because another one in the same group cannot be encoded or is refused.
-      if (Either.isLeft(planned)) return group.length > 1 ? separately(group) : Effect.fail(planned.left)
-      return retryOutage(lock.write(transaction.all(planned.right)), oldest(group)).pipe(
-        Effect.map((places) => group.map((): Result => Either.right(places))),
-        Effect.catchIf((error) => group.length > 1 && isRefusal(error), () => separately(group))
-      )
-    })
-}
+/** The result of a commit that shared its transaction with others. */
+type Result = Either.Either<Places, StorageError>
 
 /** Starts the writer. When its scope closes, queued commits are still stored, and later ones are refused. */
-export const makeWriter = ({ flush, plan, rewrite, transaction, lock }: {
+export const makeWriter = ({ flush, plan, rewrite, transaction }: {
   readonly plan: Plan
   readonly transaction: Transaction
-  readonly lock: ReadWriteLock
   /** Makes commits durable; the next group gathers meanwhile. */
   readonly flush: Effect.Effect<void, StorageError>
   /** Writes anew what a failed flush may have dropped. */
@@ -177,23 +142,41 @@ export const makeWriter = ({ flush, plan, rewrite, transaction, lock }: {
     let wake: (() => void) | undefined
     const room = yield* Effect.makeLatch(true)
 
-    const commit: Commit = (ops, onStored) =>
-      Effect.suspend(() => {
-        if (isClosed) return Effect.fail(closed())
-        const isUrgent = isRenewal(ops)
-        if (!isUrgent && waiting.length >= capacity) return Effect.zipRight(room.await, commit(ops, onStored))
-        return Effect.async<Places, StorageError>((resume) => {
-          const queue = isUrgent ? urgent : waiting
-          queue.push({ ops, since: elapsed(clock), onStored, resume })
-          wake?.()
-          if (waiting.length >= capacity) room.unsafeClose()
-        })
+    const commit: Commit = (ops, onStored) => {
+      if (isClosed) return Effect.fail(closed())
+      const isUrgent = isRenewal(ops)
+      if (!isUrgent && waiting.length >= capacity) {
+        return Effect.zipRight(room.await, Effect.suspend(() => commit(ops, onStored)))
+      }
+      return Effect.async<Places, StorageError>((resume) => {
+        const queue = isUrgent ? urgent : waiting
+        queue.push({ ops, since: elapsed(clock), onStored, resume })
+        wake?.()
+        if (waiting.length >= capacity) room.unsafeClose()
       })
+    }
 
-    const inTransactions = transactions({ plan, transaction, lock })
+    const stored = (ops: ReadonlyArray<Op>, since: number): Effect.Effect<Places, StorageError> => {
+      const planned = Either.try({ try: () => plan(ops), catch: noJson })
+      return Either.isLeft(planned) ? Effect.fail(planned.left) : retryOutage(transaction(planned.right), since)
+    }
+    /** One commit must not fail because another one in the same group cannot be encoded or is refused. */
+    const separately = (group: ReadonlyArray<Waiting>): Effect.Effect<ReadonlyArray<Result>> => {
+      let fault: Result | undefined
+      return Effect.forEach(group, ({ ops, since }) =>
+        Effect.suspend(() =>
+          fault === undefined
+            ? Effect.map(Effect.either(stored(ops, since)), (result) => {
+              // What ails the database ails it for all that follow.
+              if (Either.isLeft(result) && !isRefusal(result.left)) fault = result
+              return result
+            })
+            : Effect.succeed(fault)
+        ))
+    }
     // The transaction is not repeated: it is committed, and others may have read it.
     const flushed = (since: number) =>
-      Effect.catchIf(flush, isOutage, () => retryOutage(Effect.zipRight(lock.write(rewrite), flush), since))
+      Effect.catchIf(flush, isOutage, () => retryOutage(Effect.zipRight(rewrite, flush), since))
     const told = ({ onStored, resume }: Waiting, result: Result) => {
       // The writer must survive an error of a caller.
       const notified = Either.isLeft(result) || onStored === undefined
@@ -201,16 +184,26 @@ export const makeWriter = ({ flush, plan, rewrite, transaction, lock }: {
         : Either.try(() => onStored(result.right))
       resume(Either.isLeft(notified) ? Effect.die(notified.left) : result)
     }
-    const make = (group: ReadonlyArray<Waiting>): Effect.Effect<void> =>
-      Effect.matchCause(Effect.zipLeft(inTransactions(group), flushed(oldest(group))), {
-        onFailure: (cause) => {
-          const result: Result = Either.left(failure(cause))
-          for (const each of group) told(each, result)
-        },
-        onSuccess: (results) => {
-          for (const [index, each] of group.entries()) told(each, results[index] ?? Either.right(noPlaces))
-        }
+    const tellAll = (group: ReadonlyArray<Waiting>, results: ReadonlyArray<Result>) => {
+      for (const [index, each] of group.entries()) told(each, results[index] ?? Either.right(noPlaces))
+    }
+    const failAll = (group: ReadonlyArray<Waiting>) => (cause: Cause.Cause<StorageError>): Effect.Effect<void> =>
+      Effect.sync(() => tellAll(group, group.map(() => Either.left(failure(cause)))))
+    const make = (group: ReadonlyArray<Waiting>): Effect.Effect<void> => {
+      const since = oldest(group)
+      const end = (results: ReadonlyArray<Result>) =>
+        Effect.matchCauseEffect(flushed(since), {
+          onFailure: failAll(group),
+          onSuccess: () => Effect.sync(() => tellAll(group, results))
+        })
+      return Effect.matchCauseEffect(stored(group.flatMap(({ ops }) => ops), since), {
+        onFailure: (cause) =>
+          group.length > 1 && Option.exists(Cause.failureOption(cause), isRefusal)
+            ? Effect.flatMap(separately(group), end)
+            : failAll(group)(cause),
+        onSuccess: (places) => end(group.map(() => Either.right(places)))
       })
+    }
 
     const work = Effect.async<void>((resume) => {
       wake = () => {
@@ -237,7 +230,8 @@ export const makeWriter = ({ flush, plan, rewrite, transaction, lock }: {
       }
     })
 
-    const fiber = yield* Effect.forkScoped(Effect.uninterruptible(loop))
+    // No other fiber may run in the middle of a transaction without waits: it would read what is not committed.
+    const fiber = yield* Effect.forkScoped(Effect.withMaxOpsBeforeYield(Effect.uninterruptible(loop), Infinity))
     yield* Effect.addFinalizer(() =>
       Effect.suspend(() => {
         isClosed = true

@@ -91,19 +91,23 @@ export class StorageWatch {
         } else note()
         return Effect.failCause(cause)
       }
-      return Effect.uninterruptibleMask((restore) => {
+      const watched = (asked: typeof request) => {
         if (requests.waiting++ === 0) {
           requests.ended = elapsed(this.#clock)
           if (requests.failed === undefined) requests.since = requests.ended
         }
-        return Effect.matchCauseEffect(restore(request), {
+        return Effect.matchCauseEffect(asked, {
           onFailure: fail,
           onSuccess: (value) => {
             note()
             return Effect.succeed(value)
           }
         })
-      })
+      }
+      // Most commits cannot be interrupted anyway.
+      return Effect.checkInterruptible((isInterruptible) =>
+        isInterruptible ? Effect.uninterruptibleMask((restore) => watched(restore(request))) : watched(request)
+      )
     }
   }
 }
