@@ -5,43 +5,27 @@
  */
 import type { LanguageModel, ModelEvent, ModelRequest } from "@skein/core/Provider"
 import * as Effect from "effect/Effect"
-import { type Brief, readBrief } from "./internal/brief.ts"
-import { lookAround, lookCloser, mostRounds, unseen } from "./internal/exploring.ts"
-import { conclude, gather } from "./internal/findings.ts"
+import { explore, readBrief, writePart } from "./internal/explore.ts"
 import { leadSurvey } from "./internal/lead.ts"
-import { ownerIndex } from "./internal/modules.ts"
-import { writePart } from "./internal/partReport.ts"
 import { shorten } from "./internal/shorten.ts"
 import { surveyInfo } from "./internal/surveyInfo.ts"
-import { type Decision, type PlannedCall, readTurn, type Toolbox, toolboxOf, type Turn } from "./internal/toolbox.ts"
+import { type Decision, type PlannedCall, readTurn, toolboxOf, type Turn } from "./internal/toolbox.ts"
 
-/** The next step of an agent that surveys a part. */
-const explorePart = (brief: Brief, turn: Turn, tools: Toolbox): Decision => {
-  if (turn.rounds.length === 0) {
-    const look = lookAround(brief, tools, false)
-    if (look.length > 0) return { text: `Looking at ${brief.label}.`, calls: look }
-  }
-  const calls = turn.rounds.flat()
-  const found = gather(calls, tools.directory, brief.modules.flatMap((module) => module.files))
-  const owner = ownerIndex(brief.all)
-  const files = found.files.filter((file) => brief.modules.some((module) => module.path === owner(file)))
-  if (turn.rounds.length < mostRounds) {
-    const closer = lookCloser(brief, tools, turn.rounds, files, owner)
-    if (closer.length > 0) return { text: "Reading what tells most.", calls: closer }
-  }
-  return { text: writePart(conclude(brief, found, [...found.notes, ...unseen(brief, tools, calls, files)])), calls: [] }
+const nextStep = (request: ModelRequest, turn: Turn): Decision => {
+  const tools = toolboxOf(request)
+  const brief = readBrief(turn.prompt)
+  if (brief === undefined) return leadSurvey(turn, tools)
+  const step = explore(brief, turn.calls, tools)
+  return "next" in step
+    ? { text: turn.calls.length === 0 ? `Looking at ${brief.label}.` : "Reading what tells most.", calls: step.next }
+    : { text: writePart(brief.label, step.conclusion), calls: [] }
 }
 
 const decide = (request: ModelRequest): Decision & { readonly callCount: number } => {
   const turn = readTurn(request.messages)
   const short = shorten(request.origin.purpose, turn.prompt)
-  if (short !== undefined) return { text: short, calls: [], callCount: 0 }
-  const tools = toolboxOf(request)
-  const brief = readBrief(turn.prompt)
-  const decision = brief === undefined
-    ? leadSurvey(turn, tools)
-    : explorePart(brief, turn, tools)
-  return { text: decision.text, calls: distinct(decision.calls), callCount: turn.callCount }
+  const { calls, text } = short === undefined ? nextStep(request, turn) : { calls: [], text: short }
+  return { text, calls: distinct(calls), callCount: turn.callCount }
 }
 
 /** Removes duplicate calls within a step. */

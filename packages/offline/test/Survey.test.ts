@@ -100,7 +100,7 @@ describe("a workspace of npm packages", () => {
   it.effect("searches in parallel, then starts subagents and reads in parallel, then concludes", () =>
     Effect.map(run(monorepo, prompt), ({ children, steps }) => {
       expect(steps.map((step) => step.map((call) => call.name))).toEqual([
-        ["list", "glob", "glob"],
+        ["glob"],
         ["read", "read", "task", "task", "task"]
       ])
       expect(
@@ -204,31 +204,29 @@ describe("a Go module", () => {
 })
 
 describe("a flat folder", () => {
-  for (const layout of ["flat", "spaced", "grouped"] as const) {
-    it.effect(`reads file names with spaces, colons, brackets and umlauts from a ${layout} layout`, () =>
-      Effect.map(report(mixed, { layout }), (text) => {
-        expect(arrows(text)).toEqual([
-          "[id].tsx",
-          "-> we:12:ird name.ts 1x [id].tsx:1",
-          "main.py",
-          "-> helper.py 1x main.py:1",
-          "we:12:ird name.ts",
-          "-> späte datei.ts 1x we:12:ird name.ts:1",
-          "helper.py",
-          "späte datei.ts"
-        ])
-        expect(section(text, "Open TODO")).toEqual([
-          "- helper.py:1  FIXME slow",
-          "- lib/x:3:y.ts:2  FIXME: 4:5: colons",
-          "- run.sh:2  TODO: quote",
-          "- we:12:ird  name.ts:2  TODO: rename: 3: times"
-        ])
-        expect(section(text, "Entry points")).toEqual([
-          "- runs as a script (main.py:3)",
-          "- executable, run by sh (run.sh:1)"
-        ])
-      }))
-  }
+  it.effect("reads file names with spaces, colons, brackets and umlauts", () =>
+    Effect.map(report(mixed), (text) => {
+      expect(arrows(text)).toEqual([
+        "[id].tsx",
+        "-> we:12:ird name.ts 1x [id].tsx:1",
+        "main.py",
+        "-> helper.py 1x main.py:1",
+        "we:12:ird name.ts",
+        "-> späte datei.ts 1x we:12:ird name.ts:1",
+        "helper.py",
+        "späte datei.ts"
+      ])
+      expect(section(text, "Open TODO")).toEqual([
+        "- helper.py:1  FIXME slow",
+        "- lib/x:3:y.ts:2  FIXME: 4:5: colons",
+        "- run.sh:2  TODO: quote",
+        "- we:12:ird  name.ts:2  TODO: rename: 3: times"
+      ])
+      expect(section(text, "Entry points")).toEqual([
+        "- runs as a script (main.py:3)",
+        "- executable, run by sh (run.sh:1)"
+      ])
+    }))
 
   it.effect("is reported as empty", () =>
     Effect.map(run({}, prompt), ({ steps, text }) => {
@@ -238,7 +236,7 @@ describe("a flat folder", () => {
 
   it.effect("with one binary has no lines and no program text", () =>
     Effect.map(report({ "image.png": undefined }), (text) => {
-      expect(text).toContain("no program text that the survey reads")
+      expect(text).toContain("no program text")
       expect(text).toContain("1 module, 1 file, 0 lines")
     }))
 })
@@ -306,9 +304,7 @@ describe("a folder with more files than a tool shows", () => {
   }
   const offered: Readonly<Record<string, Options>> = {
     "all tools": {},
-    "no tasks": { tools: ["glob", "grep", "list", "read"] },
-    "no glob": { tools: ["grep", "list", "read", "task"], childTools: ["grep", "list", "read"] },
-    "no grep": { childTools: ["glob", "list", "read"] }
+    "no tasks": { tools: ["glob", "grep", "list", "read"] }
   }
   for (const [name, files] of Object.entries(folders)) {
     for (const [tools, options] of Object.entries(offered)) {
@@ -376,6 +372,6 @@ describe("tools with truncated output", () => {
   it.effect("are reported as incomplete if smaller calls are impossible", () =>
     Effect.map(
       report(large, { limit: 4 }),
-      (text) => expect(section(text, "Not covered").join("\n")).toMatch(/there are more than were counted/)
+      (text) => expect(section(text, "Not covered").join("\n")).toMatch(/there is more than was counted/)
     ))
 })

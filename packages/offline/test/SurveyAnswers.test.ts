@@ -123,33 +123,6 @@ describe("an agent without some tools", () => {
       expect(below(text)).toBe(below(sent.text))
     }))
 
-  const some = (tools: ReadonlyArray<string>) => ({ tools, childTools: tools.filter((name) => name !== "task") })
-
-  for (const tools of [["list", "read", "task"], ["glob", "read"], ["glob", "grep", "read", "task"]]) {
-    it.effect(`draws the arrows with ${tools.join(", ")}`, () =>
-      Effect.map(run(monorepo, prompt, some(tools)), ({ text }) => expect(text).toContain(arrow)))
-  }
-
-  for (const tools of [["list", "grep"], ["grep"], ["glob", "grep", "task"]]) {
-    it.effect(`cannot know names of packages with ${tools.join(", ")}, and counts their imports`, () =>
-      Effect.map(
-        run(monorepo, prompt, some(tools)),
-        ({ text }) => expect(text).toContain("- @acme/domain: 3 imports (first: packages/core/src/Launch.ts:4)")
-      ))
-  }
-
-  it.effect("opens folders one by one if only list shows them", () =>
-    Effect.map(
-      run(monorepo, prompt, { tools: ["list", "read"], limit: 4 }),
-      ({ text }) => expect(text).toContain(arrow)
-    ))
-
-  it.effect("works without counts", () =>
-    Effect.map(run(monorepo, prompt, { without: ["mode", "limit"] }), ({ text }) => {
-      expect(text).toContain("lines not counted")
-      expect(text).toContain(arrow)
-    }))
-
   it.effect("delegates to an agent that can read files if it cannot", () =>
     Effect.map(run(monorepo, prompt, { tools: ["task", "read"] }), ({ steps, text }) => {
       expect(steps.flat().map((call) => [call.name, call.input["prompt"]])).toEqual([["task", prompt]])
@@ -157,10 +130,10 @@ describe("an agent without some tools", () => {
       expect(text).toContain(arrow)
     }))
 
-  it.effect("says that it can see nothing without tools", () =>
+  it.effect("says that it can see nothing without glob and grep", () =>
     Effect.map(
-      run(monorepo, prompt, { tools: [] }),
-      ({ text }) => expect(text).toContain("No tool is offered that shows files")
+      run(monorepo, prompt, { tools: ["read"] }),
+      ({ text }) => expect(text).toContain("Glob and grep are not both offered")
     ))
 
   it.effect("concludes with what it has when tools are withheld", () =>

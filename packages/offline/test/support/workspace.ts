@@ -10,9 +10,6 @@ export type Files = Readonly<Record<string, string | undefined>>
 export interface Options extends LoopOptions {
   /** Lines that a tool shows at most. */
   readonly limit?: number
-  /** Parameters that no tool has. */
-  readonly without?: ReadonlyArray<string>
-  readonly layout?: "flat" | "spaced" | "grouped"
 }
 
 /** A wildcard: without a slash it is about names, `**` crosses folders. */
@@ -40,17 +37,14 @@ const parameters: Readonly<Record<string, ReadonlyArray<string>>> = {
   read: ["filePath", "offset", "limit"]
 }
 
-const specs = (options: Options): ReadonlyArray<ToolSpec> =>
-  Object.entries(parameters).map(([name, keys]) => ({
-    name,
-    description: `The tool ${name}.`,
-    inputSchema: {
-      type: "object",
-      properties: Object.fromEntries(
-        keys.filter((key) => options.without?.includes(key) !== true).map((key) => [key, {}])
-      )
-    }
-  }))
+const specs: ReadonlyArray<ToolSpec> = Object.entries(parameters).map(([name, keys]) => ({
+  name,
+  description: `The tool ${name}.`,
+  inputSchema: {
+    type: "object",
+    properties: Object.fromEntries(keys.map((key) => [key, {}]))
+  }
+}))
 
 const linesOf = (text: string): ReadonlyArray<string> => (text === "" ? [] : text.replace(/\n$/, "").split("\n"))
 
@@ -76,14 +70,11 @@ const grep = (files: Files, paths: ReadonlyArray<string>, options: Options, inpu
   const regex = new RegExp(pattern.replace(/^\(\?i\)/, ""), pattern.startsWith("(?i)") ? "iu" : "u")
   const include = typeof input["glob"] === "string" ? wildcard(input["glob"]) : () => true
   const limit = Math.min(options.limit ?? 1_900, typeof input["limit"] === "number" ? input["limit"] : 250)
-  const separator = options.layout === "spaced" ? ": " : ":"
   const found = paths.filter(include).toSorted().flatMap((path) => {
     const hits = linesOf(files[path] ?? "").flatMap((line, at) => (regex.test(line) ? [{ line, at: at + 1 }] : []))
     if (hits.length === 0) return []
     if (input["mode"] === "count") return [`${path}:${hits.length}`]
-    return options.layout === "grouped"
-      ? ["", `${path}:`, ...hits.map(({ at, line }) => `  ${at}: ${line}`)]
-      : hits.map(({ at, line }) => `${path}:${at}${separator}${line}`)
+    return hits.map(({ at, line }) => `${path}:${at}:${line}`)
   })
   if (found.length === 0) return `No matches for ${pattern} here.`
   let bytes = 0
@@ -137,7 +128,7 @@ const call = (files: Files, options: Options, name: string, input: Input): Outpu
 
 /** Tools over files. */
 export const workspace = (files: Files, options: Options = {}): Tools => ({
-  specs: specs(options),
+  specs,
   call: (name, input) => Effect.sync(() => call(files, options, name, input)),
   directory: "/project"
 })
