@@ -12,13 +12,18 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { AgentNotFound } from "./Agent.ts"
+import { PermissionNotFound, QuestionNotFound } from "./Answerer.ts"
+import { ModeRefused } from "./Isolation.ts"
 import { isOver } from "./Lease.ts"
 import { Leases } from "./Leases.ts"
 import { elapsed } from "./MonotonicClock.ts"
 import { holderOf } from "./Owner.ts"
+import { ProjectUnavailable } from "./Projects.ts"
 import { SessionStorage } from "./SessionStorage.ts"
 import { StorageError } from "./StorageError.ts"
 import { TaskRefused } from "./TaskRequest.ts"
+import { SessionNotFound } from "./Turn.ts"
 
 /** How often to look for an answer (ms). */
 const pace = 100
@@ -28,8 +33,35 @@ const patience = 60_000
 
 type Place = Pick<SessionInfo, "id" | "rootID">
 
-/** A request that was refused. */
-export type Refused = Extract<ControlAnswer, { readonly ok: false }>
+/** The errors with which a holder refuses requests. */
+export const refusals = {
+  stop: Schema.Union(SessionNotFound, StorageError),
+  mode: Schema.Union(AgentNotFound, ModeRefused, ProjectUnavailable, SessionNotFound, StorageError),
+  task: Schema.Union(TaskRefused, StorageError),
+  question: Schema.Union(PermissionNotFound, QuestionNotFound, StorageError)
+}
+
+/** Stores the error of a request, or a defect, with the answer. */
+export const refusalOf = (error: unknown): Extract<ControlAnswer, { readonly ok: false }> => ({
+  ok: false,
+  error: Option.getOrElse(
+    Schema.encodeUnknownOption(Schema.Union(...Object.values(refusals)))(error),
+    () => ({ _tag: "Defect", message: String(error) })
+  )
+})
+
+/** Reads the result of a request from its answer, or fails as the holder did. */
+const resultOf = <E, I>(
+  answer: ControlAnswer,
+  refused: Schema.Schema<E, I>
+): Effect.Effect<unknown, E | StorageError> =>
+  answer.ok ? Effect.succeed(answer.value) : Effect.flatMap(
+    Effect.mapError(
+      Schema.decodeUnknown(refused)(answer.error),
+      () => new StorageError({ operation: "control", reason: "other", message: answer.error.message })
+    ),
+    Effect.fail
+  )
 
 /** Leaves a request to the holder of a session's tree, present or next. */
 export const leaveRequest = Effect.fnUntraced(function*({ id, rootID }: Place, request: ControlRequest) {
@@ -73,9 +105,13 @@ const deliveredAs = (id: ControlID): Effect.Effect<ControlAnswer | undefined, St
 
 /**
  * Asks the process that holds a tree, and waits for its answer. Undefined if no process holds it, or if the holder ended before
- * it answered. If you stop waiting, the request is withdrawn.
+ * it answered. Fails as the holder did. If you stop waiting, the request is withdrawn.
  */
-export const askHolder = Effect.fn("Control.ask")(function*(place: Place, request: ControlRequest) {
+export const askHolder = Effect.fn("Control.ask")(function*<E, I>(
+  place: Place,
+  request: ControlRequest,
+  refused: Schema.Schema<E, I>
+) {
   if (!(yield* isHeld(place.rootID))) return undefined
   const storage = yield* SessionStorage
   const clock = yield* Effect.clock
@@ -90,36 +126,27 @@ export const askHolder = Effect.fn("Control.ask")(function*(place: Place, reques
     yield* Effect.sleep(pace)
     return yield* answered
   })
-  return yield* Effect.onExit(
+  const answer = yield* Effect.onExit(
     answered,
     (exit) => Exit.isFailure(exit) && !Cause.isInterrupted(exit.cause) ? Effect.void : Effect.ignoreLogged(withdraw)
   )
+  return answer === undefined ? undefined : { value: yield* resultOf(answer, refused) }
 })
 
-const refuse = (answer: Refused): StorageError =>
-  new StorageError({ operation: "control", reason: "held", message: answer.message })
-
-/** The refusal of a request about a task. */
-export const refuseTask = (answer: Refused): TaskRefused | StorageError =>
-  answer.tag === "TaskRefused" && Schema.is(TaskRefused.fields.reason)(answer.reason)
-    ? new TaskRefused({ reason: answer.reason, message: answer.message })
-    : refuse(answer)
-
 /** Does something here, or where another process holds the session's tree: `read` makes the result from its answer. */
-export const byHolder = <A, E, R, E2 = StorageError>(
+export const byHolder = <A, E, R, E2, I>(
   id: SessionID,
   request: ControlRequest,
   own: Effect.Effect<A, E, R>,
-  read: (value: unknown) => A,
-  refusal: (answer: Refused) => E2 | StorageError = refuse
+  refused: Schema.Schema<E2, I>,
+  read: (value: unknown) => A
 ): Effect.Effect<A, E | E2 | StorageError, R | Ids | Leases | SessionStorage> =>
   Effect.gen(function*() {
     const leases = yield* Leases
     const info = Option.getOrUndefined(yield* (yield* SessionStorage).session(id))
     if (info === undefined || (yield* leases.other(info.rootID)) === undefined) return yield* own
-    const answer = yield* askHolder(info, request)
-    if (answer === undefined) return yield* own
-    return answer.ok ? read(answer.value) : yield* Effect.fail(refusal(answer))
+    const answer = yield* askHolder(info, request, refused)
+    return answer === undefined ? yield* own : read(answer.value)
   })
 
 /** An answer to a question to a person. */
@@ -197,9 +224,11 @@ export const answerAnywhere = <E extends { readonly _tag: string }, R>(
         const ask = (yield* asksElsewhere()).find(({ id }) => id === request.id)
         if (ask === undefined) return yield* Effect.fail(error)
         const { rootID } = ask
-        const answer = yield* askHolder({ id: rootID, rootID }, request)
+        const answer = yield* Effect.mapError(
+          askHolder({ id: rootID, rootID }, request, refusals.question),
+          (refusal) => refusal._tag === "StorageError" ? refusal : error
+        )
         if (answer === undefined) return yield* orphaned(ask.id, rootID)
-        if (!answer.ok) return yield* Effect.fail(isUnknown(answer.tag) ? error : refuse(answer))
       })
   )
 

@@ -6,9 +6,8 @@ import * as Exit from "effect/Exit"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Predicate from "effect/Predicate"
 import { notWaiting } from "./Answerer.ts"
-import { receiptOf } from "./Control.ts"
+import { receiptOf, refusalOf } from "./Control.ts"
 import { Leases } from "./Leases.ts"
 import { Permission } from "./Permission.ts"
 import { Question } from "./Question.ts"
@@ -63,14 +62,11 @@ const carryOut = ({ id, request, rootID, sessionID }: ControlRow) =>
     }
   })
 
-const answerOf = (exit: Exit.Exit<unknown, { readonly _tag: string; readonly message: string }>): ControlAnswer => {
-  if (Exit.isSuccess(exit)) return { ok: true, ...(exit.value === undefined ? {} : { value: exit.value }) }
-  const failure = Cause.failureOrCause(exit.cause)
-  if (failure._tag === "Right") return { ok: false, tag: "defect", message: Cause.pretty(failure.right) }
-  const { left } = failure
-  const reason = Predicate.hasProperty(left, "reason") ? String(left.reason) : undefined
-  return { ok: false, tag: left._tag, message: left.message, ...(reason === undefined ? {} : { reason }) }
-}
+const answerOf = (exit: Exit.Exit<unknown, unknown>): ControlAnswer =>
+  Exit.match(exit, {
+    onFailure: (cause) => refusalOf(Cause.squash(cause)),
+    onSuccess: (value) => ({ ok: true, ...(value === undefined ? {} : { value }) })
+  })
 
 /** Looks for requests while this process holds a tree, and answers them. */
 export const layer = Layer.scopedDiscard(Effect.gen(function*() {

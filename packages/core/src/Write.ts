@@ -93,7 +93,10 @@ export type Write =
   /** The first of two with the same id is kept. Ephemeral events are not stored. */
   | { readonly _tag: "Event"; readonly event: Event }
   | { readonly _tag: "Approval"; readonly approval: Approval }
-  /** Any process may ask; the one that holds the tree stores the row again, with its answer. */
+  /**
+   * Any process may ask; the one that holds the tree stores the row again, with its answer. An answer to a request that was
+   * withdrawn changes nothing.
+   */
   | { readonly _tag: "Control"; readonly row: ControlRow }
   | { readonly _tag: "RemoveControl"; readonly id: ControlID }
   | { readonly _tag: "RemoveApproval"; readonly id: string }

@@ -1,6 +1,7 @@
 /** Proves that what a person asks in one process is done by the one that holds the tree, and answered there. */
 import { expect, it } from "@effect/vitest"
-import { answerAnywhere, askHolder, leaveRequest } from "@skein/core/Control"
+import { answerAnywhere, askHolder, leaveRequest, refusals } from "@skein/core/Control"
+import { Confinement, ModeRefused } from "@skein/core/Isolation"
 import { Permission } from "@skein/core/Permission"
 import type { ModelRequest } from "@skein/core/Provider"
 import { Session } from "@skein/core/Session"
@@ -50,7 +51,11 @@ const scene = (inner: Storage) =>
           ? { calls: [{ tool: "touch", input: { path: "src/a" } }], delay: { first: 30_000 } }
           : { text: "heard", delay: { first: 30_000 } }
     })
-    const options = { tools: [touch], asks: "person" as const }
+    const options = {
+      tools: [touch],
+      asks: "person" as const,
+      confinement: Layer.succeed(Confinement, { auto: new ModeRefused({ message: "There is no sandbox." }) })
+    }
     const holder = yield* stack(script, layer, options)
     const other = yield* stack(Scripted.make({}), layer, options)
     const { id } = yield* Effect.provide(root(), holder)
@@ -114,6 +119,14 @@ it("a mode changes, and a question is answered", () => {
       )
       const info = yield* Effect.provide(Effect.flatMap(Session, (session) => session.setMode(id, "edits")), other)
       expect(info).toMatchObject({ id, mode: "edits" })
+      const refused = yield* Effect.flip(
+        Effect.provide(Effect.flatMap(Session, (session) => session.setMode(id, "auto")), other)
+      )
+      // No storage is to blame, so nobody tries again.
+      expect(refused).toEqual(new ModeRefused({ message: "There is no sandbox." }))
+      expect(yield* Effect.provide(Effect.flatMap(Session, (session) => session.get(id)), holder)).toMatchObject({
+        mode: "edits"
+      })
       yield* Effect.provide(Effect.flatMap(Session, (session) => session.stop(id)), holder)
     })
   )
@@ -136,7 +149,32 @@ it("a request that its holder did not answer waits for the next one, and a messa
       yield* Effect.provide(Effect.flatMap(Session, (session) => session.stop(id)), holder)
       yield* Effect.sleep(60_000)
       // Nobody holds the tree any more.
-      expect(yield* Effect.provide(askHolder(place, { type: "stop" }), holder)).toBeUndefined()
+      expect(yield* Effect.provide(askHolder(place, { type: "stop" }, refusals.stop), holder)).toBeUndefined()
+    })
+  )
+})
+
+it("a message that its holder delivered, and ended before it could say so, is not sent again", () => {
+  run((inner) =>
+    Effect.gen(function*() {
+      const cut: Storage = {
+        ...inner,
+        commit: (writes) =>
+          writes.some((write) => write._tag === "Control" && write.row.answer !== undefined)
+            ? Effect.never
+            : inner.commit(writes)
+      }
+      const { child, id, other, rows } = yield* scene(cut)
+      const task = yield* Effect.provide(findTask(child.id), other)
+      const sent = yield* Effect.fork(
+        Effect.provide(Effect.flatMap(Tasks, ({ message }) => message(task, "once")), other)
+      )
+      yield* Effect.sleep(2_000)
+      const { epoch, owner } = Option.getOrThrow(yield* inner.lease(id))
+      yield* inner.commit([{ _tag: "Release", lease: { rootID: id, owner: owner!, epoch } }])
+      expect(yield* Fiber.join(sent)).toBe("steered")
+      expect((yield* inner.inbox(child.id)).rows).toHaveLength(1)
+      expect(rows.size).toBe(0)
     })
   )
 })

@@ -24,14 +24,15 @@ export const ControlRequest = Schema.Union(
 /** The type of a request. */
 export type ControlRequest = typeof ControlRequest.Type
 
-/** The result of a request as JSON, or why it was refused, with the tag and the case of the error. */
+/** The result of a request as JSON, or the error with which it was refused. */
 export const ControlAnswer = Schema.Union(
   Schema.Struct({ ok: Schema.Literal(true), value: Schema.optional(Schema.Unknown) }),
   Schema.Struct({
     ok: Schema.Literal(false),
-    tag: Schema.String,
-    message: Schema.String,
-    reason: Schema.optional(Schema.String)
+    error: Schema.Struct(
+      { _tag: Schema.String, message: Schema.String },
+      Schema.Record({ key: Schema.String, value: Schema.Unknown })
+    )
   })
 )
 /** The type of an answer. */

@@ -44,7 +44,8 @@ export type Op =
   }
   | { readonly _tag: "Remove"; readonly table: TableName; readonly key: string; readonly values: ReadonlyArray<Value> }
   | { readonly _tag: "Take"; readonly id: string; readonly sessionID: string; readonly at: number }
-  | { readonly _tag: "Shelve"; readonly table: "session" | "run"; readonly id: string; readonly at: number }
+  /** After all rows; does nothing if there is no such row. */
+  | { readonly _tag: "Update"; readonly how: keyof typeof updates; readonly values: () => ReadonlyArray<Value> }
   | { readonly _tag: "Delete"; readonly sessionID: string }
   | LeaseOp
 
@@ -53,6 +54,16 @@ export const tables = { ruleset, session, message, part, run, inbox, control, ap
 
 /** The name of a table. */
 export type TableName = keyof typeof tables
+
+/**
+ * Changes of a row that exists. One that cannot be read stays, with another state in its columns: a session gets its own back when
+ * it is stored again. A request that was withdrawn gets no answer.
+ */
+export const updates = {
+  session: "UPDATE session SET archived = ? WHERE id = ?",
+  run: "UPDATE run SET state = 'settled' WHERE id = ?",
+  control: "UPDATE control SET is_answered = 1, data = ? WHERE id = ?"
+} as const
 
 const put = <Row>(name: TableName, table: Table<Row>, row: Row, isFinal = false): Op => ({
   _tag: "Put",
@@ -88,7 +99,7 @@ export const toOps = (write: Write): ReadonlyArray<Op> => {
         put("run", run, write.run, write.run.state === "settled")
       ]
     case "Shelve":
-      return [{ _tag: "Shelve", table: write.of, id: write.id, at: write.at }]
+      return [{ _tag: "Update", how: write.of, values: () => write.of === "run" ? [write.id] : [write.at, write.id] }]
     case "Inbox":
       return [put("inbox", inbox, write.row)]
     case "InboxTaken":
@@ -100,7 +111,11 @@ export const toOps = (write: Write): ReadonlyArray<Op> => {
     case "RemoveApproval":
       return [remove("approval", write.id)]
     case "Control":
-      return [put("control", control, write.row)]
+      return [
+        write.row.answer === undefined
+          ? put("control", control, write.row)
+          : { _tag: "Update", how: "control", values: () => [JSON.stringify(write.row), write.row.id] }
+      ]
     case "RemoveControl":
       return [remove("control", write.id)]
     case "Todos":

@@ -6,7 +6,7 @@
 import { receiptLifetime } from "@skein/core/Write"
 import { batches, insertText, makeTexts } from "./batches.ts"
 import type { Dialect } from "./dialect.ts"
-import { type LeaseOp, type Op, type TableName, tables } from "./op.ts"
+import { type LeaseOp, type Op, type TableName, tables, updates } from "./op.ts"
 import type { Value } from "./tables.ts"
 
 const isHeld = "id = ? AND owner = ? AND epoch = ?"
@@ -68,7 +68,7 @@ export type Planned = Statement | Append
 export type Plan = (ops: ReadonlyArray<Op>) => ReadonlyArray<Planned>
 
 type Take = Extract<Op, { _tag: "Take" }>
-type Shelve = Extract<Op, { _tag: "Shelve" }>
+type Update = Extract<Op, { _tag: "Update" }>
 
 /** The rows of a table that remain after later changes replaced earlier ones. */
 interface Changes {
@@ -82,12 +82,12 @@ interface Segment {
   /** Never merged: a row can be taken once, and the second statement refuses it. */
   readonly taken: Array<Take>
   /** After all rows. */
-  readonly shelved: Array<Shelve>
+  readonly updates: Array<Update>
   /** In order, after all rows: a failure here rolls everything back. */
   readonly leases: Array<LeaseOp>
 }
 
-const emptySegment = (): Segment => ({ changes: new Map(), taken: [], shelved: [], leases: [] })
+const emptySegment = (): Segment => ({ changes: new Map(), taken: [], updates: [], leases: [] })
 
 const add = ({ changes }: Segment, op: Extract<Op, { _tag: "Put" | "Remove" }>) => {
   let of = changes.get(op.table)
@@ -149,12 +149,6 @@ const removeText = (name: TableName): string =>
 
 const takeText = "UPDATE inbox SET taken_at = ? WHERE id = ? AND session_id = ? AND taken_at IS NULL RETURNING id"
 
-/** Rows that cannot be read stay, with another state in their columns. A session gets its own back when it is stored again. */
-const shelveTexts = {
-  session: "UPDATE session SET archived = ? WHERE id = ?",
-  run: "UPDATE run SET state = 'settled' WHERE id = ?"
-} as const
-
 /**
  * A session and everything below it. Foreign keys delete what belongs to them, with two exceptions: the log has none,
  * because it also records the deletion of a session, and parts are found much faster by their session than by each
@@ -170,12 +164,6 @@ const deleteTexts = [
     UNION SELECT session.id, session.root_id FROM session JOIN tree ON session.parent_id = tree.id
   ) ${text}`
 )
-
-const shelve = ({ at, id, table }: Shelve, text: ReturnType<typeof makeTexts>): Statement => ({
-  about: table,
-  sql: text(`shelve ${table}`, () => shelveTexts[table]),
-  params: table === "session" ? [at, id] : [id]
-})
 
 const created = tables.receipt.columns.indexOf("created")
 
@@ -216,7 +204,7 @@ export const makePlan = (dialect: Dialect): Plan => {
     }
   }
 
-  const finish = ({ changes, leases, shelved, taken }: Segment, out: Array<Planned>) => {
+  const finish = ({ changes, leases, taken, updates: changed }: Segment, out: Array<Planned>) => {
     for (const about of tableNames) {
       const of = changes.get(about)
       if (of === undefined) continue
@@ -229,7 +217,9 @@ export const makePlan = (dialect: Dialect): Plan => {
     for (const { at, id, sessionID } of taken) {
       out.push({ about: "inbox", sql: text("take", () => takeText), params: [at, id, sessionID], rows: 1 })
     }
-    for (const op of shelved) out.push(shelve(op, text))
+    for (const { how, values } of changed) {
+      out.push({ about: how, sql: text(`update ${how}`, () => updates[how]), params: values() })
+    }
     for (const op of leases) {
       const { must, params, sql } = leaseStatement(op, dialect)
       out.push({
@@ -253,8 +243,8 @@ export const makePlan = (dialect: Dialect): Plan => {
         case "Take":
           segment.taken.push(op)
           break
-        case "Shelve":
-          segment.shelved.push(op)
+        case "Update":
+          segment.updates.push(op)
           break
         case "Hold":
         case "Renew":

@@ -23,7 +23,8 @@ import type { Together } from "./together.ts"
 
 const decode = makeDecode(ControlRow)
 
-const waiting = "SELECT id, data FROM control WHERE is_answered = 0 ORDER BY id"
+const waiting = (...more: ReadonlyArray<string>) =>
+  `SELECT id, data FROM control WHERE ${[...more, "is_answered = 0"].join(" AND ")} ORDER BY id`
 
 /** Makes the reader. It reads nothing if no other process has committed since the last call. */
 export const makeMail = (
@@ -34,7 +35,7 @@ export const makeMail = (
     let seen: unknown
     return Effect.flatMap(othersVersion, (version) => {
       if (version === seen) return Effect.succeed(undefined)
-      return Effect.map(read<Row>("mail", waiting, []), (rows) => {
+      return Effect.map(read<Row>("mail", waiting(), []), (rows) => {
         seen = version
         return readable(rows, decode).rows
       })
@@ -284,8 +285,8 @@ export const makeQueries = (
   control: makeControl(read),
   waiting: (rootID) =>
     Effect.map(
-      read<Row>("waiting", waiting, []),
-      (rows) => readable(rows, decode).rows.filter((row) => row.rootID === rootID)
+      read<Row>("waiting", waiting("root_id = ?"), [rootID]),
+      (rows) => readable(rows, decode).rows
     ),
   approvals: makeApprovals(read),
   todos: (id) =>

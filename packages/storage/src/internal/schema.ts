@@ -187,11 +187,12 @@ const controls = ({ number, text }: ColumnTypes): ReadonlyArray<string> => [
   `CREATE TABLE control (
     id ${text} PRIMARY KEY,
     session_id ${text} NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+    root_id ${text} NOT NULL,
     is_answered ${number} NOT NULL,
     data ${text} NOT NULL
   )`,
   "CREATE INDEX control_session ON control (session_id)",
-  "CREATE INDEX control_waiting ON control (id) WHERE is_answered = 0"
+  "CREATE INDEX control_waiting ON control (root_id, id) WHERE is_answered = 0"
 ]
 
 /**

@@ -131,6 +131,7 @@ export const inbox = table<InboxRow>("inbox", ["id"], {
 export const control = table<ControlRow>("control", ["id"], {
   id: (row) => row.id,
   session_id: (row) => row.sessionID,
+  root_id: (row) => row.rootID,
   is_answered: (row) => (row.answer === undefined ? 0 : 1),
   data: json
 })

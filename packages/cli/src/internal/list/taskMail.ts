@@ -3,7 +3,7 @@
  * database.
  */
 import { Backend } from "@skein/backend/Backend"
-import { askHolder, isHeld, leaveRequest, refuseTask } from "@skein/core/Control"
+import { askHolder, isHeld, leaveRequest, refusals } from "@skein/core/Control"
 import { Ids } from "@skein/domain/Id"
 import type { TaskRun } from "@skein/domain/Outcome"
 import * as Clock from "effect/Clock"
@@ -85,7 +85,7 @@ export const sendToTask = ({ flags, operands: [id = "", ...words] }: {
     const run = yield* newestRun(id)
     if (run.state === "settled") return yield* settledAlready(run)
     const request = { type: "task_message", message: text.toWellFormed() } as const
-    const answer = yield* askHolder(placeOf(run), request)
+    const answer = yield* askHolder(placeOf(run), request, refusals.task)
     if (answer === undefined) {
       yield* leaveRequest(placeOf(run), request)
       stdio.err(
@@ -95,7 +95,6 @@ export const sendToTask = ({ flags, operands: [id = "", ...words] }: {
       )
       return ExitCode.failed
     }
-    if (!answer.ok) return yield* refuseTask(answer)
     stdio.out(`The task ${run.taskID} reads it at its next step.\n`)
     return ExitCode.done
   }).pipe(Effect.provide(database(flags.db)))
@@ -118,7 +117,7 @@ export const stopTask = ({ flags, operands: [id = ""] }: {
     const request = { type: "task_stop", by: "the user", ...(reason === undefined ? {} : { reason }) } as const
     const held = yield* isHeld(run.rootID)
     if (held) stdio.err(`The task ${run.taskID} is stopping: it has half a minute to conclude.`)
-    const answer = held ? yield* askHolder(placeOf(run), request) : undefined
+    const answer = held ? yield* askHolder(placeOf(run), request, refusals.task) : undefined
     if (answer === undefined) {
       yield* leaveRequest(placeOf(run), request)
       stdio.err(
@@ -128,7 +127,6 @@ export const stopTask = ({ flags, operands: [id = ""] }: {
       )
       return ExitCode.failed
     }
-    if (!answer.ok) return yield* refuseTask(answer)
     stdio.out(runText(yield* newestRun(run.taskID), yield* Clock.currentTimeMillis))
     return ExitCode.done
   }).pipe(Effect.provide(database(flags.db)))

@@ -309,10 +309,13 @@ export const apply = (state: State, write: Write, now: number): Applied => {
     case "RemoveApproval":
       return Either.right({ ...state, approvals: HashMap.remove(state.approvals, write.id) })
     case "Control":
-      return Either.map(find(state, write.row.sessionID), () => ({
-        ...state,
-        controls: HashMap.set(state.controls, write.row.id, write.row)
-      }))
+      return Either.map(
+        find(state, write.row.sessionID),
+        () =>
+          write.row.answer === undefined || HashMap.has(state.controls, write.row.id)
+            ? { ...state, controls: HashMap.set(state.controls, write.row.id, write.row) }
+            : state
+      )
     case "RemoveControl":
       return Either.right({ ...state, controls: HashMap.remove(state.controls, write.id) })
     case "Receipt":

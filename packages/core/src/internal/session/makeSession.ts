@@ -14,7 +14,7 @@ import * as Fiber from "effect/Fiber"
 import { Agent } from "../../Agent.ts"
 import type { Answerer } from "../../Answerer.ts"
 import { Config } from "../../Config.ts"
-import { byHolder } from "../../Control.ts"
+import { byHolder, refusals } from "../../Control.ts"
 import { Hooks } from "../../Hooks.ts"
 import { Confinement } from "../../Isolation.ts"
 import { Journal } from "../../Journal.ts"
@@ -300,13 +300,14 @@ export const makeSession = Effect.gen(function*() {
         id,
         { type: "stop", ...(by === undefined ? {} : { by }) },
         opened(id, (live) => recovery.stop(live, by)),
+        refusals.stop,
         () => undefined
       )),
     status: (id: SessionID) =>
       Effect.sync(() => whereabouts.awaited(id) ?? table.peek(id)?.status ?? { type: "idle" as const }),
     fork: (id: SessionID, options: ForkOptions = {}) => given(forkFrom(id, options)),
     setMode: (id: SessionID, mode: Mode) =>
-      given(byHolder(id, { type: "mode", mode }, changeMode(id, mode), (info) => info as SessionInfo)),
+      given(byHolder(id, { type: "mode", mode }, changeMode(id, mode), refusals.mode, (info) => info as SessionInfo)),
     rename: (id: SessionID, title: string) => given(renameSession(id, title)),
     remove: (id: SessionID) => Effect.withSpan(given(table.use(id, removeSession)), "Session.remove")
   }

@@ -12,7 +12,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
-import { byHolder, refuseTask } from "../../Control.ts"
+import { byHolder, refusals } from "../../Control.ts"
 import { Journal } from "../../Journal.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import type { StorageError } from "../../StorageError.ts"
@@ -291,7 +291,7 @@ const forPerson = <A, E, R>(
   request: ControlRequest,
   own: Effect.Effect<A, E, R>,
   read: (value: unknown) => A
-) => byUser === true ? byHolder(SessionID.make(taskID), request, own, read, refuseTask) : own
+) => byUser === true ? byHolder(SessionID.make(taskID), request, own, refusals.task, read) : own
 
 /** The controls of the service. */
 export const makeControl = (context: Context.Context<TaskServices>, recover: Recover) => ({

@@ -13,6 +13,7 @@ export type Tests = Readonly<Record<string, (use: Use) => Effect.Effect<void, St
 /** The members of the port. */
 export const {
   approvals,
+  control,
   commit: commitWith,
   eventRange,
   events,
@@ -28,7 +29,8 @@ export const {
   runs,
   session: sessionOf,
   sessions,
-  todos
+  todos,
+  waiting
 } = Effect
   .serviceFunctions(SessionStorage)
 

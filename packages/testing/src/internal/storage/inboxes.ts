@@ -1,7 +1,10 @@
 /** Tests of the inbox: each row is delivered once, in order. */
 import { expect } from "@effect/vitest"
+import type { ControlRow } from "@skein/domain/Control"
+import { ControlID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
-import { commit, commitEach, inbox, messages, reasonOf, type Tests } from "./access.ts"
+import * as Option from "effect/Option"
+import { commit, commitEach, control, inbox, messages, reasonOf, type Tests, waiting } from "./access.ts"
 import { ids, inboxRow, message, session, write } from "./rows.ts"
 
 /** The tests. */
@@ -23,6 +26,34 @@ export const inboxes: Tests = {
     yield* use(commit([write.message(message("root", "b")), write.taken("root", "b")]))
     expect(yield* use(inbox(ids.ses("root")))).toEqual([inboxRow("root", "a"), inboxRow("root", "d", "run")])
     expect(yield* use(inbox(ids.ses("other")))).toEqual([inboxRow("other", "c")])
+  }),
+
+  "finds the requests to the holder of a tree, and answers none that was withdrawn": Effect.fnUntraced(function*(use) {
+    const asked = (tree: string, name: string): ControlRow => ({
+      id: ControlID.make(`ctl_${name}`),
+      sessionID: ids.ses(tree),
+      rootID: ids.ses(tree),
+      request: { type: "stop" },
+      time: { created: 1 }
+    })
+    const put = (row: ControlRow) => ({ _tag: "Control", row }) as const
+    const answered = (row: ControlRow) => put({ ...row, answer: { ok: true } })
+    const [first, second, gone, other] = [
+      asked("root", "a"),
+      asked("root", "b"),
+      asked("root", "c"),
+      asked("other", "d")
+    ]
+    yield* use(
+      commit([write.session(session("root")), write.session(session("other")), ...[second, gone, other].map(put)])
+    )
+    yield* use(commit([put(first), { _tag: "RemoveControl", id: gone.id }]))
+    expect(yield* use(waiting(ids.ses("root")))).toEqual([first, second])
+    expect(yield* use(waiting(ids.ses("other")))).toEqual([other])
+    yield* use(commit([answered(first), answered(gone)]))
+    expect(yield* use(waiting(ids.ses("root")))).toEqual([second])
+    expect(yield* use(control(first.id))).toEqual(Option.some(answered(first).row))
+    expect(yield* use(control(gone.id))).toEqual(Option.none())
   }),
 
   "reports a run once, even after its row was taken": Effect.fnUntraced(function*(use) {
