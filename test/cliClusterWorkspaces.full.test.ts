@@ -11,6 +11,7 @@ import { sandbox } from "./support/cli.ts"
 import { onHost, startHosts } from "./support/hosts.ts"
 import { startLlm } from "./support/llm.ts"
 import { startServer } from "./support/server.ts"
+import { until } from "./support/until.ts"
 
 vi.setConfig({ testTimeout: 300_000 })
 
@@ -37,8 +38,6 @@ if (typeof postgres === "string") {
     /** Before the answer. */
     readonly after?: () => Promise<void>
   }
-
-  const passes = () => new Promise((resolve) => setImmediate(resolve))
 
   /** A repository with a commit on the host `alpha`, a session in it, and a way to start servers. */
   const atAlpha = async (answers: ReadonlyArray<Answer>) => {
@@ -111,9 +110,7 @@ if (typeof postgres === "string") {
       })
       return status === 0 ? stdout.trim().split("\n") : []
     }
-    const untilKept = async (name: string) => {
-      while (!files().includes(name)) await passes()
-    }
+    const untilKept = async (name: string) => void await until(() => files().includes(name))
     const info = async (server: typeof first) => (await server.send(`/v1/sessions/${id}`)).json
     const messages = async (server: typeof first) =>
       JSON.stringify((await server.send(`/v1/sessions/${id}/messages`)).json)
@@ -203,7 +200,7 @@ if (typeof postgres === "string") {
       { after: () => untilKept("b.txt"), bash: "echo half > half.txt && touch begun && tail -f /dev/null" }
     ])
     await go()
-    while (!existsSync(join(project, "begun"))) await passes()
+    await until(() => existsSync(join(project, "begun")))
     const second = await serve(place("beta", project))
     await kill()
     await done(second)
@@ -240,7 +237,7 @@ if (typeof postgres === "string") {
     const shown = await first.at.run(["sessions", "show", id, "--db", second.db])
     expect(shown.stdout + shown.stderr).toContain(`${directory} on the host beta`)
     expect(await second.send(`/v1/sessions/${id}`, undefined, "DELETE")).toMatchObject({ status: 204 })
-    while (files().length > 0) await passes()
+    await until(() => files().length === 0)
   })
 
   it("a prompt moves a tree in which nobody works, and a host that did not ask for it moves nothing", async () => {
@@ -276,11 +273,11 @@ if (typeof postgres === "string") {
     await kill()
     const [beta] = others
     const status = async () => (await beta!.send("/v1/sessions")).json.items[0].status
-    while ((await status()).type !== "away") await passes()
+    await until(async () => (await status()).type === "away")
     expect(await status()).toMatchObject({ type: "away", host: "alpha", directory: project })
     expect((await beta!.send("/v1/cluster")).json.waiting).toMatchObject([{ rootID: id, host: "alpha" }])
     await done(beta!)
-    while ((await status()).type === "away") await passes()
+    await until(async () => (await status()).type !== "away")
     // The other one tries to move it at about the same time.
     await new Promise((resolve) => setTimeout(resolve, 2_000))
     for (const { output } of others) expect(output()).not.toContain("no server of this cluster is there")

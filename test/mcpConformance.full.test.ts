@@ -12,6 +12,8 @@ import { spawn } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { createServer, request } from "node:http"
 import type { AddressInfo } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { afterAll, describe, expect, it } from "vitest"
 import { sandbox } from "./support/cli.ts"
@@ -55,10 +57,13 @@ const withToken = async (target: string, token: string): Promise<string> => {
   return `http://localhost:${(proxy.address() as AddressInfo).port}/mcp`
 }
 
+/** The suite and the client are started fifty times: they are compiled once. */
+const env = { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), "skein-conformance-cache") }
+
 /** Runs the suite; gives its exit code and what it says. */
 const run = (args: ReadonlyArray<string>): Promise<{ readonly code: number | null; readonly output: string }> =>
   new Promise((resolve) => {
-    const child = spawn(process.execPath, [suite, ...args], { stdio: ["ignore", "pipe", "pipe"] })
+    const child = spawn(process.execPath, [suite, ...args], { env, stdio: ["ignore", "pipe", "pipe"] })
     let output = ""
     child.stdout.on("data", (piece: Buffer) => output += piece.toString("utf8"))
     child.stderr.on("data", (piece: Buffer) => output += piece.toString("utf8"))

@@ -44,7 +44,7 @@ const until = (holds: () => boolean): Effect.Effect<void> =>
   Effect.suspend(() =>
     holds()
       ? Effect.void
-      : Effect.zipRight(Effect.promise(() => new Promise((resolve) => setImmediate(resolve))), until(holds))
+      : Effect.zipRight(Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 20))), until(holds))
   )
 
 const isThere = (line: string): boolean => spawnSync("ps", ["-eo", "args"], { encoding: "utf8" }).stdout.includes(line)

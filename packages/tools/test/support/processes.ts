@@ -8,6 +8,9 @@ import * as fs from "node:fs"
 /** Lets what is outside of Effect go on. */
 export const turn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
 
+/** A moment for other processes, without looking again at once. */
+const moment = Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 5)))
+
 /** Lets real processes and the test clock go on together until a fiber ends; gives what it ended with. */
 export const elapse = <A, E>(fiber: Fiber.Fiber<A, E>): Effect.Effect<A, E> =>
   Effect.gen(function*() {
@@ -32,11 +35,11 @@ export const isAlive = (pid: number): boolean => {
 
 /** Ends when a process has. */
 export const gone = (pid: number): Effect.Effect<void> =>
-  Effect.suspend(() => (isAlive(pid) ? Effect.zipRight(turn, gone(pid)) : Effect.void))
+  Effect.suspend(() => (isAlive(pid) ? Effect.zipRight(moment, gone(pid)) : Effect.void))
 
 /** The number in a file, once a whole line is there. */
 export const pidIn = (path: string): Effect.Effect<number> =>
   Effect.suspend(() => {
     const text = fs.existsSync(path) ? fs.readFileSync(path, "utf8") : ""
-    return text.endsWith("\n") ? Effect.succeed(Number(text)) : Effect.zipRight(turn, pidIn(path))
+    return text.endsWith("\n") ? Effect.succeed(Number(text)) : Effect.zipRight(moment, pidIn(path))
   })
