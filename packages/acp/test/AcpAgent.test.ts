@@ -386,7 +386,7 @@ describe("questions", () => {
       const { sessionId } = yield* Effect.promise(() => agent.request("session/new", { cwd, mcpServers: [] }))
       const answer = agent.request<PromptResponse>("session/prompt", { sessionId, prompt: say("Go") })
       yield* Effect.promise(() => asked.opened)
-      const [ask] = yield* asks.pending(SessionID.make(sessionId))
+      const { items: [ask] } = yield* asks.pending(SessionID.make(sessionId), {})
       if (ask?.type === "permission") yield* asks.reply(ask.id, "once")
       yield* Effect.promise(() => takenBack.opened)
       expect(yield* Effect.promise(() => answer)).toMatchObject({ stopReason: "end_turn" })

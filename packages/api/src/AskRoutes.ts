@@ -14,9 +14,10 @@ const about = (summary: string) => OpenApi.annotations({ summary })
 /** Questions that wait for a person. */
 export class AskRoutes extends HttpApiGroup.make("asks")
   .add(
-    HttpApiEndpoint.get("list", "/v1/asks").setUrlParams(Schema.Struct({ session: Schema.optional(Schema.String) }))
+    HttpApiEndpoint.get("list", "/v1/asks")
+      .setUrlParams(Schema.Struct({ session: Schema.optional(Schema.String), ...page }))
       .addSuccess(Schema.Struct({
-        items: Schema.Array(PendingAsk),
+        ...pageOf(PendingAsk).fields,
         unreached: Schema.optional(
           Schema.Array(Schema.String).annotations({
             description:
@@ -48,8 +49,7 @@ export class PermissionRoutes extends HttpApiGroup.make("permissions")
   )
   .add(
     HttpApiEndpoint.get("suggestions", "/v1/permissions/suggestions")
-      .setUrlParams(Schema.Struct({ projectID: Schema.String }))
-      .addSuccess(Schema.Struct({ items: Schema.Array(Suggestion) }))
+      .setUrlParams(Schema.Struct({ projectID: Schema.String, ...page })).addSuccess(pageOf(Suggestion))
       .annotateContext(about("Proposes rules for what people allowed by hand three times or more in a project"))
   )
   .annotateContext(OpenApi.annotations({ description: "Answers of `always`" }))

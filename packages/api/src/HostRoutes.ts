@@ -3,8 +3,8 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { AllowTrust, CleanWorktrees, idempotency, Prune, RevokeTrust } from "./Input.ts"
-import { CleanedWorktree, Pruned, ShownConfig, TrustItem, Worktree } from "./Output.ts"
+import { AllowTrust, CleanWorktrees, idempotency, page, Prune, RevokeTrust } from "./Input.ts"
+import { CleanedWorktree, pageOf, Pruned, ShownConfig, TrustItem, Worktree } from "./Output.ts"
 
 const directory = Schema.Struct({ directory: Schema.String })
 const about = (summary: string, description?: string) =>
@@ -26,7 +26,8 @@ export class HostRoutes extends HttpApiGroup.make("host")
       .annotateContext(about("Reads the JSON Schema of skein.json"))
   )
   .add(
-    HttpApiEndpoint.get("trust", "/v1/trust").setUrlParams(directory).addSuccess(items(TrustItem))
+    HttpApiEndpoint.get("trust", "/v1/trust").setUrlParams(Schema.Struct({ ...directory.fields, ...page }))
+      .addSuccess(pageOf(TrustItem))
       .annotateContext(about("Lists the settings of a project that apply only if you trust them"))
   )
   .add(
@@ -41,7 +42,7 @@ export class HostRoutes extends HttpApiGroup.make("host")
       .annotateContext(about("Revokes trust"))
   )
   .add(
-    HttpApiEndpoint.get("worktrees", "/v1/worktrees").addSuccess(items(Worktree))
+    HttpApiEndpoint.get("worktrees", "/v1/worktrees").setUrlParams(Schema.Struct(page)).addSuccess(pageOf(Worktree))
       .annotateContext(about("Lists the worktrees of tasks"))
   )
   .add(

@@ -83,11 +83,12 @@ export const AgentHistory = Schema.Struct({
 /** The type of such a history. */
 export interface AgentHistory extends Schema.Schema.Type<typeof AgentHistory> {}
 
-/** The history of each agent in a tree, up to the event `seq`. */
+/** A page of the histories of the agents in a tree, up to the event `seq`. */
 export const TreeTimeline = Schema.Struct({
   rootID: SessionID,
   seq: Schema.NonNegativeInt,
-  sessions: Schema.Array(AgentHistory)
+  sessions: Schema.Array(AgentHistory),
+  next: Schema.optional(Schema.String)
 }).annotations({ identifier: "TreeTimeline" })
 
 /** A task with all its runs. */

@@ -4,23 +4,24 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { AgentInfo } from "@skein/domain/AgentInfo"
 import * as Schema from "effect/Schema"
-import { Broken, Command, Model, ModelChoice, Skill } from "./Output.ts"
+import { page } from "./Input.ts"
+import { Broken, Command, Model, ModelChoice, pageOf, Skill } from "./Output.ts"
 
 /** Which project. With `session`, the directory is that of the session, on a server that sees it. */
 const directory = Schema.Struct({ directory: Schema.String, session: Schema.optional(Schema.String) })
 const about = (summary: string) => OpenApi.annotations({ summary })
-const items = <A, I>(schema: Schema.Schema<A, I>) => Schema.Struct({ items: Schema.Array(schema) })
-/** The same if a broken file may hide something. */
+const paged = Schema.Struct({ ...directory.fields, ...page })
+/** A page of what a broken file may hide. */
 const found = <A, I>(schema: Schema.Schema<A, I>) =>
-  Schema.Struct({ items: Schema.Array(schema), broken: Schema.Array(Broken) })
+  Schema.Struct({ ...pageOf(schema).fields, broken: Schema.Array(Broken) })
 const name = Schema.Struct({ name: Schema.String })
 
 /** A project's agents, commands, skills and models. */
 export class ProjectRoutes extends HttpApiGroup.make("projects")
   .add(
     HttpApiEndpoint.get("agents", "/v1/agents")
-      .setUrlParams(Schema.Struct({ ...directory.fields, hidden: Schema.optional(Schema.Literal("true", "false")) }))
-      .addSuccess(Schema.Struct({ items: Schema.Array(AgentInfo), default: Schema.String }))
+      .setUrlParams(Schema.Struct({ ...paged.fields, hidden: Schema.optional(Schema.Literal("true", "false")) }))
+      .addSuccess(Schema.Struct({ ...pageOf(AgentInfo).fields, default: Schema.String }))
       .annotateContext(about("Lists the agents and names the default one; includes internal ones on request"))
   )
   .add(
@@ -29,7 +30,7 @@ export class ProjectRoutes extends HttpApiGroup.make("projects")
   )
   .add(
     HttpApiEndpoint.get("commands", "/v1/commands")
-      .setUrlParams(Schema.Struct({ ...directory.fields, servers: Schema.optional(Schema.Literal("true", "false")) }))
+      .setUrlParams(Schema.Struct({ ...paged.fields, servers: Schema.optional(Schema.Literal("true", "false")) }))
       .addSuccess(found(Command))
       .annotateContext(about("Lists the commands; starts the MCP servers and waits for their prompts on request"))
   )
@@ -38,11 +39,11 @@ export class ProjectRoutes extends HttpApiGroup.make("projects")
       .annotateContext(about("Reads the command with this name"))
   )
   .add(
-    HttpApiEndpoint.get("skills", "/v1/skills").setUrlParams(directory).addSuccess(found(Skill))
+    HttpApiEndpoint.get("skills", "/v1/skills").setUrlParams(paged).addSuccess(found(Skill))
       .annotateContext(about("Lists the skills"))
   )
   .add(
-    HttpApiEndpoint.get("models", "/v1/models").setUrlParams(directory).addSuccess(items(Model))
+    HttpApiEndpoint.get("models", "/v1/models").setUrlParams(paged).addSuccess(pageOf(Model))
       .annotateContext(about("Lists the models, and which of them can be used"))
   )
   .add(

@@ -5,7 +5,7 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { MessageID } from "@skein/domain/Id"
 import { SessionInfo, SessionSummary, Todo } from "@skein/domain/SessionInfo"
-import { ListedSession, ShownSession, TreeSnapshot } from "@skein/domain/TreeSnapshot"
+import { ListedSession, ShownSession, TreePage } from "@skein/domain/TreeSnapshot"
 import * as Schema from "effect/Schema"
 import {
   ChangeSession,
@@ -75,16 +75,19 @@ const reading = [
     .annotateContext(about("Lists the todos of a session")),
   HttpApiEndpoint.get("cost", "/v1/sessions/:id/cost").setPath(id).addSuccess(Cost)
     .annotateContext(about("Reads what a session and everything below it have used, in total and by agent")),
-  HttpApiEndpoint.get("tree", "/v1/sessions/:id/tree").setPath(id).addSuccess(TreeSnapshot)
+  HttpApiEndpoint.get("tree", "/v1/sessions/:id/tree").setPath(id)
+    .setUrlParams(Schema.Struct(page)).addSuccess(TreePage)
     .annotateContext(about(
-      "Reads the whole tree of a session",
-      "A snapshot, and the `seq` of the last event in it. Read the events after that `seq` to keep it up to date."
+      "Reads the tree of a session",
+      "A snapshot, and the `seq` of the last event in it. Read the events after that `seq` to keep it up to date. In pages "
+        + "of 500 sessions and some 1 MB at most, parents first: read the next with `cursor`, and keep the `seq` of the first."
     )),
-  HttpApiEndpoint.get("timeline", "/v1/sessions/:id/timeline").setPath(id).addSuccess(TreeTimeline)
+  HttpApiEndpoint.get("timeline", "/v1/sessions/:id/timeline").setPath(id)
+    .setUrlParams(Schema.Struct(page)).addSuccess(TreeTimeline)
     .annotateContext(about(
       "Reads what each agent of the tree did at which time",
       "Spans of work and of waiting, the model that answered last, and the calls that run. The events after its `seq` "
-        + "keep it up to date."
+        + "keep it up to date. In pages like the tree. An agent has at most 500 spans at once, and may come again with more."
     )),
   HttpApiEndpoint.get("position", "/v1/sessions/:id/position").setPath(id).addSuccess(Position)
     .annotateContext(about("Reads the `seq` of the last event of a session's tree")),

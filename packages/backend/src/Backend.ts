@@ -1,4 +1,5 @@
 /** Owns what a front end works on: sessions, their events, questions and tasks, wherever they run. */
+import type { Page, Paging } from "@skein/core/Page"
 import type { Machine } from "@skein/core/Whereabouts"
 import type { PermissionReply } from "@skein/domain/Event"
 import type { PartID, PermissionID, RunID, SessionID } from "@skein/domain/Id"
@@ -8,7 +9,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { BackendError } from "./BackendError.ts"
 import type { ProjectFacts } from "./ProjectFacts.ts"
-import type { Page, Paging, Sessions } from "./Sessions.ts"
+import type { Sessions } from "./Sessions.ts"
 import type { Watching } from "./Watching.ts"
 
 /** What happened to a message for a task: a running task reads it, an idle one begins a run. */
@@ -26,8 +27,8 @@ export interface Waited {
 export interface TaskControl {
   /** The runs of all tasks in a session's tree, oldest first. */
   readonly list: (session: SessionID, page: Paging) => Effect.Effect<Page<TaskRun>, BackendError>
-  /** The newest runs of all sessions, at most 500, newest first. */
-  readonly newest: (limit: number) => Effect.Effect<ReadonlyArray<TaskRun>, BackendError>
+  /** The runs of all sessions, newest first. */
+  readonly newest: (page: Paging) => Effect.Effect<Page<TaskRun>, BackendError>
   /** The runs of a task, oldest first, and what it does or waits for. The id may also be the id of a run. */
   readonly get: (
     id: RunID | SessionID
@@ -57,7 +58,7 @@ export interface Approval {
 /** The questions. If somebody else answered one first, it fails with `PermissionNotFound` or `QuestionNotFound`. */
 export interface Asking {
   /** The waiting questions, of one tree or of all: permission questions first, each kind oldest first. */
-  readonly pending: (session?: SessionID) => Effect.Effect<ReadonlyArray<PendingAsk>, BackendError>
+  readonly pending: (session: SessionID | undefined, page: Paging) => Effect.Effect<Page<PendingAsk>, BackendError>
   /** Answers a permission question; `scope` says where `always` applies, by default in this tree. */
   readonly reply: (
     id: PermissionID,
@@ -71,11 +72,12 @@ export interface Asking {
   ) => Effect.Effect<void, BackendError>
   /** Dismisses a question of an agent. */
   readonly dismiss: (id: PartID) => Effect.Effect<void, BackendError>
-  /** The approvals of a project: all, or those that apply to a session's tree. */
+  /** The approvals of a project, oldest first: all, or those that apply to a session's tree. */
   readonly approvals: (
     projectID: string,
-    session?: SessionID
-  ) => Effect.Effect<ReadonlyArray<Approval>, BackendError>
+    session: SessionID | undefined,
+    page: Paging
+  ) => Effect.Effect<Page<Approval>, BackendError>
   /** Revokes an approval. */
   readonly revoke: (projectID: string, id: string) => Effect.Effect<void, BackendError>
 }

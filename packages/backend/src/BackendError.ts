@@ -3,6 +3,7 @@
 /** The kinds of error, each with the tag of the service's own error. */
 export type BackendTag =
   | "AgentNotFound"
+  | "BadCursor"
   | "BudgetExhausted"
   | "BudgetInvalid"
   | "CommandInvalid"

@@ -1,4 +1,5 @@
 /** Decides what a front end can do with sessions. */
+import { largestPage, type Page, type Paging } from "@skein/core/Page"
 import type { Budget } from "@skein/domain/Budget"
 import type { EventProperties } from "@skein/domain/Event"
 import { MessageID, type SessionID } from "@skein/domain/Id"
@@ -79,18 +80,6 @@ export type Withdrawal =
   /** An agent has it, or somebody else has withdrawn it. */
   | { readonly status: "gone" }
 
-/** A page of a list. `next` is where the following one begins, and is absent on the last one. */
-export interface Page<A> {
-  readonly items: ReadonlyArray<A>
-  readonly next?: string | undefined
-}
-
-/** Which page of a list: the one that begins at a `next`, or the first, and how long it is at most. */
-export interface Paging {
-  readonly cursor?: string | undefined
-  readonly limit?: number | undefined
-}
-
 /** The newest so many at most, of those before a message if you name it: the `next` of the page after it. */
 export interface NewestMessages {
   readonly newest: number
@@ -105,12 +94,10 @@ export interface Sessions {
   /** Creates a root session. */
   readonly create: (options: NewSession) => Effect.Effect<SessionInfo, BackendError>
   readonly get: (id: SessionID) => Effect.Effect<ShownSession, BackendError>
-  /** The root sessions, latest change first; by default 50. `directory` stands for its project, where the backend is. */
-  readonly list: (filter?: {
-    readonly projectID?: string
-    readonly directory?: string
-    readonly limit?: number
-  }) => Effect.Effect<ReadonlyArray<ListedSession>, BackendError>
+  /** The root sessions, latest change first. `directory` stands for its project, where the backend is. */
+  readonly list: (
+    page: Paging & { readonly projectID?: string; readonly directory?: string }
+  ) => Effect.Effect<Page<ListedSession>, BackendError>
   /** The ids with this prefix, in order, at most `limit`. */
   readonly ids: (
     of: Identified,
@@ -172,15 +159,20 @@ export const eachPage = <A, E, E2 = never, R = never>(
   return from(undefined)
 }
 
-/** All of a list that memory can hold. */
-export const allPages = <A, E>(read: (page: Paging) => Effect.Effect<Page<A>, E>): Effect.Effect<ReadonlyArray<A>, E> =>
-  Effect.suspend(() => {
+/** All of a list that memory can hold, or its first so many. */
+export const allPages = <A, E>(
+  read: (page: Paging) => Effect.Effect<Page<A>, E>,
+  most = Infinity
+): Effect.Effect<ReadonlyArray<A>, E> =>
+  Effect.gen(function*() {
     const found: Array<A> = []
-    const take = (items: ReadonlyArray<A>) =>
-      Effect.sync(() => {
-        for (const item of items) found.push(item)
-      })
-    return Effect.as(eachPage(read, take), found)
+    let cursor: string | undefined
+    do {
+      const page: Page<A> = yield* read({ cursor, limit: Math.min(largestPage, most - found.length) })
+      for (const item of page.items) found.push(item)
+      cursor = page.next
+    } while (cursor !== undefined && found.length < most)
+    return found
   })
 
 /** How many messages are read at once to find one that is usually among the newest. */

@@ -5,14 +5,17 @@
 import { RunID, SessionID } from "@skein/domain/Id"
 import { isPersonPrompt, waitingOf } from "@skein/domain/InboxRow"
 import { modeOf } from "@skein/domain/Mode"
+import { type TaskRun, withoutTerms } from "@skein/domain/Outcome"
 import type { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
-import type { ListedSession, PendingAsk, ShownSession, TreeSnapshot } from "@skein/domain/TreeSnapshot"
+import type { ListedSession, PendingAsk, ShownSession, TreePage } from "@skein/domain/TreeSnapshot"
+import { groupBy } from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { asksElsewhere } from "./Control.ts"
 import { Leases } from "./Leases.ts"
 import { addressOf, holderOf } from "./Owner.ts"
+import { largestPage, listCursor, numberKey, type Page, pageOf, type Paging, usualPage } from "./Page.ts"
 import { Permission } from "./Permission.ts"
 import { Question } from "./Question.ts"
 import { Session } from "./Session.ts"
@@ -115,39 +118,138 @@ export const shown = (info: SessionInfo): Effect.Effect<ShownSession, StorageErr
     (session, owner) => owner === undefined ? session : { ...session, holder: holderOf(owner) }
   )
 
+const rootCursor = listCursor(Schema.Struct({ updated: Schema.Number, id: SessionID }))
+
+/** A page of the root sessions, latest change first, each with whether anything in its tree runs or was interrupted. */
+export const rootSessions = Effect.fnUntraced(function*(
+  projectID: string | undefined,
+  { cursor, limit = usualPage }: Paging
+) {
+  const storage = yield* SessionStorage
+  const after = yield* rootCursor.read(cursor)
+  const { rows } = yield* storage.sessions({
+    roots: true,
+    limit: limit + 1,
+    ...(after === undefined ? {} : { after }),
+    ...(projectID === undefined ? {} : { projectID })
+  })
+  const unfinished = new Set(yield* storage.unfinished)
+  const items = yield* Effect.forEach(
+    rows.slice(0, limit),
+    (info) => Effect.map(listed(info), (session) => ({ ...session, unfinished: unfinished.has(info.id) }))
+  )
+  const last = items.at(-1)
+  return rows.length > limit && last !== undefined
+    ? { items, next: rootCursor.write({ updated: last.time.updated, id: last.id }) }
+    : { items }
+})
+
+/** A page of the sessions directly below one, oldest first. */
+export const childrenOf = Effect.fnUntraced(function*(id: string, paging: Paging) {
+  const parent = yield* findSession(id)
+  const rows = yield* Effect.flatMap(Session, (session) => session.children(parent.id))
+  const page = yield* pageOf(rows, paging, (session) => session.id)
+  return { ...page, items: yield* Effect.forEach(page.items, listed) }
+})
+
+/** A page of the runs in the tree of a session, oldest first. */
+export const runsBelow = Effect.fnUntraced(function*(id: string, paging: Paging) {
+  const storage = yield* SessionStorage
+  const { rootID } = yield* findSession(id)
+  const { rows } = yield* storage.runs({ rootID })
+  return yield* pageOf(rows.map(withoutTerms), paging, (run) => run.id)
+})
+
+const runCursor = listCursor(Schema.Struct({ before: RunID }))
+
+/** A page of the runs of all sessions, newest first. */
+export const newestRuns = Effect.fnUntraced(function*({ cursor, limit = usualPage }: Paging) {
+  const storage = yield* SessionStorage
+  const before = (yield* runCursor.read(cursor))?.before
+  const { rows } = yield* storage.runs({ newest: { limit: limit + 1, before } })
+  const items = rows.toReversed().slice(0, limit).map(withoutTerms)
+  const last = items.at(-1)
+  return rows.length > limit && last !== undefined ? { items, next: runCursor.write({ before: last.id }) } : { items }
+})
+
+/** A page of the approvals of a project, oldest first: all, or those that apply to the tree of a session. */
+export const approvalsOf = Effect.fnUntraced(function*(projectID: string, session: string | undefined, paging: Paging) {
+  const rootID = session === undefined ? undefined : (yield* findSession(session)).rootID
+  const approvals = yield* Permission.approvals(projectID, rootID)
+  return yield* pageOf(approvals, paging, ({ created, id }) => `${numberKey(created)} ${id}`)
+})
+
+/** The order of questions: those for permission first, each kind oldest first. */
+export const askKey = ({ id, type }: { readonly id: string; readonly type: string }): string => `${type} ${id}`
+
+/** A page of the questions that wait, of the tree of a session or of all. */
+export const asksOf = Effect.fnUntraced(function*(session: string | undefined, paging: Paging) {
+  const rootID = session === undefined ? undefined : (yield* findSession(session)).rootID
+  return yield* pageOf(yield* pendingAsks(rootID), paging, askKey)
+})
+
 /**
  * The questions that wait, of one tree or of all, those of other processes included: those for permission first, each kind oldest
  * first.
  */
-export const pendingAsks = Effect.fnUntraced(function*(rootID?: SessionID) {
+const pendingAsks = Effect.fnUntraced(function*(rootID?: SessionID) {
   const permissions = yield* Effect.flatMap(Permission, (permission) => permission.pending(rootID))
   const questions = yield* Effect.flatMap(Question, (question) => question.pending(rootID))
-  const others = yield* asksElsewhere(rootID)
-  const of = (kind: PendingAsk["type"]) => others.filter(({ type }) => type === kind)
-  return [
+  const asks: ReadonlyArray<PendingAsk> = [
     ...permissions.map((each): PendingAsk => ({ type: "permission", ...each })),
-    ...of("permission"),
     ...questions.map((each): PendingAsk => ({ type: "question", ...each })),
-    ...of("question")
+    ...(yield* asksElsewhere(rootID))
   ]
+  return asks.toSorted((a, b) => askKey(a) < askKey(b) ? -1 : 1)
 })
 
-/** Reads the tree of a root. Events after its `seq` may already be in it, and do no harm when they come. */
-export const snapshotOf = Effect.fnUntraced(function*(rootID: SessionID) {
+/** The order of the sessions of a tree: each before those below it. */
+export const treeKey = ({ depth, id }: Pick<SessionInfo, "depth" | "id">): string => `${numberKey(depth)} ${id}`
+
+/** A session of a tree, with what belongs to it. */
+interface TreeItem {
+  readonly info: SessionInfo
+  readonly tasks: ReadonlyArray<TaskRun>
+  readonly asks: ReadonlyArray<PendingAsk>
+}
+
+const itemKey = ({ info: { depth, id } }: TreeItem): string => treeKey({ depth, id })
+
+const readTree = Effect.fnUntraced(function*<E>(
+  rootID: SessionID,
+  pick: (items: ReadonlyArray<TreeItem>) => Effect.Effect<Page<TreeItem>, E>
+) {
   const storage = yield* SessionStorage
   const { last: seq } = yield* storage.eventRange(rootID)
   const { rows } = yield* storage.sessions({ rootID })
+  const known = new Set(rows.map(({ id }) => id))
+  const groupOf = (id: SessionID) => known.has(id) ? id : rootID
+  const tasks = groupBy((yield* storage.runs({ rootID })).rows, ({ taskID }) => groupOf(taskID))
+  const asks = groupBy(yield* pendingAsks(rootID), ({ sessionID }) => groupOf(sessionID))
+  const { items, next } = yield* pick(
+    rows.map((info) => ({ info, tasks: (tasks[info.id] ?? []).map(withoutTerms), asks: asks[info.id] ?? [] }))
+  )
   const other = yield* Effect.cached(elsewhere(rootID))
-  const sessions = rows.toSorted((a, b) => a.depth - b.depth || (a.id < b.id ? -1 : 1))
   return {
     rootID,
     seq,
     sessions: yield* Effect.forEach(
-      sessions,
-      (info) => Effect.map(statusOf(info, other), (status) => withStatus(info, status))
+      items,
+      ({ info }) => Effect.map(statusOf(info, other), (status) => withStatus(info, status))
     ),
-    tasks: (yield* storage.runs({ rootID })).rows,
-    asks: yield* pendingAsks(rootID),
-    waiting: (yield* storage.inbox(rootID)).rows.filter(isPersonPrompt).map(waitingOf)
-  } satisfies TreeSnapshot
+    tasks: items.flatMap((each) => each.tasks).toSorted((a, b) => a.id < b.id ? -1 : 1),
+    asks: items.flatMap((each) => each.asks).toSorted((a, b) => askKey(a) < askKey(b) ? -1 : 1),
+    waiting: items.some(({ info }) => info.id === rootID)
+      ? (yield* storage.inbox(rootID)).rows.filter(isPersonPrompt).map(waitingOf)
+      : [],
+    ...(next === undefined ? {} : { next })
+  } satisfies TreePage
 })
+
+/** Reads the tree of a root. Events after its `seq` may already be in it, and do no harm when they come. */
+export const snapshotOf = (rootID: SessionID) =>
+  readTree(rootID, (items) => Effect.succeed({ items: items.toSorted((a, b) => itemKey(a) < itemKey(b) ? -1 : 1) }))
+
+/** Reads a page of the sessions of a tree, with the runs and the questions of each. */
+export const treePage = (rootID: SessionID, paging: Paging) =>
+  readTree(rootID, (items) => pageOf(items, { limit: largestPage, ...paging }, itemKey))

@@ -46,7 +46,7 @@ export const TreeSnapshot = Schema.Struct({
   seq: Schema.NonNegativeInt,
   /** The root first, and each session before those below it. */
   sessions: Schema.Array(ListedSession),
-  /** Every run of every task of the tree, oldest first. */
+  /** Every run of every task of the tree, those of a task oldest first. */
   tasks: Schema.Array(TaskRun),
   asks: Schema.Array(PendingAsk),
   /** The prompts of people that the root has not read yet, oldest first. */
@@ -54,3 +54,10 @@ export const TreeSnapshot = Schema.Struct({
 }).annotations({ identifier: "Tree" })
 /** The type of a snapshot. */
 export interface TreeSnapshot extends Schema.Schema.Type<typeof TreeSnapshot> {}
+
+/** A page of it: some of the sessions, with the runs and the questions of each. The first page also has what is `waiting`. */
+export const TreePage = Schema.Struct({ ...TreeSnapshot.fields, next: Schema.optional(Schema.String) }).annotations({
+  identifier: "TreePage"
+})
+/** The type of such a page. */
+export interface TreePage extends Schema.Schema.Type<typeof TreePage> {}

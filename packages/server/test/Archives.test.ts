@@ -60,7 +60,7 @@ describe("an archive", () => {
           201,
           expect.objectContaining({ id, title: "T", directory: "/", projectID: "/" })
         ])
-        expect((yield* api.sessions.tree({ path: { id } })).sessions.map(({ agent }) => agent)).toEqual([
+        expect((yield* api.sessions.tree({ path: { id }, urlParams: {} })).sessions.map(({ agent }) => agent)).toEqual([
           "build",
           "worker"
         ])

@@ -30,7 +30,7 @@ describe("the mode of a session", () => {
         const { id } = yield* api.sessions.create({ headers: {}, payload: { directory, mode } })
         const wanted = { mode, agent: mode === "plan" ? "plan" : "build" }
         expect(yield* api.sessions.get({ path: { id } })).toMatchObject(wanted)
-        expect(yield* api.sessions.tree({ path: { id } })).toMatchObject({ sessions: [wanted] })
+        expect(yield* api.sessions.tree({ path: { id }, urlParams: {} })).toMatchObject({ sessions: [wanted] })
         const { items } = yield* api.sessions.list({ urlParams: {} })
         expect(items.find((each) => each.id === id)).toMatchObject(wanted)
       }

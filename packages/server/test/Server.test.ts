@@ -38,7 +38,7 @@ describe("a session over HTTP", () => {
       expect(asked.properties).toMatchObject({ path: ["build", "lead", "worker"], patterns: ["it"] })
       const { items } = yield* api.asks.list({ urlParams: {} })
       expect(items).toMatchObject([{ type: "permission", id: asked.properties.id }])
-      const tree = yield* api.sessions.tree({ path: { id: asked.sessionID } })
+      const tree = yield* api.sessions.tree({ path: { id: asked.sessionID }, urlParams: {} })
       expect(tree.sessions.map(({ agent, depth }) => [agent, depth])).toEqual([
         ["build", 0],
         ["lead", 1],

@@ -14,7 +14,19 @@ import { Provider } from "@skein/core/Provider"
 import type { Question } from "@skein/core/Question"
 import { Session } from "@skein/core/Session"
 import { exportStream, unreadableOf } from "@skein/core/SessionArchive"
-import { findSession, findTask, findTaskOrRun, listed, pendingAsks, shown, snapshotOf } from "@skein/core/SessionLookup"
+import {
+  approvalsOf,
+  asksOf,
+  childrenOf,
+  findSession,
+  findTask,
+  findTaskOrRun,
+  newestRuns,
+  rootSessions,
+  runsBelow,
+  shown,
+  snapshotOf
+} from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { ManyServices } from "@skein/core/Skein"
 import { StorageError } from "@skein/core/StorageError"
@@ -32,7 +44,7 @@ import * as Stream from "effect/Stream"
 import { createHash } from "node:crypto"
 import type { Asking, TaskControl } from "../Backend.ts"
 import type { ProjectFacts } from "../ProjectFacts.ts"
-import type { NewPrompt, NewSession, Page, Paging, Prompted, Sessions } from "../Sessions.ts"
+import type { NewPrompt, NewSession, Prompted, Sessions } from "../Sessions.ts"
 import type { Watcher } from "../Watching.ts"
 
 /** What they share. */
@@ -123,19 +135,6 @@ const makePrompt = (scope: Scope.Scope) => {
   })
 }
 
-/** The default number of items in a list. */
-const usual = 50
-
-/** A page of a list that is sorted by ids. */
-const pageOf = <A extends { readonly id: string }>(
-  items: ReadonlyArray<A>,
-  { cursor = "", limit = usual }: Paging
-): Page<A> => {
-  const rest = items.filter(({ id }) => id > cursor)
-  const page = rest.slice(0, limit)
-  return page.length === rest.length ? { items: page } : { items: page, next: page.at(-1)?.id }
-}
-
 /** Refuses to export a tree of which rows cannot be read. */
 const checkReadable = Effect.fnUntraced(function*(id: SessionID) {
   const [first, ...more] = yield* unreadableOf(id)
@@ -160,19 +159,13 @@ export const makeSessions = (
     create: (options: NewSession) =>
       Effect.flatMap(projectOf(options.directory), (projectID) => session.create({ ...options, projectID })),
     get: (id) => given(Effect.flatMap(findSession(id), shown)),
-    list: ({ directory, ...filter } = {}) =>
-      given(Effect.gen(function*() {
-        const ofProject = directory === undefined ? {} : { projectID: yield* projectOf(directory) }
-        const { rows } = yield* storage.sessions({ limit: usual, ...ofProject, ...filter, roots: true })
-        return yield* Effect.forEach(rows, listed)
-      })),
+    list: ({ directory, projectID, ...page }) =>
+      given(Effect.flatMap(
+        directory === undefined || projectID !== undefined ? Effect.succeed(projectID) : projectOf(directory),
+        (project) => rootSessions(project, page)
+      )),
     ids: (of, start, limit) => storage.ids(of, start, limit),
-    children: (id, page) =>
-      given(Effect.gen(function*() {
-        const rows = (yield* session.children(id)).toSorted((a, b) => a.id < b.id ? -1 : 1)
-        const { items, ...rest } = pageOf(rows, page)
-        return { items: yield* Effect.forEach(items, listed), ...rest }
-      })),
+    children: (id, page) => given(childrenOf(id, page)),
     messages: (id, page) =>
       Effect.map(
         session.messagePage(
@@ -213,20 +206,12 @@ export const makeAsks = (
   permission: typeof Permission.Service,
   question: typeof Question.Service
 ): Asking => ({
-  pending: (session) =>
-    given(
-      session === undefined
-        ? pendingAsks()
-        : Effect.flatMap(findSession(session), ({ rootID }) => pendingAsks(rootID))
-    ),
+  pending: (session, page) => given(asksOf(session, page)),
   reply: (id, answer, options) =>
     given(answerAnywhere({ type: "reply", id, answer, ...options }, permission.reply(id, answer, options))),
   answer: (id, answers) => given(answerAnywhere({ type: "answer", id, answers }, question.reply(id, answers))),
   dismiss: (id) => given(answerAnywhere({ type: "dismiss", id }, question.dismiss(id))),
-  approvals: (projectID, session) =>
-    session === undefined
-      ? permission.approvals(projectID)
-      : given(Effect.flatMap(findSession(session), ({ rootID }) => permission.approvals(projectID, rootID))),
+  approvals: (projectID, session, page) => given(approvalsOf(projectID, session, page)),
   revoke: (projectID, id) => permission.revoke(projectID, id)
 })
 
@@ -236,14 +221,8 @@ export const makeTaskControl = (
   tasks: typeof Tasks.Service,
   storage: typeof SessionStorage.Service
 ): TaskControl => ({
-  list: (session, page) =>
-    given(
-      Effect.flatMap(
-        findSession(session),
-        ({ rootID }) => Effect.map(storage.runs({ rootID }), ({ rows }) => pageOf(rows, page))
-      )
-    ),
-  newest: (limit) => given(Effect.map(storage.runs({ newest: { limit } }), ({ rows }) => rows.toReversed())),
+  list: (session, page) => given(runsBelow(session, page)),
+  newest: (page) => given(newestRuns(page)),
   get: (id) =>
     given(Effect.gen(function*() {
       const { parentID, taskID } = yield* findTaskOrRun(id)

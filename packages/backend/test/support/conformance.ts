@@ -75,8 +75,8 @@ const sessions = (make: MakeBackend): void => {
       const copy = yield* sessions.fork(made.id)
       expect((yield* sessions.messages(copy.id, {})).items).toHaveLength(2)
       expect(yield* sessions.setMode(copy.id, "auto")).toMatchObject({ id: copy.id, mode: "auto" })
-      expect((yield* sessions.list({ limit: 1 })).map(({ id }) => id)).toEqual([copy.id])
-      expect((yield* sessions.list()).map(({ id }) => id).toSorted()).toEqual([made.id, copy.id].toSorted())
+      expect((yield* sessions.list({ limit: 1 })).items.map(({ id }) => id)).toEqual([copy.id])
+      expect((yield* sessions.list({})).items.map(({ id }) => id).toSorted()).toEqual([made.id, copy.id].toSorted())
       expect(yield* sessions.ids("sessions", made.id.slice(0, -2), 10)).toContain(made.id)
       yield* sessions.remove(made.id)
       expect(yield* Effect.flip(sessions.get(made.id))).toMatchObject({
@@ -261,7 +261,7 @@ const prompts = (make: MakeBackend): void => {
       yield* (yield* Backend).watch.tree(id, ear.watcher)
       const asked = yield* sessions.prompt(id, { words: "Again" })
       const { properties } = yield* ear.first("permission.asked")
-      expect(yield* asks.pending(id)).toMatchObject([{ type: "permission", id: properties.id }])
+      expect((yield* asks.pending(id, {})).items).toMatchObject([{ type: "permission", id: properties.id }])
       yield* asks.reply(properties.id, "once")
       expect(yield* asked.turn).toMatchObject({ text: "well" })
     }).pipe(
@@ -363,10 +363,10 @@ const watching = (make: MakeBackend): void => {
       expect(seqsOf(late.heard)).toEqual(upTo((tree?.seq ?? 0) + 1, seq ?? 0))
       expect(late.heard.map(({ type }) => type)).not.toContain("message.part.delta")
       const { projectID } = yield* sessions.get(id)
-      const [approval] = yield* asks.approvals(projectID, id)
+      const { items: [approval] } = yield* asks.approvals(projectID, id, {})
       expect(approval).toMatchObject({ permission: "change", pattern: "it" })
       yield* asks.revoke(projectID, approval?.id ?? "")
-      expect(yield* asks.approvals(projectID)).toEqual([])
+      expect((yield* asks.approvals(projectID, undefined, {})).items).toEqual([])
     }).pipe(
       Effect.scoped,
       Effect.provide(make({

@@ -14,7 +14,7 @@ const load = () => import("../internal/list/tasks.ts")
 const listFlags = {
   ...listingFlags,
   all: { type: "switch", description: "Lists the tasks of all sessions of the database, newest first" },
-  limit: { type: "count", description: "The maximum number with --all; 50 by default, at most 500 of a server" },
+  limit: { type: "count", description: "The maximum number with --all; 50 by default" },
   ...directoryFlags,
   ...databaseFlags,
   ...attachFlags,

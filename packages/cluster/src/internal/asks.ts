@@ -3,7 +3,8 @@
  * runner works in, each once: another program that listens where a runner was could otherwise list the question of another
  * tree with a text of its own. An answer goes to the runner that asks, while its tree may move from one to another.
  */
-import { findSession } from "@skein/core/SessionLookup"
+import { keyCursor, pageOf, usualPage } from "@skein/core/Page"
+import { askKey, findSession } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
 import type { Event } from "@skein/domain/Event"
@@ -202,17 +203,32 @@ export const giveAnswer = <A extends Said, R>({ everywhere, giveTo, state }: {
 /** How long a runner may take to answer. */
 const patience = "3 seconds"
 
-const itemsIn = ({ body }: Answer): Effect.Effect<ReadonlyArray<unknown>> =>
-  Effect.map(
-    Effect.option(Effect.try((): unknown => JSON.parse(body.toString("utf8")))),
-    Option.match({
-      onNone: () => [],
-      onSome: (parsed) =>
-        typeof parsed === "object" && parsed !== null && "items" in parsed && Array.isArray(parsed.items)
-          ? parsed.items
-          : []
-    })
-  )
+const decodePage = Schema.decodeUnknownOption(
+  Schema.parseJson(Schema.Struct({ items: Schema.Array(Schema.Unknown), next: Schema.optional(Schema.String) }))
+)
+
+const decodeKeyed = Schema.decodeUnknownOption(Schema.Struct({ id: Schema.String, type: Schema.String }))
+
+/** The place of a question in the list. */
+const keyOf = (item: unknown): string => Option.match(decodeKeyed(item), { onNone: () => "", onSome: askKey })
+
+/** The items of an answer, and the key after which it has more. */
+const pageIn = ({ body }: Pick<Answer, "body">) => {
+  const { items, next } = Option.getOrElse(decodePage(body.toString("utf8")), () => ({ items: [], next: undefined }))
+  return { items, ends: next === undefined || items.length === 0 ? undefined : keyOf(items.at(-1)) }
+}
+
+/** The first of the items that several pages together have, up to where the first of them ends. */
+export const mergedAsks = (items: ReadonlyArray<unknown>, ends: ReadonlyArray<string | undefined>, limit: number) =>
+  Effect.gen(function*() {
+    const [end] = ends.filter((each) => each !== undefined).toSorted()
+    const known = end === undefined ? items : items.filter((item) => keyOf(item) <= end)
+    const page = yield* Effect.orDieWith(
+      pageOf(known, { limit }, keyOf),
+      () => "A page without a cursor cannot have a bad one"
+    )
+    return page.next !== undefined || end === undefined ? page : { ...page, next: keyCursor.write({ after: end }) }
+  })
 
 /** Makes the functions that ask all runners, this one first. */
 export const makeAskAll = (
@@ -257,8 +273,11 @@ export const makeAskAll = (
     }),
     /** Collects the questions of all of them. */
     list: Effect.fnUntraced(function*(request: IncomingMessage, response: ServerResponse) {
+      const asked = new URL(request.url ?? "", "http://localhost").searchParams
+      const limit = Number(asked.get("limit") ?? usualPage)
       const sent = sentOf(request, Buffer.alloc(0))
       const targets = yield* everywhere
+      // Each of them gives the page that follows the cursor: what of all of them belongs on it is on one of these.
       const [own, ...others] = yield* Effect.forEach(targets, (target) => askAt(target, sent), {
         concurrency: "unbounded"
       })
@@ -267,18 +286,15 @@ export const makeAskAll = (
       }
       if (own.status !== 200) return void response.writeHead(own.status, own.headers).end(own.body)
       const unreached = targets.filter((_, index) => index > 0 && others[index - 1]?.status !== 200)
-      const listed = yield* Effect.forEach(
-        others,
-        (answer, index) =>
-          Effect.map(answer?.status === 200 ? itemsIn(answer) : Effect.succeed([]), (items) => ({
-            target: targets[index + 1] ?? "",
-            items
-          }))
+      const first = pageIn(own)
+      const listed = others.flatMap((answer, index) =>
+        answer?.status === 200 ? [{ target: targets[index + 1] ?? "", ...pageIn(answer) }] : []
       )
-      const items = yield* heldAsks(cluster, yield* itemsIn(own), listed)
+      const held = yield* heldAsks(cluster, first.items, listed)
+      const page = yield* mergedAsks(held, [first, ...listed].map(({ ends }) => ends), limit)
       const { "content-length": _, ...headers } = own.headers
       const missing = unreached.length === 0 ? {} : { unreached }
-      response.writeHead(200, headers).end(JSON.stringify({ items, ...missing }))
+      response.writeHead(200, headers).end(JSON.stringify({ ...page, ...missing }))
     })
   }
 }

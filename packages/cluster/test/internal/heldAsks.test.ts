@@ -1,5 +1,6 @@
 /** Proves that a runner lists no questions of trees that it does not work in, and none twice. */
 import { expect, it } from "@effect/vitest"
+import { keyCursor } from "@skein/core/Page"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { LoggedEvent } from "@skein/core/StorageFilter"
 import type { SessionID } from "@skein/domain/Id"
@@ -7,7 +8,7 @@ import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { heldAsks, type Listed } from "../../src/internal/asks.ts"
+import { heldAsks, type Listed, mergedAsks } from "../../src/internal/asks.ts"
 
 const [here, first, second] = ["http://10.0.0.1:1", "http://10.0.0.2:1", "http://10.0.0.3:1"] as const
 
@@ -74,4 +75,15 @@ it.effect.each<[string, object]>([
 it.effect("a runner lists a question once", () =>
   Effect.gen(function*() {
     expect(yield* list({ target: first, items: [ofB, { ...ofB, ...harmless }] })).toEqual([own, ofB])
+  }))
+
+it.effect("a page ends where the first of the runners has more", () =>
+  Effect.gen(function*() {
+    const all = [own, ofB, ofC]
+    const whole = yield* mergedAsks(all, [undefined], 3)
+    expect(whole).toEqual({ items: all })
+    const cut = yield* mergedAsks(all, ["permission per_c", "permission per_a", undefined], 3)
+    expect(cut).toEqual({ items: [own], next: keyCursor.write({ after: "permission per_a" }) })
+    const short = yield* mergedAsks([ofC, own, ofB], [undefined], 2)
+    expect(short).toEqual({ items: [own, ofB], next: keyCursor.write({ after: "permission per_b" }) })
   }))

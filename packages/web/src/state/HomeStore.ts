@@ -7,14 +7,9 @@ import type { PendingAsk } from "@skein/domain/TreeSnapshot"
 import { PendingAsks } from "@skein/view/PendingAsks"
 import { grouped } from "@skein/view/SessionGroups"
 import { confirm, reconcile } from "./actions.ts"
-import { ask } from "./api.ts"
+import { askItems } from "./api.ts"
 import { coalesce } from "./clock.ts"
 import { EventConnection } from "./stream.ts"
-
-interface ListPart {
-  readonly items: ReadonlyArray<RootSession>
-  readonly next?: string
-}
 
 const wanted = new Set([
   "session.created",
@@ -94,18 +89,11 @@ export class HomeStore {
     this.#loading.abort()
     const { signal: ended } = this.#loading = new AbortController()
     try {
-      const found = new Map<string, RootSession>()
-      let cursor: string | undefined
-      do {
-        const query = cursor === undefined ? "" : `&cursor=${encodeURIComponent(cursor)}`
-        const part: ListPart = await ask("GET", `/v1/sessions?limit=500${query}`, { signal: ended })
-        for (const each of part.items) found.set(each.id, each)
-        cursor = part.next
-      } while (cursor !== undefined)
-      const { items } = await ask<{ readonly items: ReadonlyArray<PendingAsk> }>("GET", "/v1/asks", { signal: ended })
+      const found = await askItems<RootSession>("/v1/sessions?limit=500", ended)
+      const items = await askItems<PendingAsk>("/v1/asks?limit=500", ended)
       this.#sessions.clear()
       this.#below.clear()
-      for (const [id, each] of found) this.#sessions.set(id, each)
+      for (const each of found) this.#sessions.set(each.id, each)
       this.asks.replace(items)
       reconcile((about) => !items.some(({ id }) => id === about))
       this.#isLoaded = true

@@ -3,13 +3,13 @@ import { signal } from "@preact/signals"
 import type { TreeTimeline } from "@skein/api/Output"
 import type { Event } from "@skein/domain/Event"
 import type { MessageWithParts } from "@skein/domain/Part"
-import type { TreeSnapshot } from "@skein/domain/TreeSnapshot"
+import type { TreePage, TreeSnapshot } from "@skein/domain/TreeSnapshot"
 import { AgentTree } from "@skein/view/AgentTree"
 import { PendingAsks } from "@skein/view/PendingAsks"
 import { Timeline } from "@skein/view/Timeline"
 import { Transcripts } from "@skein/view/Transcripts"
 import { confirm, reconcile } from "./actions.ts"
-import { ask, messageOf } from "./api.ts"
+import { ask, askPages, messageOf } from "./api.ts"
 import { coalesce } from "./clock.ts"
 import { EventConnection } from "./stream.ts"
 
@@ -63,22 +63,30 @@ export class TreeStore {
   }
 
   async #load(ended: AbortSignal): Promise<string> {
-    const snapshot = await ask<TreeSnapshot>("GET", `/v1/sessions/${this.id}/tree`, { signal: ended })
+    const pages = await askPages<TreePage>(`/v1/sessions/${this.id}/tree`, ended)
+    const [first] = pages as readonly [TreePage]
+    // Events after the first page that another one already shows arrive once more, which does no harm.
+    const snapshot: TreeSnapshot = {
+      ...first,
+      sessions: pages.flatMap(({ sessions }) => sessions),
+      tasks: pages.flatMap(({ tasks }) => tasks),
+      asks: pages.flatMap(({ asks }) => asks)
+    }
     this.tree = AgentTree.of(snapshot)
     this.asks.replace(snapshot.asks)
     this.transcripts.forgetGrowing()
     reconcile((about) => !snapshot.asks.some(({ id }) => id === about) && !this.#works(about))
     this.#draw()
-    const history = await ask<typeof TreeTimeline.Type>("GET", `/v1/sessions/${this.id}/timeline`, { signal: ended })
+    const histories = await askPages<typeof TreeTimeline.Type>(`/v1/sessions/${this.id}/timeline`, ended)
     const timeline = new Timeline()
-    for (const each of history.sessions) {
+    for (const each of histories.flatMap(({ sessions }) => sessions)) {
       this.tree?.recall(each)
       for (const span of each.spans) timeline.put(each.sessionID, span)
     }
     this.timeline = timeline
     this.#draw()
-    // Events that both already show arrive once more, which does no harm.
-    return `/v1/sessions/${this.id}/events?from=${Math.min(snapshot.seq, history.seq)}`
+    // The timeline was read after the tree.
+    return `/v1/sessions/${this.id}/events?from=${snapshot.seq}`
   }
 
   #works(about: string): boolean {

@@ -51,5 +51,23 @@ export const ask = async <A>(method: "GET" | "POST", path: string, sent: Sent = 
   return (text === "" ? undefined : JSON.parse(text)) as A
 }
 
+/** Reads a list, a page after the other. */
+export const askPages = async <P extends { readonly next?: string | undefined }>(
+  path: string,
+  signal: AbortSignal
+): Promise<ReadonlyArray<P>> => {
+  const pages = [await ask<P>("GET", path, { signal })]
+  for (let cursor = pages[0]?.next; cursor !== undefined; cursor = pages.at(-1)?.next) {
+    const query = `${path.includes("?") ? "&" : "?"}cursor=${encodeURIComponent(cursor)}`
+    pages.push(await ask<P>("GET", path + query, { signal }))
+  }
+  return pages
+}
+
+/** Reads all items of a list. */
+export const askItems = async <A>(path: string, signal: AbortSignal): Promise<ReadonlyArray<A>> =>
+  (await askPages<{ readonly items: ReadonlyArray<A>; readonly next?: string }>(path, signal))
+    .flatMap(({ items }) => items)
+
 /** The message of an error. */
 export const messageOf = (error: unknown): string => error instanceof Error ? error.message : String(error)

@@ -2,7 +2,7 @@
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { useEffect, useState } from "preact/hooks"
 import { Problem } from "../parts/Notices.tsx"
-import { ask, messageOf } from "../state/api.ts"
+import { ask, askItems, messageOf } from "../state/api.ts"
 import type { HomeStore } from "../state/HomeStore.ts"
 import { go, pathOf } from "../state/route.ts"
 
@@ -13,30 +13,22 @@ interface Choices {
 
 const nothing: Choices = { agents: [], models: [] }
 
-interface Items<A> {
-  readonly items: ReadonlyArray<A>
-}
-
 /** What the project of a directory offers; nothing while the directory is invalid. */
 const readChoices = async (directory: string, signal: AbortSignal): Promise<Choices> => {
   const query = `directory=${encodeURIComponent(directory)}`
   const [agents, models] = await Promise.all([
-    ask<Items<{ readonly name: string; readonly mode: string; readonly hidden: boolean }>>(
-      "GET",
-      `/v1/agents?${query}`,
-      { signal }
+    askItems<{ readonly name: string; readonly mode: string; readonly hidden: boolean }>(
+      `/v1/agents?limit=500&${query}`,
+      signal
     ),
-    ask<Items<{ readonly providerID: string; readonly modelID: string; readonly available: boolean }>>(
-      "GET",
-      `/v1/models?${query}`,
-      { signal }
+    askItems<{ readonly providerID: string; readonly modelID: string; readonly available: boolean }>(
+      `/v1/models?limit=500&${query}`,
+      signal
     )
   ])
   return {
-    agents: agents.items.filter(({ hidden, mode }) => mode !== "subagent" && !hidden).map(({ name }) => name),
-    models: models.items.filter(({ available }) => available).map(({ modelID, providerID }) =>
-      `${providerID}/${modelID}`
-    )
+    agents: agents.filter(({ hidden, mode }) => mode !== "subagent" && !hidden).map(({ name }) => name),
+    models: models.filter(({ available }) => available).map(({ modelID, providerID }) => `${providerID}/${modelID}`)
   }
 }
 

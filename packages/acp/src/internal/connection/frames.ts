@@ -28,6 +28,7 @@ export const badRequest = (message: string): BadRequest => ({ _tag: "BadRequest"
 const invalid = new Set([
   "BadRequest",
   "AgentNotFound",
+  "BadCursor",
   "CommandInvalid",
   "CommandNotFound",
   "ModeRefused",

@@ -141,13 +141,10 @@ const sessionMethods = (app: AgentApp, given: () => Serving): AgentApp =>
     })
     .onRequest("session/list", ({ params, signal }) => {
       const { run, sessions } = given()
-      // A list has one page, so no cursor was ever given out.
-      if (typeof params.cursor === "string") {
-        return run(Effect.fail(badRequest("There is no such cursor. Ask for the list without one.")), signal)
-      }
       return run(
-        Effect.map(sessions.list(params.cwd ?? undefined), (found) => ({
-          sessions: found.map(({ directory, id, time, title }) => ({
+        Effect.map(sessions.list(params.cwd ?? undefined, params.cursor ?? undefined), ({ items, next }) => ({
+          ...(next === undefined ? {} : { nextCursor: next }),
+          sessions: items.map(({ directory, id, time, title }) => ({
             sessionId: id,
             cwd: directory,
             title,

@@ -135,8 +135,13 @@ export const filesOf = (client: Client, root: SessionID, directory: string): Cli
   }
 }
 
-/** The most sessions that a list has. */
-const mostListed = 1_000
+/** The most sessions on a page of a list. */
+const mostListed = 500
+
+interface Listed {
+  readonly items: ReadonlyArray<ListedSession>
+  readonly next: string | undefined
+}
 
 /** How long leaving a session may hold up the end, in milliseconds. */
 const patience = 5_000
@@ -288,16 +293,18 @@ export class Sessions {
     })
   }
 
-  /** The root sessions, latest change first. */
-  list(cwd: string | undefined): Effect.Effect<ReadonlyArray<ListedSession>, Failure> {
+  /** A page of the root sessions, latest change first; those of other directories are left out of it. */
+  list(cwd: string | undefined, cursor: string | undefined): Effect.Effect<Listed, Failure> {
     const { backend, host } = this.#around
     if (cwd !== undefined && !isAbsolute(cwd)) return Effect.fail(relativePath(cwd))
     return Effect.flatMap(
-      backend.sessions.list({ limit: mostListed }),
-      (sessions) =>
-        cwd === undefined
-          ? Effect.succeed(sessions)
-          : Effect.filter(sessions, ({ directory }) => host.isSameDirectory(directory, cwd))
+      backend.sessions.list({ limit: mostListed, cursor }),
+      ({ items, next }) =>
+        Effect.map(
+          Effect.filter(items, ({ directory }) =>
+            cwd === undefined ? Effect.succeed(true) : host.isSameDirectory(directory, cwd)),
+          (found) => ({ items: found, next })
+        )
     )
   }
 

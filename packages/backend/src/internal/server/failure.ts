@@ -31,6 +31,7 @@ export const failure = (
 /** The tags that problems share with the errors of the services. */
 const tags: ReadonlySet<string> = new Set<BackendTag>([
   "AgentNotFound",
+  "BadCursor",
   "BudgetExhausted",
   "BudgetInvalid",
   "CommandInvalid",

@@ -1,5 +1,6 @@
 /** The questions, tasks and projects of a server, as front ends see them. */
 import type { ShownConfig } from "@skein/api/Output"
+import { largestPage, type Page, type Paging } from "@skein/core/Page"
 import type { SessionID } from "@skein/domain/Id"
 import { formatRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
@@ -9,27 +10,15 @@ import type { ConfigFacts, ProjectFacts } from "../../ProjectFacts.ts"
 import { allPages } from "../../Sessions.ts"
 import type { Link } from "./Link.ts"
 
-const itemsOf = <A>({ items }: { readonly items: ReadonlyArray<A> }): ReadonlyArray<A> => items
-
 /** The questions and approvals. */
 export const makeAsks = ({ call }: Link): Asking => ({
-  pending: (session) =>
-    call(
-      "may be sent again",
-      ({ asks }) => Effect.map(asks.list({ urlParams: session === undefined ? {} : { session } }), itemsOf)
-    ),
+  pending: (session, page) => call("may be sent again", ({ asks }) => asks.list({ urlParams: { session, ...page } })),
   reply: (id, answer, options = {}) =>
     call("may be sent again", ({ asks }) => asks.reply({ path: { id }, payload: { answer, ...options } })),
   answer: (id, answers) => call("may be sent again", ({ asks }) => asks.reply({ path: { id }, payload: { answers } })),
   dismiss: (id) => call("may be sent again", ({ asks }) => asks.reply({ path: { id }, payload: { dismiss: true } })),
-  approvals: (projectID, session) =>
-    allPages((page) =>
-      call(
-        "may be sent again",
-        ({ permissions }) =>
-          permissions.list({ urlParams: { projectID, ...(session === undefined ? {} : { session }), ...page } })
-      )
-    ),
+  approvals: (projectID, session, page) =>
+    call("may be sent again", ({ permissions }) => permissions.list({ urlParams: { projectID, session, ...page } })),
   revoke: (projectID, id) =>
     call("may be sent again", ({ permissions }) => permissions.revoke({ path: { id }, urlParams: { projectID } }))
 })
@@ -37,8 +26,7 @@ export const makeAsks = ({ call }: Link): Asking => ({
 /** The tasks. */
 export const makeTaskControl = ({ call }: Link): TaskControl => ({
   list: (session, page) => call("may be sent again", ({ tasks }) => tasks.list({ urlParams: { session, ...page } })),
-  newest: (limit) =>
-    call("may be sent again", ({ tasks }) => Effect.map(tasks.list({ urlParams: { limit } }), itemsOf)),
+  newest: (page) => call("may be sent again", ({ tasks }) => tasks.list({ urlParams: page })),
   get: (id) =>
     call(
       "may be sent again",
@@ -79,6 +67,14 @@ const configOf = ({ broken, config, origins, warnings }: ShownConfig): ConfigFac
   ]
 })
 
+/** A list with all its items, and what its first page says besides. */
+const whole = <A, P extends Page<A>, E>(read: (page: Paging) => Effect.Effect<P & Page<A>, E>) =>
+  Effect.gen(function*() {
+    const first = yield* read({ limit: largestPage })
+    const items = yield* allPages<A, E>((page) => page.cursor === undefined ? Effect.succeed(first) : read(page))
+    return { ...first, items }
+  })
+
 /** The projects; those of a session are read where its directory is. */
 export const makeProjects = (link: Link, session?: SessionID): ProjectFacts => {
   const { call } = link
@@ -86,30 +82,31 @@ export const makeProjects = (link: Link, session?: SessionID): ProjectFacts => {
   return {
     of: (id) => makeProjects(link, id),
     agents: (directory) =>
-      call(
-        "may be sent again",
-        ({ projects }) =>
-          Effect.map(projects.agents({ urlParams: { ...place(directory), hidden: "true" } }), (found) => ({
-            agents: found.items,
-            defaultAgent: found.default
-          }))
+      Effect.map(
+        whole((page) =>
+          call("may be sent again", ({ projects }) =>
+            projects.agents({ urlParams: { ...place(directory), hidden: "true", ...page } }))
+        ),
+        (found) => ({ agents: found.items, defaultAgent: found.default })
       ),
     agent: (directory, name) =>
       call("may be sent again", ({ projects }) => projects.agent({ path: { name }, urlParams: place(directory) })),
     commands: (directory, { servers } = {}) =>
-      call(
-        "may be sent again",
-        ({ projects }) =>
-          projects.commands({ urlParams: { ...place(directory), ...(servers === true ? { servers: "true" } : {}) } })
+      whole((page) =>
+        call("may be sent again", ({ projects }) =>
+          projects.commands({
+            urlParams: { ...place(directory), ...(servers === true ? { servers: "true" } : {}), ...page }
+          }))
       ),
     command: (directory, name) =>
       call("may be sent again", ({ projects }) => projects.command({ path: { name }, urlParams: place(directory) })),
     skills: (directory) =>
-      call("may be sent again", ({ projects }) => projects.skills({ urlParams: place(directory) })),
+      whole((page) =>
+        call("may be sent again", ({ projects }) => projects.skills({ urlParams: { ...place(directory), ...page } }))
+      ),
     models: (directory) =>
-      call(
-        "may be sent again",
-        ({ projects }) => Effect.map(projects.models({ urlParams: place(directory) }), itemsOf)
+      allPages((page) =>
+        call("may be sent again", ({ projects }) => projects.models({ urlParams: { ...place(directory), ...page } }))
       ),
     modelFor: (directory, { agent, model }) =>
       call("may be sent again", ({ projects }) =>

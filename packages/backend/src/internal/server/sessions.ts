@@ -2,7 +2,6 @@
 import type { Prompt } from "@skein/api/Input"
 import type { SkeinClient } from "@skein/client/SkeinClient"
 import type { SessionID } from "@skein/domain/Id"
-import type { ListedSession } from "@skein/domain/TreeSnapshot"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { randomUUID } from "node:crypto"
@@ -11,12 +10,6 @@ import type { NewPrompt, Prompted, Sessions } from "../../Sessions.ts"
 import { failure } from "./failure.ts"
 import type { Link } from "./Link.ts"
 import type { ServerWatching } from "./watch.ts"
-
-/** The default number of sessions in a list. */
-const usual = 50
-
-/** How many sessions are read in parallel. */
-const pageSize = 500
 
 const isBlank = (text: string | undefined): boolean => text === undefined || text.trim() === ""
 
@@ -69,34 +62,13 @@ const makePrompt = ({ call }: Link, settled: Settled) =>
 const waiting = ({ unattended: until }: Pick<NewPrompt, "unattended">) =>
   until === undefined ? {} : { unattended: "true" } as const
 
-/** The root sessions, read in pages. */
-const makeList = ({ call }: Link): Sessions["list"] => ({ directory, limit = usual, projectID } = {}) =>
-  Effect.gen(function*() {
-    const found: Array<ListedSession> = []
-    let cursor: string | undefined
-    do {
-      const { items, next } = yield* call("may be sent again", ({ sessions }) =>
-        sessions.list({
-          urlParams: {
-            limit: Math.min(pageSize, limit - found.length),
-            ...(projectID === undefined ? {} : { projectID }),
-            ...(directory === undefined ? {} : { directory }),
-            ...(cursor === undefined ? {} : { cursor })
-          }
-        }))
-      found.push(...items)
-      cursor = next
-    } while (cursor !== undefined && found.length < limit)
-    return found
-  })
-
 const cutOff = failure("ServerGone", "The connection to the server broke before all was exported. Export it again.")
 
 type Reading = "list" | "get" | "ids" | "children" | "messages" | "archive"
 type Working = "prompt" | "stop" | "resume" | "rest" | "summarized" | "leave"
 
 const makeReading = (link: Link): Pick<Sessions, Reading> => ({
-  list: makeList(link),
+  list: (page) => link.call("may be sent again", ({ sessions }) => sessions.list({ urlParams: page })),
   get: (id) => link.call("may be sent again", ({ sessions }) => sessions.get({ path: { id } })),
   ids: (of, start, limit) =>
     link.call(

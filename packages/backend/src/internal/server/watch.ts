@@ -96,7 +96,24 @@ export interface ServerWatching extends Watching {
   readonly caughtUp: (id: SessionID) => Effect.Effect<void>
 }
 
-const treeOf = (id: SessionID) => ({ sessions }: SkeinClient) => sessions.tree({ path: { id } })
+/** Reads a tree, a page of sessions at a time. It stays at the `seq` of the first: later events do no harm again. */
+const treeOf = ({ call }: Link) =>
+  Effect.fnUntraced(function*(id: SessionID) {
+    const read = (cursor?: string) =>
+      call("may be sent again", ({ sessions }) => sessions.tree({ path: { id }, urlParams: { cursor } }))
+    let { next, ...tree } = yield* read()
+    while (next !== undefined) {
+      const page = yield* read(next)
+      tree = {
+        ...tree,
+        sessions: [...tree.sessions, ...page.sessions],
+        tasks: [...tree.tasks, ...page.tasks],
+        asks: [...tree.asks, ...page.asks]
+      }
+      next = page.next
+    }
+    return tree
+  })
 
 const positionOf = (id: SessionID) => ({ sessions }: SkeinClient) => sessions.position({ path: { id } })
 
@@ -140,7 +157,7 @@ const makePlace = (link: Link) => {
 export const makeWatching = (link: Link, http: Context.Context<HttpClient.HttpClient>): ServerWatching => {
   const watches = new Map<Watch, SessionID>()
 
-  const snapshot = (id: SessionID) => link.call("may be sent again", treeOf(id))
+  const snapshot = treeOf(link)
   const position = (id: SessionID) => link.call("may be sent again", positionOf(id))
 
   const follow = Effect.fnUntraced(function*(rootID: SessionID, watcher: Watcher, from: number) {

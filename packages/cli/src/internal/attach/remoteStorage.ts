@@ -29,10 +29,7 @@ const sessionsOf = ({ sessions, watch }: typeof Backend.Service, filter: Session
     ? allPages((page) => sessions.children(parentID, page))
     : rootID !== undefined
     ? Effect.map(watch.snapshot(rootID), (tree) => tree.sessions)
-    : sessions.list({
-      ...(limit === undefined ? {} : { limit }),
-      ...(projectID === undefined ? {} : { projectID })
-    })
+    : allPages((page) => sessions.list({ ...page, ...(projectID === undefined ? {} : { projectID }) }), limit)
   return Effect.mapBoth(found, { onFailure: failed("sessions"), onSuccess: rowsOf })
 }
 
@@ -50,7 +47,7 @@ const runsOf = (
     : rootID !== undefined
     ? allPages((page) => tasks.list(rootID, page))
     : newest !== undefined
-    ? Effect.map(tasks.newest(newest.limit), (runs) => runs.toReversed())
+    ? Effect.map(allPages(tasks.newest, newest.limit), (runs) => runs.toReversed())
     : Effect.succeed([])
   return Effect.mapBoth(found, {
     onFailure: failed("runs"),
@@ -100,7 +97,7 @@ export const layer: Layer.Layer<SessionStorage, never, Backend> = Layer.effect(
       control: () => unsupported("control"),
       waiting: () => unsupported("waiting"),
       approvals: (projectID, of) =>
-        Effect.mapBoth(asks.approvals(projectID, of), {
+        Effect.mapBoth(allPages((page) => asks.approvals(projectID, of, page)), {
           onFailure: failed("approvals"),
           onSuccess: (found) =>
             found.map(({ host, rootID, ...approval }) => ({

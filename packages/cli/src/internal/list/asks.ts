@@ -1,5 +1,6 @@
 /** What `skein asks` does, and how the questions look in lists. */
 import { Backend } from "@skein/backend/Backend"
+import { allPages } from "@skein/backend/Sessions"
 import { PermissionReply } from "@skein/domain/Event"
 import type { PendingAsk } from "@skein/domain/TreeSnapshot"
 import { escapeLine } from "@skein/tui/Escape"
@@ -33,7 +34,7 @@ export const listAsks = ({ flags, operands: [given] }: {
     Effect.gen(function*() {
       const backend = yield* Backend
       const session = given === undefined ? undefined : yield* sessionOn(backend, given)
-      const asks = yield* backend.asks.pending(session?.id)
+      const asks = yield* allPages((page) => backend.asks.pending(session?.id, page))
       return yield* printList({
         format: flags.format,
         full: flags.full,
@@ -65,7 +66,7 @@ export const answerAsk = ({ flags, operands: [given = "", ...words] }: {
     flags,
     Effect.gen(function*() {
       const { asks } = yield* Backend
-      const pending = yield* asks.pending()
+      const pending = yield* allPages((page) => asks.pending(undefined, page))
       const id = (yield* among(given, pending.map((each) => each.id))) ?? given
       const ask = pending.find((each) => each.id === id)
       if (ask === undefined) {

@@ -1,6 +1,6 @@
 /** What `skein sessions` does. */
 import { Backend } from "@skein/backend/Backend"
-import { eachPage, type Sessions } from "@skein/backend/Sessions"
+import { allPages, eachPage, type Sessions } from "@skein/backend/Sessions"
 import { unanswered } from "@skein/core/Control"
 import { eachMessagePage, type MessagePage, SessionStorage } from "@skein/core/SessionStorage"
 import { type Account, bounds, formatAmount } from "@skein/domain/Budget"
@@ -213,7 +213,7 @@ export const showSession = ({ flags, operands: [id = ""] }: {
     // A server tells its own questions.
     const server = Option.getOrUndefined(yield* Effect.serviceOption(Backend))
     const asks = server !== undefined
-      ? yield* server.asks.pending(session.rootID)
+      ? yield* allPages((page) => server.asks.pending(session.rootID, page))
       : isInterrupted || holder !== undefined
       ? yield* unanswered(session.rootID)
       : []

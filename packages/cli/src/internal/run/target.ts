@@ -76,7 +76,7 @@ export const onBackend = (backend: typeof Backend.Service): Lookup => ({
   named: (given) => sessionOn(backend, given),
   // Only the server knows what is on its machine.
   directory: (given) => Effect.map(currentDirectory, (directory) => resolve(directory, given ?? ".")),
-  newest: (directory) => Effect.map(backend.sessions.list({ directory, limit: 1 }), ([newest]) => newest),
+  newest: (directory) => Effect.map(backend.sessions.list({ directory, limit: 1 }), ({ items: [newest] }) => newest),
   get: (id) => backend.sessions.get(id),
   // A server of another host says itself what it lacks.
   check: (session, root) => isHere(root) ? checkDirectory(session.directory, unusable(session)) : Effect.void

@@ -2,11 +2,8 @@
  * Decides the format of events on the wire: server-sent events, encoded once for all clients, and their positions as
  * opaque texts.
  */
-import { problem } from "@skein/api/Problem"
-import { fitting } from "@skein/core/StorageFilter"
 import type { StorageTrouble } from "@skein/core/StorageHealth"
 import type { Event } from "@skein/domain/Event"
-import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 
@@ -24,47 +21,6 @@ export const cursorOf = (position: number): string => write([1, position])
 /** The position of a cursor; undefined if the text is not one. */
 export const positionOf = (cursor: string): number | undefined =>
   Either.match(decodePlace(read(cursor)), { onLeft: () => undefined, onRight: ([, position]) => position })
-
-/** The default number of items on a page of a list. */
-export const usualPage = 50
-
-const badCursor = () => problem(400, "BadCursor", "`cursor` is not one that this list gave. Begin without it.")
-
-/** Makes cursors of lists, from the schema of what a list is sorted by. */
-export const listCursor = <A, I>(schema: Schema.Schema<A, I>) => {
-  const decode = Schema.decodeUnknown(Schema.parseJson(schema))
-  return {
-    write: (value: I): string => write(value),
-    /** What a request names; undefined for the first page. */
-    read: (cursor: string | undefined) =>
-      cursor === undefined ? Effect.succeed(undefined) : Effect.mapError(decode(read(cursor)), badCursor)
-  }
-}
-
-/** The most that a page of a list has, in characters of JSON, unless one item is larger. */
-const pageCharacters = 1_000_000
-
-const itemCursor = listCursor(Schema.Struct({ after: Schema.String }))
-
-/** A page of a list that is in memory. `keyOf` names each item; its list may change between two pages, but not be sorted anew. */
-export const pageOfItems = <A>(
-  items: ReadonlyArray<A>,
-  { cursor, limit = usualPage }: { readonly cursor?: string | undefined; readonly limit?: number | undefined },
-  keyOf: (item: A) => string
-) =>
-  Effect.flatMap(itemCursor.read(cursor), (place) => {
-    const from = place === undefined ? 0 : items.findIndex((item) => keyOf(item) === place.after) + 1
-    if (place !== undefined && from === 0) return Effect.fail(badCursor())
-    const rest = items.slice(from)
-    const sizes = rest.slice(0, limit).map((item) => JSON.stringify(item).length)
-    const page = rest.slice(0, fitting(sizes, { limit, bytes: pageCharacters }))
-    const last = page.at(-1)
-    return Effect.succeed(
-      last === undefined || page.length === rest.length
-        ? { items: page }
-        : { items: page, next: itemCursor.write({ after: keyOf(last) }) }
-    )
-  })
 
 const encode = (text: string): Buffer => Buffer.from(text, "utf8")
 

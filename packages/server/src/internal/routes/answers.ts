@@ -6,15 +6,14 @@ import { problem } from "@skein/api/Problem"
 import { answerAnywhere } from "@skein/core/Control"
 import { Permission } from "@skein/core/Permission"
 import { Question } from "@skein/core/Question"
-import { findSession, pendingAsks } from "@skein/core/SessionLookup"
+import { approvalsOf, asksOf } from "@skein/core/SessionLookup"
 import { PartID, PermissionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { suggestionsFor } from "../../Suggestions.ts"
-import { pageOfItems } from "../events/frames.ts"
 import { ServerState } from "../ServerState.ts"
 import { noting } from "./reached.ts"
-import { asProblem } from "./toProblem.ts"
+import { asProblem, ordered } from "./toProblem.ts"
 
 const isPermission = Schema.is(PermissionID)
 const isQuestion = Schema.is(PartID)
@@ -54,24 +53,21 @@ const reply = Effect.fnUntraced(function*(id: string, payload: Reply) {
 /** The routes of questions. */
 export const askRoutes = HttpApiBuilder.group(Api, "asks", (handlers) =>
   handlers
-    .handle("list", ({ urlParams: { session } }) =>
-      Effect.gen(function*() {
-        const rootID = session === undefined ? undefined : (yield* asProblem(findSession(session))).rootID
-        return { items: yield* asProblem(pendingAsks(rootID)) }
-      }))
+    .handle("list", ({ urlParams: { session, ...page } }) => asProblem(asksOf(session, page)))
     .handle("reply", ({ path, payload }) => reply(path.id, payload))
     .pipe(noting))
 
 /** The routes of approvals. */
 export const permissionRoutes = HttpApiBuilder.group(Api, "permissions", (handlers) =>
   handlers
-    .handle("list", ({ urlParams: { projectID, session, ...page } }) =>
-      Effect.gen(function*() {
-        const rootID = session === undefined ? undefined : (yield* asProblem(findSession(session))).rootID
-        return yield* pageOfItems(yield* asProblem(Permission.approvals(projectID, rootID)), page, ({ id }) => id)
-      }))
-    .handle("suggestions", ({ urlParams: { projectID } }) =>
-      Effect.map(asProblem(suggestionsFor(projectID)), (items) => ({ items })))
-    .handle("revoke", ({ path, urlParams }) =>
-      asProblem(Permission.revoke(urlParams.projectID, path.id)))
+    .handle(
+      "list",
+      ({ urlParams: { projectID, session, ...page } }) => asProblem(approvalsOf(projectID, session, page))
+    )
+    .handle(
+      "suggestions",
+      ({ urlParams: { projectID, ...page } }) =>
+        Effect.flatMap(asProblem(suggestionsFor(projectID)), (items) => ordered(items, page))
+    )
+    .handle("revoke", ({ path, urlParams }) => asProblem(Permission.revoke(urlParams.projectID, path.id)))
     .pipe(noting))

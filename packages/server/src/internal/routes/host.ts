@@ -5,6 +5,7 @@ import { Api } from "@skein/api/Api"
 import type { Prune } from "@skein/api/Input"
 import type { Pruned } from "@skein/api/Output"
 import { type Problem, problem } from "@skein/api/Problem"
+import { pageOf } from "@skein/core/Page"
 import { Session } from "@skein/core/Session"
 import { restingTrees } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
@@ -20,7 +21,7 @@ import { ServerState } from "../ServerState.ts"
 import { checkDirectory, placeOf } from "./checkDirectory.ts"
 import { reused } from "./once.ts"
 import { noting } from "./reached.ts"
-import { asProblem } from "./toProblem.ts"
+import { asProblem, ordered } from "./toProblem.ts"
 
 /** Carries it out, unless this process has done so under that key. It continues if its client disconnects. */
 const pruneOnce = <R>(
@@ -113,17 +114,26 @@ export const hostRoutes = HttpApiBuilder.group(Api, "host", (handlers) =>
     .handle(
       "trust",
       ({ urlParams }) =>
-        Effect.flatMap(checkDirectory(urlParams.directory), (place) => listed((host) => host.trust(place)))
+        Effect.flatMap(checkDirectory(urlParams.directory), (place) =>
+          Effect.flatMap(ask((host) => host.trust(place)), (items) => ordered(items, urlParams)))
     )
     .handle("allowTrust", ({ payload: { directory, ids }, request }) =>
       Effect.gen(function*() {
         const { hasToken } = yield* ServerState
-        if (!hasToken(NodeHttpServerRequest.toIncomingMessage(request))) return yield* Effect.fail(tokenNeeded)
+        if (!hasToken(NodeHttpServerRequest.toIncomingMessage(request))) {
+          return yield* Effect.fail(tokenNeeded)
+        }
         const place = yield* checkDirectory(directory)
-        return yield* listed((host) => host.allowTrust(place, ids))
+        return yield* listed((host) =>
+          host.allowTrust(place, ids)
+        )
       }))
     .handle("revokeTrust", ({ payload: { ids } }) => listed((host) => host.revokeTrust(ids)))
-    .handle("worktrees", () => listed(({ worktrees }) => worktrees))
+    .handle("worktrees", ({ urlParams }) =>
+      Effect.flatMap(
+        ask(({ worktrees }) => worktrees),
+        (items) => asProblem(pageOf(items, urlParams, ({ directory }) => directory))
+      ))
     .handle("cleanWorktrees", ({ payload }) => listed((host) => host.cleanWorktrees(payload)))
     .handle("prune", ({ headers, payload }) =>
       pruneOnce({ key: headers["idempotency-key"], content: payload }, prune(payload)))

@@ -7,13 +7,16 @@ import { Command } from "@skein/core/Command"
 import { Config } from "@skein/core/Config"
 import { Instructions, Skill } from "@skein/core/Instructions"
 import { modelFor } from "@skein/core/ModelChoice"
+import { pageOf } from "@skein/core/Page"
 import { Projects, type ProjectServices } from "@skein/core/Projects"
 import { Provider } from "@skein/core/Provider"
-import { parseRef } from "@skein/domain/Model"
+import { formatRef, parseRef } from "@skein/domain/Model"
 import * as Effect from "effect/Effect"
 import { placeOf } from "./checkDirectory.ts"
 import { noting } from "./reached.ts"
 import { asProblem, type ServiceError } from "./toProblem.ts"
+
+const byName = ({ name }: { readonly name: string }): string => name
 
 /** Queries the project that a request is about. */
 const inProject = <A, E extends ServiceError>(
@@ -33,22 +36,21 @@ export const projectRoutes = HttpApiBuilder.group(Api, "projects", (handlers) =>
   handlers
     .handle("agents", ({ urlParams }) =>
       inProject(urlParams, () =>
-        Effect.zipWith(Agent, Config, ({ all }, { settings }) => ({
-          items: urlParams.hidden === "true" ? all : all.filter((agent) =>
-            !agent.hidden
-          ),
-          default: settings.default_agent
-        }))))
+        Effect.gen(function*() {
+          const { all } = yield* Agent
+          const { settings } = yield* Config
+          const agents = urlParams.hidden === "true" ? all : all.filter(({ hidden }) => !hidden)
+          return { ...(yield* pageOf(agents, urlParams, byName)), default: settings.default_agent }
+        })))
     .handle("agent", ({ path, urlParams }) =>
-      inProject(urlParams, () =>
-        Effect.flatMap(Agent, (agents) => agents.get(path.name))))
+      inProject(urlParams, () => Effect.flatMap(Agent, (agents) => agents.get(path.name))))
     .handle("commands", ({ urlParams }) =>
       Effect.gen(function*() {
         const command = yield* Command
         const { broken, commands } = yield* asProblem(
           command.list(yield* placeOf(urlParams), { servers: urlParams.servers === "true" })
         )
-        return { items: commands, broken }
+        return { ...(yield* asProblem(pageOf(commands, urlParams, byName))), broken }
       }))
     .handle("command", ({ path, urlParams }) =>
       Effect.gen(function*() {
@@ -60,12 +62,14 @@ export const projectRoutes = HttpApiBuilder.group(Api, "projects", (handlers) =>
         Effect.flatMap(
           Skill,
           (skill) =>
-            Effect.map(skill.list(place), ({ broken, skills }) => ({ items: skills, broken }))
+            Effect.flatMap(skill.list(place), ({ broken, skills }) =>
+              Effect.map(pageOf(skills, urlParams, byName), (page) => ({ ...page, broken })))
         )))
     .handle("models", ({ urlParams }) =>
       inProject(urlParams, () =>
         Effect.flatMap(Provider, ({ list }) =>
-          Effect.map(list, (items) => ({ items })))))
+          Effect.flatMap(list, (models) =>
+            pageOf(models, urlParams, formatRef)))))
     .handle("model", ({ urlParams: { agent, model, ...about } }) =>
       Effect.flatMap(readModel(model), (wanted) =>
         Effect.map(

@@ -3,9 +3,10 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import { Api } from "@skein/api/Api"
 import type { ChangeSession, CreateSession, ForkSession, whichMessages } from "@skein/api/Input"
 import type { Span } from "@skein/api/Output"
+import { keyCursor, largestPage, listCursor, numberKey, pageCharacters, pageOf, type Paging } from "@skein/core/Page"
 import { attended } from "@skein/core/PersonPrompt"
 import { Session } from "@skein/core/Session"
-import { findSession, listed, shown, snapshotOf } from "@skein/core/SessionLookup"
+import { childrenOf, findSession, listed, rootSessions, shown, treeKey, treePage } from "@skein/core/SessionLookup"
 import { eachMessagePage, SessionStorage } from "@skein/core/SessionStorage"
 import { messagesPage } from "@skein/core/StorageFilter"
 import { MessageID, SessionID } from "@skein/domain/Id"
@@ -17,13 +18,12 @@ import { Timeline } from "@skein/view/Timeline"
 import { groupBy } from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { listCursor, pageOfItems, usualPage } from "../events/frames.ts"
 import { ServerState } from "../ServerState.ts"
 import { checkDirectory } from "./checkDirectory.ts"
 import { once } from "./once.ts"
 import { findMessage, shownTurn, submit, turnOf } from "./prompt.ts"
 import { answeredBefore, noting } from "./reached.ts"
-import { asProblem, type ServiceError } from "./toProblem.ts"
+import { asProblem, ordered, type ServiceError } from "./toProblem.ts"
 
 /** A session and those below it. */
 const subtreeOf = (top: SessionInfo, sessions: ReadonlyArray<SessionInfo>): ReadonlyArray<SessionInfo> => {
@@ -65,34 +65,59 @@ const spanOfQueue = ({ id, state, time }: TaskRun): ReadonlyArray<Span> => {
   return [{ id: `slot-${id}`, kind: "slot", start, ...(end === undefined ? {} : { end }), label: "waits for a slot" }]
 }
 
-/** The timeline of the tree that a session is in. Events after its `seq` may already be in it, and do no harm. */
-const readTimeline = Effect.fnUntraced(function*(id: string) {
+/** How many spans of an agent are on a page at once. */
+const spansAtOnce = 500
+
+/**
+ * A page of the timeline of the tree that a session is in. Events after its `seq` may already be in it, and do no harm. Of the
+ * messages, only those of the sessions on the page are read.
+ */
+const readTimeline = Effect.fnUntraced(function*(id: string, paging: Paging) {
   const storage = yield* SessionStorage
-  const { rootID } = yield* asProblem(findSession(id))
-  const { last: seq } = yield* asProblem(storage.eventRange(rootID))
-  const { rows: sessions } = yield* asProblem(storage.sessions({ rootID }))
-  const { rows: runs } = yield* asProblem(storage.runs({ rootID }))
+  const { rootID } = yield* findSession(id)
+  const { last: seq } = yield* storage.eventRange(rootID)
+  const { rows } = yield* storage.sessions({ rootID })
+  const { rows: runs } = yield* storage.runs({ rootID })
   const timeline = new Timeline()
   for (const run of runs) for (const span of spanOfQueue(run)) timeline.put(run.taskID, span)
-  for (const { event } of yield* asProblem(storage.events({ after: 0, rootID, types: asking }))) timeline.see(event)
-  const read = Effect.fnUntraced(function*(sessionID: SessionID) {
-    let history = historyOf(sessionID, [])
-    yield* asProblem(eachMessagePage(sessionID, ({ rows }) =>
+  for (const { event } of yield* storage.events({ after: 0, rootID, types: asking })) timeline.see(event)
+  const read = Effect.fnUntraced(function*(info: SessionInfo) {
+    let history = historyOf(info.id, [])
+    yield* eachMessagePage(info.id, (page) =>
       Effect.sync(() => {
-        for (const { info, parts } of rows) timeline.read(info, parts)
-        const next = historyOf(sessionID, rows)
+        for (const message of page.rows) timeline.read(message.info, message.parts)
+        const next = historyOf(info.id, page.rows)
         history = { ...history, ...next, calls: [...history.calls, ...next.calls] }
-      })))
-    return history
+      }))
+    const { status, time, turn } = yield* listed(info)
+    timeline.now(info.id, status, turn?.began ?? time.created)
+    const spans = timeline.of(info.id)
+    return Array.from({ length: Math.max(1, Math.ceil(spans.length / spansAtOnce)) }, (_, at) => ({
+      key: `${treeKey(info)} ${numberKey(at)}`,
+      history: { ...history, spans: spans.slice(at * spansAtOnce, (at + 1) * spansAtOnce) }
+    }))
   })
-  const known = yield* Effect.forEach(sessions, (session) => read(session.id), { concurrency: readers })
-  for (const session of yield* asProblem(Effect.forEach(sessions, listed))) {
-    timeline.now(session.id, session.status, session.turn?.began ?? session.time.created)
+  const { limit = largestPage } = paging
+  const after = (yield* keyCursor.read(paging.cursor))?.after ?? ""
+  const waiting = rows.filter((info) => `${treeKey(info)} ~` > after).toSorted((a, b) =>
+    treeKey(a) < treeKey(b) ? -1 : 1
+  )
+  const found: Array<Effect.Effect.Success<ReturnType<typeof read>>[number]> = []
+  let size = 0
+  while (waiting.length > 0 && found.length <= limit && size <= pageCharacters) {
+    const parts = yield* Effect.forEach(waiting.splice(0, 4 * readers), read, { concurrency: readers })
+    for (const part of parts.flat()) {
+      if (part.key <= after) continue
+      found.push(part)
+      size += JSON.stringify(part).length
+    }
   }
-  return { rootID, seq, sessions: known.map((each) => ({ ...each, spans: timeline.of(each.sessionID) })) }
+  const { items, next } = yield* pageOf(found, { ...paging, limit }, ({ key }) => key)
+  // A page that ends with the last part that was read is followed by the sessions that were not.
+  const more = next ?? (waiting.length === 0 ? undefined : keyCursor.write({ after: found.at(-1)?.key ?? "" }))
+  return { rootID, seq, sessions: items.map(({ history }) => history), ...(more === undefined ? {} : { next: more }) }
 })
 
-const sessionCursor = listCursor(Schema.Struct({ updated: Schema.Number, id: SessionID }))
 const messageCursor = listCursor(Schema.Struct({ after: MessageID }))
 
 /** The project whose sessions are listed; undefined for those of all. */
@@ -102,40 +127,12 @@ const listedProject = Effect.fnUntraced(function*(directory: string | undefined,
   return yield* options.projectOf(yield* checkDirectory(directory))
 })
 
-const list = Effect.fnUntraced(function*(
-  { cursor, directory, limit = usualPage, projectID: given }: {
-    readonly cursor?: string | undefined
-    readonly directory?: string | undefined
-    readonly limit?: number | undefined
-    readonly projectID?: string | undefined
-  }
-) {
-  const storage = yield* SessionStorage
-  const projectID = yield* listedProject(directory, given)
-  const after = yield* sessionCursor.read(cursor)
-  const { rows } = yield* asProblem(storage.sessions({
-    roots: true,
-    limit: limit + 1,
-    ...(after === undefined ? {} : { after }),
-    ...(projectID === undefined ? {} : { projectID })
-  }))
-  const unfinished = new Set(yield* asProblem(storage.unfinished))
-  const items = yield* Effect.forEach(
-    rows.slice(0, limit),
-    (info) => Effect.map(asProblem(listed(info)), (session) => ({ ...session, unfinished: unfinished.has(info.id) }))
-  )
-  const last = items.at(-1)
-  return rows.length > limit && last !== undefined
-    ? { items, next: sessionCursor.write({ updated: last.time.updated, id: last.id }) }
-    : { items }
-})
-
 const messages = Effect.fnUntraced(function*(
   id: string,
   { before, cursor, limit, newest }: typeof whichMessages.Type
 ) {
   const session = yield* Session
-  const after = yield* messageCursor.read(cursor)
+  const after = yield* asProblem(messageCursor.read(cursor))
   const info = yield* asProblem(findSession(id))
   const page = newest === undefined
     ? { ...messagesPage, after: after?.after ?? "", ...(limit === undefined ? {} : { limit }) } as const
@@ -143,11 +140,6 @@ const messages = Effect.fnUntraced(function*(
   const { next, rows: items } = yield* asProblem(session.messagePage(info.id, page))
   if (next === undefined) return { items }
   return { items, next: newest === undefined ? messageCursor.write({ after: next }) : next }
-})
-
-const tree = Effect.fnUntraced(function*(id: string) {
-  const { rootID } = yield* asProblem(findSession(id))
-  return yield* asProblem(snapshotOf(rootID))
 })
 
 const create = (payload: typeof CreateSession.Type, key: string | undefined) =>
@@ -244,35 +236,33 @@ const rest = Effect.fnUntraced(function*(given: string, isAttended: boolean) {
 /** The routes of sessions. */
 export const sessionRoutes = HttpApiBuilder.group(Api, "sessions", (handlers) =>
   handlers
-    .handle("list", ({ urlParams }) => list(urlParams))
-    .handle("get", ({ path }) => asProblem(Effect.flatMap(findSession(path.id), shown)))
-    .handle("children", ({ path, urlParams }) =>
-      Effect.gen(function*() {
-        const rows = yield* withSession(path.id, (session, id) => session.children(id))
-        // Ids do not change, as the time of the latest change does.
-        const sorted = rows.toSorted((a, b) => a.id < b.id ? -1 : 1)
-        const { items, ...place } = yield* pageOfItems(sorted, urlParams, ({ id }) => id)
-        return { items: yield* asProblem(Effect.forEach(items, listed)), ...place }
-      }))
+    .handle("list", ({ urlParams: { directory, projectID, ...page } }) =>
+      Effect.flatMap(listedProject(directory, projectID), (project) =>
+        asProblem(rootSessions(project, page))))
+    .handle("get", ({ path }) =>
+      asProblem(Effect.flatMap(findSession(path.id), shown)))
+    .handle("children", ({ path, urlParams }) => asProblem(childrenOf(path.id, urlParams)))
     .handle("messages", ({ path, urlParams }) => messages(path.id, urlParams))
     .handle("todos", ({ path, urlParams }) =>
       Effect.gen(function*() {
         const storage = yield* SessionStorage
         const { id } = yield* asProblem(findSession(path.id))
-        const numbered = (yield* asProblem(storage.todos(id))).map((todo, at) => ({ todo, at }))
-        const { items, ...place } = yield* pageOfItems(numbered, urlParams, ({ at }) => String(at))
-        return { items: items.map(({ todo }) => todo), ...place }
+        return yield* ordered(yield* asProblem(storage.todos(id)), urlParams)
       }))
     .handle("cost", ({ path }) => costOf(path.id))
-    .handle("tree", ({ path }) => tree(path.id))
-    .handle("timeline", ({ path }) => readTimeline(path.id))
+    .handle("tree", ({ path, urlParams }) =>
+      asProblem(Effect.flatMap(findSession(path.id), ({ rootID }) =>
+        treePage(rootID, urlParams))))
+    .handle("timeline", ({ path, urlParams }) =>
+      asProblem(readTimeline(path.id, urlParams)))
     .handle("position", ({ path }) =>
       Effect.gen(function*() {
         const storage = yield* SessionStorage
         const { rootID } = yield* asProblem(findSession(path.id))
         return { rootID, seq: (yield* asProblem(storage.eventRange(rootID))).last }
       }))
-    .handleRaw("events", () => answeredBefore)
+    .handleRaw("events", () =>
+      answeredBefore)
     .handle("create", ({ headers, payload }) => create(payload, headers["idempotency-key"]))
     .handle("change", ({ path, payload }) => change(path.id, payload))
     .handle("remove", ({ path }) => withSession(path.id, (session, id) => session.remove(id)))
@@ -290,7 +280,8 @@ export const sessionRoutes = HttpApiBuilder.group(Api, "sessions", (handlers) =>
     .handle("rest", ({ path, urlParams }) =>
       rest(path.id, urlParams.unattended !== "true"))
     .handle("withdraw", ({ path }) =>
-      withSession(path.id, (session, id) => session.withdraw(id, path.message)))
+      withSession(path.id, (session, id) =>
+        session.withdraw(id, path.message)))
     .handle("interrupt", ({ path, urlParams }) => withSession(path.id, (session, id) => session.stop(id, urlParams.by)))
     .handle("resume", ({ path }) => withSession(path.id, (session, id) => session.resume(id, { anew: true })))
     .handle("fork", ({ headers, path, payload }) => fork(path.id, payload, headers["idempotency-key"]))

@@ -4,7 +4,7 @@ import { Api } from "@skein/api/Api"
 import type { WaitForTasks } from "@skein/api/Input"
 import type { Told } from "@skein/api/Output"
 import { problem } from "@skein/api/Problem"
-import { findSession, findTask, findTaskOrRun } from "@skein/core/SessionLookup"
+import { findTask, findTaskOrRun, newestRuns, runsBelow } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { Tasks } from "@skein/core/Tasks"
 import type { Receipt } from "@skein/core/Write"
@@ -12,8 +12,6 @@ import { MessageID, RunID } from "@skein/domain/Id"
 import { withoutTerms } from "@skein/domain/Outcome"
 import { groupBy } from "effect/Array"
 import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
-import { listCursor, pageOfItems, usualPage } from "../events/frames.ts"
 import { once } from "./once.ts"
 import { noting } from "./reached.ts"
 import { asProblem } from "./toProblem.ts"
@@ -34,28 +32,6 @@ const show = Effect.fnUntraced(function*(id: string) {
     runs: runs.map(withoutTerms),
     doing: status?.doing ?? ""
   }
-})
-
-const listBelow = Effect.fnUntraced(function*(session: string, page: Parameters<typeof listAll>[0]) {
-  const storage = yield* SessionStorage
-  const { rootID } = yield* asProblem(findSession(session))
-  const { rows } = yield* asProblem(storage.runs({ rootID }))
-  return yield* pageOfItems(rows.map(withoutTerms), page, ({ id }) => id)
-})
-
-const runCursor = listCursor(Schema.Struct({ before: RunID }))
-
-/** A page of the runs of all sessions, newest first. */
-const listAll = Effect.fnUntraced(function*({ cursor, limit = usualPage }: {
-  readonly cursor?: string | undefined
-  readonly limit?: number | undefined
-}) {
-  const storage = yield* SessionStorage
-  const before = (yield* runCursor.read(cursor))?.before
-  const { rows } = yield* asProblem(storage.runs({ newest: { limit: limit + 1, before } }))
-  const items = rows.toReversed().slice(0, limit).map(withoutTerms)
-  const last = items.at(-1)
-  return rows.length > limit && last !== undefined ? { items, next: runCursor.write({ before: last.id }) } : { items }
 })
 
 /** The answer to a message, from its receipt: the ids of the message, and of the run that it started. */
@@ -111,7 +87,7 @@ const wait = Effect.fnUntraced(function*({ tasks: ids, timeout }: typeof WaitFor
 export const taskRoutes = HttpApiBuilder.group(Api, "tasks", (handlers) =>
   handlers
     .handle("list", ({ urlParams: { session, ...page } }) =>
-      session === undefined ? listAll(page) : listBelow(session, page))
+      asProblem(session === undefined ? newestRuns(page) : runsBelow(session, page)))
     .handle("get", ({ path }) =>
       show(path.id))
     .handle("stop", ({ path, payload: { reason } }) =>

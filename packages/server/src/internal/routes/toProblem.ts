@@ -4,6 +4,7 @@ import type { AgentNotFound } from "@skein/core/Agent"
 import type { PermissionNotFound, QuestionNotFound } from "@skein/core/Answerer"
 import type { ExpandError } from "@skein/core/Command"
 import type { ModeRefused } from "@skein/core/Isolation"
+import { type BadCursor, numberKey, pageOf, type Paging } from "@skein/core/Page"
 import type { TurnFailed } from "@skein/core/PersonPrompt"
 import type { ProjectUnavailable } from "@skein/core/Projects"
 import type { CompactError, PromptError, SummarizeError } from "@skein/core/Session"
@@ -18,6 +19,7 @@ import type { HostRefused } from "../../ServerOptions.ts"
 export type ServiceError =
   | AgentNotFound
   | ArchiveInvalid
+  | BadCursor
   | HostRefused
   | ModeRefused
   | CompactError
@@ -71,6 +73,8 @@ const ofModel = (error: { readonly _tag: string; readonly reason: string; readon
 /** The problem document of an error. */
 const toProblem = (error: ServiceError) => {
   switch (error._tag) {
+    case "BadCursor":
+      return problem(400, error._tag, error.message)
     case "SessionNotFound":
     case "PermissionNotFound":
     case "QuestionNotFound":
@@ -127,3 +131,10 @@ const toProblem = (error: ServiceError) => {
 /** Fails with the problem document of an error. */
 export const asProblem = <A, E extends ServiceError, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.mapError(effect, toProblem)
+
+/** A page of a list that keeps its order. */
+export const ordered = <A>(items: ReadonlyArray<A>, paging: Paging) =>
+  asProblem(Effect.map(
+    pageOf(items.map((item, at) => ({ item, at })), paging, ({ at }) => numberKey(at)),
+    (page) => ({ ...page, items: page.items.map(({ item }) => item) })
+  ))

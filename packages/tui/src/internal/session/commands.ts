@@ -42,7 +42,7 @@ export const pickSession = (model: SessionModel): Effect.Effect<void, BackendErr
   Effect.gen(function*() {
     const { sessions } = yield* Backend
     const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-    const listed = yield* sessions.list({ limit: 200 })
+    const { items: listed } = yield* sessions.list({ limit: 200 })
     const own = listed.filter(({ directory }) => directory === model.facts.directory)
     const others = listed.filter(({ directory }) => directory !== model.facts.directory)
     model.views.choose(
