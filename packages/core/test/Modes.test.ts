@@ -264,6 +264,21 @@ describe("a command that the sandbox answers for", () => {
       expect(yield* command("auto", { unclear: true }, denies)).toEqual(refused)
     }))
 
+  it.effect("is asked if it may hide a command that a rule denies, although a rule allows all", () =>
+    Effect.gen(function*() {
+      const denies = { bash: { "*": "allow", "rm *": "deny" } } as const
+      const hiding = { permission: "bash", exact: [], confined: false, runsProject: ["make all"] } as const
+      const why = expect.stringContaining(
+        "a rule denies some commands, and Skein cannot see whether this line runs one"
+      )
+      for (const mode of ["ask", "edits", "auto"] as const) {
+        expect(yield* command(mode, hiding, denies)).toEqual(why)
+        expect(yield* command(mode, { ...hiding, confined: true }, denies)).toEqual("rule")
+        expect(yield* command(mode, hiding, { bash: { ...denies.bash, "make *": "allow" } })).toEqual("rule")
+      }
+      expect(yield* command("ask", hiding, { bash: "allow" })).toEqual("rule")
+    }))
+
   it.effect("gets what it needs only from a person, the mode, or a rule that names it", () =>
     Effect.gen(function*() {
       const writing = { permission: "bash_write" } as const

@@ -47,6 +47,20 @@ describe("a question", () => {
       worker: [touching("src/a"), "ok"]
     })))
 
+  it.scoped("names the rule that asks", () =>
+    Effect.gen(function*() {
+      const { id } = yield* root()
+      const { requests, turn } = yield* begin(id, 1)
+      expect(requests[0]?.metadata).toMatchObject({
+        reasons: [`The rule "edit": {"src/*": "ask"} asks. \`skein config show\` names its file.`]
+      })
+      yield* Effect.flatMap(Permission, (permission) => permission.reply(requests[0]!.id, "once"))
+      yield* Fiber.join(turn)
+    }).pipe(with_({ build: [touching("src/a"), "Done."] }, {
+      asks: "person",
+      rules: { edit: { "*": "allow", "src/*": "ask" } }
+    })))
+
   it.scoped("that is rejected without a message ends the turn, and the task as denied", () =>
     Effect.gen(function*() {
       const { id } = yield* root()

@@ -363,6 +363,21 @@ describe("git push, denied", () => {
         expect(yield* decided("make", noPush, "auto", undefined, ["network"])).not.toBe("allow")
       }))
 
+    it.effect("is asked at least in modes ask and edits, although a rule allows all commands", () =>
+      Effect.gen(function*() {
+        yield* prepare
+        for (const mode of ["ask", "edits"] as const) {
+          const allowed = (lines: ReadonlyArray<string>, sandboxed?: typeof mode) =>
+            Effect.filter(
+              lines,
+              (line) => Effect.map(decided(line, noPush, sandboxed, mode), (action) => action === "allow")
+            )
+          expect(yield* allowed([...pushes, ...runners])).toEqual([])
+          expect(yield* allowed(pushes, mode)).toEqual([])
+          expect(yield* allowed(others, mode)).toEqual(others)
+        }
+      }))
+
     it.effect("stops nothing else in mode auto", () =>
       Effect.gen(function*() {
         yield* prepare

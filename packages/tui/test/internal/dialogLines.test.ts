@@ -42,7 +42,7 @@ describe("a question for permission", () => {
     expect(view(desk, { columns: 90 }).lines).toEqual([
       "? build > general asks for permission: bash (1 of 2 questions)",
       "  task: Look around",
-      "  why: The rules ask before this.",
+      "  why: No rule allows this.",
       "  ▌ git log | head",
       "    asked for: git log",
       "    asked for: head",

@@ -15,7 +15,7 @@ import type { Entry } from "../../Write.ts"
 import { makeApprovals } from "./approvals.ts"
 import { askedBefore, askedIn } from "./askedBefore.ts"
 import { makeHolding } from "./holding.ts"
-import { isOffered, mayBeDenied, programOf, remembered, wouldAllow } from "./verdict.ts"
+import { askingRule, isOffered, mayBeDenied, programOf, remembered, wouldAllow } from "./verdict.ts"
 import { type Answer, makeWaitingAsks, noQuestion, type WaitingAsk } from "./waitingAsks.ts"
 import { readActionOf, type Verdict, weigh as weighCall } from "./weigh.ts"
 
@@ -59,8 +59,8 @@ const autoAllows = (subject: Subject, tool: Caller, ask: PermissionAsk): boolean
   (!alwaysAsks(ask) || ask.requested === true) && ask.permission !== "bash_credentials" &&
   !mayBeDenied(subject, tool, ask)
 
-/** Why `auto` refuses such a call. */
-const hidden = "because a rule denies some commands, and Skein cannot see whether this line runs one of them."
+/** Why such a call is asked, or refused. */
+const hidden = "a rule denies some commands, and Skein cannot see whether this line runs one of them."
 
 /** The rule that would allow it, where there is one. */
 const allowedBy = ({ beginnings = {}, patterns, runsProject = [] }: PermissionAsk): string => {
@@ -80,12 +80,22 @@ const placeOf = ({ path, session }: Subject): HookPlace => ({
 })
 
 /** What is shown with a question; also which rule would allow the call. */
-const explained = (subject: Subject, ask: PermissionAsk): PermissionAsk["metadata"] => {
+const explained = (
+  subject: Subject,
+  tool: Caller,
+  ask: PermissionAsk,
+  { hides }: Verdict
+): PermissionAsk["metadata"] => {
   const { reason, reasons } = ask.metadata
   const given: ReadonlyArray<unknown> = Array.isArray(reasons) ? reasons : []
   const guarded = ask.protected === true && reason === undefined ? ["Only a person may change what is protected."] : []
-  const found = [...guarded, ...given, ...wouldAllow(subject, ask).slice(0, 8)]
-  return found.length === 0 ? ask.metadata : { ...ask.metadata, reasons: found }
+  const unseen = hides === true ? [`It is asked because ${hidden}`] : []
+  const found = [...guarded, ...unseen, ...given, ...wouldAllow(subject, ask).slice(0, 8)]
+  if (found.length > 0) return { ...ask.metadata, reasons: found }
+  const rule = reason === undefined ? askingRule(subject, tool, ask) : undefined
+  if (rule === undefined) return ask.metadata
+  const named = `The rule "${rule.permission}": {"${rule.pattern}": "ask"} asks. \`skein config show\` names its file.`
+  return { ...ask.metadata, reasons: [named] }
 }
 
 /** Makes the service. */
@@ -149,7 +159,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
       isHidden: boolean
     ) {
       const why = isHidden
-        ? `${hidden} Call the program itself, with its words written out.${allowedBy(ask)}`
+        ? `because ${hidden} Call the program itself, with its words written out.${allowedBy(ask)}`
         : "and nobody can be asked here."
       const message = `Permission denied: ${ask.permission} (${
         ask.patterns.join(", ")
@@ -203,7 +213,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
         patterns: ask.patterns,
         always: lasts ? ask.always : [],
         ...(autoAllows(subject, tool, ask) ? {} : { needsPerson: true as const }),
-        metadata: explained(subject, ask)
+        metadata: explained(subject, tool, ask, verdict)
       }
       const hooks = yield* Hooks
       const caller = { name: tool.name, permission: ask.permission }
@@ -232,7 +242,12 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
         yield* asks === "person" ? Effect.forkIn(notified, lifetime) : notified
       }
       if (asks !== "person") {
-        return yield* askNobody(subject, request, ask, asks === "auto" && mayBeDenied(subject, tool, ask))
+        return yield* askNobody(
+          subject,
+          request,
+          ask,
+          verdict.hides === true || (asks === "auto" && mayBeDenied(subject, tool, ask))
+        )
       }
       const now = yield* Clock.currentTimeMillis
       const left = before === undefined

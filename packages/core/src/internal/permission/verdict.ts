@@ -153,6 +153,17 @@ const decidingOf = (
   return keys.flatMap((key) => deciding(rules, key, pattern, counts, reads) ?? [])
 }
 
+/** The rule that asks for a call, of the agent or of an agent above it; undefined if nobody wrote one. */
+export const askingRule = (subject: Subject, tool: Caller, ask: PermissionAsk): Rule | undefined => {
+  const caller = callerOf(tool, ask)
+  const counts = countsFor(ask)
+  return ask.patterns.flatMap((pattern) =>
+    [subject.rules, ...subject.ceilings].flatMap((rules) =>
+      decidingOf(rules, caller, pattern, counts(pattern), ask.reads?.includes(pattern) === true)
+    )
+  ).find((rule) => rule.action === "ask" && !isDefault(rule))
+}
+
 /** Whether only such rules of the agent ask for a call, and no ceiling does. */
 export const asksOnlyBy = (
   subject: Subject,
@@ -189,9 +200,9 @@ const deniesBash = ({ ceilings, earlier = [], rules }: Subject): boolean =>
 export const programOf = (pattern: string): string => pattern.split(" ", 1).join("")
 
 /**
- * Whether a command may be one that a rule denies, and mode `auto` must not run it: its line is not all known, or it
- * runs what it does not show, and no rule that means it allows that. Files of the project are not shown either, but in the
- * sandbox they do no harm.
+ * Whether a command may be one that a rule denies: its line is not all known, or it runs what it does not show, and no
+ * rule that means it allows that. Files of the project are not shown either, but in the sandbox they do no harm. Mode `auto`
+ * must not run it, and in other modes a rule for all commands does not allow it.
  */
 export const mayBeDenied = (subject: Subject, tool: Caller, ask: PermissionAsk): boolean => {
   if (!deniesBash(subject)) return false

@@ -30,6 +30,8 @@ export interface Verdict {
   readonly forbids?: ReadonlyArray<string>
   /** Whether it was denied because edits are. */
   readonly onlyReads?: boolean
+  /** Whether it is asked only because it may run what a rule denies. */
+  readonly hides?: boolean
 }
 
 /** Whether the mode allows what rules only ask for by default. */
@@ -82,15 +84,18 @@ export const weigh = <E = StorageError>(
       })
     }
     if (onlyPerson) return asks
-    if (subject.mode === "auto" && ask.consented !== true && mayBeDenied(subject, tool, ask)) return asks
+    const hides = ask.consented !== true && mayBeDenied(subject, tool, ask)
+    if (subject.mode === "auto" && hides) return asks
+    const isUnseen = hides && strictest === "allow"
     if (ask.needless?.() === true) return Effect.succeed(allowed("rule", lasts))
     if (ask.unclear !== true) {
-      if (strictest === "allow" || ask.consented === true) return Effect.succeed(allowed("rule", lasts))
+      if (ask.consented === true || (strictest === "allow" && !isUnseen)) return Effect.succeed(allowed("rule", lasts))
       if (inOtherWords === "ask") return asks
     }
     if (modeAllows(subject, tool, ask)) return Effect.succeed(allowed("mode", lasts))
     const byItself = () => {
-      if (!sandboxAnswers(subject, tool, ask)) return asks
+      if (!isUnseen && !sandboxAnswers(subject, tool, ask)) return asks
+      if (hides) return Effect.succeed<Verdict>({ action: "ask", lasts, hides })
       return Effect.succeed(allowed(subject.rules.some(allowsAllBash) ? "rule" : "sandbox", lasts))
     }
     if (ask.unclear === true) return inOtherWords === "ask" ? asks : byItself()
@@ -98,7 +103,7 @@ export const weigh = <E = StorageError>(
       isApproved(
           approved,
           ask,
-          ask.patterns.filter((_, at) => actions[at] === "ask")
+          ask.patterns.filter((_, at) => isUnseen || actions[at] === "ask")
         )
         ? Effect.succeed(allowed("rule", lasts))
         : byItself())

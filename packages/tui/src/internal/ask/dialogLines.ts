@@ -39,7 +39,7 @@ export const subjectOf = ({ metadata: { command }, patterns, permission }: Permi
 const reasonOf = ({ metadata: { reason, reasons } }: PermissionRequest): string => {
   if (typeof reason === "string" && reason !== "") return reason
   const several = Array.isArray(reasons) ? reasons.filter((each) => typeof each === "string") : []
-  return several.length > 0 ? several.join(" ") : "The rules ask before this."
+  return several.length > 0 ? several.join(" ") : "No rule allows this."
 }
 
 const isShown = new Set(["reason", "reasons"])
