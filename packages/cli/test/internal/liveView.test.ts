@@ -106,6 +106,8 @@ it("the advice covers each denial, and names the project's rule that no config o
   deny("per_0", { permission: "bash", patterns: ["touch zz"], always: ["touch zz"] })
   expect(said()).toContain(`Run it on a terminal to be asked, where "always in this project" lasts, ${change}`)
   expect(said()).not.toContain("allow")
+  deny("per_5", { permission: "bash", patterns: ["touch $x"], always: [] })
+  expect(said()).not.toContain("always in this project")
   deny("per_1", {})
   deny("per_2", { permission: "webfetch", patterns: ["a", "b"], always: ["a", "b"] })
   const rules = "{\"edit\":{\"*\":\"allow\"},\"webfetch\":{\"a\":\"allow\",\"b\":\"allow\"}}"

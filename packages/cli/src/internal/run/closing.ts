@@ -62,7 +62,7 @@ const advice = ({ auto, canAsk, onTerminal }: Asked, { autoHelps, remedy }: Deni
   }
   if (canAsk) return ""
   const allow = autoHelps ? unasked(remedy) : "--auto does not allow that."
-  const always = remedy.toChange.length === 0 ? "" : ", where \"always in this project\" lasts"
+  const always = !remedy.canLast ? "" : ", where \"always in this project\" lasts"
   // The terminal cannot draw, or the format is for programs: a terminal alone would not help.
   return onTerminal
     ? ` Skein cannot ask you questions here (--format, or TERM=dumb): ${allow}`

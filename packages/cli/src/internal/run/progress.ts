@@ -44,6 +44,8 @@ interface Remedy {
   readonly rules: string | undefined
   /** The rules of the project's files to change. */
   readonly toChange: ReadonlyArray<string>
+  /** Whether a person who is asked about these can answer for ever. */
+  readonly canLast: boolean
   /** Whether that covers all that was denied. */
   readonly isWhole: boolean
 }
@@ -101,6 +103,7 @@ export class Denials {
     return {
       rules: own.length === 0 ? undefined : `"permission": ${JSON.stringify(permission)}`,
       toChange: [...new Set(asking.flat().map(({ place }) => place))].slice(0, named),
+      canLast: own.length < open.length && open.every((request) => own.includes(request) || request.always.length > 0),
       isWhole: own.length <= named && open.length === this.count
     }
   }
