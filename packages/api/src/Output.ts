@@ -56,8 +56,8 @@ export const Ids = Schema.Struct({ items: Schema.Array(Schema.String) })
 /** A time span of an agent: what it did, or what it waited for. Times are milliseconds since 1970. */
 export const Span = Schema.Struct({
   id: Schema.String,
-  /** `tasks`: it waited for its own tasks. `slot`, `budget`, `retry`, `person`: it waited for one of these. */
-  kind: Schema.Literal("model", "tool", "tasks", "slot", "budget", "retry", "person"),
+  /** `tasks`: it waited for its own tasks. `slot`, `budget`, `retry`, `pause` of a provider, `person`: it waited for these. */
+  kind: Schema.Literal("model", "tool", "tasks", "slot", "budget", "retry", "pause", "person"),
   start: Schema.Number,
   /** Absent while the span continues. */
   end: Schema.optional(Schema.Number),

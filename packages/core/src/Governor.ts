@@ -2,8 +2,8 @@
 import type { SessionID } from "@skein/domain/Id"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
-import * as Runtime from "effect/Runtime"
 import { Config } from "./Config.ts"
 import { makeAlarms } from "./internal/fibers.ts"
 import { makeRequestGate } from "./internal/governor/requestGate.ts"
@@ -38,9 +38,8 @@ export class Governor extends Context.Tag("@skein/core/Governor")<Governor, {
     Governor,
     Effect.gen(function*() {
       const { settings: { limits, provider } } = yield* Config
-      const scope = yield* Effect.scope
       const clock = yield* Effect.clock
-      const runtime = yield* Effect.runtime<never>()
+      const run = yield* FiberSet.makeRuntime<never>()
       const pool = makePool(limits.concurrency, limits.process_concurrency)
       const alarms = yield* makeAlarms
       const gates = new Map<string, ReturnType<typeof makeRequestGate>>()
@@ -52,8 +51,7 @@ export class Governor extends Context.Tag("@skein/core/Governor")<Governor, {
           const known = gates.get(limitKey)
           if (known !== undefined) return known
           const limit = provider?.[info.providerID]?.max_requests ?? limits.requests
-          const fork = (effect: Effect.Effect<void>) => void Runtime.runFork(runtime)(effect, { scope })
-          const gate = makeRequestGate(limit, clock, alarms.set, fork)
+          const gate = makeRequestGate(limit, clock, alarms.set, (effect) => void run(effect))
           gates.set(limitKey, gate)
           if (sharing !== undefined) gate.share(limitKey, sharing)
           return gate

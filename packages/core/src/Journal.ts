@@ -94,6 +94,8 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
    * publishes nothing. Commits of one tree publish in the order in which they were stored.
    */
   readonly commit: (entries: ReadonlyArray<Entry>, source?: EventSource) => Effect.Effect<Committed, StorageError>
+  /** Keeps an event until the next commit of its session, which stores it. */
+  readonly later: <T extends FactType>(source: EventSource, type: T, properties: EventProperties<T>) => void
   /** Publishes an ephemeral event. */
   readonly tell: <T extends PassingType>(
     source: EventSource,
@@ -138,8 +140,35 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
         return { seq: last }
       }
 
-      const commit = (entries: ReadonlyArray<Entry>, source?: EventSource) => {
+      /** The events that the next commit of each session stores. */
+      const owed = new Map<SessionID, ReadonlyArray<Fact>>()
+      const owe = (facts: ReadonlyArray<Fact>): void => {
+        for (const fact of facts) owed.set(fact.source.id, [...owed.get(fact.source.id) ?? [], fact])
+      }
+      const takeOwed = (entries: ReadonlyArray<Entry>, source: EventSource | undefined): ReadonlyArray<Fact> => {
+        if (owed.size === 0) return []
+        const changed = new Set(entries.flatMap(sessionsOf))
+        if (source !== undefined) changed.add(source.id)
+        return [...changed].flatMap((id) => {
+          const facts = owed.get(id) ?? []
+          owed.delete(id)
+          return facts
+        })
+      }
+
+      const fact = <T extends FactType>(source: EventSource, type: T, properties: EventProperties<T>): Fact => ({
+        _tag: "Fact",
+        source,
+        type,
+        properties,
+        event: undefined
+      })
+
+      const commit = (asked: ReadonlyArray<Entry>, source?: EventSource) => {
         const storing = Effect.suspend(() => {
+          const found = takeOwed(asked, source)
+          const due = asked.some(({ _tag }) => _tag === "DeleteSession") ? [] : found
+          const entries = due.length === 0 ? asked : [...due, ...asked]
           const now = clock.unsafeCurrentTimeMillis()
           const events = eventsOf(entries, source).map((each) =>
             each._tag === "Fact"
@@ -150,20 +179,28 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
           let committed: Committed | undefined
           // The storage calls it in the order of the commits. Their fibers continue in any order, but no storage need call it.
           const publish = (places: Places): Committed => committed ??= published(events, places)
-          return Effect.map(storage.commit(writes, publish), publish)
+          const stored = Effect.map(storage.commit(writes, publish), publish)
+          return due.length === 0 ? stored : Effect.tapErrorCause(stored, () => Effect.sync(() => owe(due)))
         })
         // A requested commit is stored even if the caller is interrupted meanwhile. Then it must be published as well.
         return Effect.uninterruptible(bus.whenRoom(storing))
       }
 
       return {
-        fact: (source, type, properties) => ({ _tag: "Fact", source, type, properties, event: undefined }),
+        fact,
         commit,
+        later: (source, type, properties) => owe([fact(source, type, properties)]),
         tell: (source, type, properties, now) => bus.publish(eventOf(source, type, properties, now)),
         report: (source, part, now) => bus.publish(eventOf(source, "message.part.updated", { part }, now))
       }
     })
   )
+}
+
+/** The sessions whose events are stored with an entry. */
+const sessionsOf = (entry: Entry): ReadonlyArray<SessionID> => {
+  if (entry._tag === "Fact") return [entry.source.id]
+  return entry._tag === "Session" || entry._tag === "DeleteSession" ? [entry.info.id] : []
 }
 
 const writeOf = (entry: Entry): ReadonlyArray<Write> => {

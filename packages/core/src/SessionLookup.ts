@@ -5,7 +5,7 @@
 import { RunID, SessionID } from "@skein/domain/Id"
 import { isPersonPrompt, waitingOf } from "@skein/domain/InboxRow"
 import { modeOf } from "@skein/domain/Mode"
-import { type TaskRun, withoutTerms } from "@skein/domain/Outcome"
+import { reason, type TaskRun, withoutTerms } from "@skein/domain/Outcome"
 import type { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
 import type { ListedSession, PendingAsk, ShownSession, TreePage } from "@skein/domain/TreeSnapshot"
 import { groupBy } from "effect/Array"
@@ -13,6 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { asksElsewhere } from "./Control.ts"
+import { answerOf } from "./internal/conversation/makePrompt.ts"
 import { Leases } from "./Leases.ts"
 import { addressOf, holderOf } from "./Owner.ts"
 import { largestPage, listCursor, numberKey, type Page, pageOf, type Paging, usualPage } from "./Page.ts"
@@ -21,6 +22,7 @@ import { Question } from "./Question.ts"
 import { Session } from "./Session.ts"
 import { isOver, SessionStorage } from "./SessionStorage.ts"
 import type { StorageError } from "./StorageError.ts"
+import { messagesPage } from "./StorageFilter.ts"
 import { type TaskName, TaskRefused } from "./TaskRequest.ts"
 import { notFound } from "./Turn.ts"
 
@@ -203,6 +205,33 @@ const pendingAsks = Effect.fnUntraced(function*(rootID?: SessionID) {
   return asks.toSorted((a, b) => askKey(a) < askKey(b) ? -1 : 1)
 })
 
+/** How much a snapshot shows of a conclusion, in characters. */
+const longestConclusion = 200
+
+const short = (text: string): string => text.slice(0, longestConclusion).toWellFormed()
+
+/** How the work of a session ended, which is a task if there is a run of it. */
+const endOf = Effect.fnUntraced(function*({ id, turn }: SessionInfo, run: TaskRun | undefined) {
+  if (run !== undefined) {
+    const { outcome } = run
+    return outcome === undefined ? {} : { conclusion: short(outcome.text), cause: short(reason(outcome)) }
+  }
+  const ended = turn?.ended
+  if (ended === undefined) return {}
+  const [last] = (yield* (yield* SessionStorage).messagePage(id, { ...messagesPage, limit: 1 })).rows
+  return {
+    conclusion: last?.info.role === "assistant" ? short(answerOf(last.parts)) : "",
+    cause: short(ended.error?.message ?? (ended.how === "completed" ? "" : endsOf[ended.how]))
+  }
+})
+
+const endsOf = {
+  failed: "It failed.",
+  stopped: "It was stopped.",
+  denied: "A request for permission was rejected.",
+  steps: "It reached its limit of steps."
+} as const
+
 /** The order of the sessions of a tree: each before those below it. */
 export const treeKey = ({ depth, id }: Pick<SessionInfo, "depth" | "id">): string => `${numberKey(depth)} ${id}`
 
@@ -235,7 +264,12 @@ const readTree = Effect.fnUntraced(function*<E>(
     seq,
     sessions: yield* Effect.forEach(
       items,
-      ({ info }) => Effect.map(statusOf(info, other), (status) => withStatus(info, status))
+      ({ info, tasks: own }) =>
+        Effect.zipWith(statusOf(info, other), endOf(info, own.at(-1)), (status, { cause, conclusion }) => ({
+          ...withStatus(info, status),
+          ...(conclusion ? { conclusion } : {}),
+          ...(cause ? { cause } : {})
+        }))
     ),
     tasks: items.flatMap((each) => each.tasks).toSorted((a, b) => a.id < b.id ? -1 : 1),
     asks: items.flatMap((each) => each.asks).toSorted((a, b) => askKey(a) < askKey(b) ? -1 : 1),

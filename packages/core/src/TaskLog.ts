@@ -4,7 +4,7 @@ import type { SessionID } from "@skein/domain/Id"
 import { reason } from "@skein/domain/Outcome"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Runtime from "effect/Runtime"
+import * as Queue from "effect/Queue"
 import { Bus } from "./Bus.ts"
 
 type Created = Event<"subagent.created">["properties"]
@@ -23,9 +23,15 @@ const factsOf = ({ agent, depth, description, root, run_id, task_id, trigger_ses
 /** The log of all tasks, for programs whose log is read. It costs nothing where it is left out. */
 export const layer: Layer.Layer<never, never, Bus> = Layer.scopedDiscard(Effect.gen(function*() {
   const { listen } = yield* Bus
-  const runtime = yield* Effect.runtime<never>()
+  // Beyond that many, the oldest lines are lost.
+  const lines = yield* Queue.sliding<Effect.Effect<void>>(10_000)
   const log = (message: string, facts: Readonly<Record<string, unknown>>) =>
-    Runtime.runSync(runtime)(Effect.annotateLogs(Effect.logInfo(message), facts))
+    void lines.unsafeOffer(Effect.annotateLogs(Effect.logInfo(message), facts))
+  // What has happened by the end of the process is logged as well.
+  yield* Effect.addFinalizer(() => Effect.flatMap(Queue.takeAll(lines), Effect.all))
+  yield* Effect.forkScoped(
+    Effect.forever(Effect.uninterruptibleMask((restore) => Effect.flatten(restore(Queue.take(lines)))))
+  )
   /** The runs that have not begun, oldest first, by their session. */
   const waiting = new Map<SessionID, ReadonlyArray<Created>>()
   const leave = (id: SessionID, isGone: (created: Created) => boolean) => {

@@ -8,7 +8,7 @@ import { SessionTable } from "./internal/live/SessionTable.ts"
 import { SessionRunner } from "./internal/runner/SessionRunner.ts"
 import { makeTasks } from "./internal/tasks/makeTasks.ts"
 import { Recovery } from "./internal/tasks/Recovery.ts"
-import { Alarms } from "./internal/tasks/startRun.ts"
+import { TaskQueue } from "./internal/tasks/startRun.ts"
 import type { StorageError } from "./StorageError.ts"
 import type {
   Accepted,
@@ -93,7 +93,7 @@ export class Tasks extends Context.Tag("@skein/core/Tasks")<Tasks, {
   /** Tasks whose subagents run in this process. */
   static readonly layer = Layer.scoped(Tasks, makeTasks).pipe(
     Layer.provideMerge(Recovery.layer),
-    Layer.provide(Alarms.layer),
+    Layer.provide(TaskQueue.layer),
     Layer.provideMerge(SessionRunner.layer),
     Layer.provideMerge(SessionTable.layer)
   )

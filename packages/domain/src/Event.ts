@@ -94,6 +94,20 @@ export const QuestionReply = Schema.Literal("answered", "dismissed", "withdrawn"
 /** The type of a question's end. */
 export type QuestionReply = typeof QuestionReply.Type
 
+/** A wait of a session that has ended. Times are milliseconds since 1970. */
+export const Wait = Schema.Struct({
+  /** What it waited for: `pause` is one that a provider asked for, and `tasks` are its own. */
+  why: Schema.Literal("slot", "retry", "pause", "budget", "person", "tasks"),
+  start: Schema.Number,
+  end: Schema.Number,
+  /** When a pause was to end, or a retry to begin. */
+  until: Schema.optional(Schema.Number),
+  /** The model whose provider asked for the pause. */
+  origin: Schema.optional(Schema.String)
+})
+/** The type of such a wait. */
+export interface Wait extends Schema.Schema.Type<typeof Wait> {}
+
 /** The properties of each kind of event. */
 export const properties = {
   /** A session was created. */
@@ -104,6 +118,8 @@ export const properties = {
   "session.deleted": Schema.Struct({ info: SessionInfo }),
   /** The status of the session: busy, queued, waiting, retrying, compacting, away or idle. */
   "session.status": Schema.Struct({ status: SessionStatus }),
+  /** The session waited for a tenth of a second or more. Stored with its next change after that. */
+  "session.waited": Wait,
   /** The turn ended, and nothing runs in the session. */
   "session.idle": Schema.Struct({}),
   /** The turn failed. */

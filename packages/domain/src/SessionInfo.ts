@@ -153,7 +153,12 @@ export const pathOf = ({ directory, projectID, worktree }: SessionInfo) => ({
  */
 export const SessionStatus = Schema.Union(
   Schema.Struct({ type: Schema.Literal("idle") }),
-  Schema.Struct({ type: Schema.Literal("queued"), position: Schema.NonNegativeInt }),
+  Schema.Struct({
+    type: Schema.Literal("queued"),
+    position: Schema.NonNegativeInt,
+    /** Set while the provider of a model asked for a pause: until when, in milliseconds since 1970. */
+    pause: Schema.optional(Schema.Struct({ until: Schema.Number, origin: Schema.String }))
+  }),
   Schema.Struct({ type: Schema.Literal("busy"), step: Schema.NonNegativeInt }),
   Schema.Struct({ type: Schema.Literal("compacting") }),
   Schema.Struct({

@@ -40,12 +40,23 @@ export const PendingAsk = Schema.Union(
 /** The type of a pending ask. */
 export type PendingAsk = typeof PendingAsk.Type
 
+/** A session of a tree, with how its work ended. */
+export const TreeSession = Schema.Struct({
+  ...ListedSession.fields,
+  /** The beginning of what it said last: of its task's result, or of a root's answer. Absent while it works. */
+  conclusion: Schema.optional(Schema.String),
+  /** Why its last run or turn did not complete. */
+  cause: Schema.optional(Schema.String)
+})
+/** The type of a session of a tree. */
+export interface TreeSession extends Schema.Schema.Type<typeof TreeSession> {}
+
 /** A tree of sessions after the event `seq`: with the events after that one, it is up to date. */
 export const TreeSnapshot = Schema.Struct({
   rootID: SessionID,
   seq: Schema.NonNegativeInt,
   /** The root first, and each session before those below it. */
-  sessions: Schema.Array(ListedSession),
+  sessions: Schema.Array(TreeSession),
   /** Every run of every task of the tree, those of a task oldest first. */
   tasks: Schema.Array(TaskRun),
   asks: Schema.Array(PendingAsk),

@@ -1,6 +1,6 @@
 /** Collects from events what each agent did at which time: spans of work and of waiting, one lane for each agent. */
 import type { Span } from "@skein/api/Output"
-import type { Event } from "@skein/domain/Event"
+import type { Event, Wait } from "@skein/domain/Event"
 import type { Message } from "@skein/domain/Message"
 import type { Part } from "@skein/domain/Part"
 import type { SessionStatus } from "@skein/domain/SessionInfo"
@@ -45,11 +45,29 @@ const spanOfPart = (part: Part): Span | undefined => {
   }
 }
 
+const labels = {
+  slot: "waits for a slot",
+  retry: "waits for its next try",
+  budget: "waits for budget",
+  person: "waits for an answer",
+  tasks: "waits for its tasks"
+} as const
+
+const pauseLabel = (origin = "the provider"): string => `${origin} asked for a pause`
+
+/** The span of a wait that was stored. A question, and a call for tasks, have spans of their own. */
+const spanOfWait = ({ end, origin, start, why }: Wait): Span | undefined =>
+  why === "person" || why === "tasks"
+    ? undefined
+    : { id: `${why}-${start}`, kind: why, start, end, label: why === "pause" ? pauseLabel(origin) : labels[why] }
+
 /** What an agent waits for, according to its status. */
 const waitOf = (status: SessionStatus): Pick<Span, "kind" | "label"> | undefined => {
   switch (status.type) {
     case "queued":
-      return { kind: "slot", label: "waits for a slot" }
+      return status.pause === undefined
+        ? { kind: "slot", label: labels.slot }
+        : { kind: "pause", label: pauseLabel(status.pause.origin) }
     case "waiting":
       return { kind: "budget", label: status.message.slice(0, 200) }
     // Until its first delta arrives, no other event shows that a model works.
@@ -59,6 +77,29 @@ const waitOf = (status: SessionStatus): Pick<Span, "kind" | "label"> | undefined
     default:
       return undefined
   }
+}
+
+const waiting: ReadonlySet<Span["kind"]> = new Set(["slot", "budget", "retry", "pause"])
+
+/** What is left of a span outside of these waits, which are sorted by their beginning. */
+const without = (span: Span, waits: ReadonlyArray<Span>): ReadonlyArray<Span> => {
+  const { end = Number.POSITIVE_INFINITY } = span
+  const left: Array<Span> = []
+  let from = span.start
+  const add = (until: number) => {
+    if (until <= from) return
+    const isLast = until === Number.POSITIVE_INFINITY
+    const { end: _, ...rest } = span
+    const id = left.length === 0 ? span.id : `${span.id}-${left.length}`
+    left.push({ ...rest, id, start: from, ...(isLast ? {} : { end: until }) })
+  }
+  for (const { end: over = Number.POSITIVE_INFINITY, start } of waits) {
+    if (over <= from || start >= end) continue
+    add(start)
+    from = Math.max(from, over)
+  }
+  add(end)
+  return left
 }
 
 /** A question has the id of its call, which has its own span. */
@@ -94,8 +135,15 @@ class Lane {
     return changed
   }
 
+  /** The spans by their beginning. While an agent waits, no model works for it. */
   get sorted(): ReadonlyArray<Span> {
-    return this.#sorted ??= [...this.spans.values()].toSorted((a, b) => a.start - b.start)
+    return this.#sorted ??= this.#cut().toSorted((a, b) => a.start - b.start)
+  }
+
+  #cut(): ReadonlyArray<Span> {
+    const all = [...this.spans.values()]
+    const waits = all.filter(({ kind }) => waiting.has(kind)).toSorted((a, b) => a.start - b.start)
+    return waits.length === 0 ? all : all.flatMap((span) => span.kind === "model" ? without(span, waits) : [span])
   }
 }
 
@@ -155,6 +203,8 @@ export class Timeline {
       case "permission.replied":
       case "question.replied":
         return lane.end(askID(event.properties.id), timestamp)
+      case "session.waited":
+        return lane.put(spanOfWait(event.properties))
       case "session.status":
         return this.#wait(lane, event.properties.status, timestamp)
       case "session.idle":

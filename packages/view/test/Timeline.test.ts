@@ -78,6 +78,24 @@ describe("a lane", () => {
     expect(timeline.size).toBe(2)
   })
 
+  it("shows no model at work while the agent waited, as it happens and as it is stored", () => {
+    const story = new Story()
+    story.tell("root", "message.updated", message())
+    story.tell("root", "session.waited", { why: "pause", start: 100, end: 300, until: 300, origin: "a/b" })
+    story.tell("root", "session.waited", { why: "retry", start: 250, end: 400 })
+    story.tell("root", "session.waited", { why: "person", start: 450, end: 460 })
+    story.tell("root", "message.updated", message(900))
+    const timeline = new Timeline()
+    for (const event of story.events) timeline.see(event)
+    expect(shown(timeline)).toEqual([
+      ["model", 1, 100],
+      ["pause", 100, 300],
+      ["retry", 250, 400],
+      ["model", 400, 900]
+    ])
+    expect(new Set(timeline.of(id).map((span) => span.id)).size).toBe(4)
+  })
+
   it("knows the time in an id", () => {
     expect(timeOfID("msg_00000000100000abcdefgh")).toBe(32)
   })

@@ -5,9 +5,9 @@ import * as Exit from "effect/Exit"
 import type { RuntimeFiber } from "effect/Fiber"
 import * as Fiber from "effect/Fiber"
 import * as FiberRef from "effect/FiberRef"
+import * as FiberSet from "effect/FiberSet"
 import { unsafeCoerce } from "effect/Function"
 import * as Option from "effect/Option"
-import * as Runtime from "effect/Runtime"
 import * as Scheduler from "effect/Scheduler"
 import type * as Scope from "effect/Scope"
 import { elapsed, isReal } from "../MonotonicClock.ts"
@@ -73,9 +73,7 @@ export type Alarm = (at: number, ring: () => void) => () => void
 /** Makes alarms that end with the scope. */
 export const makeAlarms: Effect.Effect<{ readonly set: Alarm }, never, Scope.Scope> = Effect.gen(function*() {
   const clock = yield* Effect.clock
-  const scope = yield* Effect.scope
-  const runtime = yield* Effect.runtime<never>()
-  const fork = (effect: Effect.Effect<void>) => Runtime.runFork(runtime)(effect, { scope })
+  const fork = yield* FiberSet.makeRuntime<never>()
   const due = new Map<() => void, number>()
   let next = Number.POSITIVE_INFINITY
   let sleeper: Fiber.RuntimeFiber<void> | undefined

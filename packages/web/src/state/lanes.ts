@@ -10,7 +10,16 @@ export interface Window {
 }
 
 /** The kinds of spans. Later ones are drawn on top. */
-export const kinds = ["tasks", "model", "tool", "slot", "budget", "retry", "person"] as const satisfies ReadonlyArray<
+export const kinds = [
+  "tasks",
+  "model",
+  "tool",
+  "slot",
+  "budget",
+  "retry",
+  "pause",
+  "person"
+] as const satisfies ReadonlyArray<
   Span["kind"]
 >
 
@@ -22,6 +31,7 @@ export const meanings: Record<Span["kind"] | "idle", string> = {
   slot: "waits for a slot",
   budget: "waits for budget",
   retry: "waits for a retry",
+  pause: "waits for a provider's pause",
   person: "waits for a person",
   idle: "idle"
 }
@@ -33,6 +43,7 @@ const heights: Record<Span["kind"], readonly [y: number, height: number]> = {
   slot: [5, 12],
   budget: [5, 12],
   retry: [5, 12],
+  pause: [5, 12],
   person: [2, 18]
 }
 

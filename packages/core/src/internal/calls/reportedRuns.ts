@@ -22,7 +22,7 @@ export const takeNews = (live: Live, runs: ReadonlySet<RunID>, now: number) => {
 }
 
 const isInUse = (parent: Live, child: Live): boolean =>
-  child.tasks.isClaimed || parent.tasks.running.some((task) => task.live === child)
+  child.tasks.claims > 0 || parent.tasks.running.some((task) => task.live === child)
 
 /** Deletes the sessions of disposable tasks. */
 export const disposeOf = Effect.fnUntraced(function*(live: Live, runs: Iterable<RunID>) {
@@ -32,7 +32,7 @@ export const disposeOf = Effect.fnUntraced(function*(live: Live, runs: Iterable<
     const child = taskID === undefined ? undefined : table.peek(taskID)
     // A session that is being resumed is kept; a deleted one cannot be found from this moment on.
     if (child === undefined || child.isRemoved || isInUse(live, child)) continue
-    child.markRemoved(true)
+    child.isRemoved = true
     yield* Effect.catchAll(
       removeSession(child),
       (error) => Effect.logWarning("A task's session could not be removed", error.message)

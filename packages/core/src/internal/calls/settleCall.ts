@@ -37,7 +37,7 @@ const settleResult = (call: CallRecord, { result, tool }: Made) =>
       ...(result.attachments === undefined ? {} : { attachments: result.attachments }),
       time: call.time()
     })
-    if (changesFiles(tool)) live.root.summary.countChange()
+    if (changesFiles(tool)) live.root.summary.isStale = true
     return { endsTurn: read.endsTurn === true } satisfies Called
   })
 

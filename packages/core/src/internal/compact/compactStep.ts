@@ -89,7 +89,7 @@ const measure = (
   const usage: Usage | undefined = info.role === "assistant" ? info.usage : undefined
   const tokens = usage?.tokens.input ?? 0
   if (tokens === 0 || usage?.estimated === true || parts.some((part) => part.type === "retry")) return
-  live.request.measure({ size: sizeOfRequest(request), tokens })
+  live.request.measured = { size: sizeOfRequest(request), tokens }
   if (isBounded(live.budget)) noteRate(live.budget, formatRef(model), tokens / Math.max(1, weightOf(request)))
 }
 
@@ -98,7 +98,7 @@ const prune = (live: Live, goal: number): boolean => {
   const before = live.request.wholeFrom
   const from = firstWhole(sentOf(live.messages ?? []), (goal * whole) / rateOf(live.request.measured))
   if (from === undefined || (before !== undefined && from <= before)) return false
-  live.request.sendWholeFrom(from)
+  live.request.wholeFrom = from
   return true
 }
 
@@ -183,7 +183,7 @@ export const compactStep = Effect.fnUntraced(function*<E extends { readonly _tag
     const shorter = yield* shorten(live, prepare, tries, { request, tokens: before, goal: limit * aim })
     if (Either.isRight(shorter)) request = shorter.right
     else yield* Effect.logWarning("A long conversation could not be made shorter", shorter.left.why)
-    live.request.shortenedTo(tokensOf(live, request))
+    live.request.floor = tokensOf(live, request)
   }
 
   for (;;) {
@@ -202,6 +202,6 @@ export const compactStep = Effect.fnUntraced(function*<E extends { readonly _tag
     const shorter = yield* shortenRefused(live, prepare, tries, { request: asked, tokens, goal })
     if (Either.isLeft(shorter)) return yield* overflow(live, model, tries.shortened, shorter.left)
     request = shorter.right
-    live.request.shortenedTo(tokensOf(live, request))
+    live.request.floor = tokensOf(live, request)
   }
 })

@@ -61,9 +61,9 @@ const chargeOpen = (live: Live, info: AssistantMessage, parts: ReadonlyArray<Par
   const reserved = parts.find((part) => part.type === "step-start")?.reserved
   if (reserved === undefined || live.request.charged === info.id) return { info, writes: [] }
   const said = tokensSaid(parts, rateOf(live.budget, formatRef(info)))
-  const received = live.request.isOwn(info.id) ? said : Math.max(reserved.output, said)
+  const received = live.request.own.has(info.id) ? said : Math.max(reserved.output, said)
   const usage = { ...none, ...usedBy(reserved, undefined, received, false), steps: 1 }
-  live.request.noteCharged(info.id)
+  live.request.charged = info.id
   countUsage(info, usage)
   return { info: { ...info, usage: add(info.usage, usage) }, writes: charge(live, usage, now) }
 }
@@ -81,7 +81,7 @@ export const endAnswers = (
     const { info: open, parts } = message
     if (open.role !== "assistant" || open.time.completed !== undefined || isOfUser(message)) return []
     const { info, writes } = chargeOpen(live, open, parts, now)
-    const ended = endAnswer(info, message, now, live.request.isOwn(open.id) ? interrupted : died)
+    const ended = endAnswer(info, message, now, live.request.own.has(open.id) ? interrupted : died)
     live.history.putMessage(ended)
     const calls = parts.filter((part) => part.type === "tool" && !isOver(part)).map((part) => {
       const call = endCall(part as ToolPart, true, now)
@@ -101,7 +101,7 @@ export const endAnswers = (
 /** Charges in full what a dead process had asked hidden agents in a session; returns the writes. */
 export const endQuestions = (live: Live, now: number): ReadonlyArray<Entry> => {
   const { asking = [] } = live.info
-  const own = asking.filter(({ id }) => live.request.isOwn(id))
+  const own = asking.filter(({ id }) => live.request.own.has(id))
   if (own.length === asking.length) return []
   return [
     live.record.annotate({ asking: own.length === 0 ? undefined : own }),

@@ -1,11 +1,13 @@
 /** A session in memory while it is in use: the owners of its state, and its place in the tree. */
 import type { Account } from "@skein/domain/Budget"
+import type { Wait } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
 import { type InboxRow, startsLoop, type Stops, stopsFor } from "@skein/domain/InboxRow"
 import type { Outcome, RunTerms, TaskRun } from "@skein/domain/Outcome"
 import type { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
 import { knownCost, type Usage } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
@@ -19,9 +21,9 @@ import type { Accepted } from "../../TaskRequest.ts"
 import type { Entry } from "../../Write.ts"
 import { type BudgetedSession, type BudgetNode, makeBudgetNode, type Reservation } from "../budget/BudgetNode.ts"
 import type { Attributes } from "../traced.ts"
-import { History, type LiveMessage, RequestSize } from "./History.ts"
+import { History, type LiveMessage, Requests } from "./History.ts"
 import { type AnswerForm, Inbox } from "./Inbox.ts"
-import { type Running, RunState, TreePause } from "./RunState.ts"
+import { type Running, RunState, shortestWait, TreePause } from "./RunState.ts"
 import { hasBegun, TaskList, type TaskRunState } from "./TaskList.ts"
 
 /** The data of one session. */
@@ -79,14 +81,24 @@ export class SessionRecord {
 export class SessionClock {
   readonly #parent: SessionClock | undefined
   readonly #now: () => number
+  readonly #asked: (start: number, end: number) => void
+  /** How many questions wait of the session itself, and since when. */
+  #own = 0
+  #ownSince = 0
   #asking = 0
   #since = 0
   #waited = 0
   #alive = 0
 
-  constructor(now: () => number, parent: SessionClock | undefined) {
+  /** `asked` is called when no question of the session itself waits any more. */
+  constructor(
+    now: () => number,
+    parent: SessionClock | undefined,
+    asked: (start: number, end: number) => void
+  ) {
     this.#now = now
     this.#parent = parent
+    this.#asked = asked
   }
 
   /** The time now. */
@@ -116,47 +128,28 @@ export class SessionClock {
 
   /** A question starts to wait for a person: pauses the clocks of the session and of all above it. */
   beginAsking(): void {
-    if (this.#asking++ === 0) this.#since = this.#now()
-    this.alive()
-    this.#parent?.beginAsking()
+    if (this.#own++ === 0) this.#ownSince = this.#now()
+    this.#pause()
   }
 
   /** A question has been answered or withdrawn. */
   endAsking(): void {
+    if (--this.#own === 0) this.#asked(this.#ownSince, this.#now())
+    this.#continue()
+  }
+
+  #pause(): void {
+    if (this.#asking++ === 0) this.#since = this.#now()
+    this.alive()
+    const parent = this.#parent
+    if (parent !== undefined) parent.#pause()
+  }
+
+  #continue(): void {
     if (--this.#asking === 0) this.#waited += this.#now() - this.#since
     this.alive()
-    this.#parent?.endAsking()
-  }
-}
-
-/** The summary of one session. */
-class SummaryState {
-  #changes = 0
-  #renewal: Fiber.Fiber<void> | undefined
-
-  /** Whether calls have changed files since a summary last began, at all levels; known at the root. */
-  get isStale(): boolean {
-    return this.#changes > 0
-  }
-
-  /** Counts a call that has changed files. */
-  countChange(): void {
-    this.#changes++
-  }
-
-  /** The fiber that renews the summary after the last turn that changed files. */
-  get renewal(): Fiber.Fiber<void> | undefined {
-    return this.#renewal
-  }
-
-  /** A summary begins that covers all changes so far. */
-  begin(): void {
-    this.#changes = 0
-  }
-
-  /** Notes the fiber that writes it. */
-  renewedBy(fiber: Fiber.Fiber<void>): void {
-    this.#renewal = fiber
+    const parent = this.#parent
+    if (parent !== undefined) parent.#continue()
   }
 }
 
@@ -174,45 +167,22 @@ export const unreadableTerms: RunTerms = {
 export const termsOf = ({ ceilings = [], terms }: Pick<TaskRun, "ceilings" | "terms">): RunTerms =>
   terms ?? (ceilings.length === 0 ? noTerms : { ...noTerms, ceilings })
 
-/** The terms of the current run of one session, or of its last one; none for a root. */
-export class Assignment {
-  #terms: RunTerms
-  #form: AnswerForm | undefined
-  #isConcluding = false
-
-  constructor(terms: RunTerms) {
-    this.#terms = terms
-  }
-
-  /** What bounded the run when it was requested: until its end that can only narrow. */
-  get terms(): RunTerms {
-    return this.#terms
-  }
-
+/** The terms of the current run of one session, or of its last one. */
+interface Assignment {
+  /** What bounded the run when it was requested: until its end that can only narrow. None for a root. */
+  terms: RunTerms
   /** The schema of the answers of all its turns, if the caller asked for one. */
-  get form(): AnswerForm | undefined {
-    return this.#form
-  }
-
+  form: AnswerForm | undefined
   /** Whether it must conclude: its next step is the last, and has no tools. */
-  get isConcluding(): boolean {
-    return this.#isConcluding
-  }
+  isConcluding: boolean
+}
 
-  /** A run begins. */
-  begin(terms: RunTerms): void {
-    this.#terms = terms
-  }
-
-  /** Requires answers of a schema; undefined ends that. */
-  askForm(form: AnswerForm | undefined): void {
-    this.#form = form
-  }
-
-  /** Requires a conclusion, or ends that. */
-  conclude(concludes: boolean): void {
-    this.#isConcluding = concludes
-  }
+/** The summary of one session. */
+interface SummaryState {
+  /** Whether calls have changed files since a summary last began, at all levels; known at the root. */
+  isStale: boolean
+  /** The fiber that renews it after the last turn that changed files. */
+  renewal: Fiber.Fiber<void> | undefined
 }
 
 /** What a session in memory is made of. */
@@ -221,6 +191,10 @@ interface LiveOptions {
   readonly parent: Live | undefined
   readonly scope: Scope.CloseableScope
   readonly now: () => number
+  /** The time in milliseconds since 1970. */
+  readonly date: () => number
+  /** Stores what a session has waited for with its next change. */
+  readonly later: (info: SessionInfo, wait: Wait) => void
   readonly slot: Slot
   readonly inbox: ReadonlyArray<InboxRow>
   readonly terms: RunTerms
@@ -239,23 +213,35 @@ export class Live implements BudgetedSession {
   readonly budget: BudgetNode
   readonly tasks = new TaskList<RunningTask>()
   readonly assignment: Assignment
-  readonly request = new RequestSize()
-  readonly summary = new SummaryState()
+  readonly request = new Requests()
+  readonly summary: SummaryState = { isStale: false, renewal: undefined }
   /** That of the tree. */
   readonly pause: TreePause
   #status: SessionStatus = { type: "idle" }
-  #isRemoved = false
-  #isRecovered = false
+  #wait: Omit<Wait, "end"> | undefined
+  readonly #date: () => number
+  readonly #later: LiveOptions["later"]
+  /** Whether it is being deleted itself. */
+  isRemoved = false
+  /** Whether the recovery of the tree is done; known at the root. */
+  isRecovered = false
   #connected: Effect.Latch | undefined
 
-  constructor({ inbox, info, now, parent, scope, slot, terms }: LiveOptions) {
+  constructor({ date, inbox, info, later, now, parent, scope, slot, terms }: LiveOptions) {
+    this.#date = date
+    this.#later = later
     this.parent = parent
     this.scope = scope
     this.record = new SessionRecord(info)
     this.inbox = new Inbox(inbox)
-    this.assignment = new Assignment(terms)
-    this.run = new RunState(slot)
-    this.clock = new SessionClock(now, parent?.clock)
+    this.assignment = { terms, form: undefined, isConcluding: false }
+    const { tasks } = this
+    this.run = new RunState(slot, {
+      now,
+      tasks: () => ({ settled: tasks.settled, working: tasks.running.some(({ row }) => !row.background) }),
+      waited: this.#waitEnded("tasks")
+    })
+    this.clock = new SessionClock(now, parent?.clock, this.#waitEnded("person"))
     this.budget = makeBudgetNode(this, parent?.budget)
     this.pause = parent?.pause ?? new TreePause()
   }
@@ -302,10 +288,26 @@ export class Live implements BudgetedSession {
     return this.#status
   }
 
-  /** Notes an activity, which is a sign of life. */
-  report(status: SessionStatus): void {
+  /** Notes an activity, which is a sign of life, and ends the wait of the one before. */
+  report(status: SessionStatus, now: number): void {
     this.#status = status
     this.clock.alive()
+    const before = this.#wait
+    const wait = waitOf(status)
+    const isSame = before !== undefined && before.why === wait?.why
+    this.#wait = wait === undefined ? undefined : { ...wait, start: isSame ? before.start : now }
+    if (before !== undefined && !isSame) this.#waited({ ...before, end: now })
+  }
+
+  /** Notes a wait that has ended, unless it was short. */
+  #waited(wait: Wait): void {
+    if (wait.end - wait.start >= shortestWait) this.#later(this.info, wait)
+  }
+
+  /** Notes a wait by the clock of the session. */
+  readonly #waitEnded = (why: Wait["why"]) => (start: number, end: number): void => {
+    const since = this.#date() - this.clock.now()
+    this.#waited({ why, start: since + start, end: since + end })
   }
 
   /** The session at the top. */
@@ -315,27 +317,7 @@ export class Live implements BudgetedSession {
 
   /** Whether it, or one above it, is being deleted: lookups no longer find it. */
   get isLeaving(): boolean {
-    return this.#isRemoved || (this.parent?.isLeaving ?? false)
-  }
-
-  /** Notes that it is being deleted, or that this failed. */
-  markRemoved(isRemoved: boolean): void {
-    this.#isRemoved = isRemoved
-  }
-
-  /** Whether it is being deleted itself. */
-  get isRemoved(): boolean {
-    return this.#isRemoved
-  }
-
-  /** Whether the recovery of the tree is done; known at the root. */
-  get isRecovered(): boolean {
-    return this.#isRecovered
-  }
-
-  /** Notes that the tree was recovered. */
-  markRecovered(): void {
-    this.#isRecovered = true
+    return this.isRemoved || (this.parent?.isLeaving ?? false)
   }
 
   /** Opens once a model has accepted a request of this session: less urgent requests wait for that. */
@@ -456,12 +438,35 @@ export const endTasks = (tasks: Iterable<RunningTask>): Effect.Effect<void> =>
     )
   })
 
+/** What a session waits for, as its status says. */
+const waitOf = (status: SessionStatus): Omit<Wait, "start" | "end"> | undefined => {
+  switch (status.type) {
+    case "queued":
+      return status.pause === undefined ? { why: "slot" } : { why: "pause", ...status.pause }
+    case "retry":
+      return { why: "retry", until: status.next }
+    case "waiting":
+      return { why: "budget" }
+    default:
+      return undefined
+  }
+}
+
+/** Publishes what a session is doing. What it has waited for is stored with its next change. */
+export const tellStatus = (
+  journal: Context.Tag.Service<Journal>,
+  live: Live,
+  status: SessionStatus,
+  now: number
+): void => {
+  live.report(status, now)
+  journal.tell(live.info, "session.status", { status }, now)
+}
+
 /** Publishes what a session is doing. */
 export const setStatus = Effect.fnUntraced(function*(live: Live, status: SessionStatus) {
   const journal = yield* Journal
-  const now = yield* Clock.currentTimeMillis
-  live.report(status)
-  journal.tell(live.info, "session.status", { status }, now)
+  tellStatus(journal, live, status, yield* Clock.currentTimeMillis)
 })
 
 /** Starts it as an interruptible fiber of the session, from any fiber. */
@@ -471,9 +476,9 @@ export const startSideFiber = <A, E, R>(live: Live, effect: Effect.Effect<A, E, 
       const done = leases.use(live.info.rootID)
       return Effect.tap(Effect.forkIn(Effect.interruptible(effect), live.scope), (fiber) =>
         Effect.sync(() => {
-          live.run.addSideFiber(fiber)
+          live.run.sideFibers.add(fiber)
           fiber.addObserver(() => {
-            live.run.removeSideFiber(fiber)
+            live.run.sideFibers.delete(fiber)
             done()
           })
         }))

@@ -19,46 +19,92 @@ export interface Running {
   halted: boolean
 }
 
+/** Waits below this are not stored, in milliseconds. */
+export const shortestWait = 100
+
+/** What the run state asks about tasks, and reports of waits for them. Times are milliseconds of `MonotonicClock.elapsed`. */
+interface WaitWatch {
+  readonly now: () => number
+  /** How many tasks of the session have settled, and whether a call waits for one now. */
+  readonly tasks: () => { readonly settled: number; readonly working: boolean }
+  /** All calls of the step have waited for tasks. */
+  readonly waited: (start: number, end: number) => void
+}
+
 /** The run state of one session. */
 export class RunState {
-  #running: Running | undefined
+  /** The loop, while there is one. It is set before its fiber exists, so that there is never a second one. */
+  running: Running | undefined
+  /** How its last turn in this process ended. */
+  lastTurn: Exit.Exit<Turn, PromptError> | undefined
+  /** How often it was stopped, directly or from above: runs requested before that do not begin. */
+  stops = 0
+  /** Who stopped it last; undefined if unknown. */
+  stoppedBy: string | undefined
+  /**
+   * How often it was halted, for any reason. Notifications of tasks from before a halt wait in the inbox and wake
+   * nothing.
+   */
+  halts = 0
+  /** How many prompts are being stored, or wait for their answers. */
+  submitting = 0
+  /** The span of the prompt that last started the loop: what begins later belongs to it. */
+  span: Tracer.AnySpan | undefined
+  /** Fibers that run alongside the loop, such as the request for a title. Halting the session ends them. */
+  readonly sideFibers = new Set<Fiber.Fiber<unknown, unknown>>()
   /** The slot for prompts outside a task. */
   readonly #free: Slot
   #taskSlot: Slot | undefined
-  #lastTurn: Exit.Exit<Turn, PromptError> | undefined
-  #stops = 0
-  #stoppedBy: string | undefined
-  #halts = 0
-  #span: Tracer.AnySpan | undefined
-  #sideFibers: Set<Fiber.Fiber<unknown, unknown>> | undefined
-  #submitting = 0
+  readonly #waits: WaitWatch
   #openCalls = 0
   #waitingCalls = 0
+  /** Since when all calls wait, and how many tasks had settled then. */
+  #since: { readonly at: number; readonly settled: number } | undefined
+  /** The last wait of all calls for tasks in this step. */
+  #last: { readonly start: number; readonly end: number } | undefined
 
-  constructor(free: Slot) {
+  constructor(free: Slot, waits: WaitWatch) {
     this.#free = free
+    this.#waits = waits
   }
 
-  /** The loop, while there is one. */
-  get running(): Running | undefined {
-    return this.#running
+  #count(open: number, waiting: number): void {
+    this.#openCalls += open
+    this.#waitingCalls += waiting
+    const now = this.#waits.now()
+    const { settled, working } = this.#waits.tasks()
+    if (this.waitsInAllCalls) this.#since ??= { at: now, settled }
+    else if (this.#since !== undefined) {
+      const { at, settled: before } = this.#since
+      this.#since = undefined
+      // Each task that settles ends the wait for a moment.
+      if (settled !== before || working) this.#hasWaited(at, now)
+    }
+    if (this.#openCalls === 0) this.#tellLast()
   }
 
-  /** Sets the loop before its fiber exists, so that there is never a second one. */
-  begin(running: Running): void {
-    this.#running = running
+  #hasWaited(start: number, end: number): void {
+    const last = this.#last
+    const continues = last !== undefined && start - last.end < shortestWait
+    if (!continues) this.#tellLast()
+    this.#last = { start: continues ? last.start : start, end }
+  }
+
+  #tellLast(): void {
+    if (this.#last !== undefined) this.#waits.waited(this.#last.start, this.#last.end)
+    this.#last = undefined
   }
 
   /** Clears the loop, unless another one has begun. */
   end(running: Running): void {
-    if (this.#running === running) this.#running = undefined
+    if (this.running === running) this.running = undefined
   }
 
   /**
    * The slot for the next loop. A loop keeps its slot until it ends, because it must release the one that it acquired.
    */
   get slot(): Slot {
-    return this.#running?.slot ?? this.#taskSlot ?? this.#free
+    return this.running?.slot ?? this.#taskSlot ?? this.#free
   }
 
   /** The slot for its runs as a task, created with the first run. One session has only one: two could deadlock. */
@@ -66,105 +112,36 @@ export class RunState {
     return this.#taskSlot ??= make()
   }
 
-  /** How its last turn in this process ended. */
-  get lastTurn(): Exit.Exit<Turn, PromptError> | undefined {
-    return this.#lastTurn
-  }
-
-  /** Notes how a turn ended. */
-  turnEnded(exit: Exit.Exit<Turn, PromptError>): void {
-    this.#lastTurn = exit
-  }
-
-  /** How often it was stopped, directly or from above: runs requested before that do not begin. */
-  get stops(): number {
-    return this.#stops
-  }
-
-  /**
-   * How often it was halted, for any reason. Notifications of tasks from before a halt wait in the inbox and wake
-   * nothing.
-   */
-  get halts(): number {
-    return this.#halts
-  }
-
-  /** Who stopped it last; undefined if unknown. */
-  get stoppedBy(): string | undefined {
-    return this.#stoppedBy
-  }
-
   /** Counts a stop. */
   countStop(by: string | undefined): void {
-    this.#stops++
-    this.#stoppedBy = by
+    this.stops++
+    this.stoppedBy = by
   }
 
   /** Counts a halt, and marks the loop as halted. */
   countHalt(): void {
-    this.#halts++
-    if (this.#running !== undefined) this.#running.halted = true
-  }
-
-  /** Whether prompts are being stored, or wait for their answers. */
-  get isSubmitting(): boolean {
-    return this.#submitting > 0
-  }
-
-  /** A prompt is about to be stored. */
-  beginSubmit(): void {
-    this.#submitting++
-  }
-
-  /** A prompt was answered, or refused. */
-  endSubmit(): void {
-    this.#submitting--
-  }
-
-  /** The span of the prompt that last started the loop: what begins later belongs to it. */
-  get span(): Tracer.AnySpan | undefined {
-    return this.#span
-  }
-
-  /** Notes the span of a prompt. */
-  useSpan(span: Tracer.AnySpan | undefined): void {
-    this.#span = span
-  }
-
-  /** Fibers that run alongside the loop, such as the request for a title. Halting the session ends them. */
-  get sideFibers(): ReadonlyArray<Fiber.Fiber<unknown, unknown>> {
-    return this.#sideFibers === undefined ? [] : [...this.#sideFibers]
-  }
-
-  /** Adds a fiber that runs alongside the loop. */
-  addSideFiber(fiber: Fiber.Fiber<unknown, unknown>): void {
-    this.#sideFibers ??= new Set()
-    this.#sideFibers.add(fiber)
-  }
-
-  /** Removes a fiber that has ended. */
-  removeSideFiber(fiber: Fiber.Fiber<unknown, unknown>): void {
-    this.#sideFibers?.delete(fiber)
+    this.halts++
+    if (this.running !== undefined) this.running.halted = true
   }
 
   /** A call of the step begins. */
   beginCall(): void {
-    this.#openCalls++
+    this.#count(1, 0)
   }
 
   /** A call of the step has ended. */
   endCall(): void {
-    this.#openCalls--
+    this.#count(-1, 0)
   }
 
   /** A call starts to wait only for tasks or people. */
   beginWaiting(): void {
-    this.#waitingCalls++
+    this.#count(0, 1)
   }
 
   /** A call continues after waiting. */
   endWaiting(): void {
-    this.#waitingCalls--
+    this.#count(0, -1)
   }
 
   /** How many calls of the step have begun and not ended. */
@@ -179,7 +156,7 @@ export class RunState {
 
   /** Whether it asks its model, or makes a call that does not wait. */
   get works(): boolean {
-    return this.#running !== undefined && (this.#openCalls === 0 || this.#waitingCalls < this.#openCalls)
+    return this.running !== undefined && (this.#openCalls === 0 || this.#waitingCalls < this.#openCalls)
   }
 }
 

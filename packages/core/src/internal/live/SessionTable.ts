@@ -12,6 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import { Governor } from "../../Governor.ts"
+import { Journal } from "../../Journal.ts"
 import { Leases } from "../../Leases.ts"
 import { elapsed } from "../../MonotonicClock.ts"
 import type { ProjectServices, ProjectUnavailable } from "../../Projects.ts"
@@ -247,6 +248,7 @@ const makeOpening = (sessions: SessionMap, exited: (rootID: SessionID) => Effect
   Effect.gen(function*() {
     const governor = yield* Governor
     const leases = yield* Leases
+    const journal = yield* Journal
     const clock = yield* Effect.clock
     const scope = yield* Effect.scope
     const context = yield* Effect.context<Ids | SessionStorage>()
@@ -270,7 +272,16 @@ const makeOpening = (sessions: SessionMap, exited: (rootID: SessionID) => Effect
         yield* Scope.close(own, Exit.void)
         return known
       }
-      const live = new Live({ info, parent, scope: own, now: () => elapsed(clock), slot: governor.free, ...stored })
+      const live = new Live({
+        info,
+        parent,
+        scope: own,
+        now: () => elapsed(clock),
+        date: () => clock.unsafeCurrentTimeMillis(),
+        later: (source, wait) => journal.later(source, "session.waited", wait),
+        slot: governor.free,
+        ...stored
+      })
       if (isOutdated) return yield* Effect.as(Scope.close(own, Exit.void), live)
       sessions.add(live)
       leases.note(info.id, info.rootID)

@@ -48,54 +48,54 @@ export const hasBegun = ({ state }: { readonly state: TaskRunState }): boolean =
 
 /** The tasks of one session. */
 export class TaskList<Task> {
-  #running: Set<Task> | undefined
-  #queue: Array<Task> | undefined
+  readonly #running = new Set<Task>()
+  readonly #queue: Array<Task> = []
   #disposable: Map<RunID, SessionID> | undefined
-  #claims = 0
-  #spawns = 0
   #turns = 0
-  #consents: Set<string> | undefined
   #recovery: Effect.Semaphore | undefined
+  /** How many of the tasks that it started have settled. */
+  settled = 0
+  /** How many runs of the session itself are being requested: it is kept for them. */
+  claims = 0
+  /** How many tasks this turn has started, at all levels; counted at the root. */
+  spawns = 0
+  /** The subagents that the user named in this turn: they need no further permission. */
+  consents: ReadonlySet<string> = none
 
   /** The unsettled tasks that it started, oldest first. */
   get running(): ReadonlyArray<Task> {
-    return this.#running === undefined ? [] : [...this.#running]
+    return [...this.#running]
   }
 
   /** How many have not settled. */
   get size(): number {
-    return this.#running?.size ?? 0
+    return this.#running.size
   }
 
   /** Adds a requested task. */
   add(task: Task): void {
-    this.#running ??= new Set()
     this.#running.add(task)
   }
 
   /** Removes a settled task. */
   remove(task: Task): void {
-    this.#running?.delete(task)
+    if (this.#running.delete(task)) this.settled++
   }
 
   /** Runs of the session itself as a task, one after the other; the first is current. */
   get queue(): ReadonlyArray<Task> {
-    return this.#queue ?? []
+    return this.#queue
   }
 
   /** Queues a run; returns its place, from 1. */
   enqueue(task: Task): number {
-    if (this.#queue !== undefined) return this.#queue.push(task)
-    // Most sessions have one run: an empty array would grow to hold many.
-    this.#queue = [task]
-    return 1
+    return this.#queue.push(task)
   }
 
   /** Removes a run from the queue; returns its former place, or -1. */
   dequeue(task: Task): number {
-    const at = this.#queue?.indexOf(task) ?? -1
-    if (at >= 0) this.#queue?.splice(at, 1)
-    if (this.#queue?.length === 0) this.#queue = undefined
+    const at = this.#queue.indexOf(task)
+    if (at >= 0) this.#queue.splice(at, 1)
     return at
   }
 
@@ -117,58 +117,25 @@ export class TaskList<Task> {
     return task
   }
 
-  /** Whether runs of the session itself are being requested: it is kept for them. */
-  get isClaimed(): boolean {
-    return this.#claims > 0
-  }
-
-  /** A run of the session is being requested. */
-  claim(): void {
-    this.#claims++
-  }
-
-  /** The run exists, or was refused. */
-  unclaim(): void {
-    this.#claims--
-  }
-
-  /** How many tasks this turn has started, at all levels; counted at the root. */
-  get spawns(): number {
-    return this.#spawns
-  }
-
   /** Counts a task that is started; call the returned function if it never was, which later turns ignore. */
   countSpawn(): () => void {
-    this.#spawns++
+    this.spawns++
     const turn = this.#turns
     return () => {
-      if (this.#turns === turn) this.#spawns--
+      if (this.#turns === turn) this.spawns--
     }
-  }
-
-  /** The subagents that the user named in this turn: they need no further permission. */
-  get consents(): ReadonlySet<string> {
-    return this.#consents ?? none
   }
 
   /** Notes subagents that the user named. */
-  consent(agents: Iterable<string>): void {
-    for (const agent of agents) {
-      this.#consents ??= new Set()
-      this.#consents.add(agent)
-    }
+  consent(agents: ReadonlyArray<string>): void {
+    if (agents.length > 0) this.consents = new Set([...this.consents, ...agents])
   }
 
-  /** A turn begins: a process that has ended started this many tasks in it. */
-  beginTurn(spawns = 0): void {
-    this.#spawns = spawns
+  /** A turn begins. */
+  beginTurn(): void {
+    this.spawns = 0
     this.#turns++
-    this.#consents = undefined
-  }
-
-  /** Corrects the count of a resumed turn. */
-  setSpawns(spawns: number): void {
-    this.#spawns = spawns
+    this.consents = none
   }
 }
 

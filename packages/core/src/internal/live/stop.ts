@@ -33,7 +33,7 @@ const mark = (live: Live, table: Table, marked: Array<Marked>, by: string | unde
     child.run.countStop(by)
     mark(child, table, marked, by)
   }
-  marked.push({ live, running, sideFibers: live.run.sideFibers, tasks: live.tasks.running })
+  marked.push({ live, running, sideFibers: [...live.run.sideFibers], tasks: live.tasks.running })
   return marked
 }
 
@@ -111,7 +111,7 @@ const recordStop = (
     if (isStoppedAbove(live)) return
     if (some(live, isAtWork)) return yield* storeStop(live, also)
     // A prompt that is being stored has no loop yet.
-    if (some(live, ({ run }) => run.isSubmitting)) {
+    if (some(live, ({ run }) => run.submitting > 0)) {
       yield* storeFirst(live, [live.record.annotate(live.record.stopped), ...also])
     }
   })
@@ -134,12 +134,12 @@ export const storeStop = (live: Live, also: ReadonlyArray<Entry> = []): Effect.E
 /** Stops it, deletes it from storage, and forgets it. Meanwhile, lookups no longer find it. */
 export const removeSession = (live: Live) =>
   Effect.suspend(() => {
-    live.markRemoved(true)
+    live.isRemoved = true
     return Effect.zipRight(halt(live), remove(live))
   }).pipe(
     Effect.onError(() =>
       Effect.map(SessionTable, (table) => {
-        live.markRemoved(table.peek(live.info.id) !== live)
+        live.isRemoved = table.peek(live.info.id) !== live
       })
     )
   )

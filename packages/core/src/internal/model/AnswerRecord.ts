@@ -91,7 +91,7 @@ export class AnswerRecord {
       usage: none,
       time: { created: started }
     }
-    live.request.open(this.#begun.id)
+    live.request.own.add(this.#begun.id)
     this.message = live.history.putMessage(this.#begun)
     const flusher = new Flusher({
       runtime,
@@ -137,7 +137,7 @@ export class AnswerRecord {
   begin(reserved: Reserved): Effect.Effect<void, StorageError> {
     return this.store(() => {
       this.#tries.begin(reserved)
-      this.#live.request.noteCharged(undefined)
+      this.#live.request.charged = undefined
       return { parts: [{ ...this.#opening, reserved }] }
     })
   }
@@ -180,7 +180,7 @@ export class AnswerRecord {
         Effect.map(() => {
           this.#isOpen = true
           this.#isComplete = change.info !== undefined
-          if (this.#isComplete) this.#live.request.close(this.#begun.id)
+          if (this.#isComplete) this.#live.request.own.delete(this.#begun.id)
           this.buffer.markPublished(change.parts)
         }),
         Effect.ensuring(Effect.sync(() => {
@@ -228,7 +228,7 @@ export class AnswerRecord {
     const used = this.#tries.end(() => tokensSaid(this.buffer.parts, rate), status)
     if (used === undefined) return []
     const usage: Usage = { ...none, ...used, steps: 1, toolCalls }
-    this.#live.request.noteCharged(this.#begun.id)
+    this.#live.request.charged = this.#begun.id
     this.#used = add(this.#used, usage)
     countUsage(info, usage)
     return charge(this.#live, usage, now)

@@ -104,7 +104,7 @@ const makeBooking = Effect.fnUntraced(function*(live: Live, { info }: LanguageMo
     begin: (reserved: Reserved) =>
       Effect.suspend(() => {
         tries.begin(reserved)
-        live.request.open(id)
+        live.request.own.add(id)
         return journal.commit([live.record.annotate({ asking: [...others(), { id, reserved }] })])
       }),
     hear: (event: ModelEvent) => tries.hear(event),
@@ -112,7 +112,7 @@ const makeBooking = Effect.fnUntraced(function*(live: Live, { info }: LanguageMo
       Effect.suspend(() => {
         const left = others()
         if (left.length === (live.info.asking ?? []).length) return Effect.void
-        live.request.close(id)
+        live.request.own.delete(id)
         const over = live.record.annotate({ asking: left.length === 0 ? undefined : left })
         const use = tries.end(() => tokensOfText(answer(), rate), status)
         if (use === undefined) return journal.commit([over])

@@ -1,6 +1,7 @@
 /** One answer of one model, stored as it arrives: as parts of a message, and as an error if it is cut off. */
 import { Ids } from "@skein/domain/Id"
 import type { ErrorInfo, FinishReason, UserMessage } from "@skein/domain/Message"
+import { formatRef } from "@skein/domain/Model"
 import type { Part, ToolPart } from "@skein/domain/Part"
 import type { SessionStatus } from "@skein/domain/SessionInfo"
 import * as Cause from "effect/Cause"
@@ -17,7 +18,7 @@ import { logUnstored, StorageError } from "../../StorageError.ts"
 import { BudgetExhausted } from "../../Turn.ts"
 import { calledTool } from "../conversation/askedOf.ts"
 import type { LiveMessage } from "../live/History.ts"
-import type { Live } from "../live/Live.ts"
+import { type Live, tellStatus } from "../live/Live.ts"
 import { AnswerRecord, type AnswerServices } from "./AnswerRecord.ts"
 import { isCutEmpty, isSilence, nothingSaid } from "./emptyAnswer.ts"
 import { type Attempt, modelCall } from "./modelCall.ts"
@@ -71,13 +72,13 @@ interface AskServices extends AnswerServices {
 type TellStatus = (status: SessionStatus, now: number) => void
 
 /** Stores that a try failed and when the next one is; the next try replaces what it said. */
-const storeRetry = (answer: AnswerRecord, { attempt, delay, error }: Attempt, tellStatus: TellStatus) =>
+const storeRetry = (answer: AnswerRecord, { attempt, delay, error }: Attempt, tell: TellStatus) =>
   answer.store((now) => {
     const next = now + delay
     const { message, reason, status } = error
     const extra = answer.countLost(now, status)
     const emptied = answer.buffer.restart()
-    tellStatus({ type: "retry", attempt, message, next }, now)
+    tell({ type: "retry", attempt, message, next }, now)
     const part: Part = { ...answer.base(now), type: "retry", attempt, error: { tag: reason, message }, next }
     return { parts: [answer.opening, ...emptied, part], extra }
   })
@@ -94,14 +95,18 @@ const send = <E, R>(
 ) => {
   const working = live.status
   const comeBy = pointsOf(points)
-  const tellStatus: TellStatus = (status, now) => {
-    live.report(status)
-    journal.tell(live.info, "session.status", { status }, now)
+  const gate = governor.requests(model)
+  const tell: TellStatus = (status, now) => tellStatus(journal, live, status, now)
+  const tellNow = (status: SessionStatus) => Effect.sync(() => tell(status, clock.unsafeCurrentTimeMillis()))
+  const queuedAt = (position: number): SessionStatus => {
+    const pause = gate.closedFor()
+    if (pause === 0) return { type: "queued", position }
+    const until = clock.unsafeCurrentTimeMillis() + pause
+    return { type: "queued", position, pause: { until, origin: formatRef(model.info) } }
   }
-  const tellNow = (status: SessionStatus) => Effect.sync(() => tellStatus(status, clock.unsafeCurrentTimeMillis()))
   const sending = modelCall({
     model,
-    gate: governor.requests(model),
+    gate,
     take: requestBudget.take(request),
     origin: request.origin,
     settings,
@@ -119,13 +124,13 @@ const send = <E, R>(
     ),
     failed: (attempt) =>
       Effect.zipRight(
-        storeRetry(answer, attempt, tellStatus),
+        storeRetry(answer, attempt, tell),
         Effect.sync(() => {
           requestBudget.settle(isCutEmpty(attempt.error))
-          if (attempt.error.reason === "reasoning_refused") live.request.leaveOutReasoning(answer.message.info.id)
+          if (attempt.error.reason === "reasoning_refused") live.request.reasonedFrom = answer.message.info.id
         })
       ),
-    queued: (position) => tellNow({ type: "queued", position }),
+    queued: (position) => Effect.suspend(() => tellNow(queuedAt(position))),
     resumed: tellNow(working)
   })
   return limit === undefined ? sending : Effect.catchIf(sending, isSilence, () => Effect.void)

@@ -146,7 +146,7 @@ const submitPrompt = (
     Effect.zipRight(
       Effect.sync(onStoring),
       Effect.uninterruptibleMask((restore) => {
-        live.run.beginSubmit()
+        live.run.submitting++
         const submitting = Effect.gen(function*() {
           yield* checkParts(parts)
           yield* (yield* SessionTable).still(live)
@@ -161,7 +161,7 @@ const submitPrompt = (
             Effect.sync(() => live.inbox.dropForm(row.id))
           )
         })
-        return Effect.ensuring(submitting, Effect.sync(() => live.run.endSubmit()))
+        return Effect.ensuring(submitting, Effect.sync(() => live.run.submitting--))
       })
     ),
     (exit) =>

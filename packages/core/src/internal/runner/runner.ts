@@ -138,7 +138,7 @@ const runTurns = (live: Live, running: Running) =>
       for (let again = 0;;) {
         const exit = yield* Effect.exit(restore(live.run.slot.work(inProject(live, runTurn(live)))))
         const wasStopped = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)
-        live.run.turnEnded(wasStopped ? Exit.fail(interruptedBy(live, leases)) : exit)
+        live.run.lastTurn = wasStopped ? Exit.fail(interruptedBy(live, leases)) : exit
         yield* publishEnd(live, exit)
         yield* inProject(live, renewSummary(live, exit))
         const next = wasStopped ? undefined : yield* Effect.exit(restore(continuedByHook(live, exit, again)))
@@ -160,7 +160,7 @@ export type LoopServices = Effect.Effect.Context<ReturnType<typeof runTurns>> | 
 /** Starts the loop. The run is set before its fiber exists, so that there is never a second one. */
 const start = (live: Live, waiters: Running["waiters"]) => {
   const running: Running = { slot: live.run.slot, fiber: Deferred.unsafeMake(noFiber), waiters, halted: false }
-  live.run.begin(running)
+  live.run.running = running
   return Effect.flatMap(Leases, (leases) => {
     const done = leases.use(live.info.rootID)
     // A fiber inherits uninterruptibility from its parent, and the loop must be interruptible.
@@ -277,7 +277,7 @@ export const submit = (
     live.inbox.push(row)
     const waiter = Deferred.unsafeMake<Turn, PromptError>(noFiber)
     if (running === undefined) {
-      live.run.useSpan(span)
+      live.run.span = span
       return Effect.flatMap(
         start(live, new Map([[row.id, waiter]])),
         (begun) => wait(live, row.id, begun, waiter, restore)

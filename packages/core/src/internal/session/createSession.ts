@@ -104,7 +104,7 @@ export const createSession = Effect.fn("Session.create")(function*(options: Sess
   )
   // What is stored is also in memory. Before that, an interruption leaves nothing.
   const live = yield* Effect.uninterruptible(Effect.zipRight(storing, table.add(info, undefined)))
-  live.markRecovered()
+  live.isRecovered = true
   // Nothing is stored of it that would have to be read.
   live.history.load([])
   return info

@@ -32,7 +32,7 @@ const waitsForTasks = ({ run, tasks }: Live): boolean =>
 /** Whether a session is between two steps. Its tasks have not begun, or have loops of their own. */
 const isBetweenSteps = (live: Live): boolean => {
   const { pause, run, running, tasks } = live
-  if (run.sideFibers.length > 0) return false
+  if (run.sideFibers.size > 0) return false
   if (tasks.running.some((task) => hasBegun(task) && task.live.running === undefined)) return false
   return running === undefined || pause.has(live.info.id) || running.slot.isWaiting() || waitsForTasks(live)
 }

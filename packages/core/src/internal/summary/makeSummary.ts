@@ -92,10 +92,10 @@ const renewed = (live: Live): Effect.Effect<void, never, Effect.Effect.Context<R
 export const renewSummary = Effect.fnUntraced(function*(live: Live, turn: Exit.Exit<unknown, unknown>) {
   const { settings } = yield* Config
   if (settings.summaries !== true || !live.summary.isStale || Exit.isFailure(turn)) return
-  live.summary.begin()
+  live.summary.isStale = false
   // This summary covers the changes of the last turn.
   if (live.summary.renewal !== undefined) yield* Fiber.interruptFork(live.summary.renewal)
-  live.summary.renewedBy(yield* startSideFiber(live, inProject(live, renewed(live))))
+  live.summary.renewal = yield* startSideFiber(live, inProject(live, renewed(live)))
 })
 
 /** Waits until the summary of a session is no longer being renewed. */

@@ -66,7 +66,7 @@ export class Recovery extends Context.Tag("@skein/core/internal/tasks/Recovery")
             ).pipe(
               Effect.map((how) => {
                 if (how === "interrupted") return false
-                root.markRecovered()
+                root.isRecovered = true
                 if (how === "continued") leases.continued(id)
                 return true
               }),

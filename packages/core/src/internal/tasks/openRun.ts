@@ -271,8 +271,8 @@ const makeRunning = (
 const claimed = <A, E, R>(live: Live, asked: Effect.Effect<A, E, R>): Effect.Effect<A, E | TaskRefused, R> =>
   Effect.suspend((): Effect.Effect<A, E | TaskRefused, R> => {
     if (live.isLeaving) return unknownTask(live.info.id)
-    live.tasks.claim()
-    return Effect.ensuring(asked, Effect.sync(() => live.tasks.unclaim()))
+    live.tasks.claims++
+    return Effect.ensuring(asked, Effect.sync(() => live.tasks.claims--))
   })
 
 const denies = (rules: Ruleset): boolean => rules.some(({ action }) => action === "deny")

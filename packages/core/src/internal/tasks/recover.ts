@@ -161,7 +161,7 @@ const endRequests = Effect.fnUntraced(function*(live: Live, anew: boolean) {
   const journal = yield* Journal
   const now = yield* Clock.currentTimeMillis
   const messages = live.hasOpenTurn ? yield* table.history(live) : []
-  const answers = endAnswers(live, messages.filter(({ info }) => !live.request.isOwn(info.id)), now)
+  const answers = endAnswers(live, messages.filter(({ info }) => !live.request.own.has(info.id)), now)
   const forgiven = anew && live.hasOpenTurn ? forgiveDeaths(live) : []
   const writes = [...answers, ...forgiven, ...endQuestions(live, now)]
   if (writes.length > 0) yield* journal.commit(writes, live.info)

@@ -9,8 +9,8 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
-import * as Runtime from "effect/Runtime"
 import type { Bus } from "../../Bus.ts"
 import { Config } from "../../Config.ts"
 import { Governor } from "../../Governor.ts"
@@ -33,20 +33,25 @@ import { type CheckedTask, checkTask } from "./checkTask.ts"
 import { openRun, reopenRun } from "./openRun.ts"
 import { carryOut, observedRun } from "./workRun.ts"
 
-/** Calls back at given times. */
-export class Alarms extends Context.Tag("@skein/core/internal/tasks/Alarms")<Alarms, { readonly set: Alarm }>() {
-  /** Alarms that end with the layer. */
-  static readonly layer = Layer.scoped(Alarms, makeAlarms)
+/** Owns the alarms of queued runs, and the fibers that start them. */
+export class TaskQueue extends Context.Tag("@skein/core/internal/tasks/TaskQueue")<TaskQueue, {
+  readonly alarm: Alarm
+  readonly fibers: FiberSet.FiberSet
+}>() {
+  /** A queue whose fibers and alarms end with the layer. */
+  static readonly layer = Layer.scoped(
+    TaskQueue,
+    Effect.zipWith(makeAlarms, FiberSet.make(), ({ set }, fibers) => ({ alarm: set, fibers }))
+  )
 }
 
 /** Requests the slot of the first run of a task's queue. The run begins with its slot, or after its timeout. */
 const requestSlot = Effect.fnUntraced(function*(task: RunningTask) {
   const governor = yield* Governor
   const journal = yield* Journal
-  const alarms = yield* Alarms
-  const runtime = yield* Effect.runtime<never>()
+  const { alarm, fibers } = yield* TaskQueue
+  const run = yield* FiberSet.runtime(fibers)<never>()
   const { live } = task
-  const start = (effect: Effect.Effect<void>) => void Runtime.runFork(runtime)(effect, { immediate: false })
   const context = yield* Effect.context<Effect.Effect.Context<ReturnType<typeof setStatus>>>()
   const queued = (position: number) => Effect.provide(setStatus(live, { type: "queued", position }), context)
   // The run was ended meanwhile, and has begun in order to settle without a slot.
@@ -74,13 +79,13 @@ const requestSlot = Effect.fnUntraced(function*(task: RunningTask) {
       )
     })
   }
-  task.cancelTimeout = alarms.set(task.asked + task.timeout, () => start(task.expire))
+  task.cancelTimeout = alarm(task.asked + task.timeout, () => run(task.expire))
   // If a loop is already running for a message to the task, it takes the prompt of the run, and needs no slot.
   const begin = Effect.suspend(() =>
     live.running === undefined ? task.begin : Effect.zipRight(task.begin, news.granted)
   )
   const { giveUp, position } = live.run.taskSlot(() => governor.slot(live.info.rootID, news)).first(
-    () => start(begin),
+    () => run(begin),
     news
   )
   task.giveUp = giveUp
@@ -108,7 +113,7 @@ type QueueServices = Effect.Effect.Context<ReturnType<typeof requestSlot>>
 
 /** The services for starting, working on and settling a run. */
 export type TaskServices =
-  | Alarms
+  | TaskQueue
   | Bus
   | Governor
   | Ids

@@ -11,8 +11,8 @@ import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as FiberSet from "effect/FiberSet"
 import * as Option from "effect/Option"
-import * as Runtime from "effect/Runtime"
 import { Bus } from "../../Bus.ts"
 import { failpoint } from "../../Failpoints.ts"
 import { Journal } from "../../Journal.ts"
@@ -159,12 +159,12 @@ const conclude = Effect.fnUntraced(function*(live: Live, stop: StopRequest) {
   )
   yield* Effect.acquireUseRelease(
     Effect.sync(() => {
-      live.assignment.conclude(true)
+      live.assignment.isConcluding = true
     }),
     () => Effect.timeoutOption(asking, grace),
     () =>
       Effect.sync(() => {
-        live.assignment.conclude(false)
+        live.assignment.isConcluding = false
       })
   ).pipe(Effect.catchAll((error) => Effect.logDebug("A task that was stopped could not conclude", error.message)))
   return stoppedBy(stop)
@@ -178,7 +178,7 @@ const workRun = Effect.fnUntraced(function*(
   contexts: ReadonlyArray<string>
 ) {
   const { live } = task
-  live.assignment.begin(task.terms)
+  live.assignment.terms = task.terms
   yield* failpoint("child_running")
   const times = { timeout: task.timeout, idle: idleLimit }
   const late = Effect.map(
@@ -188,7 +188,7 @@ const workRun = Effect.fnUntraced(function*(
   const prompt = promptOf(task, request, contexts)
   const working = Effect.withFiberRuntime<End, PromptError, AttemptServices>((fiber) => {
     task.working = fiber
-    live.assignment.askForm(request.output)
+    live.assignment.form = request.output
     return Effect.ensuring(
       held(
         live,
@@ -201,7 +201,7 @@ const workRun = Effect.fnUntraced(function*(
         request
       ),
       Effect.sync(() => {
-        live.assignment.askForm(undefined)
+        live.assignment.form = undefined
       })
     )
   })
@@ -410,8 +410,7 @@ const withSummary = <A, E, R>(
 ): Effect.Effect<A, E, R | Bus> =>
   Effect.scoped(Effect.gen(function*() {
     const bus = yield* Bus
-    const scope = yield* Effect.scope
-    const runtime = yield* Effect.runtime<never>()
+    const run = yield* FiberSet.makeRuntime<never>()
     let isTold = true
     let isTelling = false
     const telling: Effect.Effect<void> = Effect.suspend(() => {
@@ -429,7 +428,7 @@ const withSummary = <A, E, R>(
       // A subagent that waits for its model has no fiber for this.
       if (isTelling || !isWatched(bus)) return
       isTelling = true
-      Runtime.runFork(runtime)(telling, { scope, immediate: false })
+      run(telling)
     })
     // The last change may be newer than the last report.
     return yield* Effect.ensuring(

@@ -107,7 +107,7 @@ const askPaid = Effect.fnUntraced(function*(
   const said = () => saidNow(live)
   const requestBudget = yield* makeRequestBudget({ live, model, said, inLoop: true, steps: 1 })
   const asking = Effect.suspend(() => {
-    live.request.countStep()
+    live.request.steps++
     return askModel(live, { user, model, requestBudget, request, limit, start })
   })
   // A step that the budget cannot pay does not even begin.

@@ -121,7 +121,7 @@ export const resumeTurn = Effect.fnUntraced(function*(live: Live, structuredOutp
   }
   if (live.parent === undefined) {
     const { rows } = yield* storage.runs({ rootID: live.info.id })
-    live.tasks.setSpawns(rows.filter(({ time }) => time.created >= (turn?.began ?? 0)).length)
+    live.tasks.spawns = rows.filter(({ time }) => time.created >= (turn?.began ?? 0)).length
   }
   const resumed = { from, steps: stepsIn(messages.slice(from)) }
   let denied = yield* runSubtasks(live, users, yield* subjectOf(live))

@@ -56,7 +56,13 @@ const costOf = Effect.fnUntraced(function*(id: string) {
 /** How many sessions are read in parallel. */
 const readers = 4
 
-const asking = ["permission.asked", "permission.replied", "question.asked", "question.replied"] as const
+const waits = [
+  "permission.asked",
+  "permission.replied",
+  "question.asked",
+  "question.replied",
+  "session.waited"
+] as const
 
 const spanOfQueue = ({ id, state, time }: TaskRun): ReadonlyArray<Span> => {
   const end = time.started ?? time.settled
@@ -79,8 +85,12 @@ const readTimeline = Effect.fnUntraced(function*(id: string, paging: Paging) {
   const { rows } = yield* storage.sessions({ rootID })
   const { rows: runs } = yield* storage.runs({ rootID })
   const timeline = new Timeline()
-  for (const run of runs) for (const span of spanOfQueue(run)) timeline.put(run.taskID, span)
-  for (const { event } of yield* storage.events({ after: 0, rootID, types: asking })) timeline.see(event)
+  for (const { event } of yield* storage.events({ after: 0, rootID, types: waits })) timeline.see(event)
+  // A run that waited when its process died has stored no wait.
+  for (const run of runs) {
+    const isKnown = timeline.of(run.taskID).some(({ kind, start }) => kind === "slot" && start >= run.time.created)
+    if (!isKnown) { for (const span of spanOfQueue(run)) timeline.put(run.taskID, span) }
+  }
   const read = Effect.fnUntraced(function*(info: SessionInfo) {
     let history = historyOf(info.id, [])
     yield* eachMessagePage(info.id, (page) =>
