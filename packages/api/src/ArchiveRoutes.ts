@@ -33,7 +33,7 @@ export class ArchiveRoutes extends HttpApiGroup.make("archives")
       .annotateContext(about(
         "Imports what an export sent, all or nothing",
         "Answers with the root. `copy=true` gives everything new ids, so that the original may exist here too. "
-          + "`directory` is where the sessions work from now on. At most 64 MB."
+          + "`directory` is where the sessions work from now on. It may be as large as the disk of the server has room for."
       ))
   )
   .annotateContext(OpenApi.annotations({ description: "Trees of sessions as JSON documents" }))

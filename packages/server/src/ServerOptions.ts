@@ -111,10 +111,7 @@ export interface ClusterPort {
 /** The largest body of a request, in bytes. */
 export const largestBody = 8 * 1024 * 1024
 
-/** The maximum size of an imported archive, in bytes. */
-export const largestArchive = 64 * 1024 * 1024
-
-/** How long a client may take to send a request, in milliseconds. */
+/** How long a client may take to send a request, or the next piece of an archive, in milliseconds. */
 export const requestPatience = 30_000
 
 /** How long a client may take to send the headers of a request, in milliseconds. */

@@ -1,3 +1,4 @@
+import type * as FileSystem from "@effect/platform/FileSystem"
 import { publicPaths } from "@skein/api/Api"
 import { importPath } from "@skein/api/ArchiveRoutes"
 import { type Problem, problem } from "@skein/api/Problem"
@@ -11,7 +12,8 @@ import * as fs from "node:fs"
 import type { IncomingMessage } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { largestArchive, largestBody } from "../ServerOptions.ts"
+import { chunksOf } from "../ArchiveFile.ts"
+import { largestBody, requestPatience } from "../ServerOptions.ts"
 
 /**
  * The largest body of a request that needs no token, in bytes. To read and check one of megabytes would hold up the server
@@ -24,10 +26,10 @@ const pathOf = (url = ""): string => url.split("?", 1)[0] ?? ""
 /** Whether a request contains an archive, which its route reads itself. */
 export const bringsArchive = (url?: string): boolean => pathOf(url) === importPath
 
-/** The maximum body of a request to this URL, in bytes. */
+/** The maximum body of a request to this URL, in bytes. An archive is only limited by the disk. */
 export const boundOf = (url?: string): number => {
   if (publicPaths.has(pathOf(url))) return largestPublicBody
-  return bringsArchive(url) ? largestArchive : largestBody
+  return bringsArchive(url) ? Infinity : largestBody
 }
 
 const sizeText = (bytes: number): string => bytes < 1024 * 1024 ? `${bytes / 1024} KB` : `${bytes / 1024 / 1024} MB`
@@ -111,7 +113,7 @@ const unreadable = (cause: unknown) =>
 /** Receives the body into a file, which can be read more than once until the scope closes. */
 export const receive = (
   request: IncomingMessage
-): Effect.Effect<Stream.Stream<Uint8Array, StorageError>, Problem, Scope.Scope> =>
+): Effect.Effect<Stream.Stream<Uint8Array, StorageError, FileSystem.FileSystem>, Problem, Scope.Scope> =>
   Effect.gen(function*() {
     const directory = yield* Effect.acquireRelease(
       Effect.try({ try: () => fs.mkdtempSync(join(tmpdir(), "skein-body-")), catch: noRoom }),
@@ -122,10 +124,16 @@ export const receive = (
       Effect.try({ try: () => fs.openSync(file, "wx", 0o600), catch: noRoom }),
       (opened) => Effect.sync(() => fs.closeSync(opened))
     )
-    yield* eachChunk(request, (chunk) =>
-      Either.getOrUndefined(Either.flip(Either.try({
-        try: () => fs.writeSync(descriptor, chunk),
-        catch: noRoom
-      }))))
-    return Stream.suspend(() => Stream.fromAsyncIterable(fs.createReadStream(file), unreadable))
+    // Before, it waits for its turn; afterwards, for the storage.
+    yield* Effect.acquireUseRelease(
+      Effect.sync(() => request.socket.setTimeout(requestPatience)),
+      () =>
+        eachChunk(request, (chunk) =>
+          Either.getOrUndefined(Either.flip(Either.try({
+            try: () => fs.writeSync(descriptor, chunk),
+            catch: noRoom
+          })))),
+      () => Effect.sync(() => request.socket.setTimeout(0))
+    )
+    return Stream.mapError(chunksOf(file), unreadable)
   })

@@ -1,13 +1,17 @@
 /** Proves that connections which send slowly, or nothing, are closed. */
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import type * as FileSystem from "@effect/platform/FileSystem"
 import { describe, expect, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
+import * as Runtime from "effect/Runtime"
+import * as Stream from "effect/Stream"
 import { connect } from "node:net"
 import { listen } from "../../src/internal/http/listen.ts"
-import { readBody } from "../../src/internal/readBody.ts"
+import { readBody, receive } from "../../src/internal/readBody.ts"
 
 /** Sends this and no more, and gives what comes back until the connection is closed. */
 const sending = (port: number, text: string) =>
@@ -44,6 +48,37 @@ describe("a connection that sends slowly", () => {
       }
     }).pipe(Effect.scoped))
 })
+
+it.live("an archive may come slower than other bodies", () =>
+  Effect.gen(function*() {
+    const listening = yield* listen("127.0.0.1", 0, { headers: 50, request: 100 })
+    const runtime = yield* Effect.runtime<FileSystem.FileSystem>()
+    listening.answer(
+      () => undefined,
+      (request, response) => {
+        const size = Effect.scoped(
+          Effect.flatMap(receive(request), Stream.runFold(0, (sum: number, bytes: Uint8Array) => sum + bytes.length))
+        )
+        void Runtime.runPromiseExit(runtime)(size).then((exit) => {
+          if (Exit.isSuccess(exit)) response.end(`read ${exit.value}`)
+        })
+      },
+      (_, socket) => void socket.destroy()
+    )
+    const { port } = listening
+    const archive = connect(port, "127.0.0.1").setEncoding("utf8")
+    const answer = Effect.async<string>((resume) =>
+      void archive.once("data", (piece: string) => resume(Effect.succeed(piece)))
+    )
+    const head = "HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"
+    archive.write(`POST /v1/sessions/import ${head}`)
+    const answered = yield* Effect.fork(answer)
+    // By the time this one is refused, the archive is late, too.
+    expect(yield* sending(port, `POST / ${head}`)).toMatch(/^HTTP\/1\.1 408/)
+    archive.write("12345678")
+    expect(yield* Fiber.join(answered)).toMatch(/^HTTP\/1\.1 200 [^]*read 9$/)
+    archive.destroy()
+  }).pipe(Effect.scoped, Effect.provide(NodeFileSystem.layer)))
 
 it.live("says how to fix an address that cannot be listened on", () =>
   Effect.gen(function*() {

@@ -5,6 +5,7 @@ import { Bus } from "@skein/core/Bus"
 import { Journal } from "@skein/core/Journal"
 import { exportTree, importTree } from "@skein/core/SessionArchive"
 import { Ids } from "@skein/domain/Id"
+import { chunksOf } from "@skein/server/ArchiveFile"
 import { escapeLine } from "@skein/tui/Escape"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -70,14 +71,13 @@ const readInput = Effect.fnUntraced(function*(stdio: Streams) {
     Stream.run(Stream.fromAsyncIterable<Uint8Array, unknown>(stdio.input(), failed), fs.sink(file)),
     failed
   )
-  return Stream.mapError(fs.stream(file), failed)
+  return Stream.mapError(chunksOf(file), failed)
 })
 
 const readFile = Effect.fnUntraced(function*(given: string) {
-  const fs = yield* FileSystem.FileSystem
   const path = resolve(yield* currentDirectory, given)
   return Stream.mapError(
-    fs.stream(path),
+    chunksOf(path),
     (error) =>
       new UsageError({
         message: `${path} cannot be read (${fileReason(error)}). Name a file, or - to read standard input.`

@@ -8,6 +8,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Duplex } from "node:stream"
 import { ListenFailed } from "../../ListenFailed.ts"
 import { headersPatience, requestPatience } from "../../ServerOptions.ts"
+import { bringsArchive } from "../readBody.ts"
 import { answerSocket, internal, leaving, refuse, refuseSocket } from "../respond.ts"
 
 /** The maximum number of clients. */
@@ -34,6 +35,9 @@ export interface Listening {
   readonly leave: Effect.Effect<void>
 }
 
+/** The connections on which an archive arrives. */
+const archives = new WeakSet<Duplex>()
+
 /** How long a client may take, in milliseconds. */
 interface Patience {
   /** For the headers of a request. */
@@ -57,7 +61,10 @@ const make = ({ headers, request }: Patience): Server => {
   })
   server.timeout = silence
   server.maxConnections = mostConnections
-  server.on("clientError", refuseSocket)
+  // An archive takes as long as it takes: its route notices when no more of it comes.
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    if (error.code !== "ERR_HTTP_REQUEST_TIMEOUT" || !archives.has(socket)) refuseSocket(error, socket)
+  })
   return server
 }
 
@@ -110,7 +117,11 @@ export const listen = (
           const refused = gate(request) ?? (isLeaving ? leaving("refused") : undefined)
           if (refused !== undefined) return refuse(request, response, refused)
           waiting.set(response, request)
-          response.once("close", () => waiting.delete(response))
+          if (bringsArchive(request.url)) archives.add(request.socket)
+          response.once("close", () => {
+            waiting.delete(response)
+            archives.delete(request.socket)
+          })
           // The route decides how long an answer may take.
           request.socket.setTimeout(0)
           guarded(() => handler(request, response), () => {
