@@ -10,13 +10,21 @@ export interface Sender {
   /** How many requests may be in flight with this one. Without it, the limit of the gate. */
   readonly most?: number
   /** Called when it has to wait, with its place in the queue. */
-  readonly queued: (position: number) => Effect.Effect<void>
+  readonly queued: (position: number) => void
+}
+
+/** A request's place at its gate. */
+export interface GatePlace {
+  /** Waits until there is room; undefined if there is. */
+  readonly granted: Effect.Effect<void> | undefined
+  /** Gives the place up, or leaves the queue. To be called in any case. */
+  readonly leave: () => void
 }
 
 /** The gate of all requests that share a rate limit: first come first served within a root, and the roots in turn. */
 export interface RequestGate {
-  /** Sends as soon as there is room. An interrupted wait leaves no trace. */
-  readonly send: <A, E, R>(sender: Sender, request: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** Enters the gate, or its queue. */
+  readonly enter: (sender: Sender) => GatePlace
   /** Pauses the gate for this many milliseconds, or longer if an earlier pause is longer. */
   readonly hold: (duration: number) => void
   /** The rest of the current pause, in milliseconds. */

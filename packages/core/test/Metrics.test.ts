@@ -11,6 +11,7 @@ import * as Metric from "effect/Metric"
 import * as MetricState from "effect/MetricState"
 import * as TestClock from "effect/TestClock"
 import { begin, touching, waiting, with_ } from "./support/asking.ts"
+import { send as sendAt } from "./support/governed.ts"
 import { root } from "./support/tree.ts"
 
 /** The current values, by name and labels: the sum of a counter, or number and sum of a histogram. */
@@ -131,14 +132,14 @@ it.effect("an agent or a request that stops waiting is no longer counted as wait
     const { id } = yield* root()
     const gate = governor.requests(script.model)
     const slot = () => governor.slot(id, { queued: () => Effect.void, granted: Effect.void })
-    const sender = { rootID: id, urgent: true, queued: () => Effect.void }
+    const sender = { rootID: id, urgent: true, queued: () => {} }
     const all = yield* countedBy(Effect.gen(function*() {
       yield* Effect.forkScoped(slot().work(Effect.never))
-      yield* Effect.forkScoped(gate.send(sender, Effect.never))
+      yield* Effect.forkScoped(sendAt(gate, sender, Effect.never))
       yield* TestClock.adjust(1)
       const waiting = [
         yield* Effect.fork(slot().work(Effect.never)),
-        yield* Effect.fork(gate.send(sender, Effect.never))
+        yield* Effect.fork(sendAt(gate, sender, Effect.never))
       ]
       yield* TestClock.adjust(1)
       yield* Fiber.interruptAll(waiting)

@@ -11,6 +11,7 @@ import * as FastCheck from "effect/FastCheck"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
+import { send as sendAt } from "./support/governed.ts"
 
 const governed = (requests: number, config: ConfigInfo = {}) =>
   Governor.layer.pipe(Layer.provide(Config.layer({ ...config, limits: { requests } })))
@@ -22,7 +23,7 @@ const gateOf = (limitKey?: string, providerID?: string) =>
 const from = (root: string | number, more: Partial<Sender> = {}): Sender => ({
   rootID: `ses_${root}` as SessionID,
   urgent: true,
-  queued: () => Effect.void,
+  queued: () => {},
   ...more
 })
 
@@ -42,7 +43,7 @@ const makeLog = () => {
       () => Effect.sync(() => void open.now--)
     )
   const send = (gate: RequestGate, name: string, root: string | number = "r", more: Partial<Sender> = {}) =>
-    gate.send(from(root, more), request(name))
+    sendAt(gate, from(root, more), request(name))
   return { sent, times, open, request, send }
 }
 
@@ -137,7 +138,7 @@ describe("the requests to a model", () => {
       yield* Effect.fork(send(gate, "turn"))
       yield* TestClock.adjust(0)
       let place = 0
-      const queued = (position: number) => Effect.sync(() => void (place = position))
+      const queued = (position: number) => void (place = position)
       yield* Effect.fork(send(gate, "second title", "r", { urgent: false, queued }))
       yield* TestClock.adjust("1 second")
       expect(sent).toEqual(["first", "turn", "title", "second title"])
@@ -171,7 +172,7 @@ describe("the requests to a model", () => {
       const gate = yield* gateOf()
       const names = ["a0", "a1", "a2", "a3", "b1", "b2", "c1"]
       for (const name of names) {
-        const queued = (place: number) => Effect.sync(() => void (places[name] = place))
+        const queued = (place: number) => void (places[name] = place)
         yield* Effect.fork(send(gate, name, name[0], { queued }))
         yield* TestClock.adjust(0)
       }
@@ -211,7 +212,7 @@ describe("a pause", () => {
       gate.hold(10_000)
       const names = range(100).map((i) => `${i}`)
       const all = yield* Effect.fork(
-        Effect.forEach(names, (name) => gate.send(from("r"), request(name, 3_000)), {
+        Effect.forEach(names, (name) => sendAt(gate, from("r"), request(name, 3_000)), {
           concurrency: "unbounded",
           discard: true
         })
@@ -257,7 +258,7 @@ describe("a pause", () => {
       const gate = yield* gateOf()
       gate.hold(1_000)
       const fails = Effect.zipRight(request("probe", 1), Effect.sync(() => gate.hold(1_000)))
-      yield* Effect.fork(gate.send(from("r"), fails))
+      yield* Effect.fork(sendAt(gate, from("r"), fails))
       yield* TestClock.adjust(0)
       for (const i of range(5)) yield* Effect.fork(send(gate, `${i}`))
       yield* TestClock.adjust(2_000)
@@ -298,7 +299,7 @@ describe("a pause", () => {
       expect(sent).toEqual(["other"])
       const later = Effect.zipRight(
         Effect.sleep(1_000),
-        send(gate, "later", "r", { queued: (place) => Effect.sync(() => void positions.push(place)) })
+        send(gate, "later", "r", { queued: (place) => void positions.push(place) })
       )
       yield* Effect.fork(later)
       yield* TestClock.adjust(1_000)
@@ -350,7 +351,7 @@ describe("any requests under any limit, with pauses and interruptions", () => {
               gate.hold(pauses)
               pause = { from: now < pause.to ? pause.from : now, to: Math.max(pause.to, now + pauses) }
             })
-            const all = gate.send(from(root, { urgent }), Effect.zipLeft(sent, saysPause))
+            const all = sendAt(gate, from(root, { urgent }), Effect.zipLeft(sent, saysPause))
             return Effect.sleep(comes).pipe(
               Effect.zipRight(timeout === undefined ? all : Effect.timeoutOption(all, timeout)),
               Effect.zipRight(Effect.sync(() => ended++))

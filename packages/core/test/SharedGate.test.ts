@@ -7,7 +7,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
-import { rootID } from "./support/governed.ts"
+import { rootID, send as sendAt } from "./support/governed.ts"
 
 const model = { limitKey: "p/m/key", info: { providerID: "p", modelID: "m" } }
 
@@ -24,10 +24,13 @@ const shared = (requests: number) =>
     const end = yield* Deferred.make<void>()
     let running = 0
     const send = (rootID: SessionID, most?: number) =>
-      Effect.fork(gate.send(
-        { rootID, urgent: true, queued: () => Effect.void, ...(most === undefined ? {} : { most }) },
-        Effect.zipRight(Effect.sync(() => void running++), Deferred.await(end))
-      ))
+      Effect.fork(
+        sendAt(
+          gate,
+          { rootID, urgent: true, queued: () => {}, ...(most === undefined ? {} : { most }) },
+          Effect.zipRight(Effect.sync(() => void running++), Deferred.await(end))
+        )
+      )
     const root = rootID("r")
     const settle = TestClock.adjust(0)
     return { gate, lent, root, send, settle, end, running: () => running, changes: () => changes, requests }
@@ -63,14 +66,11 @@ describe("a gate whose limit is shared", () => {
       Effect.gen(function*() {
         const shown: Array<string> = []
         const ask = (name: string) =>
-          Effect.fork(gate.send(
-            {
-              rootID: root,
-              urgent: true,
-              queued: (position) => Effect.sync(() => void shown.push(`${name} ${position}`))
-            },
-            Effect.never
-          ))
+          Effect.fork(sendAt(gate, {
+            rootID: root,
+            urgent: true,
+            queued: (position) => void shown.push(`${name} ${position}`)
+          }, Effect.never))
         yield* ask("soon")
         yield* TestClock.adjust("999 millis")
         lent.lend(1, 10_000)
@@ -82,10 +82,9 @@ describe("a gate whose limit is shared", () => {
       })).pipe(Effect.zipRight(test(10, ({ gate, root }) =>
         Effect.gen(function*() {
           const shown: Array<number> = []
-          yield* Effect.fork(gate.send(
-            { rootID: root, urgent: true, queued: (position) => Effect.sync(() => void shown.push(position)) },
-            Effect.never
-          ))
+          yield* Effect.fork(
+            sendAt(gate, { rootID: root, urgent: true, queued: (position) => void shown.push(position) }, Effect.never)
+          )
           yield* TestClock.adjust("1 second")
           expect(shown).toEqual([1])
         })))))

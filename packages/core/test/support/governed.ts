@@ -1,6 +1,7 @@
 /** Shared parts of the governor tests: limits, roots, and agents that record their work. */
 import { Config } from "@skein/core/Config"
 import { Governor } from "@skein/core/Governor"
+import type { RequestGate, Sender } from "@skein/core/RequestGate"
 import type { SlotNews } from "@skein/core/Slot"
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
@@ -28,3 +29,11 @@ export const makeNotes = () => {
   )
   return { notes, note, agent }
 }
+
+/** Sends a request through a gate: once there is room, and with its place until it has ended. */
+export const send = <A, E, R>(gate: RequestGate, sender: Sender, request: Effect.Effect<A, E, R>) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => gate.enter(sender)),
+    ({ granted }) => granted === undefined ? request : Effect.zipRight(granted, request),
+    ({ leave }) => Effect.sync(leave)
+  )

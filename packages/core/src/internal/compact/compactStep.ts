@@ -4,8 +4,10 @@ import type { Usage } from "@skein/domain/Usage"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import { Config } from "../../Config.ts"
+import type { Settings } from "../../Config.ts"
+import type { Restore } from "../../Fibers.ts"
 import { type LanguageModel, ModelError, type ModelRequest } from "../../Provider.ts"
 import { ContextOverflow } from "../../Turn.ts"
 import { noteRate } from "../budget/BudgetNode.ts"
@@ -16,7 +18,7 @@ import { estimate, rateOf, roomOf, sizeOfRequest, weightOf } from "../conversati
 import { saidNow } from "../conversation/saidNow.ts"
 import { sentOf } from "../conversation/sentMessages.ts"
 import type { Live } from "../live/Live.ts"
-import type { Answer } from "../model/askModel.ts"
+import type { Answer } from "../model/Step.ts"
 import { compact, type Goal } from "./compact.ts"
 
 /** How often to compact a conversation for one step. */
@@ -33,11 +35,14 @@ const whole = 0.3
 const worthwhile = 0.1
 
 /** A step of a session as far as its length matters. */
-interface StepInRoom<E, R, EP, RP> {
+interface StepInRoom<A> {
   readonly model: LanguageModel
   /** Makes the request from the current state. */
-  readonly prepare: Effect.Effect<ModelRequest, EP, RP>
-  readonly ask: (request: ModelRequest) => Effect.Effect<Answer, E, R>
+  readonly prepare: () => ModelRequest
+  /** Asks the model; the exit says how its answer ended. */
+  readonly ask: (request: ModelRequest) => A
+  readonly compaction: Settings["compaction"]
+  readonly restore: Restore
 }
 
 /** What is too long, and how short it should become. */
@@ -51,18 +56,6 @@ const tokensOf = (live: Live, request: ModelRequest): number => estimate(sizeOfR
 
 const isOverflow = (error: unknown): error is ModelError =>
   error instanceof ModelError && error.reason === "context_overflow"
-
-/**
- * Returns the error of a request that was too long as a value. All other causes stay as they are: an interrupted fiber
- * that fails would lose the failure in an ordinary catch, and storage failures must be known.
- */
-const orOverflow = <A, E, R>(asking: Effect.Effect<A, E, R>): Effect.Effect<Either.Either<A, ModelError>, E, R> =>
-  Effect.uninterruptibleMask((restore) =>
-    Effect.catchAllCause(Effect.map(restore(asking), Either.right), (cause) => {
-      const error = Option.getOrUndefined(Cause.failureOption(cause))
-      return isOverflow(error) ? Effect.succeed(Either.left<ModelError>(error)) : Effect.failCause(cause)
-    })
-  )
 
 const overflow = (live: Live, model: LanguageModel, tries: number, why: string) => {
   const { id } = live.info
@@ -115,13 +108,13 @@ interface Tries {
 }
 
 /** Shortens the request. If it stays as long as before, returns the reason, and whether another try may help. */
-const shorten = Effect.fnUntraced(function*<EP, RP>(
+const shorten = Effect.fnUntraced(function*(
   live: Live,
-  prepare: Effect.Effect<ModelRequest, EP, RP>,
+  prepare: () => ModelRequest,
   tries: Tries,
   { goal, request, tokens }: Excess
 ) {
-  const lighter = prune(live, goal) ? yield* prepare : request
+  const lighter = prune(live, goal) ? prepare() : request
   const now = tokensOf(live, lighter)
   const gained = now <= tokens * (1 - worthwhile)
   // If that was not enough once, do not rely on it again.
@@ -142,13 +135,13 @@ const shorten = Effect.fnUntraced(function*<EP, RP>(
     return Either.left({ why, again: done.right === "no_gain" })
   }
   yield* applyBudget(live)
-  return Either.right(yield* prepare)
+  return Either.right(prepare())
 })
 
 /** Shortens a request that the model refused; returns the reason if no try is left, or none helps. */
-const shortenRefused = Effect.fnUntraced(function*<EP, RP>(
+const shortenRefused = Effect.fnUntraced(function*(
   live: Live,
-  prepare: Effect.Effect<ModelRequest, EP, RP>,
+  prepare: () => ModelRequest,
   tries: Tries,
   excess: Excess
 ) {
@@ -163,12 +156,14 @@ const shortenRefused = Effect.fnUntraced(function*<EP, RP>(
   return Either.left(why)
 })
 
-/** Sends what fits, as far as that is known, and sends less if it did not. */
-export const compactStep = Effect.fnUntraced(function*<E extends { readonly _tag: string }, R, EP, RP>(
+/**
+ * Sends what fits, as far as that is known, and sends less if it did not. Run it uninterruptibly: its waits are
+ * interruptible.
+ */
+export function* compactStep<Y, E>(
   live: Live,
-  { ask, model, prepare }: StepInRoom<E, R, EP, RP>
+  { ask, compaction, model, prepare, restore }: StepInRoom<Generator<Y, Exit.Exit<Answer, E>, unknown>>
 ) {
-  const { settings: { compaction } } = yield* Config
   const room = roomOf(model.info)
   const limit = room === undefined ? undefined : room * compaction.threshold
   const tries: Tries = { shortened: 0, summaries: 0 }
@@ -177,10 +172,10 @@ export const compactStep = Effect.fnUntraced(function*<E extends { readonly _tag
     compaction.auto && room !== undefined && limit !== undefined && tokens > limit
     && tokens > live.request.floor + room * growth
 
-  let request = yield* prepare
+  let request = prepare()
   const before = limit === undefined ? 0 : tokensOf(live, request)
   if (limit !== undefined && isNear(before)) {
-    const shorter = yield* shorten(live, prepare, tries, { request, tokens: before, goal: limit * aim })
+    const shorter = yield* restore(shorten(live, prepare, tries, { request, tokens: before, goal: limit * aim }))
     if (Either.isRight(shorter)) request = shorter.right
     else yield* Effect.logWarning("A long conversation could not be made shorter", shorter.left.why)
     live.request.floor = tokensOf(live, request)
@@ -188,20 +183,21 @@ export const compactStep = Effect.fnUntraced(function*<E extends { readonly _tag
 
   for (;;) {
     const asked = request
-    const answer = yield* orOverflow(ask(asked))
-    if (Either.isRight(answer)) {
-      if (limit !== undefined || isBounded(live.budget)) measure(live, model, asked, answer.right)
-      return answer.right
+    const exit = yield* ask(asked)
+    if (Exit.isSuccess(exit)) {
+      if (limit !== undefined || isBounded(live.budget)) measure(live, model, asked, exit.value)
+      return exit.value
     }
+    if (!isOverflow(Option.getOrUndefined(Cause.failureOption(exit.cause)))) return yield* exit
     if (!compaction.auto) {
       const advice = `compaction.auto is off. \`skein sessions compact ${live.info.id}\` summarises it.`
       return yield* overflow(live, model, tries.shortened, advice)
     }
     const tokens = tokensOf(live, asked)
     const goal = Math.min(limit ?? tokens, tokens) * aim
-    const shorter = yield* shortenRefused(live, prepare, tries, { request: asked, tokens, goal })
+    const shorter = yield* restore(shortenRefused(live, prepare, tries, { request: asked, tokens, goal }))
     if (Either.isLeft(shorter)) return yield* overflow(live, model, tries.shortened, shorter.left)
     request = shorter.right
     live.request.floor = tokensOf(live, request)
   }
-})
+}

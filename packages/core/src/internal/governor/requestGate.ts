@@ -16,10 +16,7 @@ import { makeFairQueue } from "./fairQueue.ts"
  */
 const reopeningTime = 1_000
 
-/**
- * For how long a request may wait for a share without being shown as queued, in milliseconds. A process without work has none,
- * and gets one at once if nobody else needs it.
- */
+/** For how long a request may wait for a share without being shown as queued, in milliseconds. */
 const unseen = 1_000
 
 /** A waiting request. */
@@ -195,30 +192,30 @@ export const makeRequestGate = (
 ): Gated => {
   const gate = new Gate(limit, clock, fork)
   return {
-    send: (sender, request) =>
-      Effect.uninterruptibleMask((restore) => {
-        const uncount = gate.count(sender)
-        if (gate.enter(sender)) {
-          return Effect.flatMap(Effect.exit(restore(request)), (exit) => {
+    enter: (sender) => {
+      const uncount = gate.count(sender)
+      if (gate.enter(sender)) {
+        return {
+          granted: undefined,
+          leave: () => {
             uncount()
             gate.leave()
-            return exit
-          })
+          }
         }
-        const { end, granted, position } = gate.enqueue(sender)
-        const queued = sender.queued(position)
-        const waiting = gate.awaitsShare()
-          ? Effect.raceFirst(
-            Deferred.await(granted),
-            Effect.zipRight(Effect.delay(queued, unseen), Effect.never)
-          )
-          : Effect.zipRight(queued, Deferred.await(granted))
-        return Effect.flatMap(Effect.exit(restore(Effect.zipRight(waiting, request))), (exit) => {
+      }
+      const { end, granted, position } = gate.enqueue(sender)
+      // A process without work has no share, and gets one at once if nobody else needs it.
+      const cancel = gate.awaitsShare() ? alarm(elapsed(clock) + unseen, () => sender.queued(position)) : undefined
+      if (cancel === undefined) sender.queued(position)
+      return {
+        granted: Effect.map(Deferred.await(granted), () => cancel?.()),
+        leave: () => {
+          cancel?.()
           uncount()
           end()
-          return exit
-        })
-      }),
+        }
+      }
+    },
     hold: (duration) => gate.hold(duration),
     closedFor: () => gate.closedFor(),
     alarm,

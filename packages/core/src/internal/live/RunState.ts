@@ -182,6 +182,11 @@ export class TreePause {
     return over === undefined ? Effect.void : Effect.asVoid(over.open)
   })
 
+  /** Whether loops are to pause. */
+  get isOn(): boolean {
+    return this.#over !== undefined
+  }
+
   /** Whether the loop of a session pauses now. */
   has(id: SessionID): boolean {
     return this.#paused.has(id)

@@ -26,22 +26,18 @@ const withoutRecord = ({ id }: SessionInfo, root: string): string =>
   `The session ${id} has the worktree ${root}, and Skein has no record that it made it for this session. If it was removed because nothing had changed in it, let the agent above resume the task, which makes it again. Else start a new task.`
 
 /** Checks a session and those above it. Runs with the services of its project. */
-export const checkPlace = ({ info, parent }: Live): Effect.Effect<void, ProjectUnavailable, Isolation> =>
-  Effect.gen(function*() {
-    if (parent === undefined) return
-    const { directory, id: taskID, worktree } = info
-    const why = misplaced(info, parent.info)
-    if (why !== undefined) return yield* refused(info, why)
-    if (worktree !== undefined) {
-      const isolation = yield* Isolation
-      const isOwn = yield* Effect.mapError(
-        isolation.contains({ taskID, root: worktree.root, directory }),
-        ({ message }) => refused(info, message)
-      )
-      if (!isOwn) return yield* refused(info, withoutRecord(info, worktree.root))
-    }
-    return yield* checkPlace(parent)
-  })
+export const checkPlace = ({ info, parent }: Live): Effect.Effect<void, ProjectUnavailable, Isolation> => {
+  if (parent === undefined) return Effect.void
+  const { directory, id: taskID, worktree } = info
+  const why = misplaced(info, parent.info)
+  if (why !== undefined) return refused(info, why)
+  if (worktree === undefined) return checkPlace(parent)
+  return Effect.flatMap(Isolation, (isolation) =>
+    isolation.contains({ taskID, root: worktree.root, directory }).pipe(
+      Effect.mapError(({ message }) => refused(info, message)),
+      Effect.flatMap((isOwn) => isOwn ? checkPlace(parent) : refused(info, withoutRecord(info, worktree.root)))
+    ))
+}
 
 /** Makes the checks: one before a tree is acquired, and one while it is held and its project is open. */
 export const makePlacement = Effect.fnUntraced(function*(projects: ProjectsInUse) {

@@ -1,36 +1,71 @@
-/** Owns one answer of a model as it arrives: its message, its parts, what is stored of them, and its usage. */
-import type { Ids } from "@skein/domain/Id"
+/** Owns one answer of a model as it arrives: its message, its parts, what is stored of them, and what its tries use. */
 import type { AssistantMessage, FinishReason, UserMessage } from "@skein/domain/Message"
 import { formatRef } from "@skein/domain/Model"
 import type { Part, StepStartPart } from "@skein/domain/Part"
 import { pathOf } from "@skein/domain/SessionInfo"
 import { add, none, type Reserved, type Usage } from "@skein/domain/Usage"
-import type * as Clock from "effect/Clock"
-import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type * as Runtime from "effect/Runtime"
-import type { Bus } from "../../Bus.ts"
-import type { Journal } from "../../Journal.ts"
+import * as Runtime from "effect/Runtime"
+import type { RequestGate } from "../../Governor.ts"
 import { countUsage } from "../../Metrics.ts"
-import type { LanguageModel, ModelEvent } from "../../Provider.ts"
+import { elapsed } from "../../MonotonicClock.ts"
+import { isContent, type LanguageModel, type ModelEvent } from "../../Provider.ts"
 import type { StorageError } from "../../StorageError.ts"
 import type { Entry } from "../../Write.ts"
 import { rateOf } from "../budget/BudgetNode.ts"
 import { tokensSaid } from "../conversation/requestSize.ts"
-import { charge } from "../live/charge.ts"
+import { charge, type Reported, usedBy } from "../live/charge.ts"
 import type { LiveMessage } from "../live/History.ts"
 import type { Live } from "../live/Live.ts"
-import { Flusher } from "./Flusher.ts"
+import type { StepServices } from "./Step.ts"
 import { StepBuffer } from "./stepBuffer.ts"
-import { TryUse } from "./TryUse.ts"
 
-/** The services that an answer needs. */
-export interface AnswerServices {
-  readonly ids: Context.Tag.Service<typeof Ids>
-  readonly journal: Context.Tag.Service<typeof Journal>
-  readonly bus: Context.Tag.Service<typeof Bus>
-  readonly clock: Clock.Clock
-  readonly runtime: Runtime.Runtime<never>
+/** How often growing parts are stored, in milliseconds. */
+const flushEvery = 200
+
+/** What the tries of one request use, one after the other: what is reserved, what arrives, and what is charged. */
+export class TryUse {
+  #reserved: Reserved | undefined
+  #reported: Reported | undefined
+  #isConnected = false
+  #hasAnswered = false
+  #isWhole = false
+  /** How many pieces of calls have arrived, until the calls are there themselves. */
+  #pieces = 0
+
+  /** A try is about to be sent. */
+  begin(reserved: Reserved): void {
+    this.#reserved = reserved
+    this.#reported = undefined
+    this.#isConnected = false
+    this.#hasAnswered = false
+    this.#isWhole = false
+    this.#pieces = 0
+  }
+
+  /** Takes an event of it in. */
+  hear(event: ModelEvent): void {
+    this.#isConnected = true
+    this.#hasAnswered ||= event.type === "usage" || isContent(event)
+    if (event.type === "activity") this.#pieces++
+    if (event.type === "tool-call") this.#pieces = 0
+    if (event.type === "finish") this.#isWhole = true
+    if (event.type !== "finish" && event.type !== "usage") return
+    const { cost, tokens } = event
+    this.#reported = tokens === undefined ? undefined : { tokens, cost }
+  }
+
+  /**
+   * Ends the try that is out; returns what it has used. That is nothing if a status refused it before it was answered,
+   * or if the server was never reached. `said` are the tokens of what has arrived.
+   */
+  end(said: () => number, status?: number): Pick<Usage, "cost" | "estimated" | "tokens"> | undefined {
+    const reserved = this.#reserved
+    this.#reserved = undefined
+    const isRefused = status !== undefined && status >= 300 && !this.#hasAnswered
+    if (reserved === undefined || isRefused || !this.#isConnected) return undefined
+    return usedBy(reserved, this.#reported, said() + this.#pieces, this.#isWhole)
+  }
 }
 
 /** What one commit stores of an answer. */
@@ -56,11 +91,10 @@ const messageEntry = (info: AssistantMessage): Entry => ({ _tag: "Message", info
 export class AnswerRecord {
   readonly message: LiveMessage
   readonly buffer: StepBuffer
-  /** Ends when nothing more is stored before the end. */
-  readonly stopFlushing: Effect.Effect<void>
   readonly #live: Live
   readonly #model: LanguageModel
-  readonly #services: AnswerServices
+  readonly #services: StepServices
+  readonly #gate: RequestGate
   readonly #begun: AssistantMessage
   readonly #opening: StepStartPart
   readonly #tries = new TryUse()
@@ -68,15 +102,16 @@ export class AnswerRecord {
   #isComplete = false
   /** The usage so far, including failed answers. */
   #used = none
-  // One commit after the other, so that changes of a part are published in order.
-  #isStoring = false
-  readonly #isStored = Effect.unsafeMakeLatch(true)
+  /** One commit after the other, so that changes of a part are published in order. */
+  #storing: Effect.Latch | undefined
+  #cancelFlush: (() => void) | undefined
 
-  constructor(live: Live, user: UserMessage, model: LanguageModel, services: AnswerServices) {
+  constructor(live: Live, user: UserMessage, model: LanguageModel, services: StepServices) {
     this.#live = live
     this.#model = model
     this.#services = services
-    const { bus, clock, ids, journal, runtime } = services
+    const { bus, clock, governor, ids, journal } = services
+    this.#gate = governor.requests(model)
     const { agent, id: sessionID, rootID } = live.info
     const started = clock.unsafeCurrentTimeMillis()
     this.#begun = {
@@ -93,12 +128,6 @@ export class AnswerRecord {
     }
     live.request.own.add(this.#begun.id)
     this.message = live.history.putMessage(this.#begun)
-    const flusher = new Flusher({
-      runtime,
-      scope: live.scope,
-      storeChanged: this.store(() => ({ parts: this.buffer.takeChanged() }))
-    })
-    this.stopFlushing = flusher.stop
     this.buffer = new StepBuffer({
       source: live.info,
       messageID: this.#begun.id,
@@ -106,7 +135,7 @@ export class AnswerRecord {
       clock,
       journal,
       hasListeners: () => bus.hasDeltaListeners({ sessionID, rootID }),
-      grown: () => flusher.grown()
+      grown: () => this.#flushLater()
     })
     this.#opening = { ...this.base(started), type: "step-start" }
     live.history.putPart(this.message, this.#opening)
@@ -166,29 +195,55 @@ export class AnswerRecord {
     return this.#opening
   }
 
+  /** Stores growing text after a while: most answers have ended by then. */
+  #flushLater(): void {
+    if (this.#cancelFlush !== undefined) return
+    const { clock, runtime } = this.#services
+    // The end of the step stores the same again, and fails if that is impossible.
+    const flush = Effect.catchAll(
+      this.store(() => ({ parts: this.buffer.takeChanged() })),
+      (error) => Effect.logDebug("Growing text could not be stored", error.message)
+    )
+    this.#cancelFlush = this.#gate.alarm(elapsed(clock) + flushEvery, () => {
+      this.#cancelFlush = undefined
+      Runtime.runFork(runtime)(flush, { scope: this.#live.scope })
+    })
+  }
+
+  /** From now on, nothing more is stored before the end. */
+  stopFlushing(): void {
+    this.#cancelFlush?.()
+    this.#cancelFlush = () => {}
+  }
+
   /** Stores a change after all changes before it. */
   store(what: (now: number) => Change): Effect.Effect<void, StorageError> {
     return Effect.uninterruptible(Effect.suspend(() => {
-      if (this.#isStoring) return Effect.zipRight(this.#isStored.await, this.store(what))
+      if (this.#storing !== undefined) return Effect.zipRight(this.#storing.await, this.store(what))
       const change = what(this.#services.clock.unsafeCurrentTimeMillis())
       const writes = this.#take(change)
       if (writes.length === 0) return Effect.void
-      this.#isStoring = true
-      this.#isStored.unsafeClose()
+      const storing = this.#storing = Effect.unsafeMakeLatch()
       this.buffer.hold()
-      return this.#services.journal.commit(writes, this.#live.info).pipe(
-        Effect.map(() => {
+      const end = () => {
+        this.#storing = undefined
+        storing.unsafeOpen()
+        if (this.#isOpen) this.buffer.release()
+      }
+      return Effect.matchCauseEffect(this.#services.journal.commit(writes, this.#live.info), {
+        onFailure: (cause) => {
+          end()
+          return Effect.failCause(cause)
+        },
+        onSuccess: () => {
           this.#isOpen = true
           this.#isComplete = change.info !== undefined
           if (this.#isComplete) this.#live.request.own.delete(this.#begun.id)
           this.buffer.markPublished(change.parts)
-        }),
-        Effect.ensuring(Effect.sync(() => {
-          this.#isStoring = false
-          this.#isStored.unsafeOpen()
-          if (this.#isOpen) this.buffer.release()
-        }))
-      )
+          end()
+          return Effect.void
+        }
+      })
     }))
   }
 

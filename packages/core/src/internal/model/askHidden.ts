@@ -28,11 +28,10 @@ import { tokensOfText } from "../conversation/requestSize.ts"
 import { charge } from "../live/charge.ts"
 import { type Live, sessionAttributes, usageAttributes } from "../live/Live.ts"
 import { traced } from "../traced.ts"
+import { TryUse } from "./AnswerRecord.ts"
 import { candidates, concrete, modelsOf, yieldsToPerson } from "./candidates.ts"
-import { nothingSaid } from "./emptyAnswer.ts"
-import { modelCall } from "./modelCall.ts"
+import { modelCall, nothingSaid } from "./modelCall.ts"
 import { makeRequestBudget } from "./requestBudget.ts"
-import { TryUse } from "./TryUse.ts"
 
 /** How much of an answer is kept, in characters: answers of hidden agents are short. */
 const longest = 16_000
@@ -140,36 +139,42 @@ const askOne = Effect.fnUntraced(function*(
   if (refusal !== undefined) return yield* refusal
   let answer = ""
   const booking = yield* makeBooking(live, model, () => answer)
-  const requestBudget = yield* makeRequestBudget({
+  const requestBudget = makeRequestBudget({
     live,
+    journal: yield* Journal,
     model,
     said: () => "",
     inLoop: purpose === "compaction",
     steps: 0,
     most: longestAnswer[purpose]
   })
-  const asking = modelCall({
-    model,
-    gate: governor.requests(model),
-    take: requestBudget.take(request),
-    origin: request.origin,
-    settings,
-    retry: urgent ? settings.retry : { ...settings.retry, attempts: 1 },
-    urgent,
-    begin: (asked) => Effect.suspend(() => booking.begin(requestBudget.reserved(asked))),
-    emit: (event) => {
-      booking.hear(event)
-      if (event.type === "text-delta" && answer.length < longest) answer += event.delta
-    },
-    check: Effect.suspend(() => answer.trim() === "" ? Effect.fail(nothingSaid(model.info, "stop")) : Effect.void),
-    failed: ({ error }) =>
-      Effect.map(booking.end(error.status), () => {
-        answer = ""
-        requestBudget.settle()
-      }),
-    queued: () => Effect.void,
-    resumed: Effect.void
-  })
+  const clock = yield* Effect.clock
+  const asking = Effect.uninterruptibleMask((restore) =>
+    Effect.gen(() =>
+      modelCall({
+        model,
+        gate: governor.requests(model),
+        clock,
+        restore,
+        take: () => requestBudget.take(request),
+        origin: request.origin,
+        settings,
+        retry: urgent ? settings.retry : { ...settings.retry, attempts: 1 },
+        urgent,
+        begin: (asked) => Effect.suspend(() => booking.begin(requestBudget.reserved(asked))),
+        emit: (event) => {
+          booking.hear(event)
+          if (event.type === "text-delta" && answer.length < longest) answer += event.delta
+        },
+        check: () => answer.trim() === "" ? nothingSaid(model.info, "stop") : undefined,
+        failed: ({ error }) =>
+          Effect.map(booking.end(error.status), () => {
+            answer = ""
+            requestBudget.settle()
+          })
+      })
+    )
+  )
   yield* traced(
     "Step",
     () => ({

@@ -17,6 +17,12 @@ const ownModel = ({ model }: Pick<SessionInfo, "model">): ModelRef | undefined =
 const keptModels = ({ info }: Live, agent: string): ReadonlyArray<ModelRef> | undefined =>
   info.turn?.ended === undefined && info.turn?.models?.agent === agent ? info.turn.models.refs : undefined
 
+/** The models to try in a step, if nothing has to be asked or stored for that. */
+export const chosenOf = (live: Live, agent: AgentInfo): ReadonlyArray<ModelRef> | undefined => {
+  const own = ownModel(live.info)
+  return own === undefined ? keptModels(live, agent.name) : [own]
+}
+
 /** Whether the model that a person named for the tree goes before what only the files of a project name. */
 export const yieldsToPerson = (live: Live, key: string) =>
   Effect.map(Config, ({ projectKeys }) => ownModel(live.root.info) !== undefined && projectKeys?.has(key) === true)
@@ -36,8 +42,7 @@ const configured = Effect.fnUntraced(function*(live: Live, agent: AgentInfo) {
 
 /** The models to try: the session's own, else those with which its turn began, else those by the config. */
 export const candidates = Effect.fnUntraced(function*(live: Live, agent: AgentInfo) {
-  const own = ownModel(live.info)
-  return own === undefined ? keptModels(live, agent.name) ?? (yield* configured(live, agent)) : [own]
+  return chosenOf(live, agent) ?? (yield* configured(live, agent))
 })
 
 /** What a turn keeps of the models of its agent, as the config has them now; nothing if the session names its own. */
@@ -52,8 +57,7 @@ export const modelsToKeep = (live: Live) =>
 /** The models to try in a step. If the agent has changed in the middle of a turn, the turn keeps those of the new one. */
 export const candidatesOfStep = Effect.fnUntraced(function*(live: Live, agent: AgentInfo) {
   const { turn } = live.info
-  const isKept = ownModel(live.info) !== undefined || keptModels(live, agent.name) !== undefined
-  if (!isKept && turn !== undefined && turn.ended === undefined) {
+  if (chosenOf(live, agent) === undefined && turn !== undefined && turn.ended === undefined) {
     const journal = yield* Journal
     const kept = yield* modelsToKeep(live)
     yield* journal.commit([live.record.annotate({ turn: { ...turn, ...kept } })])

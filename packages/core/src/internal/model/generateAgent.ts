@@ -101,6 +101,7 @@ export const generateAgent = Effect.fn("Agent.generate")(function*(wish: AgentWi
   const provider = yield* Provider
   const governor = yield* Governor
   const ids = yield* Ids
+  const clock = yield* Effect.clock
   const configured = settings.model === undefined ? undefined : parseRef(settings.model)
   const model = yield* provider.resolve(wish.model ?? configured ?? (yield* provider.defaultModel))
   const id = yield* ids.make("ses")
@@ -117,37 +118,43 @@ export const generateAgent = Effect.fn("Agent.generate")(function*(wish: AgentWi
       directory: "",
       purpose: "turn"
     }
-    yield* modelCall({
-      model,
-      gate: governor.requests(model),
-      take: Effect.succeed<ModelRequest>({
-        messages: [...messages],
-        tools: [{ name: tool, description: "Gives the agent that you have designed.", inputSchema: schema }],
-        toolChoice: "required",
-        temperature,
-        origin
-      }),
-      origin,
-      settings,
-      retry: settings.retry,
-      urgent: true,
-      begin: () => Effect.void,
-      emit: (event) => {
-        if (event.type === "text-delta") text += event.delta
-        if (event.type === "tool-call" && event.name === tool) input ??= event.input
-        if ((event.type === "finish" || event.type === "usage") && event.tokens !== undefined) {
-          countUsage(model.info, { tokens: event.tokens, cost: event.cost ?? costOf(event.tokens, model.info.price) })
-        }
-      },
-      check: Effect.void,
-      failed: () =>
-        Effect.sync(() => {
-          text = ""
-          input = undefined
-        }),
-      queued: () => Effect.void,
-      resumed: Effect.void
-    })
+    const request: ModelRequest = {
+      messages: [...messages],
+      tools: [{ name: tool, description: "Gives the agent that you have designed.", inputSchema: schema }],
+      toolChoice: "required",
+      temperature,
+      origin
+    }
+    yield* Effect.uninterruptibleMask((restore) =>
+      Effect.gen(() =>
+        modelCall<never, never>({
+          model,
+          gate: governor.requests(model),
+          clock,
+          restore,
+          take: () => request,
+          origin,
+          settings,
+          retry: settings.retry,
+          urgent: true,
+          emit: (event) => {
+            if (event.type === "text-delta") text += event.delta
+            if (event.type === "tool-call" && event.name === tool) input ??= event.input
+            if ((event.type === "finish" || event.type === "usage") && event.tokens !== undefined) {
+              countUsage(model.info, {
+                tokens: event.tokens,
+                cost: event.cost ?? costOf(event.tokens, model.info.price)
+              })
+            }
+          },
+          failed: () =>
+            Effect.sync(() => {
+              text = ""
+              input = undefined
+            })
+        })
+      )
+    )
     const answer = input === undefined ? Either.left(`${tool} was not called`) : read(input, taken)
     if (Either.isRight(answer)) return answer.right
     if (step >= maxCorrections) {

@@ -1,15 +1,18 @@
 /** The budget reservation of one model request: made before each try, released once its usage is charged. */
 import { formatRef } from "@skein/domain/Model"
+import type { SessionStatus } from "@skein/domain/SessionInfo"
 import type { Reserved } from "@skein/domain/Usage"
+import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { Journal } from "../../Journal.ts"
+import type { Journal } from "../../Journal.ts"
 import type { LanguageModel, ModelRequest } from "../../Provider.ts"
 import type { BudgetExhausted } from "../../Turn.ts"
 import { type Grant, leastOutput, type Need, noteCutOff, rateOf, usualOutput } from "../budget/BudgetNode.ts"
 import { exhausted, holdFor } from "../budget/requests.ts"
 import { isBounded } from "../budget/reservations.ts"
 import { expectedInput } from "../conversation/requestSize.ts"
-import { type Live, setStatus } from "../live/Live.ts"
+import { type Live, tellStatus } from "../live/Live.ts"
 
 /** The minimum output for continuing a cut-off answer, since each try sends the whole conversation again. */
 const leastMore = 1_024
@@ -17,6 +20,7 @@ const leastMore = 1_024
 /** Who asks, and what. */
 export interface Asking {
   readonly live: Live
+  readonly journal: Context.Tag.Service<Journal>
   readonly model: LanguageModel
   /** What the session has said so far. */
   readonly said: () => string
@@ -29,8 +33,8 @@ export interface Asking {
 
 /** Holds what the tries of one question may use. */
 export interface RequestBudget {
-  /** Holds what the next try may use, unless it does already; returns the request to send. */
-  readonly take: (request: ModelRequest) => Effect.Effect<ModelRequest, BudgetExhausted>
+  /** Holds what the next try may use, unless it does already; returns the request to send, at once if no budget applies. */
+  readonly take: (request: ModelRequest) => ModelRequest | Effect.Effect<ModelRequest, BudgetExhausted>
   /** What a try holds, to be stored before it is sent. */
   readonly reserved: (request: ModelRequest) => Reserved
   /**
@@ -41,8 +45,7 @@ export interface RequestBudget {
 }
 
 /** Makes the request budget of a question; free if no budget applies. The caller settles it at the end. */
-export const makeRequestBudget = Effect.fnUntraced(function*({ inLoop, live, model, most, said, steps }: Asking) {
-  const journal = yield* Journal
+export const makeRequestBudget = ({ inLoop, journal, live, model, most, said, steps }: Asking): RequestBudget => {
   let grant: Grant | undefined
 
   const inputOf = (request: ModelRequest): number =>
@@ -57,13 +60,16 @@ export const makeRequestBudget = Effect.fnUntraced(function*({ inLoop, live, mod
     preferred: Math.max(usualOutput, steps === 1 ? 2 * live.budget.cutAt : 0)
   })
 
+  const tell = (status: SessionStatus) =>
+    Effect.map(Clock.currentTimeMillis, (now) => tellStatus(journal, live, status, now))
+
   const hold = (request: ModelRequest) => {
     const { status } = live
     let hasWaited = false
     const onWaiting = (why: { readonly which: "tokens" | "usd" | "steps"; readonly message: string }) => {
       if (!inLoop) return Effect.void
       hasWaited = true
-      return Effect.provideService(setStatus(live, { type: "waiting", ...why }), Journal, journal)
+      return tell({ type: "waiting", ...why })
     }
     const claim = {
       inLoop,
@@ -76,24 +82,20 @@ export const makeRequestBudget = Effect.fnUntraced(function*({ inLoop, live, mod
     }
     return Effect.zipRight(
       holdFor(claim, onWaiting, (waiting) => inLoop ? live.run.slot.away(waiting) : waiting),
-      Effect.suspend(() => hasWaited ? Effect.provideService(setStatus(live, status), Journal, journal) : Effect.void)
+      Effect.suspend(() => hasWaited ? tell(status) : Effect.void)
     )
   }
 
-  const requestBudget: RequestBudget = {
+  return {
     take: (request) =>
-      Effect.suspend(() => {
-        if (!isBounded(live.budget)) return Effect.succeed(request)
-        return Effect.zipRight(
-          grant === undefined ? hold(request) : Effect.void,
-          Effect.suspend(() => {
-            // The wait itself uses time.
-            const end = exhausted(live.budget, said)
-            if (end !== undefined) return Effect.fail(end)
-            return Effect.succeed(grant?.cap === undefined ? request : { ...request, maxOutputTokens: grant.cap })
-          })
-        )
-      }),
+      isBounded(live.budget)
+        ? Effect.flatMap(Effect.suspend(() => grant === undefined ? hold(request) : Effect.void), () => {
+          // The wait itself uses time.
+          const end = exhausted(live.budget, said)
+          if (end !== undefined) return Effect.fail(end)
+          return Effect.succeed(grant?.cap === undefined ? request : { ...request, maxOutputTokens: grant.cap })
+        })
+        : request,
     reserved: (request) => ({
       input: inputOf(request),
       output: grant?.cap ?? 0,
@@ -108,5 +110,4 @@ export const makeRequestBudget = Effect.fnUntraced(function*({ inLoop, live, mod
       return bound
     }
   }
-  return requestBudget
-})
+}

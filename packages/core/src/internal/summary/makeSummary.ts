@@ -118,14 +118,17 @@ export const firstWords = (text: string): string => {
   return line.length > longestTitle ? `${line.slice(0, longestTitle - 1)}…` : line
 }
 
-/** Asks for a title, after the request that the user waits for. Failures are logged and leave the title as it is. */
+/**
+ * Asks for a title, after the request that the user waits for. Failures are logged and leave the title as it is; so does a
+ * title that the session was given meanwhile.
+ */
 export const makeTitle = Effect.fn("Session.title")(
   function*(live: Live, text: string) {
     yield* live.connected.await
     const journal = yield* Journal
     const title = yield* askHidden(live, { purpose: "title", text: text.slice(0, 4_000), urgent: false })
     const clean = firstWords(title.replaceAll(/^["'\s]+|["'\s]+$/g, ""))
-    if (clean === "") return
+    if (clean === "" || live.info.title !== (firstWords(text) || untitled)) return
     const now = yield* Clock.currentTimeMillis
     yield* journal.commit([live.record.change(now, { title: clean })])
   },

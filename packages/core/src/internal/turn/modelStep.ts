@@ -3,42 +3,29 @@ import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { ErrorInfo, FinishReason, UserMessage } from "@skein/domain/Message"
 import { formatRef, type ModelRef } from "@skein/domain/Model"
 import type { ToolPart } from "@skein/domain/Part"
-import * as Clock from "effect/Clock"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { Agent } from "../../Agent.ts"
-import { Config } from "../../Config.ts"
-import { Instructions } from "../../Instructions.ts"
+import * as Either from "effect/Either"
 import type { Subject } from "../../Permission.ts"
-import {
-  type LanguageModel,
-  ModelError,
-  type ModelRequest,
-  ModelUnavailable,
-  Provider,
-  type ToolSpec
-} from "../../Provider.ts"
+import { ModelError, type ModelRequest, ModelUnavailable, type ToolSpec } from "../../Provider.ts"
 import { ContextOverflow } from "../../Turn.ts"
-import { cutOff, unpriced } from "../budget/requests.ts"
+import { unpriced } from "../budget/requests.ts"
 import { callerOf, describeAll, guidesTo, offer, subjectOf } from "../calls/offer.ts"
 import { startCalls } from "../calls/startCalls.ts"
 import { compactStep } from "../compact/compactStep.ts"
 import { makePrompt } from "../conversation/makePrompt.ts"
 import { promptFor } from "../conversation/promptFor.ts"
-import { saidNow } from "../conversation/saidNow.ts"
 import type { StructuredOutput } from "../conversation/structuredOutput.ts"
 import { systemPrompt } from "../conversation/systemPrompt.ts"
 import { type Live, pathOf } from "../live/Live.ts"
 import { askModel } from "../model/askModel.ts"
-import { candidatesOfStep } from "../model/candidates.ts"
-import { isCutEmpty } from "../model/emptyAnswer.ts"
-import { makeRequestBudget } from "../model/requestBudget.ts"
-import type { Step } from "../model/Step.ts"
+import { candidatesOfStep, chosenOf } from "../model/candidates.ts"
+import type { Step, StepServices } from "../model/Step.ts"
 import * as prompts from "../prompts.ts"
 
 /** What a step is made of, whichever model answers. */
 interface Making {
   readonly live: Live
+  readonly services: StepServices
   readonly user: UserMessage
   readonly subject: Subject
   readonly structuredOutput: StructuredOutput | undefined
@@ -90,59 +77,42 @@ const requestOf = (
 }
 
 /** Starts the calls of an answer that can start with it. */
-const startWith = ({ live, subject, structuredOutput }: Making, ref: ModelRef, offered: ReadonlyArray<string>) =>
-  Effect.fnUntraced(function*(calls: ReadonlyArray<ToolPart>, finish: FinishReason) {
-    // Permission is decided once the calls are known: the rules may have changed while the model thought.
-    const present = calls.length === 0 ? subject : yield* subjectOf(live)
-    return yield* startCalls(live, { calls, finish, offered }, present, callerOf(live, ref), structuredOutput)
-  })
-
-/** Asks one model, within the budgets. */
-const askPaid = Effect.fnUntraced(function*(
-  { limit, live, user }: Making,
-  model: LanguageModel,
-  start: ReturnType<typeof startWith>,
-  request: ModelRequest
-) {
-  const said = () => saidNow(live)
-  const requestBudget = yield* makeRequestBudget({ live, model, said, inLoop: true, steps: 1 })
-  const asking = Effect.suspend(() => {
-    live.request.steps++
-    return askModel(live, { user, model, requestBudget, request, limit, start })
-  })
-  // A step that the budget cannot pay does not even begin.
-  return yield* Effect.zipRight(requestBudget.take(request), asking).pipe(
-    Effect.catchIf(isCutEmpty, (error) => {
-      const which = requestBudget.settle(true)
-      return Effect.fail(which === undefined ? error : cutOff(live.budget, which, said()))
-    }),
-    Effect.ensuring(Effect.sync(() => requestBudget.settle()))
-  )
-})
+const startWith =
+  ({ live, structuredOutput }: Making, ref: ModelRef, offered: ReadonlyArray<string>) =>
+  (calls: ReadonlyArray<ToolPart>, finish: FinishReason) =>
+    calls.length === 0
+      ? Effect.succeed(calls)
+      // Permission is decided once the calls are known: the rules may have changed while the model thought.
+      : Effect.flatMap(
+        subjectOf(live),
+        (present) => startCalls(live, { calls, finish, offered }, present, callerOf(live, ref), structuredOutput)
+      )
 
 /** Makes the step with one model. Tools are withheld at the agent's last step, and if the user withheld them. */
-const attempt = Effect.fnUntraced(function*(making: Making, ref: ModelRef) {
-  const { isFirst, last, live, subject, user, structuredOutput } = making
-  const provider = yield* Provider
-  const model = yield* provider.resolve(ref)
+function* attempt(making: Making, ref: ModelRef) {
+  const { isFirst, last, limit, live, services, subject, user, structuredOutput } = making
+  const { clock, config: { settings: { compaction } }, provider, restore } = services
+  const model = yield* restore(provider.resolve(ref))
   const refusal = unpriced(live.budget, model.info)
   if (refusal !== undefined) return yield* refusal
-  const answer = structuredOutput === undefined ? [] : yield* describeAll([structuredOutput.tool], callerOf(live, ref))
+  const answer = structuredOutput === undefined
+    ? []
+    : yield* restore(describeAll([structuredOutput.tool], callerOf(live, ref)))
   const work = last
     ? []
-    : (yield* offer(live, subject, ref, isFirst)).filter((tool) => user.tools?.[tool.name] !== false)
+    : (yield* restore(offer(live, subject, ref, isFirst))).filter((tool) => user.tools?.[tool.name] !== false)
   const tools = [...work, ...answer]
   const offered = tools.map((tool) => tool.name)
   const start = startWith(making, ref, offered)
   const step = yield* compactStep(live, {
     model,
-    prepare: Effect.map(Clock.currentTimeMillis, (now) => requestOf(making, tools, now)),
-    ask: (request) => askPaid(making, model, start, request)
+    compaction,
+    restore,
+    prepare: () => requestOf(making, tools, clock.unsafeCurrentTimeMillis()),
+    ask: (request) => askModel(live, { user, model, request, limit, start }, services)
   })
-  return { ...step, model: ref, offered, last }
-})
-
-type Attempt = ReturnType<typeof attempt>
+  return { ...step, model: ref, offered, last } satisfies Step
+}
 
 /** Why a model of several did not answer. */
 type Failure = ModelUnavailable | ModelError | ContextOverflow
@@ -163,68 +133,64 @@ const joined = (failures: ReadonlyArray<readonly [ModelRef, Failure]>, last: Fai
   }
 }
 
+const isFailure = (error: { readonly _tag: string }): error is Failure =>
+  error._tag === "ModelUnavailable" || error._tag === "ModelError" || error._tag === "ContextOverflow"
+
 /** Tries the models in order until one answers. */
-const firstAnswer = (
-  making: Making,
-  [ref, ...others]: ReadonlyArray<ModelRef>,
-  failures: ReadonlyArray<readonly [ModelRef, Failure]> = []
-): Effect.Effect<Step, Effect.Effect.Error<Attempt>, Effect.Effect.Context<Attempt>> => {
-  if (ref === undefined) {
-    return Effect.fail(
-      new ModelUnavailable({
-        model: "",
-        reason: "bad_config",
-        message: `The agent ${making.agent.name} names no model. Set \`model\` in skein.json or pass -m provider/model.`
-      })
-    )
+function* firstAnswer(making: Making, refs: ReadonlyArray<ModelRef>) {
+  const failures: Array<readonly [ModelRef, Failure]> = []
+  for (const [at, ref] of refs.entries()) {
+    if (refs.length === 1) return yield* attempt(making, ref)
+    const answered = yield* Effect.either(Effect.gen(() => attempt(making, ref)))
+    if (Either.isRight(answered)) return answered.right
+    const error = answered.left
+    if (!isFailure(error)) return yield* Effect.fail(error)
+    failures.push([ref, error])
+    if (at === refs.length - 1) return yield* joined(failures, error)
   }
-  const next = (failure: Failure) => {
-    const all = [...failures, [ref, failure] as const]
-    if (others.length > 0) return firstAnswer(making, others, all)
-    return Effect.fail(failures.length === 0 ? failure : joined(all, failure))
-  }
-  return Effect.catchTags(attempt(making, ref), { ModelUnavailable: next, ModelError: next, ContextOverflow: next })
+  return yield* new ModelUnavailable({
+    model: "",
+    reason: "bad_config",
+    message: `The agent ${making.agent.name} names no model. Set \`model\` in skein.json or pass -m provider/model.`
+  })
 }
 
-/** Makes one step. */
-export const modelStep = Effect.fnUntraced(function*(
+/** Makes one step. Run it uninterruptibly: its waits are interruptible. */
+export function* modelStep(
   live: Live,
+  services: StepServices,
   user: UserMessage,
   subject: Subject,
   stepInTurn: number,
   structuredOutput: StructuredOutput | undefined
 ) {
-  const context = yield* Effect.context<Agent | Config | Instructions>()
-  const agent = yield* Context.get(context, Agent).get(live.info.agent)
-  const refs = yield* candidatesOfStep(live, agent)
-  const own = yield* promptFor(live, agent)
-  const instructions = yield* Context.get(context, Instructions).of(live.info.directory)
-  const { settings: { limits } } = Context.get(context, Config)
+  const { agents, config: { settings: { limits } }, restore } = services
+  const agent = yield* agents.get(live.info.agent)
+  const refs = chosenOf(live, agent) ?? (yield* restore(candidatesOfStep(live, agent)))
+  const own = yield* restore(promptFor(live, agent))
+  const instructions = yield* restore(services.instructions.of(live.info.directory))
   const mostSteps = agent.steps ?? (live.parent === undefined ? undefined : limits.subagent_steps)
   const isAtLimit = mostSteps !== undefined && stepInTurn + 1 >= mostSteps
   const { isConcluding } = live.assignment
-  const last = isAtLimit || isConcluding
-  const closing = isAtLimit && !isConcluding ? prompts.lastStep(mostSteps) : undefined
   const limit = isAtLimit
     ? {
       tag: "steps",
       message: `The agent ${agent.name} reached its limit of ${mostSteps} ${mostSteps === 1 ? "step" : "steps"}.`
     }
     : undefined
-  return yield* firstAnswer(
-    {
-      live,
-      user,
-      subject,
-      structuredOutput,
-      agent,
-      own,
-      isFirst: stepInTurn === 0,
-      instructions,
-      last,
-      limit,
-      closing
-    },
-    refs
-  )
-})
+  const making: Making = {
+    live,
+    services,
+    user,
+    subject,
+    structuredOutput,
+    agent,
+    own,
+    isFirst: stepInTurn === 0,
+    instructions,
+    last: isAtLimit || isConcluding,
+    limit,
+    closing: isAtLimit && !isConcluding ? prompts.lastStep(mostSteps) : undefined
+  }
+  return yield* firstAnswer(making, refs)
+}

@@ -115,6 +115,10 @@ const logFailure = ({ step, tool }: { readonly step: Step; readonly tool: ToolPa
   })
 }
 
+/** Whether messages have subtasks. */
+export const hasSubtasks = (taken: ReadonlyArray<LiveMessage>): boolean =>
+  taken.some(({ info, parts }) => info.role === "user" && parts.some(({ type }) => type === "subtask"))
+
 /** Runs all subtasks of the messages in parallel; returns whether the turn ends with them. A failure is a result. */
 export const runSubtasks = Effect.fnUntraced(function*(
   live: Live,

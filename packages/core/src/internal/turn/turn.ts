@@ -4,10 +4,9 @@ import { formatRef } from "@skein/domain/Model"
 import { since, type Usage } from "@skein/domain/Usage"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { Agent } from "../../Agent.ts"
 import { ModelError } from "../../Provider.ts"
 import { failedToStore, isGone, logUnstored } from "../../StorageError.ts"
-import type { Turn, TurnEnd } from "../../Turn.ts"
+import type { BudgetExhausted, Turn, TurnEnd } from "../../Turn.ts"
 import { cutOff as cutOffBy, exhausted, warning } from "../budget/requests.ts"
 import { turnWorks } from "../budget/reservations.ts"
 import { keepFiles } from "../calls/keepStep.ts"
@@ -19,18 +18,18 @@ import { answerAt, saidFrom } from "../conversation/saidNow.ts"
 import { sayToModel } from "../conversation/sayToModel.ts"
 import { makeStructuredOutput, type StructuredOutput } from "../conversation/structuredOutput.ts"
 import type { LiveMessage } from "../live/History.ts"
-import { type Live, sessionAttributes, setStatus, usageAttributes } from "../live/Live.ts"
+import { type Live, sessionAttributes, tellStatus, usageAttributes } from "../live/Live.ts"
 import { leaveAuto } from "../live/mode.ts"
 import { checkPlace } from "../live/places.ts"
 import { SessionTable } from "../live/SessionTable.ts"
-import type { Step } from "../model/Step.ts"
+import { type Step, type StepServices, stepServices } from "../model/Step.ts"
 import * as prompts from "../prompts.ts"
-import { type Ended, traced } from "../traced.ts"
+import { type Ended, isTraced, traced } from "../traced.ts"
 import { announced } from "./announcedCall.ts"
 import { checkAnswer } from "./checkAnswer.ts"
 import { modelStep } from "./modelStep.ts"
 import { resumeTurn } from "./resumeTurn.ts"
-import { runSubtasks } from "./runSubtasks.ts"
+import { hasSubtasks, runSubtasks } from "./runSubtasks.ts"
 import { takeInbox } from "./takeInbox.ts"
 
 /** How many consecutive answers may be cut off inside a call. */
@@ -50,7 +49,7 @@ const lastUser = (messages: ReadonlyArray<LiveMessage>): UserMessage | undefined
 const isAnswer = (message: LiveMessage): message is LiveMessage & { info: AssistantMessage } =>
   message.info.role === "assistant"
 
-const turnOf = (live: Live, end: TurnEnd, before: Usage, structuredOutput?: StructuredOutput): Effect.Effect<Turn> => {
+const ended = (live: Live, end: TurnEnd, before: Usage, structuredOutput?: StructuredOutput): Effect.Effect<Turn> => {
   const { messages = [] } = live
   const at = messages.findLastIndex(isAnswer)
   const message = messages[at]
@@ -114,110 +113,132 @@ const breakOff = Effect.fnUntraced(
 )
 
 /** The structured output of a turn whose prompt asks for none: that of its task's caller, or of its agent. */
-const outputOfTurn = Effect.fnUntraced(function*(live: Live) {
+function* outputOfTurn(live: Live, { agents, restore }: StepServices) {
   // An agent that must conclude answers in plain text.
   if (live.assignment.isConcluding) return undefined
-  const form = live.assignment.form ??
-    (yield* outputForm(yield* Effect.flatMap(Agent, (agents) => agents.get(live.info.agent))))
+  const form = live.assignment.form ?? (yield* restore(Effect.flatMap(agents.get(live.info.agent), outputForm)))
   return form === undefined ? undefined : makeStructuredOutput(form)
-})
+}
 
-/** Ends the turn if a budget is exhausted, and warns the model about one that nearly is. */
-const applyBudgets = Effect.fnUntraced(function*(live: Live, user: UserMessage, from: number) {
-  const end = exhausted(live.budget, () => saidFrom(live.messages ?? [], from))
-  if (end !== undefined) return yield* end
-  const news = warning(live.budget)
-  if (news !== undefined) yield* sayToModel(live, user, news)
-})
+/** Why a turn goes on after a step without calls, in words for the model; counts such steps in a row. */
+class Persistence {
+  #cutOff = 0
+  #pauses = 0
+  #announcements = 0
 
-/** Counts the working time of a turn, for the session and for those above it. */
-const counted = <A, E, R>(turn: Effect.Effect<A, E, R>, live: Live): Effect.Effect<A, E, R> =>
-  Effect.acquireUseRelease(
-    Effect.sync(() => turnWorks(live.budget, true)),
-    () => turn,
-    () => Effect.sync(() => turnWorks(live.budget, false))
-  )
+  /** What to tell the model; undefined if there is nothing to tell, and an error if it was told often enough. */
+  next(live: Live, step: Step, from: number): string | ModelError | BudgetExhausted | undefined {
+    const { calls, cutBy, finish } = step
+    this.#cutOff = finish === "length" && calls.length > 0 ? this.#cutOff + 1 : 0
+    if (this.#cutOff === cutOffLimit) {
+      return cutBy === undefined
+        ? cutOffAgain(step)
+        : cutOffBy(live.budget, cutBy, saidFrom(live.messages ?? [], from))
+    }
+    // The rest of the budget may be enough to finish; if not, the next request fails.
+    if (cutBy !== undefined && calls.length === 0) return prompts.carryOn
+    this.#pauses = finish === "pause" && calls.length === 0 ? this.#pauses + 1 : 0
+    if (this.#pauses > pauseLimit) return pausedAgain(step)
+    if (this.#pauses > 0) return prompts.goOn
+    const tool = this.#announcements < announcementLimit ? announced(step) : undefined
+    if (tool === undefined) return undefined
+    this.#announcements++
+    return prompts.announced(tool)
+  }
+}
 
-/** One turn: from the inbox to an answer with nothing left to answer. */
-export const runTurn = Effect.fnUntraced(
-  function*(live: Live) {
-    const table = yield* SessionTable
-    const known = live.messages !== undefined
-    // An interrupted turn is resumed first, whatever started the loop. A task that must conclude does not resume it.
-    const { hasOpenTurn } = live
-    const resumes = hasOpenTurn && !live.assignment.isConcluding
-    const messages = yield* table.history(live)
-    yield* leaveAuto(live)
-    if (!resumes && (hasOpenTurn || !known)) yield* closeTurn(live)
-    const before = live.info.usage.subtree
-    live.tasks.beginTurn()
-    // People may have changed files since the last turn.
-    if (!resumes && live.parent === undefined) yield* keepFiles(live)
-    const resumed = resumes
-      ? yield* Effect.zipRight(checkPlace(live), resumeTurn(live, yield* outputOfTurn(live)))
-      : undefined
-    if (resumed?.end !== undefined && !live.inbox.hasMore) return yield* turnOf(live, resumed.end, before)
-    const from = resumed?.from ?? messages.length
-    let cutOff = 0
-    let announcements = 0
-    let pauses = 0
-    let asked: StructuredOutput | undefined
-    let answering: string | undefined
-    let structuredOutput: StructuredOutput | undefined
-    for (let count = resumed?.steps ?? 0;; count++) {
-      yield* live.pause.between(live.info.id)
-      // Only then: a prompt that stays in the inbox would begin the next turn.
-      const taken = yield* Effect.zipLeft(takeInbox(live, resumed === undefined && count === 0), checkPlace(live))
-      asked = taken.structuredOutput ?? asked
-      if (answering !== live.info.agent) structuredOutput = asked ?? (yield* outputOfTurn(live))
-      answering = live.info.agent
-      const user = lastUser(messages)
-      if (user === undefined) return yield* Effect.dieMessage(`${live.info.id} has nothing to answer`)
-      yield* setStatus(live, { type: "busy", step: count })
-      const subject = yield* subjectOf(live)
-      if (yield* runSubtasks(live, taken.messages, subject)) return yield* turnOf(live, "denied", before)
-      yield* applyBudgets(live, lastUser(messages) ?? user, from)
-      const step = yield* traced(
+/** One step: what the inbox and the budgets say, the answer of the model, and its calls. Returns how the turn ends, if it does. */
+function* turnOf(live: Live, services: StepServices) {
+  const { clock, journal, restore } = services
+  const table = yield* SessionTable
+  const spanned = yield* isTraced
+  const known = live.messages !== undefined
+  // An interrupted turn is resumed first, whatever started the loop. A task that must conclude does not resume it.
+  const { hasOpenTurn } = live
+  const resumes = hasOpenTurn && !live.assignment.isConcluding
+  const messages = yield* restore(table.history(live))
+  yield* restore(leaveAuto(live))
+  if (!resumes && (hasOpenTurn || !known)) yield* closeTurn(live)
+  const before = live.info.usage.subtree
+  live.tasks.beginTurn()
+  // People may have changed files since the last turn.
+  if (!resumes && live.parent === undefined) yield* restore(keepFiles(live))
+  const resumed = resumes
+    ? yield* restore(Effect.zipRight(checkPlace(live), resumeTurn(live, yield* outputOfTurn(live, services))))
+    : undefined
+  if (resumed?.end !== undefined && !live.inbox.hasMore) return yield* ended(live, resumed.end, before)
+  const from = resumed?.from ?? messages.length
+  const persistence = new Persistence()
+  let asked: StructuredOutput | undefined
+  let answering: string | undefined
+  let structuredOutput: StructuredOutput | undefined
+  for (let count = resumed?.steps ?? 0;; count++) {
+    if (live.pause.isOn) yield* restore(live.pause.between(live.info.id))
+    // Only then: a prompt that stays in the inbox would begin the next turn.
+    const taken = yield* takeInbox(live, resumed === undefined && count === 0)
+    yield* restore(checkPlace(live))
+    asked = taken.structuredOutput ?? asked
+    if (answering !== live.info.agent) structuredOutput = asked ?? (yield* outputOfTurn(live, services))
+    answering = live.info.agent
+    const first = lastUser(messages)
+    if (first === undefined) return yield* Effect.dieMessage(`${live.info.id} has nothing to answer`)
+    tellStatus(journal, live, { type: "busy", step: count }, clock.unsafeCurrentTimeMillis())
+    const subject = yield* subjectOf(live)
+    if (hasSubtasks(taken.messages) && (yield* restore(runSubtasks(live, taken.messages, subject)))) {
+      return yield* ended(live, "denied", before)
+    }
+    const exhaustion = exhausted(live.budget, () => saidFrom(live.messages ?? [], from))
+    if (exhaustion !== undefined) return yield* exhaustion
+    const user = () => lastUser(messages) ?? first
+    const news = warning(live.budget)
+    if (news !== undefined) yield* sayToModel(live, user(), news)
+    const making = () => modelStep(live, services, user(), subject, count, structuredOutput)
+    const step = spanned
+      ? yield* traced(
         "Step",
         () => ({ "gen_ai.operation.name": "chat", ...sessionAttributes(live), "skein.step": count }),
-        modelStep(live, lastUser(messages) ?? user, subject, count, structuredOutput),
+        Effect.gen(making),
         (exit) => Exit.isSuccess(exit) ? endOfStep(exit.value) : undefined
       )
-      const ended = step.calls.length > 0 && (yield* toolCalls(live, step, yield* subjectOf(live), structuredOutput))
-      if (ended) return yield* turnOf(live, "denied", before)
-      if (structuredOutput !== undefined) {
-        if (yield* checkAnswer(live, user, step, structuredOutput)) {
-          return yield* turnOf(live, "completed", before, structuredOutput)
-        }
-        continue
+      : yield* making()
+    const isDenied = step.calls.length > 0
+      && (yield* restore(
+        Effect.flatMap(subjectOf(live), (present) => toolCalls(live, step, present, structuredOutput))
+      ))
+    if (isDenied) return yield* ended(live, "denied", before)
+    if (structuredOutput !== undefined) {
+      if (yield* restore(checkAnswer(live, first, step, structuredOutput))) {
+        return yield* ended(live, "completed", before, structuredOutput)
       }
-      if (step.last) return yield* turnOf(live, "steps", before)
-      cutOff = step.finish === "length" && step.calls.length > 0 ? cutOff + 1 : 0
-      if (cutOff === cutOffLimit) {
-        return yield* step.cutBy === undefined
-          ? cutOffAgain(step)
-          : cutOffBy(live.budget, step.cutBy, saidFrom(live.messages ?? [], from))
-      }
-      // The rest of the budget may be enough to finish; if not, the next request fails.
-      if (step.cutBy !== undefined && step.calls.length === 0) {
-        yield* sayToModel(live, lastUser(messages) ?? user, prompts.carryOn)
-        continue
-      }
-      pauses = step.finish === "pause" && step.calls.length === 0 ? pauses + 1 : 0
-      if (pauses > pauseLimit) return yield* pausedAgain(step)
-      if (pauses > 0) {
-        yield* sayToModel(live, lastUser(messages) ?? user, prompts.goOn)
-        continue
-      }
-      const tool = announcements < announcementLimit ? announced(step) : undefined
-      if (tool !== undefined) {
-        announcements++
-        yield* sayToModel(live, lastUser(messages) ?? user, prompts.announced(tool))
-        continue
-      }
-      if (step.calls.length === 0 && !live.inbox.hasMore) return yield* turnOf(live, "completed", before)
+      continue
     }
-  },
-  (turn, live) => Effect.onExit(turn, (exit) => Exit.isSuccess(exit) ? Effect.void : breakOff(live, exit)),
-  counted
-)
+    if (step.last) return yield* ended(live, "steps", before)
+    const next = persistence.next(live, step, from)
+    if (typeof next === "string") yield* sayToModel(live, user(), next)
+    else if (next !== undefined) return yield* next
+    else if (step.calls.length === 0 && !live.inbox.hasMore) return yield* ended(live, "completed", before)
+  }
+}
+
+/**
+ * One turn: from the inbox to an answer with nothing left to answer. The time at work of the session, and of those above it,
+ * runs meanwhile.
+ */
+export const runTurn = (live: Live) =>
+  Effect.uninterruptibleMask((restore) => {
+    turnWorks(live.budget, true)
+    return Effect.matchCauseEffect(
+      Effect.flatMap(stepServices(restore), (services) => Effect.gen(() => turnOf(live, services))),
+      {
+        onFailure: (cause) =>
+          Effect.flatMap(breakOff(live, Exit.failCause(cause)), () => {
+            turnWorks(live.budget, false)
+            return Effect.failCause(cause)
+          }),
+        onSuccess: (turn) => {
+          turnWorks(live.budget, false)
+          return Effect.succeed(turn)
+        }
+      }
+    )
+  })
