@@ -139,33 +139,6 @@ export const bracketed = <A, E, R>(
   )
 
 /**
- * Runs an effect until it ends, or until `watch` calls its callback, whichever comes first. `watch` returns a function
- * that stops watching. If the callback came first, the effect is interrupted and awaited.
- */
-export const endable = <A, E, R>(
-  effect: Effect.Effect<A, E, R>,
-  watch: (end: (exit: Exit.Exit<A, E>) => void) => () => void
-): Effect.Effect<A, E, R> =>
-  Effect.uninterruptibleMask((restore) =>
-    // As an exit, its failure is not logged as unhandled.
-    Effect.flatMap(Effect.fork(restore(Effect.exit(effect))), (fiber) => {
-      let stop = () => {}
-      return restore(Effect.async<Exit.Exit<A, E>>((resume) => {
-        const end = (exit: Exit.Exit<A, E>) => resume(Effect.succeed(exit))
-        fiber.addObserver((exit) => end(Exit.flatten(exit)))
-        stop = watch(end)
-      })).pipe(
-        Effect.ensuring(Effect.suspend(() => {
-          stop()
-          // Interrupting a fiber that has ended is not free.
-          return fiber.unsafePoll() === null ? Effect.asVoid(Fiber.interrupt(fiber)) : Effect.void
-        })),
-        Effect.flatten
-      )
-    })
-  )
-
-/**
  * Runs both at the same time and ends as the first of them does. Interrupts the other, or both if it is interrupted
  * itself, and waits for them to end. (`Effect.raceFirst` only waits for that at the end of the fiber, which may run on
  * until then.)

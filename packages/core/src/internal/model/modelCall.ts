@@ -188,7 +188,7 @@ function* askOnce(
   const fiber = yield* Effect.fork(Effect.exit(restore(model.stream(request, heard))))
   const exit = yield* Effect.exit(restore(Effect.async<void, ModelError>((resume) => {
     end = resume
-    fiber.addObserver((exit) => resume(Exit.flatten(exit)))
+    fiber.addObserver((ended) => resume(Exit.flatten(ended)))
     if (cut === undefined) look()
     else end(Exit.fail(cut))
   })))

@@ -120,7 +120,7 @@ function* outputOfTurn(live: Live, { agents, restore }: StepServices) {
   return form === undefined ? undefined : makeStructuredOutput(form)
 }
 
-/** Why a turn goes on after a step without calls, in words for the model; counts such steps in a row. */
+/** Decides what to tell the model after a step that ends nothing yet, and counts such steps in a row. */
 class Persistence {
   #cutOff = 0
   #pauses = 0
@@ -147,7 +147,7 @@ class Persistence {
   }
 }
 
-/** One step: what the inbox and the budgets say, the answer of the model, and its calls. Returns how the turn ends, if it does. */
+/** The steps of a turn: what the inbox and the budgets say, an answer of the model, and its calls, until nothing is left. */
 function* turnOf(live: Live, services: StepServices) {
   const { clock, journal, restore } = services
   const table = yield* SessionTable
