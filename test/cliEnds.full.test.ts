@@ -225,7 +225,7 @@ const ends: ReadonlyArray<readonly [name: string, end: End]> = [
 
 /** The stored rows of a session. */
 interface Rows {
-  readonly session: { readonly turn: { readonly ended: { readonly how: string; readonly unclosed?: boolean } } }
+  readonly session: { readonly turn: { readonly ended: { readonly how: string } } }
   readonly children: ReadonlyArray<{ readonly id: string }>
   readonly tasks: ReadonlyArray<{ readonly taskID: string; readonly outcome?: { readonly status: string } }>
   readonly messages: ReadonlyArray<{
@@ -282,7 +282,6 @@ describe("exit code, standard error, result and rows agree after", () => {
     if (end.text !== undefined) expect(result.text).toMatch(end.text)
     expect(result.error?.tag).toBe(end.error)
     expect(session.turn.ended.how).toBe(end.how)
-    expect(session.turn.ended.unclosed).toBeUndefined()
     const last = messages.findLast(({ info }) => info.role === "assistant")
     expect(last?.info.finish).toBe(end.finish)
     if (last !== undefined) expect(last.info.time.completed).toBeGreaterThan(0)

@@ -3,7 +3,7 @@
  * the models are here with which unfinished work began. Where they are not, it does not continue with others by itself.
  */
 import type { SessionID } from "@skein/domain/Id"
-import { stopsOf } from "@skein/domain/InboxRow"
+import { isInert, stopsOf } from "@skein/domain/InboxRow"
 import { formatRef, type ModelRef, parseRef } from "@skein/domain/Model"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
@@ -93,9 +93,9 @@ export const neededModels = (
   const infos = new Map(sessions.map((info) => [info.id, info]))
   const working = new Set(runs.filter(({ stop }) => stop === undefined).map(({ taskID }) => taskID))
   return sessions.flatMap((info) => {
-    const { id, parentID, turn } = info
-    const stops = stopsOf((each) => infos.get(each), parentID)
-    const isOpen = turn !== undefined && turn.ended === undefined && stops <= (turn.stops ?? stops)
+    const { id, turn } = info
+    const stops = stopsOf((each) => infos.get(each), id)
+    const isOpen = turn !== undefined && turn.ended === undefined && !isInert(turn, stops)
     const models = isOpen || working.has(id) ? modelsOf(info, isOpen) : []
     return models.length === 0 ? [] : [{ info, models }]
   })

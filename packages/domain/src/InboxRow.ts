@@ -66,9 +66,9 @@ export const waitingOf = (row: InboxRow): WaitingPrompt => ({
   ...(row.after === undefined ? {} : { after: row.after })
 })
 
-/** Whether a turn is open, or being stopped. */
+/** Whether a turn has no end. */
 export const hasOpenTurn = ({ turn }: Pick<SessionInfo, "turn">): boolean =>
-  turn !== undefined && (turn.ended === undefined || turn.ended.unclosed === true)
+  turn !== undefined && turn.ended === undefined
 
 /** How often a session was stopped, directly and from above. */
 export const stopsOf = (
@@ -93,17 +93,12 @@ export const stopsFor = (kind: InboxRow["kind"], { above, all }: Stops): number 
 
 const starting = new Set<InboxRow["kind"]>(["prompt", "steer", "notification"])
 
+/** Whether a stop has come since something began, or was asked for: then it is inert. The order is counted, because clocks cannot tell it. */
+export const isInert = ({ stops = 0 }: { readonly stops?: number | undefined }, now: number): boolean => stops < now
+
 /**
  * Whether an inbox row starts the loop after a crash, as it would have in the process that died. What was waiting at a
- * stop does not, whatever it is: it waits for the next prompt. The order is counted, because clocks cannot tell it. A row
- * of an older version has no count: any stop holds for it.
+ * stop does not, whatever it is: it waits for the next prompt.
  */
-export const startsLoop = (
-  { turn }: Pick<SessionInfo, "turn">,
-  { kind, stops: before }: Pick<InboxRow, "kind" | "stops">,
-  stops: Stops
-): boolean => {
-  if (!starting.has(kind)) return false
-  const now = stopsFor(kind, stops)
-  return before === undefined ? now === 0 && turn?.ended?.how !== "stopped" : before >= now
-}
+export const startsLoop = (row: Pick<InboxRow, "kind" | "stops">, stops: Stops): boolean =>
+  starting.has(row.kind) && !isInert(row, stopsFor(row.kind, stops))

@@ -44,7 +44,7 @@ export const SessionTurn = Schema.Struct({
   began: Schema.Number,
   /** Its first message; absent if it was stopped before it had one. */
   first: Schema.optional(MessageID),
-  /** The stops of the sessions above when it began; a later one ends it. */
+  /** The stops of the session and of those above when it began; a later one ends it. */
   stops: Schema.optional(Schema.Number),
   /**
    * The models that may answer it, in order, and the agent for which the config chose them. They stay the same while the turn
@@ -58,8 +58,6 @@ export const SessionTurn = Schema.Struct({
     Schema.Struct({
       at: Schema.Number,
       how: Schema.Literal("completed", "denied", "steps", "stopped", "failed"),
-      /** Set while the turn is being stopped: calls of it may still be open. */
-      unclosed: Schema.optional(Schema.Literal(true)),
       error: Schema.optional(Schema.Struct({ tag: Schema.String, message: Schema.String })),
       /** The exhausted budget, if that is the error. */
       which: Schema.optional(Schema.Literal("steps", "tokens", "usd", "time"))
@@ -126,9 +124,9 @@ export const SessionInfo = Schema.Struct({
   budget: Schema.optional(Account),
   /** The requests of hidden agents that are out: each is charged when its answer is stored. */
   asking: Schema.optional(Schema.Array(Schema.Struct({ id: PartID, reserved: Reserved }))),
-  /** The open turn, or the last one; a stop is stored here before anything stops. */
+  /** The open turn, or the last one. */
   turn: Schema.optional(SessionTurn),
-  /** How often it was stopped itself, with everything below it. */
+  /** How often it was stopped itself, with everything below it. Stored before anything stops: what is older is inert. */
   stops: Schema.optional(Schema.Number),
   version: Schema.Int,
   time: Schema.Struct({

@@ -65,7 +65,7 @@ const tables = [
   // Each runner looks for unfinished turns twice a second. The condition is that of `unfinished` in the storage, word for
   // word: without this index, each look would read all sessions.
   `CREATE INDEX IF NOT EXISTS session_open ON session (id) WHERE data LIKE '%"turn":{%'
-    AND (data NOT LIKE '%"ended":{%' OR data LIKE '%"unclosed":true%')`,
+    AND data NOT LIKE '%"ended":{%'`,
   "CREATE TABLE IF NOT EXISTS cluster_key (one BOOLEAN PRIMARY KEY DEFAULT TRUE CHECK (one), key TEXT NOT NULL)"
 ]
 

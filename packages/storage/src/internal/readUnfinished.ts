@@ -28,7 +28,7 @@ const waitingRows = (count: number) =>
 // The condition is `hasOpenTurn`. Servers look often, and most trees that they find are at work: no session is decoded. One
 // that is shelved was stopped without being read.
 const turns = `SELECT DISTINCT root_id FROM session WHERE archived IS NULL AND is_draft = 0 AND data LIKE '%"turn":{%'
-  AND (data NOT LIKE '%"ended":{%' OR data LIKE '%"unclosed":true%')`
+  AND data NOT LIKE '%"ended":{%'`
 
 const sessions = (count: number) => `SELECT id, data FROM session WHERE id IN (${marks(count)})`
 
@@ -80,14 +80,14 @@ export const makeReadUnfinished = (read: Select): Context.Tag.Service<SessionSto
     for (const id of ids) {
       const info = infos.get(id)
       if (info === undefined || roots.has(info.rootID)) continue
-      if (stopsOf(find, id) > 0 || info.turn?.ended?.how === "stopped") stopped.push(id)
+      if (stopsOf(find, id) > 0) stopped.push(id)
       else roots.add(info.rootID)
     }
     for (const row of readable(yield* readFor(read, waitingRows, stopped), decodeRow).rows) {
       const info = infos.get(row.sessionID)
       if (info === undefined) continue
       const stops = { all: stopsOf(find, info.id), above: stopsOf(find, info.parentID) }
-      if (startsLoop(info, row, stops)) roots.add(info.rootID)
+      if (startsLoop(row, stops)) roots.add(info.rootID)
     }
     return [...roots]
   })

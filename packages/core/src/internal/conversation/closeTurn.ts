@@ -1,4 +1,5 @@
 /** Closes everything when a turn ends early: every call gets a result, every answer an end, and its request is charged. */
+import { isInert } from "@skein/domain/InboxRow"
 import type { AssistantMessage, ErrorInfo } from "@skein/domain/Message"
 import { formatRef } from "@skein/domain/Model"
 import type { MessageWithParts, Part, ToolPart } from "@skein/domain/Part"
@@ -184,7 +185,6 @@ export const closeStopped = Effect.fnUntraced(function*(live: Live) {
   yield* table.history(live)
   yield* closeTurn(live)
   const now = yield* Clock.currentTimeMillis
-  const at = turn.ended?.at ?? now
-  const stop = turn.ended === undefined ? live.record.stopped : {}
-  yield* journal.commit([live.record.change(now, { ...stop, turn: { ...turn, ended: { at, how: "stopped" } } })])
+  const stop = isInert(turn, live.stops.all) ? {} : live.record.stopped
+  yield* journal.commit([live.record.change(now, { ...stop, turn: { ...turn, ended: { at: now, how: "stopped" } } })])
 })

@@ -280,7 +280,7 @@ export class Live implements BudgetedSession {
 
   /** Whether a row of its inbox starts the loop by itself: no stop has come since it was sent. */
   startsLoop(row: InboxRow): boolean {
-    return startsLoop(this.info, row, this.stops)
+    return startsLoop(row, this.stops)
   }
 
   /** Its current activity. */

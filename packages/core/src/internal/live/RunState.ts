@@ -15,8 +15,8 @@ export interface Running {
   readonly fiber: Deferred.Deferred<Fiber.RuntimeFiber<void>>
   /** The callers that wait for the answer to a prompt, by the id of its message. */
   readonly waiters: Map<MessageID, Deferred.Deferred<Turn, PromptError>>
-  /** Whether it was asked to stop: new callers wait for its end, and then start a new run. */
-  halted: boolean
+  /** The stops of the session, and of those above, when it began. After a later one it ends, and what it asks for is inert. */
+  readonly stops: number
 }
 
 /** Waits below this are not stored, in milliseconds. */
@@ -37,16 +37,11 @@ export class RunState {
   running: Running | undefined
   /** How its last turn in this process ended. */
   lastTurn: Exit.Exit<Turn, PromptError> | undefined
-  /** How often it was stopped, directly or from above: runs requested before that do not begin. */
+  /** How often it was stopped in this process, directly or from above: what was asked of it before that does not begin. */
   stops = 0
   /** Who stopped it last; undefined if unknown. */
   stoppedBy: string | undefined
-  /**
-   * How often it was halted, for any reason. Notifications of tasks from before a halt wait in the inbox and wake
-   * nothing.
-   */
-  halts = 0
-  /** How many prompts are being stored, or wait for their answers. */
+  /** How many prompts are being stored, or wait for the end of a loop that was stopped. */
   submitting = 0
   /** The span of the prompt that last started the loop: what begins later belongs to it. */
   span: Tracer.AnySpan | undefined
@@ -116,12 +111,6 @@ export class RunState {
   countStop(by: string | undefined): void {
     this.stops++
     this.stoppedBy = by
-  }
-
-  /** Counts a halt, and marks the loop as halted. */
-  countHalt(): void {
-    this.halts++
-    if (this.running !== undefined) this.running.halted = true
   }
 
   /** A call of the step begins. */

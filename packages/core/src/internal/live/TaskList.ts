@@ -55,6 +55,8 @@ export class TaskList<Task> {
   #recovery: Effect.Semaphore | undefined
   /** How many of the tasks that it started have settled. */
   settled = 0
+  /** How many requests and outcomes of its tasks are being stored. */
+  storing = 0
   /** How many runs of the session itself are being requested: it is kept for them. */
   claims = 0
   /** How many tasks this turn has started, at all levels; counted at the root. */

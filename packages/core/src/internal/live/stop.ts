@@ -1,6 +1,6 @@
 /** Stops what runs in a session and in everything below it, and stores that before anything stops. */
 import type { SessionID } from "@skein/domain/Id"
-import * as Clock from "effect/Clock"
+import { isInert } from "@skein/domain/InboxRow"
 import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -14,65 +14,6 @@ import type { Entry } from "../../Write.ts"
 import { beginTasks, endTasks, type Live, type RunningTask } from "./Live.ts"
 import type { Running } from "./RunState.ts"
 import { SessionTable } from "./SessionTable.ts"
-
-type Table = Context.Tag.Service<SessionTable>
-
-/** A session that is being stopped, with the fibers that ran when it was marked. Later fibers are unaffected. */
-interface Marked {
-  readonly live: Live
-  readonly running: Running | undefined
-  readonly sideFibers: ReadonlyArray<Fiber.Fiber<unknown, unknown>>
-  readonly tasks: ReadonlyArray<RunningTask>
-}
-
-/** Marks a session and all below it, in one moment: later requests find that it was stopped. */
-const mark = (live: Live, table: Table, marked: Array<Marked>, by: string | undefined): ReadonlyArray<Marked> => {
-  const { running } = live
-  live.run.countHalt()
-  for (const child of table.below(live.info.id)) {
-    child.run.countStop(by)
-    mark(child, table, marked, by)
-  }
-  marked.push({ live, running, sideFibers: [...live.run.sideFibers], tasks: live.tasks.running })
-  return marked
-}
-
-/** What the turn has started so far, or had started when it was marked, if another turn has replaced it. */
-const tasksOf = ({ live, running, tasks }: Marked): ReadonlyArray<RunningTask> =>
-  live.running === running ? live.tasks.running : tasks.filter((task) => live.tasks.running.includes(task))
-
-/** Stops a session and all below it: stores that, interrupts all, and awaits all. */
-export const halt = (
-  live: Live,
-  stoppedBy?: string,
-  also: ReadonlyArray<Entry> = []
-): Effect.Effect<void, never, Journal | SessionTable> =>
-  Effect.gen(function*() {
-    const table = yield* SessionTable
-    const by = yield* Effect.fiberId
-    const marked = mark(live, table, [], stoppedBy)
-    yield* recordStop(live, also)
-    const fibers: Array<Fiber.Fiber<unknown, unknown>> = []
-    for (const each of marked.toReversed()) {
-      const own = each.running === undefined ? [] : [yield* Deferred.await(each.running.fiber)]
-      for (const fiber of [...each.sideFibers, ...own]) {
-        fibers.push(fiber)
-        yield* Fiber.interruptAsFork(fiber, by)
-      }
-      yield* beginTasks(tasksOf(each))
-    }
-    for (const fiber of fibers.toReversed()) yield* Fiber.await(fiber)
-    for (const each of marked) yield* endTasks(tasksOf(each))
-  })
-
-/** Stops a session and all below it, and keeps earlier requests that have not begun from beginning. */
-export const stop = (live: Live, by?: string): Effect.Effect<void, never, Journal | SessionTable> =>
-  Effect.suspend(() => {
-    live.run.countStop(by)
-    // A message to a task that ends early starts its next run, but not after a stop of its session.
-    const notes = live.inbox.makeNotesOfMessages()
-    return halt(live, by, notes.map((row) => ({ _tag: "Inbox", row })))
-  })
 
 /** How long storing may delay a stop. */
 const timeLimit = "500 millis"
@@ -93,42 +34,70 @@ export const storeFirst = (live: Live, writes: ReadonlyArray<Entry>): Effect.Eff
     yield* Fiber.interruptFork(timer)
   })
 
-const isAtWork = ({ running, tasks }: Live): boolean => running !== undefined || tasks.size > 0
+type Table = Context.Tag.Service<SessionTable>
 
-const isStoppedAbove = ({ parent }: Live): boolean =>
-  parent !== undefined
-  && ((parent.running !== undefined && parent.info.turn?.ended?.how === "stopped") || isStoppedAbove(parent))
+/** A session that is being stopped, with the fibers that ran when it was marked. Later fibers are unaffected. */
+interface Marked {
+  readonly live: Live
+  readonly running: Running | undefined
+  readonly sideFibers: ReadonlyArray<Fiber.Fiber<unknown, unknown>>
+  readonly tasks: ReadonlyArray<RunningTask>
+}
 
-/** Stores it if there is something to stop, once for a tree: everything below is included. */
-const recordStop = (
+/** Marks a session and all below it, in one moment: later requests find that it was stopped. */
+const mark = (live: Live, table: Table, marked: Array<Marked>, by: string | undefined): ReadonlyArray<Marked> => {
+  for (const child of table.below(live.info.id)) {
+    child.run.countStop(by)
+    mark(child, table, marked, by)
+  }
+  marked.push({ live, running: live.running, sideFibers: [...live.run.sideFibers], tasks: live.tasks.running })
+  return marked
+}
+
+/** Whether a session works, or is asked to, and no stop has come since that began. */
+const isAtWork = ({ live, running, tasks }: Marked): boolean => {
+  const { all } = live.stops
+  return live.run.submitting + live.tasks.storing > 0
+    || (running !== undefined && !isInert(running, all))
+    || tasks.some(({ row }) => !isInert(row, all))
+}
+
+/** What the turn has started so far, or had started when it was marked, if another turn has replaced it. */
+const tasksOf = ({ live, running, tasks }: Marked): ReadonlyArray<RunningTask> =>
+  live.running === running ? live.tasks.running : tasks.filter((task) => live.tasks.running.includes(task))
+
+/** Stops a session and all below it: stores that, interrupts all, and awaits all. */
+export const halt = (
   live: Live,
+  stoppedBy?: string,
   also: ReadonlyArray<Entry> = []
 ): Effect.Effect<void, never, Journal | SessionTable> =>
   Effect.gen(function*() {
     const table = yield* SessionTable
-    const some = (each: Live, is: (live: Live) => boolean): boolean =>
-      is(each) || table.below(each.info.id).some((child) => some(child, is))
-    if (isStoppedAbove(live)) return
-    if (some(live, isAtWork)) return yield* storeStop(live, also)
-    // A prompt that is being stored has no loop yet.
-    if (some(live, ({ run }) => run.submitting > 0)) {
-      yield* storeFirst(live, [live.record.annotate(live.record.stopped), ...also])
+    const by = yield* Effect.fiberId
+    const marked = mark(live, table, [], stoppedBy)
+    // Once for a tree: everything below is included.
+    if (marked.some(isAtWork)) yield* storeFirst(live, [live.record.annotate(live.record.stopped), ...also])
+    const fibers: Array<Fiber.Fiber<unknown, unknown>> = []
+    for (const each of marked.toReversed()) {
+      const own = each.running === undefined ? [] : [yield* Deferred.await(each.running.fiber)]
+      for (const fiber of [...each.sideFibers, ...own]) {
+        fibers.push(fiber)
+        yield* Fiber.interruptAsFork(fiber, by)
+      }
+      yield* beginTasks(tasksOf(each))
     }
+    for (const fiber of fibers.toReversed()) yield* Fiber.await(fiber)
+    for (const each of marked) yield* endTasks(tasksOf(each))
   })
 
-/** Stores that a session is stopped, with everything below it. */
-export const storeStop = (live: Live, also: ReadonlyArray<Entry> = []): Effect.Effect<void, never, Journal> =>
-  Effect.gen(function*() {
-    const at = yield* Clock.currentTimeMillis
-    // A session without a prompt may have tasks of a program.
-    const turn = live.info.turn ?? { began: at }
-    yield* storeFirst(live, [
-      live.record.change(at, {
-        ...live.record.stopped,
-        turn: { ...turn, ended: { at, how: "stopped", unclosed: true } }
-      }),
-      ...also
-    ])
+/** Stops a session and all below it, and keeps earlier requests that have not begun from beginning. */
+export const stop = (live: Live, by?: string): Effect.Effect<void, never, Journal | SessionTable> =>
+  Effect.suspend(() => {
+    live.run.countStop(by)
+    // A message to a task that ends early starts its next run, but not after a stop of its session.
+    const notes = live.inbox.makeNotesOfMessages()
+    return halt(live, by, notes.map((row) => ({ _tag: "Inbox", row })))
   })
 
 /** Stops it, deletes it from storage, and forgets it. Meanwhile, lookups no longer find it. */

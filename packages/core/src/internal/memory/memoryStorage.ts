@@ -165,7 +165,7 @@ const unfinishedOf = (state: State): ReadonlyArray<SessionID> => {
     const info = find(row.sessionID)
     if (taken || info === undefined) continue
     const stops = { all: stopsOf(find, info.id), above: stopsOf(find, info.parentID) }
-    if (startsLoop(info, row, stops)) roots.add(info.rootID)
+    if (startsLoop(row, stops)) roots.add(info.rootID)
   }
   for (const { info, isDraft } of HashMap.values(state.sessions)) {
     if (hasOpenTurn(info) && !isDraft && !isShelved(info.id)) roots.add(info.rootID)

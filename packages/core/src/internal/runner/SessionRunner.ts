@@ -146,7 +146,12 @@ const submitPrompt = (
     Effect.zipRight(
       Effect.sync(onStoring),
       Effect.uninterruptibleMask((restore) => {
+        let isSubmitting = true
         live.run.submitting++
+        const submitted = () => {
+          if (isSubmitting) live.run.submitting--
+          isSubmitting = false
+        }
         const submitting = Effect.gen(function*() {
           yield* checkParts(parts)
           yield* (yield* SessionTable).still(live)
@@ -157,11 +162,11 @@ const submitPrompt = (
           if (first) yield* startSideFiber(live, inProject(live, makeTitle(live, textOf(parts))))
           if (output !== undefined) live.inbox.askForm(row.id, output)
           return yield* Effect.ensuring(
-            submit(live, row, restore, stops),
+            submit(live, row, restore, stops, submitted),
             Effect.sync(() => live.inbox.dropForm(row.id))
           )
         })
-        return Effect.ensuring(submitting, Effect.sync(() => live.run.submitting--))
+        return Effect.ensuring(submitting, Effect.sync(submitted))
       })
     ),
     (exit) =>

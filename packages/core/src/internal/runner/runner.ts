@@ -1,6 +1,6 @@
 /** Owns the loop fibers: starts the loop of a session that has something to answer, and ends it. */
 import { Ids, type MessageID, type SessionID } from "@skein/domain/Id"
-import type { InboxRow } from "@skein/domain/InboxRow"
+import { type InboxRow, isInert } from "@skein/domain/InboxRow"
 import type { PartInput } from "@skein/domain/Part"
 import type { SessionTurn } from "@skein/domain/SessionInfo"
 import * as Cause from "effect/Cause"
@@ -159,7 +159,7 @@ export type LoopServices = Effect.Effect.Context<ReturnType<typeof runTurns>> | 
 
 /** Starts the loop. The run is set before its fiber exists, so that there is never a second one. */
 const start = (live: Live, waiters: Running["waiters"]) => {
-  const running: Running = { slot: live.run.slot, fiber: Deferred.unsafeMake(noFiber), waiters, halted: false }
+  const running: Running = { slot: live.run.slot, fiber: Deferred.unsafeMake(noFiber), waiters, stops: live.stops.all }
   live.run.running = running
   return Effect.flatMap(Leases, (leases) => {
     const done = leases.use(live.info.rootID)
@@ -256,25 +256,27 @@ const wait = (
 /**
  * Puts a stored row into the inbox, makes sure that a loop takes it, and waits for the answer. If the session was stopped
  * more than `stops` times by then, the row stays as a note. Call it uninterruptibly right after storing the row; `restore`
- * makes the waiting interruptible again.
+ * makes the waiting interruptible again. `submitted` is called once a loop has it.
  */
 export const submit = (
   live: Live,
   row: InboxRow,
   restore: Restore,
-  stops: number
+  stops: number,
+  submitted: () => void
 ): Effect.Effect<Turn, PromptError, LoopServices> =>
   Effect.flatMap(spanNow, (span) => {
     // In one step with the start of the loop: a stop that arrives later finds the loop.
     if (live.run.stops !== stops) return withdrawn(live, row)
     const { running } = live
-    if (running?.halted === true) {
+    if (running !== undefined && isInert(running, live.stops.all)) {
       return Effect.zipRight(
         Effect.flatMap(Deferred.await(running.fiber), Fiber.await),
-        submit(live, row, restore, stops)
+        submit(live, row, restore, stops, submitted)
       )
     }
     live.inbox.push(row)
+    submitted()
     const waiter = Deferred.unsafeMake<Turn, PromptError>(noFiber)
     if (running === undefined) {
       live.run.span = span

@@ -1,6 +1,5 @@
 /** Owns the recovery of trees that a dead process left: once, before anything else happens in them. */
 import type { SessionID } from "@skein/domain/Id"
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -106,10 +105,10 @@ export class Recovery extends Context.Tag("@skein/core/internal/tasks/Recovery")
         recover: (live, anew = false) =>
           Effect.suspend(() => live.root.isRecovered ? Effect.void : recover(live, live.run.stops, anew)),
         stop: (live, by) =>
-          Effect.flatMap(Clock.currentTimeMillis, (at): Effect.Effect<void, SessionNotFound | StorageError> => {
+          Effect.suspend((): Effect.Effect<void, SessionNotFound | StorageError> => {
             const { info, root } = live
             const isKnown = root.isRecovered && !recovered.has(root)
-            const rest = (isKnown ? confirmStop : stopStored)(live, by, { at, stops: info.stops })
+            const rest = (isKnown ? confirmStop : stopStored)(live, by, info.stops)
             const stopped = Effect.zipRight(runner.stop(live, by), Effect.provide(rest, context))
             return isKnown ? stopped : instead(root.info.id, stopped)
           }),

@@ -153,6 +153,8 @@ export const openRun = Effect.fnUntraced(function*(
 ) {
   const ids = yield* Ids
   const journal = yield* Journal
+  // What is requested while its caller is being stopped ends with it.
+  const { stops } = checked.parent.running ?? { stops: checked.parent.stops.all }
   const terms = yield* Effect.mapError(
     termsFor(checked.parent, checked.agent),
     ({ message }) => new TaskRefused({ reason: "unknown_agent", message })
@@ -171,8 +173,7 @@ export const openRun = Effect.fnUntraced(function*(
     description: request.description,
     prompt: request.prompt,
     background,
-    // What is requested while its caller is being stopped ends with it.
-    stops: checked.parent.stops.all - (checked.parent.running?.halted === true ? 1 : 0),
+    stops,
     ...(reservation.limit === undefined ? {} : { budget: reservation.limit }),
     ...(request.cleanup === undefined ? {} : { cleanup: request.cleanup }),
     timeout,

@@ -3,7 +3,7 @@
  * continues.
  */
 import type { PartID, SessionID } from "@skein/domain/Id"
-import { hasOpenTurn, type InboxRow, startsLoop, stopsOf } from "@skein/domain/InboxRow"
+import { hasOpenTurn, type InboxRow, isInert, startsLoop, stopsOf } from "@skein/domain/InboxRow"
 import type { TaskRun } from "@skein/domain/Outcome"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Clock from "effect/Clock"
@@ -81,14 +81,12 @@ export const continueRun = (row: TaskRun, progress: TaskProgress | undefined) =>
       : restartRun({ parent, child, agent: agent.value }, row, progress))
 
 /** Gives a run its outcome, without further work. */
-export const settleStored = (row: TaskRun, end: End, wakes: boolean) =>
-  once(row, (run) => settleOnce(run, row, end, wakes))
+export const settleStored = (row: TaskRun, end: End) => once(row, (run) => settleOnce(run, row, end))
 
 const settleOnce = Effect.fnUntraced(function*(
   { agent, child, parent }: Effect.Effect.Success<ReturnType<typeof continued>>,
   row: TaskRun,
-  end: End,
-  wakes: boolean
+  end: End
 ) {
   const table = yield* SessionTable
   // Any agent will do, because it does no more work.
@@ -107,12 +105,12 @@ const settleOnce = Effect.fnUntraced(function*(
   )
   const closing = Effect.gen(function*() {
     // Its turn ends with it: nothing would continue it. A stop also holds for what an ended turn has started.
-    if (child.hasOpenTurn || isStopping(child.info)) return yield* closeStopped(child)
+    if (child.hasOpenTurn) return yield* closeStopped(child)
     yield* closeTurn(child)
     const journal = yield* Journal
     if (end.status === "stopped") yield* journal.commit([child.record.annotate(child.record.stopped)])
   })
-  const settling = settleRun(parent, task, end, startOf(row), wakes ? parent.run.halts : undefined)
+  const settling = settleRun(parent, task, end, startOf(row))
   // It ends here also if something fails, or the program would wait for it when it closes.
   const exit = yield* Effect.exit(Effect.zipRight(closing, settling))
   parent.tasks.remove(task)
@@ -121,21 +119,12 @@ const settleOnce = Effect.fnUntraced(function*(
   return yield* Effect.as(exit, task)
 })
 
-/** Whether a session, or one above it, was stopped since it had been stopped this often, or, if unknown, after this time. */
-const wasStoppedSince = (
+/** Whether a session, or one above it, was stopped since something began that carries its stops. */
+const wasStopped = (
   infos: ReadonlyMap<SessionID, SessionInfo>,
   id: SessionID | undefined,
-  stops: number | undefined,
-  since: number
-): boolean => stops === undefined ? wasStopped(infos, id, since) : stops < stopsOf((each) => infos.get(each), id)
-
-/** Whether a session, or one above it, was stopped after this time. */
-const wasStopped = (infos: ReadonlyMap<SessionID, SessionInfo>, id: SessionID | undefined, since: number): boolean => {
-  const info = id === undefined ? undefined : infos.get(id)
-  if (info === undefined) return false
-  const ended = info.turn?.ended
-  return (ended?.how === "stopped" && ended.at >= since) || wasStopped(infos, info.parentID, since)
-}
+  begun: { readonly stops?: number | undefined }
+): boolean => isInert(begun, stopsOf((each) => infos.get(each), id))
 
 /** Whether an open call waits for this run. */
 const isWaitedFor = Effect.fnUntraced(function*({ parentID, partID }: TaskRun) {
@@ -167,8 +156,6 @@ const endRequests = Effect.fnUntraced(function*(live: Live, anew: boolean) {
   if (writes.length > 0) yield* journal.commit(writes, live.info)
 })
 
-const isStopping = ({ turn }: SessionInfo): boolean => turn?.ended?.unclosed === true
-
 /** A session to recover; undefined if it was deleted meanwhile, or cannot be read, which is logged. */
 export const openIfReadable = (id: SessionID) =>
   Effect.flatMap(SessionTable, (table) => table.open(id)).pipe(
@@ -198,22 +185,19 @@ const dispose = Effect.fnUntraced(function*(row: TaskRun) {
 const settleOrKeep = Effect.fnUntraced(function*(row: TaskRun, infos: Map<SessionID, SessionInfo>) {
   const { by, reason } = row.stop ?? {}
   // Runs below find that their caller was stopped.
-  const end = (how: End, wakes: boolean) =>
-    Effect.map(settleStored(row, how, wakes), (task) => {
+  const end = (how: End) =>
+    Effect.map(settleStored(row, how), (task) => {
       if ("live" in task) infos.set(task.row.taskID, task.live.info)
       return false
     })
-  if (by !== undefined) return yield* end(stoppedBy({ by, reason }), row.background)
-  if (wasStoppedSince(infos, row.parentID, row.stops, row.time.created)) return yield* end(stoppedFromOutside(), false)
+  if (by !== undefined) return yield* end(stoppedBy({ by, reason }))
+  if (wasStopped(infos, row.parentID, row)) return yield* end(stoppedFromOutside())
   const { agent, child } = yield* continued(row)
-  if (isDeadly(child)) return yield* end({ status: "lost", reason: deadly }, row.background)
+  if (isDeadly(child)) return yield* end({ status: "lost", reason: deadly })
   // A run that a program abandoned has nobody to notify.
-  if (!row.background && !(yield* isWaitedFor(row))) return yield* end({ status: "lost" }, false)
+  if (!row.background && !(yield* isWaitedFor(row))) return yield* end({ status: "lost" })
   if (agent._tag === "None") {
-    return yield* end(
-      { status: "failed", error: { tag: "AgentNotFound", message: withoutAgent(row) } },
-      row.background
-    )
+    return yield* end({ status: "failed", error: { tag: "AgentNotFound", message: withoutAgent(row) } })
   }
   // A call continues its own.
   return row.background
@@ -234,7 +218,7 @@ const startForUnread = Effect.fnUntraced(
     const { rows: waiting } = yield* storage.inbox(info.id)
     const find = (id: SessionID) => infos.get(id)
     const stops = { all: stopsOf(find, info.id), above: stopsOf(find, info.parentID) }
-    const starting = waiting.filter((row) => startsLoop(info, row, stops))
+    const starting = waiting.filter((row) => startsLoop(row, stops))
     const isMessage = ({ kind }: InboxRow) => kind === "steer"
     if (last !== undefined && starting.some(isMessage)) {
       const live = yield* table.open(info.id)
@@ -301,10 +285,10 @@ export const recoverTree = Effect.fnUntraced(function*(
     if (!mayContinue()) return "interrupted" as const
     if (info.parentID !== undefined && !ofRuns.has(info.id)) yield* startForUnread(info, infos, all)
     const { turn } = info
-    if (turn === undefined || (turn.ended !== undefined && !isStopping(info))) continue
+    if (turn === undefined || turn.ended !== undefined) continue
     const live = yield* openIfReadable(info.id)
     if (live === undefined) continue
-    if (isStopping(info) || wasStoppedSince(infos, info.parentID, turn.stops, turn.began)) yield* closeStopped(live)
+    if (wasStopped(infos, info.id, turn)) yield* closeStopped(live)
     // The turn of a task continues when its run has its slot.
     else if (!ofRuns.has(info.id)) yield* resume(live)
   }

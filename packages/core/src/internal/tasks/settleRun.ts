@@ -1,6 +1,6 @@
 /** The end of a run: decides its outcome, and stores it, together with a notification if the session does not wait for it. */
 import { earliest, Ids, type MessageID } from "@skein/domain/Id"
-import type { InboxRow } from "@skein/domain/InboxRow"
+import { type InboxRow, isInert } from "@skein/domain/InboxRow"
 import { stepLimitOf } from "@skein/domain/Message"
 import type { Outcome, TaskRun } from "@skein/domain/Outcome"
 import type { SessionTurn } from "@skein/domain/SessionInfo"
@@ -273,8 +273,7 @@ export const settleRun = Effect.fnUntraced(function*(
   parent: Live,
   task: RunningTask,
   end: End,
-  start: Start,
-  haltsBefore: number | undefined
+  start: Start
 ) {
   const table = yield* SessionTable
   const runner = yield* SessionRunner
@@ -313,12 +312,13 @@ export const settleRun = Effect.fnUntraced(function*(
     Effect.suspend(() => {
       parent.inbox.push(news)
       // Nothing wakes a session that was stopped meanwhile: it reads the notification with its next prompt.
-      return run.background && parent.run.halts === haltsBefore ? runner.wake(parent) : Effect.void
+      return run.background && !isInert(run, parent.stops.all) ? runner.wake(parent) : Effect.void
     })
 
   // Failing storage does not block the caller: it gets the error now, and the outcome once that is stored.
   const storeLater = Effect.fnUntraced(function*() {
     const done = (yield* Leases).use(parent.info.rootID)
+    parent.tasks.storing++
     const news = row ?? (yield* notification(run, outcome, now))
     const isOurs = ({ reason }: StorageError) => reason !== "constraint" && reason !== "held"
     const storing = Effect.retry(store(news), { schedule: later, while: isOurs })
@@ -329,7 +329,10 @@ export const settleRun = Effect.fnUntraced(function*(
       )),
       parent.scope
     )
-    fiber.addObserver(done)
+    fiber.addObserver(() => {
+      parent.tasks.storing--
+      done()
+    })
   })
 
   yield* Effect.tapError(

@@ -1,6 +1,6 @@
 /** Starts runs: checks and stores each request, queues it for its slot, and forks its fiber in the scope of its caller. */
 import type { Ids } from "@skein/domain/Id"
-import type { InboxRow } from "@skein/domain/InboxRow"
+import { type InboxRow, isInert } from "@skein/domain/InboxRow"
 import type { Outcome, TaskRun } from "@skein/domain/Outcome"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -200,15 +200,12 @@ const forkRun = Effect.fnUntraced(function*<E, R>(
   open: (starting: (task: RunningTask) => Effect.Effect<void>) => Effect.Effect<RunningTask, E, R>
 ) {
   const { parent } = checked
-  // A stop from here on, even while the run is being stored, keeps it from beginning.
-  const { running } = parent
-  const halts = running?.halted === true ? undefined : parent.run.halts
   const context = yield* Effect.context<TaskServices>()
   // This includes the wait for a slot, during which the run has no fiber.
   const done = (yield* Leases).use(parent.info.rootID)
   let stops = 0
   const starting = (task: RunningTask) => {
-    const work = observedRun(task, carryOut(checked, task, request, progress, { halts, stops }))
+    const work = observedRun(task, carryOut(checked, task, { ...request, stops }, progress))
     const body = Effect.provide(Effect.ensuring(work, leave(parent, task)), context)
     return Effect.map(forkAwaited(Effect.forkIn(Effect.uninterruptible(body), parent.scope)), (fiber) => {
       task.fiber = fiber
@@ -222,8 +219,12 @@ const forkRun = Effect.fnUntraced(function*<E, R>(
       })
     }).pipe(Effect.uninterruptible)
   }
+  const asking = Effect.suspend(() => {
+    parent.tasks.storing++
+    return Effect.ensuring(open(starting), Effect.sync(() => parent.tasks.storing--))
+  })
   const task = yield* Effect.onError(
-    open(starting),
+    asking,
     () =>
       Effect.sync(() => {
         done()
@@ -240,12 +241,11 @@ const forkRun = Effect.fnUntraced(function*<E, R>(
 })
 
 /** Messages that a task did not read before it settled start a new run, unless a stop came after them. */
-const leave = (parent: Live, task: RunningTask): Effect.Effect<void, never, TaskServices> => {
-  const { halts } = parent.run
-  return Effect.suspend(() => {
+const leave = (parent: Live, task: RunningTask): Effect.Effect<void, never, TaskServices> =>
+  Effect.suspend(() => {
     parent.tasks.remove(task)
     endReservation(parent, task.reservation)
-    const relayed = parent.run.halts === halts && task.live.inbox.rows.some((row) =>
+    const relayed = !isInert(task.row, parent.stops.all) && task.live.inbox.rows.some((row) =>
         isSteer(row) && task.live.startsLoop(row)
       )
       ? Effect.catchAll(
@@ -255,7 +255,6 @@ const leave = (parent: Live, task: RunningTask): Effect.Effect<void, never, Task
       : Effect.void
     return Effect.zipRight(dequeueRun(task), relayed)
   })
-}
 
 /** Starts a background run for messages to a task that does not run. */
 export const startForMessages = Effect.fnUntraced(

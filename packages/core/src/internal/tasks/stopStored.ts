@@ -16,7 +16,6 @@ import type { Entry } from "../../Write.ts"
 import { closeStopped } from "../conversation/closeTurn.ts"
 import type { Live } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
-import { storeStop } from "../live/stop.ts"
 import { openIfReadable, settleStored } from "./recover.ts"
 import { stoppedFromOutside } from "./settleRun.ts"
 import { stoppedBy } from "./workRun.ts"
@@ -25,12 +24,6 @@ type Infos = ReadonlyMap<SessionID, SessionInfo>
 
 const isWithin = (infos: Infos, id: SessionID | undefined, top: SessionID): boolean =>
   id !== undefined && (id === top || isWithin(infos, infos.get(id)?.parentID, top))
-
-/** The moment of a stop: its time, and the stops of its session before. */
-interface StopMoment {
-  readonly at: number
-  readonly stops: number | undefined
-}
 
 /** What is unfinished of a session and everything below it, and what nothing in memory works on. */
 interface Left {
@@ -54,12 +47,12 @@ const findMail = Effect.fnUntraced(function*(rootID: SessionID, idle: ReadonlyAr
   return yield* Effect.exists(idle, (info) =>
     Effect.map(storage.inbox(info.id), ({ rows, unreadable }) => {
       const stops = { all: stopsOf(find, info.id), above: stopsOf(find, info.parentID) }
-      return unreadable.length > 0 && stops.all === 0 || rows.some((row) => startsLoop(info, row, stops))
+      return unreadable.length > 0 && stops.all === 0 || rows.some((row) => startsLoop(row, stops))
     }))
 })
 
 const findLeft = Effect.fnUntraced(
-  function*({ id: top, rootID }: Pick<SessionInfo, "id" | "rootID">, { at }: StopMoment) {
+  function*({ id: top, rootID }: Pick<SessionInfo, "id" | "rootID">) {
     const storage = yield* SessionStorage
     const table = yield* SessionTable
     const found = yield* storage.sessions({ rootID })
@@ -68,12 +61,16 @@ const findLeft = Effect.fnUntraced(
     const unread = yield* findUnread({ id: top, rootID }, found, stored)
     const isIn = (id: SessionID) => isWithin(infos, id, top) || unread.within.has(id)
     const isIdle = (id: SessionID) => table.peek(id)?.running === undefined
-    const isKnown = ({ id, parentID }: TaskRun) => table.peek(parentID)?.tasks.running.some(({ row }) => row.id === id)
+    const isKnown = ({ id, parentID }: TaskRun) => {
+      const parent = table.peek(parentID)
+      // It may be one of those that are being stored.
+      return parent !== undefined &&
+        (parent.tasks.storing > 0 || parent.tasks.running.some(({ row }) => row.id === id))
+    }
     const idle = found.rows.filter(({ id }) => isIn(id) && isIdle(id))
     return {
       infos,
-      // A later one was requested after the stop, and so was one of the same moment if it is in memory: others have ended.
-      runs: stored.rows.filter((row) => row.time.created <= at && isIn(row.taskID) && isKnown(row) !== true),
+      runs: stored.rows.filter((row) => isIn(row.taskID) && !isKnown(row)),
       turns: idle.filter(hasOpenTurn),
       unread,
       hasMail: yield* findMail(rootID, idle, infos)
@@ -85,16 +82,15 @@ const findLeft = Effect.fnUntraced(
 const settleAll = Effect.fnUntraced(function*(
   live: Live,
   by: string | undefined,
-  moment: StopMoment,
   hasProject: boolean
 ) {
-  const { runs, turns } = yield* findLeft(live.info, moment)
+  const { runs, turns } = yield* findLeft(live.info)
   const unsettled = hasProject ? [] : [...runs]
   const failed: Array<StorageError> = []
   for (const row of hasProject ? runs : []) {
     const { stop } = row
     const end = stop === undefined ? stoppedFromOutside(by) : stoppedBy({ by: stop.by, reason: stop.reason })
-    yield* Effect.catchAll(Effect.asVoid(settleStored(row, end, false)), (error) =>
+    yield* Effect.catchAll(Effect.asVoid(settleStored(row, end)), (error) =>
       Effect.sync(() => {
         if (error._tag === "StorageError" && error.reason !== "unreadable") failed.push(error)
         else unsettled.push(row)
@@ -110,44 +106,39 @@ const settleAll = Effect.fnUntraced(function*(
   return error === undefined ? { runs: unsettled, turns: unclosed } : yield* error
 })
 
-const stopLeft = Effect.fnUntraced(function*(live: Live, by: string | undefined, moment: StopMoment) {
+const stopLeft = Effect.fnUntraced(function*(live: Live, by: string | undefined, before: number | undefined) {
   const table = yield* SessionTable
   const journal = yield* Journal
-  const left = yield* findLeft(live.info, moment)
+  const left = yield* findLeft(live.info)
   if (isNothing(left)) return
   // Stored twice, it would hold for a prompt that was sent after it.
-  if (live.info.stops === moment.stops) {
-    yield* left.runs.length + left.turns.length > 0
-      ? storeStop(live)
-      : journal.commit([live.record.annotate(live.record.stopped)])
-  }
+  if (live.info.stops === before) yield* journal.commit([live.record.annotate(live.record.stopped)])
   const unopened = yield* Effect.catchTag(
-    table.settle(live.info.id, () => settleAll(live, by, moment, true)),
+    table.settle(live.info.id, () => settleAll(live, by, true)),
     "ProjectUnavailable",
-    () => table.use(live.info.id, () => settleAll(live, by, moment, false))
+    () => table.use(live.info.id, () => settleAll(live, by, false))
   )
   yield* endUnopened(live, by, { ...left, ...unopened })
 })
 
 /**
- * Stores the stop first, then settles what is left, also what cannot be read. Acquires the tree for that, unless there is
- * nothing to do.
+ * Stores the stop first, unless the session was stopped more than `before` times by now; then settles what is left, also what
+ * cannot be read. Acquires the tree for that, unless there is nothing to do.
  */
 export const stopStored = Effect.fnUntraced(
-  function*({ info }: Pick<Live, "info">, by: string | undefined, moment: StopMoment) {
+  function*({ info }: Pick<Live, "info">, by: string | undefined, before: number | undefined) {
     const table = yield* SessionTable
-    if (isNothing(yield* findLeft(info, moment))) return
-    yield* table.use(info.id, (live) => stopLeft(live, by, moment))
+    if (isNothing(yield* findLeft(info))) return
+    yield* table.use(info.id, (live) => stopLeft(live, by, before))
   }
 )
 
 /** Makes sure that the stop of a session at work is stored. Without that, its work would continue after a crash. */
-const storeAgain = Effect.fnUntraced(function*(live: Live, { stops }: StopMoment) {
+const storeAgain = Effect.fnUntraced(function*(live: Live) {
   const table = yield* SessionTable
   const storage = yield* SessionStorage
   const journal = yield* Journal
   const { id } = live.info
-  if (live.info.stops === stops) return
   const stored = Option.getOrUndefined(yield* storage.session(id))
   if (stored === undefined || (stored.stops ?? 0) >= (live.info.stops ?? 0) || table.peek(id) !== live) return
   yield* journal.commit([live.record.annotate({})])
@@ -160,21 +151,22 @@ const storeAgain = Effect.fnUntraced(function*(live: Live, { stops }: StopMoment
     })))
 
 /** The same, and stops what another program has stored in a tree in which nobody works: that is not in memory. */
-export const confirmStop = Effect.fnUntraced(function*(live: Live, by: string | undefined, moment: StopMoment) {
-  const leases = yield* Leases
-  const storage = yield* SessionStorage
-  const { rootID } = live.info
-  yield* storeAgain(live, moment)
-  if (leases.isUsed(rootID) || !(yield* storage.unfinished).includes(rootID)) return
-  yield* stopStored(live, by, moment)
-})
+export const confirmStop = Effect.fnUntraced(
+  function*(live: Live, by: string | undefined, before: number | undefined) {
+    const leases = yield* Leases
+    const storage = yield* SessionStorage
+    const { rootID } = live.info
+    yield* storeAgain(live)
+    if (leases.isUsed(rootID) || !(yield* storage.unfinished).includes(rootID)) return
+    yield* stopStored(live, by, before)
+  }
+)
 
 /** Carries out the stops that wait for a holder of a tree, before anything of it continues. What works here is stopped later. */
 export const stopWaiting = Effect.fnUntraced(function*(rootID: SessionID) {
   const storage = yield* SessionStorage
   const journal = yield* Journal
   const table = yield* SessionTable
-  const at = yield* Clock.currentTimeMillis
   for (const row of yield* storage.waiting(rootID)) {
     const { request, sessionID } = row
     const isOurs = request.type === "stop" || request.type === "task_stop"
@@ -188,7 +180,7 @@ export const stopWaiting = Effect.fnUntraced(function*(rootID: SessionID) {
       yield* journal.commit(runs.map((run) => ({ _tag: "Run", run: { ...run, stop: run.stop ?? stop } })))
     } else {
       // One that was deleted meanwhile has nothing to stop.
-      const stopping = stopStored(live, request.by, { at, stops: live.info.stops })
+      const stopping = stopStored(live, request.by, live.info.stops)
       yield* Effect.catchTag(stopping, "SessionNotFound", () => Effect.void)
     }
     yield* storage.commit([{ _tag: "Control", row: { ...row, answer: { ok: true, value: [] } } }])
@@ -289,7 +281,7 @@ const endUnopened = Effect.fnUntraced(function*(
         ? []
         : [{
           _tag: "Session",
-          info: { ...info, turn: { ...turn, ended: { at: turn.ended?.at ?? now, how: "stopped" } } }
+          info: { ...info, turn: { ...turn, ended: { at: now, how: "stopped" } } }
         }]
     ),
     ...unread.sessions.map((id): Entry => ({ _tag: "Shelve", of: "session", id, rootID, at: now })),

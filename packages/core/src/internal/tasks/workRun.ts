@@ -2,6 +2,7 @@
 import type { AgentInfo } from "@skein/domain/AgentInfo"
 import type { SummaryRow } from "@skein/domain/Event"
 import { Ids } from "@skein/domain/Id"
+import { isInert } from "@skein/domain/InboxRow"
 import type { Outcome } from "@skein/domain/Outcome"
 import type { PartInput, ToolPart } from "@skein/domain/Part"
 import { since } from "@skein/domain/Usage"
@@ -278,29 +279,18 @@ const beginBudget = ({ live, reservation }: RunningTask, now: number): void => {
 }
 
 /** The end of a run that began without a slot, or too late. */
-const notToWork = (
-  { live, row: { stop }, state, timeout }: RunningTask,
-  parent: Live,
-  { halts, stops }: Before
-): End | undefined => {
-  if (stop !== undefined) return stoppedBy(stop)
-  if (live.run.stops !== stops || parent.run.halts !== halts) return stoppedFromOutside(live.run.stoppedBy)
+const notToWork = ({ live, row, state, timeout }: RunningTask, parent: Live, stops: number): End | undefined => {
+  if (row.stop !== undefined) return stoppedBy(row.stop)
+  if (live.run.stops !== stops || isInert(row, parent.stops.all)) return stoppedFromOutside(live.run.stoppedBy)
   return state === "expired" ? { status: "timed_out", which: "timeout", after: timeout } : undefined
-}
-
-/** How often the sessions had been halted and stopped when a run was requested. */
-interface Before {
-  readonly halts: number | undefined
-  readonly stops: number
 }
 
 /** The fiber of a run: works, settles, and delivers the outcome. */
 export const carryOut = Effect.fnUntraced(function*(
   { agent, parent }: CheckedTask,
   task: RunningTask,
-  request: TaskRequest,
-  progress: TaskProgress | undefined,
-  before: Before
+  request: RunRequest,
+  progress: TaskProgress | undefined
 ) {
   const ids = yield* Ids
   const journal = yield* Journal
@@ -310,13 +300,13 @@ export const carryOut = Effect.fnUntraced(function*(
     : { mark: yield* ids.make("msg"), usage: live.info.usage.subtree }
   const now = yield* Clock.currentTimeMillis
   const working = Effect.suspend(() => {
-    const end = notToWork(task, parent, before)
+    const end = notToWork(task, parent, request.stops)
     if (end !== undefined) return Effect.succeed(end)
     beginBudget(task, now)
     const ready = Effect.zipRight(reopenWorkspace(parent, task), runBegins(live, request.prompt))
     const work = Effect.flatMap(
       ready,
-      (contexts) => workRun(task, { ...request, stops: before.stops }, agent, contexts)
+      (contexts) => workRun(task, request, agent, contexts)
     )
     return Effect.catchTag(work, "IsolationRefused", isolationFailed)
   })
@@ -347,10 +337,10 @@ export const carryOut = Effect.fnUntraced(function*(
   const { stop } = task.row
   const wasStopped = stop !== undefined && Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)
   const end: End = wasStopped ? stoppedBy(stop) : endOf(exit, {
-    stopped: live.run.stops !== before.stops,
+    stopped: live.run.stops !== request.stops,
     by: live.run.stoppedBy
   })
-  const outcome = yield* settleRun(parent, task, end, start, before.halts)
+  const outcome = yield* settleRun(parent, task, end, start)
   yield* runEnded(live, outcome)
   return outcome
 })

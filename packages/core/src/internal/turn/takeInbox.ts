@@ -122,7 +122,7 @@ const take = Effect.fnUntraced(function*(live: Live, begins: boolean) {
   }
   const [first] = messages
   const begun = begins && first !== undefined
-    ? { began: now, first: first.info.id, stops: live.stops.above }
+    ? { began: now, first: first.info.id, stops: live.stops.all }
     : rows.some(({ model }) => model !== undefined)
     ? live.info.turn
     : undefined

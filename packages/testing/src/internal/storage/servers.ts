@@ -32,13 +32,11 @@ const receipt = (key: string, of: string, created = 1): Receipt => ({
 
 const store = (row: Receipt): Write => ({ _tag: "Receipt", receipt: row })
 
-/** A session whose last turn is the given one. */
-const inTurn = (name: string, ended?: "stopped" | "completed", unclosed?: true) =>
+/** A session whose last turn is the given one, and that was stopped so often. */
+const inTurn = (name: string, ended?: "stopped" | "completed", stops = 0) =>
   write.session(session(name, {
-    turn: {
-      began: 1,
-      ...(ended === undefined ? {} : { ended: { at: 2, how: ended, ...(unclosed === undefined ? {} : { unclosed }) } })
-    }
+    turn: { began: 1, ...(ended === undefined ? {} : { ended: { at: 2, how: ended } }) },
+    ...(stops === 0 ? {} : { stops })
   }))
 
 /** A prompt for after the turn, sent after that many stops. */
@@ -81,7 +79,7 @@ export const servers: Tests = {
     yield* use(commit([
       inTurn("open"),
       inTurn("ended", "completed"),
-      inTurn("stopping", "stopped", true),
+      inTurn("stopping", undefined, 1),
       write.session(session("said", { title: "\"turn\":{ and \"ended\":{" })),
       write.session(session("prompted")),
       write.inbox(inboxRow("prompted", "1")),
@@ -94,7 +92,7 @@ export const servers: Tests = {
       write.inbox(queuedAfter("queued", "6", 0)),
       inTurn("between", "completed"),
       write.inbox(queuedAfter("between", "7")),
-      inTurn("kept", "stopped"),
+      inTurn("kept", "stopped", 1),
       write.inbox(queuedAfter("kept", "8")),
       write.session(session("counted", { stops: 2 })),
       write.inbox(queuedAfter("counted", "9", 1)),
@@ -107,7 +105,7 @@ export const servers: Tests = {
       write.session(session("since", { stops: 1 })),
       write.session(session("told", { parent: "since", stops: 1 })),
       write.inbox(messageAfter("told", "13", 1)),
-      inTurn("stopped", "stopped"),
+      inTurn("stopped", "stopped", 1),
       write.inbox(inboxRow("stopped", "4", "told")),
       inTurn("news", "completed"),
       write.inbox(inboxRow("news", "5", "other")),
