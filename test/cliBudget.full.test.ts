@@ -105,7 +105,9 @@ describe("16 tasks at once", () => {
       exitCode: 4,
       error: { tag: "BudgetExhausted", which: "tokens" }
     })
-    expect(stderr).toContain(`Continue with \`skein sessions resume ${result.sessionID} --budget-tokens N\`.`)
+    expect(stderr).toContain(
+      `set a new budget (--budget-tokens): \`skein sessions resume ${result.sessionID} --budget-tokens N\`.`
+    )
     expect(result.error?.message).toMatch(
       new RegExp(`The budget of ${tokens} tokens for .*: ${used} are used.*set a new budget \\(--budget-tokens\\)`)
     )

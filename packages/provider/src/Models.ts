@@ -133,11 +133,16 @@ const toInfo = (providerID: string, [modelID, [context, output], prices, abiliti
 /** A provider's models in the config, by name. */
 export type ModelConfigs = Readonly<Record<string, typeof ModelConfig.Type>>
 
-/** The known models whose name begins with this, or contains it, as PROVIDER/MODEL: the best of each provider first. */
+/** The known models of the provider with this name, or the best of each provider whose name has it, as PROVIDER/MODEL. */
 export const namedLike = (text: string): ReadonlyArray<string> =>
-  Object.entries(rows).flatMap(([providerID, models]) =>
-    models.flatMap(([modelID]) => modelID.includes(text.toLowerCase()) ? [`${providerID}/${modelID}`] : []).slice(0, 1)
-  )
+  Object.hasOwn(rows, text.toLowerCase())
+    ? known(text.toLowerCase()).map(({ modelID, providerID }) => `${providerID}/${modelID}`)
+    : Object.entries(rows).flatMap(([providerID, models]) =>
+      models.flatMap(([modelID]) => modelID.includes(text.toLowerCase()) ? [`${providerID}/${modelID}`] : []).slice(
+        0,
+        1
+      )
+    )
 
 /** All known models of a provider: those in the table with config applied, and those in the config alone. */
 export const known = (providerID: string, configs: ModelConfigs = {}): ReadonlyArray<ModelInfo> => {

@@ -1,10 +1,10 @@
-/** Groups a list of sessions by what they need: those that wait for a person first, finished ones last. */
+/** Groups a list of sessions by what they need: those that wait for a person first, finished ones and drafts last. */
 import type { ListedSession } from "@skein/domain/TreeSnapshot"
 import { elsewhereText } from "./Activity.ts"
 import { heldText } from "./AgentNode.ts"
 
 /** The groups, in the order of the list. */
-export const groups = ["needs you", "running", "waiting", "failed", "done"] as const
+export const groups = ["needs you", "running", "waiting", "failed", "done", "drafts"] as const
 /** The name of a group. */
 export type Group = typeof groups[number]
 
@@ -48,7 +48,7 @@ export const placeOf = (
     case "failed":
       return { group: "failed", why: turn?.ended?.error?.message ?? "failed" }
     case "stopped":
-      return { group: "failed", why: "stopped" }
+      return { group: "done", why: "stopped" }
     case "denied":
       return { group: "failed", why: "a call was rejected" }
     case "steps":
@@ -56,7 +56,7 @@ export const placeOf = (
     case "completed":
       return { group: "done", why: "" }
     case undefined:
-      return { group: "done", why: "not begun" }
+      return { group: "drafts", why: "not begun" }
   }
 }
 

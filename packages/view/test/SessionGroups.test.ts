@@ -32,9 +32,9 @@ it.each([
     "works at another server, 10.0.0.2:4096"
   ],
   [row(ended("failed", { error: { tag: "x", message: "No key." } })), "failed", "No key."],
-  [row(ended("stopped")), "failed", "stopped"],
+  [row(ended("stopped")), "done", "stopped"],
   [row(ended("completed")), "done", ""],
-  [row({}), "done", "not begun"]
+  [row({}), "drafts", "not begun"]
 ])("a session is where its state says: %#", (each, group, why) => {
   expect(placeOf(each)).toEqual({ group, why })
 })

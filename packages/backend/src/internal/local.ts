@@ -366,15 +366,22 @@ export const watchMade = Effect.fnUntraced(function*<E, R>(
   const bus = yield* Bus
   const begun = new Map<SessionID, Array<Event>>()
   let rootID: SessionID | undefined
+  let since = 0
+  const hear = (event: Event) => {
+    if (event.seq !== undefined && event.seq <= since) return
+    since = event.seq ?? since
+    watcher.event(event)
+  }
   yield* bus.listen(filterOf({ all: true }, watcher), (event) => {
-    if (event.rootID === rootID) return watcher.event(event)
+    if (event.rootID === rootID) return hear(event)
     if (rootID !== undefined) return
     if (event.type === "session.created" && event.depth === 0) begun.set(event.rootID, [])
     begun.get(event.rootID)?.push(event)
   }, watcher.pressure)
   const made = yield* making
   rootID = made.rootID
-  for (const event of begun.get(rootID) ?? []) watcher.event(event)
+  for (const event of begun.get(rootID) ?? []) hear(event)
   begun.clear()
+  yield* Effect.forkScoped(followOthers(rootID, () => since, hear))
   return made
 })

@@ -210,16 +210,12 @@ const commandElsewhere = ([word = "", next, ...more]: ReadonlyArray<string>, onT
 const flagsElsewhere: Readonly<Record<string, string>> = {
   "-C": "--dir PATH",
   "-i": "--file PATH",
-  "-p": "run",
   "-q": "--format quiet",
-  "-r": "--resume",
   "--approval-mode": "--mode",
   "--cd": "--dir PATH",
   "--cwd": "--dir PATH",
   "--dangerously-bypass-approvals-and-sandbox": "--mode auto",
   "--dangerously-skip-permissions": "--mode auto",
-  "--transport": "--sse",
-  "--scope": "--project",
   "--full-auto": "--mode auto",
   "--image": "--file PATH",
   "--json": "--format json",
@@ -227,10 +223,34 @@ const flagsElsewhere: Readonly<Record<string, string>> = {
   "--max-turns": "--max-steps",
   "--output-format": "--format",
   "--permission-mode": "--mode",
-  "--print": "run",
-  "--prompt": "run",
   "--quiet": "--format quiet",
   "--yolo": "--mode auto"
+}
+
+const printing = "`skein run PROMPT` prints the answer and exits."
+const resuming = "`skein run -s ID PROMPT` continues a session, and `skein --resume` on a terminal lets you choose one."
+const permitting =
+  "Set `permission` in skein.json, such as { \"permission\": { \"bash\": { \"git *\": \"allow\" } } }, or pass --mode."
+
+/** What to do instead of other flags of theirs, where a command has this one. */
+const hintsElsewhere: Readonly<Record<string, { readonly where: string; readonly hint: string }>> = {
+  "-p": { where: "no-wait", hint: printing },
+  "-r": { where: "session", hint: resuming },
+  "--allowed-tools": { where: "mode", hint: permitting },
+  "--allowedTools": { where: "mode", hint: permitting },
+  "--disallowed-tools": { where: "mode", hint: permitting.replace("allow", "deny") },
+  "--disallowedTools": { where: "mode", hint: permitting.replace("allow", "deny") },
+  "--print": { where: "no-wait", hint: printing },
+  "--prompt": { where: "no-wait", hint: printing },
+  "--resume": { where: "session", hint: resuming },
+  "--scope": {
+    where: "project",
+    hint: "Without it, the server is in your own config; --project puts it into the project's."
+  },
+  "--transport": {
+    where: "sse",
+    hint: "A URL is reached over HTTP (with --sse, over the older kind), and a program over stdio: leave it out."
+  }
 }
 
 const namesOf = (commands: ReadonlyArray<CommandSpec>): ReadonlyArray<string> =>
@@ -332,12 +352,9 @@ const unknownFlag = (path: ReadonlyArray<CommandSpec>, raw: string): Parsed => {
   const names = Object.keys(path.at(-1)?.flags ?? {})
   const same = Object.hasOwn(flagsElsewhere, raw) ? flagsElsewhere[raw] : undefined
   const isHere = same !== undefined && names.includes(same.slice(2).split(" ")[0] ?? "")
-  const meant = same === "run" && names.includes("no-wait")
-    ? " `skein run PROMPT` prints the answer and exits."
-    : raw === "--transport" && isHere
-    ? " A URL is reached over HTTP (with --sse, over the older kind), and a program over stdio: leave it out."
-    : raw === "--scope" && isHere
-    ? " Without it, the server is in your own config; --project puts it into the project's."
+  const instead = Object.hasOwn(hintsElsewhere, raw) ? hintsElsewhere[raw] : undefined
+  const meant = instead !== undefined && names.includes(instead.where)
+    ? ` ${instead.hint}`
     : isHere
     ? ` Its equivalent is ${same}.`
     : didYouMean(raw.replace(/^--?/, ""), names, (name) => `--${name}`)

@@ -160,6 +160,10 @@ describe("what was typed", () => {
   it.each([
     [["-p", "hi"], "`skein run PROMPT` prints the answer and exits."],
     [["--print", "hi"], "`skein run PROMPT` prints the answer and exits."],
+    [["-r", "ses_1"], "`skein run -s ID PROMPT` continues a session"],
+    [["run", "--resume", "ses_1"], "`skein run -s ID PROMPT` continues a session"],
+    [["--allowedTools", "Read", "hi"], "Set `permission` in skein.json"],
+    [["--disallowedTools=Bash", "hi"], "\"deny\""],
     [["--output-format", "json", "hi"], "Its equivalent is --format."],
     [["--yolo", "hi"], "Its equivalent is --mode auto."],
     [["--dangerously-skip-permissions"], "Its equivalent is --mode auto."]

@@ -59,9 +59,8 @@ it.live("an archive may come slower than other bodies", () =>
         const size = Effect.scoped(
           Effect.flatMap(receive(request), Stream.runFold(0, (sum: number, bytes: Uint8Array) => sum + bytes.length))
         )
-        void Runtime.runPromiseExit(runtime)(size).then((exit) => {
-          if (Exit.isSuccess(exit)) response.end(`read ${exit.value}`)
-        })
+        const answered = Effect.map(size, (read) => void response.end(`read ${read}`))
+        void Runtime.runPromiseExit(runtime)(answered)
       },
       (_, socket) => void socket.destroy()
     )

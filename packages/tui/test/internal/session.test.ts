@@ -53,6 +53,11 @@ describe("a question", () => {
 })
 
 describe("what is printed", () => {
+  it("names what to do once the session is deleted elsewhere", async () => {
+    const seat = new Seat().prompted("Hello").said("Hi.").ends().tell("session.deleted", { info: {} })
+    expect((await seat.lines()).join("\n")).toContain("deleted elsewhere. /new begins another one")
+  })
+
   it("has a thought above the words that follow it, once", async () => {
     const seat = new Seat().prompted("why?").thinks("Let me ").thinks("see.").wait(2_000).streams("Because.\n")
     seat.thought("Let me see.").ends()

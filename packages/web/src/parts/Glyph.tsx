@@ -25,5 +25,6 @@ export const phaseOfGroup: Record<Group, Phase> = {
   running: "working",
   waiting: "waiting",
   failed: "failed",
-  done: "done"
+  done: "done",
+  drafts: "waiting"
 }

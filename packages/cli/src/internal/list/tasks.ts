@@ -6,6 +6,7 @@ import { formatAmount } from "@skein/domain/Budget"
 import type { RunID, SessionID } from "@skein/domain/Id"
 import { reason, type TaskRun } from "@skein/domain/Outcome"
 import type { Part } from "@skein/domain/Part"
+import { none, since, type Usage } from "@skein/domain/Usage"
 import * as NodeOwner from "@skein/tools/NodeOwner"
 import { escapeLine, escapeText } from "@skein/tui/Escape"
 import { formatCount, formatDuration } from "@skein/view/Numbers"
@@ -157,11 +158,25 @@ const listed = Effect.fnUntraced(function*({ flags: { all, dir, limit = 50 }, op
   return { runs: (yield* store.runs({ rootID })).rows, depths, empty: `The session ${rootID} has started no tasks.` }
 })
 
+/** What the runs that have not settled have used so far, with everything below them. */
+const usedUntilNow = Effect.fnUntraced(function*(runs: ReadonlyArray<TaskRun>) {
+  const store = yield* SessionStorage
+  const found = new Map<string, Usage>()
+  for (const { before, id, outcome, taskID } of runs) {
+    if (outcome !== undefined) continue
+    const session = yield* store.session(taskID)
+    if (Option.isSome(session)) found.set(id, since(before ?? none, session.value.usage.subtree))
+  }
+  return found
+})
+
 /** Lists the tasks of a tree, or those of all. */
 export const listTasks = (input: ListInput): Effect.Effect<number, CommandError, Stdio> =>
   Effect.gen(function*() {
     const { flags: { all, format, full } } = input
     const { depths, empty, runs } = yield* listed(input)
+    const used = yield* usedUntilNow(runs)
+    const usageOf = (run: TaskRun) => run.outcome?.usage ?? used.get(run.id) ?? none
     const now = yield* Clock.currentTimeMillis
     const open = runs.filter(({ state }) => state !== "settled").map(({ rootID }) => rootID)
     const left = new Set(yield* Effect.filter([...new Set(open)], isLeft))
@@ -181,10 +196,8 @@ export const listTasks = (input: ListInput): Effect.Effect<number, CommandError,
         stateOf(run, isLeftOver(run)),
         run.agent,
         formatDuration(run.outcome?.durationMs ?? Math.max(0, now - run.time.created)),
-        run.outcome === undefined ? "-" : String(run.outcome.usage.steps),
-        run.outcome === undefined
-          ? "-"
-          : formatCount(run.outcome.usage.tokens.input + run.outcome.usage.tokens.output),
+        String(usageOf(run).steps),
+        formatCount(usageOf(run).tokens.input + usageOf(run).tokens.output),
         `${"  ".repeat(Math.max(0, (depths.get(run.taskID) ?? 1) - 1))}${run.description}`
       ]),
       empty

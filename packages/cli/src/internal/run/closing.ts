@@ -32,6 +32,14 @@ const resume = ({ error, outcome, sessionID, stored }: RunResult, way: string): 
   }`
 }
 
+/** What went wrong, and how to continue. The message of an exhausted budget names the flag that the command has. */
+const failure = (message: string, result: RunResult, way: string): string => {
+  const next = resume(result, way)
+  return message.endsWith(").") && (result.error?.which ?? "") in budgetFlags
+    ? `${message.slice(0, -1)}${next.replace(" Continue with", ":")}`
+    : message + next
+}
+
 /** Who could be asked during the run. */
 interface Asked {
   readonly auto: boolean
@@ -122,6 +130,6 @@ export const closingLines = (
   const denied = denials.count === 0
     ? []
     : [errorLine(`${escapeLine(denials.summary)}.${advice(asked, denials)}`)]
-  const failed = result.error === undefined ? [] : [errorLine(`${result.error.message}${resume(result, way)}`)]
+  const failed = result.error === undefined ? [] : [errorLine(failure(result.error.message, result, way))]
   return [...cutLines(result), ...denied, ...failed, ...interruptedLines(result, way), ...continuingLines(result, way)]
 }

@@ -255,7 +255,8 @@ export const makeLeases = () =>
     const loseTaken = (tree: Held) =>
       Effect.sync(() => {
         const { rootID } = tree.lease
-        const told = Effect.logError(`The session ${rootID} was taken over by another process: its work here ends.`)
+        // The turn that ends here says so to its caller. This line is for the log of a server.
+        const told = Effect.logWarning(`The session ${rootID} was taken over by another process: its work here ends.`)
         lose(tree, heldByAnother("hold", { rootID }), told)
       })
 

@@ -145,6 +145,9 @@ export class SessionModel {
       }
     }
     if (event.type === "session.error") this.fail(event.properties.error.message)
+    if (event.type === "session.deleted") {
+      this.say("This session was deleted elsewhere. /new begins another one, and /resume opens one.", "error")
+    }
     this.#ended()
     return true
   }
