@@ -8,7 +8,7 @@ import { SessionTable } from "./internal/live/SessionTable.ts"
 import { SessionRunner } from "./internal/runner/SessionRunner.ts"
 import { makeTasks } from "./internal/tasks/makeTasks.ts"
 import { Recovery } from "./internal/tasks/Recovery.ts"
-import { TaskQueue } from "./internal/tasks/startRun.ts"
+import { TaskQueue } from "./internal/tasks/TaskQueue.ts"
 import type { StorageError } from "./StorageError.ts"
 import type {
   Accepted,

@@ -238,7 +238,8 @@ export class Live implements BudgetedSession {
     const { tasks } = this
     this.run = new RunState(slot, {
       now,
-      tasks: () => ({ settled: tasks.settled, working: tasks.running.some(({ row }) => !row.background) }),
+      settled: () => tasks.settled,
+      awaitsTask: () => tasks.running.some(({ row }) => !row.background),
       waited: this.#waitEnded("tasks")
     })
     this.clock = new SessionClock(now, parent?.clock, this.#waitEnded("person"))

@@ -25,8 +25,10 @@ export const shortestWait = 100
 /** What the run state asks about tasks, and reports of waits for them. Times are milliseconds of `MonotonicClock.elapsed`. */
 interface WaitWatch {
   readonly now: () => number
-  /** How many tasks of the session have settled, and whether a call waits for one now. */
-  readonly tasks: () => { readonly settled: number; readonly working: boolean }
+  /** How many tasks of the session have settled. */
+  readonly settled: () => number
+  /** Whether a call waits for a task now. */
+  readonly awaitsTask: () => boolean
   /** All calls of the step have waited for tasks. */
   readonly waited: (start: number, end: number) => void
 }
@@ -66,14 +68,12 @@ export class RunState {
   #count(open: number, waiting: number): void {
     this.#openCalls += open
     this.#waitingCalls += waiting
-    const now = this.#waits.now()
-    const { settled, working } = this.#waits.tasks()
-    if (this.waitsInAllCalls) this.#since ??= { at: now, settled }
+    if (this.waitsInAllCalls) this.#since ??= { at: this.#waits.now(), settled: this.#waits.settled() }
     else if (this.#since !== undefined) {
-      const { at, settled: before } = this.#since
+      const { at, settled } = this.#since
       this.#since = undefined
       // Each task that settles ends the wait for a moment.
-      if (settled !== before || working) this.#hasWaited(at, now)
+      if (settled !== this.#waits.settled() || this.#waits.awaitsTask()) this.#hasWaited(at, this.#waits.now())
     }
     if (this.#openCalls === 0) this.#tellLast()
   }

@@ -21,54 +21,7 @@ import { StorageError } from "../../StorageError.ts"
 import { type ChildOptions, notFound, type SessionNotFound } from "../../Turn.ts"
 import type { LiveMessage } from "./History.ts"
 import { endTasks, Live, noTerms, termsOf, unreadableTerms } from "./Live.ts"
-import { makePlacement, makeProjectsInUse, type ProjectsInUse } from "./places.ts"
-
-/** Reports `SessionNotFound` for work on a session that was removed meanwhile. */
-const foundBy = <A, E, R>(change: (live: Live) => Effect.Effect<A, E, R>) => (live: Live) =>
-  Effect.mapError(
-    change(live),
-    (error) =>
-      live.isLeaving && error instanceof StorageError && error.reason === "held" ? notFound(live.info.id) : error
-  )
-
-/** Makes the ways to use a session while its tree is held. */
-const makeUses = ({ leases, open, placement, projects, rootOf, still }: {
-  readonly leases: Context.Tag.Service<Leases>
-  readonly still: (live: Live) => Effect.Effect<void, StorageError>
-  readonly open: (id: SessionID) => Effect.Effect<Live, SessionNotFound | StorageError>
-  readonly placement: Effect.Effect.Success<ReturnType<typeof makePlacement>>
-  readonly projects: ProjectsInUse
-  readonly rootOf: (id: SessionID) => Effect.Effect<SessionID, SessionNotFound | StorageError>
-}): Pick<Context.Tag.Service<SessionTable>, "use" | "work" | "settle"> => {
-  const held = <A, E, R>(id: SessionID, rootID: SessionID, change: (live: Live) => Effect.Effect<A, E, R>) =>
-    leases.hold(rootID, Effect.flatMap(open(id), foundBy((live) => Effect.zipRight(still(live), change(live)))))
-  const use = <A, E, R>(
-    id: SessionID,
-    change: (live: Live) => Effect.Effect<A, E, R>
-  ): Effect.Effect<A, E | SessionNotFound | StorageError, R> =>
-    Effect.flatMap(rootOf(id), (rootID) => held(id, rootID, change))
-  return {
-    use,
-    // Reads no more than `use` before it holds the tree, unless it must: a stop that comes later must not be first.
-    work: (id, change) =>
-      Effect.flatMap(rootOf(id), (rootID) =>
-        Effect.zipRight(
-          placement.before(rootID),
-          held(
-            id,
-            rootID,
-            (live) =>
-              projects.enter(live).pipe(
-                Effect.zipRight(placement.within(live)),
-                Effect.zipRight(still(live)),
-                Effect.zipRight(change(live))
-              )
-          )
-        )),
-    settle: (id, change) =>
-      use(id, (live) => projects.enter(live).pipe(Effect.zipRight(still(live)), Effect.zipRight(change(live))))
-  }
-}
+import { makePlacement, makeProjectsInUse } from "./places.ts"
 
 /** The sessions in memory. */
 export class SessionTable extends Context.Tag("@skein/core/internal/session/SessionTable")<SessionTable, {
@@ -87,11 +40,11 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
     id: SessionID,
     change: (live: Live) => Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E | SessionNotFound | StorageError | ProjectUnavailable, R>
-  /** The same for ending what is unfinished, which needs no directory. */
+  /** The same for ending what is unfinished, even where the project cannot be opened. */
   readonly settle: <A, E, R>(
     id: SessionID,
     change: (live: Live) => Effect.Effect<A, E, R>
-  ) => Effect.Effect<A, E | SessionNotFound | StorageError | ProjectUnavailable, R>
+  ) => Effect.Effect<A, E | SessionNotFound | StorageError, R>
   /**
    * Runs an effect with the services of the session's project: that of its root's directory. The project is open from
    * the first `work` in the tree until the tree is released.
@@ -100,6 +53,8 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
     live: { readonly info: Pick<SessionInfo, "rootID"> },
     effect: Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E, Exclude<R, ProjectServices>>
+  /** Whether the project of a session is open. */
+  readonly hasProject: (live: Live) => boolean
   /** Adds a new session to memory. Fails with reason `held` if its parent is no longer there, because the tree was lost. */
   readonly add: (info: SessionInfo, parent: Live | undefined) => Effect.Effect<Live, StorageError>
   /**
@@ -122,35 +77,146 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
   static readonly layer = Layer.scoped(
     SessionTable,
     Effect.gen(function*() {
+      const governor = yield* Governor
       const leases = yield* Leases
+      const journal = yield* Journal
+      const clock = yield* Effect.clock
+      const scope = yield* Effect.scope
+      const context = yield* Effect.context<Ids | SessionStorage>()
       // Created before the scopes of sessions, so that it closes after them.
       const projects = yield* makeProjectsInUse
       const placement = yield* makePlacement(projects)
-      const context = yield* Effect.context<Ids | SessionStorage>()
       const sessions = new SessionMap()
 
-      const { add, close, open } = yield* makeOpening(sessions, projects.exit)
+      /**
+       * Adds a session to memory; undefined if its tree was closed since it was read, and is held now. While it is not held, the
+       * reader gets what was read, which stays out of memory: with several readers, each would close the tree of the others.
+       */
+      const insert = Effect.fnUntraced(function*(
+        info: SessionInfo,
+        parent: Live | undefined,
+        stored: Stored,
+        closed?: ReadonlySet<SessionID>
+      ) {
+        const own = yield* Scope.fork(parent?.scope ?? scope, ExecutionStrategy.parallel)
+        // Another fiber may have opened or closed it meanwhile. No fiber runs between this check and the insertion.
+        const known = sessions.get(info.id)
+        const isAlone = parent !== undefined && sessions.get(parent.info.id) !== parent
+        const isOutdated = isAlone || closed?.has(info.rootID) === true
+        if (known !== undefined || (isOutdated && (closed === undefined || leases.epoch(info.rootID) > 0))) {
+          yield* Scope.close(own, Exit.void)
+          return known
+        }
+        const live = new Live({
+          info,
+          parent,
+          scope: own,
+          now: () => elapsed(clock),
+          date: () => clock.unsafeCurrentTimeMillis(),
+          later: (source, wait) => journal.later(source, "session.waited", wait),
+          slot: governor.free,
+          ...stored
+        })
+        if (isOutdated) return yield* Effect.as(Scope.close(own, Exit.void), live)
+        sessions.add(live)
+        leases.note(info.id, info.rootID)
+        // Runs that wait for a slot have no fiber, so closing the scope does not end them.
+        yield* Scope.addFinalizer(own, Effect.suspend(() => endTasks(live.tasks.running)))
+        return live
+      })
 
-      const rootOf = (id: SessionID) =>
-        Effect.map(
+      const load = (id: SessionID): Effect.Effect<Live, SessionNotFound | StorageError> =>
+        sessions.reading((closed) =>
+          Effect.gen(function*() {
+            const info = yield* readInfo(id)
+            const parent = info.parentID === undefined ? undefined : yield* open(info.parentID)
+            return yield* insert(info, parent, yield* readStored(info), closed)
+          })
+        ).pipe(
+          Effect.provide(context),
+          // What was read may be out of date, and the parent closed: its fibers would end at once.
+          Effect.flatMap((live) => live === undefined ? open(id) : Effect.succeed(live))
+        )
+
+      /** Loads it, unless it is in memory and no other process has changed it since. */
+      const open = (id: SessionID): Effect.Effect<Live, SessionNotFound | StorageError> =>
+        Effect.suspend(() => {
+          const live = sessions.get(id)
+          if (live === undefined) return load(id)
+          if (live.isLeaving) return notFound(id)
+          const { rootID } = live.info
+          if (leases.epoch(rootID) > 0) return Effect.succeed(live)
+          return Effect.flatMap(leases.isFresh(rootID), (isFresh) => {
+            // The tree may have been closed meanwhile, or acquired and continued, which must not be closed.
+            if (sessions.get(id) !== live || leases.epoch(rootID) > 0) return open(id)
+            return isFresh ? Effect.succeed(live) : Effect.zipRight(close(rootID), load(id))
+          })
+        })
+
+      const close = (id: SessionID): Effect.Effect<void> =>
+        Effect.suspend(() => {
+          const live = sessions.get(id)
+          sessions.closes(live?.info.rootID ?? id)
+          if (live === undefined) return Effect.void
+          const gone = sessions.forget(live)
+          // Fibers that end now may still store something, so the tree must be held until they have.
+          return Effect.flatMap(Scope.close(live.scope, Exit.void), () => {
+            for (const each of gone) if (sessions.get(each) === undefined) leases.forget(each)
+            return live.parent === undefined && sessions.get(id) === undefined ? projects.exit(id) : Effect.void
+          })
+        })
+
+      const still = (live: Live): Effect.Effect<void, StorageError> =>
+        Effect.suspend(() => sessions.get(live.info.id) === live ? Effect.void : leases.failure(live.info.rootID))
+
+      /** Opens a session while its tree is held; `before` comes first. */
+      const held = <A, E, E2, R>(
+        id: SessionID,
+        change: (live: Live) => Effect.Effect<A, E, R>,
+        before: (rootID: SessionID) => Effect.Effect<void, E2> = () => Effect.void
+      ): Effect.Effect<A, E | E2 | SessionNotFound | StorageError, R> =>
+        Effect.flatMap(
           Effect.suspend(() => {
             const known = sessions.get(id)
             return known === undefined ? Effect.provide(readInfo(id), context) : Effect.succeed(known.info)
           }),
-          ({ rootID }) => rootID
+          ({ rootID }) => {
+            const changed = Effect.flatMap(open(id), (live) =>
+              Effect.mapError(
+                Effect.zipRight(still(live), change(live)),
+                // It may have been removed meanwhile.
+                (error) =>
+                  live.isLeaving && error instanceof StorageError && error.reason === "held" ? notFound(id) : error
+              ))
+            return Effect.zipRight(before(rootID), leases.hold(rootID, changed))
+          }
         )
-
-      const still = (live: Live): Effect.Effect<void, StorageError> =>
-        Effect.suspend(() => sessions.get(live.info.id) === live ? Effect.void : leases.failure(live.info.rootID))
 
       leases.onStale(close)
       leases.onReleased(projects.exit)
 
       return {
         open,
-        ...makeUses({ leases, open, placement, projects, rootOf, still }),
+        use: (id, change) => held(id, change),
+        // Reads no more than `use` before it holds the tree, unless it must: a stop that comes later must not be first.
+        work: (id, change) =>
+          held(id, (live) => {
+            const entered = Effect.zipRight(projects.enter(live), placement.within(live))
+            return entered.pipe(Effect.zipRight(still(live)), Effect.zipRight(change(live)))
+          }, placement.before),
+        settle: (id, change) =>
+          held(id, (live) => {
+            const entered = Effect.catchAll(projects.enter(live), () => Effect.void)
+            return entered.pipe(Effect.zipRight(still(live)), Effect.zipRight(change(live)))
+          }),
         inProject: (live, effect) => projects.use(live.info.rootID, effect),
-        add,
+        hasProject: ({ info: { rootID } }) => projects.has(rootID),
+        add: (info, parent) =>
+          Effect.flatMap(
+            insert(info, parent, nothingStored),
+            (live): Effect.Effect<Live, StorageError> =>
+              live === undefined ? Effect.fail(leases.failure(info.rootID)) : Effect.succeed(live)
+          ),
         still,
         peek: (id) => sessions.get(id),
         below: (id) => sessions.below(id),
@@ -162,9 +228,6 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
   )
 }
 
-/** The trees that were closed while a session was being read, by their roots: what was read of these may be out of date. */
-type ClosedMeanwhile = ReadonlySet<SessionID>
-
 /** The sessions in memory. */
 class SessionMap {
   readonly #sessions = new Map<SessionID, Live>()
@@ -174,11 +237,6 @@ class SessionMap {
   /** The session of an id. */
   get(id: SessionID): Live | undefined {
     return this.#sessions.get(id)
-  }
-
-  /** Whether there is a session of an id. */
-  has(id: SessionID): boolean {
-    return this.#sessions.has(id)
   }
 
   /** The sessions directly below one. */
@@ -195,16 +253,15 @@ class SessionMap {
     this.#children.set(parent.info.id, siblings.add(live))
   }
 
-  /** A session is about to be read. Notes which trees are closed until `endRead`. */
-  beginRead(): ClosedMeanwhile {
-    const closed = new Set<SessionID>()
-    this.#reads.add(closed)
-    return closed
-  }
-
-  /** The session was read. */
-  endRead(closed: ClosedMeanwhile): void {
-    this.#reads.delete(closed as Set<SessionID>)
+  /** Reads a session. What was read of the trees that were closed meanwhile, by their roots, may be out of date. */
+  reading<A, E, R>(
+    read: (closed: ReadonlySet<SessionID>) => Effect.Effect<A, E, R>
+  ): Effect.Effect<A, E, R> {
+    return Effect.suspend(() => {
+      const closed = new Set<SessionID>()
+      this.#reads.add(closed)
+      return Effect.ensuring(read(closed), Effect.sync(() => this.#reads.delete(closed)))
+    })
   }
 
   /** A tree is being closed, whether or not any of its sessions is in memory. */
@@ -222,118 +279,6 @@ class SessionMap {
     return [...below, id]
   }
 }
-
-/** The session in memory, unless another process has changed it since; undefined if it has to be read. */
-const inMemory = (
-  sessions: SessionMap,
-  leases: Context.Tag.Service<Leases>,
-  id: SessionID,
-  close: (id: SessionID) => Effect.Effect<void>
-): Effect.Effect<Live | undefined, SessionNotFound | StorageError> =>
-  Effect.suspend((): Effect.Effect<Live | undefined, SessionNotFound | StorageError> => {
-    const live = sessions.get(id)
-    if (live === undefined) return Effect.succeed(live)
-    if (live.isLeaving) return notFound(id)
-    const { rootID } = live.info
-    if (leases.epoch(rootID) > 0) return Effect.succeed(live)
-    return Effect.flatMap(leases.isFresh(rootID), (isFresh) => {
-      // The tree may have been closed meanwhile, or acquired and continued, which must not be closed.
-      if (sessions.get(id) !== live || leases.epoch(rootID) > 0) return inMemory(sessions, leases, id, close)
-      return isFresh ? Effect.succeed(live) : Effect.as(close(rootID), undefined)
-    })
-  })
-
-/** Makes it. `exited` is called when a root has left memory. */
-const makeOpening = (sessions: SessionMap, exited: (rootID: SessionID) => Effect.Effect<void>) =>
-  Effect.gen(function*() {
-    const governor = yield* Governor
-    const leases = yield* Leases
-    const journal = yield* Journal
-    const clock = yield* Effect.clock
-    const scope = yield* Effect.scope
-    const context = yield* Effect.context<Ids | SessionStorage>()
-
-    /**
-     * Adds a session to memory; undefined if its tree was closed since it was read, and is held now. While it is not held, the
-     * reader gets what was read, which stays out of memory: with several readers, each would close the tree of the others.
-     */
-    const insert = Effect.fnUntraced(function*(
-      info: SessionInfo,
-      parent: Live | undefined,
-      stored: Stored,
-      closed?: ClosedMeanwhile
-    ) {
-      const own = yield* Scope.fork(parent?.scope ?? scope, ExecutionStrategy.parallel)
-      // Another fiber may have opened or closed it meanwhile. No fiber runs between this check and the insertion.
-      const known = sessions.get(info.id)
-      const isAlone = parent !== undefined && sessions.get(parent.info.id) !== parent
-      const isOutdated = isAlone || closed?.has(info.rootID) === true
-      if (known !== undefined || (isOutdated && (closed === undefined || leases.epoch(info.rootID) > 0))) {
-        yield* Scope.close(own, Exit.void)
-        return known
-      }
-      const live = new Live({
-        info,
-        parent,
-        scope: own,
-        now: () => elapsed(clock),
-        date: () => clock.unsafeCurrentTimeMillis(),
-        later: (source, wait) => journal.later(source, "session.waited", wait),
-        slot: governor.free,
-        ...stored
-      })
-      if (isOutdated) return yield* Effect.as(Scope.close(own, Exit.void), live)
-      sessions.add(live)
-      leases.note(info.id, info.rootID)
-      // Runs that wait for a slot have no fiber, so closing the scope does not end them.
-      yield* Scope.addFinalizer(own, Effect.suspend(() => endTasks(live.tasks.running)))
-      return live
-    })
-
-    const add = (info: SessionInfo, parent: Live | undefined) =>
-      Effect.flatMap(
-        insert(info, parent, nothingStored),
-        (live): Effect.Effect<Live, StorageError> =>
-          live === undefined ? Effect.fail(leases.failure(info.rootID)) : Effect.succeed(live)
-      )
-
-    const load = (id: SessionID): Effect.Effect<Live, SessionNotFound | StorageError> =>
-      Effect.acquireUseRelease(
-        Effect.sync(() => sessions.beginRead()),
-        (closed) =>
-          Effect.gen(function*() {
-            const info = yield* readInfo(id)
-            const parent = info.parentID === undefined ? undefined : yield* open(info.parentID)
-            return yield* insert(info, parent, yield* readStored(info), closed)
-          }),
-        (closed) => Effect.sync(() => sessions.endRead(closed))
-      ).pipe(
-        Effect.provide(context),
-        // What was read may be out of date, and the parent closed: its fibers would end at once.
-        Effect.flatMap((live) => live === undefined ? open(id) : Effect.succeed(live))
-      )
-
-    const open = (id: SessionID): Effect.Effect<Live, SessionNotFound | StorageError> =>
-      Effect.flatMap(
-        inMemory(sessions, leases, id, close),
-        (live) => live === undefined ? load(id) : Effect.succeed(live)
-      )
-
-    const close = (id: SessionID): Effect.Effect<void> =>
-      Effect.suspend(() => {
-        const live = sessions.get(id)
-        sessions.closes(live?.info.rootID ?? id)
-        if (live === undefined) return Effect.void
-        const gone = sessions.forget(live)
-        // Fibers that end now may still store something, so the tree must be held until they have.
-        return Effect.flatMap(Scope.close(live.scope, Exit.void), () => {
-          for (const each of gone) if (!sessions.has(each)) leases.forget(each)
-          return live.parent === undefined && !sessions.has(id) ? exited(id) : Effect.void
-        })
-      })
-
-    return { add, close, open }
-  })
 
 /** The data of a session. */
 const readInfo = Effect.fnUntraced(function*(id: SessionID) {

@@ -79,6 +79,8 @@ export const makePlacement = Effect.fnUntraced(function*(projects: ProjectsInUse
 export interface ProjectsInUse {
   /** Opens the project of a tree that is held. */
   readonly enter: (live: Live) => Effect.Effect<void, ProjectUnavailable>
+  /** Whether the project of a tree is open. */
+  readonly has: (rootID: SessionID) => boolean
   /** Releases the project of a tree. */
   readonly exit: (rootID: SessionID) => Effect.Effect<void>
   /** Runs something with the services of the project of a tree. */
@@ -114,6 +116,7 @@ export const makeProjectsInUse: Effect.Effect<ProjectsInUse, never, Projects | S
 
   return {
     enter,
+    has: (rootID) => opened.has(rootID),
     exit: (rootID) =>
       Effect.suspend(() => {
         const found = opened.get(rootID)

@@ -104,12 +104,17 @@ const takeBack = Effect.fnUntraced(function*(parent: Live, { info: { id } }: Liv
   if (isApart) yield* closeWorkspace(parent, id)
 })
 
-/** Ends the work in a worktree; undefined if nothing is left of it. */
+/** Ends the work in a worktree; undefined if nothing is left of it. Where the project cannot be opened, the worktree stays. */
 export const closeWorkspace = (parent: Live, taskID: SessionID) =>
-  inProject(parent, Effect.flatMap(Isolation, (isolation) => isolation.close(taskID))).pipe(
-    Effect.map((end) => end.kept ? end : undefined),
-    Effect.catchAll((error) => Effect.as(Effect.logWarning("A worktree could not be closed", error.message), undefined))
-  )
+  Effect.flatMap(SessionTable, (table) =>
+    table.hasProject(parent)
+      ? inProject(parent, Effect.flatMap(Isolation, (isolation) => isolation.close(taskID))).pipe(
+        Effect.map((end) => end.kept ? end : undefined),
+        Effect.catchAll((error) =>
+          Effect.as(Effect.logWarning("A worktree could not be closed", error.message), undefined)
+        )
+      )
+      : Effect.succeed(undefined))
 
 /** The fields of every event of a run. */
 export const factsOf = (run: TaskRun, live: Live) => ({
@@ -215,9 +220,10 @@ export const openRun = Effect.fnUntraced(function*(
   )
 })
 
-/** A run that another process began, to be continued by this one. */
+/** A run that another process began, to be continued or settled by this one. */
 export const reopenRun = (
-  { agent, child, parent }: CheckedTask & { readonly child: Live },
+  parent: Live,
+  child: Live,
   row: TaskRun,
   reservation: Reservation,
   begin: (task: RunningTask) => Effect.Effect<void>,
@@ -226,7 +232,7 @@ export const reopenRun = (
   if (row.cleanup === "delete") parent.tasks.dispose(row.id, row.taskID)
   const task = makeRunning(row, child, reservation, begin, {
     since: child.clock.now() - Math.max(0, now - row.time.created),
-    timeout: row.timeout ?? agent.timeout ?? defaultTimeout,
+    timeout: row.timeout ?? defaultTimeout,
     isResumed: true,
     promotable: true,
     note: undefined

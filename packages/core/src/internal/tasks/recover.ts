@@ -9,6 +9,7 @@ import type { SessionInfo } from "@skein/domain/SessionInfo"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import { Agent } from "../../Agent.ts"
 import { Journal } from "../../Journal.ts"
 import { missingOf, neededModels, notContinued } from "../../ModelChoice.ts"
@@ -41,14 +42,17 @@ export const runOfCall = Effect.fnUntraced(function*(parentID: SessionID, partID
   return rows.findLast((row) => row.partID === partID)
 })
 
-/** The session and request of a stored run. Its agent may be gone from the config. */
-const continued = Effect.fnUntraced(function*(row: TaskRun) {
+/** The sessions of a stored run. */
+const sessionsOf = Effect.fnUntraced(function*({ parentID, taskID }: TaskRun) {
   const table = yield* SessionTable
-  const parent = yield* findParent(row.parentID)
-  const child = yield* Effect.catchTag(table.open(row.taskID), "SessionNotFound", () => unknownTask(row.taskID))
-  const agent = yield* inProject(parent, Effect.option(Effect.flatMap(Agent, (agents) => agents.get(row.agent))))
-  return { parent, child, agent }
+  const parent = yield* findParent(parentID)
+  const child = yield* Effect.catchTag(table.open(taskID), "SessionNotFound", () => unknownTask(taskID))
+  return { parent, child }
 })
+
+/** The agent of a stored run, which may be gone from the config. */
+const agentOf = (parent: Live, row: TaskRun) =>
+  inProject(parent, Effect.option(Effect.flatMap(Agent, (agents) => agents.get(row.agent))))
 
 const withoutAgent = ({ agent }: TaskRun): string =>
   `The agent ${agent} no longer exists, so its task could not continue. Define it again, or ask another agent.`
@@ -57,52 +61,35 @@ const withoutAgent = ({ agent }: TaskRun): string =>
  * Recovers a run as it is now, which may be later than it was read: another fiber may have recovered it, and it may even
  * have settled since. It is looked for in memory first: there it stays until its outcome is stored.
  */
-const once = <A, E, R>(
-  row: TaskRun,
-  recovered: (run: Effect.Effect.Success<ReturnType<typeof continued>>) => Effect.Effect<A, E, R>
-) =>
-  Effect.flatMap(continued(row), (run) => {
-    const { tasks } = run.parent
+const once = <A, E, R>(row: TaskRun, recovered: (parent: Live, child: Live) => Effect.Effect<A, E, R>) =>
+  Effect.flatMap(sessionsOf(row), ({ child, parent }) => {
     const current = Effect.gen(function*() {
-      const known = tasks.running.find((task) => task.row.id === row.id)
+      const known = parent.tasks.running.find((task) => task.row.id === row.id)
       if (known !== undefined) return known
       const { rows } = yield* (yield* SessionStorage).runs({ taskID: row.taskID })
       const outcome = rows.find(({ id }) => id === row.id)?.outcome
-      return outcome ?? (yield* recovered(run))
+      return outcome ?? (yield* recovered(parent, child))
     })
-    return tasks.recovery.withPermits(1)(current)
+    return parent.tasks.recovery.withPermits(1)(current)
   })
 
 /** Continues a stored run, unless this process has done so already; its outcome if it has settled. */
 export const continueRun = (row: TaskRun, progress: TaskProgress | undefined) =>
-  once(row, ({ agent, child, parent }) =>
-    agent._tag === "None"
-      ? new TaskRefused({ reason: "unknown_agent", message: withoutAgent(row) })
-      : restartRun({ parent, child, agent: agent.value }, row, progress))
+  once(row, (parent, child) =>
+    Effect.flatMap(agentOf(parent, row), (agent) =>
+      agent._tag === "None"
+        ? new TaskRefused({ reason: "unknown_agent", message: withoutAgent(row) })
+        : restartRun({ parent, child, agent: agent.value }, row, progress)))
 
 /** Gives a run its outcome, without further work. */
-export const settleStored = (row: TaskRun, end: End) => once(row, (run) => settleOnce(run, row, end))
+export const settleStored = (row: TaskRun, end: End) =>
+  once(row, (parent, child) => settleOnce(parent, child, row, end))
 
-const settleOnce = Effect.fnUntraced(function*(
-  { agent, child, parent }: Effect.Effect.Success<ReturnType<typeof continued>>,
-  row: TaskRun,
-  end: End
-) {
+const settleOnce = Effect.fnUntraced(function*(parent: Live, child: Live, row: TaskRun, end: End) {
   const table = yield* SessionTable
-  // Any agent will do, because it does no more work.
-  const any = agent._tag === "Some"
-    ? agent.value
-    : yield* inProject(parent, Effect.map(Agent, ({ all }) => all[0]))
-  if (any === undefined) return yield* Effect.dieMessage("No agent exists")
   yield* table.history(child)
   const reservation = keptFor(parent.budget, child.budget, row)
-  const task = reopenRun(
-    { parent, child, agent: any },
-    row,
-    reservation,
-    () => Effect.void,
-    yield* Clock.currentTimeMillis
-  )
+  const task = reopenRun(parent, child, row, reservation, () => Effect.void, yield* Clock.currentTimeMillis)
   const closing = Effect.gen(function*() {
     // Its turn ends with it: nothing would continue it. A stop also holds for what an ended turn has started.
     if (child.hasOpenTurn) return yield* closeStopped(child)
@@ -192,11 +179,11 @@ const settleOrKeep = Effect.fnUntraced(function*(row: TaskRun, infos: Map<Sessio
     })
   if (by !== undefined) return yield* end(stoppedBy({ by, reason }))
   if (wasStopped(infos, row.parentID, row)) return yield* end(stoppedFromOutside())
-  const { agent, child } = yield* continued(row)
+  const { child, parent } = yield* sessionsOf(row)
   if (isDeadly(child)) return yield* end({ status: "lost", reason: deadly })
   // A run that a program abandoned has nobody to notify.
   if (!row.background && !(yield* isWaitedFor(row))) return yield* end({ status: "lost" })
-  if (agent._tag === "None") {
+  if (Option.isNone(yield* agentOf(parent, row))) {
     return yield* end({ status: "failed", error: { tag: "AgentNotFound", message: withoutAgent(row) } })
   }
   // A call continues its own.

@@ -1,115 +1,34 @@
-/** Starts runs: checks and stores each request, queues it for its slot, and forks its fiber in the scope of its caller. */
+/** Starts runs: checks and stores each request, and forks its fiber in the scope of its caller. */
 import type { Ids } from "@skein/domain/Id"
 import { type InboxRow, isInert } from "@skein/domain/InboxRow"
 import type { Outcome, TaskRun } from "@skein/domain/Outcome"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
-import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as FiberSet from "effect/FiberSet"
-import * as Layer from "effect/Layer"
 import type { Bus } from "../../Bus.ts"
 import { Config } from "../../Config.ts"
-import { Governor } from "../../Governor.ts"
-import { Journal } from "../../Journal.ts"
+import type { Governor } from "../../Governor.ts"
+import type { Journal } from "../../Journal.ts"
 import { Leases } from "../../Leases.ts"
 import type { SessionStorage } from "../../SessionStorage.ts"
 import type { Spill } from "../../Spill.ts"
-import { logUnstored, type StorageError } from "../../StorageError.ts"
+import type { StorageError } from "../../StorageError.ts"
 import { type Accepted, type TaskProgress, TaskRefused, type TaskRequest } from "../../TaskRequest.ts"
 import type { Entry } from "../../Write.ts"
 import { budgetFault, type Reservation } from "../budget/BudgetNode.ts"
 import { grantWaiting } from "../budget/requests.ts"
 import { endPromise, keptFor, reserve, settleCount } from "../budget/reservations.ts"
-import { type Alarm, forkAwaited, makeAlarms } from "../fibers.ts"
-import { type Live, type RunningTask, setStatus } from "../live/Live.ts"
+import { forkAwaited } from "../fibers.ts"
+import type { Live, RunningTask } from "../live/Live.ts"
 import { inProject, type SessionTable } from "../live/SessionTable.ts"
-import { advance, hasBegun } from "../live/TaskList.ts"
 import type { SessionRunner } from "../runner/SessionRunner.ts"
 import { type CheckedTask, checkTask } from "./checkTask.ts"
 import { openRun, reopenRun } from "./openRun.ts"
+import { dequeueRun, queueRun, type TaskQueue } from "./TaskQueue.ts"
 import { carryOut, observedRun } from "./workRun.ts"
-
-/** Owns the alarms of queued runs, and the fibers that start them. */
-export class TaskQueue extends Context.Tag("@skein/core/internal/tasks/TaskQueue")<TaskQueue, {
-  readonly alarm: Alarm
-  readonly fibers: FiberSet.FiberSet
-}>() {
-  /** A queue whose fibers and alarms end with the layer. */
-  static readonly layer = Layer.scoped(
-    TaskQueue,
-    Effect.zipWith(makeAlarms, FiberSet.make(), ({ set }, fibers) => ({ alarm: set, fibers }))
-  )
-}
-
-/** Requests the slot of the first run of a task's queue. The run begins with its slot, or after its timeout. */
-const requestSlot = Effect.fnUntraced(function*(task: RunningTask) {
-  const governor = yield* Governor
-  const journal = yield* Journal
-  const { alarm, fibers } = yield* TaskQueue
-  const run = yield* FiberSet.runtime(fibers)<never>()
-  const { live } = task
-  const context = yield* Effect.context<Effect.Effect.Context<ReturnType<typeof setStatus>>>()
-  const queued = (position: number) => Effect.provide(setStatus(live, { type: "queued", position }), context)
-  // The run was ended meanwhile, and has begun in order to settle without a slot.
-  if (hasBegun(task)) return
-  task.asked = live.clock.now()
-  const { settings: { limits: { concurrency: most } } } = yield* inProject(live, Config)
-  if (hasBegun(task)) return
-  const news = {
-    most,
-    queued,
-    // Not awaited: the turn that takes the prompt of the run stores its start, if it comes first.
-    granted: Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      // The slot of a run that settled without it goes to the next prompt of its session.
-      if (!advance(task, "grant")) return Effect.void
-      // A resumed run keeps its original start time, which is stored.
-      const { started = now } = task.row.time
-      if (task.row.time.started !== undefined) advance(task, "store")
-      task.row = { ...task.row, state: "running", time: { ...task.row.time, started } }
-      // Stores the current state, which a promotion may have changed meanwhile.
-      const storing = Effect.suspend(() =>
-        advance(task, "store") ? journal.commit([{ _tag: "Run", run: task.row }]) : Effect.void
-      )
-      return Effect.asVoid(
-        Effect.fork(Effect.catchAll(storing, logUnstored("The start of a task could not be stored")))
-      )
-    })
-  }
-  task.cancelTimeout = alarm(task.asked + task.timeout, () => run(task.expire))
-  // If a loop is already running for a message to the task, it takes the prompt of the run, and needs no slot.
-  const begin = Effect.suspend(() =>
-    live.running === undefined ? task.begin : Effect.zipRight(task.begin, news.granted)
-  )
-  const { giveUp, position } = live.run.taskSlot(() => governor.slot(live.info.rootID, news)).first(
-    () => run(begin),
-    news
-  )
-  task.giveUp = giveUp
-  if (position > 0) yield* queued(position)
-})
-
-/** Queues a run after the earlier ones of the same task. */
-const queueRun = (task: RunningTask): Effect.Effect<void, never, QueueServices> =>
-  Effect.suspend(() => {
-    if (hasBegun(task)) return Effect.void
-    return task.live.tasks.enqueue(task) === 1 ? requestSlot(task) : Effect.void
-  })
-
-/** Removes a settled run from the queue, and requests the slot of the next one. */
-const dequeueRun = (task: RunningTask): Effect.Effect<void, never, QueueServices> =>
-  Effect.suspend(() => {
-    const { tasks } = task.live
-    const at = tasks.dequeue(task)
-    const [next] = tasks.queue
-    return at === 0 && next !== undefined && !hasBegun(next) ? requestSlot(next) : Effect.void
-  })
-
-/** The services for queueing runs. */
-type QueueServices = Effect.Effect.Context<ReturnType<typeof requestSlot>>
 
 /** The services for starting, working on and settling a run. */
 export type TaskServices =
@@ -188,7 +107,8 @@ export const restartRun = Effect.fnUntraced(function*(
     request,
     reservation,
     progress,
-    (starting) => Effect.map(Clock.currentTimeMillis, (now) => reopenRun(checked, row, reservation, starting, now))
+    (starting) =>
+      Effect.map(Clock.currentTimeMillis, (now) => reopenRun(parent, child, row, reservation, starting, now))
   )
 })
 

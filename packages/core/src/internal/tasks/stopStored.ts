@@ -78,16 +78,12 @@ const findLeft = Effect.fnUntraced(
   }
 )
 
-/** Ends what can be opened; runs only where the project can be opened. Returns the rest. */
-const settleAll = Effect.fnUntraced(function*(
-  live: Live,
-  by: string | undefined,
-  hasProject: boolean
-) {
+/** Ends what can be opened; returns the rest. */
+const settleAll = Effect.fnUntraced(function*(live: Live, by: string | undefined) {
   const { runs, turns } = yield* findLeft(live.info)
-  const unsettled = hasProject ? [] : [...runs]
+  const unsettled: Array<TaskRun> = []
   const failed: Array<StorageError> = []
-  for (const row of hasProject ? runs : []) {
+  for (const row of runs) {
     const { stop } = row
     const end = stop === undefined ? stoppedFromOutside(by) : stoppedBy({ by: stop.by, reason: stop.reason })
     yield* Effect.catchAll(Effect.asVoid(settleStored(row, end)), (error) =>
@@ -113,11 +109,7 @@ const stopLeft = Effect.fnUntraced(function*(live: Live, by: string | undefined,
   if (isNothing(left)) return
   // Stored twice, it would hold for a prompt that was sent after it.
   if (live.info.stops === before) yield* journal.commit([live.record.annotate(live.record.stopped)])
-  const unopened = yield* Effect.catchTag(
-    table.settle(live.info.id, () => settleAll(live, by, true)),
-    "ProjectUnavailable",
-    () => table.use(live.info.id, () => settleAll(live, by, false))
-  )
+  const unopened = yield* table.settle(live.info.id, () => settleAll(live, by))
   yield* endUnopened(live, by, { ...left, ...unopened })
 })
 

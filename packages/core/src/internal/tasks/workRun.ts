@@ -12,6 +12,7 @@ import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as FiberSet from "effect/FiberSet"
 import * as Option from "effect/Option"
 import { Bus } from "../../Bus.ts"
@@ -52,6 +53,7 @@ import {
   startOf,
   stoppedFromOutside
 } from "./settleRun.ts"
+import { TaskQueue } from "./TaskQueue.ts"
 import { concludeText, retryText } from "./taskTexts.ts"
 
 /** How long a task may be silent, in milliseconds. */
@@ -397,10 +399,11 @@ const withSummary = <A, E, R>(
   tell: (rows: ReadonlyArray<SummaryRow>) => Effect.Effect<void>,
   isWatched: (bus: typeof Bus.Service) => boolean,
   effect: Effect.Effect<A, E, R>
-): Effect.Effect<A, E, R | Bus> =>
+): Effect.Effect<A, E, R | Bus | TaskQueue> =>
   Effect.scoped(Effect.gen(function*() {
     const bus = yield* Bus
-    const run = yield* FiberSet.makeRuntime<never>()
+    const run = yield* FiberSet.runtime((yield* TaskQueue).fibers)<never>()
+    let teller: Fiber.RuntimeFiber<void> | undefined
     let isTold = true
     let isTelling = false
     const telling: Effect.Effect<void> = Effect.suspend(() => {
@@ -418,14 +421,15 @@ const withSummary = <A, E, R>(
       // A subagent that waits for its model has no fiber for this.
       if (isTelling || !isWatched(bus)) return
       isTelling = true
-      run(telling)
+      teller = run(telling, { immediate: false })
     })
     // The last change may be newer than the last report.
     return yield* Effect.ensuring(
       effect,
       Effect.suspend(() => {
         const rows = rowsOf(live)
-        return rows.length === 0 ? Effect.void : tell(rows)
+        const told = rows.length === 0 ? Effect.void : tell(rows)
+        return teller === undefined ? told : Effect.zipRight(Fiber.interrupt(teller), told)
       })
     )
   }))
