@@ -5,12 +5,14 @@ import { Command } from "@skein/core/Command"
 import { Permission } from "@skein/core/Permission"
 import type { ModelRequest } from "@skein/core/Provider"
 import { Session } from "@skein/core/Session"
+import { SessionStorage } from "@skein/core/SessionStorage"
 import * as Skein from "@skein/core/Skein"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import { agent, tool } from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
 import { results } from "./support/asking.ts"
@@ -263,4 +265,33 @@ describe("a project", () => {
         expect((yield* Session.prompt(id, "go")).text).toBe("done")
       }).pipe(Effect.provide(Skein.layerMany({ projects })))
     }))
+
+  it.effect("that cannot be opened keeps nothing from being stopped, with what it said", () =>
+    Effect.gen(function*() {
+      const storage = Layer.succeedContext(yield* Layer.build(SessionStorage.layerMemory))
+      const script = Scripted.make({
+        main: [Scripted.tasks({ helper: "a" })],
+        helper: [{ text: "so far", hangs: true }]
+      })
+      const agents = [main({ task: "allow" }), agent("helper")]
+      const open = (projects: Skein.ManyOptions["projects"]) => Skein.layerMany({ projects, storage })
+      const id = yield* Effect.gen(function*() {
+        const session = yield* Session
+        const made = yield* session.create({ directory: "/a", agent: "main" })
+        yield* Effect.fork(session.prompt(made.id, "go"))
+        yield* TestClock.adjust("1 second")
+        yield* session.leave(made.id)
+        return made.id
+      }).pipe(Effect.provide(open(() => Effect.succeed(still(version(script, { agents }))))))
+      yield* Effect.gen(function*() {
+        yield* Effect.flatMap(Session, (session) => session.stop(id, "the user"))
+        const { rows } = yield* (yield* SessionStorage).runs({ rootID: id })
+        expect(rows.map(({ outcome }) => outcome)).toMatchObject([{
+          status: "stopped",
+          by: "the user",
+          text: "so far"
+        }])
+        expect(yield* (yield* SessionStorage).unfinished).toEqual([])
+      }).pipe(Effect.provide(open((directory) => unavailable(directory, "skein.json:1 is not JSON"))))
+    }).pipe(Effect.scoped))
 })
