@@ -274,7 +274,12 @@ describe("a project", () => {
         helper: [{ text: "so far", hangs: true }]
       })
       const agents = [main({ task: "allow" }), agent("helper")]
-      const open = (projects: Skein.ManyOptions["projects"]) => Skein.layerMany({ projects, storage })
+      const projects = (isBroken: boolean) => (directory: string) =>
+        Effect.suspend(() =>
+          isBroken
+            ? unavailable(directory, "skein.json:1 is not JSON")
+            : Effect.succeed(still(version(script, { agents })))
+        )
       const id = yield* Effect.gen(function*() {
         const session = yield* Session
         const made = yield* session.create({ directory: "/a", agent: "main" })
@@ -282,7 +287,9 @@ describe("a project", () => {
         yield* TestClock.adjust("1 second")
         yield* session.leave(made.id)
         return made.id
-      }).pipe(Effect.provide(open(() => Effect.succeed(still(version(script, { agents }))))))
+      }).pipe(
+        Effect.provide(Skein.layerMany({ projects: projects(false), storage }))
+      )
       yield* Effect.gen(function*() {
         yield* Effect.flatMap(Session, (session) => session.stop(id, "the user"))
         const { rows } = yield* (yield* SessionStorage).runs({ rootID: id })
@@ -292,6 +299,6 @@ describe("a project", () => {
           text: "so far"
         }])
         expect(yield* (yield* SessionStorage).unfinished).toEqual([])
-      }).pipe(Effect.provide(open((directory) => unavailable(directory, "skein.json:1 is not JSON"))))
+      }).pipe(Effect.provide(Skein.layerMany({ projects: projects(true), storage })))
     }).pipe(Effect.scoped))
 })
