@@ -13,7 +13,7 @@ import type { RequestGate, Sharing } from "./RequestGate.ts"
 import type { Slot, SlotLoad, SlotNews } from "./Slot.ts"
 
 export type { RequestGate, Sender } from "./RequestGate.ts"
-export type { Call, Slot, SlotLoad } from "./Slot.ts"
+export type { Slot, SlotLoad } from "./Slot.ts"
 
 /** The limits on concurrent work. */
 export class Governor extends Context.Tag("@skein/core/Governor")<Governor, {

@@ -1,40 +1,7 @@
-/** An agent's right to work, and the calls that it makes with it. */
+/** An agent's right to work. */
 import type { SessionID } from "@skein/domain/Id"
 import type * as Effect from "effect/Effect"
-import type * as Exit from "effect/Exit"
 import type { Load } from "./RequestGate.ts"
-
-/** A call of an agent. It counts as work except while it waits. */
-export interface Call {
-  /**
-   * Waits for others (tasks, people). The agent gives its slot back meanwhile, unless another of its calls works. A
-   * call may wait in several places at once; it works again when it waits in none.
-   */
-  readonly waiting: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-}
-
-/** The rest of a call that waits without a fiber. */
-export interface CallRest<A, E, B, E2, R> {
-  /** Calls back once the wait is over, which may be at once. */
-  readonly onReady: (ring: () => void) => void
-  /** Ends as the wait does. Its interruption ends what it waits for. */
-  readonly wait: Effect.Effect<A, E>
-  /** Ends the call; uninterruptible where it does not say otherwise. */
-  readonly settle: (exit: Exit.Exit<A, E>) => Effect.Effect<B, E2, R>
-}
-
-/** Ends the fiber of a call while it waits. A new one makes the rest of the call, and how the first one ends is ignored. */
-export type LeaveCall<B, E2, R> = <A, E>(rest: CallRest<A, E, B, E2, R>) => void
-
-/** What the owner of calls notes of them. */
-export interface CallWatch<A> {
-  /** A call begins; call the returned function when it has ended. */
-  readonly begin: (input: A) => () => void
-  /** A call starts to wait, in one place or several. */
-  readonly beginWaiting: () => void
-  /** A call waits no longer. */
-  readonly endWaiting: () => void
-}
 
 /** An agent's right to work. */
 export interface Slot {
@@ -50,15 +17,12 @@ export interface Slot {
   readonly work: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** Inside `work`, outside calls: waits for others without the slot, and takes it again before it continues. */
   readonly away: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  /**
-   * Inside `work`: makes calls in parallel and returns their results in order. A call that is not alone may `leave` its
-   * fiber while it is `waiting`.
-   */
-  readonly calls: <A, B, E, R>(
-    inputs: ReadonlyArray<A>,
-    body: (input: A, call: Call, leave?: LeaveCall<B, E, R>) => Effect.Effect<B, E, R>,
-    watch?: CallWatch<A>
-  ) => Effect.Effect<Array<B>, E, R>
+  /** Whether the agent has it. */
+  readonly isHeld: () => boolean
+  /** Gives it back while all calls wait. */
+  readonly give: () => void
+  /** Takes it again, unless the agent has it. */
+  readonly hold: Effect.Effect<void>
 }
 
 /** What an agent learns about its first slot. */

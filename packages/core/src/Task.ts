@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import * as Schema from "effect/Schema"
 import { Agent } from "./Agent.ts"
-import { currentCall } from "./internal/calls/currentCall.ts"
+import { currentCall } from "./internal/calls/CallRecord.ts"
 import { deepest, isTextNested } from "./Nesting.ts"
 import { Projects } from "./Projects.ts"
 import { type PromptError, Session, type Turn } from "./Session.ts"
@@ -241,7 +241,7 @@ const ofOutcome = ({ agent }: TaskOptions, outcome: Exclude<Outcome, { status: "
 const below = Effect.fnUntraced(
   function*(options: TaskOptions, parentID: SessionID, output: AnySchema | undefined) {
     const tasks = yield* Tasks
-    const caller = (yield* FiberRef.get(currentCall))?.caller
+    const caller = (yield* FiberRef.get(currentCall))?.context
     const request = requestOf(options, parentID, output)
     const outcome = yield* Effect.mapError(
       tasks.run(caller?.sessionID === parentID ? { ...request, callerModel: caller.model } : request),
@@ -274,7 +274,7 @@ const valueOf = (
       ? atRoot(options, output)
       : below(options, parentID, output)
     // A tool that waits for agents must hold nothing that they need, or they would wait for it.
-    return call === undefined ? task : call.waiting(task)
+    return call === undefined ? task : call.options.call.waiting("others", task)
   })
 
 /** What a task needs; `Skein.layer` has all of it. */

@@ -157,11 +157,10 @@ export interface TaskWaited {
 
 /** A run that was started. */
 export interface StartedTask {
-  /** The result for a caller that does not wait. */
+  /** Which run it is. */
   readonly accepted: Accepted
   /**
-   * Waits for the outcome, or until the run is promoted to the background. Interruption ends the run, unless it is in
-   * the background by then.
+   * Waits for the outcome, or until the run is in the background. Interruption ends a run that is not.
    */
   readonly join: Effect.Effect<Outcome | Accepted, StorageError>
   /** Calls back once `join` need not wait any more, which may be at once. */

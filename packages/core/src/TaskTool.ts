@@ -18,10 +18,11 @@ import { Permission } from "./Permission.ts"
 import type { ProjectServices } from "./Projects.ts"
 import { Spill } from "./Spill.ts"
 import type { StorageError } from "./StorageError.ts"
-import type { Accepted, TaskProgress, TaskRefused, TaskRequest } from "./TaskRequest.ts"
+import type { Accepted, StartedTask, TaskProgress, TaskRefused, TaskRequest } from "./TaskRequest.ts"
 import { Tasks } from "./Tasks.ts"
 import {
   define,
+  Parked,
   type PermissionAsk,
   SharedTools,
   type ToolCaller,
@@ -87,22 +88,23 @@ export interface TaskInput extends Schema.Schema.Type<typeof TaskInput> {}
 
 /**
  * Runs the task of a call. Several calls of one answer do this at the same time, so their subagents work in parallel.
- * Interrupting the call ends the run, unless it continues in the background. Nothing can come between fork and join: only
- * the join can be interrupted.
+ * Interrupting the call ends the run, unless it continues in the background.
  */
 export const TaskTool = Effect.fn("TaskTool")(function*(input: TaskInput, call: ToolContext) {
   const tasks = yield* Tasks
   const request = yield* parse(input, call)
   const report = yield* makeReport(request, call)
   // Creates a child session, or resumes that of `task_id`; stores the run; and forks its fiber in the scope of the calling
-  // session as soon as it has a slot.
-  const run = yield* Effect.mapError(tasks.fork({ ...request, partID: call.partID }, report.progress), taskError)
-  if (request.background) return report.accepted(run.accepted)
-  // Waits for the outcome, and wraps it in <task_result>.
-  const result = Effect.flatMap(Effect.mapError(run.join, taskError), report.result)
-  // A thousand calls may wait: where several do, each waits without a fiber.
-  return yield* call.leave === undefined ? result : call.leave({ onReady: run.onEnd, result })
-}, Effect.uninterruptible)
+  // session as soon as it has a slot. The call waits for it, and wraps its conclusion in <task_result>.
+  return joining(tasks.fork({ ...request, partID: call.partID }, report.progress), report)
+})
+
+/** A call that waits for a run: a thousand may. A run in the background keeps no call waiting. */
+const joining = (fork: Effect.Effect<StartedTask, TaskRefused | StorageError>, { result }: Report): Parked =>
+  new Parked(Effect.mapBoth(fork, {
+    onFailure: taskError,
+    onSuccess: (run) => ({ onReady: run.onEnd, result: Effect.flatMap(Effect.mapError(run.join, taskError), result) })
+  }))
 
 /** What a call shows while its run works, and how the run's outcome becomes its result. */
 const makeReport = Effect.fnUntraced(function*({ agent, background, description }: TaskRequest, call: ToolContext) {
@@ -135,26 +137,27 @@ const makeReport = Effect.fnUntraced(function*({ agent, background, description 
         yield* call.tells([outcome.runID])
       }).pipe(Effect.provideService(Spill, spill))
   }
-  const accepted = ({ runID, taskID }: Accepted): ToolResult => {
-    note({ sessionId: taskID, runId: runID, background: true })
-    return { title: description, output: acceptedText({ agent, description, taskID }), metadata }
-  }
   /** A conclusion is a result. Anything else is an error that says how the run ended. */
   const result = (end: Outcome | Accepted): Effect.Effect<ToolResult, ToolError> => {
-    if (end.status === "accepted") return Effect.succeed(accepted(end))
-    note({ sessionId: end.taskID, runId: end.runID })
+    note({ sessionId: end.taskID, runId: end.runID, ...(end.status === "accepted" ? { background: true } : {}) })
+    if (end.status === "accepted") {
+      const output = acceptedText({ agent, description, taskID: end.taskID })
+      return Effect.succeed({ title: description, output, metadata })
+    }
     return end.status === "completed" ? Effect.succeed({ title: description, output: text, metadata }) : failed()
   }
-  return { progress, accepted, result }
+  return { progress, result }
 })
+
+type Report = Effect.Effect.Success<ReturnType<typeof makeReport>>
 
 /** Finds the run of a call that a crash interrupted, and waits for it. If no run was stored, the call is made again. */
 const recover = Effect.fnUntraced(function*(input: TaskInput, call: ToolContext) {
   const tasks = yield* Tasks
   const request = yield* parse(input, call)
   const report = yield* makeReport(request, call)
-  const end = yield* Effect.mapError(tasks.reattach(call.sessionID, call.partID, report.progress), taskError)
-  return end === undefined ? "again" as const : yield* report.result(end)
+  const run = yield* Effect.mapError(tasks.ofCall(call.sessionID, call.partID), taskError)
+  return run === undefined ? "again" as const : joining(tasks.reattach(run, report.progress), report)
 })
 
 /** A refusal as the error of a call. */
@@ -317,7 +320,7 @@ export const layer = Layer.scopedDiscard(Effect.gen(function*() {
     waits: true,
     title: (input) => input.description,
     authorise: (input, caller) => provided(asCaller(caller, () => authorise(input, caller))),
-    execute: (input, call) => Effect.uninterruptible(provided(TaskTool(input, call))),
+    execute: (input, call) => provided(TaskTool(input, call)),
     recover: (input, call) => provided(recover(input, call))
   }))
 }))

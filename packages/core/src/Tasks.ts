@@ -1,6 +1,6 @@
 /** Owns the tasks: runs subagents in child sessions, each run to one outcome. */
 import type { PartID, SessionID } from "@skein/domain/Id"
-import type { Outcome } from "@skein/domain/Outcome"
+import type { Outcome, TaskRun } from "@skein/domain/Outcome"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -58,15 +58,13 @@ export class Tasks extends Context.Tag("@skein/core/Tasks")<Tasks, {
     request: TaskRequest,
     progress?: TaskProgress
   ) => Effect.Effect<Outcome | Accepted, TaskRefused | StorageError>
-  /**
-   * Continues the run that a call requested in a process that has ended: returns its outcome, or that it was accepted;
-   * undefined if the call did not get that far.
-   */
+  /** The run that a call has requested; undefined if it did not get that far. */
+  readonly ofCall: (parentID: SessionID, partID: PartID) => Effect.Effect<TaskRun | undefined, StorageError>
+  /** Continues a run that a process which has ended had forked. Join it without an interruptible gap. */
   readonly reattach: (
-    parentID: SessionID,
-    partID: PartID,
+    run: TaskRun,
     progress: TaskProgress
-  ) => Effect.Effect<Outcome | Accepted | undefined, TaskRefused | StorageError>
+  ) => Effect.Effect<StartedTask, TaskRefused | StorageError>
   /** Moves a run to the background while a call waits for it; the call then ends as accepted. */
   readonly promote: (task: TaskName) => Effect.Effect<Accepted, TaskRefused | StorageError>
   /** The status of a session's tasks, or of one of them. */

@@ -140,22 +140,36 @@ export interface ToolContext extends ToolCaller {
   }) => Effect.Effect<void>
   /** The result of the call if it is interrupted from now on; if you never set it, its outcome is unknown. */
   readonly ifCutOff: (end: ToolError) => Effect.Effect<void>
-  /**
-   * Ends the fiber of the call while it waits: thousands may. A call without it waits in its fiber. Return what this
-   * returns, without an interruptible gap; nobody reads it.
-   */
-  readonly leave?: (wait: Wait) => Effect.Effect<ToolResult>
   /** Declares that the result of the call includes the outcome of these runs, so that no notification repeats them. */
   readonly tells: (runs: ReadonlyArray<RunID>) => Effect.Effect<void>
 }
 
-/** What a call waits for without a fiber of its own. */
+/** What a parked call waits for. */
 export interface Wait {
   /** Calls back once the wait is over, which may be at once. */
   readonly onReady: (ring: () => void) => void
   /** Ends as the wait does, and is run then, or to be interrupted: its interruption ends what it waits for. */
   readonly result: Effect.Effect<ToolResult, ToolError>
 }
+
+/**
+ * A call that begins something and waits for it, as data: thousands may, so that they need no fibers meanwhile. Another
+ * process that takes the session over has to find again what was begun, with `recover`.
+ */
+export class Parked {
+  /** Begins it, uninterrupted. Nothing comes between this and the wait. */
+  readonly begin: Effect.Effect<Wait, ToolError>
+
+  constructor(begin: Effect.Effect<Wait, ToolError>) {
+    this.begin = begin
+  }
+}
+
+/** The result of a call, which may have to be waited for. */
+export const resultOf = (made: ToolResult | Parked): Effect.Effect<ToolResult, ToolError> =>
+  made instanceof Parked
+    ? Effect.uninterruptibleMask((restore) => Effect.flatMap(made.begin, ({ result }) => restore(result)))
+    : Effect.succeed(made)
 
 /**
  * The result of a call. The model reads `output`: beyond 2,000 lines or 50 KB it is truncated, and the rest is kept in
@@ -203,13 +217,13 @@ export interface Tool<Input> {
    * Makes the call, once permission was given and the intent was stored. Interruption undoes nothing but leaves nothing
    * running.
    */
-  readonly execute: (input: Input, context: ToolContext) => Effect.Effect<ToolResult, ToolError>
+  readonly execute: (input: Input, context: ToolContext) => Effect.Effect<ToolResult | Parked, ToolError>
   /**
    * Finds the outcome of a call that another process began and did not finish: returns its result, or `again` if
    * nothing of it was done, or if repeating it does no harm. If absent, a `safe` call is repeated, and the outcome of
    * all others is reported as unknown.
    */
-  readonly recover?: (input: Input, context: ToolContext) => Effect.Effect<ToolResult | "again", ToolError>
+  readonly recover?: (input: Input, context: ToolContext) => Effect.Effect<ToolResult | Parked | "again", ToolError>
 }
 
 /** A tool whose argument type is known only to itself. */

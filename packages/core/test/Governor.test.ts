@@ -1,12 +1,12 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Governor } from "@skein/core/Governor"
-import type { Call } from "@skein/core/Slot"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import * as Scheduler from "effect/Scheduler"
 import * as TestClock from "effect/TestClock"
-import { governed, makeNotes, rootID, silent } from "./support/governed.ts"
+import type { Call } from "../src/internal/governor/SessionCalls.ts"
+import { governed, makeCalls, makeNotes, rootID, silent } from "./support/governed.ts"
 
 describe("the governor", () => {
   it.effect("lets at most as many agents of a root work as the limit says, first come first served", () => {
@@ -74,13 +74,17 @@ describe("the governor", () => {
         const governor = yield* Governor
         const waited = yield* Effect.makeLatch()
         const asks = Effect.fnUntraced(function*(call: Call) {
-          const asking = yield* Effect.fork(call.waiting(waited.await))
+          const asking = yield* Effect.fork(call.waiting("others", waited.await))
           yield* Effect.yieldNow()
           target = asking
           yield* Fiber.await(asking)
         })
         const slot = governor.slot(rootID("r"), silent)
-        const calls = slot.calls([asks, (call: Call) => call.waiting(waited.await)], (body, call) => body(call))
+        const calls = makeCalls(
+          slot,
+          [asks, (call: Call) => call.waiting("others", waited.await)],
+          (body, call) => body(call)
+        )
         const work = yield* Effect.fork(slot.work(calls))
         yield* TestClock.adjust(1)
         yield* waited.open
@@ -141,7 +145,9 @@ describe("the governor", () => {
       const governor = yield* Governor
       const slot = governor.slot(rootID("r"), silent)
       const waits = slot.work(
-        slot.calls([0], (_, call) => call.waiting(Effect.sleep(10))).pipe(Effect.zipRight(note("waiter continues")))
+        makeCalls(slot, [0], (_, call) => call.waiting("others", Effect.sleep(10))).pipe(
+          Effect.zipRight(note("waiter continues"))
+        )
       )
       yield* Effect.fork(waits)
       yield* TestClock.adjust(0)
@@ -158,7 +164,7 @@ describe("the governor", () => {
     return Effect.gen(function*() {
       const governor = yield* Governor
       const slot = governor.slot(rootID("r"), { ...silent, granted: Effect.sync(() => void granted++) })
-      const wait = slot.calls([0], (_, call) => call.waiting(Effect.sleep(10)))
+      const wait = makeCalls(slot, [0], (_, call) => call.waiting("others", Effect.sleep(10)))
       const working = yield* Effect.fork(slot.work(Effect.zipRight(wait, wait)))
       yield* TestClock.adjust(1)
       expect(granted).toBe(1)
@@ -240,7 +246,7 @@ describe("the governor", () => {
     return Effect.gen(function*() {
       const governor = yield* Governor
       const slot = governor.slot(rootID("r"), { ...silent, most: 1 })
-      const waits = slot.calls([0], (_, call) => call.waiting(Effect.sleep(10)))
+      const waits = makeCalls(slot, [0], (_, call) => call.waiting("others", Effect.sleep(10)))
       const working = yield* Effect.fork(slot.work(waits))
       yield* TestClock.adjust(0)
       for (const name of ["a", "b"]) yield* Effect.fork(agent(name))
@@ -258,8 +264,8 @@ describe("the governor", () => {
     Effect.gen(function*() {
       const governor = yield* Governor
       const slot = governor.slot(rootID("r"), silent)
-      yield* Effect.exit(slot.work(slot.calls([0, 1], () => Effect.interrupt)))
-      const waits = slot.calls([0], (_, call) => call.waiting(Effect.never))
+      yield* Effect.exit(slot.work(makeCalls(slot, [0, 1], () => Effect.interrupt)))
+      const waits = makeCalls(slot, [0], (_, call) => call.waiting("others", Effect.never))
       const waiting = yield* Effect.fork(slot.work(waits))
       yield* TestClock.adjust(0)
       expect(yield* governor.load).toMatchObject({ held: 0, waiting: 0 })
@@ -271,8 +277,9 @@ describe("the governor", () => {
     return Effect.gen(function*() {
       const governor = yield* Governor
       const slot = governor.slot(rootID("r"), silent)
-      const works = (ms: number) => (call: Call) => (ms > 0 ? Effect.sleep(ms) : call.waiting(Effect.sleep(500)))
-      yield* Effect.fork(slot.work(slot.calls([300, 0], (ms, call) => works(ms)(call))))
+      const works =
+        (ms: number) => (call: Call) => (ms > 0 ? Effect.sleep(ms) : call.waiting("others", Effect.sleep(500)))
+      yield* Effect.fork(slot.work(makeCalls(slot, [300, 0], (ms, call) => works(ms)(call))))
       yield* TestClock.adjust(0)
       yield* Effect.fork(agent("other"))
       yield* TestClock.adjust(299)
@@ -287,7 +294,7 @@ describe("the governor", () => {
       const governor = yield* Governor
       const inputs = [30, 10, 20]
       for (const slot of [governor.free, governor.slot(rootID("r"), silent)]) {
-        const fiber = yield* Effect.fork(slot.work(slot.calls(inputs, (ms) => Effect.as(Effect.sleep(ms), ms))))
+        const fiber = yield* Effect.fork(slot.work(makeCalls(slot, inputs, (ms) => Effect.as(Effect.sleep(ms), ms))))
         yield* TestClock.adjust("1 second")
         expect(yield* Fiber.join(fiber)).toEqual(inputs)
       }

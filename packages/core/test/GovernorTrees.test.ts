@@ -7,7 +7,7 @@ import { simulate } from "@skein/testing/Simulation"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
-import { governed, rootID, silent } from "./support/governed.ts"
+import { governed, makeCalls, rootID, silent } from "./support/governed.ts"
 
 /** A tree of agents: each works, makes calls that work or wait for children, and some are cut off. */
 interface Node {
@@ -78,12 +78,15 @@ describe("any trees of agents under any limits", () => {
           Effect.gen(function*() {
             const governor = yield* Governor
             const slot = governor.slot(root, silent)
-            const together = slot.calls(calls, (each, call) =>
+            const together = makeCalls(slot, calls, (each, call) =>
               "children" in each
-                ? call.waiting(Effect.forEach(each.children, (child) => run(root, child), {
-                  concurrency: "unbounded",
-                  discard: true
-                }))
+                ? call.waiting(
+                  "others",
+                  Effect.forEach(each.children, (child) => run(root, child), {
+                    concurrency: "unbounded",
+                    discard: true
+                  })
+                )
                 : Effect.sleep(each.work))
             const all = enter(
               slot,

@@ -1,6 +1,6 @@
 /** Logins to servers behind OAuth: what is kept, what is sent where, and that lies keep nothing. */
 import { describe, expect, it } from "@effect/vitest"
-import type { ToolContext } from "@skein/core/Tool"
+import { resultOf, type ToolContext } from "@skein/core/Tool"
 import type { McpServerConfig } from "@skein/domain/McpConfig"
 import { login, logout } from "@skein/mcp/McpLogin"
 import { probe } from "@skein/mcp/McpProbe"
@@ -20,8 +20,11 @@ const signedIn = (lies: Lies = {}, show = browse, more: Partial<McpServerConfig>
   })
 
 const call = (source: Effect.Effect.Success<ReturnType<typeof open>>) =>
-  source.current()[0]?.execute({}, { readsOnly: false, report: () => Effect.void } as unknown as ToolContext)
-    ?? Effect.dieMessage("there is no tool")
+  Effect.flatMap(
+    source.current()[0]?.execute({}, { readsOnly: false, report: () => Effect.void } as unknown as ToolContext)
+      ?? Effect.dieMessage("there is no tool"),
+    resultOf
+  )
 
 describe("a login", () => {
   it.scopedLive("gives the server's tools, and is kept under the exact URL and the issuer", () =>

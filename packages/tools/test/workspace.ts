@@ -5,7 +5,14 @@ import { Agent, builtins } from "@skein/core/Agent"
 import { Skill } from "@skein/core/Instructions"
 import { Question } from "@skein/core/Question"
 import { TodoList } from "@skein/core/TodoList"
-import type { AnyTool, PermissionAsk, ToolContext, ToolError, ToolResult } from "@skein/core/Tool"
+import {
+  type AnyTool,
+  type PermissionAsk,
+  resultOf,
+  type ToolContext,
+  type ToolError,
+  type ToolResult
+} from "@skein/core/Tool"
 import type { MessageID, PartID, SessionID } from "@skein/domain/Id"
 import { layerWorkbench, tools } from "@skein/tools/BuiltinTools"
 import { EditorFiles } from "@skein/tools/EditorFiles"
@@ -76,7 +83,7 @@ const make = (top: string) =>
       Effect.gen(function*() {
         const [tool, decoded] = yield* decode(name, input)
         const asked = yield* tool.authorise(decoded, context(caller))
-        return { asks: asked, ...(yield* tool.execute(decoded, context(caller))) }
+        return { asks: asked, ...(yield* resultOf(yield* tool.execute(decoded, context(caller)))) }
       })
 
     /** What is found of a call that a process had begun which is no more; one that is to be made again is made. */
@@ -87,7 +94,10 @@ const make = (top: string) =>
     ): Effect.Effect<ToolResult | "again", ToolError> =>
       Effect.flatMap(decode(name, input), ([tool, decoded]) => {
         const found = tool.recover?.(decoded, context(caller)) ?? Effect.dieMessage(`${name} does not recover`)
-        return Effect.tap(found, (end) => end === "again" ? tool.execute(decoded, context(caller)) : Effect.void)
+        return Effect.flatMap(found, (end): Effect.Effect<ToolResult | "again", ToolError> =>
+          end === "again"
+            ? Effect.as(tool.execute(decoded, context(caller)), end)
+            : resultOf(end))
       })
 
     return {

@@ -7,32 +7,28 @@ import type * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import type { FairSemaphore } from "../../Fibers.ts"
+import * as FiberRef from "effect/FiberRef"
 import type { Hooks } from "../../Hooks.ts"
 import type { Journal } from "../../Journal.ts"
 import type { Leases } from "../../Leases.ts"
 import type { Permission, Subject } from "../../Permission.ts"
 import type { Caller } from "../../Ruleset.ts"
-import type { Call, LeaveCall } from "../../Slot.ts"
-import type { Spill } from "../../Spill.ts"
-import type { StorageError } from "../../StorageError.ts"
 import type { AnyTool, ToolContext, ToolError, Tools } from "../../Tool.ts"
 import type { Entry } from "../../Write.ts"
 import { askedOf } from "../conversation/askedOf.ts"
 import { endSubtask, notRun } from "../conversation/closeTurn.ts"
 import { missingResult } from "../conversation/makePrompt.ts"
 import type { StructuredOutput } from "../conversation/structuredOutput.ts"
+import type { Call } from "../governor/SessionCalls.ts"
 import { charge } from "../live/charge.ts"
 import type { Live } from "../live/Live.ts"
-import type { SessionTable } from "../live/SessionTable.ts"
+import { disposeOf } from "../live/stop.ts"
 import type { Step } from "../model/Step.ts"
 import { deniesSome, editingOf, readingOf, readsOnly } from "../permission/verdict.ts"
 import { wellFormed } from "../text.ts"
 import { checkCall } from "./checkCall.ts"
+import { signature } from "./doomLoop.ts"
 import { callerOf } from "./offer.ts"
-import { disposeOf, takeNews } from "./reportedRuns.ts"
-import { toolOf } from "./startCalls.ts"
-import { metadataFault, storable } from "./storable.ts"
 
 /** The call to make. */
 export interface CallOptions {
@@ -41,18 +37,12 @@ export interface CallOptions {
   readonly part: ToolPart
   readonly subject: Subject
   readonly call: Call
-  /** Limits how many calls of the step run at once; undefined if there is no limit. */
-  readonly places: FairSemaphore | undefined
   /** Whether the runtime makes the call for the user, because a part of the prompt asked for it. */
   readonly byUser: boolean
-  /**
-   * Whether the turn continues after a crash: the previous process may have started a call that is stored as running.
-   */
-  readonly resumes?: boolean
   /** The structured output of this turn, and the tool that takes it. */
   readonly structuredOutput: StructuredOutput | undefined
-  /** Ends the fiber of the call while it waits for others; undefined if it must keep it. */
-  readonly leave?: LeaveCall<Called, StorageError, Journal | Leases | SessionTable | Spill>
+  /** Whether the call may end its fiber while it is parked. */
+  readonly mayRest: boolean
 }
 
 /** What a call means for the turn. */
@@ -71,11 +61,47 @@ export interface CallServices {
   readonly clock: Clock.Clock
 }
 
+/** The tool of a call, which may be the one for structured output. */
+export const toolOf = (
+  tools: { readonly get: (name: string) => AnyTool | undefined },
+  name: string,
+  structuredOutput?: StructuredOutput
+) => name === structuredOutput?.tool.name ? structuredOutput.tool : tools.get(name)
+
+/** A started call, with its intent. */
+export const begunAs = (part: ToolPart, tool: AnyTool, input: unknown, now: number, epoch: number): ToolPart => ({
+  ...part,
+  state: { status: "running", input: wellFormed(input), title: wellFormed(tool.title(input)), time: { start: now } },
+  intent: { effect: tool.effect, hash: signature(tool.name, input), attempt: 1, epoch }
+})
+
+/** Why metadata has no JSON; undefined if it has: custom tools may return any value. */
+const metadataFault = (metadata: Readonly<Record<string, unknown>> | undefined): string | undefined => {
+  const written = Either.try(() => JSON.stringify(metadata))
+  return Either.isLeft(written) ? String(written.left) : undefined
+}
+
+/** A state that every storage accepts: a result whose metadata has no JSON becomes an error, which has no metadata. */
+const storable = (state: ToolState): ToolState => {
+  if (state.status !== "completed" && state.status !== "error") return state
+  const fault = metadataFault(state.metadata)
+  if (fault === undefined) return state
+  const { input, time } = state
+  const noJson = `Its metadata has no JSON (${fault}). Keep big integers and cycles out of it.`
+  const error = state.status === "completed"
+    ? { tag: "metadata", message: `The call was made, but its result is lost. ${noJson}` }
+    : { ...state.error, message: `${state.error.message}\n\n${noJson}` }
+  return { status: "error", input, error, ...(time === undefined ? {} : { time }) }
+}
+
 /** The message of a failure without a task outcome. */
 export const executionFailed = (message: string): string =>
   message.trim() === "" ? "Tool execution failed" : `Tool execution failed: ${message}`
 
-/** The state of one call. Its steps read it here, and change it only through its methods. */
+/** The call that a fiber works for; undefined outside of all calls. */
+export const currentCall = FiberRef.unsafeMake<Pick<CallRecord, "context" | "options"> | undefined>(undefined)
+
+/** One call with its stored part. Its steps read it here, and change it only through its methods. */
 export class CallRecord {
   readonly options: CallOptions
   readonly services: CallServices
@@ -89,7 +115,6 @@ export class CallRecord {
   #input: unknown
   #contexts: ReadonlyArray<string> = []
   #cutOff: ToolError | undefined
-  #hasLeft = false
   #reached: string | undefined
   /** Runs whose outcome the result reports. */
   #reportedRuns: Set<RunID> | undefined
@@ -148,16 +173,6 @@ export class CallRecord {
     return this.#cutOff
   }
 
-  /** Whether it waits without a fiber. */
-  get hasLeft(): boolean {
-    return this.#hasLeft
-  }
-
-  /** The fiber of the call ends, but not the call. */
-  leaveFiber(): void {
-    this.#hasLeft = true
-  }
-
   now(): number {
     return this.services.clock.unsafeCurrentTimeMillis()
   }
@@ -184,9 +199,8 @@ export class CallRecord {
   /** The result of the call if it is interrupted now. */
   get known(): string {
     if (this.#reached !== undefined) return this.#reached
-    const { live, part } = this.options
     const { intent, state } = this.#current
-    if (state.status === "pending" || live.history.isUnbegun(part.id) || intent?.begun === false) return notRun
+    if (state.status === "pending" || this.options.call.isUnbegun || intent?.begun === false) return notRun
     return this.tool?.effect === "safe" ? "The call was interrupted before it ended." : missingResult
   }
 
@@ -214,9 +228,11 @@ export class CallRecord {
   /** Stores the end of the call, and removes the outcomes that it reports from the inbox. */
   close(state: ToolState, blocked = false) {
     return Effect.uninterruptible(Effect.suspend(() => {
-      const { byUser, live, step } = this.options
-      const reported = this.#reportedRuns ?? new Set()
-      const news = takeNews(live, reported, this.now())
+      const { byUser, call, live, step } = this.options
+      const reported = this.#reportedRuns
+      const news = reported === undefined
+        ? []
+        : live.inbox.takeIf(({ runID }) => runID !== undefined && reported.has(runID))
       const charged = blocked ? charge(live, { ...none, blockedToolCalls: 1 }, this.now()) : []
       const ended: Array<Entry> = []
       if (byUser && step.message.info.role === "assistant") {
@@ -224,11 +240,15 @@ export class CallRecord {
         live.history.putMessage(info)
         ended.push({ _tag: "Message", info })
       }
-      const also = [...ended, ...news.writes, ...charged]
-      return this.become({ ...this.#current, state: storable(wellFormed(state)) }, also).pipe(
-        Effect.tapError(() => news.putBack),
-        Effect.zipRight(disposeOf(live, reported))
-      )
+      const taken = news.map(({ id, sessionID }): Entry => ({ _tag: "InboxTaken", id, sessionID, at: this.now() }))
+      return this.become({ ...this.#current, state: storable(wellFormed(state)) }, [...ended, ...taken, ...charged])
+        .pipe(
+          Effect.tapError(() => Effect.sync(() => live.inbox.putBack(news))),
+          Effect.zipRight(Effect.suspend(() => {
+            call.change("end")
+            return reported === undefined ? Effect.void : disposeOf(live, reported)
+          }))
+        )
     }))
   }
 

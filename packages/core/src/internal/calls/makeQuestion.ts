@@ -15,7 +15,7 @@ import { logUnstored } from "../../StorageError.ts"
 import type { ToolContext } from "../../Tool.ts"
 import type { EventSource } from "../../Write.ts"
 import { askedIn } from "../permission/askedBefore.ts"
-import { currentCall } from "./currentCall.ts"
+import { currentCall } from "./CallRecord.ts"
 
 /** How long a question may wait. */
 const timeLimit = Duration.hours(24)
@@ -41,7 +41,7 @@ const wordsOf = ({ multiple, options, question }: Asked) => JSON.stringify([ques
 
 /** The answers that a process which has ended got to the same question of this call; undefined if it is to be asked. */
 const answeredBefore = Effect.fnUntraced(function*({ partID, rootID }: ToolContext, asked: Asked) {
-  if ((yield* FiberRef.get(currentCall))?.resumes !== true) return undefined
+  if ((yield* FiberRef.get(currentCall))?.options.call.isResumed !== true) return undefined
   const storage = yield* SessionStorage
   const logged = yield* storage.events({ after: 0, rootID, types: ["question.asked", "question.replied"] })
   const events = logged.flatMap(({ event }) =>
@@ -129,7 +129,7 @@ export const makeQuestion = Effect.gen(function*() {
       })
     ).pipe(Effect.ensuring(Effect.sync(() => pending.delete(partID))))
     const counted = whileAsked("question", waiting)
-    return yield* current === undefined ? counted : current.whileAsking(counted)
+    return yield* current === undefined ? counted : current.options.call.waiting("people", counted)
   })
 
   const end = Effect.fnUntraced(function*(

@@ -163,14 +163,14 @@ export const closeTurn = Effect.fnUntraced(function*(live: Live) {
     }
     for (const part of parts) {
       if (part.type !== "tool" || isOver(part)) continue
-      const ended = endCall(part, live.history.isUnbegun(part.id), now)
+      const ended = endCall(part, live.calls.isUnbegun(part.id), now)
       calls.push({ _tag: "Part", part: ended })
       live.history.putPart(message, ended)
     }
   }
   if (requests.length + calls.length === 0) return
   yield* journal.commit([...requests, ...calls], live.info)
-  live.history.clearUnbegun()
+  live.calls.forget()
 })
 
 /**

@@ -1,15 +1,13 @@
-/** Owns the slots of working agents: who holds one, who waits, and when a waiting agent releases its slot. */
+/** Owns the slots of working agents: who holds one, and who waits. */
 import type { SessionID } from "@skein/domain/Id"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { none as noFiber } from "effect/FiberId"
+import type { Restore } from "../../Fibers.ts"
 import { changeAgents } from "../../Metrics.ts"
-import type { CallWatch, Slot, SlotLoad, SlotNews } from "../../Slot.ts"
+import type { Slot, SlotLoad, SlotNews } from "../../Slot.ts"
 import { type FairQueue, makeFairQueue } from "./fairQueue.ts"
-import { type CallBody, makeCalls } from "./slotCalls.ts"
-
-type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 interface Ticket {
   readonly rootID: SessionID
@@ -104,8 +102,22 @@ interface Request {
   withdraw: () => void
 }
 
-/** Whether an agent holds its slot, and which of its calls need it. */
-class Holding {
+/** The slot of an agent without limits, such as a root. */
+export const free: Slot = {
+  first: (start) => {
+    start()
+    return { position: 0, giveUp: () => {} }
+  },
+  isWaiting: () => false,
+  isHeld: () => true,
+  work: (effect) => effect,
+  away: (effect) => effect,
+  give: () => {},
+  hold: Effect.void
+}
+
+/** A slot that an agent below a root takes from a pool. */
+class PoolSlot implements Slot {
   readonly #pool: ReturnType<typeof makePool>
   readonly #rootID: SessionID
   #news: SlotNews
@@ -118,9 +130,6 @@ class Holding {
   /** The waiting requests of this agent. One grant serves all of them. */
   readonly #requests = new Set<Request>()
   #acquiring: Deferred.Deferred<void> | undefined
-  /** The number of open calls, and of those that wait. */
-  #open = 0
-  #waiting = 0
 
   constructor(pool: ReturnType<typeof makePool>, rootID: SessionID, news: SlotNews) {
     this.#pool = pool
@@ -128,51 +137,17 @@ class Holding {
     this.#news = news
   }
 
-  get holds(): boolean {
-    return this.#holds
-  }
-
-  get isWaiting(): boolean {
+  isWaiting(): boolean {
     return this.#acquiring !== undefined && !this.#holds
   }
 
-  give(): void {
-    if (!this.#holds) return
-    this.#holds = false
-    this.#unusedBy = undefined
-    this.#pool.release(this.#rootID)
+  isHeld(): boolean {
+    return this.#holds
   }
 
-  beginCalls(count: number): void {
-    this.#open += count
-  }
-
-  beginWaiting(): void {
-    this.#waiting++
-    this.#giveIfAllWait()
-  }
-
-  endWaiting(): void {
-    this.#waiting--
-  }
-
-  endCall(): void {
-    this.#open--
-    this.#giveIfAllWait()
-  }
-
-  /** Resets the counts: calls of an earlier turn that never began were never counted as ended. */
-  beginWork(): void {
-    this.#open = 0
-    this.#waiting = 0
-  }
-
-  /** Requests the slot of a run before its work begins. */
-  first(start: () => void, news: SlotNews | undefined): ReturnType<Slot["first"]> {
-    if (news !== undefined) {
-      this.#news = news
-      this.#isNotified = false
-    }
+  first(start: () => void, news: SlotNews = this.#news): ReturnType<Slot["first"]> {
+    if (news !== this.#news) this.#isNotified = false
+    this.#news = news
     this.#started = true
     // It already works, and releases the slot at the end of that work.
     if (this.#holds) {
@@ -188,9 +163,32 @@ class Holding {
     return { position, giveUp }
   }
 
-  /** Takes the slot, unless the agent has it. */
+  work<A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
+    return Effect.ensuring(Effect.zipRight(this.hold, effect), Effect.sync(() => this.give()))
+  }
+
+  away<A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
+    return Effect.uninterruptibleMask((restore) =>
+      Effect.suspend(() => {
+        if (!this.#holds) return restore(effect)
+        this.give()
+        return Effect.flatMap(
+          Effect.exit(restore(effect)),
+          (exit) => Exit.isInterrupted(exit) ? exit : Effect.zipRight(restore(this.hold), exit)
+        )
+      })
+    )
+  }
+
+  give(): void {
+    if (!this.#holds) return
+    this.#holds = false
+    this.#unusedBy = undefined
+    this.#pool.release(this.#rootID)
+  }
+
+  // Only the waiting is interruptible: other calls wait for the acquisition, so it must finish.
   get hold(): Effect.Effect<void> {
-    // Only the waiting is interruptible: other calls wait for the acquisition, so it must finish.
     return Effect.uninterruptibleMask((restore) => this.#holdFrom(restore))
   }
 
@@ -221,10 +219,6 @@ class Holding {
         }))
       )
     })
-  }
-
-  #giveIfAllWait(): void {
-    if (this.#open > 0 && this.#waiting === this.#open) this.give()
   }
 
   #notifyGranted(): Effect.Effect<void> {
@@ -262,69 +256,6 @@ class Holding {
   }
 }
 
-/** The slot of an agent without limits, such as a root. */
-export const free: Slot = {
-  first: (start) => {
-    start()
-    return { position: 0, giveUp: () => {} }
-  },
-  isWaiting: () => false,
-  work: (effect) => effect,
-  away: (effect) => effect,
-  calls: (inputs, body, watch) => makeCalls(undefined, inputs, body, watch)
-}
-
-/** A slot that an agent below a root takes from a pool. A class, because there is one for each run that waits. */
-class PoolSlot implements Slot {
-  readonly #holding: Holding
-
-  constructor(holding: Holding) {
-    this.#holding = holding
-  }
-
-  first(start: () => void, news?: SlotNews): ReturnType<Slot["first"]> {
-    return this.#holding.first(start, news)
-  }
-
-  isWaiting(): boolean {
-    return this.#holding.isWaiting
-  }
-
-  work<A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
-    const holding = this.#holding
-    return Effect.suspend(() => {
-      holding.beginWork()
-      return Effect.ensuring(Effect.zipRight(holding.hold, effect), Effect.sync(() => holding.give()))
-    })
-  }
-
-  away<A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
-    const holding = this.#holding
-    return Effect.uninterruptibleMask((restore) =>
-      Effect.suspend(() => {
-        if (!holding.holds) return restore(effect)
-        holding.give()
-        return Effect.flatMap(
-          Effect.exit(restore(effect)),
-          (exit) => Exit.isInterrupted(exit) ? exit : Effect.zipRight(restore(holding.hold), exit)
-        )
-      })
-    )
-  }
-
-  calls<A, B, E, R>(
-    inputs: ReadonlyArray<A>,
-    body: CallBody<A, B, E, R>,
-    watch?: CallWatch<A>
-  ): Effect.Effect<Array<B>, E, R> {
-    const holding = this.#holding
-    return Effect.suspend(() => {
-      holding.beginCalls(inputs.length)
-      return Effect.zipLeft(makeCalls(holding, inputs, body, watch), holding.hold)
-    })
-  }
-}
-
 /** A slot for an agent below a root, taken from a pool. */
 export const makeSlot = (pool: ReturnType<typeof makePool>, rootID: SessionID, news: SlotNews): Slot =>
-  new PoolSlot(new Holding(pool, rootID, news))
+  new PoolSlot(pool, rootID, news)

@@ -1,7 +1,7 @@
 /** Owns the messages of a session in memory, and what is known of its requests. */
 import type { MessageID, PartID } from "@skein/domain/Id"
 import type { Message } from "@skein/domain/Message"
-import type { MessageWithParts, Part, ToolPart } from "@skein/domain/Part"
+import type { MessageWithParts, Part } from "@skein/domain/Part"
 import type { PromptMessage } from "../../Provider.ts"
 
 /** A message in memory. Only its history changes it. */
@@ -20,7 +20,6 @@ interface Entry extends LiveMessage {
 /** The messages of one session. They are read from storage on demand, and forgotten when the session rests. */
 export class History {
   #messages: Array<Entry> | undefined
-  #unbegun: Set<PartID> | undefined
 
   /** The messages; undefined until they were read. */
   get messages(): ReadonlyArray<LiveMessage> | undefined {
@@ -71,36 +70,6 @@ export class History {
   removeMessage(id: MessageID): void {
     const at = this.#messages?.findIndex((message) => message.info.id === id) ?? -1
     if (at >= 0) this.#messages?.splice(at, 1)
-  }
-
-  /** Notes a call that is stored as running, and whose effect has not begun. */
-  markUnbegun(id: PartID): void {
-    this.#unbegun ??= new Set()
-    this.#unbegun.add(id)
-  }
-
-  /** Notes that the effect of a call begins. */
-  markBegun(id: PartID): void {
-    this.#unbegun?.delete(id)
-  }
-
-  /** Whether this process knows that the effect of a call has not begun. */
-  isUnbegun(id: PartID): boolean {
-    return this.#unbegun?.has(id) ?? false
-  }
-
-  /** The calls that are stored as running, or about to be, and whose effects this process has not begun. */
-  get unbegun(): ReadonlyArray<ToolPart> {
-    const unbegun = this.#unbegun
-    if (unbegun === undefined || unbegun.size === 0) return []
-    return (this.#messages ?? [])
-      .flatMap(({ parts }) => parts.filter((part) => part.type === "tool"))
-      .filter(({ id, state }) => state.status === "running" && unbegun.has(id))
-  }
-
-  /** Forgets which calls had not begun: all of them have ended. */
-  clearUnbegun(): void {
-    this.#unbegun = undefined
   }
 }
 

@@ -20,10 +20,12 @@ import type { StorageError } from "../../StorageError.ts"
 import type { Accepted } from "../../TaskRequest.ts"
 import type { Entry } from "../../Write.ts"
 import { type BudgetedSession, type BudgetNode, makeBudgetNode, type Reservation } from "../budget/BudgetNode.ts"
+import { grantWaiting } from "../budget/requests.ts"
+import { SessionCalls, shortestWait } from "../governor/SessionCalls.ts"
 import type { Attributes } from "../traced.ts"
 import { History, type LiveMessage, Requests } from "./History.ts"
 import { type AnswerForm, Inbox } from "./Inbox.ts"
-import { type Running, RunState, shortestWait, TreePause } from "./RunState.ts"
+import { type Running, RunState, TreePause } from "./RunState.ts"
 import { hasBegun, TaskList, type TaskRunState } from "./TaskList.ts"
 
 /** The data of one session. */
@@ -226,6 +228,7 @@ export class Live implements BudgetedSession {
   /** Whether the recovery of the tree is done; known at the root. */
   isRecovered = false
   #connected: Effect.Latch | undefined
+  #calls: SessionCalls | undefined
 
   constructor({ date, inbox, info, later, now, parent, scope, slot, terms }: LiveOptions) {
     this.#date = date
@@ -235,13 +238,7 @@ export class Live implements BudgetedSession {
     this.record = new SessionRecord(info)
     this.inbox = new Inbox(inbox)
     this.assignment = { terms, form: undefined, isConcluding: false }
-    const { tasks } = this
-    this.run = new RunState(slot, {
-      now,
-      settled: () => tasks.settled,
-      awaitsTask: () => tasks.running.some(({ row }) => !row.background),
-      waited: this.#waitEnded("tasks")
-    })
+    this.run = new RunState(slot)
     this.clock = new SessionClock(now, parent?.clock, this.#waitEnded("person"))
     this.budget = makeBudgetNode(this, parent?.budget)
     this.pause = parent?.pause ?? new TreePause()
@@ -260,6 +257,20 @@ export class Live implements BudgetedSession {
   /** Its loop, while it works. */
   get running(): Running | undefined {
     return this.run.running
+  }
+
+  /** The calls of its step. */
+  get calls(): SessionCalls {
+    return this.#calls ??= new SessionCalls({
+      slot: () => this.run.slot,
+      asks: (is) => is ? this.clock.beginAsking() : this.clock.endAsking(),
+      // While all calls wait, budget that the session holds is released only when others continue.
+      rests: () => grantWaiting(this.budget),
+      now: this.now,
+      settled: () => this.tasks.settled,
+      awaitsTask: () => this.tasks.running.some(({ row }) => !row.background),
+      waited: this.#waitEnded("tasks")
+    })
   }
 
   /** Whether a turn is stored as under way. While no loop runs, only a crash can have left it like that. */
@@ -352,7 +363,7 @@ export class Live implements BudgetedSession {
     const tasks = this.tasks.running
     if (tasks.some((task) => !hasBegun(task) || task.live.canContinue())) return true
     if (this.budget.waits) return false
-    return this.clock.isAsking || tasks.length === 0 || this.run.works
+    return this.clock.isAsking || tasks.length === 0 || (this.running !== undefined && !this.calls.allWait)
   }
 }
 

@@ -19,20 +19,6 @@ export interface Running {
   readonly stops: number
 }
 
-/** Waits below this are not stored, in milliseconds. */
-export const shortestWait = 100
-
-/** What the run state asks about tasks, and reports of waits for them. Times are milliseconds of `MonotonicClock.elapsed`. */
-interface WaitWatch {
-  readonly now: () => number
-  /** How many tasks of the session have settled. */
-  readonly settled: () => number
-  /** Whether a call waits for a task now. */
-  readonly awaitsTask: () => boolean
-  /** All calls of the step have waited for tasks. */
-  readonly waited: (start: number, end: number) => void
-}
-
 /** The run state of one session. */
 export class RunState {
   /** The loop, while there is one. It is set before its fiber exists, so that there is never a second one. */
@@ -52,42 +38,9 @@ export class RunState {
   /** The slot for prompts outside a task. */
   readonly #free: Slot
   #taskSlot: Slot | undefined
-  readonly #waits: WaitWatch
-  #openCalls = 0
-  #waitingCalls = 0
-  /** Since when all calls wait, and how many tasks had settled then. */
-  #since: { readonly at: number; readonly settled: number } | undefined
-  /** The last wait of all calls for tasks in this step. */
-  #last: { readonly start: number; readonly end: number } | undefined
 
-  constructor(free: Slot, waits: WaitWatch) {
+  constructor(free: Slot) {
     this.#free = free
-    this.#waits = waits
-  }
-
-  #count(open: number, waiting: number): void {
-    this.#openCalls += open
-    this.#waitingCalls += waiting
-    if (this.waitsInAllCalls) this.#since ??= { at: this.#waits.now(), settled: this.#waits.settled() }
-    else if (this.#since !== undefined) {
-      const { at, settled } = this.#since
-      this.#since = undefined
-      // Each task that settles ends the wait for a moment.
-      if (settled !== this.#waits.settled() || this.#waits.awaitsTask()) this.#hasWaited(at, this.#waits.now())
-    }
-    if (this.#openCalls === 0) this.#tellLast()
-  }
-
-  #hasWaited(start: number, end: number): void {
-    const last = this.#last
-    const continues = last !== undefined && start - last.end < shortestWait
-    if (!continues) this.#tellLast()
-    this.#last = { start: continues ? last.start : start, end }
-  }
-
-  #tellLast(): void {
-    if (this.#last !== undefined) this.#waits.waited(this.#last.start, this.#last.end)
-    this.#last = undefined
   }
 
   /** Clears the loop, unless another one has begun. */
@@ -111,41 +64,6 @@ export class RunState {
   countStop(by: string | undefined): void {
     this.stops++
     this.stoppedBy = by
-  }
-
-  /** A call of the step begins. */
-  beginCall(): void {
-    this.#count(1, 0)
-  }
-
-  /** A call of the step has ended. */
-  endCall(): void {
-    this.#count(-1, 0)
-  }
-
-  /** A call starts to wait only for tasks or people. */
-  beginWaiting(): void {
-    this.#count(0, 1)
-  }
-
-  /** A call continues after waiting. */
-  endWaiting(): void {
-    this.#count(0, -1)
-  }
-
-  /** How many calls of the step have begun and not ended. */
-  get calls(): number {
-    return this.#openCalls
-  }
-
-  /** Whether it makes calls, and all of them wait for tasks or people. */
-  get waitsInAllCalls(): boolean {
-    return this.#openCalls > 0 && this.#waitingCalls === this.#openCalls
-  }
-
-  /** Whether it asks its model, or makes a call that does not wait. */
-  get works(): boolean {
-    return this.running !== undefined && (this.#openCalls === 0 || this.#waitingCalls < this.#openCalls)
   }
 }
 

@@ -1,5 +1,5 @@
 /** Stops what runs in a session and in everything below it, and stores that before anything stops. */
-import type { SessionID } from "@skein/domain/Id"
+import type { RunID, SessionID } from "@skein/domain/Id"
 import { isInert } from "@skein/domain/InboxRow"
 import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -130,3 +130,22 @@ const remove = Effect.fnUntraced(function*(live: Live) {
   const { id, workspace } = live.info
   if (workspace !== undefined) yield* (yield* Workspaces).forget(id, workspace)
 }, Effect.uninterruptible)
+
+const isInUse = (parent: Live, child: Live): boolean =>
+  child.tasks.claims > 0 || parent.tasks.running.some((task) => task.live === child)
+
+/** Deletes the sessions of disposable tasks, once their caller has read how these runs ended. */
+export const disposeOf = Effect.fnUntraced(function*(live: Live, runs: Iterable<RunID>) {
+  const table = yield* SessionTable
+  for (const run of runs) {
+    const taskID = live.tasks.takeDisposable(run)
+    const child = taskID === undefined ? undefined : table.peek(taskID)
+    // A session that is being resumed is kept; a deleted one cannot be found from this moment on.
+    if (child === undefined || child.isRemoved || isInUse(live, child)) continue
+    child.isRemoved = true
+    yield* Effect.catchAll(
+      removeSession(child),
+      (error) => Effect.logWarning("A task's session could not be removed", error.message)
+    )
+  }
+})

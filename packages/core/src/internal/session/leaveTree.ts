@@ -4,7 +4,6 @@
  * here, and what has arrived is charged: the next process counts no crash.
  */
 import type { SessionID } from "@skein/domain/Id"
-import type { ToolPart } from "@skein/domain/Part"
 import * as Effect from "effect/Effect"
 import { Answerer } from "../../Answerer.ts"
 import { Leases } from "../../Leases.ts"
@@ -25,20 +24,17 @@ type Table = typeof SessionTable.Service
 const every = (live: Live, table: Table, is: (live: Live) => boolean): boolean =>
   is(live) && table.below(live.info.id).every((child) => every(child, table, is))
 
-/** Whether its calls only wait for its tasks. Calls that wait for something else, such as a person, may not be interrupted. */
-const waitsForTasks = ({ run, tasks }: Live): boolean =>
-  run.waitsInAllCalls && tasks.running.filter(({ row }) => !row.background).length >= run.calls
-
 /** Whether a session is between two steps. Its tasks have not begun, or have loops of their own. */
 const isBetweenSteps = (live: Live): boolean => {
   const { pause, run, running, tasks } = live
   if (run.sideFibers.size > 0) return false
   if (tasks.running.some((task) => hasBegun(task) && task.live.running === undefined)) return false
-  return running === undefined || pause.has(live.info.id) || running.slot.isWaiting() || waitsForTasks(live)
+  return running === undefined || pause.has(live.info.id) || running.slot.isWaiting() ||
+    (live.calls.size > 0 && live.calls.allParked)
 }
 
-/** Whether no session of the tree makes a call now, except to wait for its tasks. */
-const makesNoCall = (live: Live): boolean => live.run.calls === 0 || waitsForTasks(live)
+/** Whether a session makes no call, but those that another process can continue. Others may not be interrupted. */
+const makesNoCall = (live: Live): boolean => live.calls.allParked
 
 /** The root of a tree that works here, if nothing ties the tree to this process. */
 const movable = (rootID: SessionID, table: Table, answerer: typeof Answerer.Service): Live | undefined => {
@@ -89,16 +85,22 @@ export const handOver = Effect.fn("Session.handOver")(function*(rootID: SessionI
 const grace = 1_000
 
 /** Whether a session makes no call but those that wait: for tasks, for people, or because nothing may begin any more. */
-const isQuiet = ({ run }: Live): boolean => run.calls === 0 || run.waitsInAllCalls
+const isQuiet = ({ calls }: Live): boolean => calls.size === 0 || calls.allWait
 
 const allBelow = (live: Live, table: typeof SessionTable.Service): ReadonlyArray<Live> => [
   live,
   ...table.below(live.info.id).flatMap((child) => allBelow(child, table))
 ]
 
-/** A call that the next holder may make, because it has not begun. */
-const unbegun = (part: ToolPart): ReadonlyArray<Write> =>
-  part.intent === undefined ? [] : [{ _tag: "Part", part: { ...part, intent: { ...part.intent, begun: false } } }]
+/** The calls that the next holder may make, because they have not begun. */
+const unbegun = ({ calls, messages = [] }: Live): ReadonlyArray<Write> =>
+  messages.flatMap(({ parts }) =>
+    parts.flatMap((part): ReadonlyArray<Write> =>
+      part.type === "tool" && part.state.status === "running" && part.intent !== undefined && calls.isUnbegun(part.id)
+        ? [{ _tag: "Part", part: { ...part, intent: { ...part.intent, begun: false } } }]
+        : []
+    )
+  )
 
 /** Leaves what this process has in memory. */
 const leaveLive = Effect.fnUntraced(function*(root: Live) {
@@ -112,7 +114,7 @@ const leaveLive = Effect.fnUntraced(function*(root: Live) {
       : Effect.zipRight(Effect.sleep(pace), quiet)
   )
   const last = () => [
-    ...allBelow(root, table).flatMap(({ history }) => history.unbegun).flatMap(unbegun),
+    ...allBelow(root, table).flatMap(unbegun),
     ...allBelow(root, table).flatMap((live) => endAnswers(live, live.messages ?? [], clock.unsafeCurrentTimeMillis()))
       .filter((entry) => entry._tag !== "Fact" && entry._tag !== "DeleteSession")
   ]

@@ -1,11 +1,11 @@
 /** The service of tasks: each request has one outcome, which is stored and delivered once. */
 import type { PartID, SessionID } from "@skein/domain/Id"
-import type { Outcome } from "@skein/domain/Outcome"
+import type { Outcome, TaskRun } from "@skein/domain/Outcome"
 import * as Effect from "effect/Effect"
 import type { StorageError } from "../../StorageError.ts"
 import { type Accepted, type StartedTask, type TaskProgress, TaskRefused, type TaskRequest } from "../../TaskRequest.ts"
 import { providing } from "../fibers.ts"
-import type { Live } from "../live/Live.ts"
+import type { Live, RunningTask } from "../live/Live.ts"
 import { servicesForLater } from "../traced.ts"
 import { checkTask, inTree } from "./checkTask.ts"
 import { makeControl } from "./control.ts"
@@ -25,6 +25,12 @@ export const makeTasks = Effect.gen(function*() {
       ({ message }) => new TaskRefused({ reason: "bad_model", message })
     )
 
+  const started = (task: RunningTask, progress: TaskProgress | undefined): StartedTask => ({
+    accepted: acceptedOf(task),
+    join: Effect.suspend(() => joinRun(task, progress)),
+    onEnd: (ring) => awaitEnd(task, ring)
+  })
+
   const fork = (
     request: TaskRequest,
     progress?: TaskProgress
@@ -32,44 +38,35 @@ export const makeTasks = Effect.gen(function*() {
     inTree(request.parentID, (parent) =>
       recover(parent).pipe(
         Effect.zipRight(startRun(request, progress)),
-        Effect.map((task) => ({
-          accepted: acceptedOf(task),
-          join: Effect.suspend(() => joinRun(task, progress)),
-          onEnd: (ring: () => void) => awaitEnd(task, ring)
-        }))
+        Effect.map((task) => started(task, progress))
       )).pipe(Effect.uninterruptible, provided)
 
-  const run = (request: TaskRequest, progress?: TaskProgress) =>
-    Effect.uninterruptible(Effect.flatMap(
-      fork(request, progress),
-      (task): Effect.Effect<Outcome | Accepted, StorageError> =>
-        request.background === true ? Effect.succeed(task.accepted) : task.join
-    ))
+  /** There is nothing to wait for. */
+  const known = (accepted: Accepted, end: Outcome | Accepted = accepted): StartedTask => ({
+    accepted,
+    join: Effect.succeed(end),
+    onEnd: (ring) => ring()
+  })
 
-  /** The run that a call had requested in another process; nothing if the call did not get that far. */
-  const reattach = (parentID: SessionID, partID: PartID, progress: TaskProgress) =>
-    Effect.uninterruptible(
-      Effect.gen(function*() {
-        const row = yield* runOfCall(parentID, partID)
-        if (row === undefined) return undefined
-        if (row.background) return { status: "accepted", taskID: row.taskID, runID: row.id } satisfies Accepted
-        if (row.outcome !== undefined) return yield* Effect.as(progress.settled(row.outcome), row.outcome)
-        const found = yield* continueRun(row, progress)
-        return "live" in found ? yield* joinRun(found, progress) : yield* Effect.as(progress.settled(found), found)
-      })
-    )
+  const reattach = (row: TaskRun, progress: TaskProgress): Effect.Effect<StartedTask, TaskRefused | StorageError> => {
+    const accepted = acceptedOf({ row })
+    const ended = (outcome: Outcome) => Effect.as(progress.settled(outcome), known(accepted, outcome))
+    if (row.background) return Effect.succeed(known(accepted))
+    if (row.outcome !== undefined) return ended(row.outcome)
+    return Effect.flatMap(
+      continueRun(row, progress),
+      (found) => "live" in found ? Effect.succeed(started(found, progress)) : ended(found)
+    ).pipe(Effect.uninterruptible, provided)
+  }
 
   return {
     check: (request: Omit<TaskRequest, "partID" | "timeout">) =>
       provided(inTree(request.parentID, () => Effect.asVoid(checkTask(request)))),
     fork,
-    run,
-    reattach: (
-      parentID: SessionID,
-      partID: PartID,
-      progress: TaskProgress
-    ): Effect.Effect<Outcome | Accepted | undefined, TaskRefused | StorageError> =>
-      provided(reattach(parentID, partID, progress)),
+    run: (request: TaskRequest, progress?: TaskProgress) =>
+      Effect.uninterruptible(Effect.flatMap(fork(request, progress), ({ join }) => join)),
+    ofCall: (parentID: SessionID, partID: PartID) => provided(runOfCall(parentID, partID)),
+    reattach,
     ...makeControl(context, recover)
   }
 })

@@ -16,7 +16,6 @@ import { missingOf, neededModels, notContinued } from "../../ModelChoice.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { type TaskProgress, TaskRefused } from "../../TaskRequest.ts"
 import { endPromise, keptFor } from "../budget/reservations.ts"
-import { disposeOf } from "../calls/reportedRuns.ts"
 import {
   closeStopped,
   closeTurn,
@@ -28,6 +27,7 @@ import {
 } from "../conversation/closeTurn.ts"
 import type { Live } from "../live/Live.ts"
 import { inProject, SessionTable } from "../live/SessionTable.ts"
+import { disposeOf } from "../live/stop.ts"
 import { SessionRunner } from "../runner/SessionRunner.ts"
 import { findParent, unknownTask } from "./checkTask.ts"
 import { reopenRun } from "./openRun.ts"

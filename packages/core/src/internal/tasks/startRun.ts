@@ -209,7 +209,7 @@ export const startForMessages = Effect.fnUntraced(
 const isSteer = (row: InboxRow): boolean => row.kind === "steer"
 
 /** The result for a caller that does not wait for the run. */
-export const acceptedOf = ({ row }: RunningTask): Accepted => ({
+export const acceptedOf = ({ row }: Pick<RunningTask, "row">): Accepted => ({
   status: "accepted",
   taskID: row.taskID,
   runID: row.id

@@ -8,14 +8,9 @@ import { none } from "@skein/domain/Usage"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Agent } from "../../Agent.ts"
-import { Config } from "../../Config.ts"
 import { Journal } from "../../Journal.ts"
 import type { Subject } from "../../Permission.ts"
-import { Tools } from "../../Tool.ts"
-import { makePlaces } from "../calls/currentCall.ts"
-import { makeCalls } from "../calls/makeCalls.ts"
-import { countEnded, observedCall } from "../calls/observedCall.ts"
-import { toolCall } from "../calls/toolCall.ts"
+import { makeCalls } from "../calls/toolCalls.ts"
 import { isOfUser } from "../conversation/closeTurn.ts"
 import { sayToModel } from "../conversation/sayToModel.ts"
 import type { LiveMessage } from "../live/History.ts"
@@ -130,7 +125,6 @@ export const runSubtasks = Effect.fnUntraced(function*(
   )
   const last = subtasks.at(-1)
   if (last === undefined) return false
-  const { settings: { limits } } = yield* Config
   const known = new Map(subtasks.map(({ user }) => [user, [...begunBefore(live, user)]]))
   const begun = yield* Effect.forEach(subtasks, ({ part, user }) => {
     const before = known.get(user)?.shift()
@@ -138,39 +132,12 @@ export const runSubtasks = Effect.fnUntraced(function*(
     return step === undefined ? begin(live, user, part) : Effect.succeed(step)
   })
   const open = begun.filter(({ tool }) => isOpen(tool))
-  const tools = yield* Tools
-  const observed = ({ step: { message }, tool }: typeof open[number]) => ({
-    live,
-    message,
-    part: tool,
-    structuredOutput: undefined
-  })
-  const places = makePlaces(open.length, limits.concurrency)
-  const results = yield* makeCalls(
-    live,
-    open,
-    (each, call) =>
-      observedCall(
-        tools,
-        observed(each),
-        toolCall({
-          live,
-          step: each.step,
-          part: each.tool,
-          subject,
-          call,
-          places,
-          structuredOutput: undefined,
-          byUser: true,
-          resumes: each.tool.state.status === "running"
-        })
-      ),
-    (each, took) => countEnded(tools, observed(each), took)
-  )
+  const making = open.map(({ step, tool: part }) => ({ step, part, resumes: part.state.status === "running" }))
+  const endsTurn = yield* makeCalls(live, subject, making, undefined, true)
   yield* Effect.forEach(begun, logFailure, { discard: true })
   const after = (live.messages ?? []).slice((live.messages ?? []).findIndex(({ info }) => info.id === last.user.id))
   if (subtasks.some(({ part }) => part.command !== undefined) && !after.some(isContinueText)) {
     yield* sayToModel(live, last.user, continueText)
   }
-  return results.some((result) => result.endsTurn)
+  return endsTurn
 })

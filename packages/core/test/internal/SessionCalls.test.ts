@@ -1,21 +1,25 @@
 import { describe, expect, it } from "@effect/vitest"
+import type { PartID } from "@skein/domain/Id"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import * as Scheduler from "effect/Scheduler"
-import { allOf, type Leave, type Rest } from "../../src/internal/fibers.ts"
+import type { Restore } from "../../src/Fibers.ts"
+import { Rest, SessionCalls } from "../../src/internal/governor/SessionCalls.ts"
+import type { Slot } from "../../src/Slot.ts"
+import { unwatched } from "../support/governed.ts"
 
-/** Effects that leave their fibers; `rings` continues them, and `notes` says how they ended. */
+/** Rests of calls; `rings` continues them, and `notes` says how they ended. */
 const makeLeavers = () => {
   const notes: Array<string> = []
   const rings = new Map<string, () => void>()
   const rest = (name: string, isReady = false): Rest<string, string, never> => {
     let isOver = isReady
     let resume = () => {}
-    return {
-      onReady: (ring) => {
+    return new Rest(
+      (ring) => {
         rings.set(name, () => {
           isOver = true
           resume()
@@ -23,7 +27,7 @@ const makeLeavers = () => {
         })
         if (isReady) ring()
       },
-      effect: Effect.matchCauseEffect(
+      Effect.matchCauseEffect(
         Effect.interruptible(Effect.async<void>((done) => {
           resume = () => done(Effect.void)
           if (isOver) resume()
@@ -39,24 +43,28 @@ const makeLeavers = () => {
           }
         }
       )
-    }
+    )
   }
   return { notes, rest, rings }
 }
 
-type Body = (name: string, leave: Leave<string, string, never>) => Effect.Effect<string, string>
+type Body = (name: string, restore: Restore) => Effect.Effect<string | Rest<string, string, never>, string>
 
-const all = (names: ReadonlyArray<string>, body: Body) => allOf(names, body)
+const slot = { give: () => {}, hold: Effect.void, isHeld: () => true } as unknown as Slot
 
-describe("effects in parallel", () => {
+const all = (names: ReadonlyArray<string>, body: Body) => {
+  const calls = new SessionCalls({ ...unwatched, slot: () => slot })
+  const taken = names.map((name) => calls.take(name as PartID, false, false))
+  return calls.make(taken, ({ id }, _, restore) => body(id, restore))
+}
+
+describe("calls in parallel", () => {
   it.effect("continue without being asked twice, and give their results in order", () =>
     Effect.gen(function*() {
       const { notes, rest, rings } = makeLeavers()
-      const fiber = yield* Effect.fork(all(["a", "b", "c"], (name, leave) =>
-        Effect.sync(() => {
-          if (name !== "b") leave(rest(name))
-          return name
-        })))
+      const fiber = yield* Effect.fork(
+        all(["a", "b", "c"], (name) => Effect.sync(() => name === "b" ? name : rest(name)))
+      )
       yield* Effect.yieldNow()
       yield* Effect.yieldNow()
       rings.get("c")?.()
@@ -70,17 +78,17 @@ describe("effects in parallel", () => {
   it.effect("continue at once if nothing is left to wait for", () =>
     Effect.gen(function*() {
       const { rest } = makeLeavers()
-      const running = all(["a", "b"], (name, leave) => Effect.sync(() => (leave(rest(name, true)), name)))
+      const running = all(["a", "b"], (name) => Effect.sync(() => rest(name, true)))
       expect(yield* running).toEqual(["rest of a", "rest of b"])
     }))
 
-  it.effect("are interrupted by the first failure, which waits for their ends, even if they have left", () =>
+  it.effect("are interrupted by the first failure, which waits for their ends, even if they are parked", () =>
     Effect.gen(function*() {
       const { notes, rest } = makeLeavers()
-      const running = all(["a", "b", "c"], (name, leave) => {
-        if (name === "a") return Effect.sync(() => (leave(rest(name)), name))
+      const running = all(["a", "b", "c"], (name, restore) => {
+        if (name === "a") return Effect.sync(() => rest(name))
         if (name === "b") return Effect.zipRight(Effect.yieldNow(), Effect.fail("failed"))
-        return Effect.onInterrupt(Effect.never, () => Effect.sync(() => notes.push("c is interrupted")))
+        return Effect.onInterrupt(restore(Effect.never), () => Effect.sync(() => notes.push("c is interrupted")))
       })
       const exit = yield* Effect.exit(running)
       expect(Exit.isFailure(exit) ? [...Cause.failures(exit.cause)] : []).toEqual(["failed"])
@@ -89,15 +97,12 @@ describe("effects in parallel", () => {
 
   it.effect("fail with the failure of a rest", () =>
     Effect.gen(function*() {
-      const running = all(["a", "b"], (name, leave) =>
-        Effect.sync(() => {
-          if (name === "a") leave({ onReady: (ring) => ring(), effect: Effect.fail("failed") })
-          return name
-        }))
+      const running = all(["a", "b"], (name) =>
+        Effect.sync(() => name === "a" ? new Rest((ring) => ring(), Effect.fail("failed")) : name))
       expect(yield* Effect.flip(running)).toBe("failed")
     }))
 
-  it.effect("lose none that has left when they are interrupted, at any operation", () => {
+  it.effect("lose none that is parked when they are interrupted, at any operation", () => {
     const isDoneBefore = (operation: number) => {
       const { notes, rest } = makeLeavers()
       const left: Array<string> = []
@@ -110,12 +115,14 @@ describe("effects in parallel", () => {
         },
         scheduleTask: (task, priority) => Scheduler.defaultScheduler.scheduleTask(task, priority)
       }
-      const body: Body = (name, leave) =>
-        Effect.uninterruptible(Effect.sync(() => {
-          left.push(name)
-          leave(rest(name, name === "b"))
-          return name
-        }))
+      const body: Body = (name, restore) =>
+        Effect.zipRight(
+          restore(Effect.void),
+          Effect.sync(() => {
+            left.push(name)
+            return rest(name, name === "b")
+          })
+        )
       return Effect.gen(function*() {
         const fiber = yield* Effect.fork(all(["a", "b", "c"], body))
         target = fiber
