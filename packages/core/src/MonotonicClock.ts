@@ -4,6 +4,7 @@ import * as Context from "effect/Context"
 import * as DefaultServices from "effect/DefaultServices"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { unsafeCoerce } from "effect/Function"
 import * as Layer from "effect/Layer"
 import type { Scope } from "effect/Scope"
 
@@ -103,3 +104,39 @@ export const steady = (clock: Clock.Clock): number => Number(clock.unsafeCurrent
 
 /** `elapsed` of the current clock. */
 export const now: Effect.Effect<number> = Effect.clockWith((clock) => Effect.sync(() => elapsed(clock)))
+
+declare const measuredBy: unique symbol
+
+/**
+ * A moment on one clock: `awake` counts while the machine is awake, `steady` always, and `wall` is the date, which can be set.
+ * Its type hides the number: `between` alone measures a duration, of two moments on the same clock, so that no patience is
+ * measured on the wrong one.
+ */
+export interface Moment<Which extends "awake" | "steady" | "wall"> {
+  readonly [measuredBy]: (clock: Which) => Which
+}
+/** The time of a clock that counts while the machine is awake. */
+export type AwakeTime = Moment<"awake">
+/** The time of a clock that never stands still. */
+export type SteadyTime = Moment<"steady">
+/** A date. */
+export type WallTime = Moment<"wall">
+
+/** `elapsed` as a moment. */
+export const awakeTime = (clock: Clock.Clock): AwakeTime => unsafeCoerce(elapsed(clock))
+
+/** `steady` as a moment. */
+export const steadyTime = (clock: Clock.Clock): SteadyTime => unsafeCoerce(steady(clock))
+
+/** The date as a moment. */
+export const wallTime = (clock: Clock.Clock): WallTime => unsafeCoerce(clock.unsafeCurrentTimeMillis())
+
+/** How much time has passed from one moment to another on the same clock, in milliseconds; negative if the second is earlier. */
+export const between = <Which extends "awake" | "steady" | "wall">(from: Moment<Which>, to: Moment<Which>): number =>
+  unsafeCoerce<Moment<Which>, number>(to) - unsafeCoerce<Moment<Which>, number>(from)
+
+/** The moment so many milliseconds later on the same clock. */
+export const later = <Which extends "awake" | "steady" | "wall">(
+  from: Moment<Which>,
+  milliseconds: number
+): Moment<Which> => unsafeCoerce(unsafeCoerce<Moment<Which>, number>(from) + milliseconds)

@@ -123,3 +123,17 @@ describe("the clock of a test", () => {
       expect((yield* MonotonicClock.now) - began).toBe(3_000)
     }))
 })
+
+it.effect("a duration is measured between two moments on one clock, and on no two", () =>
+  Effect.gen(function*() {
+    const clock = yield* Effect.clock
+    const { awakeTime, between, later, wallTime } = MonotonicClock
+    const [awake, wall] = [awakeTime(clock), wallTime(clock)]
+    yield* TestClock.adjust("3 seconds")
+    expect(between(awake, awakeTime(clock))).toBe(3_000)
+    expect(between(later(wall, 1_000), wallTime(clock))).toBe(2_000)
+    // @ts-expect-error -- a date is no measure of patience
+    expect(between(awake, wallTime(clock))).toBeDefined()
+    // @ts-expect-error -- nor can it be subtracted
+    expect(wallTime(clock) - awake).toBeDefined()
+  }))

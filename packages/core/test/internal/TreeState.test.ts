@@ -5,11 +5,14 @@ import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import { next, type TreeState, unknown } from "../../src/internal/leases/TreeState.ts"
 import type { Lease } from "../../src/Lease.ts"
+import { steadyTime, wallTime } from "../../src/MonotonicClock.ts"
 import { heldByAnother } from "../../src/StorageError.ts"
 
 const rootID = SessionID.make("ses_a")
 const error = heldByAnother("hold", { rootID })
-const at = { steady: 0, wall: 0 }
+const at = Effect.runSync(
+  Effect.clockWith((clock) => Effect.succeed({ steady: steadyTime(clock), wall: wallTime(clock) }))
+)
 
 /** What a process does with a tree, told by who does it. */
 class Model {

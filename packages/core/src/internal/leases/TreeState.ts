@@ -4,6 +4,7 @@
  */
 import type * as Effect from "effect/Effect"
 import { isOver, type Lease, leaseLength, type StoredLease } from "../../Lease.ts"
+import { type AwakeTime, between, type SteadyTime, type WallTime } from "../../MonotonicClock.ts"
 import type { StorageError } from "../../StorageError.ts"
 
 /** How often leases are renewed (ms). */
@@ -18,17 +19,17 @@ const watchTime = leaseLength
  */
 const certainTime = watchTime - 1_500
 
-/** A time on two clocks (ms): a monotonic one, and the wall clock, which also runs while the machine sleeps. */
-export interface Moment {
-  readonly steady: number
-  readonly wall: number
+/** A time on two clocks: a steady one, and the wall clock, which also runs while the machine sleeps. */
+export interface Renewal {
+  readonly steady: SteadyTime
+  readonly wall: WallTime
 }
 
 /** What this process has seen of the lease of another one. */
 export interface Seen {
   readonly lease: StoredLease
-  /** When it was last read, on the clock of `elapsed` (ms). */
-  readonly at: number
+  /** When it was last read. */
+  readonly at: AwakeTime
   /** For how long it has stayed the same (ms). */
   readonly unchanged: number
   /** Whether it was renewed meanwhile. */
@@ -38,13 +39,13 @@ export interface Seen {
 }
 
 /** A late read counts for at most one renewal: this process may have been suspended together with the holder. */
-export const see = (lease: StoredLease, isFree: boolean, at: number, before: Seen | undefined): Seen => {
+export const see = (lease: StoredLease, isFree: boolean, at: AwakeTime, before: Seen | undefined): Seen => {
   if (before === undefined) return { lease, at, unchanged: 0, isRenewed: false, isFree }
   const isSame = before.lease.until === lease.until && before.lease.epoch === lease.epoch
   return {
     lease,
     at,
-    unchanged: isSame ? before.unchanged + Math.min(at - before.at, renewalInterval) : 0,
+    unchanged: isSame ? before.unchanged + Math.min(between(before.at, at), renewalInterval) : 0,
     isRenewed: before.isRenewed || !isSame,
     isFree
   }
@@ -58,7 +59,7 @@ export const isDue = ({ isFree, lease, unchanged }: Seen): boolean =>
 interface Taken {
   readonly lease: Lease
   /** When it was asked for. */
-  readonly renewed: Moment
+  readonly renewed: Renewal
   /** Whether commands of the holder before may still run. */
   readonly lingers?: boolean
   /** Unfinished work of another process continues here: that process, unless it left the tree. */
@@ -118,7 +119,7 @@ export type TreeEvent =
   /** That fiber has ended without it. */
   | { readonly _tag: "GivenUp" }
   | { readonly _tag: "Acquired"; readonly taken: Taken }
-  | { readonly _tag: "Renewed"; readonly lease: Lease; readonly at: Moment }
+  | { readonly _tag: "Renewed"; readonly lease: Lease; readonly at: Renewal }
   | { readonly _tag: "Used" }
   | { readonly _tag: "Unused"; readonly lease: Lease }
   /** Listeners know which process its work comes from. */
@@ -180,8 +181,8 @@ export const next = (state: TreeState, event: TreeEvent): TreeState => {
 }
 
 /** Whether no other process can have acquired a held tree. */
-export const isCertain = ({ renewed }: Held, now: Moment): boolean =>
-  Math.max(now.steady - renewed.steady, now.wall - renewed.wall) < certainTime
+export const isCertain = ({ renewed }: Held, now: Renewal): boolean =>
+  Math.max(between(renewed.steady, now.steady), between(renewed.wall, now.wall)) < certainTime
 
 /** The epoch up to which memory has what is stored of a tree; undefined if this process has not held it. */
 export const knownOf = (state: TreeState): number | undefined => "known" in state ? state.known : state.lease.epoch

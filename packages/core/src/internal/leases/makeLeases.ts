@@ -8,7 +8,7 @@ import * as Option from "effect/Option"
 import { failpoint } from "../../Failpoints.ts"
 import { isOver, type Lease, leaseLength, longestOwn, type StoredLease } from "../../Lease.ts"
 import { changeTrees, countLost } from "../../Metrics.ts"
-import { elapsed, steady } from "../../MonotonicClock.ts"
+import { type AwakeTime, awakeTime, between, later, steadyTime, wallTime } from "../../MonotonicClock.ts"
 import { addressOf, machineOfOwner, Owner } from "../../Owner.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { heldByAnother, isOutage, StorageError } from "../../StorageError.ts"
@@ -20,8 +20,8 @@ import {
   isCertain,
   isDue,
   knownOf,
-  type Moment,
   next,
+  type Renewal,
   renewalInterval,
   see,
   type Seen,
@@ -73,14 +73,14 @@ const stalled = () =>
 /** Decides how long leases are: longer while this process renews them late. Delays count half as much after each further round. */
 const makePace = (clock: Clock.Clock) => {
   let late = 0
-  let last = elapsed(clock)
+  let last = awakeTime(clock)
   return {
     /** How long a lease has to be now (ms). */
     length: () => leaseLength + Math.round(caution * late),
     /** To be called after each round of renewals, also a failed one. */
     roundEnded: () => {
-      const now = elapsed(clock)
-      late = Math.min(mostLate, Math.max(now - last - renewalInterval, late / 2))
+      const now = awakeTime(clock)
+      late = Math.min(mostLate, Math.max(between(last, now) - renewalInterval, late / 2))
       last = now
     }
   }
@@ -128,14 +128,14 @@ export const makeLeases = () =>
     const storage = given.mail === undefined
       ? given
       : watchedStorage(given, watch.watch((error) => Effect.suspend(() => leaveAll(error))))
-    const moment = (): Moment => ({ steady: steady(clock), wall: clock.unsafeCurrentTimeMillis() })
+    const moment = (): Renewal => ({ steady: steadyTime(clock), wall: wallTime(clock) })
     const pace = makePace(clock)
     const isShared = storage.mail !== undefined
     /** Whether no other process can have acquired a tree. Always true if no other process has access. */
     const isSafe = (tree: Held) => !isShared || isCertain(tree, moment())
     /** For how long nobody else can acquire a tree, in milliseconds: its lease ends later, as it was renewed later. */
     const timeLeft = ({ renewed }: Held) =>
-      isShared ? Math.max(0, renewed.steady + leaseLength - steady(clock)) : Number.POSITIVE_INFINITY
+      isShared ? Math.max(0, leaseLength - between(renewed.steady, steadyTime(clock))) : Number.POSITIVE_INFINITY
     const { outage, register, released, renewed: toldRenewed, stale, takenOver } = makeListeners()
 
     /** The trees of which something is known. */
@@ -202,7 +202,7 @@ export const makeLeases = () =>
     const run = yield* FiberSet.makeRuntime<never>()
 
     /** When each held tree that is not in use becomes idle; a fiber waits for that. */
-    const idle = new Map<Lease, number>()
+    const idle = new Map<Lease, AwakeTime>()
     const releaseWhenIdle = (lease: Lease): Effect.Effect<void> =>
       Effect.suspend(() => {
         const tree = heldOf(lease.rootID)
@@ -210,16 +210,17 @@ export const makeLeases = () =>
           idle.delete(lease)
           return Effect.void
         }
-        const left = (idle.get(lease) ?? 0) - elapsed(clock)
+        const now = awakeTime(clock)
+        const left = between(now, idle.get(lease) ?? now)
         return Effect.zipRight(left > 0 ? Effect.sleep(left) : releaseIdle(lease), releaseWhenIdle(lease))
       })
     const becomesIdle = (lease: Lease) => {
       const isWaiting = idle.has(lease)
-      idle.set(lease, elapsed(clock) + idleTime)
+      idle.set(lease, later(awakeTime(clock), idleTime))
       if (!isWaiting) run(releaseWhenIdle(lease))
     }
 
-    const keep = (lease: Lease, renewed: Moment, more: Pick<Held, "lingers" | "from"> = {}): void => {
+    const keep = (lease: Lease, renewed: Renewal, more: Pick<Held, "lingers" | "from"> = {}): void => {
       tell(lease.rootID, { _tag: "Acquired", taken: { lease, renewed, ...more } })
       becomesIdle(lease)
     }
@@ -289,7 +290,7 @@ export const makeLeases = () =>
         const length = pace.length()
         return storage.commit(some.map(({ lease }) => ({ _tag: "Renew", lease, length }))).pipe(
           Effect.map(() => {
-            const left = renewed.steady + length - steady(clock)
+            const left = length - between(renewed.steady, steadyTime(clock))
             for (const { lease } of some) {
               tell(lease.rootID, { _tag: "Renewed", lease, at: renewed })
               toldRenewed(lease.rootID, left)
@@ -335,7 +336,7 @@ export const makeLeases = () =>
         // Many trees have the same holder.
         const owners = new Set([...stored.values()].flatMap((lease) => lease.owner ?? []))
         const gone = new Set(yield* Effect.filter(owners, isEnded))
-        const now = elapsed(clock)
+        const now = awakeTime(clock)
         for (const [rootID, state] of trees) {
           if (!stored.has(rootID) && state._tag === "Free") tell(rootID, { _tag: "Looked", seen: undefined })
         }
@@ -369,15 +370,15 @@ export const makeLeases = () =>
       })
 
     /** Acquires a tree. Waits, since `since`, for a holder that may be about to release it, or may be dead. */
-    const take = (rootID: SessionID, since: number, before?: Seen): Effect.Effect<void, StorageError> =>
+    const take = (rootID: SessionID, since: AwakeTime, before?: Seen): Effect.Effect<void, StorageError> =>
       Effect.gen(function*() {
         const stored = yield* storage.lease(rootID)
         if (Option.isNone(stored)) return yield* stale(rootID)
         const found = stored.value
-        const seen = see(found, yield* isFree(found), elapsed(clock), before)
+        const seen = see(found, yield* isFree(found), awakeTime(clock), before)
         if (!isDue(seen)) {
           const isAlive = seen.isRenewed && !isOver(found)
-          if (isAlive && seen.at - since >= holderWait) return yield* heldElsewhere(rootID, found.owner)
+          if (isAlive && between(since, seen.at) >= holderWait) return yield* heldElsewhere(rootID, found.owner)
           yield* Effect.interruptible(Effect.sleep(pollInterval))
           return yield* take(rootID, since, seen)
         }
@@ -428,7 +429,7 @@ export const makeLeases = () =>
             // What is known when this process begins to wait for it.
             const before = state.seen?.isFree === false ? { ...state.seen, isRenewed: false } : undefined
             // In the moment in which it is acquired, so that nobody releases it before.
-            const taken = Effect.map(take(rootID, elapsed(clock), before), () => {
+            const taken = Effect.map(take(rootID, awakeTime(clock), before), () => {
               const tree = heldOf(rootID)
               return tree === undefined ? () => {} : use(tree)
             })

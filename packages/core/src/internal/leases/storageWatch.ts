@@ -5,7 +5,7 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import { elapsed } from "../../MonotonicClock.ts"
+import { type AwakeTime, awakeTime, between, later } from "../../MonotonicClock.ts"
 import type { SessionStorage } from "../../SessionStorage.ts"
 import { isFault, isOutage, type StorageError } from "../../StorageError.ts"
 import type { StorageHealth, StorageTrouble } from "../../StorageHealth.ts"
@@ -29,23 +29,25 @@ const memory = 10_000
 interface Requests {
   waiting: number
   /** When one last ended, or when the first of them began. */
-  ended: number
+  ended: AwakeTime
   /** When one last ended well, or when the first of them began. */
-  since: number
-  failed: number | undefined
+  since: AwakeTime
+  failed: AwakeTime | undefined
 }
 
-const made = (): Requests => ({ waiting: 0, ended: 0, since: 0, failed: undefined })
+const madeAt = (now: AwakeTime): Requests => ({ waiting: 0, ended: now, since: now, failed: undefined })
 
 /** How the storage does. */
 export class StorageWatch {
   readonly #clock: Clock.Clock
-  readonly #lanes: Readonly<Record<Lane, Requests>> = { commits: made(), renewals: made(), reads: made() }
-  #looked: number
+  readonly #lanes: Readonly<Record<Lane, Requests>>
+  #looked: AwakeTime
 
   constructor(clock: Clock.Clock) {
     this.#clock = clock
-    this.#looked = elapsed(clock)
+    const now = awakeTime(clock)
+    this.#looked = now
+    this.#lanes = { commits: madeAt(now), renewals: madeAt(now), reads: madeAt(now) }
   }
 
   /**
@@ -53,11 +55,11 @@ export class StorageWatch {
    * time. Meanwhile this process had too much to do, and what has arrived is read after the look.
    */
   look(): number {
-    const now = elapsed(this.#clock)
-    const late = Math.max(0, now - this.#looked - pace)
+    const now = awakeTime(this.#clock)
+    const late = Math.max(0, between(this.#looked, now) - pace)
     this.#looked = now
     return Object.values(this.#lanes).reduce((longest, requests) => {
-      requests.since = Math.min(now, requests.since + late)
+      requests.since = later(requests.since, Math.min(late, between(requests.since, now)))
       return Math.max(longest, awayIn(requests, now))
     }, 0)
   }
@@ -65,17 +67,17 @@ export class StorageWatch {
   /** For how long no commit has ended although one waits, in milliseconds; 0 if none waits. */
   get stalled(): number {
     const { ended, waiting } = this.#lanes.commits
-    return waiting === 0 ? 0 : elapsed(this.#clock) - ended
+    return waiting === 0 ? 0 : between(ended, awakeTime(this.#clock))
   }
 
   /** Watches requests; `failed` is called before the caller gets an error that the storage is to blame for. */
   watch(failed: (error: StorageError) => Effect.Effect<void>): Watch {
     return (lane, request) => {
       const requests = this.#lanes[lane]
-      const note = (failure?: number) => {
+      const note = (failure?: AwakeTime) => {
         requests.waiting--
         requests.failed = failure
-        requests.ended = elapsed(this.#clock)
+        requests.ended = awakeTime(this.#clock)
         if (failure === undefined) requests.since = requests.ended
       }
       const fail = (cause: Cause.Cause<StorageError>): Effect.Effect<never, StorageError> => {
@@ -83,17 +85,17 @@ export class StorageWatch {
         // It was not waited for any longer, which says nothing about the storage.
         if (error === undefined) {
           requests.waiting--
-          requests.ended = elapsed(this.#clock)
+          requests.ended = awakeTime(this.#clock)
           // A reader may meet a damaged page that the work here has nothing to do with.
         } else if (lane === "reads" ? isOutage(error) : isFault(error)) {
-          note(elapsed(this.#clock))
+          note(awakeTime(this.#clock))
           return Effect.zipRight(failed(error), Effect.failCause(cause))
         } else note()
         return Effect.failCause(cause)
       }
       const watched = (asked: typeof request) => {
         if (requests.waiting++ === 0) {
-          requests.ended = elapsed(this.#clock)
+          requests.ended = awakeTime(this.#clock)
           if (requests.failed === undefined) requests.since = requests.ended
         }
         return Effect.matchCauseEffect(asked, {
@@ -112,10 +114,10 @@ export class StorageWatch {
   }
 }
 
-const awayIn = ({ failed, since, waiting }: Requests, now: number): number => {
-  const isSilent = waiting > 0 && now - since >= patience
-  const hasFailed = failed !== undefined && now - failed < memory
-  return isSilent || hasFailed ? now - since : 0
+const awayIn = ({ failed, since, waiting }: Requests, now: AwakeTime): number => {
+  const isSilent = waiting > 0 && between(since, now) >= patience
+  const hasFailed = failed !== undefined && between(failed, now) < memory
+  return isSilent || hasFailed ? between(since, now) : 0
 }
 
 type Storage = Context.Tag.Service<SessionStorage>
