@@ -118,6 +118,33 @@ withBrowser((tabs) => {
     expect(problems).toEqual([])
   })
 
+  it("a session that the page begins works from its first turn on, and waits for its subagents", async () => {
+    const { llm, place, server } = await flock((gate) => ({
+      Go: [delegate({ one: "general", two: "general" }), "All is done."],
+      one: [async () => (await gate("one"), "One is done.")],
+      two: [{ calls: [{ tool: "bash", args: { command: "rm -rf b", description: "Removes it" } }] }, "Two is done."]
+    }))
+    const { page, problems } = await tabs.open()
+    await page.goto(server.line)
+    await page.getByRole("link", { name: "New session" }).first().click()
+    await expect.poll(() => page.locator("#new-directory").inputValue(), { timeout: 30_000 }).toBe(place.project)
+    await page.getByLabel("Prompt").fill("Go")
+    await page.getByRole("button", { name: "Begin" }).click()
+    console.log(
+      await page.getByRole("treeitem").evaluateAll((all) =>
+        all.map((e) => e.getAttribute("aria-label") ?? e.textContent)
+      )
+    )
+    await item(page, /^Look at one, general, thinks/).waitFor()
+    await item(page, /^Look at two, general, asks: bash/).waitFor()
+    await item(page, /, build, waits for its subagents$/).waitFor()
+    expect(await page.getByRole("button", { name: /^Resume/ }).count()).toBe(0)
+    await page.getByRole("button", { name: "Allow once" }).first().click()
+    llm.open("one")
+    await item(page, /, build, done$/).waitFor()
+    expect(problems).toEqual([])
+  })
+
   it("a server that is killed and started again shows itself as lost, and then everything as it is", async () => {
     const { begin, llm, serve, server } = await flock((gate) => ({
       Go: [delegate({ one: "general", two: "general" }), "All is done."],

@@ -163,6 +163,10 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
    */
   readonly stop: (id: SessionID, by?: string) => Effect.Effect<void, SessionNotFound | StorageError>
   readonly status: (id: SessionID) => Effect.Effect<SessionStatus>
+  /** The sessions at work in this process, of one tree or of all, with what they do at this moment. */
+  readonly atWork: (
+    rootID?: SessionID
+  ) => ReadonlyArray<{ readonly info: SessionInfo; readonly status: SessionStatus }>
   /**
    * Starts another session with a copy of the conversation, up to and including a message, or to its end if you name
    * none. The copy has the same agent, model, rules and limits, and no usage. Sessions of tasks are not copied: their

@@ -65,6 +65,21 @@ describe("a client of a tree's events", () => {
       yield* Fiber.join(changes)
     }).pipe(provide))
 
+  it.live("learns what sessions do by now, also if that was told after its snapshot", () =>
+    Effect.gen(function*() {
+      const sessions = yield* Session
+      const { id } = yield* create
+      const { json } = yield* send(`/v1/sessions/${id}/tree`)
+      const { first } = yield* follow(id)
+      yield* Effect.forkScoped(sessions.prompt(id, "Go"))
+      yield* first("session.updated", ({ properties: { info } }) => info.turn !== undefined)
+      const ofTree = yield* follow(id, String(json()["seq"]))
+      const status = yield* ofTree.first("session.status")
+      expect([status.sessionID, status.properties.status.type]).toEqual([id, "busy"])
+      const ofAll = yield* follow()
+      expect((yield* ofAll.first("session.status")).sessionID).toBe(id)
+    }).pipe(Effect.scoped, Effect.provide(serving({ "*": [{ hangs: true }] }))))
+
   it.live("gets what another process stored, in its place", () =>
     Effect.gen(function*() {
       const storage = yield* SessionStorage

@@ -64,6 +64,8 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
   readonly still: (live: Live) => Effect.Effect<void, StorageError>
   /** The session, if it is in memory. */
   readonly peek: (id: SessionID) => Live | undefined
+  /** The sessions that are in memory. */
+  readonly all: () => ReadonlyArray<Live>
   /** The child sessions that are in memory. */
   readonly below: (id: SessionID) => ReadonlyArray<Live>
   /** The history of a session, read if it is not in memory. */
@@ -219,6 +221,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
           ),
         still,
         peek: (id) => sessions.get(id),
+        all: () => sessions.all,
         below: (id) => sessions.below(id),
         history: (live) => Effect.provide(readHistory(live), context),
         rest: (live) => live.running === undefined ? live.history.forget() : undefined,
@@ -237,6 +240,11 @@ class SessionMap {
   /** The session of an id. */
   get(id: SessionID): Live | undefined {
     return this.#sessions.get(id)
+  }
+
+  /** All of them. */
+  get all(): ReadonlyArray<Live> {
+    return [...this.#sessions.values()]
   }
 
   /** The sessions directly below one. */

@@ -305,6 +305,12 @@ export const makeSession = Effect.gen(function*() {
       )),
     status: (id: SessionID) =>
       Effect.sync(() => whereabouts.awaited(id) ?? table.peek(id)?.status ?? { type: "idle" as const }),
+    atWork: (rootID?: SessionID) =>
+      table.all().flatMap(({ info, running, status }) =>
+        running === undefined || status.type === "idle" || (rootID ?? info.rootID) !== info.rootID
+          ? []
+          : [{ info, status }]
+      ),
     fork: (id: SessionID, options: ForkOptions = {}) => given(forkFrom(id, options)),
     setMode: (id: SessionID, mode: Mode) =>
       given(byHolder(id, { type: "mode", mode }, changeMode(id, mode), refusals.mode, (info) => info as SessionInfo)),

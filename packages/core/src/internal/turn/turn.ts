@@ -173,6 +173,8 @@ function* turnOf(live: Live, services: StepServices) {
   let structuredOutput: StructuredOutput | undefined
   for (let count = resumed?.steps ?? 0;; count++) {
     if (live.pause.isOn) yield* restore(live.pause.between(live.info.id))
+    // Before the turn is stored: what has an open turn and does nothing was interrupted.
+    tellStatus(journal, live, { type: "busy", step: count }, clock.unsafeCurrentTimeMillis())
     // Only then: a prompt that stays in the inbox would begin the next turn.
     const taken = yield* takeInbox(live, resumed === undefined && count === 0)
     yield* restore(checkPlace(live))
@@ -181,7 +183,6 @@ function* turnOf(live: Live, services: StepServices) {
     answering = live.info.agent
     const first = lastUser(messages)
     if (first === undefined) return yield* Effect.dieMessage(`${live.info.id} has nothing to answer`)
-    tellStatus(journal, live, { type: "busy", step: count }, clock.unsafeCurrentTimeMillis())
     const subject = yield* subjectOf(live)
     if (hasSubtasks(taken.messages) && (yield* restore(runSubtasks(live, taken.messages, subject)))) {
       return yield* ended(live, "denied", before)

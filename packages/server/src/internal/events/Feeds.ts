@@ -26,7 +26,7 @@ const alonePace = 1_000
 const everything = "all"
 
 /** Makes them; what other processes have stored is looked for at this pace, in milliseconds. */
-const make = (pace: number, isShared: boolean) =>
+const make = (pace: number) =>
   Effect.gen(function*() {
     const clients = new Set<EventClient>()
     const open = new Set<TreeFeed>()
@@ -72,7 +72,6 @@ const make = (pace: number, isShared: boolean) =>
     return {
       // What can fail is not in the lookups: they would keep the failure.
       ofTree: (rootID: SessionID) => Effect.tap(RcMap.get(trees, rootID), ({ ready }) => ready),
-      isShared,
       ofAll: Effect.tap(RcMap.get(all, everything), ({ ready }) => ready),
       close: Effect.sync(() => {
         for (const client of clients) client.end()
@@ -86,20 +85,18 @@ export class Feeds extends Context.Tag("@skein/server/internal/events/Feeds")<Fe
   readonly ofTree: (rootID: SessionID) => Effect.Effect<TreeFeed, StorageError, Scope.Scope>
   /** The events of all trees, while the scope is open. */
   readonly ofAll: Effect.Effect<TreeFeed, StorageError, Scope.Scope>
-  /** Whether streams come from several servers in turn: what a client missed of the one before may not be stored. */
-  readonly isShared: boolean
   /** Ends all streams. */
   readonly close: Effect.Effect<void>
 }>() {
   /** Feeds that end with the layer. */
   static readonly layer: Layer.Layer<Feeds, never, Bus | Statuses | StorageHealth> = Layer.scoped(
     Feeds,
-    make(alonePace, false)
+    make(alonePace)
   )
 
   /** Feeds of trees in which other servers work as well: what those store is looked for often. */
   static readonly layerShared: Layer.Layer<Feeds, never, Bus | Statuses | StorageHealth> = Layer.scoped(
     Feeds,
-    make(sharedPace, true)
+    make(sharedPace)
   )
 }

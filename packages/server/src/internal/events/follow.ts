@@ -2,13 +2,13 @@
  * Streams the events of one tree, or of all: replays what is stored, then continues live without gaps or duplicates.
  */
 import { problem } from "@skein/api/Problem"
+import { Session } from "@skein/core/Session"
 import { type LoggedEvent, SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import type { ServerResponse } from "node:http"
 import { EventClient } from "./EventClient.ts"
-import { Feeds } from "./Feeds.ts"
 import { cursorOf, frameOf, positionOf, resetFrame, type ResetReason } from "./frames.ts"
 import { readStored } from "./readStored.ts"
 import { statusEvent, statusOf } from "./statuses.ts"
@@ -112,14 +112,17 @@ const replay = (
   })
 
 /**
- * Sends a client what the root of its tree does. That it rests is said by what is stored. What works here has told its status,
- * unless streams come from several servers.
+ * Sends a client what the sessions at work do: a status is not stored, so one that was told since the client read its snapshot
+ * would be lost. That a session rests is said by what is stored.
  */
-const tellStatus = Effect.fnUntraced(function*(client: EventClient, rootID: SessionID) {
-  const { isShared } = yield* Feeds
+const tellStatuses = Effect.fnUntraced(function*(client: EventClient, rootID: SessionID | undefined) {
+  const sessions = yield* Session
+  const told = yield* Effect.forEach(sessions.atWork(rootID), ({ info, status }) => statusEvent(info, status))
+  for (const event of told) client.replay(frameOf(event))
+  if (rootID === undefined || told.some(({ sessionID }) => sessionID === rootID)) return
   const status = yield* statusOf(rootID)
-  if (status === undefined || status.type === "idle" || !(isShared || status.type === "elsewhere")) return
-  client.send(frameOf(yield* statusEvent(rootID, status)))
+  if (status === undefined || status.type === "idle") return
+  client.send(frameOf(yield* statusEvent({ id: rootID, rootID, depth: 0 }, status)))
 })
 
 /** Sends a client what it has missed, and makes it live. Returns the cleanup for when the client disconnects. */
@@ -139,6 +142,6 @@ export const follow = Effect.fnUntraced(function*(
   const client = new EventClient(response, numbering.write(place.at))
   if (begin._tag === "Reset") client.replay(resetFrame(begin.reason, numbering.write(place.at)))
   yield* replay(client, feed, numbering, place)
-  if (numbering.rootID !== undefined) yield* tellStatus(client, numbering.rootID)
+  yield* tellStatuses(client, numbering.rootID)
   return () => feed.leave(client)
 })

@@ -4,7 +4,7 @@ import { listed } from "@skein/core/SessionLookup"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { Event } from "@skein/domain/Event"
 import { Ids, type SessionID } from "@skein/domain/Id"
-import type { SessionStatus } from "@skein/domain/SessionInfo"
+import type { SessionInfo, SessionStatus } from "@skein/domain/SessionInfo"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -16,17 +16,20 @@ export const statusOf = Effect.fnUntraced(function*(rootID: SessionID) {
   return info === undefined ? undefined : (yield* listed(info)).status
 })
 
-/** The event that tells the status of a root. */
-export const statusEvent = Effect.fnUntraced(function*(rootID: SessionID, status: SessionStatus) {
+/** The event that tells the status of a session. */
+export const statusEvent = Effect.fnUntraced(function*(
+  { depth, id, rootID }: Pick<SessionInfo, "depth" | "id" | "rootID">,
+  status: SessionStatus
+) {
   const ids = yield* Ids
   const timestamp = yield* Clock.currentTimeMillis
   return {
     id: ids.unsafeMake("evt", timestamp),
     type: "session.status",
     timestamp,
-    sessionID: rootID,
+    sessionID: id,
     rootID,
-    depth: 0,
+    depth,
     properties: { status }
   } satisfies Event
 })
@@ -43,7 +46,7 @@ export const makeElsewhere = (tell: (event: Event) => void) =>
         if (isElsewhere) told.add(rootID)
         else told.delete(rootID)
         // What works here tells its own status.
-        if (status !== undefined) tell(yield* statusEvent(rootID, status))
+        if (status !== undefined) tell(yield* statusEvent({ id: rootID, rootID, depth: 0 }, status))
       }
     })
     return {
