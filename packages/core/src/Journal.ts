@@ -7,6 +7,11 @@ import { Ids, type SessionID } from "@skein/domain/Id"
 import type { ToolPart } from "@skein/domain/Part"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as FiberRef from "effect/FiberRef"
+import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
 import { Bus } from "./Bus.ts"
 import { Failpoints } from "./Failpoints.ts"
@@ -94,6 +99,15 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
    * publishes nothing. Commits of one tree publish in the order in which they were stored.
    */
   readonly commit: (entries: ReadonlyArray<Entry>, source?: EventSource) => Effect.Effect<Committed, StorageError>
+  /**
+   * Stores rows of a session in one commit with what the session stores next, if that comes before anything waits; else by
+   * themselves, at once. A failed commit drops them.
+   */
+  readonly owe: (entries: ReadonlyArray<Entry>, source: EventSource) => Effect.Effect<void>
+  /** Waits until what a session owes is stored; fails, once, if it could not be. */
+  readonly paid: (source: EventSource) => Effect.Effect<void, StorageError>
+  /** Whether a session owes rows. */
+  readonly owes: (id: SessionID) => boolean
   /** Keeps an event until the next commit of its session, which stores it. */
   readonly later: <T extends FactType>(source: EventSource, type: T, properties: EventProperties<T>) => void
   /** Publishes an ephemeral event. */
@@ -107,7 +121,7 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
   readonly report: (source: EventSource, part: ToolPart, now: number) => void
 }>() {
   /** A journal over storage and bus. */
-  static readonly layer: Layer.Layer<Journal, never, SessionStorage | Bus | Ids> = Layer.effect(
+  static readonly layer: Layer.Layer<Journal, never, SessionStorage | Bus | Ids> = Layer.scoped(
     Journal,
     Effect.gen(function*() {
       const storage = yield* SessionStorage
@@ -115,6 +129,7 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
       const ids = yield* Ids
       const points = yield* Failpoints
       const clock = yield* Effect.clock
+      const run = yield* FiberSet.makeRuntime<never>()
 
       const eventOf = (source: EventSource, type: EventType, properties: unknown, now: number) =>
         ({
@@ -164,11 +179,14 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
         event: undefined
       })
 
+      const debts = new Map<SessionID, Debt>()
+
       const commit = (asked: ReadonlyArray<Entry>, source?: EventSource) => {
         const storing = Effect.suspend(() => {
           const found = takeOwed(asked, source)
           const due = asked.some(({ _tag }) => _tag === "DeleteSession") ? [] : found
-          const entries = due.length === 0 ? asked : [...due, ...asked]
+          const rows = source === undefined ? undefined : debts.get(source.id)?.rows.splice(0)
+          const entries = due.length + (rows?.length ?? 0) === 0 ? asked : [...due, ...rows ?? [], ...asked]
           const now = clock.unsafeCurrentTimeMillis()
           const events = eventsOf(entries, source).map((each) =>
             each._tag === "Fact"
@@ -186,15 +204,63 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
         return Effect.uninterruptible(bus.whenRoom(storing))
       }
 
+      const settle = (id: SessionID, { failed, paying, rows }: Debt): void => {
+        if (failed === undefined && paying.size === 0 && rows.length === 0) debts.delete(id)
+      }
+      /** Stores what is still owed. */
+      const pay = (source: EventSource, debt: Debt): void => {
+        if (debt.rows.length === 0) return settle(source.id, debt)
+        const fiber = run(Effect.either(commit([], source)))
+        debt.paying.add(fiber)
+        fiber.addObserver((exit) => {
+          debt.paying.delete(fiber)
+          debt.failed ??= Exit.isSuccess(exit) && Either.isLeft(exit.value) ? exit.value.left : undefined
+          settle(source.id, debt)
+        })
+      }
+      const paid = (source: EventSource): Effect.Effect<void, StorageError> =>
+        Effect.suspend(() => {
+          const debt = debts.get(source.id)
+          if (debt === undefined) return Effect.void
+          const [fiber] = debt.paying
+          if (fiber !== undefined) return Effect.zipRight(Fiber.await(fiber), paid(source))
+          if (debt.rows.length > 0) return Effect.asVoid(commit([], source))
+          debts.delete(source.id)
+          return debt.failed ?? Effect.void
+        })
+
       return {
         fact,
         commit,
+        owe: (entries, source) =>
+          Effect.withFiberRuntime((fiber) => {
+            const debt = debts.get(source.id) ?? { rows: [], paying: new Set(), failed: undefined }
+            debts.set(source.id, debt)
+            // Runs as soon as the fiber waits, which may have stored something by then.
+            if (debt.rows.length === 0) {
+              fiber.getFiberRef(FiberRef.currentScheduler).scheduleTask(() => pay(source, debt), 0)
+            }
+            debt.rows.push(...entries)
+            return Effect.void
+          }),
+        paid,
+        owes: (id) => {
+          const debt = debts.get(id)
+          return debt !== undefined && (debt.rows.length > 0 || debt.paying.size > 0)
+        },
         later: (source, type, properties) => owe([fact(source, type, properties)]),
         tell: (source, type, properties, now) => bus.publish(eventOf(source, type, properties, now)),
         report: (source, part, now) => bus.publish(eventOf(source, "message.part.updated", { part }, now))
       }
     })
   )
+}
+
+/** What a session owes: rows that are not stored, the fibers that store some by themselves, and what went wrong with that. */
+interface Debt {
+  readonly rows: Array<Entry>
+  readonly paying: Set<Fiber.RuntimeFiber<Either.Either<Committed, StorageError>>>
+  failed: StorageError | undefined
 }
 
 /** The sessions whose events are stored with an entry. */

@@ -215,18 +215,25 @@ export class CallRecord {
   }
 
   /** Stores the current state of the call. */
-  become(next: ToolPart, also: ReadonlyArray<Entry> = []) {
-    return Effect.uninterruptible(Effect.suspend(() => {
-      const { live, step } = this.options
-      this.#current = next
-      live.clock.alive()
-      live.history.putPart(step.message, next)
-      return this.services.journal.commit([{ _tag: "Part", part: next }, ...also], live.info)
-    }))
+  become(next: ToolPart) {
+    return Effect.uninterruptible(
+      Effect.suspend(() => this.services.journal.commit(this.#turnInto(next), this.options.live.info))
+    )
   }
 
-  /** Stores the end of the call, and removes the outcomes that it reports from the inbox. */
-  close(state: ToolState, blocked = false) {
+  #turnInto(next: ToolPart): ReadonlyArray<Entry> {
+    const { live, step } = this.options
+    this.#current = next
+    live.clock.alive()
+    live.history.putPart(step.message, next)
+    return [{ _tag: "Part", part: next }]
+  }
+
+  /**
+   * Stores the end of the call, and removes the outcomes that it reports from the inbox. A result that reports none is
+   * stored together with the next request, which waits for that, unless the call was stopped.
+   */
+  close(state: ToolState, blocked = false, isStopped = false) {
     return Effect.uninterruptible(Effect.suspend(() => {
       const { byUser, call, live, step } = this.options
       const reported = this.#reportedRuns
@@ -241,19 +248,27 @@ export class CallRecord {
         ended.push({ _tag: "Message", info })
       }
       const taken = news.map(({ id, sessionID }): Entry => ({ _tag: "InboxTaken", id, sessionID, at: this.now() }))
-      return this.become({ ...this.#current, state: storable(wellFormed(state)) }, [...ended, ...taken, ...charged])
-        .pipe(
-          Effect.tapError(() => Effect.sync(() => live.inbox.putBack(news))),
-          Effect.zipRight(Effect.suspend(() => {
-            call.change("end")
-            return reported === undefined ? Effect.void : disposeOf(live, reported)
-          }))
-        )
+      const { journal } = this.services
+      const writes = [
+        ...this.#turnInto({ ...this.#current, state: storable(wellFormed(state)) }),
+        ...ended,
+        ...taken,
+        ...charged
+      ]
+      const over = Effect.suspend(() => {
+        call.change("end")
+        return reported === undefined ? Effect.void : disposeOf(live, reported)
+      })
+      if (!isStopped && reported === undefined) return Effect.zipRight(journal.owe(writes, live.info), over)
+      return journal.commit(writes, live.info).pipe(
+        Effect.tapError(() => Effect.sync(() => live.inbox.putBack(news))),
+        Effect.zipRight(over)
+      )
     }))
   }
 
   /** Stores that the call failed; `blocked` if it was not made at all. */
-  fail(error: ErrorInfo, metadata?: Readonly<Record<string, unknown>>, blocked = false) {
+  fail(error: ErrorInfo, metadata?: Readonly<Record<string, unknown>>, blocked = false, isStopped = false) {
     return this.close(
       {
         status: "error",
@@ -262,7 +277,8 @@ export class CallRecord {
         ...(metadata === undefined ? {} : { metadata }),
         time: this.time()
       },
-      blocked
+      blocked,
+      isStopped
     )
   }
 

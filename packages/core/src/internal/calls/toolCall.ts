@@ -300,7 +300,7 @@ const settleStop = (call: CallRecord) => {
   if (cutOff === undefined) call.tellNothing()
   if (state.status === "completed" || state.status === "error") return Effect.void
   const message = cutOff?.message ?? call.said(call.known)
-  return call.fail({ tag: "interrupted", message }, cutOff?.metadata).pipe(
+  return call.fail({ tag: "interrupted", message }, cutOff?.metadata, false, true).pipe(
     Effect.catchAll(logUnstored("The end of a call could not be stored"))
   )
 }

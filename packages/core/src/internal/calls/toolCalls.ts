@@ -204,4 +204,6 @@ export const keepFiles = Effect.fnUntraced(function*(live: Live) {
 
 /** The same after calls, unless they cannot have changed anything. */
 const keepStep = (live: Live, message: LiveMessage, calls: ReadonlyArray<ToolPart>) =>
-  live.root.info.workspace !== undefined && mayHaveChanged(message, calls) ? keepFiles(live) : Effect.void
+  live.root.info.workspace !== undefined && mayHaveChanged(message, calls)
+    ? Effect.zipRight(Effect.flatMap(Journal, (journal) => journal.paid(live.info)), keepFiles(live))
+    : Effect.void

@@ -132,7 +132,8 @@ export function* askModel<E, R>(
       origin: request.origin,
       urgent: true,
       take: () => requestBudget.take(request),
-      begin: (asked) => answer.begin(requestBudget.reserved(asked)),
+      // Together with the results of the step before.
+      begin: (asked) => Effect.zipRight(answer.begin(requestBudget.reserved(asked)), journal.paid(live.info)),
       emit: (event) => {
         live.connected.unsafeOpen()
         if (isContent(event)) live.clock.alive()

@@ -6,6 +6,7 @@
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import { Answerer } from "../../Answerer.ts"
+import { Journal } from "../../Journal.ts"
 import { Leases } from "../../Leases.ts"
 import { elapsed } from "../../MonotonicClock.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
@@ -108,8 +109,9 @@ const leaveLive = Effect.fnUntraced(function*(root: Live) {
   const leases = yield* Leases
   const clock = yield* Effect.clock
   const end = elapsed(clock) + grace
+  const journal = yield* Journal
   const quiet: Effect.Effect<void> = Effect.suspend(() =>
-    allBelow(root, table).every(isQuiet) || elapsed(clock) >= end
+    allBelow(root, table).every((live) => isQuiet(live) && !journal.owes(live.info.id)) || elapsed(clock) >= end
       ? Effect.void
       : Effect.zipRight(Effect.sleep(pace), quiet)
   )

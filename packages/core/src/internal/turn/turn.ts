@@ -172,7 +172,7 @@ function* turnOf(live: Live, services: StepServices) {
   let answering: string | undefined
   let structuredOutput: StructuredOutput | undefined
   for (let count = resumed?.steps ?? 0;; count++) {
-    if (live.pause.isOn) yield* restore(live.pause.between(live.info.id))
+    if (live.pause.isOn) yield* restore(Effect.zipRight(journal.paid(live.info), live.pause.between(live.info.id)))
     // Before the turn is stored: what has an open turn and does nothing was interrupted.
     tellStatus(journal, live, { type: "busy", step: count }, clock.unsafeCurrentTimeMillis())
     // Only then: a prompt that stays in the inbox would begin the next turn.
@@ -228,7 +228,12 @@ export const runTurn = (live: Live) =>
   Effect.uninterruptibleMask((restore) => {
     turnWorks(live.budget, true)
     return Effect.matchCauseEffect(
-      Effect.flatMap(stepServices(restore), (services) => Effect.gen(() => turnOf(live, services))),
+      Effect.flatMap(stepServices(restore), (services) =>
+        Effect.flatMap(
+          Effect.exit(Effect.gen(() => turnOf(live, services))),
+          // Without its results, a turn has not ended as it did.
+          (exit) => Effect.zipRight(services.journal.paid(live.info), exit)
+        )),
       {
         onFailure: (cause) =>
           Effect.flatMap(breakOff(live, Exit.failCause(cause)), () => {
