@@ -240,7 +240,7 @@ export class Journal extends Context.Tag("@skein/core/Journal")<Journal, {
             if (debt.rows.length === 0) {
               fiber.getFiberRef(FiberRef.currentScheduler).scheduleTask(() => pay(source, debt), 0)
             }
-            debt.rows.push(...entries)
+            for (const entry of entries) debt.rows.push(entry)
             return Effect.void
           }),
         paid,

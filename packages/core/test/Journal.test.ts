@@ -272,3 +272,70 @@ describe("Journal", () => {
       }).pipe(Effect.scoped, Effect.provide(layer))
     }))
 })
+
+describe("rows that a session owes", () => {
+  /** A stored root, and the names of the parts that each commit stores after it. */
+  const owing = <A, E>(
+    use: (journal: typeof Journal.Service, root: SessionInfo, fail: () => void) => Effect.Effect<A, E>
+  ) => {
+    const { layer, storage } = storing()
+    return Effect.gen(function*() {
+      const journal = yield* Journal
+      const root = session("root")
+      yield* journal.commit([
+        { _tag: "Session", info: root, isNew: true },
+        { _tag: "Message", info: message("root", "a") }
+      ])
+      storage.log.length = 0
+      const result = yield* use(journal, root, () => storage.failWhere((n) => n === 1))
+      const parts = storage.log.flatMap((entry) =>
+        entry.type === "stored"
+          ? [
+            entry.writes.flatMap((write) =>
+              write._tag === "Part" && write.part.type === "text" ? [write.part.text] : []
+            )
+          ]
+          : []
+      )
+      return { result, parts, owes: journal.owes(root.id) }
+    }).pipe(Effect.scoped, Effect.provide(layer))
+  }
+  const row = (name: string): Entry => ({ _tag: "Part", part: part("root", "a", name) })
+
+  it.effect("are stored in one commit with what the session stores next", () =>
+    Effect.gen(function*() {
+      const { owes, parts } = yield* owing((journal, root) =>
+        Effect.zipRight(
+          Effect.zipRight(journal.owe([row("result")], root), journal.owe([row("second")], root)),
+          Effect.zipRight(journal.commit([row("request")], root), journal.paid(root))
+        )
+      )
+      expect(parts).toEqual([["result", "second", "request"]])
+      expect(owes).toBe(false)
+    }))
+
+  it.effect("are stored by themselves as soon as the session waits for something else", () =>
+    Effect.gen(function*() {
+      const { parts } = yield* owing((journal, root) =>
+        journal.owe([row("result")], root).pipe(
+          Effect.zipRight(Effect.yieldNow()),
+          Effect.zipRight(journal.commit([row("request")], root))
+        )
+      )
+      expect(parts).toEqual([["result"], ["request"]])
+    }))
+
+  it.effect("fail what waits for them, once, if they could not be stored", () =>
+    Effect.gen(function*() {
+      const { result } = yield* owing((journal, root, fail) =>
+        Effect.gen(function*() {
+          fail()
+          yield* journal.owe([row("result")], root)
+          yield* Effect.yieldNow()
+          const first = yield* Effect.either(journal.paid(root))
+          return [Either.isLeft(first), Either.isLeft(yield* Effect.either(journal.paid(root)))]
+        })
+      )
+      expect(result).toEqual([true, false])
+    }))
+})
