@@ -30,10 +30,10 @@ export interface RequestGate {
   /** The rest of the current pause, in milliseconds. */
   readonly closedFor: () => number
   /**
-   * Calls back once, at a time of `MonotonicClock.elapsed` in milliseconds; returns how to cancel that. The deadlines of
-   * requests share one timer.
+   * Calls back once, at a time of `MonotonicClock.elapsed` in milliseconds, and runs the effect that it gets; returns how to
+   * cancel that. The deadlines of requests share one timer.
    */
-  readonly alarm: (at: number, ring: () => void) => () => void
+  readonly alarm: (at: number, ring: () => Effect.Effect<void> | undefined) => () => void
   /** How many requests are in flight, and how many wait. */
   readonly load: () => Load
 }

@@ -67,14 +67,17 @@ export const inSlices = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect
     (present, clock) => present === Scheduler.defaultScheduler && isReal(clock)
   ).pipe(Effect.flatMap((isFree) => isFree ? Effect.withScheduler(effect, fair) : effect))
 
-/** Calls back once at this time, in milliseconds of `MonotonicClock.elapsed`; returns a function that cancels it. */
-export type Alarm = (at: number, ring: () => void) => () => void
+/**
+ * Calls back once at this time, in milliseconds of `MonotonicClock.elapsed`, and runs the effect that it gets; returns a
+ * function that cancels it.
+ */
+export type Alarm = (at: number, ring: () => Effect.Effect<void> | undefined) => () => void
 
 /** Makes alarms that end with the scope. */
 export const makeAlarms: Effect.Effect<{ readonly set: Alarm }, never, Scope.Scope> = Effect.gen(function*() {
   const clock = yield* Effect.clock
   const fork = yield* FiberSet.makeRuntime<never>()
-  const due = new Map<() => void, number>()
+  const due = new Map<() => Effect.Effect<void> | undefined, number>()
   let next = Number.POSITIVE_INFINITY
   let sleeper: Fiber.RuntimeFiber<void> | undefined
 
@@ -94,7 +97,8 @@ export const makeAlarms: Effect.Effect<{ readonly set: Alarm }, never, Scope.Sco
       if (at > now) nearest = Math.min(nearest, at)
       else {
         due.delete(ring)
-        ring()
+        const effect = ring()
+        if (effect !== undefined) fork(effect)
       }
     }
     sleepUntil(nearest)

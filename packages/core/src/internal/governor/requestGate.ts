@@ -205,7 +205,12 @@ export const makeRequestGate = (
       }
       const { end, granted, position } = gate.enqueue(sender)
       // A process without work has no share, and gets one at once if nobody else needs it.
-      const cancel = gate.awaitsShare() ? alarm(elapsed(clock) + unseen, () => sender.queued(position)) : undefined
+      const cancel = gate.awaitsShare() ?
+        alarm(elapsed(clock) + unseen, () => {
+          sender.queued(position)
+          return undefined
+        }) :
+        undefined
       if (cancel === undefined) sender.queued(position)
       return {
         granted: Effect.map(Deferred.await(granted), () => cancel?.()),

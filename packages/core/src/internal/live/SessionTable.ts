@@ -223,7 +223,10 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
         peek: (id) => sessions.get(id),
         all: () => sessions.all,
         below: (id) => sessions.below(id),
-        history: (live) => Effect.provide(readHistory(live), context),
+        history: (live) =>
+          Effect.suspend(() =>
+            live.messages === undefined ? Effect.provide(readHistory(live), context) : Effect.succeed(live.messages)
+          ),
         rest: (live) => live.running === undefined ? live.history.forget() : undefined,
         close
       }
@@ -338,9 +341,8 @@ const readStored = Effect.fnUntraced(function*(info: SessionInfo) {
   return stored
 })
 
-/** The messages of a session, read unless they are in memory. */
+/** Reads the messages of a session. */
 const readHistory = Effect.fnUntraced(function*(live: Live) {
-  if (live.messages !== undefined) return live.messages
   const storage = yield* SessionStorage
   const ids = yield* Ids
   const found = yield* storage.messages(live.info.id)

@@ -5,7 +5,6 @@ import type { Part, StepStartPart } from "@skein/domain/Part"
 import { pathOf } from "@skein/domain/SessionInfo"
 import { add, none, type Reserved, type Usage } from "@skein/domain/Usage"
 import * as Effect from "effect/Effect"
-import * as Runtime from "effect/Runtime"
 import type { RequestGate } from "../../Governor.ts"
 import { countUsage } from "../../Metrics.ts"
 import { elapsed } from "../../MonotonicClock.ts"
@@ -198,15 +197,14 @@ export class AnswerRecord {
   /** Stores growing text after a while: most answers have ended by then. */
   #flushLater(): void {
     if (this.#cancelFlush !== undefined) return
-    const { clock, runtime } = this.#services
     // The end of the step stores the same again, and fails if that is impossible.
     const flush = Effect.catchAll(
       this.store(() => ({ parts: this.buffer.takeChanged() })),
       (error) => Effect.logDebug("Growing text could not be stored", error.message)
     )
-    this.#cancelFlush = this.#gate.alarm(elapsed(clock) + flushEvery, () => {
+    this.#cancelFlush = this.#gate.alarm(elapsed(this.#services.clock) + flushEvery, () => {
       this.#cancelFlush = undefined
-      Runtime.runFork(runtime)(flush, { scope: this.#live.scope })
+      return flush
     })
   }
 

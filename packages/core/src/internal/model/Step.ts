@@ -6,7 +6,6 @@ import type { ToolPart } from "@skein/domain/Part"
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type * as Runtime from "effect/Runtime"
 import { Agent } from "../../Agent.ts"
 import { Bus } from "../../Bus.ts"
 import { Config } from "../../Config.ts"
@@ -35,32 +34,26 @@ export interface StepServices {
   readonly points: Context.Tag.Service<Failpoints>
   readonly provider: Context.Tag.Service<Provider>
   readonly restore: Restore
-  /** Starts what stores growing text, beside the turn. */
-  readonly runtime: Runtime.Runtime<never>
 }
 
 /** Looks them up. */
 export const stepServices = (restore: Restore) =>
   Effect.zipWith(
-    Effect.runtime<Agent | Bus | Config | Governor | Ids | Instructions | Journal | Provider>(),
+    Effect.context<Agent | Bus | Config | Governor | Ids | Instructions | Journal | Provider>(),
     Effect.clock,
-    (runtime, clock): StepServices => {
-      const { context } = runtime
-      return {
-        agents: Context.get(context, Agent),
-        bus: Context.get(context, Bus),
-        clock,
-        config: Context.get(context, Config),
-        governor: Context.get(context, Governor),
-        ids: Context.get(context, Ids),
-        instructions: Context.get(context, Instructions),
-        journal: Context.get(context, Journal),
-        points: Context.get(context, Failpoints),
-        provider: Context.get(context, Provider),
-        restore,
-        runtime
-      }
-    }
+    (context, clock): StepServices => ({
+      agents: Context.get(context, Agent),
+      bus: Context.get(context, Bus),
+      clock,
+      config: Context.get(context, Config),
+      governor: Context.get(context, Governor),
+      ids: Context.get(context, Ids),
+      instructions: Context.get(context, Instructions),
+      journal: Context.get(context, Journal),
+      points: Context.get(context, Failpoints),
+      provider: Context.get(context, Provider),
+      restore
+    })
   )
 
 /** What a model answered. */

@@ -183,6 +183,7 @@ function* askOnce(
     const left = last + deadlines[phase] - now
     if (left > 0) cancel = gate.alarm(now + Math.min(left, shortest), look)
     else endWith(tooSlow(model, phase, deadlines[phase]))
+    return undefined
   }
   // In a fiber of its own, so that it can end before the turn does. As an exit, its failure is not logged as unhandled.
   const fiber = yield* Effect.fork(Effect.exit(restore(model.stream(request, heard))))

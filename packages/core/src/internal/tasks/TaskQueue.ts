@@ -60,7 +60,7 @@ const requestSlot = Effect.fnUntraced(function*(task: RunningTask) {
       )
     })
   }
-  task.cancelTimeout = alarm(task.asked + task.timeout, () => run(task.expire))
+  task.cancelTimeout = alarm(task.asked + task.timeout, () => task.expire)
   // If a loop is already running for a message to the task, it takes the prompt of the run, and needs no slot.
   const begin = Effect.suspend(() =>
     live.running === undefined ? task.begin : Effect.zipRight(task.begin, news.granted)
