@@ -223,10 +223,7 @@ export class SessionTable extends Context.Tag("@skein/core/internal/session/Sess
         peek: (id) => sessions.get(id),
         all: () => sessions.all,
         below: (id) => sessions.below(id),
-        history: (live) =>
-          Effect.suspend(() =>
-            live.messages === undefined ? Effect.provide(readHistory(live), context) : Effect.succeed(live.messages)
-          ),
+        history: (live) => historyOf(live, context),
         rest: (live) => live.running === undefined ? live.history.forget() : undefined,
         close
       }
@@ -352,6 +349,12 @@ const readHistory = Effect.fnUntraced(function*(live: Live) {
   const messages: ReadonlyArray<LiveMessage> = live.history.load(found.rows)
   return messages
 })
+
+/** The messages of a session, read unless they are in memory. */
+const historyOf = (live: Live, context: Context.Context<Ids | SessionStorage>) =>
+  Effect.suspend(() =>
+    live.messages === undefined ? Effect.provide(readHistory(live), context) : Effect.succeed(live.messages)
+  )
 
 /** Runs it with the current services; they stay the same until it ends. Holds the session's tree meanwhile. */
 export const inProject = <A, E, R>(
