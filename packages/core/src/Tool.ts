@@ -182,8 +182,19 @@ export interface ToolResult {
   readonly attachments?: ReadonlyArray<Attachment>
 }
 
+/** What a call needs permission for, and what its tool found out meanwhile: `execute` gets that plan. */
+export interface Authorised<out Plan> {
+  readonly asks: ReadonlyArray<PermissionAsk>
+  readonly plan: Plan
+}
+
+/** The questions of a call, and its plan if it has one. */
+export const authorised = <Plan>(
+  found: ReadonlyArray<PermissionAsk> | Authorised<Plan>
+): Authorised<Plan | undefined> => "plan" in found ? found : { asks: found, plan: undefined }
+
 /** A tool: its description for models, and its implementation. */
-export interface Tool<Input> {
+export interface Tool<Input, Plan = undefined> {
   readonly name: string
   /** The permission key of the tool. Rules for the tool's name apply too; the stricter wins. */
   readonly permission: string
@@ -208,16 +219,19 @@ export interface Tool<Input> {
   readonly waits: boolean
   /** A few words for people, from validated arguments. */
   readonly title: (input: Input) => string
-  /** The permission that this call needs; may refuse the call. Must not have side effects. */
+  /**
+   * The permission that this call needs, with a plan if `execute` must go by what was found out here; may refuse the
+   * call. Must not have side effects. A call that is made again after a crash is authorised again.
+   */
   readonly authorise: (
     input: Input,
     caller: ToolCaller
-  ) => Effect.Effect<ReadonlyArray<PermissionAsk>, ToolError>
+  ) => Effect.Effect<Authorised<Plan> | (Plan extends undefined ? ReadonlyArray<PermissionAsk> : never), ToolError>
   /**
    * Makes the call, once permission was given and the intent was stored. Interruption undoes nothing but leaves nothing
    * running.
    */
-  readonly execute: (input: Input, context: ToolContext) => Effect.Effect<ToolResult | Parked, ToolError>
+  readonly execute: (input: Input, context: ToolContext, plan: Plan) => Effect.Effect<ToolResult | Parked, ToolError>
   /**
    * Finds the outcome of a call that another process began and did not finish: returns its result, or `again` if
    * nothing of it was done, or if repeating it does no harm. If absent, a `safe` call is repeated, and the outcome of
@@ -228,7 +242,7 @@ export interface Tool<Input> {
 
 /** A tool whose argument type is known only to itself. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the registry holds tools of all argument types
-export type AnyTool = Tool<any>
+export type AnyTool = Tool<any, any>
 
 /** A tool that is called by way of another. */
 export interface CalledThrough {
@@ -240,12 +254,12 @@ export interface CalledThrough {
 }
 
 /** Defines a tool, with defaults filled in. */
-export const define = <Input>(
-  tool: Omit<Tool<Input>, "waits" | "permission"> & {
+export const define = <Input, Plan = undefined>(
+  tool: Omit<Tool<Input, Plan>, "waits" | "permission"> & {
     readonly permission?: string
     readonly waits?: boolean
   }
-): Tool<Input> => ({ ...tool, permission: tool.permission ?? tool.name, waits: tool.waits ?? false })
+): Tool<Input, Plan> => ({ ...tool, permission: tool.permission ?? tool.name, waits: tool.waits ?? false })
 
 /** Tools that come and go while a project is open, such as those of MCP servers. */
 export interface ToolSource {

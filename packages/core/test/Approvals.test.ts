@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Permission, type Subject } from "@skein/core/Permission"
 import { Session } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
-import type { PermissionAsk } from "@skein/core/Tool"
+import { authorised, type PermissionAsk } from "@skein/core/Tool"
 import { Whereabouts } from "@skein/core/Whereabouts"
 import type { SessionID } from "@skein/domain/Id"
 import { fromConfig, type PermissionConfig } from "@skein/domain/Rule"
@@ -21,7 +21,10 @@ import { callsMade, childrenOf, root } from "./support/tree.ts"
 const both = {
   ...touch,
   authorise: (...given: Parameters<typeof touch.authorise>) =>
-    Effect.map(touch.authorise(...given), (asks) => asks.map((ask) => ({ ...ask, together: ["edit_more"] })))
+    Effect.map(
+      touch.authorise(...given),
+      (found) => authorised(found).asks.map((ask) => ({ ...ask, together: ["edit_more"] }))
+    )
 }
 
 type Life = Effect.Effect.Context<ReturnType<typeof begin>> | Effect.Effect.Context<ReturnType<typeof root>>

@@ -1,11 +1,13 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Permission } from "@skein/core/Permission"
 import { Session } from "@skein/core/Session"
+import { define } from "@skein/core/Tool"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Schema from "effect/Schema"
 import { asked, generations, go, hourFirst, resumed } from "./support/generations.ts"
 import type { Life } from "./support/mortal.ts"
 import { setBy } from "./support/setBy.ts"
@@ -24,7 +26,52 @@ const cutOff = (name: string, tools: ReturnType<typeof hourFirst>) => ({
   dies: 1_000
 })
 
+/** A safe tool that needs permission for a place, and looks only there. */
+const seeing = (places: Array<unknown>) => (life: Life) => [
+  define<{ readonly n: number }, string>({
+    name: "see",
+    describe: "Looks at a place.",
+    parameters: Schema.Struct({ n: Schema.Number }),
+    effect: "safe",
+    title: () => "see",
+    authorise: ({ n }) =>
+      Effect.succeed({
+        asks: [{ permission: "see", patterns: [`place ${n}`], always: [], metadata: {} }],
+        plan: `place ${n}`
+      }),
+    execute: (_, __, plan) =>
+      life.alive(Effect.suspend(() => {
+        places.push(plan)
+        return places.length === 1 ? Effect.never : Effect.succeed({ title: "see", output: plan, metadata: {} })
+      }))
+  })
+]
+
 describe("a call that a crash interrupted", () => {
+  for (const action of ["allow", "deny"] as const) {
+    it(`is authorised again, and ${action === "allow" ? "gets its plan" : "not made if it is denied by now"}`, () => {
+      const places: Array<unknown> = []
+      const tools = seeing(places)
+      generations(
+        { ...cutOff("see", tools), options: { rules: { see: "allow" } } },
+        {
+          options: { rules: { see: action } },
+          scripts: { build: ["All right"] },
+          tools,
+          program: (id) =>
+            Effect.gen(function*() {
+              expect((yield* resumed(id))?.text).toBe("All right")
+              const [made] = yield* callsMade(id)
+              expect(made?.state).toMatchObject(
+                action === "allow" ? { output: "place 1" } : { error: { tag: "permission" } }
+              )
+            })
+        }
+      )
+      expect(places).toEqual(action === "allow" ? ["place 1", "place 1"] : ["place 1"])
+    })
+  }
+
   it("is repeated if it is safe, with one result", () => {
     const runs: Array<string> = []
     const tools = hourFirst("look", { effect: "safe" }, runs)

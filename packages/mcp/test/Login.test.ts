@@ -21,7 +21,11 @@ const signedIn = (lies: Lies = {}, show = browse, more: Partial<McpServerConfig>
 
 const call = (source: Effect.Effect.Success<ReturnType<typeof open>>) =>
   Effect.flatMap(
-    source.current()[0]?.execute({}, { readsOnly: false, report: () => Effect.void } as unknown as ToolContext)
+    source.current()[0]?.execute(
+      {},
+      { readsOnly: false, report: () => Effect.void } as unknown as ToolContext,
+      undefined
+    )
       ?? Effect.dieMessage("there is no tool"),
     resultOf
   )

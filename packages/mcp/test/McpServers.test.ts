@@ -188,7 +188,8 @@ describe("a server", () => {
       const tool = source.current()[0]
       const begun = yield* Deferred.make<void>()
       const context = { readsOnly: false, report: () => Deferred.succeed(begun, undefined) } as unknown as ToolContext
-      const call = (words: string) => tool?.execute({ words }, context) ?? Effect.dieMessage("there is no tool")
+      const call = (words: string) =>
+        tool?.execute({ words }, context, undefined) ?? Effect.dieMessage("there is no tool")
       const first = yield* Effect.fork(call("first"))
       yield* Deferred.await(begun)
       yield* Fiber.interrupt(first)

@@ -25,7 +25,7 @@ const called = (source: ToolSource, name: string, input: object) => {
   const tool = source.current().find((each) => each.name === name)
   return tool === undefined
     ? Effect.dieMessage(`there is no tool ${name}`)
-    : Effect.map(Effect.either(tool.execute(input, context)), (result) => ({ result, titles }))
+    : Effect.map(Effect.either(tool.execute(input, context, undefined)), (result) => ({ result, titles }))
 }
 
 const freePort = Effect.async<number>((resume) => {

@@ -66,7 +66,7 @@ const start = (how: string, revision: string, more: Partial<McpServerConfig> = {
         Effect.zipRight(Effect.sync(() => titles.push(title)), Deferred.succeed(begun, undefined))
     } as unknown as ToolContext
     const tool = source.current().find(({ name }) => name === "mcp_fake_work")
-    const call = tool?.execute({}, context) ?? Effect.dieMessage("there is no tool")
+    const call = tool?.execute({}, context, undefined) ?? Effect.dieMessage("there is no tool")
     return { ...notes, begun: Deferred.await(begun), call: Effect.either(call), titles }
   })
 

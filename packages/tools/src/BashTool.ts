@@ -72,7 +72,7 @@ const askedOf = (input: BashInput) => {
   return { call: { ...call, description: `with the arguments ${JSON.stringify(given.words)}` }, known: false }
 }
 
-/** What is known about a call since its permission was decided. */
+/** What a call may do, as far as its line tells. By the time it runs, this was approved. */
 interface Decided extends Pick<ShellCommand, "approved" | "reached"> {
   /** Whether the whole line is known to only read. */
   readonly onlyReads: boolean
@@ -116,15 +116,13 @@ const refuseUnended = ({ exceeded, exit, lapsed, output, timedOut }: ShellEnd, t
 
 /** Makes `bash`. */
 export const makeBash: Effect.Effect<
-  Tool<BashInput>,
+  Tool<BashInput, Decided>,
   never,
   Paths | Shell | SpillFiles
 > = Effect.gen(function*() {
   const shell = yield* Shell
   const spill = yield* SpillFiles
   const paths = yield* Paths
-  // What the calls may change, as far as their lines tell. By the time they run, this was approved.
-  const decided = new WeakMap<BashInput, Decided>()
   // Loaded at first use, so that the program starts without a parser.
   const loaded = Effect.promise(() => import("./internal/bash/bashAsks.ts"))
   const variables = yield* environment
@@ -132,7 +130,7 @@ export const makeBash: Effect.Effect<
   const tracked = makeTrackedNames(variables)
   const replaces = yield* makeGitReplaces(variables)
 
-  return define<BashInput>({
+  return define<BashInput, Decided>({
     name: "bash",
     describe: description,
     parameters: Parameters,
@@ -151,19 +149,19 @@ export const makeBash: Effect.Effect<
       const grants = new Grants()
       const asks = limits === undefined ? needed.asks : confinedAsks(needed.asks, input.needs ?? [], limits, grants)
       const isPrivate = (path: string) => limits?.isPrivate(path) === true
-      decided.set(input, {
+      const plan: Decided = {
         approved: needed.approved.filter((path) => !isPrivate(path)),
         reached: needed.reached.filter((path) => !isPrivate(path)),
         onlyReads: readsOnly(needed.asks),
         grants
-      })
-      return known ? asks : asks.map((ask) => ({ ...ask, always: [], unclear: true }))
+      }
+      return { asks: known ? asks : asks.map((ask) => ({ ...ask, always: [], unclear: true })), plan }
     }),
-    execute: Effect.fnUntraced(function*(input, context) {
+    execute: Effect.fnUntraced(function*(input, context, plan) {
       const timeout = input.timeout ?? timeouts.usual
       const limits = yield* shell.limits
       const confinement = yield* Effect.mapError(
-        confinementOf(decided.get(input) ?? { onlyReads: false, grants: new Grants() }, context),
+        confinementOf(plan, context),
         ({ message }) => refusal("not_started", message)
       )
       const ended = yield* Effect.mapError(

@@ -8,7 +8,7 @@ import { makeFileChanges } from "./internal/edit/fileChanges.ts"
 import { fileDiff, preview } from "./internal/edit/lineDiff.ts"
 import { foundEdit, replaceText } from "./internal/edit/replaceText.ts"
 import { refuse } from "./internal/refusal.ts"
-import { Paths } from "./Paths.ts"
+import { Paths, type Target } from "./Paths.ts"
 import { SeenFiles } from "./SeenFiles.ts"
 
 const description =
@@ -39,84 +39,87 @@ const check = ({ newString, oldString }: EditInput) => {
 }
 
 /** Makes `edit`. */
-export const makeEdit: Effect.Effect<Tool<EditInput>, never, FileSystem.FileSystem | Paths | SeenFiles> = Effect.gen(
-  function*() {
-    const paths = yield* Paths
-    const seen = yield* SeenFiles
-    const { apply, existing, requireSeen, tidy } = yield* makeFileChanges(yield* FileSystem.FileSystem, seen)
+export const makeEdit: Effect.Effect<Tool<EditInput, Target>, never, FileSystem.FileSystem | Paths | SeenFiles> = Effect
+  .gen(
+    function*() {
+      const paths = yield* Paths
+      const seen = yield* SeenFiles
+      const { apply, existing, requireSeen, tidy } = yield* makeFileChanges(yield* FileSystem.FileSystem, seen)
 
-    return define<EditInput>({
-      name: "edit",
-      describe: description,
-      parameters: Parameters,
-      effect: "verify",
-      title: (input) => input.filePath,
-      authorise: Effect.fnUntraced(function*(input, caller) {
-        yield* check(input)
-        const target = yield* paths.decide(input, input.filePath, caller)
-        const metadata = { filePath: target.shown, diff: preview(input.oldString, input.newString) }
-        return changeAsks([target], { metadata, consents: caller.consents })
-      }),
-      execute: Effect.fnUntraced(function*(input, context) {
-        const target = yield* paths.confirm(input, input.filePath, context)
-        const change = Effect.gen(function*() {
-          const before = yield* existing(context, target)
-          if (before === undefined) {
-            return yield* refuse(
-              "not_found",
-              `${target.shown} does not exist. Check the path, or use write to make the file.`
-            )
-          }
-          yield* requireSeen(context.sessionID, target, before.bytes)
-          const { newString, oldString, replaceAll = false } = input
-          const replaced = yield* replaceText(before.bytes, { oldString, newString, replaceAll, shown: target.shown })
-          const notes = yield* apply(context, [{ target, before, after: replaced.bytes }])
-          return { lines: replaced.lines, notes, shown: fileDiff(before.bytes, replaced.bytes) }
-        })
-        const { lines, notes, shown } = yield* seen.alone([target.real])(change)
-        const places = lines.length === 1 ? `line ${lines[0]}` : `${lines.length} places, the first at line ${lines[0]}`
-        return {
-          title: target.shown,
-          output: [`Edited ${target.shown} at ${places}.`, ...notes].join("\n"),
-          metadata: {
-            filePath: target.shown,
-            replacements: lines.length,
-            ...(shown ?? { diff: preview(input.oldString, input.newString) })
-          }
-        }
-      }),
-      // Never repeated: `execute` requires that the session has read this version of the file, which is not known after
-      // a crash.
-      recover: Effect.fnUntraced(function*(input, context) {
-        yield* check(input)
-        const target = yield* paths.decide({}, input.filePath, context)
-        const { shown } = target
-        yield* tidy(context, [target])
-        const now = yield* existing(context, target)
-        const found = now === undefined ? undefined : foundEdit(now.bytes, input)
-        if (found?.state === "made") {
-          const { lines: [first, ...more] } = found
-          const place = first === undefined
-            ? ""
-            : `, and newString is at line ${first}${more.length > 0 ? " first" : ""}`
+      return define<EditInput, Target>({
+        name: "edit",
+        describe: description,
+        parameters: Parameters,
+        effect: "verify",
+        title: (input) => input.filePath,
+        authorise: Effect.fnUntraced(function*(input, caller) {
+          yield* check(input)
+          const target = yield* paths.decide(input.filePath, caller)
+          const metadata = { filePath: target.shown, diff: preview(input.oldString, input.newString) }
+          return { asks: changeAsks([target], { metadata, consents: caller.consents }), plan: target }
+        }),
+        execute: Effect.fnUntraced(function*(input, context, plan) {
+          const target = yield* paths.confirm(plan, input.filePath, context)
+          const change = Effect.gen(function*() {
+            const before = yield* existing(context, target)
+            if (before === undefined) {
+              return yield* refuse(
+                "not_found",
+                `${target.shown} does not exist. Check the path, or use write to make the file.`
+              )
+            }
+            yield* requireSeen(context.sessionID, target, before.bytes)
+            const { newString, oldString, replaceAll = false } = input
+            const replaced = yield* replaceText(before.bytes, { oldString, newString, replaceAll, shown: target.shown })
+            const notes = yield* apply(context, [{ target, before, after: replaced.bytes }])
+            return { lines: replaced.lines, notes, shown: fileDiff(before.bytes, replaced.bytes) }
+          })
+          const { lines, notes, shown } = yield* seen.alone([target.real])(change)
+          const places = lines.length === 1
+            ? `line ${lines[0]}`
+            : `${lines.length} places, the first at line ${lines[0]}`
           return {
-            title: shown,
-            output:
-              `Skein ended while this call was made. The edit was found done: oldString is no longer in ${shown}${place}. Read the file before you change it again.`,
+            title: target.shown,
+            output: [`Edited ${target.shown} at ${places}.`, ...notes].join("\n"),
             metadata: {
-              filePath: shown,
-              replacements: input.replaceAll === true ? Math.max(found.lines.length, 1) : 1,
-              diff: preview(input.oldString, input.newString)
+              filePath: target.shown,
+              replacements: lines.length,
+              ...(shown ?? { diff: preview(input.oldString, input.newString) })
             }
           }
-        }
-        const what = found?.state === "open"
-          ? `The edit was not made: oldString is still in ${shown}, and newString is not in its place. Read the file and make it again.`
-          : found === undefined
-          ? `Skein cannot tell whether the edit was made: ${shown} no longer exists. Check where it went.`
-          : `Skein cannot tell whether the edit was made: neither oldString nor newString is in ${shown}. Read it to see what is there.`
-        return yield* refuse("interrupted", `Skein ended while this call was made. ${what}`)
+        }),
+        // Never repeated: `execute` requires that the session has read this version of the file, which is not known after
+        // a crash.
+        recover: Effect.fnUntraced(function*(input, context) {
+          yield* check(input)
+          const target = yield* paths.decide(input.filePath, context)
+          const { shown } = target
+          yield* tidy(context, [target])
+          const now = yield* existing(context, target)
+          const found = now === undefined ? undefined : foundEdit(now.bytes, input)
+          if (found?.state === "made") {
+            const { lines: [first, ...more] } = found
+            const place = first === undefined
+              ? ""
+              : `, and newString is at line ${first}${more.length > 0 ? " first" : ""}`
+            return {
+              title: shown,
+              output:
+                `Skein ended while this call was made. The edit was found done: oldString is no longer in ${shown}${place}. Read the file before you change it again.`,
+              metadata: {
+                filePath: shown,
+                replacements: input.replaceAll === true ? Math.max(found.lines.length, 1) : 1,
+                diff: preview(input.oldString, input.newString)
+              }
+            }
+          }
+          const what = found?.state === "open"
+            ? `The edit was not made: oldString is still in ${shown}, and newString is not in its place. Read the file and make it again.`
+            : found === undefined
+            ? `Skein cannot tell whether the edit was made: ${shown} no longer exists. Check where it went.`
+            : `Skein cannot tell whether the edit was made: neither oldString nor newString is in ${shown}. Read it to see what is there.`
+          return yield* refuse("interrupted", `Skein ended while this call was made. ${what}`)
+        })
       })
-    })
-  }
-)
+    }
+  )

@@ -39,56 +39,59 @@ const relativePattern = (pattern: string, target: Target): Either.Either<string,
 }
 
 /** Makes `glob`. */
-export const makeGlob: Effect.Effect<Tool<GlobInput>, never, FileSystem.FileSystem | Paths | Ripgrep> = Effect.gen(
-  function*() {
-    const fs = yield* FileSystem.FileSystem
-    const paths = yield* Paths
-    const ripgrep = yield* Ripgrep
+export const makeGlob: Effect.Effect<Tool<GlobInput, Target>, never, FileSystem.FileSystem | Paths | Ripgrep> = Effect
+  .gen(
+    function*() {
+      const fs = yield* FileSystem.FileSystem
+      const paths = yield* Paths
+      const ripgrep = yield* Ripgrep
 
-    const matcher = (pattern: string, target: Target): Effect.Effect<(path: string) => boolean, ToolError> =>
-      Either.match(Either.flatMap(relativePattern(pattern, target), compileGlob), {
-        onLeft: (reason) => refuse("invalid_arguments", `glob.pattern ${pattern} cannot be used: ${reason}.`),
-        onRight: Effect.succeed
-      })
+      const matcher = (pattern: string, target: Target): Effect.Effect<(path: string) => boolean, ToolError> =>
+        Either.match(Either.flatMap(relativePattern(pattern, target), compileGlob), {
+          onLeft: (reason) => refuse("invalid_arguments", `glob.pattern ${pattern} cannot be used: ${reason}.`),
+          onRight: Effect.succeed
+        })
 
-    return define<GlobInput>({
-      name: "glob",
-      describe: description,
-      parameters: Parameters,
-      effect: "safe",
-      title: (input) => input.pattern,
-      authorise: (input, caller) =>
-        Effect.map(paths.decide(input, input.path ?? ".", caller), (target) =>
-          lookAsks("glob", target, {
-            pattern: input.pattern,
-            directory: true,
-            metadata: { pattern: input.pattern, path: target.shown }
+      return define<GlobInput, Target>({
+        name: "glob",
+        describe: description,
+        parameters: Parameters,
+        effect: "safe",
+        title: (input) => input.pattern,
+        authorise: (input, caller) =>
+          Effect.map(paths.decide(input.path ?? ".", caller), (target) => ({
+            asks: lookAsks("glob", target, {
+              pattern: input.pattern,
+              directory: true,
+              metadata: { pattern: input.pattern, path: target.shown }
+            }),
+            plan: target
           })),
-      execute: Effect.fnUntraced(function*(input, context) {
-        const target = yield* paths.confirm(input, input.path ?? ".", context)
-        const matches = yield* matcher(input.pattern, target)
-        yield* requireDirectory(fs, target)
-        const found: Array<string> = []
-        const notes = yield* eachFile(ripgrep, target, paths.hides(target), (path) => {
-          if (matches(path)) {
-            found.push(below(target, path))
+        execute: Effect.fnUntraced(function*(input, context, plan) {
+          const target = yield* paths.confirm(plan, input.path ?? ".", context)
+          const matches = yield* matcher(input.pattern, target)
+          yield* requireDirectory(fs, target)
+          const found: Array<string> = []
+          const notes = yield* eachFile(ripgrep, target, paths.hides(target), (path) => {
+            if (matches(path)) {
+              found.push(below(target, path))
+            }
+          })
+          const sorted = found.toSorted()
+          let bytes = 0
+          const shown = sorted.slice(0, maximumFiles).filter((path) =>
+            (bytes += Buffer.byteLength(path) + 1) < bound.bytes - 1_024
+          )
+          const rest = found.length > shown.length
+            ? [`(The first ${shown.length} of ${found.length} files: narrow the pattern or the path.)`]
+            : []
+          const text = found.length === 0 ? `No files fit ${input.pattern} in ${placeOf(target)}.` : shown.join("\n")
+          return {
+            title: input.pattern,
+            output: [text, ...(rest.length + notes.length > 0 ? [""] : []), ...rest, ...notes].join("\n"),
+            metadata: { pattern: input.pattern, path: target.shown, count: found.length }
           }
         })
-        const sorted = found.toSorted()
-        let bytes = 0
-        const shown = sorted.slice(0, maximumFiles).filter((path) =>
-          (bytes += Buffer.byteLength(path) + 1) < bound.bytes - 1_024
-        )
-        const rest = found.length > shown.length
-          ? [`(The first ${shown.length} of ${found.length} files: narrow the pattern or the path.)`]
-          : []
-        const text = found.length === 0 ? `No files fit ${input.pattern} in ${placeOf(target)}.` : shown.join("\n")
-        return {
-          title: input.pattern,
-          output: [text, ...(rest.length + notes.length > 0 ? [""] : []), ...rest, ...notes].join("\n"),
-          metadata: { pattern: input.pattern, path: target.shown, count: found.length }
-        }
       })
-    })
-  }
-)
+    }
+  )

@@ -197,50 +197,52 @@ const notesOf = (
 ]
 
 /** Makes `grep`. */
-export const makeGrep: Effect.Effect<Tool<GrepInput>, never, FileSystem.FileSystem | Paths | Ripgrep> = Effect.gen(
-  function*() {
-    const fs = yield* FileSystem.FileSystem
-    const paths = yield* Paths
-    const ripgrep = yield* Ripgrep
+export const makeGrep: Effect.Effect<Tool<GrepInput, Target>, never, FileSystem.FileSystem | Paths | Ripgrep> = Effect
+  .gen(
+    function*() {
+      const fs = yield* FileSystem.FileSystem
+      const paths = yield* Paths
+      const ripgrep = yield* Ripgrep
 
-    return define<GrepInput>({
-      name: "grep",
-      describe: description,
-      parameters: Parameters,
-      effect: "safe",
-      title: (input) => input.pattern,
-      authorise: (input, caller) =>
-        input.pattern.includes("\0") || input.glob?.includes("\0") === true
-          ? refuse("invalid_arguments", "grep.pattern and grep.glob must not contain a NUL character. Leave it out.")
-          : Effect.flatMap(paths.decide(input, input.path ?? ".", caller), (target) => asks(fs, input, target)),
-      execute: Effect.fnUntraced(function*(input, context) {
-        const target = yield* paths.confirm(input, input.path ?? ".", context)
-        const action = yield* Effect.mapError(context.readAction, cannot("look in", target.shown))
-        const searched = yield* find(
-          ripgrep,
-          input,
-          target,
-          yield* isDirectory(fs, target),
-          readable(action),
-          paths.hides(target, "contents")
-        )
-        const { end, found, isCut, linked } = searched
-        yield* fault(input, end)
-        const shown = found.filter(({ name }) => !linked.has(name)).map(({ line }) => line)
-        const notes = notesOf(input, target, searched, shown.length)
-        const text = shown.length === 0 ? `No matches for ${input.pattern} in ${placeOf(target)}.` : shown.join("\n")
-        return {
-          title: input.pattern,
-          output: [text, ...(notes.length > 0 ? [""] : []), ...notes].join("\n"),
-          metadata: {
-            pattern: input.pattern,
-            path: target.shown,
-            mode: input.mode ?? "content",
-            count: shown.length,
-            cut: isCut
+      return define<GrepInput, Target>({
+        name: "grep",
+        describe: description,
+        parameters: Parameters,
+        effect: "safe",
+        title: (input) => input.pattern,
+        authorise: (input, caller) =>
+          input.pattern.includes("\0") || input.glob?.includes("\0") === true
+            ? refuse("invalid_arguments", "grep.pattern and grep.glob must not contain a NUL character. Leave it out.")
+            : Effect.flatMap(paths.decide(input.path ?? ".", caller), (target) =>
+              Effect.map(asks(fs, input, target), (found) => ({ asks: found, plan: target }))),
+        execute: Effect.fnUntraced(function*(input, context, plan) {
+          const target = yield* paths.confirm(plan, input.path ?? ".", context)
+          const action = yield* Effect.mapError(context.readAction, cannot("look in", target.shown))
+          const searched = yield* find(
+            ripgrep,
+            input,
+            target,
+            yield* isDirectory(fs, target),
+            readable(action),
+            paths.hides(target, "contents")
+          )
+          const { end, found, isCut, linked } = searched
+          yield* fault(input, end)
+          const shown = found.filter(({ name }) => !linked.has(name)).map(({ line }) => line)
+          const notes = notesOf(input, target, searched, shown.length)
+          const text = shown.length === 0 ? `No matches for ${input.pattern} in ${placeOf(target)}.` : shown.join("\n")
+          return {
+            title: input.pattern,
+            output: [text, ...(notes.length > 0 ? [""] : []), ...notes].join("\n"),
+            metadata: {
+              pattern: input.pattern,
+              path: target.shown,
+              mode: input.mode ?? "content",
+              count: shown.length,
+              cut: isCut
+            }
           }
-        }
+        })
       })
-    })
-  }
-)
+    }
+  )

@@ -76,13 +76,13 @@ type FileChanges = Effect.Effect.Success<ReturnType<typeof makeFileChanges>>
 const locate = (
   input: PatchInput,
   caller: ToolCaller,
-  find: (input: object, path: string, caller: ToolCaller) => Effect.Effect<Target, ToolError>
+  find: (path: string, caller: ToolCaller) => Effect.Effect<Target, ToolError>
 ) =>
   Effect.flatMap(parsePatch(input.patchText), (files) =>
     Effect.forEach(files, (patch) =>
       Effect.gen(function*() {
-        const from = yield* find(input, patch.path, caller)
-        const to = patch.kind === "update" && patch.to !== undefined ? yield* find(input, patch.to, caller) : from
+        const from = yield* find(patch.path, caller)
+        const to = patch.kind === "update" && patch.to !== undefined ? yield* find(patch.to, caller) : from
         return { patch, from, to } satisfies Located
       })))
 
@@ -197,13 +197,17 @@ const readAsks = (located: ReadonlyArray<Located>): ReadonlyArray<PermissionAsk>
 }
 
 /** Makes `patch`. */
-export const makePatch: Effect.Effect<Tool<PatchInput>, never, FileSystem.FileSystem | Paths | SeenFiles> = Effect.gen(
+export const makePatch: Effect.Effect<
+  Tool<PatchInput, ReadonlyArray<Located>>,
+  never,
+  FileSystem.FileSystem | Paths | SeenFiles
+> = Effect.gen(
   function*() {
     const paths = yield* Paths
     const seen = yield* SeenFiles
     const files = yield* makeFileChanges(yield* FileSystem.FileSystem, seen)
 
-    return define<PatchInput>({
+    return define<PatchInput, ReadonlyArray<Located>>({
       name: "patch",
       permission: "edit",
       describe: description,
@@ -216,10 +220,18 @@ export const makePatch: Effect.Effect<Tool<PatchInput>, never, FileSystem.FileSy
         yield* requireDistinct(located)
         const targets = targetsOf(located)
         const metadata = { files: targets.map(({ shown }) => shown), diff: bounded(input.patchText.split("\n")) }
-        return [...readAsks(located), ...changeAsks(targets, { metadata, consents: caller.consents })]
+        const changes = changeAsks(targets, { metadata, consents: caller.consents })
+        return { asks: [...readAsks(located), ...changes], plan: located }
       }),
-      execute: Effect.fnUntraced(function*(input, context) {
-        const located = yield* locate(input, context, paths.confirm)
+      execute: Effect.fnUntraced(function*(_, context, plan) {
+        const located = yield* Effect.forEach(plan, (each) =>
+          Effect.gen(function*() {
+            const { patch } = each
+            const from = yield* paths.confirm(each.from, patch.path, context)
+            const moves = patch.kind === "update" && patch.to !== undefined
+            const to = moves ? yield* paths.confirm(each.to, patch.to, context) : from
+            return { patch, from, to } satisfies Located
+          }))
         const change = Effect.gen(function*() {
           const changes: ReadonlyArray<Change> = (yield* Effect.forEach(located, (each) =>
             changesOf(files, context, each))).flat()
@@ -231,8 +243,7 @@ export const makePatch: Effect.Effect<Tool<PatchInput>, never, FileSystem.FileSy
         return resultOf(names, "The patch was applied", shown, notes)
       }),
       recover: Effect.fnUntraced(function*(input, context) {
-        // This only checks. If the patch is applied again, the paths are confirmed again.
-        const located = yield* locate(input, context, (_, path, caller) => paths.decide({}, path, caller))
+        const located = yield* locate(input, context, paths.decide)
         yield* files.tidy(context, targetsOf(located))
         const found = yield* lookAt(files, context, located)
         if (found.every(({ state }) => state === "open")) return "again"

@@ -177,15 +177,15 @@ const makeSecrets = (own: OwnFiles, { credentials, secrets }: Hidden, path: Path
 /** Resolves the paths of calls. */
 export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
   /**
-   * Decides where a path leads, and stores that with the call's arguments. Takes absolute paths, paths relative to the
-   * session's directory, `~/` and `file:` URLs. Used while a call is authorised.
+   * Decides where a path leads: the plan of a call. Takes absolute paths, paths relative to the session's directory, `~/` and
+   * `file:` URLs. Used while a call is authorised.
    */
-  readonly decide: (input: object, path: string, caller: ToolCaller) => Effect.Effect<Target, ToolError>
+  readonly decide: (path: string, caller: ToolCaller) => Effect.Effect<Target, ToolError>
   /**
-   * Where the path leads now. Fails if it differs from the decision for the same arguments. Used when a call is run:
-   * permission was given for one place, and a link may have changed since.
+   * Fails if a path does not lead any more where it was decided to lead. Used when a call is run: permission was given for one
+   * place, and a link may have changed since.
    */
-  readonly confirm: (input: object, path: string, caller: ToolCaller) => Effect.Effect<Target, ToolError>
+  readonly confirm: (decided: Target, path: string, caller: ToolCaller) => Effect.Effect<Target, ToolError>
   /**
    * Says of paths relative to a directory whether no search shows them: they are Skein's own, or hold credentials. Who
    * shows contents has to ask for that.
@@ -206,7 +206,6 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
         const spill = yield* SpillFiles
         const realPath = makeRealPath(fs, path)
         const absolute = makeAbsolute(path, options.home)
-        const decided = new WeakMap<object, Map<string, Target>>()
         const within = (directory: string, at: string) =>
           at === directory || at.startsWith(directory.endsWith(path.sep) ? directory : directory + path.sep)
 
@@ -251,37 +250,22 @@ export class Paths extends Context.Tag("@skein/tools/Paths")<Paths, {
             (lexical) => Effect.map(realPath(lexical), (real) => ({ lexical, real }))
           )
 
-        const decide = (input: object, given: string, caller: ToolCaller) =>
+        const decide = (given: string, caller: ToolCaller) =>
           follow(given, caller).pipe(
             Effect.flatMap(({ lexical, real }) => locate(given, lexical, real, caller)),
-            Effect.flatMap(named),
-            Effect.tap((target) => {
-              const known = decided.get(input)
-              if (known === undefined) decided.set(input, new Map([[given, target]]))
-              else known.set(given, target)
-            })
+            Effect.flatMap(named)
           )
 
-        const confirm = (input: object, given: string, caller: ToolCaller) =>
-          Effect.flatMap(follow(given, caller), ({ lexical, real }) => {
-            const known = decided.get(input)?.get(given)
+        const confirm = (decided: Target, given: string, caller: ToolCaller) =>
+          Effect.flatMap(follow(given, caller), ({ lexical, real }) =>
             // The decision holds for the place. Opening the file shows whether it has other names by then.
-            if (known?.real === real) return Effect.succeed(known)
-            return Effect.filterOrElse(
+            decided.real === real ? Effect.succeed(decided) : Effect.zipRight(
               locate(given, lexical, real, caller),
-              ({ place }) => known === undefined && place !== "outside",
-              () =>
-                known === undefined
-                  ? refuse(
-                    "unasked",
-                    `${given} leads outside of the working directory, and permission was not asked for since Skein was started anew. Call the tool again.`
-                  )
-                  : refuse(
-                    "moved",
-                    `${given} leads to ${real} now, and not to where permission was given for. Call the tool again.`
-                  )
-            )
-          })
+              refuse(
+                "moved",
+                `${given} leads to ${real} now, and not to where permission was given for. Call the tool again.`
+              )
+            ))
 
         return { decide, confirm, hides, holds }
       })

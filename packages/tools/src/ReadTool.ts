@@ -211,56 +211,60 @@ const missing = (similarNames: ReturnType<typeof makeSimilarNames>, target: Targ
     ))
 
 /** Makes `read`. */
-export const makeRead: Effect.Effect<Tool<ReadInput>, never, FileSystem.FileSystem | Paths | SeenFiles> = Effect.gen(
-  function*() {
-    const fs = yield* FileSystem.FileSystem
-    const paths = yield* Paths
-    const seen = yield* SeenFiles
-    const find = yield* unsaved
-    const readDirectory = makeReadDirectory(fs)
-    const similarNames = makeSimilarNames(fs)
+export const makeRead: Effect.Effect<Tool<ReadInput, Target>, never, FileSystem.FileSystem | Paths | SeenFiles> = Effect
+  .gen(
+    function*() {
+      const fs = yield* FileSystem.FileSystem
+      const paths = yield* Paths
+      const seen = yield* SeenFiles
+      const find = yield* unsaved
+      const readDirectory = makeReadDirectory(fs)
+      const similarNames = makeSimilarNames(fs)
 
-    return define<ReadInput>({
-      name: "read",
-      describe: description,
-      parameters: Parameters,
-      effect: "safe",
-      title: (input) => input.filePath,
-      authorise: (input, caller) =>
-        Effect.map(
-          paths.decide(input, input.filePath, caller),
-          (target) =>
-            lookAsks("read", target, { pattern: target.shown, directory: false, metadata: { filePath: target.shown } })
-        ),
-      execute: (input, context) =>
-        Effect.flatMap(
-          paths.confirm(input, input.filePath, context),
-          (target) =>
-            Effect.matchEffect(wholeFile(target.real, maximumFile), {
-              onFailure: (error): Effect.Effect<ToolResult, ToolError> =>
-                isMissing(error)
-                  ? missingOnDisk(seen, find, input, target, context, missing(similarNames, target))
-                  : Effect.fail(cannot("read", target.shown)(error)),
-              onSuccess: (found): Effect.Effect<ToolResult, ToolError> => {
-                switch (found.type) {
-                  case "file":
-                    return Effect.zipRight(
-                      requireNames(target, found.names),
-                      Effect.suspend(() => whole(seen, find, input, target, context, found.bytes))
-                    )
-                  case "large":
-                    return pieces(fs, input, target, found.size)
-                  case "directory":
-                    return readDirectory(target, input.offset ?? 1, input.limit ?? Infinity)
-                  case "other":
-                    return refuse(
-                      "not_a_file",
-                      `${target.shown} is a ${found.what}, and only files and directories can be read.`
-                    )
+      return define<ReadInput, Target>({
+        name: "read",
+        describe: description,
+        parameters: Parameters,
+        effect: "safe",
+        title: (input) => input.filePath,
+        authorise: (input, caller) =>
+          Effect.map(paths.decide(input.filePath, caller), (target) => ({
+            asks: lookAsks("read", target, {
+              pattern: target.shown,
+              directory: false,
+              metadata: { filePath: target.shown }
+            }),
+            plan: target
+          })),
+        execute: (input, context, plan) =>
+          Effect.flatMap(
+            paths.confirm(plan, input.filePath, context),
+            (target) =>
+              Effect.matchEffect(wholeFile(target.real, maximumFile), {
+                onFailure: (error): Effect.Effect<ToolResult, ToolError> =>
+                  isMissing(error)
+                    ? missingOnDisk(seen, find, input, target, context, missing(similarNames, target))
+                    : Effect.fail(cannot("read", target.shown)(error)),
+                onSuccess: (found): Effect.Effect<ToolResult, ToolError> => {
+                  switch (found.type) {
+                    case "file":
+                      return Effect.zipRight(
+                        requireNames(target, found.names),
+                        Effect.suspend(() => whole(seen, find, input, target, context, found.bytes))
+                      )
+                    case "large":
+                      return pieces(fs, input, target, found.size)
+                    case "directory":
+                      return readDirectory(target, input.offset ?? 1, input.limit ?? Infinity)
+                    case "other":
+                      return refuse(
+                        "not_a_file",
+                        `${target.shown} is a ${found.what}, and only files and directories can be read.`
+                      )
+                  }
                 }
-              }
-            })
-        )
-    })
-  }
-)
+              })
+          )
+      })
+    }
+  )

@@ -42,57 +42,58 @@ const resultOf = (
 }
 
 /** Makes `write`. */
-export const makeWrite: Effect.Effect<Tool<WriteInput>, never, FileSystem.FileSystem | Paths | SeenFiles> = Effect.gen(
-  function*() {
-    const paths = yield* Paths
-    const seen = yield* SeenFiles
-    const { apply, existing, requireSeen, tidy } = yield* makeFileChanges(yield* FileSystem.FileSystem, seen)
+export const makeWrite: Effect.Effect<Tool<WriteInput, Target>, never, FileSystem.FileSystem | Paths | SeenFiles> =
+  Effect.gen(
+    function*() {
+      const paths = yield* Paths
+      const seen = yield* SeenFiles
+      const { apply, existing, requireSeen, tidy } = yield* makeFileChanges(yield* FileSystem.FileSystem, seen)
 
-    return define<WriteInput>({
-      name: "write",
-      permission: "edit",
-      describe: description,
-      parameters: Parameters,
-      effect: "verify",
-      title: (input) => input.filePath,
-      authorise: Effect.fnUntraced(function*(input, caller) {
-        const target = yield* paths.decide(input, input.filePath, caller)
-        const metadata = { filePath: target.shown, diff: preview("", input.content) }
-        return changeAsks([target], { metadata, consents: caller.consents })
-      }),
-      execute: Effect.fnUntraced(function*(input, context) {
-        const target = yield* paths.confirm(input, input.filePath, context)
-        const after = Buffer.from(input.content)
-        const change = Effect.gen(function*() {
-          const before = yield* existing(context, target)
-          if (before !== undefined && before.unsaved === undefined && after.equals(before.bytes)) {
-            seen.note(context.sessionID, target.real, after)
-            return { done: "unchanged" } as const
+      return define<WriteInput, Target>({
+        name: "write",
+        permission: "edit",
+        describe: description,
+        parameters: Parameters,
+        effect: "verify",
+        title: (input) => input.filePath,
+        authorise: Effect.fnUntraced(function*(input, caller) {
+          const target = yield* paths.decide(input.filePath, caller)
+          const metadata = { filePath: target.shown, diff: preview("", input.content) }
+          return { asks: changeAsks([target], { metadata, consents: caller.consents }), plan: target }
+        }),
+        execute: Effect.fnUntraced(function*(input, context, plan) {
+          const target = yield* paths.confirm(plan, input.filePath, context)
+          const after = Buffer.from(input.content)
+          const change = Effect.gen(function*() {
+            const before = yield* existing(context, target)
+            if (before !== undefined && before.unsaved === undefined && after.equals(before.bytes)) {
+              seen.note(context.sessionID, target.real, after)
+              return { done: "unchanged" } as const
+            }
+            if (before !== undefined) yield* requireSeen(context.sessionID, target, before.bytes)
+            const notes = yield* apply(context, [{ target, before, after }])
+            const changed = fileDiff(before?.bytes, after)
+            return { done: before === undefined ? "created" : "replaced", changed, notes } as const
+          })
+          const { done, ...more } = yield* seen.alone([target.real])(change)
+          return resultOf(target, after, done, more)
+        }),
+        recover: Effect.fnUntraced(function*(input, context) {
+          // This only checks. If the file is written again, the path is confirmed again.
+          const target = yield* paths.decide(input.filePath, context)
+          yield* tidy(context, [target])
+          const after = Buffer.from(input.content)
+          const found = yield* existing(context, target)
+          if (found === undefined) return "again"
+          if (!after.equals(found.bytes)) {
+            return yield* refuse(
+              "interrupted",
+              `Skein ended while ${target.shown} was written, and it holds something else: either it was not written, or it was changed since. Read it, and write it again where that is still right.`
+            )
           }
-          if (before !== undefined) yield* requireSeen(context.sessionID, target, before.bytes)
-          const notes = yield* apply(context, [{ target, before, after }])
-          const changed = fileDiff(before?.bytes, after)
-          return { done: before === undefined ? "created" : "replaced", changed, notes } as const
+          seen.note(context.sessionID, target.real, after)
+          return resultOf(target, after, "found")
         })
-        const { done, ...more } = yield* seen.alone([target.real])(change)
-        return resultOf(target, after, done, more)
-      }),
-      recover: Effect.fnUntraced(function*(input, context) {
-        // This only checks. If the file is written again, the path is confirmed again.
-        const target = yield* paths.decide({}, input.filePath, context)
-        yield* tidy(context, [target])
-        const after = Buffer.from(input.content)
-        const found = yield* existing(context, target)
-        if (found === undefined) return "again"
-        if (!after.equals(found.bytes)) {
-          return yield* refuse(
-            "interrupted",
-            `Skein ended while ${target.shown} was written, and it holds something else: either it was not written, or it was changed since. Read it, and write it again where that is still right.`
-          )
-        }
-        seen.note(context.sessionID, target.real, after)
-        return resultOf(target, after, "found")
       })
-    })
-  }
-)
+    }
+  )

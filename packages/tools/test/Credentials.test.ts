@@ -72,14 +72,14 @@ describe("a file with credentials", () => {
     Effect.gen(function*() {
       const { home, layer, repo, top } = yield* world
       const decide = (directory: string, given: string) =>
-        Effect.flatMap(Paths, (paths) =>
-          paths.decide({}, given, { directory, sessionID: "ses_1" } as unknown as ToolCaller))
+        Effect.flatMap(
+          Paths,
+          (paths) => paths.decide(given, { directory, sessionID: "ses_1" } as unknown as ToolCaller)
+        )
       yield* Effect.gen(function*() {
         for (
           const given of [
-            ...secrets.map((name) =>
-              path.join(top, name)
-            ),
+            ...secrets.map((name) => path.join(top, name)),
             "~/.pgpass",
             "~/.my.cnf",
             "hard"
@@ -102,8 +102,10 @@ describe("a file with credentials", () => {
     Effect.gen(function*() {
       const { layer, repo } = yield* world
       const decide = (directory: string, given: string) =>
-        Effect.flatMap(Paths, (paths) =>
-          paths.decide({}, given, { directory, sessionID: "ses_1" } as unknown as ToolCaller))
+        Effect.flatMap(
+          Paths,
+          (paths) => paths.decide(given, { directory, sessionID: "ses_1" } as unknown as ToolCaller)
+        )
       yield* Effect.gen(function*() {
         // These count wherever Skein runs, and whether they exist or not.
         const named = [
@@ -116,9 +118,7 @@ describe("a file with credentials", () => {
           "ssl/private/a.key"
         ]
         const given = [
-          ...named.map((name) =>
-            `/etc/${name}`
-          ),
+          ...named.map((name) => `/etc/${name}`),
           "/etc/../etc/shadow"
         ]
         for (const path of given) {

@@ -228,7 +228,7 @@ describe("fetching", () => {
       const decided = (given: string) =>
         Effect.flatMap(
           Paths,
-          ({ decide }) => decide({}, given, { directory, sessionID: rootID } as unknown as ToolCaller)
+          ({ decide }) => decide(given, { directory, sessionID: rootID } as unknown as ToolCaller)
         )
       const store = at("data-two", "steps", `${rootID}.git`)
       yield* Effect.gen(function*() {

@@ -67,11 +67,9 @@ const callsFor = (programs: number) =>
     return yield* Effect.gen(function*() {
       const { confirm, decide } = yield* Paths
       const caller = { directory: path.dirname(project), sessionID: "ses_1" } as unknown as ToolCaller
-      yield* decide({}, "src/a.ts", caller)
+      yield* decide("src/a.ts", caller)
       const { counted } = yield* counting
-      const input = {}
-      yield* decide(input, "src/b.ts", caller)
-      yield* confirm(input, "src/b.ts", caller)
+      yield* confirm(yield* decide("src/b.ts", caller), "src/b.ts", caller)
       return counted.calls
     }).pipe(Effect.provide(layer))
   }).pipe(Effect.scoped)

@@ -38,7 +38,7 @@ describe("a tool that changes a file asks each time", () => {
       const isProtected = (directory: string, given: string) =>
         Effect.map(
           Effect.flatMap(Paths, ({ decide }) =>
-            decide({}, given, { directory, sessionID: "ses_1" } as unknown as ToolCaller)),
+            decide(given, { directory, sessionID: "ses_1" } as unknown as ToolCaller)),
           (target) =>
             target.protected
         )

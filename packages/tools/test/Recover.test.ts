@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
-import { join } from "node:path"
 import { Workspace } from "./workspace.ts"
 
 const envelope = (...lines: ReadonlyArray<string>) => ["*** Begin Patch", ...lines, "*** End Patch"].join("\n")
@@ -45,19 +44,6 @@ it.layer(Workspace.layer)("after a crash, write", (it) => {
         message: expect.stringContaining("Read it, and write it again")
       })
       expect(read("other")).toBe("theirs")
-    }))
-
-  it.effect("is not made again where nobody knows any more what place was permitted", () =>
-    Effect.gen(function*() {
-      const { recover, top } = yield* Workspace
-      const filePath = join(top, "elsewhere")
-      expect(yield* Effect.flip(recover("write", { filePath, content: "mine" }))).toMatchObject({
-        kind: "unasked",
-        message: expect.stringContaining("permission was not asked for since Skein was started anew")
-      })
-      expect(fs.existsSync(filePath)).toBe(false)
-      fs.writeFileSync(filePath, "mine")
-      expect(yield* recover("write", { filePath, content: "mine" })).toMatchObject({ metadata: { done: "found" } })
     }))
 })
 

@@ -51,7 +51,7 @@ const world = Effect.acquireRelease(
 
 const deciding = (directory: string, given: string) =>
   Effect.either(
-    Effect.flatMap(Paths, ({ decide }) => decide({}, given, { directory, sessionID: "ses_1" } as unknown as ToolCaller))
+    Effect.flatMap(Paths, ({ decide }) => decide(given, { directory, sessionID: "ses_1" } as unknown as ToolCaller))
   )
 
 describe("a call", () => {
@@ -169,13 +169,12 @@ describe("a call", () => {
     Effect.gen(function*() {
       const { data, layer, project } = yield* world
       const caller = { directory: project, sessionID: "ses_1" } as unknown as ToolCaller
-      const input = {}
       yield* Effect.gen(function*() {
         const { confirm, decide } = yield* Paths
-        yield* decide(input, "a.ts", caller)
+        const decided = yield* decide("a.ts", caller)
         fs.rmSync(path.join(project, "a.ts"))
         fs.symlinkSync(path.join(data, "skein.db"), path.join(project, "a.ts"))
-        expect(yield* Effect.flip(confirm(input, "a.ts", caller))).toMatchObject({ kind: "own_file" })
+        expect(yield* Effect.flip(confirm(decided, "a.ts", caller))).toMatchObject({ kind: "own_file" })
       }).pipe(Effect.provide(layer))
     }))
 

@@ -7,6 +7,7 @@ import { Question } from "@skein/core/Question"
 import { TodoList } from "@skein/core/TodoList"
 import {
   type AnyTool,
+  authorised,
   type PermissionAsk,
   resultOf,
   type ToolContext,
@@ -76,14 +77,15 @@ const make = (top: string) =>
 
     /** What a call needs permission for. */
     const asks = (name: string, input: object, caller: Caller = {}) =>
-      Effect.flatMap(decode(name, input), ([tool, decoded]) => tool.authorise(decoded, context(caller)))
+      Effect.flatMap(decode(name, input), ([tool, decoded]) =>
+        Effect.map(tool.authorise(decoded, context(caller)), (found) => authorised(found).asks))
 
     /** A call with permission. */
     const call = (name: string, input: object, caller: Caller = {}): Effect.Effect<Called, ToolError> =>
       Effect.gen(function*() {
         const [tool, decoded] = yield* decode(name, input)
-        const asked = yield* tool.authorise(decoded, context(caller))
-        return { asks: asked, ...(yield* resultOf(yield* tool.execute(decoded, context(caller)))) }
+        const { asks: asked, plan } = authorised(yield* tool.authorise(decoded, context(caller)))
+        return { asks: asked, ...(yield* resultOf(yield* tool.execute(decoded, context(caller), plan))) }
       })
 
     /** What is found of a call that a process had begun which is no more; one that is to be made again is made. */
@@ -96,7 +98,14 @@ const make = (top: string) =>
         const found = tool.recover?.(decoded, context(caller)) ?? Effect.dieMessage(`${name} does not recover`)
         return Effect.flatMap(found, (end): Effect.Effect<ToolResult | "again", ToolError> =>
           end === "again"
-            ? Effect.as(tool.execute(decoded, context(caller)), end)
+            ? Effect.as(
+              Effect.flatMap(
+                tool.authorise(decoded, context(caller)),
+                (made) =>
+                  tool.execute(decoded, context(caller), authorised(made).plan)
+              ),
+              end
+            )
             : resultOf(end))
       })
 

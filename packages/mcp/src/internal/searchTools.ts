@@ -1,5 +1,5 @@
 /** Decides which tools of servers models see in full, and lets them search for the others. */
-import { type AnyTool, define, ToolError } from "@skein/core/Tool"
+import { type AnyTool, authorised, define, ToolError } from "@skein/core/Tool"
 import { nearest } from "@skein/domain/Lookup"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -158,7 +158,7 @@ const makeCall = (tools: ReadonlyArray<Owned>): AnyTool => {
       message: `There is no tool ${JSON.stringify(name.slice(0, 64))}. ${meant}`
     })
   }
-  return define<typeof Calling.Type>({
+  return define<typeof Calling.Type, unknown>({
     name: "mcp_call",
     describe: "Calls a tool that mcp_search found.",
     parameters: Calling,
@@ -175,9 +175,9 @@ const makeCall = (tools: ReadonlyArray<Owned>): AnyTool => {
     title: ({ arguments: given = {}, tool }) => byName.get(tool)?.title(given) ?? tool.slice(0, 100),
     // What it needs is what the tool itself needs, so that rules name that tool.
     authorise: ({ arguments: given = {}, tool }, caller) =>
-      Effect.flatMap(named(tool), ({ authorise }) => authorise(given, caller)),
-    execute: ({ arguments: given = {}, tool }, context) =>
-      Effect.flatMap(named(tool), ({ execute }) => execute(given, context))
+      Effect.flatMap(named(tool), ({ authorise }) => Effect.map(authorise(given, caller), authorised)),
+    execute: ({ arguments: given = {}, tool }, context, plan) =>
+      Effect.flatMap(named(tool), ({ execute }) => execute(given, context, plan))
   })
 }
 

@@ -1,6 +1,6 @@
 /** The real tools that look at files, over the real file system, for the loop of these tests. */
 import * as NodeContext from "@effect/platform-node/NodeContext"
-import { type AnyTool, resultOf, type ToolContext } from "@skein/core/Tool"
+import { type AnyTool, authorised, resultOf, type ToolContext } from "@skein/core/Tool"
 import { MessageID, PartID, SessionID } from "@skein/domain/Id"
 import { makeGlob } from "@skein/tools/GlobTool"
 import { makeGrep } from "@skein/tools/GrepTool"
@@ -62,9 +62,9 @@ export const realTools = (directory: string): Effect.Effect<Tools> =>
           if (tool === undefined) return Effect.dieMessage(`There is no tool ${name}.`)
           return Schema.decodeUnknown(tool.parameters, { onExcessProperty: "error" })(input).pipe(
             Effect.flatMap((decoded) =>
-              Effect.zipRight(
+              Effect.flatMap(
                 tool.authorise(decoded, context),
-                Effect.flatMap(tool.execute(decoded, context), resultOf)
+                (found) => Effect.flatMap(tool.execute(decoded, context, authorised(found).plan), resultOf)
               )
             ),
             Effect.match({ onFailure: (error) => ({ error: error.message }), onSuccess: ({ output }) => output })

@@ -15,6 +15,7 @@ import { cut, type Spill } from "../../Spill.ts"
 import { logUnstored, type StorageError } from "../../StorageError.ts"
 import {
   type AnyTool,
+  authorised,
   changesFiles,
   Parked,
   type PermissionAsk,
@@ -41,6 +42,9 @@ interface Made {
 interface Done extends Made {
   readonly result: ToolResult
 }
+
+/** What a call comes to. */
+type Begun = Effect.Effect<ToolResult | Parked, ToolError | PermissionDenied | StorageError, Hooks>
 
 /** Asks whether an agent that repeats itself may continue. */
 const doomLoopAsk = (tool: string, input: unknown): PermissionAsk => ({
@@ -88,7 +92,9 @@ const authoriseChanged = (call: CallRecord, tool: AnyTool, changed: { readonly i
   Effect.gen(function*() {
     call.readAgain(withInput(call.options.part, changed.input))
     if (call.invalid !== undefined) return yield* call.invalid
-    for (const each of yield* tool.authorise(call.input, call.context)) yield* ask(call, { ...each, consented: true })
+    const { asks, plan } = authorised(yield* tool.authorise(call.input, call.context))
+    call.options.call.plan = plan
+    for (const each of asks) yield* ask(call, { ...each, consented: true })
   })
 
 /** Returns the tool when the call is permitted and its intent is stored; fails with the reason otherwise. */
@@ -101,7 +107,9 @@ const authoriseCall = (call: CallRecord) =>
     if (before?.refusal !== undefined) return yield* before.refusal
     if (call.invalid !== undefined) return yield* call.invalid
     if (tool === undefined) return yield* refused("unknown_tool", part.tool)
-    const asks = insisting(yield* tool.authorise(call.input, call.context), tool, call.input, before)
+    const found = authorised(yield* tool.authorise(call.input, call.context))
+    call.options.call.plan = found.plan
+    const asks = insisting(found.asks, tool, call.input, before)
     let changed: { readonly input: unknown } | undefined
     for (const each of yield* deniedFirst(asks, (one) => permission.decide(subject, caller, one))) {
       yield* ask(call, each, (input) => {
@@ -153,32 +161,43 @@ const recoverCall = (
   call: CallRecord,
   tool: AnyTool,
   present: ToolContext
-): Effect.Effect<ToolResult | Parked, ToolError | StorageError> => {
+): Begun => {
   const { current, options: { live: { info } }, services: { leases } } = call
   const isUnbegun = current.intent?.begun === false
   const unknown = leases.hasOrphanProcesses(info.rootID) ? lostOutOfReach : lost
-  return Effect.flatMap(recovered(tool, call.input, present, unknown, isUnbegun), (found) => {
+  return Effect.flatMap(recovered(tool, call.input, present, unknown, isUnbegun), (found): Begun => {
     if (found !== "again") return Effect.succeed(found)
-    if (current.intent === undefined) return Effect.zipRight(call.become(current), tool.execute(call.input, present))
+    if (current.intent === undefined) return Effect.zipRight(call.become(current), again(call, tool, present))
     const { attempt, begun: _, ...intent } = current.intent
-    const again = { ...intent, attempt: isUnbegun ? attempt : attempt + 1, epoch: leases.epoch(info.rootID) }
-    return Effect.zipRight(call.become({ ...current, intent: again }), tool.execute(call.input, present))
+    const next = { ...intent, attempt: isUnbegun ? attempt : attempt + 1, epoch: leases.epoch(info.rootID) }
+    return Effect.zipRight(call.become({ ...current, intent: next }), again(call, tool, present))
   })
 }
+
+/**
+ * Makes a call again that was permitted in another process. What its tool found out then is not known, so it is authorised
+ * again: the answer that a person gave to the same question counts.
+ */
+const again = (call: CallRecord, tool: AnyTool, present: ToolContext): Begun =>
+  Effect.gen(function*() {
+    const { asks, plan } = authorised(yield* tool.authorise(call.input, present))
+    for (const each of asks) yield* ask(call, each)
+    return yield* tool.execute(call.input, present, plan)
+  })
 
 /** If only a fiber inside the call was interrupted, that is a failure of the call and does not stop the turn. */
 const asFailure = <E>(cause: Cause.Cause<E>): Cause.Cause<E | ToolError> =>
   Cause.isInterruptedOnly(cause) ? Cause.fail(refused("interrupted", missingResult)) : cause
 
 /** The effect of a permitted call, with the current rules: once it has a place, while its process holds the tree. */
-const begin = (call: CallRecord, tool: AnyTool): Effect.Effect<ToolResult | Parked, ToolError | StorageError> => {
+const begin = (call: CallRecord, tool: AnyTool): Begun => {
   const { context, options: { call: state, live, subject }, services: { leases, permission } } = call
   const renewed = Effect.zipRight(
     // What waits for others needs no place. An effect cannot be undone, so it begins only while the lease of the tree is certain.
     Effect.zipRight(state.enter(tool.waits ? "startWaiting" : "start"), leases.renew(live.info.rootID)),
     subject.now ?? Effect.succeed(subject)
   )
-  return Effect.flatMap(renewed, (holds): Effect.Effect<ToolResult | Parked, ToolError | StorageError> => {
+  return Effect.flatMap(renewed, (holds): Begun => {
     // A process that leaves its tree tells the next one which calls have not begun.
     const { barrier } = live.pause
     if (barrier !== undefined) {
@@ -201,7 +220,9 @@ const begin = (call: CallRecord, tool: AnyTool): Effect.Effect<ToolResult | Park
       deniesSome: deniesSome(holds),
       readAction: permission.readAction(holds)
     }
-    return call.wasBegun && state.isResumed ? recoverCall(call, tool, present) : tool.execute(call.input, present)
+    return call.wasBegun && state.isResumed
+      ? recoverCall(call, tool, present)
+      : tool.execute(call.input, present, state.plan)
   })
 }
 

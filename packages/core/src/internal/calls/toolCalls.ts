@@ -12,7 +12,7 @@ import { countCall } from "../../Metrics.ts"
 import { Permission, type Subject } from "../../Permission.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { logUnstored } from "../../StorageError.ts"
-import { type AnyTool, type ToolCaller, Tools } from "../../Tool.ts"
+import { type AnyTool, authorised, type ToolCaller, Tools } from "../../Tool.ts"
 import { Workspaces } from "../../Workspaces.ts"
 import type { StructuredOutput } from "../conversation/structuredOutput.ts"
 import type { LiveMessage } from "../live/History.ts"
@@ -48,11 +48,10 @@ export const startCalls = Effect.fnUntraced(function*(
   const history = [...(live.messages ?? []), { parts }]
 
   const mayBegin = Effect.fnUntraced(function*(part: ToolPart, tool: AnyTool, input: unknown) {
-    for (
-      const ask of yield* tool.authorise(input, { ...caller, reading: readingOf(subject), editing: editingOf(subject) })
-    ) {
-      if ((yield* permission.decide(subject, tool, ask)) !== "allow") return part
-    }
+    const present = { ...caller, reading: readingOf(subject), editing: editingOf(subject) }
+    const { asks, plan } = authorised(yield* tool.authorise(input, present))
+    for (const ask of asks) if ((yield* permission.decide(subject, tool, ask)) !== "allow") return part
+    live.calls.note(part.id, plan)
     return begunAs(part, tool, input, clock.unsafeCurrentTimeMillis(), epoch)
   })
 
@@ -68,7 +67,6 @@ export const startCalls = Effect.fnUntraced(function*(
       Effect.catchTag("ToolError", () => Effect.succeed(part)),
       Effect.catchAllDefect(() => Effect.succeed(part))
     )
-    if (parts[at] !== part) live.calls.note(part.id, undefined)
   }
   return parts
 })

@@ -15,7 +15,15 @@ import { type CommandInfo, CommandInvalid, type CommandRequest, type Expanded, p
 import { Hooks } from "../../Hooks.ts"
 import { Permission } from "../../Permission.ts"
 import { cut } from "../../Spill.ts"
-import { type AnyTool, type PermissionAsk, resultOf, type ToolContext, ToolError, Tools } from "../../Tool.ts"
+import {
+  type AnyTool,
+  authorised,
+  type PermissionAsk,
+  resultOf,
+  type ToolContext,
+  ToolError,
+  Tools
+} from "../../Tool.ts"
 import { callerOf, subjectOf } from "../calls/offer.ts"
 import { type Acting, actingAs, type Live } from "../live/Live.ts"
 import { leaveAuto } from "../live/mode.ts"
@@ -100,9 +108,10 @@ const callTool = Effect.fnUntraced(function*(live: Acting, call: UserCall) {
       (action) => action === "allow" ? Effect.void : whileAsking(live, permission.authorise(subject, tool, each))
     )
   }
-  const asks = insisting(yield* tool.authorise(input, context), tool, input, before)
+  const { asks: needed, plan } = authorised(yield* tool.authorise(input, context))
+  const asks = insisting(needed, tool, input, before)
   for (const each of yield* deniedFirst(asks, (one) => permission.decide(subject, tool, one))) yield* ask(each)
-  const result = yield* resultOf(yield* tool.execute(input, context))
+  const result = yield* resultOf(yield* tool.execute(input, context, plan))
   const read = yield* afterCall(hooks, live, tool, by ?? call.hookInput ?? input, result.output)
   const output = withContexts(read.output, before?.contexts)
   return { ...result, output: yield* cut(live.info.id, `${context.partID}.txt`, output) }

@@ -139,7 +139,7 @@ export const bashAsks = Effect.fnUntraced(function*(
 ) {
   const line = takeApart(call.command)
   const metadata = { command: call.command, description: call.description }
-  const places: Places = yield* makePlaces(paths, call, caller, line.moves ?? { to: [], sure: false })
+  const places: Places = yield* makePlaces(paths, caller, line.moves ?? { to: [], sure: false })
   const read = withScripts(line, places.directories.map((each) => resolve(caller.directory, each)))
   const known = withTreePrograms(read, places, caller.directory, programPath)
   const reading = caller.reading ?? readingByDefault

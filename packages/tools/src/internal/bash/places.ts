@@ -37,7 +37,6 @@ const parentOf = (path: string): string => path.slice(0, Math.max(path.lastIndex
 /** Makes the resolver for one call, whose line changes its directory like this. */
 export const makePlaces = (
   paths: typeof Paths.Service,
-  input: object,
   caller: ToolCaller,
   moves: Moves
 ): Effect.Effect<Places, ToolError> =>
@@ -48,7 +47,7 @@ export const makePlaces = (
     const follow = (path: string): Effect.Effect<Target, ToolError> => {
       const split = upwards(path)
       return split === undefined
-        ? paths.decide(input, path, caller)
+        ? paths.decide(path, caller)
         : Effect.flatMap(follow(split[0]), ({ real }) =>
           follow(split[1] === "" ? parentOf(real) : `${parentOf(real)}/${split[1]}`))
     }
