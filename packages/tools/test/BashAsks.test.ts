@@ -101,6 +101,12 @@ layer(Workspace.layer)((it) => {
         { permission: "external_directory", patterns: [`${top}/w/x`], always: [`${top}/w/*`] },
         {}
       ])
+      // Of a directory, `always` allows what is in it, and nothing beside it.
+      fs.mkdirSync(`${top}/w/other`)
+      for (const command of ["ls ../other", "git -C ../other log"]) {
+        expect((yield* asked(command)).filter(({ permission }) => permission === "external_directory"), command)
+          .toMatchObject([{ patterns: [`${top}/w/other`], always: [`${top}/w/other`, `${top}/w/other/*`] }])
+      }
     }))
 
   it.effect("`always` is a rule for each command, no wider than is useful (S06)", () =>

@@ -19,7 +19,7 @@ import type { LookAtRepository } from "./repository.ts"
 import { withRepositories } from "./repositoryRisks.ts"
 import { withScripts } from "./scripts.ts"
 import { takeApart } from "./takeApart.ts"
-import { touch } from "./touch.ts"
+import { isDirectory, touch } from "./touch.ts"
 import type { Touched } from "./touched.ts"
 import { withTreePrograms } from "./treePrograms.ts"
 
@@ -155,9 +155,9 @@ export const bashAsks = Effect.fnUntraced(function*(
   const changed = [...touched.changed.values()]
   const outside = [...touched.outside.values()].filter(({ real }) => !touched.changed.has(real))
   const external = outside.flatMap((target) =>
-    lookAsks("read", target, { pattern: target.shown, directory: false, metadata }).filter(({ permission }) =>
-      permission === "external_directory"
-    )
+    lookAsks("read", target, { pattern: target.shown, directory: isDirectory(target.real), metadata }).filter((
+      { permission }
+    ) => permission === "external_directory")
   )
   const reads = [...new Set([...touched.read, ...byGit])]
   const searched = [...new Set([...touched.searched, ...collected])].filter((path) => !reads.includes(path))

@@ -163,7 +163,8 @@ const collected = Effect.fnUntraced(
   }
 )
 
-const isDirectory = (path: string): boolean => lstatOf(path)?.isDirectory() === true
+/** Whether there is a directory at a path. */
+export const isDirectory = (path: string): boolean => lstatOf(path)?.isDirectory() === true
 
 /** Whether a call may open what its arguments do not name as such: in code, in a list of arguments, in a variable. */
 const mayOpenMore = ({ call, program, reads, runs }: Invocation): boolean =>
