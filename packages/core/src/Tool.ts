@@ -49,6 +49,11 @@ export interface PermissionAsk {
    * rule for their program where a rule denies commands.
    */
   readonly runsProject?: ReadonlyArray<string>
+  /**
+   * Whether it may open files that its words do not name. Unless it is `confined`, mode `auto` denies that where a rule
+   * denies reading.
+   */
+  readonly opens?: boolean
   /** The patterns that are known to only read, once permission to read is given. */
   readonly reads?: ReadonlyArray<string>
   /**

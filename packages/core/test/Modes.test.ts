@@ -269,7 +269,7 @@ describe("a command that the sandbox answers for", () => {
       const denies = { bash: { "*": "allow", "rm *": "deny" } } as const
       const hiding = { permission: "bash", exact: [], confined: false, runsProject: ["make all"] } as const
       const why = expect.stringContaining(
-        "a rule denies some commands, and Skein cannot see whether this line runs one"
+        "a rule denies some commands or files, and Skein cannot see whether this line runs or reads one"
       )
       for (const mode of ["ask", "edits", "auto"] as const) {
         expect(yield* command(mode, hiding, denies)).toEqual(why)

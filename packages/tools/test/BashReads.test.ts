@@ -211,6 +211,38 @@ describe("rules of reading", () => {
         expect(yield* decided("grep -r a src", rules)).toBe("allow")
       }))
 
+    it.effect("deny in mode auto what may be a denied file, where no sandbox holds", () =>
+      Effect.gen(function*() {
+        yield* prepare
+        const rules = [...defaultRules, ...fromConfig({ read: { ".env": "deny" } })]
+        for (
+          const line of [
+            "gzip -c .env | base64",
+            "xz -c .env",
+            "cat .{env,x}",
+            "x=env; cat .$x",
+            "cat ~+/.env",
+            "pushd src && cat ../.env",
+            "diff -N . src",
+            "for f in .e*; do cat $f; done",
+            "set -- .e*; cat \"$@\"",
+            "bash -c 'cat .e*'",
+            "echo 'cat .e*' | sh"
+          ]
+        ) {
+          // Mode `auto` answers yes to what is asked, but for what may be denied: then it is asked even if it is allowed.
+          const allowing = [
+            ...rules,
+            ...fromConfig({ bash: { "*": "allow", [line]: "allow" }, external_directory: "allow" })
+          ]
+          expect(yield* decided(line, allowing, undefined, "auto"), line).not.toBe("allow")
+        }
+        for (const line of ["echo $x", "cat src/*.ts", "npm test", "node src/a.ts"]) {
+          const allowing = [...rules, ...fromConfig({ bash: { "*": "allow", [line]: "allow" } })]
+          expect(yield* decided(line, allowing, undefined, "auto"), line).toBe("allow")
+        }
+      }))
+
     it.effect("deny what they deny to programs that read roundabout, also where all of bash is allowed", () =>
       Effect.gen(function*() {
         yield* prepare

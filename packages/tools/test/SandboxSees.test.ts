@@ -185,6 +185,35 @@ describe.skipIf(!works)("a sandboxed command (needs bubblewrap)", () => {
       expect(fs.readFileSync(at("packages/a/.env"), "utf8")).toBe("text of packages/a/.env")
     })))
 
+  it.live("holds to the rules in approved places outside", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { run, top } = yield* homely
+      const out = path.join(top, "approved")
+      const file = (name: string) => path.join(out, name)
+      for (const name of ["shut/s.txt", "open/.env", "open/x.lock", "open/a.txt"]) {
+        fs.mkdirSync(path.dirname(file(name)), { recursive: true })
+        fs.writeFileSync(file(name), `text of ${name}`)
+      }
+      const denies = (...forms: ReadonlyArray<RegExp>) => (at: string): Action =>
+        forms.some((form) => form.test(at)) ? "deny" : "allow"
+      const reads = denies(/approved\/shut\//, /\.env$/)
+      const edits = denies(/approved\/shut\//, /\.lock$/)
+      yield* Effect.gen(function*() {
+        const shown = yield* run(`grep -rh text ${out}`, { reads, visible: [out], readOnly: true })
+        expect(shown.output.match(/text of \S+/g)?.toSorted()).toEqual(["text of open/a.txt", "text of open/x.lock"])
+        const reached = [file("shut/new"), file("open/new")]
+        yield* run(`cd ${out}; echo x > shut/new; echo x > open/new; rm open/x.lock; echo x > open/y.lock`, {
+          reads,
+          edits,
+          reached
+        })
+        expect(fs.readdirSync(file("shut"))).toEqual(["s.txt"])
+        const left = fs.readdirSync(file("open")).filter((name) => !name.includes("set-aside"))
+        expect(left.toSorted()).toEqual([".env", "a.txt", "new", "x.lock"])
+        expect((yield* run(`cat ${file("open/.env")}`, { reads, reached })).output).not.toContain("text")
+      }).pipe(Effect.provide(layerIn(top)))
+    })))
+
   it.live("finds config without the credentials in it", () =>
     Effect.scoped(Effect.gen(function*() {
       const { at, run, top } = yield* homely

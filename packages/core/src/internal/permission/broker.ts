@@ -60,7 +60,7 @@ const autoAllows = (subject: Subject, tool: Caller, ask: PermissionAsk): boolean
   !mayBeDenied(subject, tool, ask)
 
 /** Why such a call is asked, or refused. */
-const hidden = "a rule denies some commands, and Skein cannot see whether this line runs one of them."
+const hidden = "a rule denies some commands or files, and Skein cannot see whether this line runs or reads one of them."
 
 /** The rule that would allow it, where there is one. */
 const allowedBy = ({ beginnings = {}, patterns, runsProject = [] }: PermissionAsk): string => {

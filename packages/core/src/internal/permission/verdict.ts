@@ -196,15 +196,26 @@ const deniesBash = ({ ceilings, earlier = [], rules }: Subject): boolean =>
     each.some(({ action, permission }) => action === "deny" && covers(permission, "bash"))
   )
 
+/** Whether any rule denies some files to `read`, and no later rule of its set allows all of them. */
+const deniesReading = ({ ceilings, earlier = [], rules }: Subject): boolean =>
+  [rules, ...ceilings, ...earlier].some((each) => {
+    const counting = each.filter(({ permission }) => covers(permission, "read"))
+    return counting.some(({ action }, at) =>
+      action === "deny" && !counting.slice(at).some((later) => later.action !== "deny" && !isNarrow(later))
+    )
+  })
+
 /** The program of a pattern. */
 export const programOf = (pattern: string): string => pattern.split(" ", 1).join("")
 
 /**
- * Whether a command may be one that a rule denies: its line is not all known, or it runs what it does not show, and no
- * rule that means it allows that. Files of the project are not shown either, but in the sandbox they do no harm. Mode `auto`
+ * Whether a command may be one that a rule denies, or read a file that one denies: its line is not all known, or it runs
+ * what it does not show, and no rule that means it allows that. Files of the project are not shown either, but in the sandbox they do no harm. Mode `auto`
  * must not run it, and in other modes a rule for all commands does not allow it.
  */
 export const mayBeDenied = (subject: Subject, tool: Caller, ask: PermissionAsk): boolean => {
+  const isOpen = ask.permission === "bash" && ask.confined !== true && (ask.opens === true || ask.unclear === true)
+  if (isOpen && deniesReading(subject)) return true
   if (!deniesBash(subject)) return false
   if (ask.unclear === true) return true
   if (ask.permission !== "bash") return false

@@ -55,6 +55,7 @@ const bashAsk = (
     runs: [...new Set([...invocations.flatMap(({ pattern, runs }) => runs === true ? [pattern] : []), ...settings])],
     runsProject: invocations.flatMap(({ pattern, runsProject }) => runsProject === true ? [pattern] : []),
     also: [...also, call.command.trim()],
+    ...(touched.opens ? { opens: true } : {}),
     ...(unclear === undefined ? {} : { unclear: true }),
     always: unclear === undefined ? offersFor(parts) : [],
     metadata: reasons.length === 0 ? metadata : { ...metadata, reasons: [...new Set(reasons)].slice(0, 8) }

@@ -65,6 +65,7 @@ const known = (program: string, named: Named<Argument>, acts: boolean): Readonly
   switch (kind) {
     case "read":
     case "below":
+    case "pack":
       return [looks(true)]
     case "look":
     case "write":
@@ -147,6 +148,16 @@ const ofOutputs = ({ args }: Invocation): ReadonlyArray<ReadBelow> =>
       : []
   )
 
+/** With an option that its table does not have, a program that reads files may read all below a directory. */
+const ofUnknown = (call: Invocation["call"]): ReadonlyArray<ReadBelow> => {
+  if (call?.unknown === undefined) return []
+  const all = { hidden: true, names: [], whole: true, given: false, all: true }
+  const tops = call.named.filter(({ kind, operand }) => operand && (kind === "read" || kind === "below"))
+  return call.here
+    ? [{ ...all, directory: "." }]
+    : tops.map(({ text, word }) => ({ ...all, directory: home(text), word }))
+}
+
 /** The files that a call opens. */
 export const filesOf = (invocation: Invocation): CallFiles => {
   const { args, call, program, risk } = invocation
@@ -165,5 +176,5 @@ export const filesOf = (invocation: Invocation): CallFiles => {
       below: [...below, ...outputs]
     }
   }
-  return { named: pathsOf(invocation), below: outputs }
+  return { named: pathsOf(invocation), below: [...outputs, ...ofUnknown(call)] }
 }

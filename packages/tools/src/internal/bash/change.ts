@@ -2,11 +2,12 @@
 import * as Effect from "effect/Effect"
 import { posix } from "node:path"
 import type { Target } from "../../Paths.ts"
+import { lstatOf } from "../files/lstatOf.ts"
 import type { Named } from "../programs/readCall.ts"
 import { isProtected } from "../protectedNames.ts"
 import { gitCall } from "./gitCall.ts"
 import type { Invocation, Parts } from "./parts.ts"
-import { type Looking, packageDirectories, targetsOf, textsOf } from "./touched.ts"
+import { anything, joined, type Looking, packageDirectories, targetsOf, textsOf } from "./touched.ts"
 import type { Argument } from "./words.ts"
 
 interface Place {
@@ -57,26 +58,32 @@ const changesOf = (invocation: Invocation): Changes => {
     const places = of(["git", "look"]).map(({ text, word }) => ({ text: posix.join(...inside, text), word }))
     return ofGit(invocation, places)
   }
-  if (!copying.has(program)) return { ...nothing, itself: of(["write"]) }
+  if (!copying.has(program)) return { ...nothing, itself: of(["write", "pack"]) }
   return { ...nothing, sources: of(["read", "below"]), into: of(["write"]), takes: program === "mv" }
 }
 
 /** How many files of a directory a question lists. */
 const mostTold = 20
 
-const joined = (directory: string, name: string): string =>
-  directory === "." ? name : name === "" ? directory : `${directory}/${name}`
-
 /** The files below a target, by their paths in it; none if it is not a directory. */
-const filesBelow = Effect.fnUntraced(function*({ touched, treeFiles }: Looking, { real, shown }: Target) {
-  if (packageDirectories.has(posix.basename(real))) return []
-  const tree = yield* treeFiles(real, { hidden: true, packages: false })
-  if (tree === undefined) touched.doubt(`${shown} has more files than can be checked.`)
+const filesBelow = Effect.fnUntraced(function*({ touched, treeFiles }: Looking, target: Target) {
+  if (packageDirectories.has(posix.basename(target.real))) return []
+  const tree = yield* treeFiles(target.real, { hidden: true, packages: false })
+  if (tree === undefined) touched.unchecked(target)
   return tree?.files ?? []
 })
 
 const noted = ({ editing, touched }: Looking, target: Target): void => {
   if (target.protected || editing(target.shown) !== "allow") touched.changed.set(target.real, target)
+}
+
+/** Records what a program writes to, where nobody knows the names that it makes in a directory. */
+export const written = (looking: Looking, target: Target): void => {
+  noted(looking, target)
+  const isDenied = looking.editing(joined(target.shown, anything)) === "deny"
+  if (!isDenied || lstatOf(target.real)?.isDirectory() !== true) return
+  const below = { ...target, real: `${target.real}/*`, shown: joined(target.shown, "*") }
+  looking.touched.changed.set(below.real, below)
 }
 
 /** Records the files of a directory to which edit rules apply, at their current or future places. */
@@ -87,7 +94,7 @@ const notedBelow = (looking: Looking, top: Target, files: ReadonlyArray<string>)
     if (looking.editing(shown) === "allow") continue
     if (++told > mostTold) return
     const real = `${top.real}/${file}`
-    looking.touched.changed.set(real, { real, shown, place: "inside", protected: false, linked: false })
+    looking.touched.changed.set(real, { real, shown, place: top.place, protected: false, linked: false })
   }
 }
 
@@ -105,7 +112,7 @@ const targetsIn = Effect.fnUntraced(function*(looking: Looking, { text, word }: 
   for (const path of yield* textsOf(looking, text, word)) {
     found.push(...(yield* targetsOf(looking.places, looking.touched, path)))
   }
-  return found.filter(({ place }) => place === "inside")
+  return found.filter(({ place }) => place !== "spill")
 })
 
 /** What is copied or moved from one place to another. */
@@ -117,7 +124,6 @@ const carried = Effect.fnUntraced(function*(
   takes: boolean
 ) {
   const files = yield* filesBelow(looking, source)
-  guardedBelow(looking, invocation, source, files)
   const name = source.shown === "." ? "" : posix.basename(source.shown)
   const ends: Array<Target> = []
   for (const path of yield* textsOf(looking, into.text, into.word)) {
@@ -125,7 +131,9 @@ const carried = Effect.fnUntraced(function*(
       ends.push(...(yield* targetsOf(looking.places, looking.touched, end)))
     }
   }
-  for (const end of ends.filter(({ place }) => place === "inside")) {
+  // Outside, only names that rules speak of matter.
+  if ([source, ...ends].some(({ place }) => place === "inside")) guardedBelow(looking, invocation, source, files)
+  for (const end of ends.filter(({ place }) => place !== "spill")) {
     noted(looking, end)
     notedBelow(looking, end, files)
   }
@@ -148,7 +156,7 @@ export const change = Effect.fnUntraced(function*(looking: Looking, invocation: 
       noted(looking, target)
       const files = yield* filesBelow(looking, target)
       notedBelow(looking, target, files)
-      if (deep) guardedBelow(looking, invocation, target, files)
+      if (deep && target.place === "inside") guardedBelow(looking, invocation, target, files)
     }
   }
   for (const place of sources) {

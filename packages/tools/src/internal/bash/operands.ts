@@ -1,5 +1,7 @@
 /** Finds all arguments of a program that may name files. */
+import { lookup } from "@skein/domain/Lookup"
 import type { Invocation } from "./parts.ts"
+import { isBuiltin } from "./risks.ts"
 import { type Argument, plainWord } from "./words.ts"
 
 /** A word, and the part of it that may be a path. */
@@ -21,15 +23,71 @@ const patternFirst = new Set(["awk", "egrep", "fgrep", "gawk", "grep", "jq", "ma
 /** Options of git whose value is text. */
 const gitTexts = /^(?:-a?m|--(?:message|grep|author|format|pretty|date|since|until))$/
 
+/** Programs that run text that they are given as commands. */
+const shells = /^(?:eval|trap|r?(?:ba|da|k|z)?sh)$/
+
+/** Whether a call may open files that it does not name: a word that only the shell knows, or commands in a text. */
+export const opensUnnamed = ({ args, beginning, program, risk }: Invocation): boolean =>
+  risk !== undefined && !textual.has(program) && !isBuiltin(program) &&
+  ((shells.test(program) && beginning === undefined) ||
+    args.some(({ fixed, glob, output }) => !fixed && glob === undefined && output === undefined))
+
 /** Whether a program only redirects: it writes its input to its arguments. */
 export const writesOperands = ({ program }: Invocation): boolean => program === "tee" || program === "sponge"
 
 /** Whether a program changes the files that its arguments name because of an option. */
-export const editsInPlace = ({ args, program }: Invocation): boolean => {
+const editsInPlace = ({ args, program }: Invocation): boolean => {
   const has = (form: RegExp) => args.some(({ text }) => form.test(text))
   if (/^(?:awk|gawk|perl|ruby|sed|yq)$/.test(program)) return has(/^-[a-zA-Z0-9]*i|^--in-?place/)
-  if (program === "dd") return has(/^of=/)
   return /^(?:patch|ed|ex)$/.test(program) || has(/^(?:-w|-i|--write|--fix|--in-place)$/)
+}
+
+/** Options whose value is where a program writes. */
+const outputs = /^(?:-[oO]|--?(?:dest|out|output|target)[a-z-]*)(?:=.*)?$|^-[oO](?!=)/
+
+/** What else of a call says where it writes: words, options before such a word, or the operand at a place. */
+interface Writes {
+  readonly words?: RegExp
+  readonly after?: RegExp
+  readonly at?: number
+}
+
+const archive: Writes = {
+  after: /^-?[a-zA-Z]*[cruA][a-zA-Z]*f$|^-[fC]$|^--(?:file|directory)$/,
+  words: /^--(?:file|directory)=/
+}
+
+const writers = lookup<Writes>({
+  "7z": { at: 1 },
+  ar: { at: 1 },
+  bsdtar: archive,
+  dd: { words: /^of=/ },
+  gtar: archive,
+  install: { at: -1, after: /^-t$/ },
+  jar: archive,
+  ln: { at: -1, after: /^-t$/ },
+  rsync: { at: -1 },
+  scp: { at: -1 },
+  tar: archive,
+  unrar: { at: -1 },
+  unzip: { after: /^-d$/, words: /^-d./ },
+  zip: { at: 0 }
+})
+
+/** Whether a program may write to what a word of its call names. */
+export const mayWrite = (invocation: Invocation, word: Argument): boolean => {
+  const { args, call, program, reads } = invocation
+  if (reads) return false
+  if (editsInPlace(invocation)) return true
+  const at = args.indexOf(word)
+  const before = args[at - 1]?.text ?? ""
+  if (outputs.test(word.text) || outputs.test(before)) return true
+  // Of an option that its table does not have, nobody knows whether it takes the next word.
+  if (call?.unknown !== undefined && call.named.some(({ kind }) => kind === "write")) return true
+  const { after, at: place, words } = writers[program] ?? {}
+  if (words?.test(word.text) === true || after?.test(before) === true) return true
+  const operands = args.filter(({ text }) => !/^-./.test(text))
+  return place !== undefined && operands.at(place) === word
 }
 
 const isPattern = ({ args, program }: Invocation): Argument | undefined => {

@@ -184,7 +184,7 @@ const mayStand = (
   if (word.fixed || output?.kind === "word") return true
   if (glob !== undefined || output?.kind === "paths") {
     const isSafe = still || calm.has(name) || isAnchoredOutput(output) || (glob !== undefined && isAnchored(glob))
-    const isFile = takesFiles.has(kind) || (kind === "write" && glob !== undefined && isAnchored(glob))
+    const isFile = takesFiles.has(kind) || (/^(?:write|pack)$/.test(kind) && glob !== undefined && isAnchored(glob))
     return operand && isFile && isSafe && !writesSecond.has(name)
   }
   // If a value may name a file, only the value of a header may be arbitrary.

@@ -9,13 +9,14 @@ import { attempt } from "../processes.ts"
 import { isProtected, mayBeProtected } from "../protectedNames.ts"
 import { isMistake } from "../refusal.ts"
 import { realOf } from "../secretFiles.ts"
+import { isIn } from "../within.ts"
 import { filesOf, type ReadBelow } from "./callFiles.ts"
-import { change, changeElsewhere, writesElsewhere } from "./change.ts"
+import { change, changeElsewhere, writesElsewhere, written } from "./change.ts"
 import { makeGlobs } from "./globs.ts"
-import { editsInPlace, isStream, pathsOf, writesOperands } from "./operands.ts"
+import { isStream, mayWrite, opensUnnamed, pathsOf, writesOperands } from "./operands.ts"
 import type { Invocation, Parts } from "./parts.ts"
 import type { Places } from "./places.ts"
-import { type Looking, makeTreeFiles, targetsOf, textsOf, Touched } from "./touched.ts"
+import { anything, joined, type Looking, makeTreeFiles, targetsOf, textsOf, Touched } from "./touched.ts"
 import { type Argument, plainWord } from "./words.ts"
 
 /** Finds the matches of patterns in words. The searched directories count as read. */
@@ -73,14 +74,15 @@ const below = Effect.fnUntraced(function*(
   targets: ReadonlyArray<Target>
 ) {
   const { touched } = looking
-  for (const { place, real, shown } of targets) {
-    if (place !== "inside") continue
-    touched.read.add(shown)
+  for (const target of targets) {
+    if (target.place === "spill") continue
+    const { real, shown } = target
+    if (target.place === "inside" || looking.reading(shown) !== "allow") touched.read.add(shown)
     const tree = yield* looking.treeFiles(real, { hidden: each.hidden, packages: true })
-    if (tree === undefined) touched.doubt(`${shown} has more files than can be checked.`)
+    if (tree === undefined) touched.unchecked(target)
     const links = new Set(tree?.links)
     for (const file of tree?.files ?? []) {
-      const path = shown === "." ? file : `${shown}/${file}`
+      const path = joined(shown, file)
       if (each.given && !each.all && /(?:^|\/)\.git\//.test(path)) continue
       if (!each.whole && isStrangeName(file)) touched.doubt(`${file} may be taken for more than the name of a file.`)
       const name = file.slice(file.lastIndexOf("/") + 1)
@@ -89,9 +91,9 @@ const below = Effect.fnUntraced(function*(
       if (!each.given && each.follows !== true) continue
       if (each.given && isProtected(path)) touched.guarded.add(pattern)
       if (!links.has(file)) continue
-      for (const target of yield* targetsOf(looking.places, touched, `${real}/${file}`)) {
-        touched.looked(target)
-        if (target.place === "inside") touched.read.add(target.shown)
+      for (const led of yield* targetsOf(looking.places, touched, `${real}/${file}`)) {
+        touched.looked(led)
+        if (led.place === "inside" || looking.reading(led.shown) !== "allow") touched.read.add(led.shown)
       }
     }
   }
@@ -113,12 +115,13 @@ const invoked = Effect.fnUntraced(function*(looking: Looking, invocation: Invoca
         if (target.protected && invocation.reads) looking.touched.guarded.add(invocation.pattern)
         else if (
           target.protected || writesOperands(invocation) ||
-          (target.place === "outside" && writesElsewhere(invocation, word)) ||
-          (looking.editing(target.shown) === "deny" && editsInPlace(invocation))
+          (target.place === "outside" && writesElsewhere(invocation, word))
         ) looking.touched.changed.set(target.real, target)
-        if (target.place !== "inside" || tells === false) continue
+        else if (mayWrite(invocation, word)) written(looking, target)
+        if (target.place === "spill" || tells === false) continue
         // Files that are known to be read count as shown. Files that only may be read count if rules apply to them.
-        if (tells === true || looking.reading(target.shown) !== "allow") looking.touched.read.add(target.shown)
+        const isShown = target.place === "inside" && tells === true
+        if (isShown || looking.reading(target.shown) !== "allow") looking.touched.read.add(target.shown)
       }
     }
   }
@@ -149,14 +152,13 @@ const collected = Effect.fnUntraced(
     for (const text of [...pathsOf(invocation).map((each) => each.text), "."]) {
       if (text === "." && tops.size > 0) continue
       for (const target of yield* targetsOf(places, touched, text)) {
-        if (target.place === "inside" && isDirectory(target.real)) tops.set(target.real, target)
+        if (target.place !== "spill" && isDirectory(target.real)) tops.set(target.real, target)
       }
     }
-    for (const { real, shown } of tops.values()) {
-      const tree = yield* treeFiles(real, { hidden: true, packages: false })
-      if (tree === undefined) touched.doubt(`${shown} has more files than can be checked.`)
-      for (const file of tree?.files ?? []) {
-        const path = shown === "." ? file : `${shown}/${file}`
+    for (const target of tops.values()) {
+      const tree = yield* treeFiles(target.real, { hidden: true, packages: false })
+      if (tree === undefined) touched.unchecked(target)
+      for (const path of (tree?.files ?? []).map((file) => joined(target.shown, file))) {
         if (reading(path) !== "allow") touched.searched.add(path)
       }
     }
@@ -173,30 +175,35 @@ const mayOpenMore = ({ call, program, reads, runs }: Invocation): boolean =>
 /** How many words of a line are checked. */
 const mostMentioned = 500
 
-/** No file has this name: a rule that denies it denies everything in the directory. */
-const anything = "\u0001"
-
 /**
  * Finds what a rule does not let be read, and the text of a line names anywhere. Where a program may open more than its
  * arguments say, that counts as read.
  */
-const mentioned = ({ places, reading, touched }: Looking, text: string, top: string): void => {
-  const words = text.split(/[^\p{L}\p{N}_./%+~-]+/u).flatMap((word) => [word, word.replace(/^-+[A-Za-z]?/, "")])
+const mentioned = Effect.fnUntraced(function*({ places, reading, touched }: Looking, text: string, top: string) {
+  const words = text.replaceAll(/\$(?:HOME\b|\{HOME\})/g, "~").split(/[^\p{L}\p{N}_./%+~-]+/u).flatMap((word) => [
+    word,
+    word.replace(/^-+[A-Za-z]?/, "")
+  ])
   const tree = realOf(top)
-  for (const directory of places.directories.map((each) => each === "" ? tree : each)) {
-    for (const word of [...new Set(words)].filter((each) => /[^./~]/.test(each)).slice(0, mostMentioned)) {
-      const written = resolve(directory, word)
-      const stat = attempt(() => lstatOf(written), undefined)
-      if (stat === undefined) continue
-      for (const path of new Set([written, realOf(written)])) {
-        const name = relative(tree, path)
-        const isDenied = reading(stat.isDirectory() ? `${name}/${anything}` : name) === "deny"
-        if (!isDenied || name === "" || name.startsWith("..")) continue
-        touched.searched.add(stat.isDirectory() ? `${name}/*` : name)
-      }
+  const named = [...new Set(words)].filter((each) => /[^./~]/.test(each)).slice(0, mostMentioned)
+  const inHome = yield* Effect.forEach(
+    named.filter((each) => each.startsWith("~/")),
+    (each) => targetsOf(places, touched, each)
+  )
+  const all = [
+    ...places.directories.flatMap((each) => named.map((word) => resolve(each === "" ? tree : each, word))),
+    ...inHome.flat().map(({ real }) => real)
+  ]
+  for (const each of all) {
+    const stat = attempt(() => lstatOf(each), undefined)
+    if (stat === undefined) continue
+    for (const path of new Set([each, realOf(each)])) {
+      const name = isIn(path, tree) ? relative(tree, path) : path
+      const isDenied = name !== "" && reading(stat.isDirectory() ? `${name}/${anything}` : name) === "deny"
+      if (isDenied) touched.searched.add(stat.isDirectory() ? `${name}/*` : name)
     }
   }
-}
+})
 
 /** Finds out what a line does to files. `reading` and `editing` give the rule for a path. */
 export const touch = (
@@ -240,7 +247,10 @@ export const touch = (
       if (places.tooMany()) break
       yield* invoked(looking, invocation)
     }
-    if (parts.unclear !== undefined || parts.invocations.some(mayOpenMore)) mentioned(looking, line, top)
+    if (parts.unclear !== undefined || parts.invocations.some(mayOpenMore)) {
+      yield* mentioned(looking, line, top)
+    }
+    touched.opens ||= parts.invocations.some(opensUnnamed)
     yield* changeElsewhere(looking, parts, line)
     if (places.tooMany()) touched.doubt("It names more files than can be looked at.")
     return touched

@@ -66,6 +66,13 @@ export const makeTreeFiles = (): TreeFiles => {
     })
 }
 
+/** No file has this name: a rule that denies it denies everything in the directory. */
+export const anything = "\u0001"
+
+/** A path below a directory, as rules see it. */
+export const joined = (directory: string, name: string): string =>
+  directory === "." ? name : name === "" ? directory : `${directory === "/" ? "" : directory}/${name}`
+
 /** What a line does to files. */
 export class Touched {
   readonly changed = new Map<string, Target>()
@@ -85,10 +92,18 @@ export class Touched {
   readonly personal = new Map<string, Target>()
   readonly credentials = new Map<string, Target>()
   readonly holding = new Map<string, Target>()
+  /** Whether it may open files that it does not name: where a rule denies reading, they may be those. */
+  opens = false
   unclear: string | undefined
 
   doubt(reason: string): void {
     this.unclear ??= reason
+  }
+
+  /** A directory has more files than can be checked. */
+  unchecked({ place, shown }: Target): void {
+    if (place === "inside") this.doubt(`${shown} has more files than can be checked.`)
+    else this.opens = true
   }
 
   looked(target: Target): void {

@@ -13,8 +13,8 @@
  * After that: `!` it replaces the first operand, `^` the operands are read below, `.` hidden files too.
  */
 
-/** What a value or an operand means to a program. */
-export type Kind = "text" | "read" | "look" | "below" | "write" | "url" | "target" | "git" | "remote"
+/** What a value or an operand means to a program. What it packs, it reads and replaces. */
+export type Kind = "text" | "read" | "look" | "below" | "write" | "pack" | "url" | "target" | "git" | "remote"
 
 /** What an option takes, and what it changes. */
 export interface Option {
@@ -61,7 +61,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   "/": "below"
 }
 
-const isKind = (word: string): word is Kind => /^(?:text|read|look|below|write|url|target|git|remote)$/.test(word)
+const isKind = (word: string): word is Kind => /^(?:text|read|look|below|write|pack|url|target|git|remote)$/.test(word)
 
 const option = (marks: string): Option => {
   const kind = marks.charAt(0) === "*" && kinds[marks.charAt(1)] !== undefined ? marks.charAt(1) : marks.charAt(0)

@@ -27,7 +27,7 @@ import { makeBwrapPlace } from "./bwrapPlace.ts"
 import { bwrapTrial } from "./bwrapTrial.ts"
 import { type Guarded, guardedPlaces, isOfProject } from "./guardedPlaces.ts"
 import { installedPackages } from "./installedProgram.ts"
-import { makeMaskedFiles } from "./maskedFiles.ts"
+import { anything, makeMaskedFiles } from "./maskedFiles.ts"
 import { findRepositories } from "./nestedRepositories.ts"
 import { makePlaceholders } from "./placeholders.ts"
 import { WatchedPaths, watchProtected } from "./protectedWatch.ts"
@@ -159,6 +159,7 @@ export const makeBwrap = Effect.fnUntraced(function*(
         isOpen(path) && isThere(path) && ![directory, ...approved, ...reached].some((each) => isIn(each, path))
       )
       const denied = edits === undefined ? noDenied : deniedIn(directory, edits)
+      const deniedBeyond = edits === undefined ? [] : beyond.writable.map((each) => deniedBelow(each, edits))
       const fixed = [...(options.fixed ?? []).filter(isFile).map(real), ...installed].filter(isOpen)
       return {
         writable,
@@ -169,11 +170,7 @@ export const makeBwrap = Effect.fnUntraced(function*(
           ...own,
           ...fixed,
           ...denied.mounted,
-          ...edits === undefined ?
-            [] :
-            beyond.writable.filter(isDirectory).flatMap((each) =>
-              deniedIn(each, (path) => edits(join(each, path))).mounted
-            ),
+          ...deniedBeyond.flatMap(({ mounted }) => mounted),
           ...held.map(([path]) => path)
         ],
         pinned: [
@@ -198,17 +195,24 @@ export const makeBwrap = Effect.fnUntraced(function*(
     }
   }
 
+  /** The same of a place outside, which as a whole is read-only where rules deny all that is in it. */
+  const deniedBelow = (top: string, edits: (path: string) => Action): Denied => {
+    const isDenied = edits(top) === "deny" || (isDirectory(top) && edits(join(top, anything)) === "deny")
+    if (isDenied) return { ...noDenied, mounted: [top] }
+    return isDirectory(top) ? deniedIn(top, (path) => edits(join(top, path))) : noDenied
+  }
+
   /** Moves away what a command made although rules deny it. What did not exist could not be mounted over. */
   const undo = (
     directory: string,
-    edits: (path: string) => Action,
+    now: Denied,
     before: Denied,
     isApproved: (path: string) => boolean
   ): ReadonlyArray<string> =>
-    [...deniedIn(directory, edits).all].filter((path) => !before.all.has(path) && !isApproved(path)).flatMap((path) =>
+    [...now.all].filter((path) => !before.all.has(path) && !isApproved(path)).flatMap((path) =>
       attempt(() => {
-        const to = relative(directory, aside(path))
-        return [`A rule denies changing ${relative(directory, path)}. What this command made there is now ${to}.`]
+        const [was, is] = [path, aside(path)].map((each) => isIn(each, directory) ? relative(directory, each) : each)
+        return [`A rule denies changing ${was}. What this command made there is now ${is}.`]
       }, [])
     )
 
@@ -217,6 +221,7 @@ export const makeBwrap = Effect.fnUntraced(function*(
     guarded: Guarded,
     named: ReadonlyArray<string>,
     directory: string,
+    outside: ReadonlyArray<string>,
     { approved, edits, tell }: SandboxPlace
   ) =>
     Effect.gen(function*() {
@@ -228,6 +233,10 @@ export const makeBwrap = Effect.fnUntraced(function*(
       const isApproved = (path: string) =>
         [...consents].some((all) => all.some((each) => isIn(each, path) || isIn(path, each)))
       const denied = edits === undefined ? noDenied : deniedIn(directory, edits)
+      const denials = edits === undefined ? [] : [
+        [denied, () => deniedIn(directory, edits)] as const,
+        ...outside.map((each) => [deniedBelow(each, edits), () => deniedBelow(each, edits)] as const)
+      ]
       const look = aftermath({
         directory,
         names: [...guarded.names, ...denied.links],
@@ -247,41 +256,64 @@ export const makeBwrap = Effect.fnUntraced(function*(
           [
             ...watched.flatMap((each) => each()),
             ...look(),
-            ...edits === undefined ? [] : undo(directory, edits, denied, isApproved)
+            ...denials.flatMap(([before, now]) => undo(directory, now(), before, isApproved))
           ],
           (note) => Effect.zipRight(Effect.logWarning(note), tell?.(note) ?? Effect.void)
         )
       )
     })
 
-  /** What is hidden in a place outside of the tree that somebody has consented to. */
-  const maskedOutside = (top: string, credentials: boolean) => {
-    const isOwn = (path: string) => isOwnForm(join(top, path))
-    const isCredential = (path: string) => !credentials && credentialFiles.isNamed(join(top, path), false)
-    const { directories, files, unchecked } = maskedFiles(top, (path) => !isOwn(path) && !isCredential(path))
-    const found = [...files, ...directories]
+  /** Whether rules let a command see a file, and the same below packages, where only denials count. */
+  const readable = ({ credentials = false, deniesReads, reads = () => "allow" }: SandboxPlace) => ({
+    isOpen: (path: string) => reads(path) === "allow" || (credentials && reads(path) === "ask"),
+    isOpenInPackages: deniesReads === true ? (path: string) => reads(path) !== "deny" : undefined
+  })
+
+  /** What is hidden in a place outside of the tree that a command may read or change. */
+  const maskedOutside = (top: string, given: SandboxPlace) => {
+    const { isOpen, isOpenInPackages } = readable(given)
     const isOwnFile = (path: string) => isOwnForm(path) || isOwnForm(join(path, "any"))
+    const isCredential = (path: string) => given.credentials !== true && credentialFiles.isNamed(path, false)
+    const { directories, files, unchecked } = maskedFiles(
+      top,
+      (below) => {
+        const path = join(top, below)
+        return !isOwnForm(path) && !isCredential(path) && isOpen(path)
+      },
+      isOpenInPackages === undefined ? undefined : (below) => isOpenInPackages(join(top, below))
+    )
+    const found = [...files, ...directories]
+    const isDenied = (path: string) => !isOpen(directories.includes(path) ? join(path, anything) : path)
     return {
       own: [...found.filter(isOwnFile), ...unchecked],
-      credentials: found.filter((path) => !isOwnFile(path))
+      credentials: found.filter((path) => !isOwnFile(path) && isCredential(path)),
+      denied: found.filter((path) => !isOwnFile(path) && isDenied(path))
     }
   }
 
   /** What is hidden from a command that it would otherwise see. */
-  const hiding = (directory: string, guarded: Guarded, seen: ReadonlyArray<string>, given: SandboxPlace) =>
+  const hiding = (
+    directory: string,
+    guarded: Guarded,
+    seen: ReadonlyArray<string>,
+    writable: ReadonlyArray<string>,
+    given: SandboxPlace
+  ) =>
     Effect.try({
       try: () => {
-        const { approved, credentials = false, deniesReads, reads = () => "allow", visible = [] } = given
+        const { approved, credentials = false, visible = [] } = given
+        const { isOpen, isOpenInPackages } = readable(given)
         const isSeen = (path: string) => [...machine.system, ...seen].some((each) => isBelow(path, each))
         const masked = maskedFiles(
           directory,
-          (path) =>
-            !isOwnForm(join(directory, path)) && (reads(path) === "allow" || (credentials && reads(path) === "ask")),
-          deniesReads === true ? (path) => reads(path) !== "deny" : undefined
+          (path) => !isOwnForm(join(directory, path)) && isOpen(path),
+          isOpenInPackages
         )
         const named = [...approved, ...visible]
-        const besides = visible.filter((path) => isDirectory(path) && !isIn(path, directory))
-          .map((path) => maskedOutside(path, credentials))
+        const besides = [...visible, ...machine.added, ...writable].filter((path) =>
+          isDirectory(path) && !isIn(path, directory)
+        ).map((path) => maskedOutside(path, given))
+        const deniedBesides = besides.flatMap(({ denied }) => denied)
         const apart = secrets.apart(directory).filter((path) =>
           // Other trees are apart, but a person may have consented to one.
           isSeen(path) && isThere(path) && (secrets.has(path) || !named.some((each) => isIn(each, path)))
@@ -300,7 +332,8 @@ export const makeBwrap = Effect.fnUntraced(function*(
           ...masked.unchecked,
           ...machine.hidden.filter((path) => !isIn(directory, path)),
           ...own,
-          ...ofPerson
+          ...ofPerson,
+          ...deniedBesides
         ].filter((path) => !approved.some((each) => isIn(each, path)))
           .concat(proofsIn(guarded, visible))
           .concat(apart, besides.flatMap(({ own: found }) => found))
@@ -314,7 +347,10 @@ export const makeBwrap = Effect.fnUntraced(function*(
           )
         return {
           // If a directory above it were moved, a file could get a name by which it may be read.
-          pinned: [...masked.files, ...masked.directories].flatMap((path) => between(path, directory)),
+          pinned: [
+            ...[...masked.files, ...masked.directories].flatMap((path) => between(path, directory)),
+            ...writable.flatMap((top) => deniedBesides.flatMap((path) => between(path, top)))
+          ],
           unchecked: masked.unchecked,
           emptied,
           shown: [spill, ...machine.toolchains].filter((path) => inEmptied(path) && isThere(path)),
@@ -357,10 +393,13 @@ export const makeBwrap = Effect.fnUntraced(function*(
       }),
       (error) => unusable(`what is protected in ${directory} could not be looked at (${String(error.error)})`)
     )
+    const beyond = onlyReads
+      ? { writable: [], readable: [] }
+      : approvedPlaces({ approved, reached, directory, home })
     const changes = onlyReads
       ? { writable: approved.filter(isFile), readable: [], pinned: [], reopened: [] }
-      : yield* changing(guarded, approvedPlaces({ approved, reached, directory, home }), directory, given)
-    if (!onlyReads) yield* watching(guarded, named, directory, given)
+      : yield* changing(guarded, beyond, directory, given)
+    if (!onlyReads) yield* watching(guarded, named, directory, beyond.writable, given)
     const agent = credentials && SSH_AUTH_SOCK !== undefined ? [SSH_AUTH_SOCK] : []
     const seen = [
       ...machine.toolchains,
@@ -368,7 +407,13 @@ export const makeBwrap = Effect.fnUntraced(function*(
       ...(onlyReads && directory !== "/" ? [directory] : [])
     ]
     const all = [...seen, ...changes.writable, directory, ...(credentials && home !== undefined ? [home] : [])]
-    const { emptied, hidden, pinned, replaced, shown, unchecked } = yield* hiding(directory, guarded, all, given)
+    const { emptied, hidden, pinned, replaced, shown, unchecked } = yield* hiding(
+      directory,
+      guarded,
+      all,
+      beyond.writable,
+      given
+    )
     if (unchecked.length > 0) yield* given.say?.(tooLarge(unchecked, directory)) ?? Effect.void
     const own = (name: string) => ownProgram(name, options.environment["PATH"], directory)
     return [

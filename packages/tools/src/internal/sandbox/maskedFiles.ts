@@ -29,7 +29,7 @@ export interface MaskBounds {
 const usual: MaskBounds = { directories: 20_000, files: 1_000, unchecked: 200, generated: 10_000 }
 
 /** No file has this name. A rule that denies it denies everything in the directory. */
-const anything = "\u0001"
+export const anything = "\u0001"
 
 interface Listed {
   readonly changed: number

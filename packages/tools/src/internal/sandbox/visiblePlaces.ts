@@ -141,6 +141,8 @@ const hiddenOfSystem = (): ReadonlyArray<string> => {
 export interface VisiblePlaces extends World {
   /** Toolchains and what the user adds. They are shown over the hidden home. */
   readonly toolchains: ReadonlyArray<string>
+  /** Those of them that the user adds. */
+  readonly added: ReadonlyArray<string>
   /** Hidden paths in them. */
   readonly hidden: ReadonlyArray<string>
 }
@@ -180,6 +182,7 @@ export const visiblePlaces = (options: {
     links,
     isRoot: process.getuid?.() === 0,
     toolchains: outermost(both),
+    added: added.filter((path) => NodeFs.existsSync(path)),
     hidden: hiddenOfSystem()
   }
 }

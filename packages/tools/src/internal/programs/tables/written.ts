@@ -52,7 +52,7 @@ const compiler =
   -M -MM -MD -MMD -MP -MF> -MT: -MQ: -include< -H -P -C --coverage -rdynamic -dumpversion -dumpmachine --version --help`
 
 const packer =
-  `[acts write] -c -d -f -k -l -n -q -t -v -# -T: --stdout --decompress --uncompress --force --keep --list --no-name
+  `[acts pack] -c -d -f -k -l -n -q -t -v -# -T: --stdout --decompress --uncompress --force --keep --list --no-name
   --quiet --test --verbose --fast --best --threads:`
 
 /** Tables by program, and by program and subcommand. */
