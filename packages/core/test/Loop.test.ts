@@ -69,10 +69,10 @@ describe("a turn", () => {
         event.type === "session.status" ? event.properties.status.type : event.type
       )
       expect(kinds.filter((kind, i) => kind !== kinds[i - 1])).toEqual([
+        "busy",
         "message.updated",
         "message.part.updated",
         "session.updated",
-        "busy",
         "message.updated",
         "message.part.updated",
         "message.part.delta",

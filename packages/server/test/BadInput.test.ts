@@ -182,7 +182,10 @@ it.live("bodies of wrong types, wrong media types and too many bytes are refused
         ["no type", { path: at(path, id), body: "{}" }, [415]],
         ["two types", { path: at(path, id), headers: [json, "Content-Type: text/plain"], body: "{}" }, [400]],
         ["packed", { path: at(path, id), headers: [json, "Content-Encoding: br"], body: "{}" }, [415]],
-        ["huge", { path: at(path, id), headers: [json, `Content-Length: ${100 * 1024 * 1024}`] }, [413]]
+        // An archive may have any size: it is read as it comes.
+        ...(path.endsWith("/import")
+          ? []
+          : [["huge", { path: at(path, id), headers: [json, `Content-Length: ${100 * 1024 * 1024}`] }, [413]] as const])
       ])
     ).toEqual([])
   }).pipe(provide))
