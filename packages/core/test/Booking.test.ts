@@ -9,8 +9,9 @@ import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
+import { within } from "./support/bounded.ts"
 import { failing, options, sessionOf } from "./support/budgets.ts"
-import { generations, resumed } from "./support/generations.ts"
+import { generations, go, resumed } from "./support/generations.ts"
 import { childrenOf, messagesOf, root, treeOf } from "./support/tree.ts"
 
 const inputOf = ({ messages, tools }: ModelRequest): number =>
@@ -175,6 +176,72 @@ describe("after a crash", () => {
             yield* session.untilIdle(id)
             expect(server.requests).toBe(4)
             expect(yield* isOpen(id)).toBe(false)
+          })
+      }
+    )
+  })
+
+  it("a turn whose compaction died three times is left alone, until somebody has it asked again", () => {
+    let answers = false
+    const long = `word ${"y".repeat(6_000)}`
+    const usual = Scripted.make({
+      build: (request) => within(9_000, request, long),
+      compaction: () => answers ? "They talked." : { text: "never", hangs: true }
+    }, { limit: { context: 10_000, output: 1_000 } })
+    const asked = () => usual.requests.filter(({ origin }) => origin.purpose === "compaction").length
+    const talk = Effect.gen(function*() {
+      const { id } = yield* root()
+      for (let n = 0; n < 8; n++) yield* Session.prompt(id, `Go ${n} ${"z".repeat(4_000)}`)
+    })
+    const scene = { scripts: {}, usual, options: {} }
+    const again = { ...scene, dies: 5_000, program: resumed }
+    generations(
+      { ...scene, dies: 5_000, program: talk },
+      ...Array.from({ length: 5 }, () => again),
+      {
+        ...scene,
+        program: (id) =>
+          Effect.gen(function*() {
+            const session = yield* Session
+            yield* resumed(id)
+            expect(asked()).toBe(3)
+            expect((yield* sessionOf(id)).turn?.ended).toBeUndefined()
+            answers = true
+            yield* session.resume(id, { anew: true })
+            yield* session.untilIdle(id)
+            expect(asked()).toBe(4)
+            expect((yield* sessionOf(id)).turn?.ended?.how).toBe("completed")
+          })
+      }
+    )
+  })
+
+  it("a turn that was left alone is asked again where a task of its tree works", () => {
+    const task = Scripted.call("task", { description: "d", prompt: "p", subagent_type: "worker", background: true })
+    const nap = SkeinTest.tool("nap", () => Effect.as(Effect.sleep("1 hour"), "slept"), { effect: "safe" })
+    const shared = { options: { agents: [SkeinTest.agent("worker")] }, tools: () => [nap] }
+    const never = { text: "never", hangs: true }
+    const first = { build: [task, never], worker: [Scripted.call("nap", {}), "done"] }
+    const again = { scripts: { build: [never], worker: ["done"] }, ...shared, dies: 5_000, program: resumed }
+    generations(
+      { scripts: first, ...shared, dies: 5_000, program: go },
+      again,
+      again,
+      {
+        scripts: { build: ["told", "heard"], worker: ["done"] },
+        ...shared,
+        program: (id, script) =>
+          Effect.gen(function*() {
+            const session = yield* Session
+            const asked = () => script.requests.map(({ origin }) => origin.path.join("/"))
+            yield* session.resume(id)
+            yield* Effect.sleep(1_000)
+            expect(asked()).toEqual([])
+            yield* session.resume(id, { anew: true })
+            yield* Effect.sleep(1_000)
+            expect(asked()).toEqual(["build"])
+            yield* session.untilIdle(id)
+            expect((yield* sessionOf(id)).turn?.ended?.how).toBe("completed")
           })
       }
     )

@@ -53,6 +53,8 @@ export const SessionTurn = Schema.Struct({
   models: Schema.optional(Schema.Struct({ agent: Schema.String, refs: Schema.Array(ModelRef) })),
   /** The last answer for which the process died, when somebody had it ask again: deaths until then do not count. */
   forgiven: Schema.optional(MessageID),
+  /** How often in a row the process died while it compacted the conversation up to this message. */
+  uncompacted: Schema.optional(Schema.Struct({ until: MessageID, deaths: Schema.Number })),
   /** Absent while the turn is open. */
   ended: Schema.optional(
     Schema.Struct({
@@ -123,7 +125,11 @@ export const SessionInfo = Schema.Struct({
   /** The budget of it and everything below it, and its usage. */
   budget: Schema.optional(Account),
   /** The requests of hidden agents that are out: each is charged when its answer is stored. */
-  asking: Schema.optional(Schema.Array(Schema.Struct({ id: PartID, reserved: Reserved }))),
+  asking: Schema.optional(
+    Schema.Array(
+      Schema.Struct({ id: PartID, purpose: Schema.Literal("title", "summary", "compaction"), reserved: Reserved })
+    )
+  ),
   /** The open turn, or the last one. */
   turn: Schema.optional(SessionTurn),
   /** How often it was stopped itself, with everything below it. Stored before anything stops: what is older is inert. */

@@ -99,14 +99,21 @@ export const endAnswers = (
     ]
   })
 
-/** Charges in full what a dead process had asked hidden agents in a session; returns the writes. */
+/** Charges in full what a dead process had asked hidden agents in a session, and counts its death; returns the writes. */
 export const endQuestions = (live: Live, now: number): ReadonlyArray<Entry> => {
-  const { asking = [] } = live.info
+  const { asking = [], turn } = live.info
   const own = asking.filter(({ id }) => live.request.own.has(id))
-  if (own.length === asking.length) return []
+  const lost = asking.filter((each) => !own.includes(each))
+  if (lost.length === 0) return []
+  const until = live.messages?.at(-1)?.info.id
+  const isCounted = live.hasOpenTurn && until !== undefined && lost.some(({ purpose }) => purpose === "compaction")
+  const deaths = turn?.uncompacted?.until === until ? turn?.uncompacted?.deaths ?? 0 : 0
   return [
-    live.record.annotate({ asking: own.length === 0 ? undefined : own }),
-    ...asking.filter((each) => !own.includes(each)).flatMap(({ reserved }) =>
+    live.record.annotate({
+      asking: own.length === 0 ? undefined : own,
+      ...(turn === undefined || !isCounted ? {} : { turn: { ...turn, uncompacted: { until, deaths: deaths + 1 } } })
+    }),
+    ...lost.flatMap(({ reserved }) =>
       charge(live, { ...none, ...usedBy(reserved, undefined, reserved.output, false) }, now, true)
     )
   ]
@@ -120,15 +127,19 @@ interface Asking {
   readonly messages?: ReadonlyArray<MessageWithParts> | undefined
 }
 
-/** How often in a row the process has died that asked for the next answer of a session, since somebody had it ask anew. */
+/**
+ * How often in a row the process has died that asked for the next answer of a session, or compacted the conversation for it, since
+ * somebody had it ask anew.
+ */
 const deathsIn = ({ info: { turn }, messages = [] }: Asking): number => {
+  const { deaths = 0, until } = turn?.uncompacted ?? {}
   const own = messages.filter(({ info, parts }) =>
     info.role === "assistant" || !parts.every((part) => part.type === "text" && part.synthetic === true)
   )
   const last = own.findLastIndex(({ info }) =>
     info.role === "user" || info.error?.tag !== died.tag || info.id === turn?.forgiven
   )
-  return own.length - 1 - last
+  return Math.max(own.length - 1 - last, messages.at(-1)?.info.id === until ? deaths : 0)
 }
 
 /** How often in a row a process may die while it waits for the same answer. Then somebody must look before it is asked again. */
@@ -142,10 +153,11 @@ export const deadly = `The process died ${mostDeaths} times in a row while it wa
 
 /** Begins that count anew; returns the writes. */
 export const forgiveDeaths = (live: Live): ReadonlyArray<Entry> => {
-  const last = live.messages?.findLast(({ info }) => info.role === "assistant")
   const { turn } = live.info
-  if (last === undefined || turn === undefined || deathsIn(live) === 0) return []
-  return [live.record.annotate({ turn: { ...turn, forgiven: last.info.id } })]
+  if (turn === undefined || deathsIn(live) === 0) return []
+  const forgiven = live.messages?.findLast(({ info }) => info.role === "assistant")?.info.id
+  const { uncompacted: _, ...rest } = turn
+  return [live.record.annotate({ turn: { ...rest, ...(forgiven === undefined ? {} : { forgiven }) } })]
 }
 
 /** Ends what is still open. */

@@ -91,7 +91,12 @@ const requestOf = (
  * Books the tries of one question: that one is out is stored with the session before it is sent, and its use when it has ended.
  * They are no steps of the session, and do not change its date.
  */
-const makeBooking = Effect.fnUntraced(function*(live: Live, { info }: LanguageModel, answer: () => string) {
+const makeBooking = Effect.fnUntraced(function*(
+  live: Live,
+  { info }: LanguageModel,
+  purpose: HiddenQuestion["purpose"],
+  answer: () => string
+) {
   const journal = yield* Journal
   const clock = yield* Effect.clock
   const id = (yield* Ids).unsafeMake("prt", clock.unsafeCurrentTimeMillis())
@@ -104,7 +109,7 @@ const makeBooking = Effect.fnUntraced(function*(live: Live, { info }: LanguageMo
       Effect.suspend(() => {
         tries.begin(reserved)
         live.request.own.add(id)
-        return journal.commit([live.record.annotate({ asking: [...others(), { id, reserved }] })])
+        return journal.commit([live.record.annotate({ asking: [...others(), { id, purpose, reserved }] })])
       }),
     hear: (event: ModelEvent) => tries.hear(event),
     end: (status?: number) =>
@@ -138,7 +143,7 @@ const askOne = Effect.fnUntraced(function*(
   const refusal = unpriced(live.budget, model.info) ?? exhausted(live.budget, () => "")
   if (refusal !== undefined) return yield* refusal
   let answer = ""
-  const booking = yield* makeBooking(live, model, () => answer)
+  const booking = yield* makeBooking(live, model, purpose, () => answer)
   const requestBudget = makeRequestBudget({
     live,
     journal: yield* Journal,

@@ -11,7 +11,7 @@ import type { Live } from "../live/Live.ts"
 import { SessionTable } from "../live/SessionTable.ts"
 import { SessionRunner } from "../runner/SessionRunner.ts"
 import { servicesForLater } from "../traced.ts"
-import { recoverTree } from "./recover.ts"
+import { askAgain, recoverTree } from "./recover.ts"
 import type { TaskServices } from "./startRun.ts"
 import { confirmStop, stopStored, stopWaiting } from "./stopStored.ts"
 
@@ -103,7 +103,10 @@ export class Recovery extends Context.Tag("@skein/core/internal/tasks/Recovery")
 
       return {
         recover: (live, anew = false) =>
-          Effect.suspend(() => live.root.isRecovered ? Effect.void : recover(live, live.run.stops, anew)),
+          Effect.suspend(() => {
+            if (!live.root.isRecovered) return recover(live, live.run.stops, anew)
+            return anew ? Effect.provide(askAgain(live.root), context) : Effect.void
+          }),
         stop: (live, by) =>
           Effect.suspend((): Effect.Effect<void, SessionNotFound | StorageError> => {
             const { info, root } = live

@@ -138,9 +138,26 @@ const endRequests = Effect.fnUntraced(function*(live: Live, anew: boolean) {
   const now = yield* Clock.currentTimeMillis
   const messages = live.hasOpenTurn ? yield* table.history(live) : []
   const answers = endAnswers(live, messages.filter(({ info }) => !live.request.own.has(info.id)), now)
+  const questions = endQuestions(live, now)
   const forgiven = anew && live.hasOpenTurn ? forgiveDeaths(live) : []
-  const writes = [...answers, ...forgiven, ...endQuestions(live, now)]
+  const writes = [...answers, ...questions, ...forgiven]
   if (writes.length > 0) yield* journal.commit(writes, live.info)
+})
+
+/** Asks again, in a recovered tree, for the answers for which the process has died too often. */
+export const askAgain = Effect.fnUntraced(function*({ info: { id: rootID } }: Live) {
+  const table = yield* SessionTable
+  const journal = yield* Journal
+  const runner = yield* SessionRunner
+  const { rows } = yield* (yield* SessionStorage).sessions({ rootID })
+  for (const { id } of rows.filter(hasOpenTurn)) {
+    const live = table.peek(id)?.running === undefined ? yield* openIfReadable(id) : undefined
+    if (live === undefined) continue
+    yield* table.history(live)
+    if (live.running !== undefined || !live.hasOpenTurn || !diedTooOften(live)) continue
+    yield* journal.commit(forgiveDeaths(live), live.info)
+    yield* runner.resume(live)
+  }
 })
 
 /** A session to recover; undefined if it was deleted meanwhile, or cannot be read, which is logged. */
