@@ -165,3 +165,29 @@ it.scoped("questions that wait for a person are counted until they are answered"
     yield* Fiber.join(turn)
     expect(open() - before).toBe(0)
   }).pipe(with_({ build: [touching("a"), Scripted.text("Done.")] })))
+
+it.effect("a request that was out when its tree was left is counted once, as it is charged", () => {
+  const script = Scripted.make({
+    build: [{ text: "word ".repeat(100), pieces: 20, delay: { between: 1_000 } }]
+  }, { providerID: "scripted", modelID: "model" })
+  return Effect.gen(function*() {
+    const session = yield* Session
+    const { id } = yield* root()
+    const prompted = yield* Effect.fork(Effect.either(session.prompt(id, "Begin")))
+    yield* TestClock.adjust("5 seconds")
+    const leaving = yield* Effect.fork(countedBy(session.leave(id)))
+    yield* TestClock.adjust("5 seconds")
+    const all = yield* Fiber.join(leaving)
+    yield* Fiber.join(prompted)
+    const { own } = (yield* session.get(id)).usage
+    expect(own.tokens.input).toBeGreaterThan(0)
+    expect(all[`gen_ai.client.token.usage ${model} gen_ai.token.type=input`]).toEqual({
+      count: 1,
+      sum: own.tokens.input
+    })
+    expect(all[`gen_ai.client.token.usage ${model} gen_ai.token.type=output`]).toEqual({
+      count: 1,
+      sum: own.tokens.output
+    })
+  }).pipe(Effect.provide(layer(script)))
+})

@@ -279,7 +279,8 @@ export class AnswerRecord {
     const { info } = this.#model
     const rate = rateOf(this.#live.budget, formatRef(info))
     const used = this.#tries.end(() => tokensSaid(this.buffer.parts, rate), status)
-    if (used === undefined) return []
+    // A tree that is left charges what is out before its answers end.
+    if (used === undefined || this.#live.request.charged === this.#begun.id) return []
     const usage: Usage = { ...none, ...used, steps: 1, toolCalls }
     this.#live.request.charged = this.#begun.id
     this.#used = add(this.#used, usage)
