@@ -112,8 +112,8 @@ const replay = (
   })
 
 /**
- * Sends a client what the sessions at work do: a status is not stored, so one that was told since the client read its snapshot
- * would be lost. That a session rests is said by what is stored.
+ * Sends a client what the sessions at work do: a status is not stored, so a client would miss one that changed after it read
+ * its snapshot. Events that are stored say that a session rests.
  */
 const tellStatuses = Effect.fnUntraced(function*(client: EventClient, rootID: SessionID | undefined) {
   const sessions = yield* Session
