@@ -5,6 +5,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { refuse } from "./internal/refusal.ts"
+import { ownProgram } from "./OwnPrograms.ts"
 
 /** How a run of ripgrep ended. */
 export interface RipgrepEnd {
@@ -51,7 +52,12 @@ export class Ripgrep extends Context.Tag("@skein/tools/Ripgrep")<Ripgrep, {
         return {
           run: (run) =>
             Effect.flatMap(Effect.all([binary, loaded]), ([file, { runLines }]) =>
-              runLines({ ...run, file, environment, args: [...standing, ...run.args] }))
+              runLines({
+                ...run,
+                file: ownProgram(file, PATH, run.directory),
+                environment,
+                args: [...standing, ...run.args]
+              }))
               .pipe(
                 Effect.catchTag("NotStarted", ({ reason }) =>
                   refuse(

@@ -15,6 +15,7 @@ import { unrecorded } from "./internal/process/processRecords.ts"
 import type { HookEnd } from "./internal/shell/hookProcess.ts"
 import { hookScripts } from "./internal/shell/hookScripts.ts"
 import { shellEnvironment } from "./internal/shell/shellEnvironment.ts"
+import { machineFirst } from "./OwnPrograms.ts"
 import type { Processes } from "./Processes.ts"
 
 /** What hooks need to run. */
@@ -96,7 +97,7 @@ export const scripts = (
 /** The hooks of the config, in its order. They run in the working directory of the event's session. */
 export const hooks = (options: ShellHookOptions): Effect.Effect<ReadonlyArray<Hook>, never, Config> =>
   Effect.map(Config, ({ settings }) => {
-    const environment = { ...shellEnvironment(options.environment, options.pass ?? []), ...settings.env }
+    const environment = shellEnvironment(options.environment, options.pass ?? [])
     // Loaded at first use, so that the program starts without it.
     const loaded = Effect.promise(() => import("./internal/shell/hookProcess.ts"))
     const processes = options.processes ?? unrecorded(options.environment)
@@ -117,7 +118,7 @@ export const hooks = (options: ShellHookOptions): Effect.Effect<ReadonlyArray<Ho
             runHook(processes, {
               command,
               directory: cwd,
-              environment: { ...environment, ...also(cwd) },
+              environment: { ...machineFirst(environment, cwd), ...settings.env, ...also(cwd) },
               input
             })
           )

@@ -32,6 +32,7 @@ import * as BuiltinTools from "@skein/tools/BuiltinTools"
 import { environment } from "@skein/tools/Environment"
 import * as GitWorkspaces from "@skein/tools/GitWorkspaces"
 import * as NodeOwner from "@skein/tools/NodeOwner"
+import { distrustProject } from "@skein/tools/OwnPrograms"
 import { Processes } from "@skein/tools/Processes"
 import { Sandbox } from "@skein/tools/Sandbox"
 import { Shell } from "@skein/tools/Shell"
@@ -220,6 +221,7 @@ const projectOptions = Effect.fnUntraced(function*(
   heard: (hooks: ReadonlyArray<Hook>) => ReadonlyArray<Hook> = (hooks) => hooks,
   tell?: (line: string) => void
 ) {
+  distrustProject(directory)
   const processes = yield* Processes
   const mcp = yield* McpLoader
   const variables = yield* environment

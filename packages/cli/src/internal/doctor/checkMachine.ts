@@ -1,5 +1,6 @@
 /** Checks the programs of the machine. */
 import { environment } from "@skein/tools/Environment"
+import { ownEnvironment, ownProgram } from "@skein/tools/OwnPrograms"
 import { Sandbox } from "@skein/tools/Sandbox"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
@@ -28,9 +29,17 @@ interface Probed {
 }
 
 /** Runs a program for at most five seconds. */
-const probe = (file: string, args: ReadonlyArray<string>): Effect.Effect<Probed> =>
-  Effect.async((resume) => {
-    const child = execFile(file, [...args], { timeout: 5_000, killSignal: "SIGKILL" }, (error, stdout, stderr) => {
+const probe = Effect.fnUntraced(function*(name: string, args: ReadonlyArray<string>) {
+  const variables = yield* environment
+  const file = ownProgram(name, variables["PATH"], process.cwd())
+  const options = {
+    env: ownEnvironment(variables, process.cwd()),
+    timeout: 5_000,
+    killSignal: "SIGKILL",
+    encoding: "utf8"
+  } as const
+  return yield* Effect.async<Probed>((resume) => {
+    const child = execFile(file, args, options, (error, stdout, stderr) => {
       const works = error === null
       const isMissing = error !== null && "code" in error && error.code === "ENOENT"
       const why = isMissing
@@ -40,6 +49,7 @@ const probe = (file: string, args: ReadonlyArray<string>): Effect.Effect<Probed>
     })
     return Effect.sync(() => child.kill("SIGKILL"))
   })
+})
 
 /** How to install a program. */
 const install = (apt: string, brew: string): string => `Get it with: apt install ${apt}, or brew install ${brew}`

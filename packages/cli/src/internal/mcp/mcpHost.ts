@@ -5,6 +5,7 @@ import { secretsIn } from "@skein/config/McpSecrets"
 import type { McpHost } from "@skein/mcp/McpHost"
 import { environment } from "@skein/tools/Environment"
 import { Network } from "@skein/tools/Network"
+import { machineFirst } from "@skein/tools/OwnPrograms"
 import { Processes } from "@skein/tools/Processes"
 import { makePublicFetch } from "@skein/tools/PublicFetch"
 import * as ServerProcess from "@skein/tools/ServerProcess"
@@ -74,7 +75,10 @@ export const makeHost: Effect.Effect<McpHost, never, DataDirs | FileSystem.FileS
       readText: (path) => fs.readFileString(path),
       remember,
       launch: (program) =>
-        ServerProcess.start(processes, { ...program, environment: { ...base, ...program.environment } })
+        ServerProcess.start(processes, {
+          ...program,
+          environment: { ...machineFirst(base, program.directory), ...program.environment }
+        })
     }
   }
 )

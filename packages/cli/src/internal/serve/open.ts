@@ -2,10 +2,12 @@
  * Opens pages in a browser through a file that redirects to them. As an argument, a login code would be visible to every
  * user.
  */
+import { environment } from "@skein/tools/Environment"
+import { ownEnvironment, ownProgram } from "@skein/tools/OwnPrograms"
 import * as Effect from "effect/Effect"
 import { spawn } from "node:child_process"
 import { rmSync, writeFileSync } from "node:fs"
-import { platform } from "node:process"
+import { cwd, platform } from "node:process"
 import { Stdio } from "../../Stdio.ts"
 import { serverFile } from "../attach/serverPlace.ts"
 import { errorLine } from "../explain.ts"
@@ -18,9 +20,13 @@ const pageTo = (url: string): string =>
   }">\n`
 
 /** Opens the file in a browser. Returns what is wrong if no program can. */
-const handOver = (file: string): Effect.Effect<string | undefined> =>
-  Effect.async((resume) => {
-    const child = spawn(openers[platform] ?? "xdg-open", [file], { stdio: "ignore", detached: true })
+const handOver = (file: string, variables: Readonly<Record<string, string | undefined>>) =>
+  Effect.async<string | undefined>((resume) => {
+    const child = spawn(ownProgram(openers[platform] ?? "xdg-open", variables["PATH"], cwd()), [file], {
+      env: ownEnvironment(variables, cwd()),
+      stdio: "ignore",
+      detached: true
+    })
     child.once("error", ({ message }) => resume(Effect.succeed(message)))
     child.once("spawn", () => {
       child.unref()
@@ -35,7 +41,7 @@ export const openPage = Effect.fnUntraced(function*(url: string, file: string) {
     rmSync(file, { force: true })
     writeFileSync(file, pageTo(url), { mode: 0o600, flag: "wx" })
   })
-  const problem = yield* handOver(file)
+  const problem = yield* handOver(file, yield* environment)
   if (problem !== undefined) stdio.err(errorLine(`No browser could be opened (${problem}). Open the URL yourself.`))
 })
 

@@ -4,6 +4,7 @@ import * as FileSystem from "@effect/platform/FileSystem"
 import { Backend } from "@skein/backend/Backend"
 import { DataDirs } from "@skein/config/DataDirs"
 import { environment } from "@skein/tools/Environment"
+import { machineFirst, ownProgram } from "@skein/tools/OwnPrograms"
 import type { SessionHost } from "@skein/tui/SessionHost"
 import { rgPath } from "@vscode/ripgrep"
 import * as Config from "effect/Config"
@@ -139,7 +140,7 @@ const run = (
 ): Effect.Effect<Ended> =>
   Effect.async<Ended>((resume) => {
     let output = ""
-    const child = spawn(file, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] })
+    const child = spawn(ownProgram(file, env["PATH"], cwd), args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] })
     const hear = (text: string) => {
       if (output.length < most.output) output += text
     }
@@ -153,7 +154,10 @@ const run = (
 /** Runs a program that takes the terminal. */
 const take = (command: string, file: string, env: Readonly<Record<string, string | undefined>>) =>
   Effect.async<void>((resume) => {
-    const child = spawn("sh", ["-c", `${command} "$1"`, "sh", file], { env, stdio: "inherit" })
+    const child = spawn(ownProgram("sh", env["PATH"], process.cwd()), ["-c", `${command} "$1"`, "sh", file], {
+      env: machineFirst(env, process.cwd()),
+      stdio: "inherit"
+    })
     child.once("error", () => resume(Effect.void))
     child.once("close", () => resume(Effect.void))
   })

@@ -1,5 +1,5 @@
 /** Finds programs of the project that the PATH uses instead of those that rules and tables mean. */
-import { programInTree } from "../ownPrograms.ts"
+import { programInTree } from "../../OwnPrograms.ts"
 import { tableFor } from "../programs/programs.ts"
 import type { Invocation, Parts } from "./parts.ts"
 import type { Places } from "./places.ts"

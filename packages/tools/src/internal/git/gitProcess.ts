@@ -7,7 +7,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process"
 import { stat } from "node:fs"
 import type { Readable } from "node:stream"
 import { StringDecoder } from "node:string_decoder"
-import { ownProgram } from "../ownPrograms.ts"
+import { ownEnvironment, ownProgram } from "../../OwnPrograms.ts"
 import { guard } from "../process/processGroup.ts"
 import { signalGroup } from "../processes.ts"
 
@@ -111,7 +111,8 @@ export const runGit = (run: GitRun): Effect.Effect<GitEnd, GitNotStarted> =>
       try: () =>
         spawn(ownProgram("git", run.environment["PATH"], run.directory), run.args, {
           cwd: run.directory,
-          env: run.environment,
+          // It runs others by their names, such as ssh and filters.
+          env: ownEnvironment(run.environment, run.directory),
           stdio: ["ignore", "pipe", "pipe"],
           detached: true
         }),

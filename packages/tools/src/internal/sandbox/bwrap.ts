@@ -10,12 +10,12 @@ import * as NodeFs from "node:fs"
 import { basename, dirname, join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import * as NodeOwner from "../../NodeOwner.ts"
+import { distrust, ownProgram } from "../../OwnPrograms.ts"
 import { SandboxError } from "../../SandboxError.ts"
 import type { SandboxLimits, SandboxOptions, SandboxPlace } from "../../SandboxPlace.ts"
 import { makeCredentialFiles } from "../credentialFiles.ts"
 import { lstatOf } from "../files/lstatOf.ts"
 import { isOwnForm, proofIn } from "../ownForms.ts"
-import { ownProgram } from "../ownPrograms.ts"
 import { attempt } from "../processes.ts"
 import { isProtectedAtTop, protectedBelow } from "../protectedNames.ts"
 import { makeSecretFiles, realOf } from "../secretFiles.ts"
@@ -415,6 +415,7 @@ export const makeBwrap = Effect.fnUntraced(function*(
       given
     )
     if (unchecked.length > 0) yield* given.say?.(tooLarge(unchecked, directory)) ?? Effect.void
+    distrust(changes.writable)
     const own = (name: string) => ownProgram(name, options.environment["PATH"], directory)
     return [
       ...filter === undefined ? [] : [own("sh"), "-c", "exec 9< \"$0\" && exec \"$@\"", filter],

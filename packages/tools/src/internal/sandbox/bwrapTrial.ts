@@ -1,8 +1,8 @@
 /** Tests whether bubblewrap can be used here, and what it can do. */
 import * as Effect from "effect/Effect"
 import { execFile } from "node:child_process"
+import { ownEnvironment, ownProgram } from "../../OwnPrograms.ts"
 import type { SandboxOptions } from "../../SandboxPlace.ts"
-import { ownProgram } from "../ownPrograms.ts"
 import { worldOf } from "./bwrapArguments.ts"
 import { filterFor } from "./systemCalls.ts"
 
@@ -56,7 +56,7 @@ const attempt = (strength: Strength, { directory = "/", environment }: TrialOpti
         "--",
         ...proof
       ],
-      { env: { PATH: environment["PATH"] ?? "" }, timeout: patience, killSignal: "SIGKILL" },
+      { env: ownEnvironment({ PATH: environment["PATH"] ?? "" }, directory), timeout: patience, killSignal: "SIGKILL" },
       (error, out, complaints) => {
         const failed = (why: string, given: Partial<Failure> = {}) =>
           resume(Effect.fail({ why, isRefused: false, isTemporary: false, ...given }))

@@ -11,9 +11,9 @@ import * as FiberId from "effect/FiberId"
 import { spawn } from "node:child_process"
 import { stat } from "node:fs"
 import type { Readable } from "node:stream"
+import { ownProgram } from "../../OwnPrograms.ts"
 import type { Processes } from "../../Processes.ts"
 import type { Tracked } from "../../Tracked.ts"
-import { ownProgram } from "../ownPrograms.ts"
 import { processGroup } from "../process/processGroup.ts"
 
 /** A hook could not be started, or its output was too long. */
