@@ -30,6 +30,8 @@ export class Permission extends Context.Tag("@skein/core/Permission")<Permission
     ask: PermissionAsk,
     call?: AskingCall
   ) => Effect.Effect<void, PermissionDenied | StorageError, Hooks>
+  /** The same rules as they hold on this machine: a leading `~/` is its home. */
+  readonly atHome: (subject: Subject) => Subject
   /** Returns a function that says whether the current rules and approvals allow reading a file. */
   readonly readAction: (subject: Subject) => Effect.Effect<(path: string) => Action, StorageError>
   /** Whether any call of a tool may ever be permitted: models are not offered tools that are always denied. */

@@ -37,6 +37,8 @@ export interface SkeinTestOptions {
   readonly confinement?: Layer.Layer<Confinement>
   /** How to answer permission questions; by default `nobody`, which denies them. */
   readonly asks?: PermissionOptions["asks"]
+  /** What `~/` means in rules; by default nothing. */
+  readonly home?: PermissionOptions["home"]
   /** Where to find more commands; nowhere by default. */
   readonly commands?: CommandSource
   /** Instructions for all agents; none by default. */
@@ -63,7 +65,10 @@ export const layer = (
     tools: Effect.succeed(options.tools ?? []),
     ...(options.confinement === undefined ? {} : { confinement: options.confinement }),
     ...(options.toolSource === undefined ? {} : { toolSource: sourceOf(options.toolSource) }),
-    permission: { asks: options.asks ?? "nobody" },
+    permission: {
+      asks: options.asks ?? "nobody",
+      ...(options.home === undefined ? {} : { home: options.home })
+    },
     config: options.config ?? {},
     hooks: options.hooks === undefined ? Hooks.layerNoop : Hooks.layer(options.hooks),
     ...(options.storage === undefined ? {} : { storage: options.storage }),

@@ -20,10 +20,11 @@ const running = (commands: ReadonlyArray<string>, options: SkeinTest.SkeinTestOp
   Layer.unwrapEffect(
     Effect.map(
       Workspace,
-      ({ tools }) =>
+      ({ tools, top }) =>
         SkeinTest.layer({ [agent]: [call("bash", ...commands.map((command) => ({ command }))), "Done."] }, {
           tools: [...tools.values()],
           rules,
+          home: `${top}/home`,
           ...options
         })
     )
@@ -93,6 +94,30 @@ describe("a session with bash", () => {
         running(["sort <<< x > f", "sort <<< x > g"], {
           rules: { bash: { "*": "ask", "sort *": "ask" }, edit: { "*": "ask", g: "deny" } },
           asks: "person"
+        })
+      )
+    ))
+
+  it.scoped("holds rules for the home against commands", () =>
+    Effect.gen(function*() {
+      const { top, write } = yield* Workspace
+      write(`${top}/home/out/s.txt`, "SECRET")
+      const { id } = yield* begin()
+      yield* Session.prompt(id, "Go")
+      expect(yield* results(id)).toEqual([
+        expect.stringContaining("a rule forbids read"),
+        expect.stringContaining("a rule forbids edit")
+      ])
+      expect(fs.readdirSync(`${top}/home/out`)).toEqual(["s.txt"])
+    }).pipe(
+      Effect.provide(
+        running(["cat ~/out/s.txt", "touch ~/out/x"], {
+          rules: {
+            external_directory: "allow",
+            bash: "allow",
+            read: { "*": "allow", "~/out/*": "deny" },
+            edit: { "*": "allow", "~/out/*": "deny" }
+          }
         })
       )
     ))

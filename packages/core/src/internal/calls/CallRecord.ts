@@ -291,6 +291,7 @@ export class CallRecord {
 
   #makeContext(): ToolContext {
     const { byUser, live, part, step, subject } = this.options
+    const rules = this.services.permission.atHome(subject)
     return {
       ...callerOf(live, step.model, byUser),
       messageID: part.messageID,
@@ -298,8 +299,8 @@ export class CallRecord {
       callID: part.callID,
       readsOnly: readsOnly(subject),
       mode: subject.mode,
-      reading: readingOf(subject),
-      editing: editingOf(subject),
+      reading: readingOf(rules),
+      editing: editingOf(rules),
       deniesSome: deniesSome(subject),
       readAction: this.services.permission.readAction(subject),
       confirm: this.services.leases.renew(live.info.rootID),

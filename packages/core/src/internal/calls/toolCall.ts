@@ -216,7 +216,7 @@ const begin = (call: CallRecord, tool: AnyTool): Begun => {
       ...context,
       readsOnly: readsOnly(holds),
       mode: holds.mode,
-      editing: editingOf(holds),
+      editing: editingOf(permission.atHome(holds)),
       deniesSome: deniesSome(holds),
       readAction: permission.readAction(holds)
     }

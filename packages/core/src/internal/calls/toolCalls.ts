@@ -48,7 +48,8 @@ export const startCalls = Effect.fnUntraced(function*(
   const history = [...(live.messages ?? []), { parts }]
 
   const mayBegin = Effect.fnUntraced(function*(part: ToolPart, tool: AnyTool, input: unknown) {
-    const present = { ...caller, reading: readingOf(subject), editing: editingOf(subject) }
+    const rules = permission.atHome(subject)
+    const present = { ...caller, reading: readingOf(rules), editing: editingOf(rules) }
     const { asks, plan } = authorised(yield* tool.authorise(input, present))
     for (const ask of asks) if ((yield* permission.decide(subject, tool, ask)) !== "allow") return part
     live.calls.note(part.id, plan)

@@ -79,6 +79,7 @@ const callTool = Effect.fnUntraced(function*(live: Acting, call: UserCall) {
     return yield* new ToolError({ kind: "unknown_tool", message: `This program has no tool "${call.tool}".` })
   }
   const subject = yield* subjectOf(live)
+  const rules = permission.atHome(subject)
   const context: ToolContext = {
     ...callerOf(live, live.info.model ?? unknownModel, true),
     messageID: ids.unsafeMake("msg", now),
@@ -86,8 +87,8 @@ const callTool = Effect.fnUntraced(function*(live: Acting, call: UserCall) {
     callID: "",
     readsOnly: readsOnly(subject),
     mode: subject.mode,
-    reading: readingOf(subject),
-    editing: editingOf(subject),
+    reading: readingOf(rules),
+    editing: editingOf(rules),
     deniesSome: deniesSome(subject),
     readAction: permission.readAction(subject),
     // A call of the user is made at once, and recorded nowhere.

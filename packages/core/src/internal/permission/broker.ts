@@ -111,16 +111,17 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
     const home = options.home
     const expand = remembered((rules) => home === undefined ? rules : expandHome(rules, home))
 
+    const atHome = (subject: Subject): Subject => ({
+      ...subject,
+      rules: expand(subject.rules),
+      ceilings: subject.ceilings.map(expand),
+      ...(subject.earlier === undefined ? {} : { earlier: subject.earlier.map(expand) })
+    })
+
     /**
      * The current rules, however long ago the call began: ceilings may have narrowed while somebody thought about it.
      */
-    const present = (given: Subject) =>
-      Effect.map(given.now ?? Effect.succeed(given), (subject): Subject => ({
-        ...subject,
-        rules: expand(subject.rules),
-        ceilings: subject.ceilings.map(expand),
-        ...(subject.earlier === undefined ? {} : { earlier: subject.earlier.map(expand) })
-      }))
+    const present = (given: Subject) => Effect.map(given.now ?? Effect.succeed(given), atHome)
 
     /** What rules, approvals, mode and sandbox say. */
     const weigh = (given: Subject, tool: Caller, ask: PermissionAsk) =>
@@ -299,6 +300,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
     return {
       decide,
       authorise,
+      atHome,
       readAction: (given: Subject) =>
         // Made only where it is run: every call has one, and few run it.
         Effect.suspend(() =>
