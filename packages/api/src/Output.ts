@@ -44,7 +44,7 @@ const turn = {
 /** A turn that has ended, and the message that it answers. */
 export const Turn = Schema.Struct({ ...turn, messageID: MessageID }).annotations({ identifier: "Turn" })
 
-/** An idle session, and its last turn since the server opened it. */
+/** An idle session, and its last turn. */
 export const Rested = Schema.Struct({ turn: Schema.optional(Schema.Struct(turn)) })
 
 /** The position of a tree: the `seq` of its last event. */

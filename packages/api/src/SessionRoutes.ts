@@ -100,8 +100,8 @@ const reading = [
   HttpApiEndpoint.get("rest", "/v1/sessions/:id/rest").setPath(id).setUrlParams(waiting).addSuccess(Rested)
     .annotateContext(about(
       "Waits until nothing of a session runs",
-      "Neither a turn nor a background task. Answers with the last turn of the session, if it had one since the server "
-        + "opened it. `unattended=true` denies questions meanwhile."
+      "Neither a turn nor a background task. Answers with the last turn of the session, or with how that failed. "
+        + "`unattended=true` denies questions meanwhile."
     )),
   HttpApiEndpoint.get("events", "/v1/sessions/:id/events").setPath(id)
     .setUrlParams(replay.query).setHeaders(replay.headers).addSuccess(eventStream)

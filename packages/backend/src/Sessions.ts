@@ -133,8 +133,8 @@ export interface Sessions {
   /** Continues what a crash or a shutdown interrupted in a tree; ends when it runs. */
   readonly resume: (id: SessionID) => Effect.Effect<void, BackendError>
   /**
-   * Waits until nothing of a session runs, neither a turn nor a background task. Returns its last turn since its
-   * backend opened it, or undefined.
+   * Waits until nothing of a session runs, neither a turn nor a background task. Returns its last turn, or
+   * undefined if none has ended.
    */
   readonly rest: (id: SessionID) => Effect.Effect<Turn | undefined, BackendError>
   /** Waits until no summary of a session is being written that would be lost with this process. */

@@ -246,3 +246,12 @@ export const turnAnswering = Effect.fnUntraced(function*(id: SessionID, messageI
     usage: answers.reduce((sum, each) => each.info.role === "assistant" ? add(sum, each.info.usage) : sum, none)
   } satisfies Turn
 })
+
+/** Waits until nothing of a session runs, and gives its last turn, whichever process ran it; undefined if none has ended. */
+export const restedTurn = Effect.fnUntraced(function*(id: SessionID) {
+  const session = yield* Session
+  const here = yield* session.untilIdle(id)
+  if (here !== undefined) return here
+  const { turn } = yield* session.get(id)
+  return turn?.ended === undefined || turn.first === undefined ? undefined : yield* turnAnswering(id, turn.first)
+})

@@ -109,7 +109,7 @@ export class Session extends Context.Tag("@skein/core/Session")<Session, {
   ) => Effect.Effect<Withdrawal, SessionNotFound | StorageError>
   /**
    * Waits until a session is idle: neither a turn nor a background task is running. Ends as its last turn ended;
-   * returns undefined if it had no turn since it was opened.
+   * returns undefined if it had no turn since it was opened. Fails with reason `held` if another process took over its tree.
    */
   readonly untilIdle: (id: SessionID) => Effect.Effect<Turn | undefined, PromptError>
   /** Stores a message without answering it: the model sees it with the next prompt. */

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Leases } from "@skein/core/Leases"
 import { now } from "@skein/core/MonotonicClock"
+import { restedTurn } from "@skein/core/PersonPrompt"
 import { Session } from "@skein/core/Session"
 import { SessionStorage } from "@skein/core/SessionStorage"
+import type { Turn } from "@skein/core/Turn"
 import type { SessionID } from "@skein/domain/Id"
 import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
@@ -291,6 +293,85 @@ describe.each([["back", -hour], ["forward", hour]])("a wall clock that is set %s
           expect(Either.isLeft(yield* Fiber.join(working))).toBe(true)
           expect(effects).toEqual([])
         }).pipe(Effect.withClock(clock))
+      })
+    )
+  })
+})
+
+describe("waiting for a tree with a background task", () => {
+  /** A root that has answered early, and whose task needs a minute in the process that began it. */
+  const begun = (
+    program: (world: {
+      readonly freeze: Effect.Effect<unknown>
+      readonly thaw: Effect.Effect<unknown>
+      /** Waits in the process that began. */
+      readonly rested: Effect.Effect<Turn | undefined, unknown>
+      /** Continues in another process, and waits there. */
+      readonly continued: Effect.Effect<Turn | undefined, unknown>
+      /** Asks a third one. */
+      readonly asked: Effect.Effect<Turn | undefined, unknown>
+    }) => Effect.Effect<void, unknown, Scope.Scope>
+  ) =>
+    run((inner) =>
+      Effect.gen(function*() {
+        const latch = yield* Effect.makeLatch(true)
+        const input = { description: "d", prompt: "p", subagent_type: "worker", background: true }
+        const first = yield* stack(
+          Scripted.make({
+            build: [{ calls: [{ tool: "task", input }] }, "early"],
+            worker: [{ text: "never", delay: { first: 60_000 } }]
+          }),
+          sharedBy(inner, latch)
+        )
+        const second = yield* stack(
+          Scripted.make({ build: ["final"], worker: [{ text: "found", delay: { first: 10_000 } }] }),
+          sharedBy(inner)
+        )
+        const third = yield* stack(Scripted.make({ build: [] }), sharedBy(inner))
+        const { id } = yield* Effect.provide(root(), first)
+        expect((yield* Effect.provide(Session.prompt(id, "Go"), first)).text).toBe("early")
+        const rested = restedTurn(id)
+        yield* program({
+          freeze: latch.close,
+          thaw: latch.open,
+          rested: Effect.provide(rested, first),
+          continued: Effect.provide(
+            Effect.zipRight(Effect.flatMap(Session, (session) => session.resume(id)), rested),
+            second
+          ),
+          asked: Effect.provide(rested, third)
+        })
+      })
+    )
+
+  it("never ends with the early answer in a process that has lost the tree", () => {
+    begun(({ continued, freeze, rested, thaw }) =>
+      Effect.gen(function*() {
+        const waiting = yield* Effect.fork(Effect.flip(rested))
+        yield* freeze
+        const other = yield* Effect.fork(continued)
+        yield* Effect.sleep(8_000)
+        yield* thaw
+        expect(yield* Fiber.join(waiting)).toMatchObject({ reason: "held" })
+        expect((yield* Fiber.join(other))?.text).toBe("final")
+        yield* Effect.sleep(1_000)
+        expect((yield* rested)?.text).toBe("final")
+      })
+    )
+  })
+
+  it("fails in a process that does not have the tree, and gives the last answer once nobody works in it", () => {
+    begun(({ asked, continued, freeze, thaw }) =>
+      Effect.gen(function*() {
+        expect(yield* Effect.flip(asked)).toMatchObject({ reason: "held" })
+        yield* freeze
+        const other = yield* Effect.fork(continued)
+        yield* Effect.sleep(8_000)
+        expect(yield* Effect.flip(asked)).toMatchObject({ reason: "held" })
+        yield* Fiber.join(other)
+        yield* Effect.sleep(1_000)
+        expect((yield* asked)?.text).toBe("final")
+        yield* thaw
       })
     )
   })

@@ -8,7 +8,7 @@ import { Instructions, Skill } from "@skein/core/Instructions"
 import { Leases } from "@skein/core/Leases"
 import { modelFor } from "@skein/core/ModelChoice"
 import type { Permission } from "@skein/core/Permission"
-import { beginPrompt, turnAnswering } from "@skein/core/PersonPrompt"
+import { beginPrompt, restedTurn, turnAnswering } from "@skein/core/PersonPrompt"
 import { Projects, type ProjectServices } from "@skein/core/Projects"
 import { Provider } from "@skein/core/Provider"
 import type { Question } from "@skein/core/Question"
@@ -194,7 +194,7 @@ export const makeSessions = (
     withdraw: (id, messageID) => session.withdraw(id, messageID),
     stop: (id, by) => session.stop(id, by),
     resume: (id) => session.resume(id, { anew: true }),
-    rest: (id) => session.untilIdle(id),
+    rest: (id) => given(restedTurn(id)),
     summarized: (id) => session.summarized(id),
     leave: (id) => given(leave(id))
   }

@@ -1,8 +1,7 @@
 /** Runs a turn to its answer, or to whatever ended it earlier. */
 import { Backend } from "@skein/backend/Backend"
-import { eachPage, lastMessage, type NewPrompt, type Turn } from "@skein/backend/Sessions"
+import { lastMessage, type NewPrompt, type Turn } from "@skein/backend/Sessions"
 import { answerOf } from "@skein/core/Session"
-import type { MessageWithParts } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { none, since } from "@skein/domain/Usage"
 import * as Cause from "effect/Cause"
@@ -155,27 +154,8 @@ const lastAnswer = Effect.fnUntraced(function*({ id }: SessionInfo) {
   return { sessionID: id, info, parts, text: answerOf(parts), end: "completed", usage: none } satisfies Turn
 })
 
-/** A turn with the answers that came before its own, after the message `last`: each ended a turn. */
-const withEarlier = Effect.fnUntraced(function*(turn: Turn, last: string) {
-  const { sessions } = yield* Backend
-  const earlier: Array<string> = []
-  let before: MessageWithParts | undefined
-  yield* eachPage((page) => sessions.messages(turn.sessionID, page), (messages) =>
-    Effect.sync(() => {
-      for (const message of messages) {
-        if (message.info.id <= last) continue
-        const isAnswer = before?.info.role === "assistant" && before.info.id !== turn.info.id
-          && !before.parts.some(({ type }) => type === "tool")
-        if (isAnswer && message.info.role === "user") earlier.push(answerOf(before?.parts ?? []))
-        before = message
-      }
-    }))
-  const texts = earlier.filter((text) => text !== "")
-  return texts.length === 0 ? turn : { ...turn, text: [...texts, turn.text].join("\n\n") }
-})
-
 /**
- * Ends when the tree is idle, with the last turn of the session, and the answers of turns before it that were left. If a crash left nothing, an agent whose turn did not
+ * Ends when the tree is idle, with the last turn of the session. If a crash left nothing, an agent whose turn did not
  * finish is asked to continue. For one that has answered, `note` says so.
  */
 export const continueSession = Effect.fnUntraced(function*(
@@ -184,7 +164,6 @@ export const continueSession = Effect.fnUntraced(function*(
   note: (line: string) => void
 ) {
   const { sessions } = yield* Backend
-  const [newest] = (yield* sessions.messages(before.id, { newest: 1 })).items
   yield* sessions.resume(before.id)
   const rested = yield* Effect.either(sessions.rest(before.id))
   if (before.id !== before.rootID) yield* Effect.exit(sessions.rest(before.rootID))
@@ -192,7 +171,7 @@ export const continueSession = Effect.fnUntraced(function*(
   // A server that knows the session from before answers with the turn that had ended already.
   if (turn?.ended === undefined || turn.ended.at !== before.turn?.ended?.at) {
     const last = yield* rested
-    if (last !== undefined) return yield* withEarlier(yield* withUsage(last, before), newest?.info.id ?? "")
+    if (last !== undefined) return yield* withUsage(last, before)
   }
   if (turn?.ended !== undefined && turn.ended.how !== "completed") {
     const prompt = Effect.flatMap(

@@ -26,7 +26,15 @@ import { Provider } from "../../Provider.ts"
 import { SessionStorage } from "../../SessionStorage.ts"
 import { logUnstored } from "../../StorageError.ts"
 import { type Following, type Newest, pageOfMessages } from "../../StorageFilter.ts"
-import type { ChildOptions, ForkOptions, PromptError, PromptOptions, SessionOptions, Turn } from "../../Turn.ts"
+import {
+  type ChildOptions,
+  type ForkOptions,
+  notFound,
+  type PromptError,
+  type PromptOptions,
+  type SessionOptions,
+  type Turn
+} from "../../Turn.ts"
 import { Whereabouts } from "../../Whereabouts.ts"
 import type { Keyed } from "../../Write.ts"
 import { checkBudget } from "../budget/BudgetNode.ts"
@@ -253,11 +261,38 @@ type Services =
   | SessionTable
   | Whereabouts
 
+const lastTurn = ({ run }: Live): Effect.Effect<Turn | undefined, PromptError> =>
+  run.lastTurn ?? Effect.succeed(undefined)
+
+/**
+ * Waits until a session is idle, and ends as its last turn did. What memory says counts only while nobody else can have changed
+ * the tree: if this process has lost it, or another one works in it, nobody here knows whether the session is idle.
+ */
+const untilIdle = (id: SessionID): Effect.Effect<Turn | undefined, PromptError, Services> =>
+  Effect.gen(function*() {
+    const table = yield* SessionTable
+    const leases = yield* Leases
+    const live = yield* table.open(id)
+    const { rootID } = live.info
+    const wasHeld = leases.epoch(rootID) > 0
+    yield* (yield* SessionRunner).rest(live)
+    if (leases.epoch(rootID) > 0) {
+      yield* leases.renew(rootID)
+      // If it was read again, it may have gone on here.
+      return table.peek(id) === live ? yield* lastTurn(live) : yield* untilIdle(id)
+    }
+    const isElsewhere = (yield* leases.other(rootID)) !== undefined
+      && (yield* (yield* SessionStorage).unfinished).includes(rootID)
+    if (isElsewhere || (wasHeld && table.peek(id) !== live)) {
+      return yield* live.isLeaving ? notFound(id) : leases.failure(rootID)
+    }
+    return yield* lastTurn(live)
+  })
+
 /** Makes the service. */
 export const makeSession = Effect.gen(function*() {
   const table = yield* SessionTable
   const storage = yield* SessionStorage
-  const runner = yield* SessionRunner
   const recovery = yield* Recovery
   const whereabouts = yield* Whereabouts
   const { ended, submitted } = promptHooks()
@@ -280,13 +315,7 @@ export const makeSession = Effect.gen(function*() {
     prompt: (id: SessionID, input: string | ReadonlyArray<PartInput>, options: PromptOptions = {}) =>
       given(promptSession(id, input, options, submitted)),
     withdraw: (id: SessionID, messageID: MessageID) => given(table.use(id, (live) => withdrawPrompt(live, messageID))),
-    untilIdle: (id: SessionID) =>
-      opened(
-        id,
-        (live) =>
-          Effect.flatMap(runner.rest(live), (): Effect.Effect<Turn | undefined, PromptError> =>
-            live.run.lastTurn ?? Effect.succeed(undefined))
-      ),
+    untilIdle: (id: SessionID) => given(untilIdle(id)),
     append: (id: SessionID, input: string | ReadonlyArray<PartInput>) => given(appendTo(id, input)),
     resume: (id: SessionID, options?: { readonly anew?: boolean }) => given(resumeSession(id, options?.anew)),
     compact: (id: SessionID, receipt?: Keyed) => given(table.work(id, (live) => compactNow(live, receipt))),

@@ -4,7 +4,7 @@ import { Api } from "@skein/api/Api"
 import type { ChangeSession, CreateSession, ForkSession, whichMessages } from "@skein/api/Input"
 import type { Span } from "@skein/api/Output"
 import { keyCursor, largestPage, listCursor, numberKey, pageCharacters, pageOf, type Paging } from "@skein/core/Page"
-import { attended } from "@skein/core/PersonPrompt"
+import { attended, restedTurn } from "@skein/core/PersonPrompt"
 import { Session } from "@skein/core/Session"
 import { childrenOf, findSession, listed, rootSessions, shown, treeKey, treePage } from "@skein/core/SessionLookup"
 import { eachMessagePage, SessionStorage } from "@skein/core/SessionStorage"
@@ -239,7 +239,7 @@ const rest = Effect.fnUntraced(function*(given: string, isAttended: boolean) {
   const { id, rootID } = yield* asProblem(findSession(given))
   const isUnfinished = (yield* asProblem(storage.unfinished)).includes(rootID)
   if (options.resume && isUnfinished) yield* asProblem(session.resume(id))
-  const last = yield* asProblem(attended(rootID, isAttended, session.untilIdle(id)))
+  const last = yield* asProblem(attended(rootID, isAttended, restedTurn(id)))
   return last === undefined ? {} : { turn: shownTurn(last) }
 })
 
