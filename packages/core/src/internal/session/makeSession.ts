@@ -278,7 +278,7 @@ const untilIdle = (id: SessionID): Effect.Effect<Turn | undefined, PromptError, 
     yield* (yield* SessionRunner).rest(live)
     if (leases.epoch(rootID) > 0) {
       yield* leases.renew(rootID)
-      // If it was read again, it may have gone on here.
+      // If it was read again, it may continue here.
       return table.peek(id) === live ? yield* lastTurn(live) : yield* untilIdle(id)
     }
     const isElsewhere = (yield* leases.other(rootID)) !== undefined
