@@ -12,7 +12,15 @@ import { basename, dirname, join, relative } from "node:path"
 import { type ConfigIssue, formatIssue } from "./ConfigError.ts"
 import { DataDirs } from "./DataDirs.ts"
 import { filesOf } from "./internal/instructionPaths.ts"
-import { type Grants, isThere, noGrants, placesOf, type ProjectFiles, projectFiles } from "./internal/projectFiles.ts"
+import {
+  type Grants,
+  isThere,
+  mainTree,
+  noGrants,
+  placesOf,
+  type ProjectFiles,
+  projectFiles
+} from "./internal/projectFiles.ts"
 import { listMarkdown, readText } from "./internal/readText.ts"
 import type { Origin } from "./internal/sourced.ts"
 import type { TrustItem } from "./TrustItem.ts"
@@ -115,9 +123,11 @@ const makeReader = Effect.fnUntraced(function*(files: ProjectFiles) {
   const fs = yield* FileSystem.FileSystem
   const { config, home } = yield* DataDirs
   const isBelow = (path: string, top: string): boolean => !relative(top, path).startsWith("..")
+  const main = yield* mainTree(files.root)
+  const tops = main === undefined ? [files.root] : [files.root, main]
   // The user's own directory may be in the project, such as a home that git tracks.
   const isTheirs = (path: string): boolean =>
-    isBelow(path, files.root) && !(isBelow(config, files.root) && isBelow(path, config))
+    tops.some((top) => isBelow(path, top) && !(isBelow(config, top) && isBelow(path, config)))
   const sections: Array<Section> = []
   const warnings: Array<ConfigIssue> = []
   const seen = new Set<string>()

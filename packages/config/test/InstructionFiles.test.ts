@@ -393,6 +393,20 @@ layer(NodeFileSystem.layer)("instructions", (it) => {
       })
     }))
 
+  it.scoped("that a project names in its main tree keep to the rules in a linked one", () =>
+    Effect.gen(function*() {
+      const git = "project/.git/worktrees/x"
+      const root = yield* workspace({ "project/.env": "s3cret", "project/a.md": "Open.", [`${git}/HEAD`]: "" })
+      const fs = yield* FileSystem.FileSystem
+      yield* fs.makeDirectory(join(root, "trees/x"), { recursive: true })
+      yield* fs.writeFileString(join(root, "trees/x/.git"), `gitdir: ${root}/${git}\n`)
+      yield* fs.writeFileString(join(root, git, "gitdir"), `${root}/trees/x/.git\n`)
+      const { text, warnings } = yield* readIn(root, "trees/x", ["project/.env", "project/a.md"])
+      expect(text).toContain("Open.")
+      expect(text).not.toContain("s3cret")
+      expect(warnings).toEqual([expect.stringContaining("your rules ask before it is read")])
+    }))
+
   it.scoped("of a project's config show no variable of the environment", () =>
     Effect.gen(function*() {
       const root = yield* workspace({

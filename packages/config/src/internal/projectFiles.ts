@@ -87,7 +87,7 @@ const isHardLink = Effect.fnUntraced(function*(path: string) {
 }, Effect.orElseSucceed(() => false))
 
 /** The main working tree, if this is a linked one that git knows. */
-const mainTree = Effect.fnUntraced(function*(root: string) {
+export const mainTree = Effect.fnUntraced(function*(root: string) {
   const fs = yield* FileSystem.FileSystem
   const [, named = ""] = /^gitdir: (.+)$/m.exec(yield* fs.readFileString(join(root, ".git"))) ?? []
   const admin = yield* fs.realPath(resolve(root, named))
@@ -140,14 +140,17 @@ export const projectFiles = (options: {
   })
 
   const refusal: ProjectFiles["refusal"] = Effect.fnUntraced(function*(path, by) {
-    const top = yield* real(root)
     const target = yield* real(path)
+    const main = yield* mainTree(root)
+    // Config that was read in the main tree names files there, also for the agents in a linked one.
+    const isIn = (tree: string) => !isOutside(relative(tree, resolve(path)))
+    const base = main !== undefined && isIn(main) && !isIn(root) ? main : root
+    const top = yield* real(base)
     const within = relative(top, target)
-    const written = relative(root, resolve(path))
+    const written = relative(base, resolve(path))
     const isLink = target !== join(top, written)
     const linked = yield* isLinked(target, within)
     if (by === undefined && isLink && isOutside(within)) {
-      const main = yield* mainTree(root)
       if (main !== undefined && refusesPath(relative(main, target)) === undefined) {
         return linked ? yield* unlessTrusted(within, { name: path }, linked) : undefined
       }
