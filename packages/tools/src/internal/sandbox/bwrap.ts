@@ -283,11 +283,12 @@ export const makeBwrap = Effect.fnUntraced(function*(
       isOpenInPackages === undefined ? undefined : (below) => isOpenInPackages(join(top, below))
     )
     const found = [...files, ...directories]
-    const isDenied = (path: string) => !isOpen(directories.includes(path) ? join(path, anything) : path)
+    // A directory is hidden as a whole for what would be in it.
+    const inside = (path: string) => (directories.includes(path) ? join(path, anything) : path)
     return {
       own: [...found.filter(isOwnFile), ...unchecked],
-      credentials: found.filter((path) => !isOwnFile(path) && isCredential(path)),
-      denied: found.filter((path) => !isOwnFile(path) && isDenied(path))
+      credentials: found.filter((path) => !isOwnFile(path) && isCredential(inside(path))),
+      denied: found.filter((path) => !isOwnFile(path) && !isOpen(inside(path)))
     }
   }
 
