@@ -189,4 +189,37 @@ describe("the end of a task in the background wakes its caller once", () => {
     expect(await resume(id)).toMatchObject({ code: 0, stdout: "done\n" })
     expect(news(llm.requests.at(-1))).toBe(1)
   })
+  it("and resuming prints the last answer alone, however many there were before it", async () => {
+    let isRecovering = false
+    let told = () => {}
+    const firstIsTold = new Promise<void>((resolve) => told = resolve)
+    const { llm, place, sessions } = await world(async (request) => {
+      const { user: [asked = ""] } = request
+      if (asked === "first" || asked === "second") {
+        if (!isRecovering) return { hangs: true }
+        if (asked === "second") await firstIsTold
+        return "found it"
+      }
+      if (resultsIn(request).length === 0) {
+        return {
+          calls: ["first", "second"].map((prompt) => ({
+            tool: "task",
+            args: { description: prompt, prompt, subagent_type: "general", background: true }
+          }))
+        }
+      }
+      const known = news(request)
+      if (known === 1) told()
+      return `${known} known`
+    })
+    const running = place.start([...run, "go"])
+    await llm.asked(4)
+    running.child.kill("SIGKILL")
+    await running.ended
+    isRecovering = true
+    const [{ id }] = await sessions("list")
+    const resumed = await place.run(["sessions", "resume", id, "--auto"])
+    expect(resumed, resumed.stderr).toMatchObject({ code: 0, stdout: "2 known\n" })
+    expect(llm.requests.filter((request) => news(request) === 1)).not.toEqual([])
+  })
 })
