@@ -25,6 +25,7 @@ withBrowser((tabs) => {
     for (let at = 0; at < titles.length; at += 50) await Promise.all(titles.slice(at, at + 50).map(create))
     const { page, problems } = await tabs.open()
     await page.goto(line)
+    await page.getByRole("button", { name: "Show all 1000 drafts" }).click()
     await page.getByRole("link", { name: /Session number \d+/ }).first().waitFor()
     expect(await page.getByRole("listitem").count()).toBeLessThan(80)
     expect(await page.getByRole("listitem").first().getAttribute("aria-setsize")).toBe("1000")

@@ -49,19 +49,19 @@ export const realOf = (path: string): string => {
   return dirname(path) === path ? path : join(realOf(dirname(path)), basename(path))
 }
 
-/** What a file is, whatever its name: it may be mounted twice, or its names may ignore case. */
-const identityOf = (path: string): string | undefined => {
+/** What a file is, whatever its name: it may be mounted twice, or its names may ignore case; and whether it has other names. */
+const statOf = (path: string): { readonly identity: string | undefined; readonly hasOtherNames: boolean } => {
   const stat = attempt(() => NodeFs.statSync(path, { bigint: true, throwIfNoEntry: false }), undefined)
-  return stat === undefined || stat.ino === 0n ? undefined : `${stat.dev}:${stat.ino}`
+  return {
+    identity: stat === undefined || stat.ino === 0n ? undefined : `${stat.dev}:${stat.ino}`,
+    hasOtherNames: stat?.isFile() === true && stat.nlink > 1n
+  }
 }
+
+const identityOf = (path: string): string | undefined => statOf(path).identity
 
 const identitiesOf = (paths: ReadonlyArray<string>): ReadonlySet<string> =>
   new Set(paths.map(identityOf).filter((each) => each !== undefined))
-
-const hasOtherNames = (path: string): boolean => {
-  const stat = attempt(() => NodeFs.statSync(path, { throwIfNoEntry: false }), undefined)
-  return stat?.isFile() === true && stat.nlink > 1
-}
 
 const entriesOf = (directory: string): ReadonlyArray<string> =>
   attempt(() => NodeFs.readdirSync(directory), []).map((name) => join(directory, name))
@@ -171,11 +171,11 @@ export const makeSecretFiles = ({ dataDirectory, register, secret = [] }: Secret
     return kept
   }
 
-  const find = (real: string): Found | undefined => {
+  const find = (real: string, first = statOf(real)): Found | undefined => {
     const { identities, kinds, outside } = places()
     const parent = dirname(real)
     for (let path = real;; path = dirname(path)) {
-      const identity = identityOf(path) ?? ""
+      const identity = (path === real ? first.identity : identityOf(path)) ?? ""
       const kind = kinds.get(path) ?? identities.get(identity)
       if (kind !== undefined) return below(kind, path, real.slice(path.length + 1).split("/"))
       // A directory is still in the same directories if it is the same one under the same path.
@@ -189,17 +189,18 @@ export const makeSecretFiles = ({ dataDirectory, register, secret = [] }: Secret
 
   const secretPlaces = () => [...places().kinds].flatMap(([path, kind]) => kind === "outputs" ? [] : [path])
 
-  const isAlias = (real: string): boolean => {
-    if (!hasOtherNames(real)) return false
+  const isAlias = (real: string, { hasOtherNames, identity = "" } = statOf(real)): boolean => {
+    if (!hasOtherNames) return false
     const all = [...places().kinds]
     const opened = all.flatMap(([path, kind]) => kind === "outputs" || kind === "room" ? [path] : [])
     const closed = all.flatMap(([path, kind]) => kind === "data" || kind === "secret" ? [path] : [])
-    return identitiesOf(filesIn(closed, opened)).has(identityOf(real) ?? "")
+    return identitiesOf(filesIn(closed, opened)).has(identity)
   }
 
   const look = (real: string) => {
-    const found = find(real)
-    if (found === undefined) return { secret: isOwnForm(real) || isAlias(real) }
+    const stat = statOf(real)
+    const found = find(real, stat)
+    if (found === undefined) return { secret: isOwnForm(real) || isAlias(real, stat) }
     return found.is === "tree" ? { secret: false, tree: found.tree } : { secret: found.is === "secret" }
   }
 
@@ -213,7 +214,7 @@ export const makeSecretFiles = ({ dataDirectory, register, secret = [] }: Secret
   return {
     has: (real) => look(real).secret,
     look,
-    isAlias,
+    isAlias: (real) => isAlias(real),
     places: secretPlaces,
     apart: (directory) => {
       const opened = [...places().kinds].flatMap(([path, kind]) => kind === "outputs" ? [path] : [])

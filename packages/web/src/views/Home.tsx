@@ -39,7 +39,8 @@ const Row = ({ count, index, of }: { readonly of: SessionRow; readonly index: nu
 
 const Section = ({ group, rows }: { readonly group: Group; readonly rows: ReadonlyArray<SessionRow> }) => {
   const [all, showAll] = useState(false)
-  const shown = group === "done" && !all ? rows.slice(0, fewDone) : rows
+  const isLong = group === "done" || group === "drafts"
+  const shown = isLong && !all ? rows.slice(0, fewDone) : rows
   const id = `group-${group.replace(" ", "-")}`
   return (
     <section aria-labelledby={id}>
@@ -57,7 +58,7 @@ const Section = ({ group, rows }: { readonly group: Group; readonly rows: Readon
         }}
       />
       {shown.length < rows.length && (
-        <button type="button" class="quiet" onClick={() => showAll(true)}>Show all {rows.length} that are done</button>
+        <button type="button" class="quiet" onClick={() => showAll(true)}>Show all {rows.length} {group}</button>
       )}
     </section>
   )

@@ -8,7 +8,6 @@ import { pathOf, type Route, type View, views } from "../state/route.ts"
 import type { TreeStore } from "../state/TreeStore.ts"
 import { nameOf } from "../state/wishes.ts"
 import { Actions } from "./Actions.tsx"
-import { TranscriptView } from "./TranscriptView.tsx"
 import { TreeView } from "./TreeView.tsx"
 
 interface Props {
@@ -16,7 +15,8 @@ interface Props {
   readonly route: Extract<Route, { readonly page: "session" }>
 }
 
-/** Many never open it. */
+/** Home needs neither, and many never open the timeline. */
+const TranscriptView = lazily(() => import("./TranscriptView.tsx").then((found) => found.TranscriptView))
 const TimelineView = lazily(() => import("./TimelineView.tsx").then((found) => found.TimelineView))
 
 const names: Record<View, string> = { tree: "Tree", timeline: "Timeline", transcript: "Transcript" }
