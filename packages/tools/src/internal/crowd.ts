@@ -40,12 +40,14 @@ const crowdOf = (leader: number): number => {
 /** Makes the watcher of commands, which completes when one has too many processes, and says so. */
 export const makeWatchCrowd = (most: number) => (leader: number): Effect.Effect<string> =>
   Effect.suspend(() => {
-    let calm = threads()
-    // Reading all processes takes long. So do it only when there are many more than before.
+    let calm: number | undefined
+    // Reading all processes takes long. So do it only when there are many more than before. A busy machine may look for the
+    // first time when the command has its crowd already: then all that run count.
     const isCrowded = () => {
       const now = threads()
-      calm = Math.min(calm, now)
-      if (now < calm + most / 4) return false
+      const enough = calm === undefined ? most : Math.min(calm, now) + most / 4
+      calm = Math.min(calm ?? now, now)
+      if (now < enough) return false
       calm = now
       return crowdOf(leader) > most
     }

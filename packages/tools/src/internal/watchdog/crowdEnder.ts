@@ -69,13 +69,18 @@ export const crowdEnder = (
     }
     return [...counts].filter(([, { size }]) => size > most)
   }
-  let calm = Number.POSITIVE_INFINITY
+  let calm: number | undefined
   return (commands) => {
+    if (commands.size === 0) {
+      calm = undefined
+      return []
+    }
     // How many threads the machine has. Reading all processes takes long, so do it only when there are many more than before.
+    // A busy machine may look for the first time when a command has its crowd already: then all that run count.
     const now = Number(/\/(\d+)/.exec(read("/proc/loadavg"))?.[1] ?? 0)
-    if (commands.size === 0) calm = Number.POSITIVE_INFINITY
-    calm = Math.min(calm, now)
-    if (commands.size === 0 || now < calm + most / 4) return []
+    const enough = calm === undefined ? most : Math.min(calm, now) + most / 4
+    calm = Math.min(calm ?? now, now)
+    if (now < enough) return []
     calm = now
     return crowds(commands).map(([mark, { groups }]) => {
       attempt(() => fs.writeSync(1, `${mark}\n`), 0)
