@@ -43,7 +43,7 @@ const place = async (lines: ReadonlyArray<Line>, config: object = {}) => {
 }
 
 const make = { command: "sh make.sh" }
-const refused = /needs a person's consent, and nobody can be asked here/
+const refused = /needs a person's consent, and Skein cannot ask anyone here/
 
 it.skipIf(!works)("in `ask` a command runs on a read-only tree, and its error says why", async () => {
   const { made, run } = await place([

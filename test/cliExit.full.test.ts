@@ -223,7 +223,7 @@ describe("permission", () => {
     const { place } = await world(writes)
     const ended = await place.run([...run, "--format", "quiet", "go"])
     expect(ended.code).toBe(3)
-    expect(ended.stdout).toMatch(/^model got: .*nobody can be asked/)
+    expect(ended.stdout).toMatch(/^model got: .*Skein cannot ask anyone/)
     expect(ended.stderr).toMatch(/^skein: 1 request was not permitted: edit new\.txt \(build\)\. .*--auto.*\n$/)
     expect(existsSync(join(place.project, "new.txt"))).toBe(false)
   })

@@ -42,7 +42,7 @@ it("a call that needs permission needs the same, whatever instructions, pages an
   expect(claimed.got).toContain("pre-approved")
   for (const { again, ended, place } of [plain, claimed]) {
     expect(ended.code).toBe(3)
-    expect(ended.stdout).toMatch(/^got: \["Permission denied: .*nobody can be asked here/)
+    expect(ended.stdout).toMatch(/^got: \["Permission denied: .*Skein cannot ask anyone here/)
     expect(existsSync(join(place.project, "PWNED"))).toBe(false)
     expect(existsSync(join(place.project, "skein.json"))).toBe(false)
     expect(again.stdout).toBe(ended.stdout)

@@ -85,7 +85,7 @@ export interface Subject {
 export interface Caller {
   readonly name: string
   readonly permission: string
-  /** Whether nobody knows what a call changes. */
+  /** Whether Skein cannot tell what a call changes. */
   readonly opaque?: boolean
 }
 

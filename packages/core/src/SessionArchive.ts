@@ -353,7 +353,7 @@ const asNote = ({ runID, ...row }: InboxRow, runs: ReadonlySet<string>): InboxRo
   ...(runID === undefined || !runs.has(runID) ? {} : { runID })
 })
 
-/** A run that was in progress in the archive does not continue here: nobody knows its outcome. */
+/** A run that was in progress in the archive does not continue here: Skein cannot tell its outcome. */
 const ended = (run: TaskRun): TaskRun => {
   if (run.state === "settled") return run
   const { id: runID, taskID, time } = run

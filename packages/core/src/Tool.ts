@@ -212,7 +212,7 @@ export interface Tool<Input, Plan = undefined> {
   readonly parameters: Schema.Schema<Input, any>
   /** The JSON Schema of the arguments that models see, word for word; by default, it is made from `parameters`. */
   readonly inputSchema?: Readonly<Record<string, unknown>>
-  /** Whether nobody knows what a call changes: such a tool is neither offered nor run where edits are denied. */
+  /** Whether Skein cannot tell what a call changes: such a tool is neither offered nor run where edits are denied. */
   readonly opaque?: boolean
   /** The tool that a call of this one makes, for hooks: they see that tool, and may change what it gets. */
   readonly calls?: (input: unknown) => CalledThrough | undefined

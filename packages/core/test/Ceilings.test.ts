@@ -171,7 +171,7 @@ describe("the ceiling of an agent", () => {
       { build: [Scripted.tasks({ asking: "p" }), "ok"], asking: [writes("a"), "ok"] },
       (id) =>
         Effect.gen(function*() {
-          expect((yield* resultsOf(id, "asking"))[0]).toContain("nobody can be asked here")
+          expect((yield* resultsOf(id, "asking"))[0]).toContain("Skein cannot ask anyone here")
         }),
       { agents: [asking] }
     )

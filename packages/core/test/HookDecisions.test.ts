@@ -240,7 +240,7 @@ describe("a hook after a call", () => {
       expect(result!.length).toBeLessThan(60_000)
     }))
 
-  it.effect("does not run for a call that was denied by a rule, by a hook, or because nobody can be asked", () =>
+  it.effect("does not run for a call that was denied by a rule, by a hook, or because Skein cannot ask anyone", () =>
     Effect.gen(function*() {
       const payloads: Array<unknown> = []
       const after = on("PostToolUse", (payload) => Effect.sync(() => void payloads.push(payload)))

@@ -126,7 +126,7 @@ describe("a hook that allows other arguments", () => {
         "a rule forbids edit (secret)"
       )
       expect((yield* run({ build: touching }, [changing({ path: 1 })], rules)).calls[0]).toContain("invalid arguments")
-      // Protected things need a person, and nobody can be asked.
+      // Protected things need a person, and Skein cannot ask anyone.
       expect((yield* run({ build: touching }, [changing({ path: "b", guarded: true })], rules)).calls[0]).not.toContain(
         "touched"
       )

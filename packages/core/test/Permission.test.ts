@@ -104,7 +104,7 @@ describe("without a person to ask", () => {
     Effect.gen(function*() {
       const { id } = yield* root()
       expect((yield* Session.prompt(id, "Begin")).text).toBe("On.")
-      expect((yield* results(id))[0]).toContain("nobody can be asked here")
+      expect((yield* results(id))[0]).toContain("Skein cannot ask anyone here")
     }).pipe(with_({ build: [touching("a"), "On."] }, { asks: "nobody" })))
 
   it.effect("--auto allows it, but nothing denied or protected", () =>

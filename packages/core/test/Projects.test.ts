@@ -107,7 +107,7 @@ describe("sessions of two projects in one process", () => {
         Effect.scoped,
         Effect.provide(Skein.layerMany({ projects: () => Effect.succeed(still(version(script, given))) }))
       )
-      expect(end).toEqual([["pong"], [expect.stringContaining("nobody can be asked here")], ["pong"]])
+      expect(end).toEqual([["pong"], [expect.stringContaining("Skein cannot ask anyone here")], ["pong"]])
     }))
 })
 

@@ -52,7 +52,7 @@ export const hookPayloads = {
   Stop: payload("Stop", { ...end, again: Schema.optional(Schema.Literal(true)) }),
   /** A conversation is about to be compacted: automatically (`auto`), or on request. */
   PreCompact: payload("PreCompact", { trigger: Schema.Literal("auto", "manual") }),
-  /** A person is needed: a question is open, or is denied because nobody can be asked. */
+  /** A person is needed: a question is open, or is denied because Skein cannot ask anyone. */
   Notification: payload("Notification", question)
 }
 

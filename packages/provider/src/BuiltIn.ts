@@ -165,7 +165,7 @@ export const chooseModel = (fallback: ModelRef): Effect.Effect<DefaultModel, Con
 /**
  * Why a provider cannot be used; undefined if it can. `own` are the ids of the program's own vendors, which are always
  * usable. `config` is the user's config of the provider. A local server without a key is usable only if the user
- * configured it, because nobody knows whether it runs.
+ * configured it, because Skein cannot tell whether it runs.
  */
 export const unusable =
   (variables: Readonly<Record<string, string | undefined>>, own: ReadonlyArray<string>) =>

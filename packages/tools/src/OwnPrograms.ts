@@ -42,7 +42,7 @@ const projectOf = (directory: string, known: ReadonlyArray<string> = []): Readon
     const other = known.includes(root) ? undefined : around(root)
     return other === undefined ? all : projectOf(other, all)
   }
-  // Without a repository, nobody knows where the project begins.
+  // Without a repository, Skein cannot tell where the project begins.
   const top = isIn(start, home) ? relative(home, start).split("/", 1).join("") : ""
   return [...known, /^\.|^$/.test(top) ? start : join(home, top)]
 }

@@ -173,7 +173,7 @@ const halfMade = (found: ReadonlyArray<Found>) => {
     "interrupted",
     `Skein ended while the patch was applied.${part("These changes are made", "made")}${
       part("These are not made", "open")
-    }${part("Of these nobody knows", "unknown")}\nRead the files, and patch what is missing.`
+    }${part("May or may not be changed", "unknown")}\nRead the files, and patch what is missing.`
   )
 }
 

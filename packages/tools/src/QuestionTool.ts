@@ -42,7 +42,7 @@ export const makeQuestion: Effect.Effect<Tool<QuestionInput>, never, Question> =
   (questions) =>
     define<QuestionInput>({
       name: "question",
-      // If nobody can be asked, asking would only cost a step.
+      // If Skein cannot ask anyone, asking would only cost a step.
       describe: ({ mode, rootID }) =>
         Effect.succeed(mode !== "auto" && questions.canAsk(rootID) ? description : undefined),
       parameters: Parameters,

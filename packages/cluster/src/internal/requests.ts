@@ -264,7 +264,7 @@ export const subjectOf = ({ method, url = "" }: IncomingMessage): Subject => {
   return method === "GET" && asks.test(url) ? { _tag: "Asks" } : { _tag: "Other" }
 }
 
-/** Whether it may be made again if nobody knows whether it was made. */
+/** Whether it may be made again if Skein cannot tell whether it was made. */
 export const isRepeatable = ({ method, path }: Sent): boolean => method === "GET" || repeatable.test(path)
 
 /** What can be done with a tree without its directory. */

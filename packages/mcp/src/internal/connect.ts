@@ -114,7 +114,7 @@ export interface Target {
   readonly directory: string
   readonly config: McpServerConfig
   readonly host: McpHost
-  /** Asks a person what the server wants to know; without it, the server gets the answer that nobody can be asked. */
+  /** Asks a person what the server wants to know; without it, the server gets the answer that Skein cannot ask anyone. */
   readonly elicit?: Askers["elicit"]
 }
 

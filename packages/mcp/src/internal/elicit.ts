@@ -239,7 +239,7 @@ const askToOpen = Effect.fnUntraced(function*(heading: string, url: string, ask:
   return answers.includes(opened) ? { action: "accept" } satisfies ElicitResult : declined
 })
 
-/** Asks, and returns the answer for the server. If nobody can be asked, the answer is that they decline. */
+/** Asks, and returns the answer for the server. If Skein cannot ask anyone, the answer is that they decline. */
 export const elicit = (server: string, params: Elicitation, ask: Ask): Effect.Effect<ElicitResult> => {
   const message = cleanText(params.message).trim()
   const heading = `The MCP server ${server} asks: ${

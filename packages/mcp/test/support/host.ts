@@ -75,7 +75,7 @@ export const testHost = (more: Partial<McpHost> = {}): TestHost => {
   }
 }
 
-/** The tools of these servers, on such a machine, where nobody can be asked. */
+/** The tools of these servers, on such a machine, where Skein cannot ask anyone. */
 export const open = (servers: ProjectServers["servers"], machine = testHost(), budget?: number) =>
   Effect.provide(openAsking(servers, machine, budget), Question.layerNobody)
 

@@ -35,7 +35,7 @@ export const serverOf = Effect.fnUntraced(function*(flags: AttachFlags) {
   return found
 }, (effect, flags) => Effect.provide(effect, platform({ database: flags.db })))
 
-/** Services over the database, with the config of a directory; nobody can be asked. */
+/** Services over the database, with the config of a directory; Skein cannot ask anyone. */
 const backendIn = (directory: string) =>
   Effect.map(
     Effect.zip(settle(directory), Effect.promise(() => import("@skein/backend/LocalBackend"))),

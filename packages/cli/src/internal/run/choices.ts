@@ -84,7 +84,7 @@ export const modelNote = Effect.fnUntraced(function*(answers: string, agent: str
   return `model: ${answers} (${why === undefined ? "" : `${why}; `}-m chooses another)`
 })
 
-/** Whether a directory is on this machine. If nobody knows its machine, one that is here counts. */
+/** Whether a directory is on this machine. If Skein does not know its machine, one that is here counts. */
 export const isOnMachine = (directory: string, machine: Machine | undefined): boolean =>
   machine === undefined ? existsSync(directory) : isOn(NodeOwner.machine(), machine)
 

@@ -15,7 +15,7 @@ export interface Presenter {
   readonly begin: (session: SessionInfo, colors: ReadonlyMap<string, string>) => void
   /** Called immediately for each event of the tree. */
   readonly event: (event: Event) => void
-  /** A question was already pending when the events began. Absent if nobody can be asked. */
+  /** A question was already pending when the events began. Absent if Skein cannot ask anyone. */
   readonly asked?: (ask: PendingAsk) => void
   /** Something worth knowing that is not an error. */
   readonly note: (line: string) => void

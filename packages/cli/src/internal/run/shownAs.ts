@@ -13,7 +13,7 @@ export interface Shown {
   readonly attend: Effect.Effect<void, never, Backend | Scope>
   /** Whether a person can be asked. */
   readonly canAsk: boolean
-  /** Asks whether to stop the turn or leave it running, and calls the choice. Absent if nobody can be asked. */
+  /** Asks whether to stop the turn or leave it running, and calls the choice. Absent if Skein cannot ask anyone. */
   readonly askLeaving?: (choose: LeavingChoice) => void
   /** Calls a function when the keyboard is closed, instead of denying open requests. Absent if there is no keyboard. */
   readonly whenClosed?: (leave: () => void) => void

@@ -113,7 +113,7 @@ export const makeQuestion = Effect.gen(function*() {
     asked: Asked
   ) {
     const { mode, partID, rootID, sessionID } = call
-    // They count, even if nobody can be asked by now.
+    // They count, even if Skein cannot ask anyone any more.
     const answers = yield* Effect.provideService(answeredBefore(call, asked), SessionStorage, storage)
     if (answers !== undefined) return answers
     if (mode === "auto" || !canAsk(rootID)) return yield* nobody

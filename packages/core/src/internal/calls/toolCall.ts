@@ -130,7 +130,7 @@ const lost = refused(
   "The call was interrupted, outcome unknown: the process that ran it ended, or was frozen and lost the session, before the result was stored. Check what it did before you repeat it."
 )
 
-/** The same, while nobody knows whether it has ended. */
+/** The same, while Skein cannot tell whether it has ended. */
 const lostOutOfReach = refused(
   "interrupted",
   "The call was interrupted, outcome unknown: the process that ran it is out of reach, on another machine or in another container, and its command may still run there. Check what it did, and whether it still does something, before you repeat it."

@@ -71,7 +71,7 @@ const overflow = (live: Live, model: LanguageModel, tries: number, why: string) 
 }
 
 /**
- * Records the tokens that the model counted. If it was asked several times, nobody knows which request they belong to.
+ * Records the tokens that the model counted. If it was asked several times, Skein cannot tell which request they belong to.
  */
 const measure = (
   live: Live,

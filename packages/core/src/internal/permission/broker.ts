@@ -161,7 +161,7 @@ export const makeBroker = (options: Pick<PermissionOptions, "home">) =>
     ) {
       const why = isHidden
         ? `because ${hidden} Call the program itself, with its words written out.${allowedBy(ask)}`
-        : "and nobody can be asked here."
+        : "and Skein cannot ask anyone here."
       const message = `Permission denied: ${ask.permission} (${
         ask.patterns.join(", ")
       }) needs a person's consent, ${why}`

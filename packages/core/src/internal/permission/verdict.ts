@@ -260,7 +260,7 @@ const nothingOf = (rules: Ruleset, { name, permission }: Caller): boolean => {
   return found
 }
 
-/** Whether a tool changes nobody knows what, and edits are denied. */
+/** Whether Skein cannot tell what a tool changes, and edits are denied. */
 export const isClosedTo = (subject: Subject, tool: Caller): boolean => tool.opaque === true && readsOnly(subject)
 
 /** Whether any call of a tool may ever be permitted. */

@@ -77,7 +77,7 @@ const noted = ({ editing, touched }: Looking, target: Target): void => {
   if (target.protected || editing(target.shown) !== "allow") touched.changed.set(target.real, target)
 }
 
-/** Records what a program writes to, where nobody knows the names that it makes in a directory. */
+/** Records what a program writes to, where Skein cannot tell the names that it makes in a directory. */
 export const written = (looking: Looking, target: Target): void => {
   noted(looking, target)
   const isDenied = looking.editing(joined(target.shown, anything)) === "deny"

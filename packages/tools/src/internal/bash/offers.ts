@@ -102,7 +102,7 @@ const elsewhere = ({ args, program }: Invocation): string | undefined => {
 
 /** A rule for a program that runs others names the wrapper, the program, and its subcommand: `npx vitest run *`. */
 const carried = ({ beginning, pattern }: Invocation): string | undefined => {
-  // A rule for a script names the whole call: nobody knows what the script does with other arguments.
+  // A rule for a script names the whole call: Skein cannot tell what the script does with other arguments.
   const isNamed = beginning !== undefined && pattern.startsWith(beginning) && / [\w@:-]+(?:\/[\w-]+)?$/.test(beginning)
   if (!isNamed || /[*?]/.test(beginning)) return undefined
   const [next = ""] = pattern.slice(beginning.length).trim().split(" ", 1)

@@ -82,7 +82,7 @@ export const mayWrite = (invocation: Invocation, word: Argument): boolean => {
   const at = args.indexOf(word)
   const before = args[at - 1]?.text ?? ""
   if (outputs.test(word.text) || outputs.test(before)) return true
-  // Of an option that its table does not have, nobody knows whether it takes the next word.
+  // Of an option that its table does not have, Skein cannot tell whether it takes the next word.
   if (call?.unknown !== undefined && call.named.some(({ kind }) => kind === "write")) return true
   const { after, at: place, words } = writers[program] ?? {}
   if (words?.test(word.text) === true || after?.test(before) === true) return true

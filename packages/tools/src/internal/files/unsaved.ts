@@ -37,7 +37,7 @@ const isNoText = (bytes: Uint8Array): boolean => imageType(bytes) !== undefined 
 
 /**
  * The unsaved text of a file; undefined if there is none. An editor that refuses does not have the file. Only one that does
- * not answer fails: then nobody knows. `disk` is what the disk has, if anything.
+ * not answer fails: then Skein cannot tell. `disk` is what the disk has, if anything.
  */
 const unsavedOf = (
   editors: typeof EditorFiles.Service,

@@ -1,6 +1,6 @@
 /**
  * Goes back to an earlier prompt: the conversation continues in a copy that ends before it. Files can be put back as
- * tools found them; nobody knows what commands changed.
+ * tools found them; Skein cannot tell what commands changed.
  */
 import type { BackendError } from "@skein/backend/BackendError"
 import { eachPage, lastMessage } from "@skein/backend/Sessions"
