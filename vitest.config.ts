@@ -21,7 +21,7 @@ export default defineConfig({
     isolate: false,
     // More than there are cores: many tests wait for a process, and most of the slowest ones for several servers. Vitest's
     // default would leave a core idle.
-    maxWorkers: availableParallelism() + (isFull ? 3 : 1),
+    maxWorkers: availableParallelism() + (isFull ? 2 : 1),
     setupFiles: ["test/support/everyFile.ts"],
     include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
     exclude: [...configDefaults.exclude, ...slow]
