@@ -7,7 +7,11 @@ import { setTimeout as sleep } from "node:timers/promises"
 /** @typedef {import("./runner.mjs").Runner} Runner */
 /** @typedef {"kill" | "freeze" | "leave" | "cut" | "locks" | "roll" | "join" | "silence"} How */
 /** @typedef {import("./silence.mjs").Silence & { readonly length: number }} Quiet how a runner hears nothing of PostgreSQL, and for how long (ms) */
-/** @typedef {{ readonly at: number, readonly runner: number, readonly how: How, readonly quiet?: Quiet }} Blow what happens to a runner, so many milliseconds after the start */
+/**
+ * What happens to a runner, so many milliseconds after the start, or after trees of a runner that got the blow `after` work
+ * again. One that is killed, frozen or asked to leave holds a tree, if any does: the first from this one on.
+ * @typedef {{ readonly at: number, readonly runner: number, readonly how: How, readonly quiet?: Quiet, readonly after?: How }} Blow
+ */
 
 /** How long two runners do not reach each other, and how long the engine gets no lock (ms). */
 const cutFor = 10_000
@@ -48,16 +52,34 @@ const faultLocks = async (postgres, database) => {
   )
 }
 
+/** What is only worth something where a tree is. @type {ReadonlySet<How>} */
+const atHolders = new Set(["kill", "freeze", "leave"])
+
 /**
- * Carries one out.
+ * The runner that a blow hits. @param {Blow} blow @param {{ readonly database: string, readonly postgres:
+ * import("./postgres.mjs").Postgres, readonly runners: ReadonlyArray<Runner> }} world
+ */
+export const hitBy = async ({ how, runner: which }, { database, postgres, runners }) => {
+  const named = runners[which]
+  if (!atHolders.has(how)) return named
+  const held = "SELECT owner FROM skein.session WHERE id = root_id AND owner IS NOT NULL"
+  const pids = (await postgres.query(database, held)).map(({ owner }) => Number(owner.split(":").at(-4)))
+  return [...runners.slice(which), ...runners.slice(0, which)].find((each) =>
+    pids.includes(each.up()?.found.pid ?? 0)
+  ) ?? named
+}
+
+/**
+ * Carries one out, at this runner.
  * @param {Blow} blow
  * @param {{ readonly runners: ReadonlyArray<Runner>, readonly frozen: number, readonly base: string, readonly postgres: import("./postgres.mjs").Postgres, readonly database: string, readonly ways: ReadonlyArray<import("./silence.mjs").SilentWay> }} world
+ * @param {Runner | undefined} runner
  */
 export const strike = async (
   { how, quiet, runner: which },
-  { base, database, frozen, postgres, runners, ways }
+  { base, database, frozen, postgres, runners, ways },
+  runner
 ) => {
-  const runner = runners[which]
   switch (how) {
     case "kill":
       return runner?.kill()

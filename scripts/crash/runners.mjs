@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { cutFile, strike } from "./blows.mjs"
+import { cutFile, hitBy, strike } from "./blows.mjs"
 import { brokenAt, makeClient } from "./client.mjs"
 import { startModel } from "./model.mjs"
 import { judge } from "./oracle.mjs"
@@ -166,13 +166,19 @@ export const driveRunners = async (
     }))
     /** What happened to the runner that was at an address. @type {Map<string, string>} */
     const blowAt = new Map()
+    const recoveredSoFar = () => recoveriesIn(postgres, database, blowAt, slots === undefined ? "leave" : "none")
+    const recovered = async (/** @type {string} */ how) => {
+      while (!isLate() && !(await recoveredSoFar()).some((each) => each.how === how)) await sleep(pace)
+    }
     const atWork = fromWork ? untilAtWork(postgres, database, trees, isLate) : Promise.resolve()
     const struck = Promise.all(blows.map(async (blow) => {
       await atWork
+      if (blow.after !== undefined) await recovered(blow.after)
       await sleep(blow.at)
-      const url = runners[blow.runner]?.up()?.found.url
+      const runner = await hitBy(blow, { database, postgres, runners })
+      const url = runner?.up()?.found.url
       if (url !== undefined) blowAt.set(url, blow.how)
-      await strike(blow, { base, database, frozen, postgres, runners, ways })
+      await strike(blow, { base, database, frozen, postgres, runners, ways }, runner)
     }))
     let isOver = false
     const stopped = point === undefined ? undefined : runners[0]?.frozen(frozen, () => isOver || isLate())
@@ -187,9 +193,7 @@ export const driveRunners = async (
     await stopped
     await sleep(1_000)
     for (const runner of runners) await runner.end()
-    const recoveries = cluster
-      ? await recoveriesIn(postgres, database, blowAt, slots === undefined ? "leave" : "none")
-      : []
+    const recoveries = cluster ? await recoveredSoFar() : []
     const verdicts = await Promise.all(clients.map(async ({ client, directory }, at) => {
       const verdict = judge({
         stored: client.session() === "" ? undefined : await postgres.look(database, client.session()),

@@ -86,10 +86,13 @@ export const isThere = ({ began, pid }: Stray): boolean => {
   return found?.began === began && found.state !== "Z" && found.state !== "X"
 }
 
-/** How often, and how many times, to check whether processes have ended that are not children of this one. */
-const patience = { pace: "50 millis", looks: 20 } as const
+/** After which times to check whether processes have ended that are not children of this one: a second in all. */
+const looks = [1, 4, 15, 30, ...Array.from({ length: 19 }, () => 50)]
 
 /** Completes when they have ended, or after a second. */
 export const endedInTime = Effect.fnUntraced(function*(processes: ReadonlyArray<Stray>) {
-  for (let time = 0; time < patience.looks && processes.some(isThere); time++) yield* Effect.sleep(patience.pace)
+  for (const pause of looks) {
+    if (!processes.some(isThere)) return
+    yield* Effect.sleep(pause)
+  }
 })

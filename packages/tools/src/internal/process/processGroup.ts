@@ -3,11 +3,11 @@
  * that ends.
  */
 import { elapsed } from "@skein/core/MonotonicClock"
-import type * as Clock from "effect/Clock"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { endedInTime, signalGroup, signalStrays, strays } from "../processes.ts"
-import { killMarked, marked } from "./processMarks.ts"
+import { inGroup, killMarked, marked } from "./processMarks.ts"
 
 /** The leaders of the groups, and the marks of their processes. */
 const guarded = new Map<number, string | undefined>()
@@ -36,7 +36,7 @@ export const guard = (leader: number, mark?: string): () => void => {
 export interface ProcessGroup {
   /** Asks the whole group to end, including processes that left it. Kills it after a second. */
   readonly stop: Effect.Effect<void>
-  /** Kills what is left of it, once and without waiting. */
+  /** Kills what is left of it, once. None of it is there after that, unless the system takes longer than a second. */
   readonly kill: Effect.Effect<void>
 }
 
@@ -85,12 +85,14 @@ export const processGroup = (options: {
       signalStrays(last, "SIGKILL")
       yield* endedInTime(last)
     }),
-    kill: Effect.sync(() => {
-      if (isOver) return
+    kill: Effect.uninterruptible(Effect.suspend(() => {
+      if (isOver) return Effect.void
       isOver = true
       unguard()
+      const last = inGroup(pid, since())
       signalGroup(pid, "SIGKILL")
-      killMarked(marks, since())
-    })
+      // Processes end in real time, whatever the clock is.
+      return Effect.withClock(endedInTime([...last, ...killMarked(marks, since())]), Clock.make())
+    }))
   }
 }

@@ -69,15 +69,28 @@ export const marked = (
       : [{ pid, began: found.began, group: found.group }]
   })
 
-/** Kills them, including those that are started meanwhile, unless they are started faster than they can be found. */
-export const killMarked = (marks: ReadonlySet<string>, after?: number): void => {
-  const known = new Set<string>()
+/** The processes of a group. What is ending belongs to it until it has ended, although its environment is gone by then. */
+export const inGroup = (leader: number, after?: number): ReadonlyArray<Stray> =>
+  attempt(() => process.kill(-leader, 0), false)
+    ? [leader, ...numbers(after)].flatMap((pid) => {
+      const found = look(pid)
+      return found?.group === leader ? [{ pid, began: found.began }] : []
+    })
+    : []
+
+/**
+ * Kills them, including those that are started meanwhile, unless they are started faster than they can be found. Returns them:
+ * they end a moment later.
+ */
+export const killMarked = (marks: ReadonlySet<string>, after?: number): ReadonlyArray<Stray> => {
+  const killed = new Map<string, Stray>()
   for (let round = 0; round < 20; round++) {
-    const fresh = marked(marks, after).filter(({ began, pid }) => !known.has(`${pid} ${began}`))
-    if (fresh.length === 0) return
+    const fresh = marked(marks, after).filter(({ began, pid }) => !killed.has(`${pid} ${began}`))
+    if (fresh.length === 0) break
     signalStrays(fresh, "SIGKILL")
-    for (const { began, pid } of fresh) known.add(`${pid} ${began}`)
+    for (const each of fresh) killed.set(`${each.pid} ${each.began}`, each)
   }
+  return [...killed.values()]
 }
 
 /**

@@ -77,7 +77,7 @@ export interface ShellProcess {
   readonly next: Effect.Effect<Option.Option<Buffer>>
   /** Asks it and all processes below it to end. Kills them after a second. */
   readonly stop: Effect.Effect<void>
-  /** Kills what is left of it, without waiting. */
+  /** Kills what is left of it. None of it is there after that. */
   readonly kill: Effect.Effect<void>
 }
 
