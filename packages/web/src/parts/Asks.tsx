@@ -2,6 +2,7 @@
  * Draws the questions that wait for a person, with their answers: exactly what would happen, which agent asks, and why.
  */
 import type { PendingAsk } from "@skein/domain/TreeSnapshot"
+import { detailsOf, reasonOf, subjectOf } from "@skein/view/AskFacts"
 import { visible, visibleLine } from "@skein/view/Visible"
 import { useState } from "preact/hooks"
 import { dismiss, pendingOf } from "../state/actions.ts"
@@ -16,32 +17,14 @@ type QuestionAsk = Extract<PendingAsk, { readonly type: "question" }>
 /** How many questions are drawn at a time. Each answer reveals the next one. */
 const most = 20
 
-const textOf = (value: unknown): string => typeof value === "string" ? value : JSON.stringify(value) ?? String(value)
-
-/** What would happen: a command as written, otherwise what rules see of it. */
-const subjectOf = ({ metadata: { command }, patterns, permission }: PermissionAsk): string =>
-  /^bash(?:_|$)/.test(permission) && typeof command === "string" ? command : patterns.join("\n")
-
-const reasonOf = ({ metadata: { reason, reasons } }: PermissionAsk): string | undefined => {
-  if (typeof reason === "string" && reason !== "") return reason
-  const several = Array.isArray(reasons) ? reasons.filter((each) => typeof each === "string") : []
-  return several.length === 0 ? undefined : several.join(" ")
-}
-
-const apart = new Set(["reason", "reasons", "diff", "command"])
-
 const Details = ({ ask }: { readonly ask: PermissionAsk }) => {
-  const subject = subjectOf(ask)
-  const rest = Object.entries(ask.metadata).filter(([key, value]) =>
-    value !== undefined && (!apart.has(key) || (key === "command" && textOf(value) !== subject))
-    && textOf(value) !== "" && textOf(value) !== subject && !ask.patterns.includes(textOf(value))
-  )
+  const rest = detailsOf(ask).filter(([key]) => key !== "diff")
   return rest.length === 0 ? null : (
     <dl class="details">
-      {rest.map(([key, value]) => (
+      {rest.map(([key, text]) => (
         <div key={key}>
           <dt>{visibleLine(key)}</dt>
-          <dd>{visible(textOf(value)).slice(0, 2_000)}</dd>
+          <dd>{visible(text).slice(0, 2_000)}</dd>
         </div>
       ))}
     </dl>

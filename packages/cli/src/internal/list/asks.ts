@@ -3,26 +3,71 @@ import { Backend } from "@skein/backend/Backend"
 import { allPages } from "@skein/backend/Sessions"
 import { PermissionReply } from "@skein/domain/Event"
 import type { PendingAsk } from "@skein/domain/TreeSnapshot"
+import { askText, visible } from "@skein/tui/AskText"
+import { dialogOf } from "@skein/tui/Dialog"
 import { escapeLine } from "@skein/tui/Escape"
+import { colourless } from "@skein/tui/Style"
+import { subjectOf } from "@skein/view/AskFacts"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { CommandError } from "../../CommandSpec.ts"
 import { ExitCode } from "../../ExitCode.ts"
-import { Stdio } from "../../Stdio.ts"
+import { Stdio, type Streams } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
 import type { AttachFlags } from "../attach/attach.ts"
 import { withBackend } from "../attach/database.ts"
 import { among, sessionOn } from "../ids.ts"
-import { formatTime, printList } from "./print.ts"
-import { holderText } from "./where.ts"
+import { formatTime } from "./print.ts"
+import { holderText, howToResume } from "./where.ts"
 
-/** What is asked, in a line. */
-export const askText = (ask: PendingAsk): string =>
-  ask.type === "question" ? ask.question : `${ask.permission} (${ask.patterns.join(", ")})`
+/** How many lines of a question are shown on a terminal without `--full`. */
+const mostLines = 40
 
-const heldBy = ({ abandoned, holder }: PendingAsk): string =>
-  abandoned === true ? "no process: resume the session" : holder === undefined ? "" : holderText(holder)
+const wide = 1_000
+
+/** How it is answered, and what an answer would store. */
+const answers = (ask: PendingAsk): ReadonlyArray<string> => {
+  const how = `skein asks answer ${ask.id}`
+  if (ask.type === "question") {
+    const options = ask.options.map(({ description, label }) =>
+      `  - ${visible(label)}${description === undefined ? "" : `: ${visible(description)}`}`
+    )
+    return [...options, `  Answer with: ${how} ${ask.options.length === 0 ? "WORDS" : "OPTION, or other words"}`]
+  }
+  const rules = ask.always.map((pattern) => `${visible(ask.permission)} ${visible(pattern)}`).join(", ")
+  return [
+    `  Answer with: ${how} once${ask.always.length === 0 ? "" : "|always"}|reject`,
+    ...(rules === "" ? [] : [`  \`always\` allows in this session tree, or with --project in the project: ${rules}`])
+  ]
+}
+
+/** A question as the terminal asks it, with who holds it and how it is answered. */
+export const askLines = (ask: PendingAsk, full: boolean, { isTerminal, size }: Streams): ReadonlyArray<string> => {
+  const { abandoned, holder } = ask
+  const { body, header } = askText(dialogOf(ask), {
+    columns: isTerminal.output ? size().columns : wide,
+    count: 1,
+    style: colourless,
+    task: ask.description
+  })
+  const more = body.length - mostLines
+  const isCut = isTerminal.output && !full && more > 0
+  return [
+    ...header,
+    ...(isCut
+      ? [...body.slice(0, mostLines), `  … ${more} more lines: see them with --full before you answer.`]
+      : body),
+    `  ${ask.since === undefined ? "" : `since ${formatTime(ask.since)}, `}in ${ask.rootID}${
+      abandoned === true
+        ? `. No process asks it now: resume it with \`${howToResume(ask.rootID)}\``
+        : holder === undefined
+        ? ""
+        : `, held by ${holderText(holder)}`
+    }`,
+    ...answers(ask)
+  ]
+}
 
 /** Lists them. */
 export const listAsks = ({ flags, operands: [given] }: {
@@ -33,23 +78,13 @@ export const listAsks = ({ flags, operands: [given] }: {
     flags,
     Effect.gen(function*() {
       const backend = yield* Backend
+      const stdio = yield* Stdio
       const session = given === undefined ? undefined : yield* sessionOn(backend, given)
       const asks = yield* allPages((page) => backend.asks.pending(session?.id, page))
-      return yield* printList({
-        format: flags.format,
-        full: flags.full,
-        json: asks,
-        head: ["ID", "SINCE", "SESSION", "AGENT", "ASKS", "HELD BY"],
-        rows: asks.map((ask) => [
-          ask.id,
-          ask.since === undefined ? "" : formatTime(ask.since),
-          ask.rootID,
-          ask.path.join(" > "),
-          askText(ask),
-          heldBy(ask)
-        ]),
-        empty: "No question waits for you."
-      })
+      if (flags.format === "json") stdio.out(`${JSON.stringify(asks, undefined, 2)}\n`)
+      else if (asks.length === 0) stdio.err("No question waits for you.")
+      else stdio.out(`${asks.map((ask) => askLines(ask, flags.full, stdio).join("\n")).join("\n\n")}\n`)
+      return ExitCode.done
     })
   )
 
@@ -87,7 +122,8 @@ export const answerAsk = ({ flags, operands: [given = "", ...words] }: {
         })
       }
       const stdio = yield* Stdio
-      stdio.err(`Answered: ${ask.id}  ${escapeLine(askText(ask))}`)
+      const what = ask.type === "question" ? ask.question : `${ask.permission} ${subjectOf(ask)}`
+      stdio.err(`Answered: ${ask.id}  ${escapeLine(what)}`)
       return ExitCode.done
     })
   )

@@ -27,7 +27,7 @@ import type { AttachFlags } from "../attach/attach.ts"
 import { readable, withSession } from "../attach/database.ts"
 import { among, sessionOf } from "../ids.ts"
 import { directoryOf, projectOf } from "../place.ts"
-import { askText } from "./asks.ts"
+import { askLines } from "./asks.ts"
 import { formatTime, printList } from "./print.ts"
 import {
   awaitedHost,
@@ -255,10 +255,7 @@ export const showSession = ({ flags, operands: [id = ""] }: {
       return warnUnreadable(unreadable)
     })
     yield* warnUnreadable(children.unreadable)
-    for (const ask of asks) {
-      const who = escapeLine(ask.path.join(" > "))
-      stdio.out(`\n${who} asks: ${escapeLine(askText(ask))}\nAnswer with: skein asks answer ${ask.id} …\n`)
-    }
+    for (const ask of asks) stdio.out(`\n${askLines(ask, flags.full, stdio).join("\n")}\n`)
     for (const child of children.rows) stdio.out(`\nsubagent ${child.id}  ${escapeLine(child.title)}\n`)
     return ExitCode.done
   }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readable(flags)))
