@@ -193,6 +193,16 @@ const pushes = [
   "mise exec -- git push",
   "rustup run stable git push",
   "echo git push | rbash",
+  "echo git push | python3 -",
+  // Options that run or load what they name.
+  "nm --plugin ./e.so src/index.js",
+  "apt-get -o APT::Update::Pre-Invoke::='git push' update",
+  "apt-get -c apt.conf update",
+  "ssh-keygen -D ./e.so",
+  "ssh-add -s ./e.so",
+  "openssl req -config x.cnf",
+  "kubectl get pods --kubeconfig=kc",
+  "helm list --post-renderer ./scripts/x.sh",
   "echo git push | capsh --",
   "echo git push | toybox sh"
 ]

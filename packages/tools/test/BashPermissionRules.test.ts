@@ -63,6 +63,46 @@ const cases: ReadonlyArray<readonly [rule: string, allowed: ReadonlyArray<string
   ["ssh host *", [], ["ssh host uptime"]],
   ["env *", [], ["env -S 'x y'", "env -C x y"]],
   ["git *", ["git commit -m x", "git revert --no-edit HEAD", "git clean -n"], ["git evil", "git bisect run x"]],
+  ["kubectl get *", ["kubectl get pods", "kubectl get pods -n x -o yaml --context y"], [
+    "kubectl get pods --kubeconfig=kc",
+    "kubectl get --kubeconfig kc pods",
+    "kubectl --kubeconfig=kc get pods"
+  ]],
+  ["kubectl *", ["kubectl get pods", "kubectl logs -f x"], ["kubectl get pods --kubeconfig=kc", "kubectl config view"]],
+  ["nm *", ["nm x.so", "nm -D x.so"], ["nm --plugin ./e.so x", "nm --plugin=./e.so x", "nm --plug ./e.so x"]],
+  ["objdump *", ["objdump -d x"], ["objdump --plugin x -d y"]],
+  ["strip *", ["strip x"], ["strip --plugin ./e.so x"]],
+  ["ld *", ["ld -o x y.o"], ["ld -plugin ./e.so y.o"]],
+  ["apt-get *", ["apt-get update", "apt-get install -y --only-upgrade x"], [
+    "apt-get -o APT::Update::Pre-Invoke::=x update",
+    "apt-get update -oAPT::Update::Pre-Invoke::=x",
+    "apt-get -yo Dir::Bin::dpkg=./x install y",
+    "apt-get -c apt.conf update",
+    "apt-get --config-file=apt.conf update"
+  ]],
+  ["helm *", ["helm list"], [
+    "helm install x y --post-renderer ./z",
+    "helm list --kubeconfig=kc",
+    "helm plugin install x"
+  ]],
+  ["aws *", ["aws s3 ls"], ["aws configure set credential_process x"]],
+  ["gcloud *", ["gcloud projects list"], [
+    "gcloud compute ssh x",
+    "gcloud config set a b",
+    "gcloud --flags-file=x info"
+  ]],
+  ["systemctl *", ["systemctl status x --no-pager"], ["systemctl edit x"]],
+  ["docker *", ["docker ps --filter status=exited"], ["docker --config evil ps"]],
+  ["pkcs11-tool *", ["pkcs11-tool -L"], ["pkcs11-tool --provider-path ./x -L"]],
+  ["nobody-knows *", ["nobody-knows --fast x", "nobody-knows --no-exec x"], [
+    "nobody-knows --on-error-command x",
+    "nobody-knows --pre-commit-hook=x",
+    "nobody-knows -o ProxyCommand=x",
+    "nobody-knows --exec-batch x"
+  ]],
+  ["vitest *", ["vitest run --environment-loader x", "vitest --config x"], []],
+  ["sh", ["sh"], ["sh <<< 'x'", "sh -s < x.sh"]],
+  ["bash x.sh", ["bash x.sh", "bash x.sh <<< y"], ["bash <<< x.sh"]],
   ["cmake --build *", ["cmake --build build"], ["cmake -P x.cmake"]]
 ]
 

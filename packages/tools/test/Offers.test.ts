@@ -18,6 +18,10 @@ layer(layerDecisions)((it) => {
         ["python3 -m pytest -q tests", "python3 -m pytest *", "python3 -m pytest -x", "python3 -m http.server"],
         ["npm run build -- --fast", "npm run build *", "npm run build", "npm run deploy"],
         ["git -C packages/core push", "git -C packages/* push *", "git -C packages/cli push", "git -C other push"],
+        ["aws s3 ls", "aws s3 ls *", "aws s3 ls x", "aws configure set a b"],
+        ["helm list -a", "helm list *", "helm list", "helm install x y"],
+        ["docker ps -a", "docker ps *", "docker ps", "docker rm x"],
+        ["nobody-knows show x", "nobody-knows show *", "nobody-knows show y", "nobody-knows set x"],
         ["git -C sub push", "git -C sub push *", "git -C sub push origin", "git -C sub2 push"]
       ]
       for (const [command, rule, also, not] of table) {

@@ -7,15 +7,20 @@ import type { Argument } from "./words.ts"
 /** Programs with subcommands, and how many words name the subcommand. */
 const subcommands = lookup<number>({
   apt: 1,
+  "apt-get": 1,
+  aws: 2,
+  az: 2,
   brew: 1,
   bundle: 1,
   cargo: 1,
   composer: 1,
   dotnet: 1,
+  gcloud: 2,
   gh: 2,
   git: 1,
   go: 1,
   gradle: 1,
+  helm: 1,
   kubectl: 1,
   mvn: 1,
   npm: 1,
@@ -66,8 +71,17 @@ const isStream = (text: string): boolean => text === "-" || /^\/(?:dev|proc)\//.
 
 const nameOf = (program: string): string => program.slice(program.lastIndexOf("/") + 1)
 
+/** Whether an interpreter runs its input, because its arguments name no file and no code. */
+export const obeysInput = ({ args, program }: Pick<Invocation, "args" | "program">): boolean => {
+  const [first, second] = args.map(({ text }) => text)
+  if (!runners.test(nameOf(program))) return false
+  if (first === undefined) return true
+  return first.startsWith("-") && (second === undefined || !/^-(?:[a-z]*c|[np]?e|m|-eval)$/.test(first))
+}
+
 /** Whether a program may get instructions from its input. No rule can name those. */
-const mayObeyInput = ({ args, program, risk }: Invocation): boolean => {
+const mayObeyInput = (invocation: Invocation): boolean => {
+  const { args, program, risk } = invocation
   const name = nameOf(program)
   const words = args.map(({ text }) => text)
   if (listeners.has(name) || (risk !== undefined && words.some(isStream))) return true
@@ -76,10 +90,7 @@ const mayObeyInput = ({ args, program, risk }: Invocation): boolean => {
     const last = words.filter((_, at) => [undefined, ";"].includes(words[at + 1]))
     return risk !== undefined && last.some((word) => isInterpreter(nameOf(word)))
   }
-  const [first, second] = words
-  if (!runners.test(name)) return words.some((word) => isInterpreter(nameOf(word)))
-  if (first === undefined) return true
-  return first.startsWith("-") && (second === undefined || !/^-(?:[a-z]*c|[np]?e|m|-eval)$/.test(first))
+  return runners.test(name) ? obeysInput(invocation) : words.some((word) => isInterpreter(nameOf(word)))
 }
 
 const isWord = (text: string | undefined): text is string => text !== undefined && /^[\w:@.-]+$/.test(text)
@@ -116,7 +127,9 @@ const ruleFor = (invocation: Invocation): string | undefined => {
   if (weighty.has(program)) return itself
   if (risk !== undefined) return carried(invocation) ?? itself
   const [first] = args
-  const words = subcommands[`${program} ${first?.text}`] ?? subcommands[program] ?? 0
+  // The first word of what is not known may be a subcommand, beside which there are others.
+  const unlisted = invocation.runsProject === true && /^[a-z][a-z-]*$/.test(first?.text ?? "") ? 1 : 0
+  const words = subcommands[`${program} ${first?.text}`] ?? subcommands[program] ?? unlisted
   const leading = args.slice(0, words).map(({ text }) => text)
   return (leading.length === words && words > 0 ? startsWith(program, leading) : undefined)
     ?? elsewhere(invocation) ?? (words === 0 ? startsWith(program, []) : undefined) ?? itself

@@ -43,15 +43,19 @@ const willing = new Set(
 /** Options of programs without a table that make them run, write or contact something. */
 const options = lookup<Options>({
   ack: { long: ["pager", "output"] },
+  aws: { words: ["configure"] },
+  az: { words: ["config", "configure", "extension", "ssh"] },
   bundle: { words: ["exec"] },
   conda: { words: ["run"] },
   diff3: { long: ["diff-program"] },
+  gcloud: { words: ["components", "config", "scp", "ssh"] },
   gh: { words: ["alias", "extension", "extensions", "ext", "config", "codespace", "cs"] },
   gradle: { short: "Ibp", long: ["init-script", "build-file", "project-dir"] },
+  helm: { words: ["plugin"] },
   iconv: { short: "o", long: ["output"] },
   install: { short: "s", long: ["strip", "strip-program"] },
   ip: { words: ["netns", "vrf"], starts: ["-b"] },
-  kubectl: { words: ["exec", "plugin", "cp", "edit", "debug", "run", "config"], long: ["kubeconfig"] },
+  kubectl: { words: ["exec", "plugin", "cp", "edit", "debug", "run", "config"] },
   mvn: { short: "f", long: ["file"] },
   mypy: { long: ["config-file", "custom-typing-module", "custom-typeshed-dir", "python-executable", "install-types"] },
   pipenv: { words: ["run", "shell"] },
@@ -296,9 +300,14 @@ const subcommandRisk = (name: string, args: ReadonlyArray<Argument>): Risk => {
   return carried === undefined ? undefined : `${name} ${carried} runs or changes more than this project says`
 }
 
+/** The short options by which such programs take a command or code, where those of others are not enough. */
+const willingBy = lookup<RegExp>({ openssl: /config|[IeF]/, "ssh-add": /[IeFsS]/, "ssh-keygen": /[IeFDw]/ })
+
 /** Whether a program that runs something only by an option may have been given one: few short ones take a command. */
-const isWilling = (args: ReadonlyArray<Argument>): boolean =>
-  args.some(({ text }) => text.startsWith("-") && (!/^-[a-zA-Z0-9]*$/.test(text) || /[IeF]/.test(text)))
+const isWilling = (name: string, args: ReadonlyArray<Argument>): boolean =>
+  args.some(({ text }) =>
+    text.startsWith("-") && (!/^-[a-zA-Z0-9]*$/.test(text) || (willingBy[name] ?? /[IeF]/).test(text))
+  )
 
 /**
  * What a call does beyond its name, and whether it only reads. `still`: nothing in its line changes which files exist,
@@ -334,7 +343,9 @@ export const judge = (program: string, args: ReadonlyArray<Argument>, still: boo
     return { risk, reads: risk === undefined && !known.table.acts && isPlain, runs, known }
   }
   if (hasSubcommands(name)) return withBeginning(`${name} ${args[0]?.text ?? ""} may run other programs`, true)
-  if (isInterpreter(name)) return withBeginning(`${name} runs what it is given`, !willing.has(name) || isWilling(args))
+  if (isInterpreter(name)) {
+    return withBeginning(`${name} runs what it is given`, !willing.has(name) || isWilling(name, args))
+  }
   const option = findOption(args, options[name] ?? {})
   const risk = openRisk(name, args)
   return risk === undefined

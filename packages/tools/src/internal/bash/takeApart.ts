@@ -1,12 +1,12 @@
 /** Splits a command line into the parts that rules apply to: each program that it would run, with its arguments. */
 import { otherNames } from "../programs/packageManagers.ts"
 import { eachOf } from "./loops.ts"
-import { subcommandWords } from "./offers.ts"
+import { obeysInput, subcommandWords } from "./offers.ts"
 import { isStream } from "./operands.ts"
 import type { Invocation, Parts } from "./parts.ts"
 import { readLine, type SimpleCommand } from "./readLine.ts"
-import { judge, runsWhatItIsGiven } from "./risks.ts"
-import { handed, mayWrap, runsProject } from "./unlisted.ts"
+import { runsWhatItIsGiven } from "./risks.ts"
+import { judgeCall, mayWrap, runsProject } from "./unlisted.ts"
 import { isHarmlessToPrograms, isHarmlessToShell, isUnknownToReaders, isUnknownToTools } from "./variables.ts"
 import { type Argument, plainWord, said, spelled } from "./words.ts"
 import { programName, unwrap } from "./wrappers.ts"
@@ -177,7 +177,7 @@ const takesVariables = new Set(["cmake", "gmake", "make", "ninja"])
 
 const invocation = ({ args, fed, program, risk: known, settings: given }: Step, still: boolean): Invocation => {
   const words = [plainWord(program), ...args]
-  const judged = handed(program, args, fed) ?? judge(program, args, still)
+  const judged = judgeCall(program, args, fed, still)
   const isUnknown = ({ name, source }: Step["settings"][number]) =>
     judged.reads ? isUnknownToReaders(name) : !takesVariables.has(program) && isUnknownToTools(name, source)
   const settings = given.filter((each) => !isUnknown(each)).map(({ source }) => source)
@@ -221,6 +221,7 @@ export const takeApart = (text: string): Parts => {
     const plain = said([plainWord(step.program), ...step.args])
     if (plain !== pattern) also.add(plain)
   }
+  const fed = steps.find((each) => each.fed && obeysInput(each))
   const to = moving.map(moveOf).filter((each) => each !== undefined)
   return {
     invocations,
@@ -231,6 +232,7 @@ export const takeApart = (text: string): Parts => {
     tested: line.tested,
     substitutes: line.substitutes,
     moves: to.length < moving.length ? undefined : { to, sure: to.length === line.leads },
-    unclear: line.unclear ?? dismantler.unclear
+    unclear: line.unclear ?? dismantler.unclear ??
+      (fed === undefined ? undefined : `${fed.program} runs the text that it reads, and that is not known.`)
   }
 }

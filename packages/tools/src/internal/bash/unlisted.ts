@@ -2,10 +2,11 @@
  * Judges programs that no list contains. Any of them may run the program that its arguments name, as `setpriv` does, or
  * the text that it reads, as `linux64` does.
  */
+import { lookup } from "@skein/domain/Lookup"
 import { hasSubcommands, nameInTables, tableFor } from "../programs/programs.ts"
 import { builtinRisks } from "./builtinRisks.ts"
 import { namesSubcommands, runsText } from "./offers.ts"
-import { isBuiltin, isInterpreter, isListed, type Judged } from "./risks.ts"
+import { isBuiltin, isInterpreter, isListed, judge, type Judged } from "./risks.ts"
 import type { Argument } from "./words.ts"
 import { programName, unwrap } from "./wrappers.ts"
 
@@ -62,6 +63,54 @@ export const mayRun = (program: string): Judged => ({
   runs: true
 })
 
-/** How to judge a call if it hands a script or a text to such a program. */
-export const handed = (program: string, args: ReadonlyArray<Argument>, fed: boolean): Judged | undefined =>
-  mayWrap(program) && !program.includes("/") && (fed || args.some(isScript)) ? mayRun(program) : undefined
+/**
+ * What programs of all kinds call options that run a program, or load code or config that names one: a whole name, or the
+ * end of a longer one.
+ */
+const loading =
+  /^--?(?!-|no-)(?:[a-z]\w*[-_])*(?:askpass|cmd|command|editor|engine|eval|hooks?|interpreter|kubeconfig|loader|lua-filter|pager|plugins?|preload|program|provider|renderer|require|rsh|script|shell|wrapper)(?:[-_](?:args?|dirs?|file|opts?|path))?(?:=|$)|^--?(?!-|no-)[\w-]*(?:exec|checkpoint-action)/
+
+/** Any setting of apt may name a program. */
+const ofApt = /^-[a-z]*[co]|^--(?:config-file|option)/
+
+/** These take abbreviations. */
+const ofBinutils = /^--?pl/
+
+/** Other names for such options, of single programs. */
+const loadingBy = lookup<RegExp>({
+  apt: ofApt,
+  "apt-cache": ofApt,
+  "apt-get": ofApt,
+  aptitude: ofApt,
+  ar: ofBinutils,
+  dpkg: /^--(?:admindir|instdir|post-invoke|pre-invoke|root)/,
+  gcloud: /^--flags-file/,
+  ld: ofBinutils,
+  nm: ofBinutils,
+  objcopy: ofBinutils,
+  objdump: ofBinutils,
+  ranlib: ofBinutils,
+  size: ofBinutils,
+  strip: ofBinutils
+})
+
+/** Such an option of a call. The settings of `-o NAME=VALUE` and `-o A::B=VALUE` may name programs too. */
+const loadingOption = (name: string, args: ReadonlyArray<Argument>): string | undefined =>
+  args.find(({ text }, at) =>
+    loading.test(text) || loadingBy[name]?.test(text) === true ||
+    /^[A-Z]\w*(?:::\w|[\w:]*=)/.test(/^-o(.+)/.exec(text)?.[1] ?? (args[at - 1]?.text === "-o" ? text : ""))
+  )?.text
+
+/** Judges a call. A rule for a program that is not in the tables does not cover what such an option runs or loads. */
+export const judgeCall = (program: string, args: ReadonlyArray<Argument>, fed: boolean, still: boolean): Judged => {
+  const name = nameInTables(program)
+  if (mayWrap(program) && !program.includes("/") && (fed || args.some(isScript))) return mayRun(program)
+  const judged = judge(program, args, still)
+  const isOrdinary = judged.risk === undefined || judged.beginning?.runs === false
+  const isKnown = judged.reads || judged.known !== undefined || runners.has(name) || isBuiltin(name)
+  if (!isOrdinary || isKnown) return judged
+  const option = loadingOption(name, args)
+  return option === undefined
+    ? judged
+    : { risk: `${name} may run or load what ${option} names`, reads: false, runs: true }
+}
