@@ -2,9 +2,9 @@
  * Owns the entry of a server that works on a PostgreSQL database and is not one of a cluster. It sends no requests on, and
  * takes none from others: so no cluster works there meanwhile. Others of its kind may.
  */
+import * as LayerGraph from "@skein/core/LayerGraph"
 import type { Owner } from "@skein/core/Owner"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
 import type { Scope } from "effect/Scope"
@@ -29,7 +29,7 @@ export const make = (
   url: Redacted.Redacted
 ): Effect.Effect<(at: string) => Effect.Effect<void>, ClusterUnavailable | ServedElsewhere, Owner | Scope> =>
   Effect.gen(function*() {
-    const context = yield* Layer.build(database(url, few))
+    const context = yield* LayerGraph.build(database(url, few))
     return yield* Effect.provide(
       Effect.gen(function*() {
         yield* createTables([entryTable])

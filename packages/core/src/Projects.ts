@@ -21,6 +21,7 @@ import { Hooks } from "./Hooks.ts"
 import { Instructions, Skill } from "./Instructions.ts"
 import { servicesForLater } from "./internal/traced.ts"
 import { Confinement, Isolation } from "./Isolation.ts"
+import * as LayerGraph from "./LayerGraph.ts"
 import { Provider } from "./Provider.ts"
 import { Tools } from "./Tool.ts"
 
@@ -106,7 +107,7 @@ const build = <R>(version: ProjectVersion<R>, lifetime: Scope.Scope) =>
     Effect.gen(function*() {
       const scope = yield* Scope.fork(lifetime, ExecutionStrategy.sequential)
       const services = yield* Effect.onError(
-        restore(Layer.buildWithScope(version.layer, scope)),
+        restore(LayerGraph.buildIn(version.layer, scope)),
         (cause) => Scope.close(scope, Exit.failCause(cause))
       )
       return { services, scope, users: 0 } satisfies Built

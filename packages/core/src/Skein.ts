@@ -18,6 +18,7 @@ import { Hooks } from "./Hooks.ts"
 import { Instructions, Skill, type SkillSource } from "./Instructions.ts"
 import { Confinement, Isolation } from "./Isolation.ts"
 import { Journal } from "./Journal.ts"
+import * as LayerGraph from "./LayerGraph.ts"
 import { Leases } from "./Leases.ts"
 import * as MonotonicClock from "./MonotonicClock.ts"
 import { Owner } from "./Owner.ts"
@@ -181,7 +182,8 @@ const projectOver = (options: SettledProject) =>
   )
 
 /** A graph of its own. Layers are shared by reference: two calls share none of its services, and one call is built once. */
-const ownGraph = <A, E, R>(graph: Layer.Layer<A, E, R>): Layer.Layer<A, E, R> => Layer.scopedContext(Layer.build(graph))
+const ownGraph = <A, E, R>(graph: Layer.Layer<A, E, R>): Layer.Layer<A, E, R> =>
+  Layer.scopedContext(LayerGraph.build(graph))
 
 /** The ports of a process. What a program passes to two calls is one for both. */
 const ports = ({ owner, spill, storage, workspaces }: SettledProcess) =>

@@ -2,6 +2,7 @@
 import * as FileSystem from "@effect/platform/FileSystem"
 import { publicPaths } from "@skein/api/Api"
 import { localAddress } from "@skein/api/Handshake"
+import * as LayerGraph from "@skein/core/LayerGraph"
 import type { ManyServices } from "@skein/core/Skein"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -112,7 +113,7 @@ export class Server extends Context.Tag("@skein/server/Server")<Server, {
     options: ServerOptions
   ): Layer.Layer<Server, ListenFailed, FileSystem.FileSystem | ManyServices> =>
     // Layers are shared by reference. Two servers in one program have feeds of their own.
-    Layer.scopedContext(Layer.build(Layer.provide(
+    Layer.scopedContext(LayerGraph.build(Layer.provide(
       Layer.scoped(Server, make(options)),
       options.cluster === undefined ? Feeds.layer : Feeds.layerShared
     )))

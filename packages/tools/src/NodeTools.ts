@@ -3,6 +3,7 @@ import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
 import type { Agent } from "@skein/core/Agent"
 import type { Skill } from "@skein/core/Instructions"
+import * as LayerGraph from "@skein/core/LayerGraph"
 import type { Question } from "@skein/core/Question"
 import type { TodoList } from "@skein/core/TodoList"
 import type { AnyTool } from "@skein/core/Tool"
@@ -46,7 +47,7 @@ export const make = (
         ? Sandbox.layerNoop
         : Sandbox.layer({ ...place, network: options.network ?? false })
     })
-    const context = yield* Layer.build(
+    const context = yield* LayerGraph.build(
       Layer.provideMerge(workbench, Layer.mergeAll(NodeFileSystem.layer, NodePath.layer))
     )
     return yield* Effect.provide(BuiltinTools.tools, context)

@@ -1,4 +1,5 @@
 /** Runs a command in the process: starts and stops it, reports errors, and exits. */
+import * as LayerGraph from "@skein/core/LayerGraph"
 import * as MonotonicClock from "@skein/core/MonotonicClock"
 import { hideEnvironment } from "@skein/tools/Environment"
 import * as Cause from "effect/Cause"
@@ -115,11 +116,15 @@ export const launch = (
     Effect.exit,
     Effect.map(Exit.flatten),
     Effect.flatMap((exit) => finished(exit, form)),
-    Effect.provide(verbose || json || unwatched ? log(form) : errorsOnly),
-    Effect.provide(Layer.provideMerge(Stop.layer, Stdio.layer)),
-    Effect.provideServiceEffect(Redaction, Redaction.ofProcess),
-    Effect.provide(MonotonicClock.layer),
-    Effect.provideService(IsLogged, verbose || unwatched),
+    LayerGraph.provide(
+      (verbose || json || unwatched ? log(form) : errorsOnly).pipe(
+        Layer.provideMerge(Stop.layer),
+        Layer.provideMerge(Stdio.layer),
+        Layer.provideMerge(Layer.effect(Redaction, Redaction.ofProcess)),
+        Layer.provideMerge(MonotonicClock.layer),
+        Layer.provideMerge(Layer.succeed(IsLogged, verbose || unwatched))
+      )
+    ),
     Effect.exit,
     // Here, and not after the fiber: that waits for a command that was cut off. Nor are sockets waited for that are kept
     // alive, or other open handles.

@@ -1,6 +1,7 @@
 /** Reaches MCP servers for commands that run no session. */
 import { DataDirs } from "@skein/config/DataDirs"
 import type { CommandInfo } from "@skein/core/Command"
+import * as LayerGraph from "@skein/core/LayerGraph"
 import { Question } from "@skein/core/Question"
 import { McpServers } from "@skein/mcp/McpServers"
 import { environment } from "@skein/tools/Environment"
@@ -40,7 +41,7 @@ export const serverPrompts = (directory: string, settled: Settled): Effect.Effec
     Effect.provideServiceEffect(
       McpServers,
       Effect.flatMap(
-        Effect.flatMap(makeHost, (host) => Layer.build(McpServers.layer(host))),
+        Effect.flatMap(makeHost, (host) => LayerGraph.build(McpServers.layer(host))),
         (context) => Effect.succeed(Context.get(context, McpServers))
       )
     ),

@@ -1,6 +1,7 @@
 /** Owns the MCP servers of this process. The MCP client is loaded for the first project that has a server. */
 import type * as FileSystem from "@effect/platform/FileSystem"
 import type { DataDirs } from "@skein/config/DataDirs"
+import * as LayerGraph from "@skein/core/LayerGraph"
 import type { Question } from "@skein/core/Question"
 import { noSource, type ToolSource } from "@skein/core/Tool"
 import type { ConfigInfo } from "@skein/domain/ConfigInfo"
@@ -29,7 +30,7 @@ export class McpLoader extends Context.Tag("@skein/cli/internal/mcp/McpLoader")<
           const { McpServers } = yield* Effect.promise(() => import("@skein/mcp/McpServers"))
           const { makeHost } = yield* Effect.promise(() => import("./mcpHost.ts"))
           const host = yield* Effect.provide(makeHost, context)
-          return Context.get(yield* Layer.buildWithScope(McpServers.layer(host), scope), McpServers)
+          return Context.get(yield* LayerGraph.buildIn(McpServers.layer(host), scope), McpServers)
         })
       )
       return {

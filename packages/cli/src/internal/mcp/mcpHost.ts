@@ -2,6 +2,7 @@
 import * as FileSystem from "@effect/platform/FileSystem"
 import { DataDirs } from "@skein/config/DataDirs"
 import { secretsIn } from "@skein/config/McpSecrets"
+import * as LayerGraph from "@skein/core/LayerGraph"
 import type { McpHost } from "@skein/mcp/McpHost"
 import { environment } from "@skein/tools/Environment"
 import { Network } from "@skein/tools/Network"
@@ -12,7 +13,6 @@ import * as ServerProcess from "@skein/tools/ServerProcess"
 import { remember } from "@skein/tools/ServerScripts"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
 import { createHash } from "node:crypto"
 import { join } from "node:path"
@@ -61,7 +61,10 @@ export const makeHost: Effect.Effect<McpHost, never, DataDirs | FileSystem.FileS
     const fs = yield* FileSystem.FileSystem
     const processes = yield* Processes
     const variables = yield* environment
-    const network = Context.get(yield* Effect.scoped(Layer.build(Network.layer({ environment: variables }))), Network)
+    const network = Context.get(
+      yield* Effect.scoped(LayerGraph.build(Network.layer({ environment: variables }))),
+      Network
+    )
     const { hide, redact } = yield* Redaction
     const base = ServerProcess.baseEnvironment(variables)
     return {

@@ -1,6 +1,7 @@
 /** What `skein mcp serve` does: serves one client of MCP over standard input and output, until its input ends. */
 import * as ConfigFiles from "@skein/config/ConfigFiles"
 import { DataDirs } from "@skein/config/DataDirs"
+import * as LayerGraph from "@skein/core/LayerGraph"
 import { Watchdog } from "@skein/tools/Watchdog"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -34,7 +35,7 @@ const serveHere = Effect.fnUntraced(function*(directory: string) {
   const { home } = yield* DataDirs
   const { settings } = yield* ConfigFiles.load(yield* configOf(home))
   yield* hideConfigured(settings)
-  const services = yield* Layer.build(
+  const services = yield* LayerGraph.build(
     Layer.provideMerge(manyServices("nobody", settings), storage).pipe(Layer.provide(Watchdog.layerWithoutLeases))
   )
   const { openDoor } = yield* Effect.promise(() => import("./host.ts"))

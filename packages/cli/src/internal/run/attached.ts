@@ -1,8 +1,8 @@
 /** Runs a turn on a server, which continues it when this program ends. */
 import { Backend } from "@skein/backend/Backend"
+import * as LayerGraph from "@skein/core/LayerGraph"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { Stdio } from "../../Stdio.ts"
 import { Stop } from "../../Stop.ts"
@@ -70,7 +70,7 @@ export const runAttached = (input: RunInput, silence: Silence, found: Found, sho
     const { flags } = input
     const typed = yield* typedMode(flags)
     const reading = yield* Effect.forkScoped(readPrompt(input, silence))
-    const context = yield* Layer.build(backendOf(found))
+    const context = yield* LayerGraph.build(backendOf(found))
     return yield* Effect.provide(
       Effect.gen(function*() {
         const backend = yield* Backend

@@ -1,5 +1,6 @@
 /** What `skein run` and `skein sessions resume` do. */
 import { failpoint } from "@skein/core/Failpoints"
+import * as LayerGraph from "@skein/core/LayerGraph"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -51,7 +52,7 @@ const work = (input: RunInput, silence: Silence, shown: Shown, progress: Progres
   Effect.gen(function*() {
     const { flags } = input
     const dirs = platform({ database: flags.db })
-    const context = yield* Layer.build(dirs)
+    const context = yield* LayerGraph.build(dirs)
     const found = yield* Effect.provide(findServerFor(flags, shown.presenter.note), context)
     if (found !== undefined) {
       const { runAttached } = yield* Effect.promise(() => import("./attached.ts"))
@@ -59,7 +60,7 @@ const work = (input: RunInput, silence: Silence, shown: Shown, progress: Progres
     }
     const [{ runHere }, stored] = yield* Effect.zip(
       Effect.promise(() => import("./here.ts")),
-      Layer.build(Layer.provide(storage, Layer.succeedContext(context)))
+      LayerGraph.build(Layer.provide(storage, Layer.succeedContext(context)))
     )
     return yield* runHere(input, silence, shown, progress).pipe(Effect.provide(stored), Effect.provide(context))
   })

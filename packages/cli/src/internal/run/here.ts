@@ -4,6 +4,7 @@ import { formatIssue } from "@skein/config/ConfigError"
 import type { TrustItem } from "@skein/config/TrustItem"
 import type { Hook } from "@skein/core/Hooks"
 import { Confinement } from "@skein/core/Isolation"
+import * as LayerGraph from "@skein/core/LayerGraph"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import { escapeLine } from "@skein/tui/Escape"
 import * as Context from "effect/Context"
@@ -73,7 +74,7 @@ export const runHere = (input: RunInput, silence: Silence, shown: Shown, progres
         ({ withLines }) => (hooks: ReadonlyArray<Hook>) => withLines(hooks, shown.presenter.hook)
       )
       : undefined
-    const context = yield* Layer.build(
+    const context = yield* LayerGraph.build(
       Layer.provideMerge(
         LocalBackend.layer({ projectOf }),
         services(

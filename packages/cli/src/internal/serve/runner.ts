@@ -2,6 +2,7 @@
 import { Cluster } from "@skein/cluster/Cluster"
 import { makeForwarding } from "@skein/cluster/Forwarding"
 import { DataDirs } from "@skein/config/DataDirs"
+import * as LayerGraph from "@skein/core/LayerGraph"
 import { Leases } from "@skein/core/Leases"
 import { type ClusterPort, largestBody } from "@skein/server/ServerOptions"
 import { faultOf, forClient, isPostgres } from "@skein/storage/PostgresUrl"
@@ -9,7 +10,6 @@ import * as NodeOwner from "@skein/tools/NodeOwner"
 import { Watchdog } from "@skein/tools/Watchdog"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { createServer, isIPv6 } from "node:net"
 import { Stop } from "../../Stop.ts"
@@ -97,7 +97,7 @@ export const makeRunner = Effect.fnUntraced(function*(
       const watchdog = yield* Watchdog
       const leases = yield* Leases
       leases.onRenewed(watchdog.extend)
-      const context = yield* Layer.build(cluster)
+      const context = yield* LayerGraph.build(cluster)
       const forwarding = yield* Effect.provide(makeForwarding({ largestBody }), context)
       const { leave, status } = Context.get(context, Cluster)
       return { ...forwarding, leave, status } satisfies ClusterPort

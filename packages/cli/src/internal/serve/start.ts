@@ -7,6 +7,7 @@ import { jsonSchema } from "@skein/config/ConfigSchema"
 import { DataDirs } from "@skein/config/DataDirs"
 import * as Trust from "@skein/config/Trust"
 import type { Isolation } from "@skein/core/Isolation"
+import * as LayerGraph from "@skein/core/LayerGraph"
 import type { SessionStorage } from "@skein/core/SessionStorage"
 import { Server } from "@skein/server/Server"
 import { HostRefused, type Page, type PageFile, type ServerHost } from "@skein/server/ServerOptions"
@@ -225,7 +226,7 @@ const start = Effect.fnUntraced(function*(flags: ServeFlags) {
   hide([Redacted.value(token)])
   yield* hideConfigured(settings)
   const watched = yield* telemetry(settings.telemetry, (line) => stdio.err(errorLine(line)), runner?.url)
-  const served = Effect.flatMap(Layer.build(Layer.provideMerge(serving, storage)), (context) =>
+  const served = Effect.flatMap(LayerGraph.build(Layer.provideMerge(serving, storage)), (context) =>
     Effect.provide(
       Effect.gen(function*() {
         const server = yield* Server

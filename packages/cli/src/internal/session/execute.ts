@@ -1,6 +1,6 @@
 /** What `skein` does on a terminal: opens a session where the database is held, in this process or on a server. */
+import * as LayerGraph from "@skein/core/LayerGraph"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import type { CommandError } from "../../CommandSpec.ts"
 import { Stdio } from "../../Stdio.ts"
 import type { Stop } from "../../Stop.ts"
@@ -21,7 +21,7 @@ const open = (opening: Opening) =>
     }
     const [{ openHere }, stored] = yield* Effect.zip(
       Effect.promise(() => import("./here.ts")),
-      Layer.build(storage)
+      LayerGraph.build(storage)
     )
     return yield* Effect.provide(openHere(opening, notes), stored)
   })

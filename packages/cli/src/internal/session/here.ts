@@ -1,6 +1,7 @@
 /** Opens a session in this process, over the database and with the config of its directory. */
 import * as LocalBackend from "@skein/backend/LocalBackend"
 import * as Trust from "@skein/config/Trust"
+import * as LayerGraph from "@skein/core/LayerGraph"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { ExitCode } from "../../ExitCode.ts"
@@ -68,7 +69,7 @@ export const openHere = Effect.fnUntraced(function*(opening: Opening, notes: Rea
   if (opening.mode === "auto") yield* checkAuto(settled)
   const auto = opening.mode === "auto" ? autoNote(settled) : undefined
   const services = manyServices("person", settings, { overrides, saysBroken: true, steps: flags["max-steps"] })
-  const backend = yield* Layer.build(Layer.provide(LocalBackend.layer({ projectOf }), services))
+  const backend = yield* LayerGraph.build(Layer.provide(LocalBackend.layer({ projectOf }), services))
   yield* Effect.forkScoped(
     Effect.flatMap(Effect.promise(() => import("../prune/daily.ts")), ({ forgetDaily }) => forgetDaily)
   )
