@@ -36,7 +36,7 @@ await withPostgres((postgres) => {
       const { send, url } = server
       const end = async (signal: NodeJS.Signals) => {
         server.child.kill(signal)
-        await server.ended
+        return (await server.ended).stderr
       }
       atEnd(() => end("SIGKILL"))
       return { at, url, end, send, again: async () => void (server = await start(new URL(url).port)) }
@@ -82,6 +82,15 @@ await withPostgres((postgres) => {
     expect(stderr).toContain("The process died 3 times in a row while it waited for the same answer of the model.")
     expect(stderr).toContain("Continue with `skein sessions resume ")
     expect(llm.requests).toHaveLength(3)
+    // The servers leave it alone: they do not try it again, and none calls it stuck.
+    const looks = servers.map(async ({ send }) => (await send("/v1/sessions")).json.items[0])
+    for (const item of await Promise.all(looks)) {
+      expect(item).toMatchObject({ status: { type: "idle" }, unfinished: false })
+    }
+    expect((await servers[0].send("/v1/cluster")).json.failing).toEqual([])
+    const told = []
+    for (const server of servers) told.push(await server.end("SIGTERM"))
+    expect(told.join("").match(/is left alone/g)).toHaveLength(1)
   })
 
   it.each(["SIGTERM", "SIGKILL"] as const)(

@@ -103,8 +103,8 @@ export class SessionStorage extends Context.Tag("@skein/core/SessionStorage")<Se
   /** The request that was carried out with a key; none once its receipt has expired. */
   readonly receipt: (key: string) => Effect.Effect<Option.Option<Receipt>, StorageError>
   /**
-   * The roots of trees with unfinished work: an open turn, an unsettled run, or a message that needs an answer.
-   * Notifications for a stopped session do not count.
+   * The roots of trees with unfinished work: an open turn that is not left alone, an unsettled run, or a message that needs an
+   * answer. Notifications for a stopped session do not count.
    */
   readonly unfinished: Effect.Effect<ReadonlyArray<SessionID>, StorageError>
   /**

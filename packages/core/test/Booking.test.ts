@@ -8,6 +8,7 @@ import * as Scripted from "@skein/testing/ScriptedProvider"
 import * as SkeinTest from "@skein/testing/SkeinTest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Logger from "effect/Logger"
 import * as TestClock from "effect/TestClock"
 import { within } from "./support/bounded.ts"
 import { failing, options, sessionOf } from "./support/budgets.ts"
@@ -142,6 +143,8 @@ describe("after a crash", () => {
     const slow = (request: ModelRequest) =>
       server.count(request, 2_000, { text: words(2_000), pieces: 20, delay: { between: 1_000 } })
     const spent: Array<number | undefined> = []
+    const lines: Array<string> = []
+    const logger = Logger.make(({ message }) => void lines.push(String(message)))
     const died = {
       scripts: { build: slow },
       options: {},
@@ -150,7 +153,7 @@ describe("after a crash", () => {
         Effect.gen(function*() {
           yield* resumed(id)
           spent.push((yield* sessionOf(id)).budget?.spent.steps)
-        })
+        }).pipe(Effect.provide(Logger.add(logger)))
     }
     const isOpen = (id: SessionID) => Effect.map(sessionOf(id), ({ turn }) => turn?.ended === undefined)
     generations(
@@ -167,12 +170,16 @@ describe("after a crash", () => {
             yield* resumed(id)
             expect(yield* isOpen(id)).toBe(true)
             expect(server.requests).toBe(3)
+            // No server looks at it again, and it was said once.
+            expect(yield* Effect.flatMap(SessionStorage, ({ unfinished }) => unfinished)).toEqual([])
+            expect(lines.filter((line) => line.includes("is left alone"))).toHaveLength(1)
             const { budget: account, usage } = yield* sessionOf(id)
             expect(usage.own).toMatchObject({ steps: 3, estimated: true })
             expectKept(server.sent, account?.spent.tokens)
             expect(account?.spent.tokens).toBeGreaterThan(server.sent)
             yield* Budget.pipe(Effect.flatMap((budgets) => budgets.set(id, { tokens: 50_000 })))
             yield* session.resume(id, { anew: true })
+            expect((yield* sessionOf(id)).turn?.leftAlone).toBeUndefined()
             yield* session.untilIdle(id)
             expect(server.requests).toBe(4)
             expect(yield* isOpen(id)).toBe(false)

@@ -55,6 +55,8 @@ export const SessionTurn = Schema.Struct({
   forgiven: Schema.optional(MessageID),
   /** How often in a row the process died while it compacted the conversation up to this message. */
   uncompacted: Schema.optional(Schema.Struct({ until: MessageID, deaths: Schema.Number })),
+  /** The process died too often while it waited for the same answer: nothing asks again by itself. */
+  leftAlone: Schema.optional(Schema.Literal(true)),
   /** Absent while the turn is open. */
   ended: Schema.optional(
     Schema.Struct({

@@ -195,7 +195,8 @@ export const makeOwnConnection = (
   url: Redacted.Redacted,
   patience: Duration.DurationInput
 ): Effect.Effect<Within, never, Scope.Scope> =>
-  Effect.map(Effect.scope, (scope) => {
+  // Closed after what is forked into the caller's scope later: that is interrupted, and does not fail.
+  Effect.map(Effect.acquireRelease(Scope.make(), Scope.close), (scope) => {
     /** Open, and in no transaction. */
     let idle: Line | undefined
 

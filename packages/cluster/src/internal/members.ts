@@ -62,8 +62,8 @@ const tables = [
   failureTable,
   leftTable,
   ...takeoverTables,
-  // Each runner looks for unfinished turns twice a second. The condition is that of `unfinished` in the storage, word for
-  // word: without this index, each look would read all sessions.
+  // Each runner looks for unfinished turns twice a second. The condition is part of that of `unfinished` in the storage, word
+  // for word: without this index, each look would read all sessions.
   `CREATE INDEX IF NOT EXISTS session_open ON session (id) WHERE data LIKE '%"turn":{%'
     AND data NOT LIKE '%"ended":{%'`,
   "CREATE TABLE IF NOT EXISTS cluster_key (one BOOLEAN PRIMARY KEY DEFAULT TRUE CHECK (one), key TEXT NOT NULL)"

@@ -173,14 +173,15 @@ export const makeShares = (governor: Pick<typeof Governor.Service, "share">, wit
     })
 
     governor.share({ added: (gate) => void gates.push(gate), changed: () => void changed.unsafeOpen() })
-    const next = Effect.zipRight(Effect.timeoutOption(changed.await, pace), changed.close)
-    yield* Effect.forkScoped(
-      Effect.forever(Effect.zipRight(next, Effect.zipRight(round, Effect.sleep(pause))))
-    )
+    // After the last round, which would take them again.
     yield* Effect.addFinalizer(() =>
       Effect.catchAll(
         sql`DELETE FROM cluster_share WHERE owner = ${owner}`,
         ({ message }) => Effect.logWarning("The shares of this server could not be given back", message)
       )
+    )
+    const next = Effect.zipRight(Effect.timeoutOption(changed.await, pace), changed.close)
+    yield* Effect.forkScoped(
+      Effect.forever(Effect.zipRight(next, Effect.zipRight(round, Effect.sleep(pause))))
     )
   })

@@ -25,10 +25,10 @@ const waiting = `SELECT DISTINCT inbox.session_id, session.root_id FROM inbox
 const waitingRows = (count: number) =>
   `SELECT id, data FROM inbox WHERE ${isWaiting} AND session_id IN (${marks(count)})`
 
-// The condition is `hasOpenTurn`. Servers look often, and most trees that they find are at work: no session is decoded. One
+// The condition is `hasOpenTurn`, and that the turn is not left alone. Servers look often, and most trees that they find are at work: no session is decoded. One
 // that is shelved was stopped without being read.
 const turns = `SELECT DISTINCT root_id FROM session WHERE archived IS NULL AND is_draft = 0 AND data LIKE '%"turn":{%'
-  AND data NOT LIKE '%"ended":{%'`
+  AND data NOT LIKE '%"ended":{%' AND data NOT LIKE '%"leftAlone":true%'`
 
 const sessions = (count: number) => `SELECT id, data FROM session WHERE id IN (${marks(count)})`
 

@@ -156,7 +156,7 @@ export const forgiveDeaths = (live: Live): ReadonlyArray<Entry> => {
   const { turn } = live.info
   if (turn === undefined || deathsIn(live) === 0) return []
   const forgiven = live.messages?.findLast(({ info }) => info.role === "assistant")?.info.id
-  const { uncompacted: _, ...rest } = turn
+  const { leftAlone: _, uncompacted: __, ...rest } = turn
   return [live.record.annotate({ turn: { ...rest, ...(forgiven === undefined ? {} : { forgiven }) } })]
 }
 

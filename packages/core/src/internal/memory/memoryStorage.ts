@@ -168,7 +168,8 @@ const unfinishedOf = (state: State): ReadonlyArray<SessionID> => {
     if (startsLoop(row, stops)) roots.add(info.rootID)
   }
   for (const { info, isDraft } of HashMap.values(state.sessions)) {
-    if (hasOpenTurn(info) && !isDraft && !isShelved(info.id)) roots.add(info.rootID)
+    const isLeft = info.turn?.leftAlone === true
+    if (hasOpenTurn(info) && !isLeft && !isDraft && !isShelved(info.id)) roots.add(info.rootID)
   }
   return [...roots]
 }

@@ -144,6 +144,15 @@ const endRequests = Effect.fnUntraced(function*(live: Live, anew: boolean) {
   if (writes.length > 0) yield* journal.commit(writes, live.info)
 })
 
+/** Leaves a turn that is deadly, so that nothing continues it by itself, and says so once. */
+const leaveAlone = Effect.fnUntraced(function*({ info: { id, turn }, info, record }: Live) {
+  if (turn === undefined || turn.leftAlone === true) return
+  yield* (yield* Journal).commit([record.annotate({ turn: { ...turn, leftAlone: true } })], info)
+  yield* Effect.logWarning(
+    `${deadly} The session ${id} is left alone. To ask again, run \`skein sessions resume ${id}\`.`
+  )
+})
+
 /** Asks again, in a recovered tree, for the answers for which the process has died too often. */
 export const askAgain = Effect.fnUntraced(function*({ info: { id: rootID } }: Live) {
   const table = yield* SessionTable
@@ -266,12 +275,7 @@ export const recoverTree = Effect.fnUntraced(function*(
     yield* endRequests(live, anew)
     infos.set(info.id, live.info)
   }
-  const resume = (live: Live) =>
-    isDeadly(live)
-      ? Effect.logWarning(
-        `${deadly} The session ${live.info.id} is left alone. To ask again, run \`skein sessions resume ${live.info.id}\`.`
-      )
-      : runner.resume(live)
+  const resume = (live: Live) => isDeadly(live) ? leaveAlone(live) : runner.resume(live)
   // Stopped sessions come first, with everything that they requested.
   const kept: Array<TaskRun> = []
   for (const row of [...runs.filter(({ stop }) => stop), ...runs.filter(({ stop }) => !stop)]) {

@@ -108,6 +108,10 @@ const stepsIn = (messages: ReadonlyArray<LiveMessage>): number =>
 export const resumeTurn = Effect.fnUntraced(function*(live: Live, structuredOutput: StructuredOutput | undefined) {
   const storage = yield* SessionStorage
   const { turn } = live.info
+  if (turn?.leftAlone === true) {
+    const { leftAlone: _, ...rest } = turn
+    yield* (yield* Journal).commit([live.record.annotate({ turn: rest })], live.info)
+  }
   const messages = live.messages ?? []
   const first = messages.findIndex(({ info }) => info.id === turn?.first)
   const from = first < 0 ? messages.length : first

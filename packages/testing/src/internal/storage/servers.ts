@@ -78,6 +78,7 @@ export const servers: Tests = {
   "finds the trees with unfinished work": Effect.fnUntraced(function*(use) {
     yield* use(commit([
       inTurn("open"),
+      write.session(session("left", { turn: { began: 1, leftAlone: true } })),
       inTurn("ended", "completed"),
       inTurn("stopping", undefined, 1),
       write.session(session("said", { title: "\"turn\":{ and \"ended\":{" })),
