@@ -7,6 +7,7 @@ import { buildPage } from "../scripts/webPage.mjs"
 import { atEnd } from "./support/atEnd.ts"
 import { accessibilityProblems, withBrowser } from "./support/browser.ts"
 import { sandbox } from "./support/cli.ts"
+import { startLlm } from "./support/llm.ts"
 import { startServer } from "./support/server.ts"
 import { until } from "./support/until.ts"
 
@@ -132,6 +133,54 @@ withBrowser((tabs) => {
     await stranger.page.getByRole("button", { name: "Log in" }).click()
     await stranger.page.getByRole("treeitem", { name: /, build, done$/ }).waitFor()
     expect([problems, stranger.problems]).toEqual([[], []])
+  })
+
+  it("a prompt runs commands, asks for subagents and attaches files, and an unknown command is refused", async () => {
+    const llm = await startLlm(() => "done")
+    const place = sandbox({
+      llm: llm.url,
+      files: { "notes.md": "the notes\n", ".skein/command/greet/all.md": "Greet $1" }
+    })
+    atEnd(llm.close, place.remove)
+    const server = await startServer(place)
+    atEnd(async () => {
+      server.child.kill("SIGKILL")
+      await server.ended
+    })
+    const { page, problems } = await tabs.open()
+    await page.goto(server.line)
+    await page.getByRole("link", { name: "New session" }).first().click()
+    await expect.poll(() => page.locator("#new-directory").inputValue(), { timeout: 30_000 }).toBe(place.project)
+    const begin = async (text: string) => {
+      await page.getByLabel("Prompt").fill(text)
+      await page.getByRole("button", { name: "Begin" }).click()
+    }
+    await begin("/inti now")
+    await page.getByText("Did you mean \"init\"?").waitFor()
+    expect(await page.getByLabel("Prompt").inputValue()).toBe("/inti now")
+    expect((await server.send("/v1/sessions")).json.items).toEqual([])
+    await begin("/greet/all Ada")
+    await page.getByRole("treeitem", { name: /, build, done$/ }).waitFor()
+    const say = async (text: string, expected: string | RegExp) => {
+      await page.getByRole("textbox", { name: "Prompt" }).fill(text)
+      await page.getByRole("button", { name: "Send" }).click()
+      await expect.poll(() => llm.requests.flatMap(({ user }) => user).join("\n"), { timeout: 30_000 }).toMatch(
+        expected
+      )
+    }
+    await expect.poll(() => llm.requests.flatMap(({ user }) => user).join("\n"), { timeout: 30_000 }).toContain(
+      "Greet Ada"
+    )
+    await say("Read @notes.md and @missing.md", "the notes")
+    await page.getByRole("alert").getByText("@missing.md is not attached").waitFor()
+    await say("/etc/hosts is a path", "/etc/hosts is a path")
+    await page.getByRole("textbox", { name: "Prompt" }).fill("/nope x")
+    await page.getByRole("button", { name: "Send" }).click()
+    await page.getByRole("alert").getByText("There is no command \"nope\".").waitFor()
+    expect(await page.getByRole("textbox", { name: "Prompt" }).inputValue()).toBe("/nope x")
+    await say("@explore look around", "The user asks for the subagent explore: call task")
+    expect(llm.requests.flatMap(({ user }) => user).join("\n")).not.toMatch(/\/(inti|nope|greet)/)
+    expect(problems).toEqual([])
   })
 
   it("a view that could not be loaded is there once the server is back", async () => {

@@ -17,7 +17,7 @@ interface Wish {
   readonly about: string
   readonly label: string
   readonly path: string
-  readonly body?: unknown
+  readonly body?: object | (() => Promise<object>)
   readonly idempotencyKey?: string
   /** Whether an event shows that it has happened. */
   readonly isDone: (event: Event) => boolean
@@ -45,13 +45,31 @@ const settle = (wish: Open): void => {
   announced.value = wish.done
 }
 
+/** Shows what a person should know about a request that was accepted: names in a prompt that matched nothing. */
+export const note = (about: string, notes: ReadonlyArray<string>): void => {
+  if (notes.length === 0) return
+  const [label, problem] = ["Sending", notes.join(" ")]
+  open.value = [...open.value.filter((each) => each.about !== about), {
+    about,
+    label,
+    problem,
+    isDone: () => false,
+    done: ""
+  }]
+  announced.value = problem
+}
+
 /** Makes a request. Only an event completes it. */
 export const request = async (wish: Wish): Promise<boolean> => {
   const { about, body, done, idempotencyKey, isDone, label, path } = wish
   const entry: Open = { about, label, isDone, done }
   open.value = [...open.value.filter((each) => each.about !== about), entry]
   try {
-    await ask("POST", path, { body, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) })
+    const answer = await ask<{ readonly notes?: ReadonlyArray<string> } | undefined>("POST", path, {
+      body: typeof body === "function" ? await body() : body,
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey })
+    })
+    note(about, answer?.notes ?? [])
     return true
   } catch (error) {
     if (open.value.includes(entry)) {

@@ -1,6 +1,7 @@
 /** Decides what a person can request of agents, and which event shows that it has happened. */
 import type { AgentNode } from "@skein/view/AgentNode"
 import { request } from "./actions.ts"
+import { ask, RequestFailed } from "./api.ts"
 
 /** The name of an agent in buttons and announcements. */
 export const nameOf = ({ agent, title }: Pick<AgentNode, "agent" | "title">): string => title === "" ? agent : title
@@ -49,13 +50,33 @@ export const resume = (node: AgentNode): Promise<boolean> =>
     done: `Resumed ${nameOf(node)}`
   })
 
+/** The name of a command. Other words after a slash are paths or patterns. */
+const commandName = /^[\p{L}\p{N}][\p{L}\p{N}_:-]*$/u
+
+/**
+ * The body of a prompt: a command of a place, given as a query, or words, in which the server reads names after `@`. Fails
+ * if there is no such command.
+ */
+export const promptOf = async (text: string, place: string): Promise<object> => {
+  const [, name, words = ""] = /^\/(\S{1,200})(?:\s+([^]*))?$/.exec(text) ?? []
+  if (name === undefined) return { words: text }
+  try {
+    await ask("GET", `/v1/commands/${encodeURIComponent(name)}?${place}`)
+    return { command: { name, arguments: words } }
+  } catch (error) {
+    if (!(error instanceof RequestFailed) || error.status !== 404) throw error
+    if (!commandName.test(name)) return { words: text }
+    throw new RequestFailed(404, `${error.message} To send it as text, begin the prompt with a space.`)
+  }
+}
+
 /** Sends a message to an agent. A root is prompted; a task reads it at its next step or starts again. */
 export const say = (node: AgentNode, text: string): Promise<boolean> =>
   request({
     about: node.id,
     label: "Sending",
     path: isRoot(node) ? `/v1/sessions/${node.id}/prompt` : `/v1/tasks/${node.id}/message`,
-    body: isRoot(node) ? { text } : { message: text },
+    body: isRoot(node) ? () => promptOf(text, `directory=/&session=${node.id}`) : { message: text },
     ...(isRoot(node) ? { idempotencyKey: crypto.randomUUID() } : {}),
     isDone: (event) =>
       event.sessionID === node.id && event.type === "message.updated" && event.properties.info.role === "user",

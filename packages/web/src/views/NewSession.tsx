@@ -2,9 +2,11 @@
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import { useEffect, useState } from "preact/hooks"
 import { Problem } from "../parts/Notices.tsx"
+import { note } from "../state/actions.ts"
 import { ask, askItems, messageOf } from "../state/api.ts"
 import type { HomeStore } from "../state/HomeStore.ts"
 import { go, pathOf } from "../state/route.ts"
+import { promptOf } from "../state/wishes.ts"
 
 interface Choices {
   readonly agents: ReadonlyArray<string>
@@ -42,6 +44,9 @@ interface Draft {
 
 const begin = async ({ agent, directory, mode, model, text }: Draft): Promise<void> => {
   const at = model.indexOf("/")
+  const body = text.trim() === ""
+    ? undefined
+    : await promptOf(text, `directory=${encodeURIComponent(directory.trim())}`)
   const session = await ask<SessionInfo>("POST", "/v1/sessions", {
     body: {
       directory: directory.trim(),
@@ -50,8 +55,10 @@ const begin = async ({ agent, directory, mode, model, text }: Draft): Promise<vo
       ...(at < 0 ? {} : { model: { providerID: model.slice(0, at), modelID: model.slice(at + 1) } })
     }
   })
-  if (text.trim() !== "") {
-    await ask("POST", `/v1/sessions/${session.id}/prompt`, { body: { text }, idempotencyKey: crypto.randomUUID() })
+  if (body !== undefined) {
+    const path = `/v1/sessions/${session.id}/prompt`
+    const sent = { body, idempotencyKey: crypto.randomUUID() }
+    note(session.id, (await ask<{ readonly notes?: ReadonlyArray<string> }>("POST", path, sent)).notes ?? [])
   }
   go(pathOf(session.id))
 }

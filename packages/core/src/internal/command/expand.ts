@@ -154,8 +154,7 @@ const fileOf = Effect.fnUntraced(function*(live: Acting, path: string, consented
     Effect.catchTags({
       ToolError: ({ kind, message }) =>
         Effect.succeed(
-          // A prompt is checked for such names before it is sent; a template is not.
-          isWord.has(kind) && (consented || !isPath.test(path)) ? [] : [note(`@${path} is not attached: ${message}`)]
+          isWord.has(kind) && !isPath.test(path) ? [] : [note(`@${path} is not attached: ${message}`)]
         ),
       PermissionDenied: (error) =>
         endsAll(error) ? Effect.fail(error) : Effect.succeed([note(`@${path} is not attached: ${error.message}`)]),
