@@ -56,8 +56,23 @@ const started = async () => {
   return { place, running, pids, records: () => readdirSync(join(place.home, "data", "skein", "processes")) }
 }
 
-it("after a kill of Skein, the next start ends everything that its commands have left (C16)", async () => {
+/** What a process has started that watches its commands. */
+const watchdogOf = (parent: number | undefined) =>
+  readdirSync("/proc").map(Number).filter((pid) =>
+    pid > 0 && isAlive(pid) && new RegExp(`^PPid:\\s+${parent}$`, "m").test(readFileSync(`/proc/${pid}/status`, "utf8"))
+    && readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("SKEIN_GROUP=")
+  )
+
+it("a kill of Skein ends all that its commands have started", async () => {
+  const { pids, running } = await started()
+  const watchdog = watchdogOf(running.child.pid)
+  running.child.kill("SIGKILL")
+  await until(() => !pids.some(isAlive) && !watchdog.some(isAlive))
+})
+
+it("after a kill of Skein and its watchdog, the next start ends everything that its commands have left (C16)", async () => {
   const { pids, place, records, running } = await started()
+  for (const pid of watchdogOf(running.child.pid)) process.kill(pid, "SIGKILL")
   running.child.kill("SIGKILL")
   await running.ended
   expect(pids.every(isAlive)).toBe(true)

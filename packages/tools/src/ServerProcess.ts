@@ -114,7 +114,8 @@ export const start = (
   program: ServerStart
 ): Effect.Effect<ServerProcess, ServerNotStarted, Scope.Scope> =>
   Effect.gen(function*() {
-    const tracked = yield* processes.track()
+    // It ends when its input does.
+    const tracked = yield* processes.track(undefined, true)
     const clock = yield* Effect.clock
     const { server } = yield* Effect.acquireRelease(
       Effect.map(spawned(program, tracked), ({ child, ended }) => {

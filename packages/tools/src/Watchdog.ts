@@ -7,12 +7,12 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { makeWatchdog } from "./internal/watchdog/makeWatchdog.ts"
-import type { WatchdogPort } from "./WatchdogPort.ts"
+import { unwatched, type WatchdogPort } from "./WatchdogPort.ts"
 
 /** The watchdog of this process; without a layer there is none. */
 export class Watchdog extends Context.Reference<Watchdog>()("@skein/tools/Watchdog", {
   defaultValue: (): WatchdogPort => ({
-    watch: () => Effect.succeed({ started: () => {}, hasLapsed: () => false, exceeded: () => undefined }),
+    watch: () => Effect.succeed(unwatched),
     extend: () => {}
   })
 }) {
@@ -21,4 +21,7 @@ export class Watchdog extends Context.Reference<Watchdog>()("@skein/tools/Watchd
 
   /** A watchdog that knows no leases: commands end with this process, and not before. */
   static readonly layerWithoutLeases: Layer.Layer<never> = Layer.scoped(Watchdog, makeWatchdog({}))
+
+  /** The same, but only for commands that would stay: those in a sandbox end with this process anyway. */
+  static readonly layerOfStrays: Layer.Layer<never> = Layer.scoped(Watchdog, makeWatchdog({ isForStrays: true }))
 }

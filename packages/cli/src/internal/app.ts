@@ -37,6 +37,7 @@ import { Processes } from "@skein/tools/Processes"
 import { Sandbox } from "@skein/tools/Sandbox"
 import { Shell } from "@skein/tools/Shell"
 import * as ShellHooks from "@skein/tools/ShellHooks"
+import { Watchdog } from "@skein/tools/Watchdog"
 import * as Worktrees from "@skein/tools/Worktrees"
 import { escapeLine } from "@skein/tui/Escape"
 import * as ConfigProvider from "effect/ConfigProvider"
@@ -322,7 +323,7 @@ export const services = (
       Effect.zip(projectOptions(settled, agents, heard, tell), processOptions(asks, undefined, settled.settings)),
       ([project, process]) => withTaskLog(Layer.provideMerge(placement, Skein.layer({ ...project, ...process })))
     )
-  ).pipe(Layer.provide(shell(settled)), Layer.provide(machine))
+  ).pipe(Layer.provide(shell(settled)), Layer.provide(machine), Layer.provide(Watchdog.layerOfStrays))
 
 /** A project with this config, for a process that has several. */
 const projectLayer = (settled: Settled) =>

@@ -2,6 +2,7 @@
 import * as LocalBackend from "@skein/backend/LocalBackend"
 import * as Trust from "@skein/config/Trust"
 import * as LayerGraph from "@skein/core/LayerGraph"
+import { Watchdog } from "@skein/tools/Watchdog"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { ExitCode } from "../../ExitCode.ts"
@@ -68,7 +69,9 @@ export const openHere = Effect.fnUntraced(function*(opening: Opening, notes: Rea
   const said = yield* startNotes(settled, true)
   if (opening.mode === "auto") yield* checkAuto(settled)
   const auto = opening.mode === "auto" ? autoNote(settled) : undefined
-  const services = manyServices("person", settings, { overrides, saysBroken: true, steps: flags["max-steps"] })
+  const services = manyServices("person", settings, { overrides, saysBroken: true, steps: flags["max-steps"] }).pipe(
+    Layer.provide(Watchdog.layerOfStrays)
+  )
   const backend = yield* LayerGraph.build(Layer.provide(LocalBackend.layer({ projectOf }), services))
   yield* Effect.forkScoped(
     Effect.flatMap(Effect.promise(() => import("../prune/daily.ts")), ({ forgetDaily }) => forgetDaily)

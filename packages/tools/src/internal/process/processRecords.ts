@@ -9,6 +9,7 @@ import * as fs from "node:fs/promises"
 import { join, resolve } from "node:path"
 import type { Tracked } from "../../Tracked.ts"
 import { Watchdog } from "../../Watchdog.ts"
+import { unwatched } from "../../WatchdogPort.ts"
 import { attempt, look } from "../processes.ts"
 import { recordsIn } from "../sandbox/placeholderRecords.ts"
 import { markedBy, marksIn, ofTree, variable } from "./processMarks.ts"
@@ -30,13 +31,7 @@ export const unrecorded = (environment: Options["environment"]) => ({
   track: (rootID?: SessionID) =>
     Effect.map(newMark, (random): Tracked => {
       const mark = ofTree(random, rootID)
-      return {
-        mark,
-        environment: markedBy(mark, environment),
-        started: () => {},
-        hasLapsed: () => false,
-        exceeded: () => undefined
-      }
+      return { ...unwatched, mark, environment: markedBy(mark, environment) }
     })
 })
 
@@ -100,10 +95,10 @@ export const makeProcesses = Effect.fnUntraced(function*({ dataDirectory, enviro
     )
   }
 
-  const track = Effect.fnUntraced(function*(rootID?: SessionID) {
+  const track = Effect.fnUntraced(function*(rootID?: SessionID, endsItself?: boolean) {
     const mark = ofTree(yield* newMark, rootID)
     const file = yield* recorded(mark)
-    const watched = yield* watchdog.watch(mark, rootID)
+    const watched = yield* watchdog.watch(mark, rootID, endsItself)
     return {
       ...watched,
       mark,

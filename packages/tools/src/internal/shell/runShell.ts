@@ -247,7 +247,7 @@ const run = Effect.fnUntraced(function*(
     }),
     notStarted
   )
-  const tracked = yield* processes.track(command.rootID)
+  const tracked = yield* processes.track(command.rootID, confined.length > 0)
   const limit = command.confirm === undefined
     ? undefined
     : limitIn(yield* Effect.mapError(command.confirm, notStarted))

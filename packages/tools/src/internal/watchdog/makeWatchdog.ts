@@ -2,7 +2,7 @@
 import type { SessionID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
 import { uptime } from "node:os"
-import type { WatchdogPort } from "../../WatchdogPort.ts"
+import { unwatched, type WatchdogPort } from "../../WatchdogPort.ts"
 import { crowdedText, mostProcesses } from "../crowd.ts"
 import { look } from "../processes.ts"
 import { makeWatchdogChild } from "./watchdogChild.ts"
@@ -25,8 +25,10 @@ const isOver = (end: number | undefined): boolean => end !== undefined && uptime
  * Makes it. A tree counts as held for `leaseLength` milliseconds when its first command begins; without that, as long as
  * this process lives.
  */
-export const makeWatchdog = ({ leaseLength, processes = mostProcesses }: {
+export const makeWatchdog = ({ isForStrays = false, leaseLength, processes = mostProcesses }: {
   readonly leaseLength?: number
+  /** Whether it leaves commands alone that end with this process anyway. */
+  readonly isForStrays?: boolean
   /** How many processes a command may have. */
   readonly processes?: number
 }) =>
@@ -55,7 +57,8 @@ export const makeWatchdog = ({ leaseLength, processes = mostProcesses }: {
     }
 
     return {
-      watch: (mark, tree) => {
+      watch: (mark, tree, endsItself = false) => {
+        if (isForStrays && endsItself) return Effect.succeed(unwatched)
         const rootID = leaseLength === undefined ? undefined : tree
         return Effect.acquireRelease(
           Effect.sync(() => {
