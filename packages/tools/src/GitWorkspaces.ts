@@ -6,7 +6,7 @@ import { Workspaces } from "@skein/core/Workspaces"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
-import type { KeeperOptions } from "./internal/workspace/stepPlaces.ts"
+import type { KeeperOptions } from "./internal/workspace/stepGit.ts"
 
 /** Where workspaces are kept, what git may see, and what the user of this host wants. */
 export type GitWorkspacesOptions = KeeperOptions

@@ -2,6 +2,7 @@
 import { Owner, withAddress } from "@skein/core/Owner"
 import { type Machine, machineKey } from "@skein/core/Whereabouts"
 import type { SessionID } from "@skein/domain/Id"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
@@ -9,8 +10,38 @@ import * as Random from "effect/Random"
 import { createHmac } from "node:crypto"
 import { readFileSync, readlinkSync } from "node:fs"
 import { hostname } from "node:os"
-import { makeEvictions } from "./internal/process/evictions.ts"
-import { look } from "./internal/processes.ts"
+import { endedInTime, killTrees, look } from "./internal/process/processes.ts"
+
+/** Trees whose commands are about to be ended. */
+interface Batch {
+  readonly rootIDs: Set<SessionID>
+  readonly over: Deferred.Deferred<void>
+}
+
+/** Makes what ends the commands of a tree. It completes when they have ended, or after a second. */
+export const makeEvictions = (): (rootID: SessionID) => Effect.Effect<void> => {
+  let next: Batch | undefined
+
+  const lead = (batch: Batch) =>
+    Effect.yieldNow().pipe(
+      Effect.zipRight(Effect.suspend(() => {
+        next = undefined
+        return endedInTime(killTrees(batch.rootIDs))
+      })),
+      Effect.intoDeferred(batch.over),
+      Effect.uninterruptible
+    )
+
+  return (rootID) =>
+    Effect.gen(function*() {
+      const found = next
+      found?.rootIDs.add(rootID)
+      if (found !== undefined) return yield* Deferred.await(found.over)
+      const batch: Batch = { rootIDs: new Set([rootID]), over: yield* Deferred.make<void>() }
+      next = batch
+      yield* lead(batch)
+    })
+}
 
 /** The value if the system does not know. */
 const unknown = "-"

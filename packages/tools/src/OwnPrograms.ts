@@ -6,10 +6,7 @@
 import * as NodeFs from "node:fs"
 import { homedir } from "node:os"
 import { delimiter, dirname, isAbsolute, join, relative, resolve } from "node:path"
-import { attempt } from "./internal/processes.ts"
-import { isBelow, isIn } from "./internal/within.ts"
-
-const real = (path: string): string => attempt(() => NodeFs.realpathSync(path), path)
+import { attempt, isBelow, isIn, realOf } from "./internal/disk.ts"
 
 const isProgram = (path: string): boolean =>
   attempt(() => {
@@ -32,8 +29,8 @@ const around = (root: string): string | undefined =>
 
 /** The project of a directory: all of its outermost repository, or what is around it in the home. */
 const projectOf = (directory: string, known: ReadonlyArray<string> = []): ReadonlyArray<string> => {
-  const home = real(homedir())
-  const start = real(directory)
+  const home = realOf(homedir())
+  const start = realOf(directory)
   // A home that is a repository itself is no project.
   const places = upwards(start).filter((each) => !isBelow(home, each))
   const root = places.findLast((each) => NodeFs.existsSync(join(each, ".git")))
@@ -52,7 +49,7 @@ const projects = new Map<string, ReadonlyArray<string>>()
 
 /** Runs no program below these places from now on. A session may change them. */
 export const distrust = (places: ReadonlyArray<string>): void => {
-  for (const place of places) projects.set(place, projects.get(place) ?? [real(place)])
+  for (const place of places) projects.set(place, projects.get(place) ?? [realOf(place)])
 }
 
 /** Runs no program of a session's project from now on. */
@@ -65,7 +62,7 @@ const isDistrusted = (path: string): boolean =>
   || [...projects.values()].some((places) => places.some((place) => isIn(path, place)))
 
 /** Whether a program or a directory of programs belongs to a project, by its name or by where a link leads. */
-const isOfProject = (path: string): boolean => isDistrusted(resolve(path)) || isDistrusted(real(path))
+const isOfProject = (path: string): boolean => isDistrusted(resolve(path)) || isDistrusted(realOf(path))
 
 const isOurs = (entry: string): boolean => isAbsolute(entry) && !isOfProject(entry)
 

@@ -17,7 +17,8 @@ export type { Tracked } from "./Tracked.ts"
 export class Processes extends Context.Tag("@skein/tools/Processes")<Processes, {
   /**
    * Call it before a command is started, of a tree or of the program itself. It keeps a record of the command until the
-   * scope closes; by then no process of it may be left. `endsItself`: it ends if this process is killed. A record that cannot be kept is logged, and has no other effect.
+   * scope closes; by then no process of it may be left. `endsItself`: it ends if this process is killed. A record that cannot
+   * be kept is logged, and has no other effect.
    */
   readonly track: (rootID?: SessionID, endsItself?: boolean) => Effect.Effect<Tracked, never, Scope.Scope>
   /**

@@ -4,15 +4,15 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
-import { SandboxError } from "./SandboxError.ts"
-import type { SandboxLimits, SandboxOptions, SandboxPlace } from "./SandboxPlace.ts"
-
-export type { SandboxOptions, SandboxPlace } from "./SandboxPlace.ts"
+import * as NodeFs from "node:fs"
+import { join } from "node:path"
+import { attempt, textOf } from "./internal/disk.ts"
+import { SandboxError, type SandboxLimits, type SandboxOptions, type SandboxPlace } from "./SandboxPlace.ts"
 
 /** Counts the processes of an unconfined command. */
 const watchCrowd = (most: number | undefined) => (pid: number): Effect.Effect<string> =>
   Effect.flatMap(
-    Effect.promise(() => import("./internal/crowd.ts")),
+    Effect.promise(() => import("./internal/watchdog/crowds.ts")),
     ({ makeWatchCrowd, mostProcesses }) => makeWatchCrowd(most ?? mostProcesses)(pid)
   )
 
@@ -60,7 +60,8 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
         const found = Effect.tapError(cached, ({ isTemporary }) => isTemporary === true ? forget : Effect.void)
         const said = yield* Effect.once(Effect.matchEffect(cached, {
           onFailure: (error) => tell(options, error),
-          onSuccess: () => Effect.map(loadSaid, (last) => last.forget(options.dataDirectory))
+          onSuccess: () =>
+            Effect.sync(() => attempt(() => NodeFs.rmSync(saidIn(options.dataDirectory), { force: true }), undefined))
         }))
         const bwrap = Effect.tapBoth(found, {
           onFailure: ({ isTemporary }) => isTemporary === true ? Effect.void : said,
@@ -102,18 +103,21 @@ export class Sandbox extends Context.Tag("@skein/tools/Sandbox")<Sandbox, {
     )
 }
 
-const loadSaid = Effect.promise(() => import("./internal/sandbox/saidOnce.ts"))
+/** Where the last remark about this machine is: a person gets it once, and again after the machine has changed. */
+const saidIn = (dataDirectory: string): string => join(dataDirectory, "sandbox-said")
 
-/** Nothing has failed, but the user should know. */
+/** Nothing has failed, but the user should know. If the remark cannot be stored, it is made again. */
 const tell = ({ dataDirectory }: SandboxOptions, { message }: SandboxError) =>
-  Effect.flatMap(loadSaid, ({ isNews }) =>
-    isNews(dataDirectory, message)
-      ? Effect.annotateLogs(
-        Effect.logWarning(`${message} Commands run without it. You see this once on this machine.`),
-        "notice",
-        true
-      )
-      : Effect.void)
+  Effect.suspend(() => {
+    const file = saidIn(dataDirectory)
+    if (textOf(file) === message) return Effect.void
+    attempt(() => NodeFs.writeFileSync(file, message, { mode: 0o600 }), undefined)
+    return Effect.annotateLogs(
+      Effect.logWarning(`${message} Commands run without it. You see this once on this machine.`),
+      "notice",
+      true
+    )
+  })
 
 const bubblewrap = (options: SandboxOptions) =>
   Effect.map(Effect.scope, (scope) =>

@@ -1,6 +1,7 @@
-/** The inputs of a sandbox: the command, and the machine. */
+/** The inputs of a sandbox, the command and the machine, and its error. */
 import type { Action } from "@skein/domain/Rule"
 import type * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 
 /** A command that needs a sandbox. */
 export interface SandboxPlace {
@@ -85,3 +86,10 @@ export interface SandboxLimits {
   /** Whether a path names a private file of theirs: in /proc and /dev, and below /tmp if others have none there. */
   readonly isPrivate: (path: string) => boolean
 }
+
+/** Commands cannot be confined as required. The message says why, and what to do. */
+export class SandboxError extends Schema.TaggedError<SandboxError>()("SandboxError", {
+  message: Schema.String,
+  /** Whether the machine lacked something for a moment: nothing runs unconfined for that, and the next call tries again. */
+  isTemporary: Schema.optional(Schema.Boolean)
+}) {}

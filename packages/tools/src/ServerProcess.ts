@@ -1,16 +1,12 @@
 /** Owns programs that run during sessions and talk over their standard streams, such as MCP servers. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as FiberId from "effect/FiberId"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
-import { type ChildProcess, spawn } from "node:child_process"
-import { stat } from "node:fs"
 import type { Readable, Writable } from "node:stream"
-import { processGroup } from "./internal/process/processGroup.ts"
-import { shellEnvironment } from "./internal/shell/shellEnvironment.ts"
+import { shellEnvironment } from "./Environment.ts"
+import { type Ended, startTracked } from "./internal/process/childProcess.ts"
 import type { Processes } from "./Processes.ts"
-import type { Tracked } from "./Tracked.ts"
 
 /** A program could not be started. */
 export class ServerNotStarted extends Schema.TaggedError<ServerNotStarted>()("ServerNotStarted", {
@@ -61,49 +57,8 @@ export const baseEnvironment = (
     ...Object.keys(environment).filter((name) => network.test(name) && !hasLogin(environment[name]))
   ])
 
-const endOf = (code: number | null, signal: string | null): string =>
+const endOf = ({ code, signal }: Ended): string =>
   signal === null ? `exit code ${code ?? "unknown"}` : `signal ${signal}`
-
-const reasonOf = (program: string, directory: string, error: NodeJS.ErrnoException) =>
-  Effect.async<never, ServerNotStarted>((resume) => {
-    stat(directory, (missing) => {
-      const message = missing !== null
-        ? `the directory ${directory} is gone`
-        : error.code === "ENOENT"
-        ? `there is no program ${program}; install it, or correct the command`
-        : error.code === "EACCES"
-        ? `${program} may not be run; check its mode`
-        : error.message
-      resume(new ServerNotStarted({ message }))
-    })
-  })
-
-const spawned = ({ command: [program, ...words], directory, environment }: ServerStart, tracked: Tracked) =>
-  Effect.flatMap(
-    Effect.try({
-      try: () =>
-        spawn(program, words, {
-          cwd: directory,
-          env: { ...environment, ...tracked.environment },
-          stdio: ["pipe", "pipe", "pipe"],
-          detached: true
-        }),
-      catch: (cause) => new ServerNotStarted({ message: cause instanceof Error ? cause.message : String(cause) })
-    }),
-    (child) =>
-      Effect.async<
-        { readonly child: ChildProcess & { readonly pid: number }; readonly ended: Deferred.Deferred<string> },
-        ServerNotStarted
-      >((resume) => {
-        const ended = Deferred.unsafeMake<string>(FiberId.none)
-        child.once("exit", (code, signal) => Deferred.unsafeDone(ended, Effect.succeed(endOf(code, signal))))
-        child.on("error", (error) => resume(reasonOf(program, directory, error)))
-        child.once("spawn", () => {
-          // A process that was spawned has an id.
-          resume(Effect.succeed({ child: child as ChildProcess & { readonly pid: number }, ended }))
-        })
-      })
-  )
 
 /**
  * Starts a program in its own process group. When the scope closes, its input is closed; after half a second, the whole
@@ -116,24 +71,27 @@ export const start = (
   Effect.gen(function*() {
     // It ends when its input does.
     const tracked = yield* processes.track(undefined, true)
-    const clock = yield* Effect.clock
+    const { command: [file, ...args] } = program
     const { server } = yield* Effect.acquireRelease(
-      Effect.map(spawned(program, tracked), ({ child, ended }) => {
-        const { pid, stderr, stdin, stdout } = child
-        tracked.started(pid)
-        // What breaks a stream also ends the process, whose end says why.
-        for (const stream of [stdin, stdout, stderr]) stream?.on("error", () => {})
-        return {
-          group: processGroup({ pid, mark: tracked.mark, ended: Deferred.await(ended), clock }),
-          ended,
-          // All three are pipes.
-          server: { stdin, stdout, stderr, ended: Deferred.await(ended) } as ServerProcess
-        }
-      }),
-      ({ ended, group, server: { stderr, stdin, stdout } }) =>
+      Effect.mapError(
+        startTracked({ ...program, file, args, tracked }, ({ stderr, stdin, stdout }, ended, group) => {
+          // What breaks a stream also ends the process, whose end says why.
+          for (const stream of [stdin, stdout, stderr]) stream.on("error", () => {})
+          const streams = { stdin, stdout, stderr }
+          return {
+            group,
+            server: { ...streams, ended: Effect.map(Deferred.await(ended), endOf) } satisfies ServerProcess
+          }
+        }),
+        ({ missing, reason }) =>
+          new ServerNotStarted({
+            message: missing === "program" ? `${reason}; install it, or correct the command` : reason
+          })
+      ),
+      ({ group, server: { ended, stderr, stdin, stdout } }) =>
         Effect.gen(function*() {
           stdin.end()
-          yield* Effect.timeoutOption(Effect.interruptible(Deferred.await(ended)), grace)
+          yield* Effect.timeoutOption(Effect.interruptible(ended), grace)
           yield* group.stop
           yield* group.kill
           for (const stream of [stdin, stdout, stderr]) stream.destroy()

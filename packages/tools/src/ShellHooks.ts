@@ -10,13 +10,13 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import { shellEnvironment } from "./Environment.ts"
 import { claudeHooks } from "./internal/claude/claudeHooks.ts"
 import { unrecorded } from "./internal/process/processRecords.ts"
 import type { HookEnd } from "./internal/shell/hookProcess.ts"
-import { hookScripts } from "./internal/shell/hookScripts.ts"
-import { shellEnvironment } from "./internal/shell/shellEnvironment.ts"
 import { machineFirst } from "./OwnPrograms.ts"
 import type { Processes } from "./Processes.ts"
+import { hookScripts } from "./Scripts.ts"
 
 /** What hooks need to run. */
 export interface ShellHookOptions {

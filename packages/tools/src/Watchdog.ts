@@ -7,7 +7,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { makeWatchdog } from "./internal/watchdog/makeWatchdog.ts"
-import { unwatched, type WatchdogPort } from "./WatchdogPort.ts"
+import { unwatched, type WatchdogPort } from "./Tracked.ts"
 
 /** The watchdog of this process; without a layer there is none. */
 export class Watchdog extends Context.Reference<Watchdog>()("@skein/tools/Watchdog", {

@@ -10,7 +10,7 @@ import fs from "node:fs"
 import { syncBuiltinESMExports } from "node:module"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
-import { enterPlace } from "../src/internal/knownPlaces.ts"
+import { enterPlace } from "../src/internal/secretFiles.ts"
 
 const names = ["statSync", "lstatSync", "readdirSync", "existsSync", "readFileSync", "lstat", "readlink"] as const
 

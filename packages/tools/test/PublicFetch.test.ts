@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { createServer } from "node:https"
 import type { AddressInfo } from "node:net"
 import { afterEach, expect, it } from "vitest"
-import { isPublicAddress } from "../src/internal/web/publicAddress.ts"
+import { isPublicAddress } from "../src/Network.ts"
 import { certificate, key } from "./support/certificate.ts"
 
 const closing: Array<() => void> = []

@@ -1,7 +1,7 @@
 /** What a sandboxed command sees: the system, toolchains and its tree, and none of the secrets in them. */
 import { describe, expect, it } from "@effect/vitest"
 import type { Action } from "@skein/domain/Rule"
-import type { SandboxPlace } from "@skein/tools/Sandbox"
+import type { SandboxPlace } from "@skein/tools/SandboxPlace"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
 import * as path from "node:path"

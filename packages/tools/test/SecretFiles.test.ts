@@ -9,7 +9,7 @@ import * as Layer from "effect/Layer"
 import * as fs from "node:fs"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
-import { enterPlace } from "../src/internal/knownPlaces.ts"
+import { enterPlace } from "../src/internal/secretFiles.ts"
 import { layerIn, runIn, works, worldIn } from "./support/sandbox.ts"
 
 /** A home with Skein's files in it, a project, and a token in the project. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { pruneSpill } from "@skein/tools/SpillRetention"
+import { pruneSpill } from "@skein/tools/SpillFiles"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
 import { tmpdir } from "node:os"

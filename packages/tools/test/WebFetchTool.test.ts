@@ -8,7 +8,7 @@ import * as http from "node:http"
 import type { AddressInfo } from "node:net"
 import * as zlib from "node:zlib"
 import { refuse } from "../src/internal/refusal.ts"
-import { isPublicAddress } from "../src/internal/web/publicAddress.ts"
+import { isPublicAddress } from "../src/Network.ts"
 import { Workspace } from "./workspace.ts"
 
 type Handler = (request: http.IncomingMessage, response: http.ServerResponse) => void

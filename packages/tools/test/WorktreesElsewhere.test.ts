@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as NodeFs from "node:fs"
 import * as NodePaths from "node:path"
-import { enterPlace } from "../src/internal/knownPlaces.ts"
+import { enterPlace } from "../src/internal/secretFiles.ts"
 import { ground, task } from "./repository.ts"
 
 const of = (directory: string, name: string | number = 1) => ({ directory, taskID: task(name), description: "d" })

@@ -1,9 +1,8 @@
 /** Recognises files in which the user's programs and the system keep keys and passwords. Only a person shows one to a model. */
 import * as NodeFs from "node:fs"
 import { basename, delimiter, dirname, isAbsolute, join } from "node:path"
-import { attempt } from "./processes.ts"
-import { realOf, stateOf } from "./secretFiles.ts"
-import { isIn } from "./within.ts"
+import { attempt, isIn, namesIn, realOf } from "./disk.ts"
+import { stateOf } from "./secretFiles.ts"
 
 /** Where they are in a home. What lies in a directory counts as well. */
 const ofHome = `.1password .aws .azure .bitwarden .boto .cargo/credentials .cargo/credentials.toml .claude.json
@@ -132,7 +131,7 @@ const existing = (directory: string): string =>
 
 const filesOf = (place: string): ReadonlyArray<string> => [
   place,
-  ...attempt(() => NodeFs.readdirSync(place), []).map((name) => join(place, name))
+  ...namesIn(place).map((name) => join(place, name))
 ]
 
 /** Makes it. In a project, such names are only credentials if they are of this user's home or named by a variable. */

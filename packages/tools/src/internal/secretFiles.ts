@@ -1,13 +1,118 @@
-/** Finds the files of Skein's own that no call may see: its database, its tokens, its trust. */
+/**
+ * Finds the files of Skein's own that no call may see: its database, its tokens, its trust. Owns the register in which
+ * all programs of Skein of a user write down where they keep such files.
+ */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { createHash } from "node:crypto"
 import * as NodeFs from "node:fs"
-import { basename, dirname, join } from "node:path"
-import { type KnownPlace, makeKnownPlaces, recordsBeside } from "./knownPlaces.ts"
-import { isOwnForm } from "./ownForms.ts"
-import { attempt } from "./processes.ts"
-import { isIn } from "./within.ts"
+import { dirname, join } from "node:path"
+import { attempt, isIn, namesIn, realOf, textOf } from "./disk.ts"
+
+/** The record of a server, in which its token is. */
+const server = /\/servers\/[\da-f]{16}\.json(?:\.\w+)?$/i
+
+/** A database, with the files that SQLite makes next to it. */
+const database = /\/skein\.db(?:-\w+)?$/i
+
+/** What else lies in a data directory: trust, logins, kept steps, and the records of worktrees. */
+const inData =
+  /\/skein\/(?:trust\.json(?:\.\w+)?$|mcp-logins\/.|steps\/ses_\w+\.git(?:\/|$)|worktrees\/[\da-f]{16}\/ses_\w+\.json(?:\.\w+)?$)/i
+
+/** The proof that a host of a cluster sees a directory, also before it has its name. */
+const proof = /\/(?:\.git\/skein-host|\.skein-host\/nonce)(?:\.[\da-f]+)?$/i
+
+/** Whether an absolute path has the form of a file of Skein's own that no call may see. */
+export const isOwnForm = (path: string): boolean =>
+  server.test(path) || database.test(path) || inData.test(path) || proof.test(path)
+
+/** Where such a proof lies in a directory of git. */
+export const proofIn = (git: string): string => `${git}/skein-host`
+
+const KnownPlace = Schema.Struct({
+  /** The data directory, absolute. */
+  dataDirectory: Schema.String,
+  /** More files and directories that no call may see, absolute. */
+  secret: Schema.Array(Schema.String)
+})
+
+/** Where one program of Skein keeps its files. */
+type KnownPlace = typeof KnownPlace.Type
+
+/**
+ * Where all programs of a user keep the records of their sandboxes' placeholders: they may have data directories of their own
+ * and work in one project.
+ */
+const recordsBeside = (register: string): string => join(dirname(register), "placeholders")
+
+/** Where the records of one program are. */
+export const recordsIn = (
+  { dataDirectory, register }: { readonly dataDirectory: string; readonly register?: string | undefined }
+): string => register === undefined ? join(dataDirectory, "placeholders") : recordsBeside(register)
+
+const decode = Schema.decodeUnknownOption(Schema.parseJson(KnownPlace))
+
+/** More entries than this are not read. */
+const most = 500
+
+const isUsable = (path: string): boolean => path.startsWith("/") && path !== "/"
+
+const entryIn = (register: string, name: string): KnownPlace | undefined => {
+  const text = textOf(join(register, name))
+  const found = decode(text)
+  if (found._tag === "None" || !isUsable(found.value.dataDirectory)) return undefined
+  return { ...found.value, secret: found.value.secret.filter(isUsable) }
+}
+
+const entryNames = (register: string): ReadonlyArray<string> =>
+  namesIn(register).filter((name) => /^[\da-f]{16}\.json$/.test(name)).slice(0, most)
+
+/** Reads the register. It is read again when an entry was added or removed; until then the answer is the same array. */
+export const makeKnownPlaces = (register: string | undefined): () => ReadonlyArray<KnownPlace> => {
+  const none: ReadonlyArray<KnownPlace> = []
+  if (register === undefined) return () => none
+  let changed: bigint | undefined
+  let known: ReadonlyArray<KnownPlace> = []
+  return () => {
+    const now = attempt(() => NodeFs.statSync(register, { bigint: true, throwIfNoEntry: false })?.ctimeNs, undefined)
+    if (now === undefined) return none
+    if (now !== changed) {
+      known = entryNames(register).flatMap((name) => entryIn(register, name) ?? [])
+      changed = now
+    }
+    return known
+  }
+}
+
+const enter = (register: string, place: KnownPlace): void => {
+  const text = `${JSON.stringify(place)}\n`
+  const name = `${createHash("sha256").update(text).digest("hex").slice(0, 16)}.json`
+  NodeFs.mkdirSync(register, { recursive: true, mode: 0o700 })
+  for (const each of entryNames(register)) {
+    const found = entryIn(register, each)
+    const isGone = found === undefined ||
+      ![found.dataDirectory, ...found.secret].some((path) => NodeFs.existsSync(path))
+    if (isGone && each !== name) NodeFs.rmSync(join(register, each), { force: true })
+  }
+  const file = join(register, name)
+  if (NodeFs.existsSync(file)) return
+  NodeFs.writeFileSync(`${file}.${process.pid}`, text, { mode: 0o600 })
+  NodeFs.renameSync(`${file}.${process.pid}`, file)
+}
+
+/** Enters a program of Skein, and removes entries whose files are gone. A program runs without its entry, too. */
+export const enterPlace = (register: string, place: KnownPlace): Effect.Effect<void> =>
+  Effect.catchAll(
+    Effect.try(() => enter(register, place)),
+    ({ error }) =>
+      Effect.logDebug(
+        `Other programs of Skein will not know where this one keeps its files: ${register} cannot be written`,
+        error
+      )
+  )
 
 /** Where they are, absolute. */
-export interface SecretPlaces {
+interface SecretPlaces {
   /** Where Skein keeps its files. Long outputs, the trees of isolated tasks and workspaces in it are not secret. */
   readonly dataDirectory?: string | undefined
   /** More files and directories. */
@@ -42,13 +147,6 @@ const rooms = ["workspaces", "worktrees"]
 /** Files with several names are compared with at most this many secret ones. */
 const mostFiles = 5_000
 
-/** The real path, also of what does not exist. */
-export const realOf = (path: string): string => {
-  const found = attempt(() => NodeFs.realpathSync.native(path), undefined)
-  if (found !== undefined) return found
-  return dirname(path) === path ? path : join(realOf(dirname(path)), basename(path))
-}
-
 /** What a file is, whatever its name: it may be mounted twice, or its names may ignore case; and whether it has other names. */
 const statOf = (path: string): { readonly identity: string | undefined; readonly hasOtherNames: boolean } => {
   const stat = attempt(() => NodeFs.statSync(path, { bigint: true, throwIfNoEntry: false }), undefined)
@@ -63,8 +161,7 @@ const identityOf = (path: string): string | undefined => statOf(path).identity
 const identitiesOf = (paths: ReadonlyArray<string>): ReadonlySet<string> =>
   new Set(paths.map(identityOf).filter((each) => each !== undefined))
 
-const entriesOf = (directory: string): ReadonlyArray<string> =>
-  attempt(() => NodeFs.readdirSync(directory), []).map((name) => join(directory, name))
+const entriesOf = (directory: string): ReadonlyArray<string> => namesIn(directory).map((name) => join(directory, name))
 
 /** The files in these places, not the deepest ones. */
 const filesIn = (places: ReadonlyArray<string>, opened: ReadonlyArray<string>): ReadonlyArray<string> => {

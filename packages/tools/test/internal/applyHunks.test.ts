@@ -1,7 +1,7 @@
 /** Proves that a patch of many changes reads its file once, and not once for each change. */
 import * as Either from "effect/Either"
 import { afterEach, expect, it, vi } from "vitest"
-import { applyHunks } from "../../src/internal/edit/applyHunks.ts"
+import { applyHunks } from "../../src/internal/edit/patch.ts"
 
 afterEach(() => void vi.restoreAllMocks())
 

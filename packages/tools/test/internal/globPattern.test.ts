@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Either from "effect/Either"
-import { compileGlob } from "../../src/internal/files/globPattern.ts"
+import { compileGlob } from "../../src/GlobTool.ts"
 
 const matches = (pattern: string, path: string): boolean => Either.getOrThrow(compileGlob(pattern))(path)
 

@@ -2,7 +2,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { afterAll, describe, expect, it } from "vitest"
-import { installedPackages } from "../../src/internal/sandbox/installedProgram.ts"
+import { installedPackages } from "../../src/internal/sandbox/visiblePlaces.ts"
 
 describe("the packages of an installed program", () => {
   const top = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "skein-installed-")))

@@ -6,9 +6,12 @@ import * as Scope from "effect/Scope"
 import * as fs from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { writeRecord } from "../../src/internal/sandbox/placeholderRecords.ts"
-import { makePlaceholders, type PlannedPlaceholder } from "../../src/internal/sandbox/placeholders.ts"
-import { reapPlaceholders } from "../../src/internal/sandbox/reapPlaceholders.ts"
+import {
+  makePlaceholders,
+  type PlannedPlaceholder,
+  reapPlaceholders,
+  writeRecord
+} from "../../src/internal/placeholders.ts"
 
 const owner = (id: string): typeof Owner.Service => ({
   id,

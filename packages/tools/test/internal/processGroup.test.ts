@@ -5,8 +5,8 @@ import { type ChildProcess, spawn } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
+import { markedBy } from "../../src/internal/process/processes.ts"
 import { processGroup } from "../../src/internal/process/processGroup.ts"
-import { markedBy } from "../../src/internal/process/processMarks.ts"
 import { gone, isAlive, pidIn } from "../support/processes.ts"
 
 const start = (environment: Readonly<Record<string, string>>) =>

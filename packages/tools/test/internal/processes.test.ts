@@ -1,7 +1,7 @@
 import { expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { type ChildProcess, spawn } from "node:child_process"
-import { isThere, look, signalStrays } from "../../src/internal/processes.ts"
+import { isThere, look, signalStrays } from "../../src/internal/process/processes.ts"
 import { gone } from "../support/processes.ts"
 
 const sleeper = Effect.acquireRelease(

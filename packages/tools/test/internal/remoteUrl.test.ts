@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { readStep, refOf, stepMessage } from "../../src/internal/workspace/stepGit.ts"
-import { isRemoteName, remoteOf } from "../../src/internal/workspace/stepPlaces.ts"
+import { isRemoteName, readStep, refOf, remoteOf, stepMessage } from "../../src/internal/workspace/stepGit.ts"
 
 const urlOf = (written: string, local?: string) => {
   const found = remoteOf(written, local)

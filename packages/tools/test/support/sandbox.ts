@@ -1,5 +1,6 @@
 /** Repositories in which lines run as the tool `bash` would run them, in the sandbox. */
-import { Sandbox, type SandboxOptions, type SandboxPlace } from "@skein/tools/Sandbox"
+import { Sandbox } from "@skein/tools/Sandbox"
+import type { SandboxOptions, SandboxPlace } from "@skein/tools/SandboxPlace"
 import * as Effect from "effect/Effect"
 import { execFile, spawnSync } from "node:child_process"
 import * as fs from "node:fs"

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import { posix } from "node:path"
 import type { Target } from "../../Paths.ts"
-import { lstatOf } from "../files/lstatOf.ts"
+import { lstatOf } from "../disk.ts"
 import type { Named } from "../programs/readCall.ts"
 import { isProtected } from "../protectedNames.ts"
 import { gitCall } from "./gitCall.ts"

@@ -3,8 +3,8 @@
  */
 import * as Effect from "effect/Effect"
 import { readdir, stat } from "node:fs"
+import { shellEnvironment } from "../../Environment.ts"
 import { runGit, withoutFetching } from "../git/gitProcess.ts"
-import { shellEnvironment } from "../shell/shellEnvironment.ts"
 
 const harmless: ReadonlyArray<RegExp> = [
   /^core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol|safecrlf|quotepath|abbrev|compression|untrackedcache|preloadindex|longpaths|whitespace|checkstat|trustctime|hookspath|sparsecheckout|sparsecheckoutcone|commentchar|protecthfs|protectntfs|multipackindex|commitgraph|fscache|bigfilethreshold|splitindex|sharedrepository|excludesfile)$/,

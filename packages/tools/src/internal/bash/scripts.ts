@@ -1,7 +1,7 @@
 /** Reads the scripts that a line runs by their names. Rules that deny a command apply to the commands in them as well. */
 import { readFileSync, statSync } from "node:fs"
 import { resolve } from "node:path"
-import { attempt } from "../processes.ts"
+import { attempt } from "../disk.ts"
 import type { Invocation, Parts } from "./parts.ts"
 import { takeApart } from "./takeApart.ts"
 import { mayRun, mayWrap } from "./unlisted.ts"

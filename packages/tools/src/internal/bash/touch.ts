@@ -4,12 +4,9 @@ import type { ToolError } from "@skein/core/Tool"
 import * as Effect from "effect/Effect"
 import { relative, resolve } from "node:path"
 import type { Target } from "../../Paths.ts"
-import { lstatOf } from "../files/lstatOf.ts"
-import { attempt } from "../processes.ts"
+import { attempt, isDirectory, isIn, lstatOf, realOf } from "../disk.ts"
 import { isProtected, mayBeProtected } from "../protectedNames.ts"
 import { isMistake } from "../refusal.ts"
-import { realOf } from "../secretFiles.ts"
-import { isIn } from "../within.ts"
 import { filesOf, type ReadBelow } from "./callFiles.ts"
 import { change, changeElsewhere, writesElsewhere, written } from "./change.ts"
 import { makeGlobs } from "./globs.ts"
@@ -164,9 +161,6 @@ const collected = Effect.fnUntraced(
     }
   }
 )
-
-/** Whether there is a directory at a path. */
-export const isDirectory = (path: string): boolean => lstatOf(path)?.isDirectory() === true
 
 /** Whether a call may open what its arguments do not name as such: in code, in a list of arguments, in a variable. */
 const mayOpenMore = ({ call, program, reads, runs }: Invocation): boolean =>

@@ -7,8 +7,16 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { HookEnd } from "../shell/hookProcess.ts"
-import { type ClaudeAnswer, claudeAnswer, type ClaudeEvent, supportsContinue } from "./claudeAnswer.ts"
-import { type ClaudeCall, claudeCalls, claudeMatcher, ownInput } from "./claudeTools.ts"
+import {
+  type ClaudeAnswer,
+  claudeAnswer,
+  type ClaudeCall,
+  claudeCalls,
+  type ClaudeEvent,
+  claudeMatcher,
+  ownInput,
+  supportsContinue
+} from "./claudeFormat.ts"
 
 /** A hook failed. */
 class ClaudeHookFailed extends Data.TaggedError("ClaudeHookFailed")<{ readonly message: string }> {}

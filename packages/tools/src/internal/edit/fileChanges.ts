@@ -12,11 +12,16 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
-import type { EditorFailure } from "../../EditorFiles.ts"
+import {
+  type EditorCaller,
+  type EditorFailure,
+  isSameText,
+  type Unsaved,
+  unsaved as findUnsaved
+} from "../../EditorFiles.ts"
 import type { Target } from "../../Paths.ts"
 import { maximumFile } from "../../ReadTool.ts"
 import type { SeenFiles } from "../../SeenFiles.ts"
-import { type EditorCaller, isSameText, type Unsaved, unsaved as findUnsaved } from "../files/unsaved.ts"
 import { holdPath, wholeFile } from "../files/wholeFile.ts"
 import { cannot, isMissing, refusal, refuse } from "../refusal.ts"
 

@@ -6,8 +6,9 @@ import { FairSemaphore } from "@skein/core/Fibers"
 import { IsolationRefused } from "@skein/core/Isolation"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
-import { shellEnvironment } from "../shell/shellEnvironment.ts"
-import { type GitEnd, type GitNotStarted, type GitRun, runGit, withoutFetching } from "./gitProcess.ts"
+import { shellEnvironment } from "../../Environment.ts"
+import type { NotStarted } from "../process/childProcess.ts"
+import { type GitEnd, type GitRun, runGit, withoutFetching } from "./gitProcess.ts"
 
 /**
  * Commands that convert no content of files, so that no filter applies. Any other command may: even a status runs the
@@ -105,7 +106,7 @@ const withoutFilters = (run: GitRun, args: ReadonlyArray<string>) =>
   })
 
 /** Runs git with these settings of Skein's own, and without the filters that only the repository's config names. */
-const runUnfiltered = (run: GitRun, standing: ReadonlyArray<string>): Effect.Effect<GitEnd, GitNotStarted> => {
+const runUnfiltered = (run: GitRun, standing: ReadonlyArray<string>): Effect.Effect<GitEnd, NotStarted> => {
   const whole = { ...run, args: [...standing, ...run.args] }
   if (!mayFilter(run.args)) return runGit(whole)
   const { directory, environment } = run
@@ -142,12 +143,12 @@ export const complaint = (directory: string, stderr: string): string => {
 }
 
 /** Why git did not run at all. */
-const couldNotStart = (directory: string) => ({ missing, reason }: GitNotStarted): IsolationRefused => {
+const couldNotStart = (directory: string) => ({ missing, reason }: NotStarted): IsolationRefused => {
   switch (missing) {
-    case "git":
+    case "program":
       return new IsolationRefused({
         reason: "git_missing",
-        message: `Isolation needs git, and ${reason}. Install it; \`skein doctor\` tells how.`
+        message: "Isolation needs git, and there is no program git on the PATH. Install it; `skein doctor` tells how."
       })
     case "directory":
       return new IsolationRefused({

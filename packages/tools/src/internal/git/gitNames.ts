@@ -5,10 +5,8 @@
 import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
 import { dirname, join, resolve } from "node:path"
-import { attempt } from "../processes.ts"
-import { realOf } from "../secretFiles.ts"
-import { shellEnvironment } from "../shell/shellEnvironment.ts"
-import { isIn } from "../within.ts"
+import { shellEnvironment } from "../../Environment.ts"
+import { attempt, isIn, realOf, textOf } from "../disk.ts"
 import { runGit, withoutFetching } from "./gitProcess.ts"
 
 /** The repository that a directory is in. */
@@ -29,8 +27,6 @@ interface Known {
 
 /** How many directories are remembered. */
 const mostKnown = 200
-
-const textOf = (path: string): string => attempt(() => NodeFs.readFileSync(path, "utf8"), "")
 
 const stampOf = (path: string): string =>
   attempt(() => {

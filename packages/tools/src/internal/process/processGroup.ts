@@ -6,8 +6,7 @@ import { elapsed } from "@skein/core/MonotonicClock"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { endedInTime, signalGroup, signalStrays, strays } from "../processes.ts"
-import { inGroup, killMarked, marked } from "./processMarks.ts"
+import { endedInTime, inGroup, killMarked, marked, signalGroup, signalStrays, strays } from "./processes.ts"
 
 /** The leaders of the groups, and the marks of their processes. */
 const guarded = new Map<number, string | undefined>()

@@ -1,24 +1,25 @@
 /**
- * Checks after a command what the sandbox could not prevent: repositories that it created, unfinished rebases, and protected
- * names that are links. Unapproved files are moved away and reported.
+ * Checks during and after a command what the sandbox could not prevent, since what does not exist cannot be mounted
+ * over: protected names, repositories that it created, unfinished rebases, and links. What nobody approved is moved
+ * away and reported.
  */
+import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
-import { dirname, join, resolve } from "node:path"
-import { lstatOf } from "../files/lstatOf.ts"
-import { attempt } from "../processes.ts"
-import { isIn } from "../within.ts"
-import { findRepositories, type FoundRepositories } from "./nestedRepositories.ts"
+import { basename, dirname, join, relative, resolve } from "node:path"
+import { attempt, isIn, isThere, lstatOf, namesIn } from "../disk.ts"
 import {
   aside,
   checkNewBare,
   checkNewGit,
   checkNewWorktree,
   checkPlans,
+  findRepositories,
+  type FoundRepositories,
   isBare,
   noPlans,
   plansIn,
   warningOf
-} from "./repositoryChecks.ts"
+} from "./repositories.ts"
 
 /** What is recorded of a tree before a command. */
 interface Before {
@@ -53,10 +54,10 @@ const watchLinks = (
     links.flatMap(({ path, target }) =>
       attempt(() => {
         if (linkAt(path) === target) return []
-        const isThere = lstatOf(path) !== undefined
-        const to = isThere ? aside(path) : path
+        const isTaken = isThere(path)
+        const to = isTaken ? aside(path) : path
         NodeFs.symlinkSync(target, path)
-        return isThere
+        return isTaken
           ? [warningOf(directory, path, to, `it is a link to ${resolve(dirname(path), target)} again`)]
           : []
       }, [])
@@ -101,8 +102,7 @@ const watchNew = (
 /** Checks what git would run in the known repositories when it continues, and new worktrees of them. */
 const watchStates = ({ directory, isApproved, repositories, states }: Before): () => ReadonlyArray<string> => {
   const plans = states.map((git) => [git, plansIn(git)] as const)
-  const treesOf = (git: string) =>
-    attempt(() => NodeFs.readdirSync(join(git, "worktrees")), []).map((name) => join(git, "worktrees", name))
+  const treesOf = (git: string) => namesIn(join(git, "worktrees")).map((name) => join(git, "worktrees", name))
   const known = new Set(repositories.flatMap(treesOf))
   return () => [
     ...plans.filter(([git]) => !isApproved(join(git, "rebase-merge"))).flatMap(([git, before]) =>
@@ -132,3 +132,93 @@ export const aftermath = (before: Before): () => ReadonlyArray<string> => {
     ...news()
   ]
 }
+
+/** How often the same name is kept. Later ones are removed. */
+const mostKept = 3
+
+/** What is watched for one command. */
+interface Watch {
+  readonly directory: string
+  /** Whether a name in it is protected. */
+  readonly isNamed: (name: string) => boolean
+  /** Those that were there before. */
+  readonly before: ReadonlySet<string>
+}
+
+/**
+ * The watches of this process's commands. What another command is creating counts as missing too, because nobody has
+ * approved it.
+ */
+export class WatchedPaths {
+  readonly #watches = new Set<Watch>()
+
+  has(path: string): boolean {
+    const [directory, name] = [dirname(path), basename(path)]
+    return [...this.#watches].some((each) =>
+      each.directory === directory && each.isNamed(name) && !each.before.has(name)
+    )
+  }
+
+  add(watch: Watch): void {
+    this.#watches.add(watch)
+  }
+
+  remove(watch: Watch): void {
+    this.#watches.delete(watch)
+  }
+}
+
+/** Watches until the scope closes. Returns the final check, which reports what was moved away. */
+export const watchProtected = (
+  options: Pick<Watch, "directory" | "isNamed"> & {
+    /** The top of the tree. */
+    readonly top: string
+    /** Checked at each event: another call may have approval for what appears. */
+    readonly isApproved: (path: string) => boolean
+    readonly all: WatchedPaths
+  }
+) =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.sync(() => {
+        const { all, directory, isApproved, isNamed } = options
+        const before = new Set(namesIn(directory).filter((name) => isNamed(name) && !all.has(join(directory, name))))
+        const watch: Watch = { directory, isNamed, before }
+        all.add(watch)
+        const taken = new Map<string, Array<string>>()
+        const take = (name: string) => {
+          const path = join(directory, name)
+          if (!isNamed(name) || before.has(name) || !isThere(path) || isApproved(path)) return
+          attempt(() => {
+            const kept = taken.get(name) ?? []
+            taken.set(name, kept)
+            if (kept.length < mostKept) kept.push(aside(path))
+            else NodeFs.rmSync(path, { recursive: true, force: true })
+          }, undefined)
+        }
+        // If nothing can be watched, only the final check remains.
+        const watcher = attempt(
+          () => NodeFs.watch(directory, { persistent: false }, (_, name) => name === null ? undefined : take(name)),
+          undefined
+        )
+        watcher?.on("error", () => watcher.close())
+        return { take, taken, watch, watcher }
+      }),
+      ({ watch, watcher }) =>
+        Effect.sync(() => {
+          watcher?.close()
+          options.all.remove(watch)
+        })
+    ),
+    ({ take, taken }) => (): ReadonlyArray<string> => {
+      const { directory, isNamed, top } = options
+      for (const name of namesIn(directory).filter(isNamed)) take(name)
+      return [...taken].map(([name, kept]) =>
+        `${
+          relative(top, join(directory, name))
+        } is protected, and this command was not allowed to make it. What it made is now ${
+          kept.map((path) => relative(top, path)).join(", ")
+        }.`
+      )
+    }
+  )

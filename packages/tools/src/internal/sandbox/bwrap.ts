@@ -11,30 +11,20 @@ import { basename, dirname, join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import * as NodeOwner from "../../NodeOwner.ts"
 import { distrust, ownProgram } from "../../OwnPrograms.ts"
-import { SandboxError } from "../../SandboxError.ts"
-import type { SandboxLimits, SandboxOptions, SandboxPlace } from "../../SandboxPlace.ts"
+import { SandboxError, type SandboxLimits, type SandboxOptions, type SandboxPlace } from "../../SandboxPlace.ts"
 import { makeCredentialFiles } from "../credentialFiles.ts"
-import { lstatOf } from "../files/lstatOf.ts"
-import { isOwnForm, proofIn } from "../ownForms.ts"
-import { attempt } from "../processes.ts"
+import { attempt, between, isBelow, isDirectory, isFile, isIn, isLink, isThere, namesIn, realOf } from "../disk.ts"
+import { makeBwrapPlace, makePlaceholders } from "../placeholders.ts"
 import { isProtectedAtTop, protectedBelow } from "../protectedNames.ts"
-import { makeSecretFiles, realOf } from "../secretFiles.ts"
-import { between, isBelow, isIn } from "../within.ts"
-import { aftermath } from "./aftermath.ts"
-import { type ApprovedPlaces, approvedPlaces } from "./approvedPlaces.ts"
+import { isOwnForm, makeSecretFiles, proofIn } from "../secretFiles.ts"
+import { aftermath, WatchedPaths, watchProtected } from "./aftermath.ts"
 import { bwrapArguments, type Confinement } from "./bwrapArguments.ts"
-import { makeBwrapPlace } from "./bwrapPlace.ts"
 import { bwrapTrial } from "./bwrapTrial.ts"
-import { type Guarded, guardedPlaces, isOfProject } from "./guardedPlaces.ts"
-import { installedPackages } from "./installedProgram.ts"
-import { anything, makeMaskedFiles } from "./maskedFiles.ts"
-import { findRepositories } from "./nestedRepositories.ts"
-import { makePlaceholders } from "./placeholders.ts"
-import { WatchedPaths, watchProtected } from "./protectedWatch.ts"
-import { aside } from "./repositoryChecks.ts"
-import { isClosed, openSockets, outermost, visiblePlaces } from "./visiblePlaces.ts"
+import { type ApprovedPlaces, approvedPlaces, type Guarded, guardedPlaces, isOfProject } from "./guardedPlaces.ts"
+import { anything, cleanCopies, configFiles, identityOf, makeMaskedFiles } from "./maskedFiles.ts"
+import { aside, findRepositories } from "./repositories.ts"
+import { installedPackages, isClosed, openSockets, outermost, visiblePlaces } from "./visiblePlaces.ts"
 import { makeWatchBounds, usualBounds } from "./watchBounds.ts"
-import { cleanCopies, configFiles, identityOf } from "./withoutCredentials.ts"
 
 const unusable = (why: string) =>
   new SandboxError({
@@ -47,16 +37,6 @@ const unusableNow = (why: string) =>
       + "If it happens again, look for what uses up open files, processes, memory or the disk",
     isTemporary: true
   })
-
-const isThere = (path: string): boolean => lstatOf(path) !== undefined
-
-const real = (path: string): string => attempt(() => NodeFs.realpathSync(path), path)
-
-const isDirectory = (path: string): boolean => lstatOf(path)?.isDirectory() ?? false
-
-const isLink = (path: string): boolean => lstatOf(path)?.isSymbolicLink() ?? false
-
-const isFile = (path: string): boolean => lstatOf(path)?.isFile() ?? false
 
 /** The sockets that a command would see. Through them, it could make other programs do what it may not do itself. */
 const sockets = (seen: ReadonlyArray<string>, agent: ReadonlyArray<string>): ReadonlyArray<string> =>
@@ -97,7 +77,7 @@ export const makeBwrap = Effect.fnUntraced(function*(
   }
   const placeholders = yield* makePlaceholders(place.records, owner)
   const { HOME, SSH_AUTH_SOCK, XDG_CONFIG_HOME } = options.environment
-  const home = HOME === undefined ? undefined : real(HOME)
+  const home = HOME === undefined ? undefined : realOf(HOME)
   const config = XDG_CONFIG_HOME ?? (home === undefined ? undefined : join(home, ".config"))
   // Approvals, trust and rules are here. A command that could write them could allow itself anything.
   const secrets = makeSecretFiles(options)
@@ -113,11 +93,14 @@ export const makeBwrap = Effect.fnUntraced(function*(
     environment: options.environment,
     home,
     read: options.read ?? [],
-    program: real(process.execPath)
+    program: realOf(process.execPath)
   })
   const maskedFiles = makeMaskedFiles(options.checked)
   // The next start of Skein runs these files.
-  const installed = [...installedPackages(options.installed ?? fileURLToPath(import.meta.url)), real(process.execPath)]
+  const installed = [
+    ...installedPackages(options.installed ?? fileURLToPath(import.meta.url)),
+    realOf(process.execPath)
+  ]
   if (home !== undefined) {
     const configs = [join(config ?? home, "git", "config"), join(home, ".gitconfig")]
     yield* Effect.try({
@@ -160,7 +143,7 @@ export const makeBwrap = Effect.fnUntraced(function*(
       )
       const denied = edits === undefined ? noDenied : deniedIn(directory, edits)
       const deniedBeyond = edits === undefined ? [] : beyond.writable.map((each) => deniedBelow(each, edits))
-      const fixed = [...(options.fixed ?? []).filter(isFile).map(real), ...installed].filter(isOpen)
+      const fixed = [...(options.fixed ?? []).filter(isFile).map(realOf), ...installed].filter(isOpen)
       return {
         writable,
         readable: [
@@ -187,7 +170,7 @@ export const makeBwrap = Effect.fnUntraced(function*(
     const isFree = (path: string) => edits(path) !== "deny"
     const { directories, files, unchecked } = maskedFiles(directory, isFree, isFree)
     const all = [...files, ...directories, ...unchecked]
-    const targets = files.filter(isLink).map(real).filter((path) => isFile(path) && isBelow(path, directory))
+    const targets = files.filter(isLink).map(realOf).filter((path) => isFile(path) && isBelow(path, directory))
     return {
       all: new Set([...files, ...directories]),
       mounted: [...all.filter((path) => !isLink(path) && (isFile(path) || isDirectory(path))), ...targets],
@@ -509,7 +492,7 @@ const watchedPlaces = (directory: string, isHome: boolean, paths: ReadonlyArray<
 const hiddenHome = (home: string | undefined, directory: string): ReadonlyArray<string> => {
   if (home === undefined || !isBelow(home, directory)) return []
   if (home !== directory) return [home]
-  return attempt(() => NodeFs.readdirSync(home), []).filter((name) => name.startsWith(".") && !isOfProject(name)).map((
+  return namesIn(home).filter((name) => name.startsWith(".") && !isOfProject(name)).map((
     name
   ) => join(home, name))
 }

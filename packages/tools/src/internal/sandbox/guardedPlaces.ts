@@ -1,16 +1,15 @@
 /**
- * Finds the parts of a working tree that are read-only for a sandboxed command: protected names at its top, and what
- * git runs or reads.
+ * Finds what a sandboxed command may change: in its tree all but protected names at the top and what git runs or reads,
+ * and outside what was approved.
  */
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
 import * as NodePath from "node:path"
-import { lstatOf } from "../files/lstatOf.ts"
+import { dirname, join } from "node:path"
+import { attempt, between, isIn, lstatOf } from "../disk.ts"
 import { isProtectedAtTop, protectedBelow } from "../protectedNames.ts"
-import { between, isIn } from "../within.ts"
-import { findRepositories, type FoundRepositories } from "./nestedRepositories.ts"
-import { isBare } from "./repositoryChecks.ts"
+import { findRepositories, type FoundRepositories, isBare } from "./repositories.ts"
 
 /** The names in a home that belong to a project there. Other names that begin with a dot are hidden. */
 const ofProject = new Set([".git", ".gitignore", ".gitmodules", ".skein", ".vscode", ".idea", ".mcp.json", ".envrc"])
@@ -23,6 +22,7 @@ const ofGit = ["hooks", "config", "modules", "info/attributes"]
 
 /** Where git finds what it runs for other worktrees, and for how many of them this is protected. */
 const ofTree = ["commondir", "gitdir"]
+
 const mostTrees = 50
 
 /** How many repositories below the top are protected: each costs several mounts. */
@@ -201,3 +201,69 @@ export const guardedPlaces = (options: {
   /** Placeholders for what is missing. */
   readonly isPlaceholder: (path: string) => boolean
 }): Effect.Effect<Guarded, Cause.UnknownException> => Effect.try(() => guard(options))
+
+/** What may be changed, and what in it may not. */
+export interface ApprovedPlaces {
+  readonly writable: ReadonlyArray<string>
+  readonly readable: ReadonlyArray<string>
+}
+
+/** A larger directory is not made writable for a new name, because each of its entries costs a mount. */
+const most = 1_000
+
+/** A directory in which something may be created, while its existing entries stay read-only. */
+const placeFor = (path: string, approved: ReadonlyArray<string>): ApprovedPlaces | undefined => {
+  const parent = dirname(path)
+  const names = attempt(() => NodeFs.readdirSync(parent), undefined)
+  if (names === undefined || names.length > most) return undefined
+  const others = names.map((name) => join(parent, name)).filter((each) => !approved.some((one) => isIn(one, each)))
+  // The target of a link cannot be mounted over, and this does not make it writable.
+  return { writable: [parent], readable: others.filter((each) => !isLink(each)) }
+}
+
+const isReal = (path: string): boolean => attempt(() => NodeFs.realpathSync(path), "") === path
+
+/** What has to be created first for a path to exist: the path itself if it exists, or its directory. */
+const firstMissing = (path: string): string => {
+  const parent = dirname(path)
+  return parent === path || NodeFs.existsSync(parent) ? path : firstMissing(parent)
+}
+
+const isLink = (path: string): boolean => attempt(() => NodeFs.lstatSync(path).isSymbolicLink(), true)
+
+/**
+ * An existing file becomes writable itself, unless it now leads elsewhere. For a new file its directory becomes
+ * writable, unless that is too large to be meant.
+ */
+export const approvedPlaces = (options: {
+  /** What may be written. */
+  readonly approved: ReadonlyArray<string>
+  /** What may also be moved, removed or replaced, which changes its directory. */
+  readonly reached: ReadonlyArray<string>
+  readonly directory: string
+  readonly home: string | undefined
+}): ApprovedPlaces => {
+  const { approved, directory, home, reached } = options
+  const all = [...approved, ...reached]
+  const writable = new Set<string>()
+  const readable = new Set<string>()
+  const isTooMuch = (path: string) => path === "/" || path === home || isIn(directory, path)
+  const within = (path: string) => {
+    const parent = dirname(path)
+    return isTooMuch(parent) || !isReal(parent) ? undefined : placeFor(path, all)
+  }
+  const open = (place: ApprovedPlaces | undefined) => {
+    for (const each of place?.writable ?? []) writable.add(each)
+    for (const each of place?.readable ?? []) readable.add(each)
+  }
+  const itself = (path: string) => (isReal(path) ? { writable: [path], readable: [] } : undefined)
+  for (const path of approved) {
+    if (path === "/" || isIn(path, directory)) continue
+    open(NodeFs.existsSync(path) ? itself(path) : within(path))
+  }
+  for (const path of reached.map(firstMissing)) {
+    if (isTooMuch(path) || isIn(path, directory)) continue
+    open(within(path) ?? itself(path))
+  }
+  return { writable: [...writable], readable: [...readable].filter((path) => !writable.has(path)) }
+}

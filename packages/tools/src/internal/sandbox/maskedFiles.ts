@@ -1,7 +1,11 @@
-/** Finds the files of a tree that may not be read without a question. They are hidden from sandboxed commands. */
+/**
+ * Finds the files of a tree that may not be read without a question, which are hidden from sandboxed commands, and
+ * copies config files without their credentials, which commands see instead.
+ */
+import { createHash } from "node:crypto"
 import * as NodeFs from "node:fs"
 import { join } from "node:path"
-import { attempt } from "../processes.ts"
+import { attempt, lstatOf, textOf } from "../disk.ts"
 
 /** Git's data has rules of its own. */
 const repositories = new Set([".git", ".hg", ".svn"])
@@ -15,7 +19,7 @@ const system = new Set(
 )
 
 /** How much of a tree is checked. */
-export interface MaskBounds {
+interface MaskBounds {
   /** The maximum number of directories that are read. */
   readonly directories: number
   /** The maximum number of files that are hidden individually. */
@@ -39,7 +43,7 @@ interface Listed {
 }
 
 /** What is hidden in a tree. */
-export interface Masked {
+interface Masked {
   readonly files: ReadonlyArray<string>
   readonly directories: ReadonlyArray<string>
   /** Directories that were not fully checked. They are hidden as well. */
@@ -134,4 +138,48 @@ const fewer = (paths: ReadonlyArray<string>, most: number): ReadonlyArray<string
     if (tops.size <= most || depth === 1) return [...tops]
   }
   return []
+}
+
+/** A URL with a user or a password, a header, a helper with a secret, or a token of a registry. */
+const secrets: ReadonlyArray<readonly [found: RegExp, by: string]> = [
+  [/([a-z][a-z\d+.-]*:\/\/)[^\s/@"']+@/gi, "$1"],
+  [/^(\s*extraheader\s*=).*$/gim, "$1"],
+  [/^(\s*(?:password|pass|token|secret|sslkey)\s*=).*$/gim, "$1"],
+  [/^(\s*helper\s*=).*$/gim, "$1"],
+  [/^(.*(?:_authToken|_auth|_password|npmAuthToken|npmAuthIdent)\s*[:=]\s*)(?!["']?\$).*$/gm, "$1"]
+]
+
+/** The text without credentials; `undefined` if there are none. */
+const withoutCredentials = (text: string): string | undefined => {
+  const clean = secrets.reduce((said, [found, by]) => said.replace(found, by), text)
+  return clean === text ? undefined : clean
+}
+
+/** Files in the tree that may contain credentials, besides the config of its repositories. */
+export const configFiles = [".npmrc", ".yarnrc.yml", ".yarnrc", ".pypirc", ".netrc"]
+
+/** Copies of those of these files that contain credentials, in a directory that commands do not see. */
+export const cleanCopies = (
+  beside: string,
+  files: ReadonlyArray<string>
+): ReadonlyArray<readonly [path: string, by: string]> =>
+  files.flatMap((path) => {
+    const isFile = lstatOf(path)?.isFile() === true
+    const text = isFile ? attempt(() => NodeFs.readFileSync(path, "utf8"), undefined) : undefined
+    const clean = text === undefined ? undefined : withoutCredentials(text)
+    if (clean === undefined) return []
+    const copy = join(beside, `clean-${createHash("sha256").update(clean).digest("hex").slice(0, 16)}`)
+    NodeFs.writeFileSync(copy, clean)
+    return [[path, copy] as const]
+  })
+
+/** The committer: the only part of the user's git config that a command needs. */
+export const identityOf = (configs: ReadonlyArray<string>): string => {
+  const said = new Map<string, string>()
+  for (const path of configs) {
+    const text = textOf(path)
+    const section = /^\[user\][^\n]*\n((?:(?!\s*\[).*\n?)*)/m.exec(text)?.[1] ?? ""
+    for (const [, key = "", value = ""] of section.matchAll(/^\s*(name|email)\s*=\s*(.*?)\s*$/gm)) said.set(key, value)
+  }
+  return said.size === 0 ? "" : `[user]\n${[...said].map(([key, value]) => `\t${key} = ${value}\n`).join("")}`
 }

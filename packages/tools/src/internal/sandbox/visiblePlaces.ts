@@ -4,8 +4,7 @@
  */
 import * as NodeFs from "node:fs"
 import { basename, dirname, join, resolve } from "node:path"
-import { attempt } from "../processes.ts"
-import { isIn } from "../within.ts"
+import { attempt, isIn, namesIn, textOf } from "../disk.ts"
 import type { World } from "./bwrapArguments.ts"
 
 /** Consent to one of these, not to what is in it, shows what the sandbox has there. */
@@ -29,7 +28,7 @@ const isSocket = (path: string): boolean =>
  * containers, are not found.
  */
 export const openSockets = (): ReadonlyArray<string> => {
-  const lines = attempt(() => NodeFs.readFileSync("/proc/net/unix", "utf8"), "").split("\n")
+  const lines = textOf("/proc/net/unix").split("\n")
   const paths = lines.flatMap((line) => /^(?:\S+ +){6}\S+ (\/.*)$/.exec(line)?.[1] ?? [])
   return [...new Set(paths)].filter(isSocket).flatMap((path) => {
     const real = attempt(() => join(NodeFs.realpathSync(dirname(path)), basename(path)), "")
@@ -124,7 +123,7 @@ const hiddenOfSystem = (): ReadonlyArray<string> => {
   const found: Array<string> = []
   let looked = 0
   const look = (directory: string, depth: number): void => {
-    for (const name of attempt(() => NodeFs.readdirSync(directory), [])) {
+    for (const name of namesIn(directory)) {
       if (looked++ > privateIn.most) return
       const path = join(directory, name)
       const stat = attempt(() => NodeFs.lstatSync(path), undefined)
@@ -138,7 +137,7 @@ const hiddenOfSystem = (): ReadonlyArray<string> => {
 }
 
 /** What a command sees. All paths are absolute. */
-export interface VisiblePlaces extends World {
+interface VisiblePlaces extends World {
   /** Toolchains and what the user adds. They are shown over the hidden home. */
   readonly toolchains: ReadonlyArray<string>
   /** Those of them that the user adds. */
@@ -190,3 +189,41 @@ export const visiblePlaces = (options: {
 /** Without paths that are inside another one. */
 export const outermost = (paths: ReadonlyArray<string>): ReadonlyArray<string> =>
   [...new Set(paths)].filter((path, _, all) => !all.some((other) => other !== path && isIn(path, other)))
+
+/** The maximum number of packages that are followed. */
+const mostPackages = 200
+
+const isPackage = (directory: string): boolean => NodeFs.existsSync(join(directory, "package.json"))
+
+const packageAround = (directory: string): string | undefined =>
+  isPackage(directory) ? directory : dirname(directory) === directory ? undefined : packageAround(dirname(directory))
+
+const dependenciesOf = (directory: string): ReadonlyArray<string> =>
+  attempt(() => {
+    const { dependencies = {}, optionalDependencies = {} } = JSON.parse(
+      NodeFs.readFileSync(join(directory, "package.json"), "utf8")
+    )
+    return Object.keys({ ...dependencies, ...optionalDependencies })
+  }, [])
+
+/** Where Node finds a package that is imported from a directory. */
+const resolved = (name: string, directory: string): string | undefined => {
+  const place = join(directory, "node_modules", name)
+  if (isPackage(place)) return attempt(() => NodeFs.realpathSync(place), place)
+  return dirname(directory) === directory ? undefined : resolved(name, dirname(directory))
+}
+
+/** The package of a file, and all its dependencies; none if it was not installed as a package. */
+export const installedPackages = (file: string): ReadonlyArray<string> => {
+  const first = packageAround(dirname(file))
+  if (first === undefined || !/\/node_modules\//.test(first)) return []
+  const found = new Set([first])
+  for (const each of found) {
+    if (found.size > mostPackages) break
+    for (const name of dependenciesOf(each)) {
+      const place = resolved(name, each)
+      if (place !== undefined) found.add(place)
+    }
+  }
+  return [...found]
+}

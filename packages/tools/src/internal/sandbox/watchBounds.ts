@@ -3,8 +3,9 @@ import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
 import { totalmem } from "node:os"
 import { join } from "node:path"
-import { crowdedText, mostProcesses } from "../crowd.ts"
-import { attempt, descendants } from "../processes.ts"
+import { attempt, namesIn, textOf } from "../disk.ts"
+import { descendants } from "../process/processes.ts"
+import { crowdedText, mostProcesses } from "../watchdog/crowds.ts"
 
 /** What a command may use. */
 export interface Bounds {
@@ -33,7 +34,7 @@ const page = 4_096
 
 /** The memory of a process that is not backed by a file. Shared memory counts for each process. */
 const memoryOf = (pid: number): number => {
-  const [, resident = 0, shared = 0] = attempt(() => NodeFs.readFileSync(`/proc/${pid}/statm`, "utf8"), "").split(" ")
+  const [, resident = 0, shared = 0] = textOf(`/proc/${pid}/statm`).split(" ")
     .map(Number)
   return Math.max(0, resident - shared) * page
 }
@@ -44,7 +45,7 @@ const measure = (directories: ReadonlyArray<string>): { readonly size: number; r
   let seen = 0
   const open = [...directories]
   for (let at = open.pop(); at !== undefined && seen < mostFiles; at = open.pop()) {
-    for (const name of attempt(() => NodeFs.readdirSync(at), [])) {
+    for (const name of namesIn(at)) {
       seen++
       const path = join(at, name)
       const stat = attempt(() => NodeFs.lstatSync(path), undefined)

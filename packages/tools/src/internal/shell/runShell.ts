@@ -18,7 +18,8 @@ import type { Sandbox } from "../../Sandbox.ts"
 import type { SandboxPlace } from "../../SandboxPlace.ts"
 import type { ShellCommand, ShellEnd } from "../../ShellCommand.ts"
 import { head as headOf } from "../files/lineWindow.ts"
-import { limitIn, NotStarted, type ShellProcess, startShell, wasLate } from "./shellProcess.ts"
+import { NotStarted } from "../process/childProcess.ts"
+import { limitIn, type ShellProcess, startShell, wasLate } from "./shellProcess.ts"
 
 /** Smaller buffers may share their memory with others. */
 const leastOwn = 16 * 1024
@@ -193,11 +194,12 @@ const linger = "500 millis"
 /** How often the progress is reported. */
 const pace = "100 millis"
 
-const notStarted = ({ message }: { readonly message: string }) => new NotStarted({ code: undefined, reason: message })
+const notStarted = ({ message }: { readonly message: string }) =>
+  new NotStarted({ missing: undefined, reason: message })
 
 /** This process was suspended right before the command began. */
 const late = new NotStarted({
-  code: undefined,
+  missing: undefined,
   reason: "this process was suspended before the command began, and may have lost the session meanwhile"
 })
 

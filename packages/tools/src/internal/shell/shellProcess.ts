@@ -3,25 +3,21 @@
  * command does not start too late: a process that is suspended right before it starts one does not know that its tree
  * was taken over meanwhile, so the shell that it starts looks at the clock of the machine first.
  */
-import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
-import { spawn } from "node:child_process"
-import { readdirSync, readFileSync, stat } from "node:fs"
 import type { Readable } from "node:stream"
 import { ownProgram } from "../../OwnPrograms.ts"
 import type { Tracked } from "../../Tracked.ts"
-import { type ProcessGroup, processGroup } from "../process/processGroup.ts"
-import { attempt } from "../processes.ts"
+import { namesIn, textOf } from "../disk.ts"
+import { type Ended, type NotStarted, startTracked } from "../process/childProcess.ts"
 
 const closedOnStart = 0o2000000
 
 const look = (): ReadonlyArray<number> =>
-  attempt(() => readdirSync("/proc/self/fdinfo"), []).map(Number).filter((number) => {
+  namesIn("/proc/self/fdinfo").map(Number).filter((number) => {
     if (number <= 2) return false
-    const info = attempt(() => readFileSync(`/proc/self/fdinfo/${number}`, "utf8"), "")
+    const info = textOf(`/proc/self/fdinfo/${number}`)
     const flags = /^flags:\s*([0-7]+)$/m.exec(info)?.[1]
     return flags !== undefined && (Number.parseInt(flags, 8) & closedOnStart) === 0
   })
@@ -35,7 +31,7 @@ const inheritedFiles = (): ReadonlyArray<number> => found ??= look()
 
 /** What the clock of the machine says, in hundredths of a second since it started; undefined where it has none. */
 const uptime = (): number | undefined => {
-  const [, seconds, part] = /^(\d+)\.(\d\d) /.exec(attempt(() => readFileSync("/proc/uptime", "utf8"), "")) ?? []
+  const [, seconds, part] = /^(\d+)\.(\d\d) /.exec(textOf("/proc/uptime")) ?? []
   return seconds === undefined || part === undefined ? undefined : Number(`${seconds}${part}`)
 }
 
@@ -57,17 +53,6 @@ const unlessLate = (limit: number | undefined, mark: string): string =>
 /** Whether a shell ended because it was too late. */
 export const wasLate = (exit: number, output: string, mark: string): boolean =>
   exit === lateCode && output.trim() === mark
-
-/** A shell could not be started. */
-export class NotStarted
-  extends Data.TaggedError("NotStarted")<{ readonly code: string | undefined; readonly reason: string }>
-{}
-
-/** How a shell ended. */
-interface Ended {
-  readonly code: number | null
-  readonly signal: NodeJS.Signals | null
-}
 
 /** A running shell. */
 export interface ShellProcess {
@@ -140,58 +125,29 @@ const pieces = (stream: Readable): Effect.Effect<Option.Option<Buffer>> => {
   })
 }
 
-const handle = (
-  pid: number,
-  output: Readable,
-  ended: Deferred.Deferred<Ended>,
-  group: ProcessGroup
-): ShellProcess => ({
-  pid,
-  ended,
-  next: pieces(output),
-  stop: Effect.flatMap(Deferred.isDone(ended), (isDone) => isDone ? Effect.void : group.stop),
-  kill: Effect.zipRight(group.kill, Effect.sync(() => output.destroy()))
-})
-
-const started = (shell: keyof typeof shells, start: ShellStart) =>
-  Effect.flatMap(
-    Effect.try({
-      try: () =>
-        spawn(...lineOf(shell, start), {
-          cwd: start.directory,
-          env: { ...start.environment, ...start.tracked.environment },
-          stdio: ["ignore", "pipe", "ignore"],
-          detached: true
-        }),
-      catch: (cause) => new NotStarted({ code: undefined, reason: String(cause) })
-    }),
-    (child) =>
-      Effect.flatMap(Effect.clock, (clock) =>
-        Effect.async<ShellProcess, NotStarted>((resume) => {
-          const ended = Deferred.unsafeMake<Ended>(FiberId.none)
-          child.once("exit", (code, signal) => Deferred.unsafeDone(ended, Effect.succeed({ code, signal })))
-          if (child.pid !== undefined) {
-            const { pid } = child
-            start.tracked.started(pid)
-            const group = processGroup({
-              pid,
-              mark: start.tracked.mark,
-              ended: Deferred.await(ended),
-              clock,
-              isSandbox: start.confined.length > 0
-            })
-            child.once("spawn", () => resume(Effect.succeed(handle(pid, child.stdout, ended, group))))
-          }
-          child.on("error", (error: NodeJS.ErrnoException) =>
-            stat(start.directory, (missing) =>
-              resume(Effect.fail(
-                missing === null
-                  ? new NotStarted({ code: error.code, reason: error.message })
-                  : new NotStarted({ code: undefined, reason: `the directory ${start.directory} is gone` })
-              ))))
-        }))
+const started = (shell: keyof typeof shells, start: ShellStart): Effect.Effect<ShellProcess, NotStarted> => {
+  const { confined, directory, environment, tracked } = start
+  const [file, args] = lineOf(shell, start)
+  return startTracked(
+    {
+      file,
+      args,
+      directory,
+      environment,
+      tracked,
+      isSandbox: confined.length > 0,
+      stdio: ["ignore", "pipe", "ignore"]
+    },
+    ({ pid, stdout }, ended, group) => ({
+      pid,
+      ended,
+      next: pieces(stdout),
+      stop: Effect.flatMap(Deferred.isDone(ended), (isDone) => isDone ? Effect.void : group.stop),
+      kill: Effect.zipRight(group.kill, Effect.sync(() => stdout.destroy()))
+    })
   )
+}
 
 /** Starts bash, or another shell if there is no bash. */
 export const startShell = (start: ShellStart): Effect.Effect<ShellProcess, NotStarted> =>
-  Effect.catchIf(started("bash", start), ({ code }) => code === "ENOENT", () => started("sh", start))
+  Effect.catchIf(started("bash", start), ({ missing }) => missing === "program", () => started("sh", start))

@@ -10,14 +10,14 @@
  * Times are in hundredths of a second since the machine started. At the end of its input, the runner has ended. If a command
  * has too many processes, it writes the mark as a line, and ends the command.
  */
-import type { EndCrowds } from "./crowdEnder.ts"
+import type { FindCrowds } from "./crowds.ts"
 
 /** Runs it, until its input ends. */
 export const watchdogProgram = (
-  fs: Pick<typeof import("node:fs"), "readFileSync" | "readdirSync">,
+  fs: Pick<typeof import("node:fs"), "readFileSync" | "readdirSync" | "writeSync">,
   uptime: () => number,
   { argv, exit, kill, stdin }: Pick<NodeJS.Process, "argv" | "exit" | "kill" | "stdin">,
-  endCrowds: EndCrowds
+  findCrowds: FindCrowds
 ): void => {
   const commands = new Map<string, { readonly tree: string; pid: number; began: string }>()
   const ends = new Map<string, number>()
@@ -87,7 +87,12 @@ export const watchdogProgram = (
   const over = () => exit((end([...commands.keys()]), 0))
   stdin.on("end", over).on("error", over)
   setInterval(() => {
-    const crowded = endCrowds(commands)
+    const crowded = findCrowds(commands).map(({ groups, mark }) => {
+      attempt(() => fs.writeSync(1, `${mark}\n`), 0)
+      // A signal to a group reaches all of it at once, however fast its processes start others.
+      for (const group of groups) attempt(() => group > 1 && kill(-group, "SIGKILL"), false)
+      return mark
+    })
     if (commands.size === 0) return ends.clear()
     const late = [...commands].filter(([, { tree }]) => uptime() > (ends.get(tree) ?? Number.POSITIVE_INFINITY))
     if (late.length + crowded.length > 0) end([...crowded, ...late.map(([mark]) => mark)])

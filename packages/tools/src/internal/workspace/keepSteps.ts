@@ -12,10 +12,16 @@ import * as FiberSet from "effect/FiberSet"
 import type * as Scope from "effect/Scope"
 import { rm } from "node:fs/promises"
 import { type GitPlace, makeGit } from "../git/gitCommand.ts"
-import { ensureStore, readFiles } from "./readFiles.ts"
-import { failed, makeStepGit, type StepGit, type StepRemote } from "./stepGit.ts"
-import { type KeeperOptions, type StepPlaces, stepPlaces } from "./stepPlaces.ts"
-import { claimStep, discardStep, fetchStep, originOf } from "./takeStep.ts"
+import { claimStep, discardStep, ensureStore, fetchStep, originOf, readFiles } from "./stepFiles.ts"
+import {
+  failed,
+  type KeeperOptions,
+  makeStepGit,
+  type StepGit,
+  type StepPlaces,
+  stepPlaces,
+  type StepRemote
+} from "./stepGit.ts"
 
 /** What runs jobs. */
 export interface NewestJobs<Key, Job> {

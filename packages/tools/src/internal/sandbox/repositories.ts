@@ -1,8 +1,7 @@
-/** Decides what in a repository that a command has made would run programs, and moves that away. */
+/** Finds the repositories of a tree, and decides what in a new one would run programs, and moves that away. */
 import * as NodeFs from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
-import { lstatOf } from "../files/lstatOf.ts"
-import { attempt } from "../processes.ts"
+import { attempt, lstatOf, namesIn } from "../disk.ts"
 
 /** Moves something away; returns its new path. */
 export const aside = (path: string): string => {
@@ -56,7 +55,7 @@ const isPlain = (git: string): boolean =>
 
 const hasHooks = (git: string): boolean =>
   lstatOf(join(git, "hooks"))?.isSymbolicLink() === true
-  || attempt(() => NodeFs.readdirSync(join(git, "hooks")), []).some((name) => !name.endsWith(".sample"))
+  || namesIn(join(git, "hooks")).some((name) => !name.endsWith(".sample"))
 
 /** The sentence about what was moved away. */
 export const warningOf = (directory: string, path: string, to: string, why: string): string =>
@@ -113,7 +112,7 @@ const programsIn = (git: string, plan: string): ReadonlyArray<string> =>
   (read(join(git, plan)) ?? "").split("\n").map((line) => line.trim()).filter((line) => /^(?:exec|x)\s/.test(line))
 
 /** What an unfinished rebase in a git directory would run, and the links among its files. */
-export interface Plans {
+interface Plans {
   readonly programs: ReadonlySet<string>
   readonly links: ReadonlySet<string>
 }
@@ -142,3 +141,43 @@ export const checkNewWorktree = (directory: string, own: string): ReadonlyArray<
   ...moveAway(directory, join(own, "config.worktree"), "git would run programs by it"),
   ...checkPlans(directory, own, noPlans)
 ]
+
+/** The maximum depth and number of directories, because this runs before and after each command. */
+const bounds = { depth: 2, directories: 5_000 } as const
+
+const directoriesIn = (directory: string, hidden: boolean): ReadonlyArray<string> =>
+  attempt(() => NodeFs.readdirSync(directory, { withFileTypes: true }), [])
+    .filter(({ name }) => name !== ".git" && name !== "node_modules" && (hidden || !name.startsWith(".")))
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => join(directory, name))
+
+/** The repositories below the top of a tree, and what they are on the disk. */
+export interface FoundRepositories {
+  /** The directories that were looked at. */
+  readonly looked: ReadonlySet<string>
+  /** Whether these are all that there are, down to the maximum depth. */
+  readonly isComplete: boolean
+  /** The entries named `.git`. */
+  readonly named: ReadonlyMap<string, number>
+  /** The directories that are repositories themselves. */
+  readonly bare: ReadonlyMap<string, number>
+}
+
+/** Looks for repositories below the top of a tree; also in directories whose name begins with a dot, if `hidden` is set. */
+export const findRepositories = (directory: string, hidden: boolean): FoundRepositories => {
+  const looked = new Set<string>()
+  const named = new Map<string, number>()
+  const bare = new Map<string, number>()
+  let level = directoriesIn(directory, hidden)
+  for (let depth = 1; depth <= bounds.depth; depth++) {
+    for (const each of level) {
+      if (looked.size >= bounds.directories) return { looked, isComplete: false, named, bare }
+      looked.add(each)
+      const git = lstatOf(join(each, ".git"))
+      if (git !== undefined) named.set(join(each, ".git"), git.ino)
+      if (isBare(each)) bare.set(each, lstatOf(each)?.ino ?? 0)
+    }
+    if (depth < bounds.depth) level = level.flatMap((each) => directoriesIn(each, hidden))
+  }
+  return { looked, isComplete: true, named, bare }
+}

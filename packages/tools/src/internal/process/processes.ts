@@ -1,7 +1,102 @@
-/** Finds processes by a mark in their environment, which goes with them wherever they go. */
+/**
+ * Finds and ends the processes that a command has started: below it, in its group, or by a mark in their environment,
+ * which goes with them wherever they go.
+ */
 import type { SessionID } from "@skein/domain/Id"
-import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs"
-import { attempt, look, signalGroup, signalStrays, type Stray, strays } from "../processes.ts"
+import * as Effect from "effect/Effect"
+import { closeSync, openSync, readFileSync, readSync } from "node:fs"
+import { attempt, namesIn, textOf } from "../disk.ts"
+
+/** A process, identified by its id and its start time. */
+export interface Stray {
+  readonly pid: number
+  readonly began: string
+}
+
+/** The system's data about a process; undefined if it has ended, or if there is no readable /proc. */
+export const look = (
+  pid: number
+): {
+  readonly parent: number
+  readonly group: number
+  readonly session: number
+  readonly began: string
+  readonly state: string
+} | undefined =>
+  attempt(() => {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
+    // The name of the program is in brackets and may contain anything. What follows the last bracket is regular.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+    const [state = "", parent, group, session] = fields
+    return { parent: Number(parent), group: Number(group), session: Number(session), began: fields[19] ?? "", state }
+  }, undefined)
+
+const children = (pid: number): ReadonlyArray<number> =>
+  namesIn(`/proc/${pid}/task`).flatMap((thread) =>
+    textOf(`/proc/${pid}/task/${thread}/children`).split(" ").filter(Boolean).map(
+      Number
+    )
+  )
+
+/** The processes below one, at most one more than the limit. Finds none if there is no /proc. */
+export const descendants = (pid: number, most: number): ReadonlyArray<number> => {
+  const found = new Set<number>()
+  const open = [pid]
+  for (let next = open.pop(); next !== undefined && found.size <= most; next = open.pop()) {
+    for (const child of children(next)) {
+      if (found.has(child)) continue
+      found.add(child)
+      open.push(child)
+    }
+  }
+  return [...found]
+}
+
+/** The processes below the leader of a group that have left the group. Finds none if there is no /proc. */
+export const strays = (leader: number): ReadonlyArray<Stray> => {
+  const found: Array<Stray> = []
+  const open = [leader]
+  const known = new Set(open)
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    for (const pid of children(next)) {
+      const child = known.has(pid) ? undefined : look(pid)
+      if (child === undefined) continue
+      known.add(pid)
+      open.push(pid)
+      if (child.group !== leader) found.push({ pid, began: child.began })
+    }
+  }
+  return found
+}
+
+/** Sends a signal to a process group, if it exists. */
+export const signalGroup = (leader: number, signal: NodeJS.Signals): void => {
+  attempt(() => process.kill(-leader, signal), false)
+}
+
+/** Sends a signal to those of the processes that are still the same. */
+export const signalStrays = (processes: ReadonlyArray<Stray>, signal: NodeJS.Signals): void => {
+  for (const { began, pid } of processes) {
+    if (look(pid)?.began === began) attempt(() => process.kill(pid, signal), false)
+  }
+}
+
+/** Whether it still runs. A zombie does not. */
+export const isThere = ({ began, pid }: Stray): boolean => {
+  const found = look(pid)
+  return found?.began === began && found.state !== "Z" && found.state !== "X"
+}
+
+/** After which times to check whether processes have ended that are not children of this one: a second in all. */
+const looks = [1, 4, 15, 30, ...Array.from({ length: 19 }, () => 50)]
+
+/** Completes when they have ended, or after a second. */
+export const endedInTime = Effect.fnUntraced(function*(processes: ReadonlyArray<Stray>) {
+  for (const pause of looks) {
+    if (!processes.some(isThere)) return
+    yield* Effect.sleep(pause)
+  }
+})
 
 /** The variable with the marks, those of outer commands first: a Skein may run in a command of another one. */
 export const variable = "SKEIN_GROUP"
@@ -40,15 +135,14 @@ const marksOf = (pid: number): ReadonlyArray<string> =>
   marksIn(environOf(pid).split("\0").find((each) => each.startsWith(`${variable}=`))?.slice(variable.length + 1))
 
 /** The ids of all processes. */
-export const pids = (): ReadonlyArray<number> =>
-  attempt(() => readdirSync("/proc"), []).filter((name) => /^\d+$/.test(name)).map(Number)
+export const pids = (): ReadonlyArray<number> => namesIn("/proc").filter((name) => /^\d+$/.test(name)).map(Number)
 
 /** The ids of all processes. With an id, only of those that started later, if the system can tell. */
 const numbers = (after: number | undefined): ReadonlyArray<number> => {
   const all = pids()
   if (after === undefined) return all
   // The last id that was assigned. Ids restart when they have become too large.
-  const last = Number(/ (\d+)\s*$/.exec(attempt(() => readFileSync("/proc/loadavg", "utf8"), ""))?.[1] ?? Number.NaN)
+  const last = Number(/ (\d+)\s*$/.exec(textOf("/proc/loadavg"))?.[1] ?? Number.NaN)
   if (Number.isNaN(last)) return all
   return all.filter((pid) => last >= after ? pid > after && pid <= last : pid > after || pid <= last)
 }

@@ -1,21 +1,37 @@
-/** A command, as the watchdog knows it: its first process, and when that began; "-" if that is not known. */
+/** Decides how many processes a command may have, and finds those that have more. */
+import * as Effect from "effect/Effect"
+import * as NodeFs from "node:fs"
+import { look } from "../process/processes.ts"
+
+/** How many processes a command may have. */
+export const mostProcesses = 2_000
+
+/** Says that a command had more. */
+export const crowdedText = (most: number): string => `It had more than ${most} processes.`
+
+/** A command: its first process, and when that began; "-" if that is not known. */
 interface Guarded {
   readonly pid: number
   readonly began: string
 }
 
-/** Ends the groups of commands that have too many processes, and writes the mark of each as a line. Returns the marks. */
-export type EndCrowds = (commands: ReadonlyMap<string, Guarded>) => ReadonlyArray<string>
+/** A command, by its mark, that has too many processes, and the groups in which they are. */
+interface Crowd {
+  readonly mark: string
+  readonly groups: ReadonlySet<number>
+}
+
+/** Finds the commands that have too many processes. */
+export type FindCrowds = (commands: ReadonlyMap<string, Guarded>) => ReadonlyArray<Crowd>
 
 /**
- * Makes what bounds the processes of commands in the watchdog. It runs from the text of this function, so it may use nothing
- * but its parameters. A process belongs to a command by its group or session, by a parent that does, or else by its mark.
+ * Makes it. In the watchdog it runs from the text of this function, so it may use nothing but its parameters. A process
+ * belongs to a command by its group or session, by a parent that does, or else by its mark.
  */
-export const crowdEnder = (
-  fs: Pick<typeof import("node:fs"), "readFileSync" | "readdirSync" | "writeSync">,
-  kill: NodeJS.Process["kill"],
+export const crowdFinder = (
+  { readFileSync, readdirSync }: Pick<typeof NodeFs, "readFileSync" | "readdirSync">,
   most: number
-): EndCrowds => {
+): FindCrowds => {
   const attempt = <A>(read: () => A, otherwise: A): A => {
     try {
       return read()
@@ -24,7 +40,7 @@ export const crowdEnder = (
       return otherwise
     }
   }
-  const read = (file: string) => attempt(() => fs.readFileSync(file, "latin1"), "")
+  const read = (file: string) => attempt(() => readFileSync(file, "latin1"), "")
   const marksOf = (pid: number) => {
     const environ = read(`/proc/${pid}/environ`)
     const [, value = ""] = environ.includes("SKEIN_GROUP=") ? /(?:^|\0)SKEIN_GROUP=([^\0]*)/.exec(environ) ?? [] : []
@@ -38,7 +54,7 @@ export const crowdEnder = (
     const groups = new Map<number, number>()
     const owners = new Map<number, string | undefined>()
     const later: Array<number> = []
-    for (const name of attempt(() => fs.readdirSync("/proc"), [])) {
+    for (const name of attempt(() => readdirSync("/proc"), [])) {
       const text = /^\d/.test(name) ? read(`/proc/${name}/stat`) : ""
       if (text === "") continue
       const [pid, fields] = [Number(name), text.slice(text.lastIndexOf(")") + 2).split(" ")]
@@ -67,26 +83,34 @@ export const crowdEnder = (
       count.size++
       count.groups.add(groups.get(pid) ?? pid)
     }
-    return [...counts].filter(([, { size }]) => size > most)
+    return [...counts].flatMap(([mark, { groups: all, size }]) => size > most ? [{ mark, groups: all }] : [])
   }
   let calm: number | undefined
   return (commands) => {
-    if (commands.size === 0) {
-      calm = undefined
-      return []
-    }
+    if (commands.size === 0) calm = undefined
     // How many threads the machine has. Reading all processes takes long, so do it only when there are many more than before.
     // A busy machine may look for the first time when a command has its crowd already: then all that run count.
     const now = Number(/\/(\d+)/.exec(read("/proc/loadavg"))?.[1] ?? 0)
     const enough = calm === undefined ? most : Math.min(calm, now) + most / 4
-    calm = Math.min(calm ?? now, now)
-    if (now < enough) return []
+    if (commands.size > 0) calm = Math.min(calm ?? now, now)
+    if (commands.size === 0 || now < enough) return []
     calm = now
-    return crowds(commands).map(([mark, { groups }]) => {
-      attempt(() => fs.writeSync(1, `${mark}\n`), 0)
-      // A signal to a group reaches all of it at once, however fast its processes start others.
-      for (const group of groups) attempt(() => group > 1 && kill(-group, "SIGKILL"), false)
-      return mark
-    })
+    return crowds(commands)
   }
 }
+
+/** How often to check. */
+const pace = "500 millis"
+
+/** Makes the watcher of commands that no watchdog knows, which completes when one has too many processes, and says so. */
+export const makeWatchCrowd = (most: number) => (pid: number): Effect.Effect<string> =>
+  Effect.suspend(() => {
+    const find = crowdFinder(NodeFs, most)
+    // No command has this mark.
+    const command = new Map([["-", { pid, began: look(pid)?.began ?? "-" }]])
+    const again: Effect.Effect<string> = Effect.flatMap(
+      Effect.sleep(pace),
+      () => find(command).length > 0 ? Effect.succeed(crowdedText(most)) : again
+    )
+    return again
+  })

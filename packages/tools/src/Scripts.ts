@@ -1,8 +1,9 @@
-/** Finds the scripts that the command of a hook runs, and checks whether they have changed. */
+/** Remembers the scripts that servers and hooks run outside of any sandbox, and finds out which of them has changed. */
 import { createHash } from "node:crypto"
 import * as NodeFs from "node:fs"
+import { statSync } from "node:fs"
 import { basename, resolve } from "node:path"
-import { attempt } from "../processes.ts"
+import { attempt } from "./internal/disk.ts"
 
 /**
  * A script of a hook, as the command names it, and its contents when the hooks were read; undefined if it did not
@@ -53,22 +54,41 @@ const scriptsOf = (words: ReadonlyArray<string>): ReadonlyArray<string> => {
 /** The files that a line runs, as written in it. */
 const scriptsIn = (line: string): ReadonlyArray<string> => commandsIn(line).flatMap(scriptsOf)
 
-const hashOf = (path: string): string | undefined =>
+const contentOf = (path: string): string | undefined =>
   attempt(() => createHash("sha256").update(NodeFs.readFileSync(path)).digest("hex"), undefined)
 
 /** The current scripts of a hook; `directory` is the session's directory. */
 export const hookScripts = (command: string, directory: string) => {
   const scripts = [...new Set(scriptsIn(command))].map((word): Script => ({
     word,
-    hash: hashOf(resolve(directory, word))
+    hash: contentOf(resolve(directory, word))
   }))
   return {
     /** Their paths. */
     paths: scripts.map(({ word }) => resolve(directory, word)),
     /** A script that has changed, for a hook that runs in this directory. */
     changed: (cwd: string): string | undefined => {
-      const found = scripts.find(({ hash, word }) => hashOf(resolve(cwd, word)) !== hash)
+      const found = scripts.find(({ hash, word }) => contentOf(resolve(cwd, word)) !== hash)
       return found === undefined ? undefined : resolve(cwd, found.word)
     }
   }
+}
+
+const isScript = /\.(?:[cm]?[jt]sx?|py|sh|bash|rb|pl|php|lua|jar|ps1)$/i
+
+/** The hash of a script or a program; undefined if there is none, and for data, which may change. */
+const hashOf = (path: string, directory: string): string | undefined =>
+  attempt(() => {
+    const info = statSync(path)
+    const isProgram = isScript.test(path) || (path.startsWith(`${directory}/`) && (info.mode & 0o111) !== 0)
+    return info.isFile() && isProgram ? contentOf(path) : undefined
+  }, undefined)
+
+/** Remembers them as they are now; the result finds one that is no longer the same. */
+export const remember = (command: ReadonlyArray<string>, directory: string): () => string | undefined => {
+  // A word may be a command line itself, as in `sh -c "node a.mjs"`, or an option with its value.
+  const words = command.flatMap((word) => [word, ...word.split(/[\s"'`;|&<>()=$]+/)]).filter((word) => word !== "")
+  const paths = [...new Set(words.map((word) => resolve(directory, word)))]
+  const before = paths.map((path) => [path, hashOf(path, directory)] as const)
+  return () => before.find(([path, hash]) => hashOf(path, directory) !== hash)?.[0]
 }

@@ -1,4 +1,4 @@
-import { remember } from "@skein/tools/ServerScripts"
+import { remember } from "@skein/tools/Scripts"
 import * as fs from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
