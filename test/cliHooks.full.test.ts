@@ -19,6 +19,7 @@ const family = ({ last, messages, user: [asked = ""] }: LlmRequest): LlmAnswer |
 /** A place where the user has these hooks and scripts. */
 const world = async (options: {
   readonly hooks?: object
+  readonly permission?: object
   readonly scripts?: Readonly<Record<string, string>>
   readonly files?: Readonly<Record<string, string>>
 }) => {
@@ -28,7 +29,7 @@ const world = async (options: {
   const config = join(place.home, "config", "skein")
   mkdirSync(config, { recursive: true })
   if (options.hooks !== undefined) {
-    writeFileSync(join(config, "skein.json"), JSON.stringify({ hooks: options.hooks }))
+    writeFileSync(join(config, "skein.json"), JSON.stringify({ hooks: options.hooks, permission: options.permission }))
   }
   for (const [name, text] of Object.entries(options.scripts ?? {})) {
     writeFileSync(join(config, name), `#!/bin/sh\n${text}\n`, { mode: name.endsWith(".txt") ? 0o644 : 0o755 })
@@ -98,6 +99,15 @@ describe("hooks of the user's config", () => {
       stdout: expect.stringMatching(/^got: The call was blocked by a hook .*: do it yourself/)
     })
     expect(stderr).toContain("> task failed: The call was blocked by a hook")
+  })
+
+  it("answer a question with no as a rule does: the model reads why, and the exit code stays 0", async () => {
+    const { run } = await world({
+      hooks: { PermissionRequest: [{ command: "./no.sh" }] },
+      permission: { task: "ask" },
+      scripts: { "no.sh": "echo 'do it yourself' >&2\nexit 2" }
+    })
+    expect(await run("go")).toMatchObject({ code: 0, stdout: expect.stringContaining("do it yourself") })
   })
 
   it("that fail, hang, are not executable or print something else block the call (S46)", async () => {

@@ -1,7 +1,7 @@
 /** The built program and tasks: their lists, their status, and what is left of them. */
 import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { basename, join } from "node:path"
 import { describe, expect, it, vi } from "vitest"
 import { atEnd } from "./support/atEnd.ts"
 import { sandbox } from "./support/cli.ts"
@@ -32,7 +32,10 @@ describe("tasks", () => {
     for (const args of [["add", "."], ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "first"]]) {
       execFileSync("git", args, { cwd: place.project })
     }
-    await place.run(["run", "-m", "openai/m", "--auto", "--title", "t", "--format", "quiet", "go"])
+    const { stderr } = await place.run(["run", "-m", "openai/m", "--auto", "--title", "t", "go"])
+    expect(stderr).toMatch(
+      /^ {2}> subagent:worktree: The branch skein\/ses_\w+ has no commits of its own\. .* \(Do apart\)$/m
+    )
     return place
   }
 
@@ -181,13 +184,28 @@ describe("tasks", () => {
   it("that have left a worktree keep it until it is removed with --force", async () => {
     const place = await made()
     const shown = await place.run(["tasks", "clean"])
-    const [, directory = ""] = /^kept\t(\S+)\t0 commits, 1 uncommitted files\tDo apart\n$/.exec(shown.stdout) ??
+    const [, directory = ""] = /^kept\t(\S+)\t0 commits, 1 uncommitted file\tDo apart\n$/.exec(shown.stdout) ??
       []
     expect(existsSync(join(directory, "new.txt"))).toBe(true)
+    const task = basename(directory)
+    const now = async () => (await place.run(["tasks", "show", task])).stdout.trim().split("\n").at(-1)
+    const branch = `skein/${task}`
+    expect(await now()).toBe(
+      `The branch ${branch} has no commits of its own. The work is in ${directory}: 1 file with changes that are not committed.`
+    )
+    execFileSync("git", ["add", "."], { cwd: directory })
+    execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "new"], { cwd: directory })
+    const files = "0 files with changes that are not committed."
+    expect(await now()).toBe(`The work is on the branch ${branch}, in ${directory}: 1 commit, ${files}`)
+    execFileSync("git", ["merge", "-q", branch], { cwd: place.project })
+    expect(await now()).toBe(
+      `The work is on the branch ${branch}, in ${directory}: 1 commit that other branches have as well, ${files}`
+    )
     expect((await place.run(["tasks", "clean", "--force", "--dry-run"])).stdout).toMatch(/^would be removed\t/)
     expect(existsSync(directory)).toBe(true)
     expect((await place.run(["tasks", "clean", "--force"])).stdout).toMatch(/^removed\t/)
     expect(existsSync(directory)).toBe(false)
+    expect(await now()).toBe(`Its worktree ${directory} was removed.`)
     expect((await place.run(["tasks", "clean"])).stderr).toBe("No task has left a worktree.\n")
   })
 })

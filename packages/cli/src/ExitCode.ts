@@ -2,13 +2,13 @@
 
 /** What each exit code means. A signal's code is its number plus 128. */
 export const ExitCode = {
-  /** The agent answered, or the command did its work. A call that a rule denied does not change this. */
+  /** The agent answered, or the command did its work. A call that a rule or a hook denied does not change this. */
   done: 0,
   /** A model, a session or the command itself failed, or the answer was empty. */
   failed: 1,
   /** The command line, the config, the database or the address of a server cannot be used. */
   usage: 2,
-  /** A permission that nobody could grant, such as a question without a terminal, or that you or a hook refused. */
+  /** A permission that nobody could grant, such as a question without a terminal, or that you refused; a prompt or a turn that a hook ended. */
   denied: 3,
   /** A limit of steps, a budget or the time ran out. */
   limit: 4,

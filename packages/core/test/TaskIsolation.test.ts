@@ -94,6 +94,18 @@ The work is on the branch skein/x, in /worktrees/x: 1 commit, 2 files with chang
     }).pipe(provide(script, layer))
   })
 
+  it.effect("says that nothing is on its branch if it committed nothing", () => {
+    const { layer } = makeIsolation({ ...kept, commits: 0, onlyHere: 0, uncommitted: 1 })
+    const script = Scripted.make({ build: [apart("worker"), "ok"], worker: ["done"] })
+    return Effect.gen(function*() {
+      const { id } = yield* root({ directory: "/project" })
+      yield* Session.prompt(id, "Go")
+      expect(resultOf((yield* callsMade(id))[0]!)).toContain(
+        "The branch skein/x has no commits of its own. The work is in /worktrees/x: 1 file with changes that are not committed.\n a.ts"
+      )
+    }).pipe(provide(script, layer))
+  })
+
   it.effect("does not mention its worktree if nothing is left in it", () => {
     const { layer } = makeIsolation({ kept: false })
     const script = Scripted.make({ build: [apart("worker"), "ok"], worker: ["done"] })

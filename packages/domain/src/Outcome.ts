@@ -6,6 +6,17 @@ import { FinishReason } from "./Message.ts"
 import { Ruleset } from "./Rule.ts"
 import { Usage } from "./Usage.ts"
 
+/** What an isolated task left in its worktree. */
+const Worktree = Schema.Struct({
+  branch: Schema.String,
+  directory: Schema.String,
+  /** Commits since the task began. */
+  commits: Schema.Number,
+  /** Files with uncommitted changes. */
+  uncommitted: Schema.Number,
+  diffStat: Schema.String
+})
+
 const base = {
   taskID: SessionID,
   runID: RunID,
@@ -17,17 +28,7 @@ const base = {
   /** Set if the session of the task is deleted once its caller has read this. */
   isDeleted: Schema.optional(Schema.Literal(true)),
   /** The worktree of an isolated task; absent if it changed nothing. */
-  worktree: Schema.optional(
-    Schema.Struct({
-      branch: Schema.String,
-      directory: Schema.String,
-      /** Commits since the task began. */
-      commits: Schema.Number,
-      /** Files with uncommitted changes. */
-      uncommitted: Schema.Number,
-      diffStat: Schema.String
-    })
-  )
+  worktree: Schema.optional(Worktree)
 }
 
 /** The task reached a conclusion. */
@@ -94,6 +95,26 @@ export const reason = (outcome: Outcome): string => {
     case "lost":
       return outcome.reason ?? "The process that ran the task ended, and its work could not be continued."
   }
+}
+
+const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`
+
+/**
+ * Says where the work of an isolated task is: only what is committed is on its branch. `elsewhere`: other branches have all
+ * of the commits as well.
+ */
+export const worktreeText = (
+  { branch, commits, directory, uncommitted }: Omit<typeof Worktree.Type, "diffStat">,
+  elsewhere = false
+): string => {
+  const files = `${counted(uncommitted, "file")} with changes that are not committed`
+  return commits > 0
+    ? `The work is on the branch ${branch}, in ${directory}: ${counted(commits, "commit")}${
+      elsewhere ? " that other branches have as well" : ""
+    }, ${files}.`
+    : `The branch ${branch} has no commits of its own. The work is in ${directory}: ${
+      uncommitted > 0 ? files : "files that git ignores, or a stash"
+    }.`
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Puts the parts of the live view together: the answer as it comes, the tree of agents, and the question that waits. */
 import type { Event, EventProperties } from "@skein/domain/Event"
 import type { SessionID } from "@skein/domain/Id"
+import { worktreeText } from "@skein/domain/Outcome"
 import type { MessageWithParts } from "@skein/domain/Part"
 import type { SessionInfo } from "@skein/domain/SessionInfo"
 import type { PendingAsk } from "@skein/domain/TreeSnapshot"
@@ -155,7 +156,7 @@ export class LiveView {
     const before = this.tree.root.state
     const changed = this.tree.see(event)
     this.#awaited(before)
-    if (event.type === "subagent.completed" || event.type === "subagent.failed") this.#endedBehind(event.properties)
+    if (event.type === "subagent.completed" || event.type === "subagent.failed") this.#taskEnded(event.properties)
     this.changed.see(event)
     return this.transcript.see(event) || changed
   }
@@ -193,8 +194,10 @@ export class LiveView {
     return this.transcript.finish()
   }
 
-  /** Of a task in the background no call tells that it has ended, and the agent's next words are about it. */
-  #endedBehind({ description, durationMs, outcome, task_id }: EventProperties<"subagent.completed">): void {
+  /** Says where an isolated task left its work. Of a task in the background no call tells that it has ended, and the agent's next words are about it. */
+  #taskEnded({ description, durationMs, outcome, task_id }: EventProperties<"subagent.completed">): void {
+    const { worktree } = outcome
+    if (worktree !== undefined) this.note(`• task ${description}: ${worktreeText(worktree)}`, this.#style.dim)
     const isBehind = this.tree.root.children.some(({ background, id }) => id === task_id && background)
     if (!isBehind || this.#looks.isSession !== true) return
     const isGood = outcome.status === "completed"

@@ -12,7 +12,8 @@ import { sessionOf, sessionOn } from "../ids.ts"
 import { currentDirectory, projectOf } from "../place.ts"
 import { type AttachFlags, backendOf, findServer } from "./attach.ts"
 
-const isNamed = ({ attach = "auto" }: AttachFlags): boolean => attach !== "auto" && attach !== "off"
+/** Whether a flag names a server. */
+export const isNamed = ({ attach = "auto" }: AttachFlags): boolean => attach !== "auto" && attach !== "off"
 
 /** Storage for commands that only read: the database, even while a server holds it, or a server that was named. */
 export const readable = (flags: AttachFlags) => {

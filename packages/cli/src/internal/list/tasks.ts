@@ -1,10 +1,12 @@
 /** What `skein tasks list`, `show` and `wait` do. They read the storage, so they work if another process runs the task. */
+import * as FileSystem from "@effect/platform/FileSystem"
+import { Isolation } from "@skein/core/Isolation"
 import { SessionStorage } from "@skein/core/SessionStorage"
 import type { StorageError } from "@skein/core/StorageError"
 import { messagesPage } from "@skein/core/StorageFilter"
 import { formatAmount } from "@skein/domain/Budget"
 import type { RunID, SessionID } from "@skein/domain/Id"
-import { reason, type TaskRun } from "@skein/domain/Outcome"
+import { reason, type TaskRun, worktreeText } from "@skein/domain/Outcome"
 import type { Part } from "@skein/domain/Part"
 import { none, since, type Usage } from "@skein/domain/Usage"
 import * as NodeOwner from "@skein/tools/NodeOwner"
@@ -18,12 +20,13 @@ import { ExitCode } from "../../ExitCode.ts"
 import { Stdio } from "../../Stdio.ts"
 import { UsageError } from "../../UsageError.ts"
 import { type AttachFlags, findServer } from "../attach/attach.ts"
-import { readable } from "../attach/database.ts"
+import { isNamed, readable } from "../attach/database.ts"
 import { errorLine } from "../explain.ts"
 import { sessionOf, stored } from "../ids.ts"
 import { directoryOf, projectOf } from "../place.ts"
 import { printList } from "./print.ts"
 import { awaitedHost, continueText, howToResume, isLeft } from "./where.ts"
+import { isolation } from "./worktrees.ts"
 
 const waitsForModel = "waits for the model"
 
@@ -204,8 +207,11 @@ export const listTasks = (input: ListInput): Effect.Effect<number, CommandError,
     })
   }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readable(input.flags)))
 
-/** A run, with its prompt and how it ended. */
-export const runText = (run: TaskRun, now: number, isLeftOver = false): string => {
+const worktreeAtEnd = ({ outcome }: TaskRun): string =>
+  outcome?.worktree === undefined ? "" : `\nWhen it ended: ${escapeLine(worktreeText(outcome.worktree))}\n`
+
+/** A run, with its prompt and how it ended. `worktree` says where it left its work. */
+export const runText = (run: TaskRun, now: number, isLeftOver = false, worktree = worktreeAtEnd(run)): string => {
   const { outcome } = run
   const head = `--- ${run.id}  ${stateOf(run, isLeftOver)}  ${
     formatDuration(run.outcome?.durationMs ?? Math.max(0, now - run.time.created))
@@ -214,13 +220,29 @@ export const runText = (run: TaskRun, now: number, isLeftOver = false): string =
     return `${head}\n(not settled: ${isLeftOver ? leftText(run.rootID) : "a process works on it"})\n`
   }
   const why = outcome.status === "completed" ? "" : `\n! ${escapeText(reason(outcome))}\n`
-  const where = outcome.worktree === undefined
-    ? ""
-    : `\nThe work is on the branch ${escapeLine(outcome.worktree.branch)}, in ${
-      escapeLine(outcome.worktree.directory)
-    }.\n`
-  return `${head}${why}${outcome.text === "" ? "" : `\n${escapeText(outcome.text)}\n`}${where}`
+  return `${head}${why}${outcome.text === "" ? "" : `\n${escapeText(outcome.text)}\n`}${worktree}`
 }
+
+/** What the worktree of a task holds now, or held at the end of its last run where this machine cannot tell; else empty. */
+const worktreeLine = Effect.fnUntraced(function*(runs: ReadonlyArray<TaskRun>, flags: AttachFlags) {
+  const run = runs.findLast(({ outcome }) => outcome?.worktree !== undefined)
+  const left = run?.outcome?.worktree
+  if (run === undefined || left === undefined) return ""
+  const { directory } = left
+  const atEnd = worktreeAtEnd(run)
+  if (isNamed(flags) || (yield* awaitedHost(run.rootID)) !== undefined) return atEnd
+  const isThere = yield* Effect.flatMap(
+    FileSystem.FileSystem,
+    (fs) => Effect.orElseSucceed(fs.exists(directory), () => true)
+  )
+  if (!isThere) return `\nIts worktree ${escapeLine(directory)} was removed.\n`
+  const { list } = yield* Isolation
+  const found = (yield* Effect.orElseSucceed(list, () => [])).find(({ taskID }) => taskID === run.taskID)
+  if (found === undefined || found.changes === "unknown") return atEnd
+  return found.changes === "none"
+    ? `\nNothing is left in its worktree ${escapeLine(directory)}.\n`
+    : `\n${escapeLine(worktreeText({ ...left, ...found.changes }, found.changes.onlyHere === 0))}\n`
+})
 
 const isOfRun = (given: string): boolean => given.startsWith("run_")
 
@@ -260,11 +282,11 @@ export const showTask = ({ flags, operands: [id = ""] }: {
             wasLeft(run),
             (doing, isLeftOver) => `${runText(run, now, isLeftOver)}According to storage, it ${escapeLine(doing)}.\n`
           )
-          : Effect.succeed(runText(run, now)))
-      stdio.out(texts.join("\n"))
+          : Effect.succeed(runText(run, now, false, "")))
+      stdio.out(texts.join("\n") + (yield* worktreeLine(runs, flags)))
     }
     return ExitCode.done
-  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readable(flags)))
+  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(isolation), Effect.provide(readable(flags)))
 
 /** Polls the storage until the tasks have settled, and prints the outcome of each. */
 export const waitForTasks = ({ flags, operands }: {
@@ -310,6 +332,13 @@ export const waitForTasks = ({ flags, operands }: {
       return ExitCode.limit
     }
     const now = yield* Clock.currentTimeMillis
-    stdio.out(found.value.map((run) => runText(run, now)).join("\n"))
-    return found.value.every(({ outcome }) => outcome?.status === "completed") ? ExitCode.done : ExitCode.failed
-  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(readable(flags)))
+    const texts = yield* Effect.forEach(found.value, (run) =>
+      Effect.map(worktreeLine([run], flags), (line) =>
+        runText(run, now) + line))
+    stdio.out(texts.join("\n"))
+    return found.value.every(({ outcome }) =>
+        outcome?.status === "completed"
+      )
+      ? ExitCode.done
+      : ExitCode.failed
+  }).pipe(Effect.provide(NodeOwner.layer), Effect.provide(isolation), Effect.provide(readable(flags)))

@@ -29,7 +29,8 @@ export const isolation = Layer.unwrapEffect(
 const contents = ({ changes }: Leftover): string => {
   if (changes === "none") return "no changes"
   if (changes === "unknown") return "unknown changes: its repository no longer exists"
-  return `${changes.commits} commits, ${changes.uncommitted} uncommitted files`
+  const { commits, uncommitted } = changes
+  return `${commits} commit${commits === 1 ? "" : "s"}, ${uncommitted} uncommitted file${uncommitted === 1 ? "" : "s"}`
 }
 
 const lineOf = (what: string, leftover: Leftover): ReadonlyArray<string> => [

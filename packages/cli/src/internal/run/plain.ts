@@ -3,7 +3,7 @@
 import type { Event } from "@skein/domain/Event"
 import type { HookPayload } from "@skein/domain/Hook"
 import type { SessionID } from "@skein/domain/Id"
-import { reason } from "@skein/domain/Outcome"
+import { reason, worktreeText } from "@skein/domain/Outcome"
 import type { ToolPart } from "@skein/domain/Part"
 import { callLine, failureOf, subjectOf } from "@skein/tui/CallOutcome"
 import { escapeLine } from "@skein/tui/Escape"
@@ -67,6 +67,11 @@ const linesOf = (event: Event, calls: Calls): ReadonlyArray<string> => {
           formatDuration(durationMs)
         }${why === "" ? "" : `: ${why}`}`
       ]
+    }
+    case "subagent.completed":
+    case "subagent.failed": {
+      const { worktree } = event.properties.outcome
+      return worktree === undefined ? [] : [`> ${by}worktree: ${escapeLine(worktreeText(worktree))}`]
     }
     case "session.status": {
       const { status } = event.properties

@@ -1,6 +1,6 @@
 /** The texts about tasks that models read; callers rely on their exact form. */
 import type { SessionID } from "@skein/domain/Id"
-import { type Outcome, reason, type TaskRun } from "@skein/domain/Outcome"
+import { type Outcome, reason, type TaskRun, worktreeText } from "@skein/domain/Outcome"
 import * as Effect from "effect/Effect"
 import type { Workspace } from "../../Isolation.ts"
 import { bound, cut } from "../../Spill.ts"
@@ -17,16 +17,11 @@ const margin = { bytes: 2_048, lines: 16 } as const
 
 const block = (tag: string, text: string) => `<${tag}>\n${text}\n</${tag}>`
 
-const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`
-
 /** The conclusion, and where an isolated task left its work. */
 const whole = ({ text, worktree }: Outcome): string =>
-  worktree === undefined ? text : [
-    text,
-    `The work is on the branch ${worktree.branch}, in ${worktree.directory}: ${counted(worktree.commits, "commit")}, ${
-      counted(worktree.uncommitted, "file")
-    } with changes that are not committed.\n${worktree.diffStat}`
-  ].filter((part) => part !== "").join("\n\n")
+  worktree === undefined
+    ? text
+    : [text, `${worktreeText(worktree)}\n${worktree.diffStat}`].filter((part) => part !== "").join("\n\n")
 
 /** The text of an outcome, safe for a block: inert, and truncated if it is too long. */
 const textOf = (reader: SessionID, outcome: Outcome) =>
