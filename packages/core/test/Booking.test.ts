@@ -170,7 +170,7 @@ describe("after a crash", () => {
             yield* resumed(id)
             expect(yield* isOpen(id)).toBe(true)
             expect(server.requests).toBe(3)
-            // No server looks at it again, and it was said once.
+            // No server looks at it again, and it is reported once.
             expect(yield* Effect.flatMap(SessionStorage, ({ unfinished }) => unfinished)).toEqual([])
             expect(lines.filter((line) => line.includes("is left alone"))).toHaveLength(1)
             const { budget: account, usage } = yield* sessionOf(id)
