@@ -14,6 +14,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { AgentNotFound } from "./Agent.ts"
 import { PermissionNotFound, QuestionNotFound } from "./Answerer.ts"
+import { openAsks } from "./internal/permission/askedBefore.ts"
 import { ModeRefused } from "./Isolation.ts"
 import { isOver } from "./Lease.ts"
 import { Leases } from "./Leases.ts"
@@ -152,35 +153,21 @@ export const byHolder = <A, E, R, E2, I>(
 /** An answer to a question to a person. */
 type Answering = Extract<ControlRequest, { readonly id: string }>
 
-const types = ["permission.asked", "permission.replied", "question.asked", "question.replied"] as const
-
 /** Whether the turn that asks is open. What asks without a call ends with its process. */
-const isWaiting = (ask: PendingAsk) =>
+const isWaiting = ({ ask, at }: { readonly ask: PendingAsk; readonly at: number }) =>
   ask.type === "permission" && ask.partID === undefined
     ? isHeld(ask.rootID)
     : Effect.map(
       Effect.flatMap(SessionStorage, (storage) => storage.session(ask.sessionID)),
-      Option.exists(({ turn }) => turn !== undefined && turn.ended === undefined)
+      Option.exists(({ turn }) => turn !== undefined && turn.ended === undefined && turn.began <= at)
     )
 
 /** The questions of a tree that its log has without an answer, and whose calls are still to be made. */
-export const unanswered = Effect.fnUntraced(function*(rootID: SessionID) {
-  const open = new Map<string, PendingAsk>()
-  for (const { event } of yield* (yield* SessionStorage).events({ after: 0, rootID, types })) {
-    switch (event.type) {
-      case "permission.asked":
-        open.set(event.properties.id, { type: "permission", ...event.properties })
-        break
-      case "question.asked":
-        open.set(event.properties.id, { type: "question", ...event.properties })
-        break
-      case "permission.replied":
-      case "question.replied":
-        open.delete(event.properties.id)
-    }
-  }
-  return yield* Effect.filter(open.values(), isWaiting)
-})
+export const unanswered = (rootID: SessionID) =>
+  Effect.map(
+    Effect.flatMap(openAsks(rootID), Effect.filter(isWaiting)),
+    (asks) => asks.map(({ ask }) => ask)
+  )
 
 /**
  * The stored questions of the trees, or of a tree, that this process does not hold, with the process that asks. One whose process

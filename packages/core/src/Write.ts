@@ -51,7 +51,7 @@ export interface Receipt {
 /** A request that is to leave a receipt. */
 export type Keyed = Pick<Receipt, "key" | "digest">
 
-/** How long receipts are kept, in milliseconds. */
+/** How long receipts are kept, and answers to requests that nobody read, in milliseconds. */
 export const receiptLifetime = 24 * 60 * 60_000
 
 /**

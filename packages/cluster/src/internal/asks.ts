@@ -27,8 +27,8 @@ const isOf = (id: string) => (event: Event): boolean => "id" in event.properties
 const isAskedIn = (rootID: SessionID, id: string): Effect.Effect<boolean, StorageError, SessionStorage> =>
   Effect.gen(function*() {
     const storage = yield* SessionStorage
-    const logged = yield* storage.events({ after: 0, rootID, types: ["permission.asked", "question.asked"] })
-    return logged.some(({ event }) => isOf(id)(event))
+    const logged = yield* storage.events({ after: 0, rootID, types })
+    return logged.some(({ event }) => event.type.endsWith(".asked") && isOf(id)(event))
   })
 
 /** An answer as clients give it, whichever kind of question it is for. */

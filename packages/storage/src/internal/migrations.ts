@@ -6,7 +6,7 @@ import type { Connection } from "./dialect.ts"
 import type { ColumnTypes, Statements } from "./schema.ts"
 
 /** The migrations of versions in development had lower numbers, and databases of them are refused. */
-export const firstSchema = 10
+export const firstSchema = 11
 
 /** What leads from one version of the schema to the next. Statements are loaded only when they are missing. */
 export type Migration = Effect.Effect<Statements>

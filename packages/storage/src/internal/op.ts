@@ -3,6 +3,7 @@
  * replaced before that.
  */
 import type { Write } from "@skein/core/SessionStorage"
+import { receiptLifetime } from "@skein/core/Write"
 import { ephemeral } from "@skein/domain/Event"
 import { setsOf } from "./rulesets.ts"
 import {
@@ -62,7 +63,9 @@ export type TableName = keyof typeof tables
 export const updates = {
   session: "UPDATE session SET archived = ? WHERE id = ?",
   run: "UPDATE run SET state = 'settled' WHERE id = ?",
-  control: "UPDATE control SET is_answered = 1, data = ? WHERE id = ?"
+  control: "UPDATE control SET is_answered = 1, data = ? WHERE id = ?",
+  // Who asked may have ended before it read the answer.
+  forgetControls: "DELETE FROM control WHERE is_answered = 1 AND created <= ?"
 } as const
 
 const put = <Row>(name: TableName, table: Table<Row>, row: Row, isFinal = false): Op => ({
@@ -111,11 +114,12 @@ export const toOps = (write: Write): ReadonlyArray<Op> => {
     case "RemoveApproval":
       return [remove("approval", write.id)]
     case "Control":
-      return [
-        write.row.answer === undefined
-          ? put("control", control, write.row)
-          : { _tag: "Update", how: "control", values: () => [JSON.stringify(write.row), write.row.id] }
-      ]
+      return write.row.answer === undefined
+        ? [
+          put("control", control, write.row),
+          { _tag: "Update", how: "forgetControls", values: () => [write.row.time.created - receiptLifetime] }
+        ]
+        : [{ _tag: "Update", how: "control", values: () => [JSON.stringify(write.row), write.row.id] }]
     case "RemoveControl":
       return [remove("control", write.id)]
     case "Todos":

@@ -218,7 +218,8 @@ export const makePlan = (dialect: Dialect): Plan => {
       out.push({ about: "inbox", sql: text("take", () => takeText), params: [at, id, sessionID], rows: 1 })
     }
     for (const { how, values } of changed) {
-      out.push({ about: how, sql: text(`update ${how}`, () => updates[how]), params: values() })
+      const about = how === "forgetControls" ? "control" : how
+      out.push({ about, sql: text(`update ${how}`, () => updates[how]), params: values() })
     }
     for (const op of leases) {
       const { must, params, sql } = leaseStatement(op, dialect)

@@ -166,6 +166,9 @@ const events = ({ counter, number, text }: ColumnTypes): ReadonlyArray<string> =
     tree_seq ${number} NOT NULL
   )`,
   "CREATE UNIQUE INDEX event_number ON event (root_id, tree_seq)",
+  // For the questions of a tree, whose log may be long. The condition is that of their reader, word for word.
+  `CREATE INDEX event_ask ON event (root_id, tree_seq)
+    WHERE type IN ('permission.asked', 'permission.replied', 'question.asked', 'question.replied')`,
   `CREATE TABLE event_counter (root_id ${text} PRIMARY KEY, last ${number} NOT NULL)`
 ]
 
@@ -189,10 +192,12 @@ const controls = ({ number, text }: ColumnTypes): ReadonlyArray<string> => [
     session_id ${text} NOT NULL REFERENCES session (id) ON DELETE CASCADE,
     root_id ${text} NOT NULL,
     is_answered ${number} NOT NULL,
+    created ${number} NOT NULL,
     data ${text} NOT NULL
   )`,
   "CREATE INDEX control_session ON control (session_id)",
-  "CREATE INDEX control_waiting ON control (root_id, id) WHERE is_answered = 0"
+  "CREATE INDEX control_waiting ON control (root_id, id) WHERE is_answered = 0",
+  "CREATE INDEX control_answered ON control (created) WHERE is_answered = 1"
 ]
 
 /**

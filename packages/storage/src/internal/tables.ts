@@ -133,6 +133,7 @@ export const control = table<ControlRow>("control", ["id"], {
   session_id: (row) => row.sessionID,
   root_id: (row) => row.rootID,
   is_answered: (row) => (row.answer === undefined ? 0 : 1),
+  created: (row) => row.time.created,
   data: json
 })
 

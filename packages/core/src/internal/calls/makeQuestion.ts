@@ -14,7 +14,7 @@ import { SessionStorage } from "../../SessionStorage.ts"
 import { logUnstored } from "../../StorageError.ts"
 import type { ToolContext } from "../../Tool.ts"
 import type { EventSource } from "../../Write.ts"
-import { askedIn } from "../permission/askedBefore.ts"
+import { askedIn, askEvents } from "../permission/askedBefore.ts"
 import { currentCall } from "./CallRecord.ts"
 
 /** How long a question may wait. */
@@ -42,9 +42,7 @@ const wordsOf = ({ multiple, options, question }: Asked) => JSON.stringify([ques
 /** The answers that a process which has ended got to the same question of this call; undefined if it is to be asked. */
 const answeredBefore = Effect.fnUntraced(function*({ partID, rootID }: ToolContext, asked: Asked) {
   if ((yield* FiberRef.get(currentCall))?.options.call.isResumed !== true) return undefined
-  const storage = yield* SessionStorage
-  const logged = yield* storage.events({ after: 0, rootID, types: ["question.asked", "question.replied"] })
-  const events = logged.flatMap(({ event }) =>
+  const events = (yield* askEvents(rootID)).flatMap((event) =>
     (event.type === "question.asked" || event.type === "question.replied") && event.properties.id === partID
       ? [event]
       : []

@@ -11,6 +11,7 @@ import type { Restore } from "../../Fibers.ts"
 import type { HookRefused, Hooks } from "../../Hooks.ts"
 import type { Journal } from "../../Journal.ts"
 import type { Leases } from "../../Leases.ts"
+import type { SessionStorage } from "../../SessionStorage.ts"
 import { cut, type Spill } from "../../Spill.ts"
 import { logUnstored, type StorageError } from "../../StorageError.ts"
 import {
@@ -26,6 +27,7 @@ import {
 import { missingResult } from "../conversation/makePrompt.ts"
 import { Rest } from "../governor/SessionCalls.ts"
 import type { SessionTable } from "../live/SessionTable.ts"
+import { openAsks } from "../permission/askedBefore.ts"
 import { deniesSome, editingOf, readsOnly } from "../permission/verdict.ts"
 import { afterCall, type Before, beforeCall, deniedFirst, insisting, withContexts, withInput } from "../sessionHooks.ts"
 import { begunAs, type Called, type CallRecord, currentCall, executionFailed } from "./CallRecord.ts"
@@ -44,7 +46,7 @@ interface Done extends Made {
 }
 
 /** What a call comes to. */
-type Begun = Effect.Effect<ToolResult | Parked, ToolError | PermissionDenied | StorageError, Hooks>
+type Begun = Effect.Effect<ToolResult | Parked, ToolError | PermissionDenied | StorageError, Hooks | SessionStorage>
 
 /** Asks whether an agent that repeats itself may continue. */
 const doomLoopAsk = (tool: string, input: unknown): PermissionAsk => ({
@@ -97,6 +99,26 @@ const authoriseChanged = (call: CallRecord, tool: AnyTool, changed: { readonly i
     for (const each of asks) yield* ask(call, { ...each, consented: true })
   })
 
+/**
+ * Ends the questions that a process which has ended asked about a call, and that were not asked again: of permission once that is
+ * decided, and all of them at the end of the call. Until then they are listed.
+ */
+const endAsks = (call: CallRecord, isOver: boolean) => {
+  const { options: { call: { isResumed }, live: { info }, part }, services: { journal } } = call
+  if (!isResumed) return Effect.void
+  return Effect.flatMap(openAsks(info.rootID), (asks) => {
+    const writes = asks.flatMap(({ ask }) => {
+      if ((ask.type === "permission" ? ask.partID : ask.id) !== part.id) return []
+      if (ask.type === "permission") {
+        const end = { id: ask.id, reply: "reject", message: "Nobody needs to answer it.", withdrawn: true } as const
+        return [journal.fact(info, "permission.replied", end)]
+      }
+      return isOver ? [journal.fact(info, "question.replied", { id: ask.id, reply: "withdrawn", answers: [] })] : []
+    })
+    return writes.length === 0 ? Effect.void : journal.commit(writes)
+  })
+}
+
 /** Returns the tool when the call is permitted and its intent is stored; fails with the reason otherwise. */
 const authoriseCall = (call: CallRecord) =>
   Effect.gen(function*() {
@@ -117,6 +139,7 @@ const authoriseCall = (call: CallRecord) =>
       })
     }
     if (changed !== undefined) yield* authoriseChanged(call, tool, changed)
+    yield* endAsks(call, false)
     call.options.call.change("permit")
     yield* failpoint("intent_before_commit")
     yield* call.become(begunAs(call.current, tool, call.input, call.now(), leases.epoch(live.info.rootID)))
@@ -182,6 +205,7 @@ const again = (call: CallRecord, tool: AnyTool, present: ToolContext): Begun =>
   Effect.gen(function*() {
     const { asks, plan } = authorised(yield* tool.authorise(call.input, present))
     for (const each of asks) yield* ask(call, each)
+    yield* endAsks(call, false)
     return yield* tool.execute(call.input, present, plan)
   })
 
@@ -330,7 +354,7 @@ type Ended = Exit.Exit<Done, ToolError | PermissionDenied | HookRefused | Storag
 
 /** Stores how a call ended: what went wrong becomes its result. */
 const settle = (call: CallRecord, exit: Ended) =>
-  Effect.flatMap(exit, (made) => settleResult(call, made)).pipe(
+  Effect.zipRight(endAsks(call, true), Effect.flatMap(exit, (made) => settleResult(call, made))).pipe(
     Effect.catchTags({
       ToolError: (error) => settleError(call, error),
       PermissionDenied: (error) => settleDenial(call, error),
@@ -346,7 +370,7 @@ const end = (call: CallRecord, exit: Ended) =>
     () => settleStop(call)
   )
 
-type Services = Hooks | Journal | Leases | SessionTable | Spill
+type Services = Hooks | Journal | Leases | SessionStorage | SessionTable | Spill
 
 /** What a call comes to, or what is left of it while it is parked. */
 type Ending = Effect.Effect<Called | Rest<Called, StorageError, Services>, StorageError, Services>

@@ -148,6 +148,15 @@ const putApproval = (state: State, approval: Approval): Applied => {
 const addsTo = (before: Receipt, { result, sessionID }: Receipt): boolean =>
   sessionID === before.sessionID && result.startsWith(`${before.result} `)
 
+/** With a new request, forgets the answers that nobody has read for so long. */
+const putControl = (state: State, row: ControlRow): State => {
+  const kept = row.answer !== undefined ? state.controls : HashMap.filter(
+    state.controls,
+    ({ answer, time }) => answer === undefined || time.created > row.time.created - receiptLifetime
+  )
+  return { ...state, controls: HashMap.set(kept, row.id, row) }
+}
+
 const putReceipt = (state: State, receipt: Receipt): Applied =>
   Either.flatMap(find(state, receipt.sessionID), () => {
     const valid = HashMap.filter(state.receipts, ({ created }) => created > receipt.created - receiptLifetime)
@@ -313,7 +322,7 @@ export const apply = (state: State, write: Write, now: number): Applied => {
         find(state, write.row.sessionID),
         () =>
           write.row.answer === undefined || HashMap.has(state.controls, write.row.id)
-            ? { ...state, controls: HashMap.set(state.controls, write.row.id, write.row) }
+            ? putControl(state, write.row)
             : state
       )
     case "RemoveControl":

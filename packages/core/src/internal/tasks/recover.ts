@@ -28,6 +28,7 @@ import {
 import type { Live } from "../live/Live.ts"
 import { inProject, SessionTable } from "../live/SessionTable.ts"
 import { disposeOf } from "../live/stop.ts"
+import { openAsks } from "../permission/askedBefore.ts"
 import { SessionRunner } from "../runner/SessionRunner.ts"
 import { findParent, unknownTask } from "./checkTask.ts"
 import { reopenRun } from "./openRun.ts"
@@ -142,6 +143,18 @@ const endRequests = Effect.fnUntraced(function*(live: Live, anew: boolean) {
   const forgiven = anew && live.hasOpenTurn ? forgiveDeaths(live) : []
   const writes = [...answers, ...questions, ...forgiven]
   if (writes.length > 0) yield* journal.commit(writes, live.info)
+})
+
+/** Ends the questions of dead processes that no call will ask again. */
+const endAsks = Effect.fnUntraced(function*(rootID: SessionID, infos: ReadonlyMap<SessionID, SessionInfo>) {
+  const journal = yield* Journal
+  const writes = (yield* openAsks(rootID)).flatMap(({ ask }) => {
+    const info = infos.get(ask.sessionID)
+    if (ask.type !== "permission" || ask.partID !== undefined || info === undefined) return []
+    const message = "The process that asked has ended."
+    return [journal.fact(info, "permission.replied", { id: ask.id, reply: "reject", message, withdrawn: true })]
+  })
+  if (writes.length > 0) yield* journal.commit(writes)
 })
 
 /** Leaves a turn that is deadly, so that nothing continues it by itself, and says so once. */
@@ -267,6 +280,7 @@ export const recoverTree = Effect.fnUntraced(function*(
   const needed = neededModels(before, runs)
   const [missing] = needed.length === 0 ? [] : yield* inProject(root, missingOf(needed))
   if (missing !== undefined) return yield* notContinued(missing)
+  yield* endAsks(rootID, infos)
   // Before anything is asked again: what was asked before counts in the budgets.
   for (const info of before) {
     if (!hasOpenTurn(info) && (info.asking ?? []).length === 0) continue

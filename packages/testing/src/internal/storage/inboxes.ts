@@ -1,5 +1,6 @@
 /** Tests of the inbox: each row is delivered once, in order. */
 import { expect } from "@effect/vitest"
+import { receiptLifetime } from "@skein/core/Write"
 import type { ControlRow } from "@skein/domain/Control"
 import { ControlID } from "@skein/domain/Id"
 import * as Effect from "effect/Effect"
@@ -29,12 +30,12 @@ export const inboxes: Tests = {
   }),
 
   "finds the requests to the holder of a tree, and answers none that was withdrawn": Effect.fnUntraced(function*(use) {
-    const asked = (tree: string, name: string): ControlRow => ({
+    const asked = (tree: string, name: string, created = 1): ControlRow => ({
       id: ControlID.make(`ctl_${name}`),
       sessionID: ids.ses(tree),
       rootID: ids.ses(tree),
       request: { type: "stop" },
-      time: { created: 1 }
+      time: { created }
     })
     const put = (row: ControlRow) => ({ _tag: "Control", row }) as const
     const answered = (row: ControlRow) => put({ ...row, answer: { ok: true } })
@@ -54,6 +55,14 @@ export const inboxes: Tests = {
     expect(yield* use(waiting(ids.ses("root")))).toEqual([second])
     expect(yield* use(control(first.id))).toEqual(Option.some(answered(first).row))
     expect(yield* use(control(gone.id))).toEqual(Option.none())
+    // An answer that nobody reads is forgotten after a day, and with its session. What waits stays.
+    yield* use(commit([put(asked("root", "e", receiptLifetime))]))
+    expect(yield* use(control(first.id))).toEqual(Option.some(answered(first).row))
+    yield* use(commit([put(asked("other", "f", receiptLifetime + 1))]))
+    expect(yield* use(control(first.id))).toEqual(Option.none())
+    expect((yield* use(waiting(ids.ses("root")))).map(({ id }) => id)).toEqual([second.id, "ctl_e"])
+    yield* use(commit([answered(other), { _tag: "DeleteSession", id: ids.ses("other") }]))
+    expect(yield* use(control(other.id))).toEqual(Option.none())
   }),
 
   "reports a run once, even after its row was taken": Effect.fnUntraced(function*(use) {
